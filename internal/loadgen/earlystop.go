@@ -1,0 +1,118 @@
+package loadgen
+
+import (
+	"sort"
+	"time"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// Early stopping (loadgen/early_stopping.cc and the inference rules, appendix "Early
+// Stopping Criterion") asks how many queries it takes to say with confidence c that
+// at least a fraction p of all queries, not only of those measured, is under the
+// latency limit. If a query is under it with probability p, then at most t of h + t
+// queries are over it with probability
+//
+//	odds(h, t) = P[Binomial(h+t, 1-p) ≤ t] = I_p(h, t+1)
+//
+// where I is the regularised incomplete beta function. With t queries over the limit
+// there must be at least the smallest h under it for which odds(h, t) < 1-c.
+
+// earlyStoppingConfidence is c. The tolerance of the reference, a second parameter,
+// is 0 and left out.
+const earlyStoppingConfidence = 0.99
+
+// multiStreamPercentile is the percentile at which a SingleStream run also gives
+// an estimate, from which a MultiStream result may be inferred.
+const multiStreamPercentile = 0.99
+
+// EarlyStopping is the outcome of the criterion for one kind of latency.
+type EarlyStopping struct {
+	Met       bool
+	Processed uint64 // queries in the run
+	// Needed is how many queries the run needs at least: to give an estimate
+	// (SingleStream, MultiStream), or with as many queries over the limit (Server).
+	Needed uint64
+
+	// SingleStream and MultiStream: an upper bound of the latency percentile.
+	Percentile float64
+	Estimate   time.Duration
+	Discarded  uint64 // slowest queries left out of the estimate
+
+	// SingleStream: the same at the 99th percentile, which needs more queries.
+	// MultiStreamEstimate is 0 if there are too few.
+	MultiStreamNeeded   uint64
+	MultiStreamEstimate time.Duration
+}
+
+// minPassing returns the smallest number h of queries under the limit that makes up
+// for t queries over it.
+func minPassing(t uint64, p float64) uint64 {
+	passes := func(h uint64) bool {
+		return h > 0 && mathext.RegIncBeta(float64(h), float64(t)+1, p) < 1-earlyStoppingConfidence
+	}
+	high := uint64(1)
+	for !passes(high) {
+		high *= 2
+	}
+	return uint64(sort.Search(int(high), func(h int) bool { return passes(uint64(h)) }))
+}
+
+// neededQueries returns how many queries a run needs of which t are over the limit.
+func neededQueries(t uint64, p float64) uint64 { return minPassing(t, p) + t }
+
+// toleratedOver returns the largest number t of queries over the limit that n
+// queries make up for; 0 if not even one.
+func toleratedOver(n uint64, p float64) uint64 {
+	first := sort.Search(int(n), func(t int) bool { return neededQueries(uint64(t)+1, p) > n })
+	return uint64(first)
+}
+
+// estimateRank returns the rank, in ascending order, of the latency that bounds the
+// percentile p, and how many slower queries are discarded. It returns false if
+// there are too few queries.
+func estimateRank(n uint64, p float64) (rank, discarded uint64, ok bool) {
+	t := toleratedOver(n, p)
+	if t == 0 {
+		return 0, 0, false
+	}
+	return n - t, t - 1, true
+}
+
+// earlyStoppingStream applies the criterion to a scenario whose result is a latency.
+// stats must be those of the n latencies in v.
+func earlyStoppingStream(e EffectiveSettings, v values, n uint64) EarlyStopping {
+	p := e.TargetLatencyPercentile
+	es := EarlyStopping{Processed: n, Needed: neededQueries(1, p), Percentile: p}
+	rank, discarded, ok := estimateRank(n, p)
+	if !ok {
+		return es
+	}
+	es.Met, es.Discarded = true, discarded
+	s := summarize(v)
+	ranks := []uint64{rank}
+	if e.Scenario == SingleStream {
+		es.MultiStreamNeeded = neededQueries(1, multiStreamPercentile)
+		if rank, _, ok := estimateRank(n, multiStreamPercentile); ok {
+			ranks = append(ranks, rank)
+		}
+	}
+	if s.n == 0 {
+		return es
+	}
+	found := orderStatistics(v, s, ranks)
+	es.Estimate = time.Duration(found[0])
+	if len(found) == 2 {
+		es.MultiStreamEstimate = time.Duration(found[1])
+	}
+	return es
+}
+
+// earlyStoppingServer applies the criterion to n queries of which over are above the
+// limit.
+func earlyStoppingServer(e EffectiveSettings, over, n uint64) EarlyStopping {
+	p := e.TargetLatencyPercentile
+	es := EarlyStopping{Processed: n, Needed: neededQueries(over, p), Percentile: p}
+	es.Met = n >= es.Needed
+	return es
+}

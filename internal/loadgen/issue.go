@@ -1,0 +1,272 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A phase issues the traffic of one loaded set and collects the answers. Accuracy
+// mode has a phase for each loaded set, performance mode has one.
+type phase struct {
+	e        EffectiveSettings
+	accuracy bool
+	sut      SUT
+	pacer    func() Pacer
+	traffic  *traffic
+	keep     func() bool // which responses are logged; nil: all, or none if rec.log is nil
+	rec      *recorder
+	events   *eventLog
+	number   int // of this phase's loaded set, counted from 1, …
+	of       int // … of how many
+	gc       GCStats
+
+	stop     context.CancelCauseFunc // gives the phase up
+	flushing atomic.Bool             // inside FlushQueries
+	// Of queries: handed to IssueQuery, and returned from it. They differ by more than
+	// the number of issue threads only if a bug is ours.
+	entered  atomic.Int64
+	returned atomic.Int64
+}
+
+// An ending says why an issue loop stopped.
+type ending uint8
+
+const (
+	endScheduled   ending = iota // all prepared queries are out
+	endNatural                   // enough queries and time
+	endRanOut                    // all queries are out, and they were not enough
+	endMaxQueries                // max_query_count
+	endMaxDuration               // max_duration
+	endOutstanding               // max_async_queries
+	endStopped                   // cancelled, or the SUT panicked
+)
+
+// prepare draws all queries that the reference would draw before its clock starts.
+func (p *phase) prepare(ctx context.Context) error {
+	for p.traffic.wanted() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !p.extend() {
+			return fmt.Errorf("the test would have more than %d samples", uint64(math.MaxUint32))
+		}
+	}
+	if p.e.Scenario == Offline {
+		b, q := p.rec.query(0)
+		p.rec.arm(b, q) // marking millions of samples is not part of the test
+	}
+	return nil
+}
+
+// extend draws one more block of queries. It returns false if there are no more, or
+// the test has no more ids to give.
+func (p *phase) extend() bool {
+	return p.rec.grow(p.traffic, p.e.Scenario == Server, p.keep)
+}
+
+// run issues all queries, from as many goroutines as there are issue threads, and
+// returns when the last loop has ended. Loops end early when ctx is done.
+func (p *phase) run(ctx context.Context) {
+	if p.e.Scenario == Server {
+		p.serve(ctx)
+		return
+	}
+	p.report(0, p.guard(func() ending { return p.stream(ctx) }))
+}
+
+// guard turns a panic of the SUT into a fault: what was measured until then is
+// still reported.
+func (p *phase) guard(loop func() ending) (end ending) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.rec.faults.add(faultPanic, "the SUT panicked: %v", v)
+			p.stop(errGivenUp)
+			end = endStopped
+		}
+	}()
+	return loop()
+}
+
+// stream is the issue loop of SingleStream and MultiStream, which wait for the
+// answer before they go on, and of Offline, which has one query.
+func (p *phase) stream(ctx context.Context) ending {
+	perQuery := int64(p.rec.perQuery)
+	for n := uint64(0); ctx.Err() == nil; {
+		if n == p.rec.queries && (!p.traffic.endless || !p.extend()) {
+			return p.exhausted()
+		}
+		b, q := p.rec.query(n)
+		var query Query
+		var now int64
+		if p.e.Scenario == Offline {
+			query = Query{Samples: b.samples, to: p.rec}
+			now = p.rec.now()
+		} else {
+			query = p.rec.arm(b, q)
+			now = p.rec.now()
+			b.start[q] = now
+		}
+		n++
+		p.entered.Store(int64(n))
+		p.sut.IssueQuery(query)
+		p.returned.Store(int64(n))
+
+		end := p.over(n, now, 1, 0)
+		if p.e.Scenario != Offline {
+			if err := p.rec.await(ctx, int64(n)*perQuery); err != nil {
+				return endStopped
+			}
+		}
+		if end != endScheduled {
+			return end
+		}
+	}
+	return endStopped
+}
+
+// exhausted is the ending when there are no more queries: regular in accuracy mode.
+func (p *phase) exhausted() ending {
+	if p.accuracy {
+		return endScheduled
+	}
+	return endRanOut
+}
+
+// over says whether an issue loop ends after its n-th query, issued at now.
+func (p *phase) over(n uint64, now int64, threads, thread uint64) ending {
+	e := &p.e
+	switch {
+	case p.accuracy:
+		return endScheduled
+	case e.Scenario != Server && n >= e.MinQueryCount && now >= int64(e.TargetDuration):
+		return endNatural
+	case e.MaxQueryCount != 0 && n >= share(e.MaxQueryCount, threads, thread):
+		return endMaxQueries
+	case e.MaxDuration != 0 && now > int64(e.MaxDuration):
+		return endMaxDuration
+	}
+	return endScheduled
+}
+
+// share divides a number of queries among the issue threads.
+func share(count, threads, thread uint64) uint64 {
+	n := count / threads
+	if thread < count%threads {
+		n++
+	}
+	return n
+}
+
+// serve runs the Server loops, each with every threads-th query.
+func (p *phase) serve(ctx context.Context) {
+	var wg sync.WaitGroup
+	threads := uint64(p.e.IssueQueryThreads)
+	for thread := range threads {
+		wg.Go(func() {
+			pacer := p.pacer()
+			pacer.Begin()
+			defer pacer.End()
+			p.report(thread, p.guard(func() ending { return p.serveThread(ctx, pacer, threads, thread) }))
+		})
+	}
+	wg.Wait()
+}
+
+func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread uint64) ending {
+	rec := p.rec
+	issued := uint64(0)
+	for n := thread; n < rec.queries; n += threads {
+		b, q := rec.query(n)
+		query := rec.arm(b, q)
+		now := rec.now()
+		if now < b.start[q] {
+			now = int64(pacer.WaitUntil(ctx, rec.started, time.Duration(b.start[q])))
+		}
+		if ctx.Err() != nil {
+			rec.disarm(b, q)
+			return endStopped
+		}
+		b.late[q] = saturate(now - b.start[q])
+		count := uint64(1)
+		if p.e.ServerCoalesceQueries {
+			query, count = p.coalesce(query, n, threads, now)
+			n += (count - 1) * threads
+		}
+		p.entered.Add(int64(count))
+		p.sut.IssueQuery(query)
+		p.returned.Add(int64(count))
+		issued += count
+		if end := p.overServer(issued, now, threads, thread); end != endScheduled {
+			return end
+		}
+	}
+	return endScheduled
+}
+
+func (p *phase) overServer(issued uint64, now int64, threads, thread uint64) ending {
+	if limit := p.e.MaxAsyncQueries; limit != 0 && !p.accuracy {
+		if p.returned.Load()-p.rec.completed.Load() > int64(limit) {
+			return endOutstanding
+		}
+	}
+	return p.over(issued, now, threads, thread)
+}
+
+// coalesce adds to a query those whose time has also come, and returns how many
+// queries it holds then.
+func (p *phase) coalesce(query Query, n, threads uint64, now int64) (Query, uint64) {
+	count := uint64(1)
+	for next := n + threads; next < p.rec.queries; next += threads {
+		b, q := p.rec.query(next)
+		if now < b.start[q] {
+			break
+		}
+		p.rec.arm(b, q)
+		b.late[q] = saturate(now - b.start[q])
+		count++
+	}
+	if count == 1 {
+		return query, 1
+	}
+	first, q := p.rec.query(n)
+	if last, _ := p.rec.query(n + count - 1); threads == 1 && last == first {
+		query.Samples = first.samples[q : q+int(count) : q+int(count)]
+		return query, count
+	}
+	// The samples do not lie side by side. This is the only allocation of a loop, and
+	// only of a loop that is late already.
+	samples := make([]QuerySample, 0, count)
+	for i := range count {
+		b, q := p.rec.query(n + i*threads)
+		samples = append(samples, b.samples[q])
+	}
+	query.Samples = samples
+	return query, count
+}
+
+func saturate(ns int64) uint32 { return uint32(min(max(ns, 0), math.MaxUint32)) }
+
+// report records why a loop ended, under the keys of the reference.
+func (p *phase) report(thread uint64, end ending) {
+	issued := p.returned.Load()
+	early := func(format string, args ...any) {
+		p.events.fail("error_runtime", fmt.Sprintf("issue thread %d ended early: ", thread)+format, args...)
+	}
+	switch end {
+	case endNatural:
+		p.events.message("issuing ended as planned: minimum query count and test duration are reached")
+	case endRanOut:
+		early("all prepared queries are issued, but the minimum query count or test duration is not reached; " +
+			"correct the expected latency or target QPS in the settings")
+	case endMaxQueries:
+		early("max_query_count is reached after %d queries", issued)
+	case endMaxDuration:
+		early("max_duration is reached after %d ns", p.rec.now())
+	case endOutstanding:
+		early("too many queries are outstanding: %d of the %d issued", issued-p.rec.completed.Load(), issued)
+	}
+}

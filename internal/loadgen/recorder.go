@@ -1,0 +1,334 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The state of a sample is kept in one word, its slot: not issued, issued, or the
+// instant of its completion. Instants are nanoseconds since the start of the phase.
+const (
+	slotIdle    = 0
+	slotPending = 1
+	slotDone    = 2 // slotDone + n: completed n ns after the start
+)
+
+// A block holds the records of some consecutive queries. Blocks are allocated before
+// their queries are issued and never move, so that completions need no lock.
+type block struct {
+	samples []QuerySample  // handed to the SUT; perQuery for each query
+	slots   []atomic.Int64 // for each sample
+	// start is the instant from which a query's latency counts: its scheduled instant
+	// in Server, its issue in SingleStream and MultiStream, 0 in Offline.
+	start []int64
+	// late is how much later than scheduled a Server query was issued, saturating ns.
+	late []uint32
+	// logged marks the samples whose responses the accuracy log keeps, one bit
+	// each; nil: none.
+	logged []uint64
+
+	// Only with token latencies, for each sample:
+	firstToken []atomic.Int64 // as slots
+	tokens     []int32
+}
+
+// blockSamples is the number of samples in a block: large enough to be allocated
+// seldom, small enough that allocating one takes well below a millisecond.
+const blockSamples = 1 << 16
+
+// A recorder owns what is known about the samples of one phase. The issue loop
+// appends queries, completions fill slots; each slot is written by one goroutine.
+type recorder struct {
+	base     ResponseID // of the first sample
+	perQuery uint32
+	shift    uint // a block has 1<<shift queries
+	tokens   bool
+	blocks   []atomic.Pointer[block]
+	queries  uint64 // prepared; grows in SingleStream and MultiStream
+	nextID   ResponseID
+
+	started time.Time
+
+	// completed counts answered samples. When it reaches awaited, the waiter is
+	// woken if it has parked.
+	completed atomic.Int64
+	awaited   atomic.Int64
+	parked    atomic.Bool
+	wake      chan struct{}
+	closed    atomic.Bool
+
+	log    *responseLog // nil: no responses are kept
+	faults faults
+}
+
+// newRecorder makes room for at most limit queries, without allocating it.
+func newRecorder(base ResponseID, perQuery int, limit uint64, tokens bool) *recorder {
+	r := &recorder{base: base, nextID: base, perQuery: uint32(perQuery), tokens: tokens, wake: make(chan struct{}, 1)}
+	for 1<<(r.shift+1)*perQuery <= blockSamples {
+		r.shift++
+	}
+	limit = min(limit, (math.MaxUint32-uint64(base))/uint64(perQuery))
+	r.blocks = make([]atomic.Pointer[block], (limit+1<<r.shift-1)>>r.shift)
+	r.awaited.Store(math.MaxInt64)
+	return r
+}
+
+// grow appends a block and fills it from the traffic: to the brim if that is
+// endless, with what is still wanted of it otherwise. It returns false if that is
+// nothing, or the test has no more ids to give.
+func (r *recorder) grow(t *traffic, server bool, keep func() bool) bool {
+	next := int(r.queries >> r.shift)
+	if next == len(r.blocks) || !t.endless && !t.wanted() {
+		return false
+	}
+	b := r.newBlock(server, keep != nil)
+	n := 0
+	for ; n < len(b.start) && (t.endless || t.wanted()); n++ {
+		first, at := t.next()
+		if server {
+			b.start[n] = at
+		}
+		r.fill(b, t.samples(first), keep)
+	}
+	b.start, b.slots = b.start[:n], b.slots[:len(b.samples)]
+	r.blocks[next].Store(b)
+	r.queries += uint64(n)
+	return true
+}
+
+func (r *recorder) newBlock(server, some bool) *block {
+	queries := 1 << r.shift
+	samples := queries * int(r.perQuery)
+	b := &block{
+		samples: make([]QuerySample, 0, samples),
+		slots:   make([]atomic.Int64, samples),
+		start:   make([]int64, queries),
+	}
+	if server {
+		b.late = make([]uint32, queries)
+	}
+	if some {
+		b.logged = make([]uint64, (samples+63)/64)
+	}
+	if r.tokens {
+		b.firstToken = make([]atomic.Int64, samples)
+		b.tokens = make([]int32, samples)
+	}
+	return b
+}
+
+// fill gives ids to the samples of a query.
+func (r *recorder) fill(b *block, indices []QuerySampleIndex, keep func() bool) {
+	for _, index := range indices {
+		if i := len(b.samples); keep != nil && keep() {
+			b.logged[i/64] |= 1 << (i % 64)
+		}
+		b.samples = append(b.samples, QuerySample{ID: r.nextID, Index: index})
+		r.nextID++
+	}
+}
+
+// query returns the block of a prepared query, and its number in it.
+func (r *recorder) query(q uint64) (*block, int) {
+	return r.blocks[q>>r.shift].Load(), int(q & (1<<r.shift - 1))
+}
+
+// arm marks the samples of a query as issued and returns the query.
+func (r *recorder) arm(b *block, q int) Query {
+	first, end := q*int(r.perQuery), (q+1)*int(r.perQuery)
+	for i := first; i < end; i++ {
+		b.slots[i].Store(slotPending)
+	}
+	return Query{Samples: b.samples[first:end:end], to: r}
+}
+
+// disarm takes back arm for a query of one sample that was not issued after all.
+func (r *recorder) disarm(b *block, q int) { b.slots[q].Store(slotIdle) }
+
+// sample returns the block of an id and its number in it, or nil for an id that this
+// phase has not given out.
+func (r *recorder) sample(id ResponseID) (*block, int) {
+	local := uint32(id - r.base) // an id of an earlier phase becomes large
+	q := local
+	if r.perQuery != 1 {
+		q /= r.perQuery
+	}
+	n := q >> r.shift
+	if int(n) >= len(r.blocks) {
+		return nil, 0
+	}
+	b := r.blocks[n].Load()
+	if b == nil {
+		return nil, 0
+	}
+	i := int(local - n<<r.shift*r.perQuery)
+	if i >= len(b.slots) {
+		return nil, 0
+	}
+	return b, i
+}
+
+// now is the time since the start of the phase in nanoseconds.
+func (r *recorder) now() int64 { return int64(time.Since(r.started)) }
+
+// complete records the answers of samples. It runs in the SUT's goroutines.
+func (r *recorder) complete(responses []QuerySampleResponse) {
+	now := r.now()
+	if len(responses) == 0 {
+		return
+	}
+	if r.closed.Load() {
+		r.faults.add(faultAfterEnd, "the SUT completed sample %d after the test had ended", responses[0].ID)
+		return
+	}
+	n := int64(0)
+	for i := range responses {
+		if r.completeOne(&responses[i], now) {
+			n++
+		}
+	}
+	if n == 0 || r.completed.Add(n) != r.awaited.Load() {
+		return
+	}
+	if r.parked.CompareAndSwap(true, false) {
+		r.wake <- struct{}{}
+	}
+}
+
+func (r *recorder) completeOne(response *QuerySampleResponse, now int64) bool {
+	b, i := r.sample(response.ID)
+	if b == nil {
+		r.faults.add(faultUnknownID, "the SUT completed response id %d, which this part of the test has not issued", response.ID)
+		return false
+	}
+	if !b.slots[i].CompareAndSwap(slotPending, slotDone+now) {
+		r.refuse(b, i)
+		return false
+	}
+	if b.tokens != nil {
+		b.tokens[i] = response.NTokens
+	}
+	if r.logs(b, i) {
+		r.log.add(b.samples[i], response)
+	}
+	if response.Err != nil {
+		r.faults.add(faultSample, "the SUT could not answer sample %d (data index %d): %w", response.ID, b.samples[i].Index, response.Err)
+	}
+	return true
+}
+
+// refuse says why a slot did not take a completion.
+func (r *recorder) refuse(b *block, i int) {
+	s := b.samples[i]
+	if b.slots[i].Load() == slotIdle {
+		r.faults.add(faultUnknownID, "the SUT completed response id %d, which this part of the test has not issued", s.ID)
+		return
+	}
+	r.faults.add(faultTwice, "the SUT completed sample %d (data index %d) more than once", s.ID, s.Index)
+}
+
+// logs says whether the accuracy log keeps the response of a sample.
+func (r *recorder) logs(b *block, i int) bool {
+	return r.log != nil && (b.logged == nil || b.logged[i/64]>>(i%64)&1 != 0)
+}
+
+func (r *recorder) firstToken(responses []QuerySampleResponse) {
+	now := r.now()
+	for i := range responses {
+		b, n := r.sample(responses[i].ID)
+		switch {
+		case r.closed.Load():
+			r.faults.add(faultAfterEnd, "the SUT reported a first token of sample %d after the test had ended", responses[i].ID)
+		case b == nil || b.slots[n].Load() == slotIdle:
+			r.faults.add(faultUnknownID, "the SUT reported a first token of response id %d, which was not issued in this part of the test", responses[i].ID)
+		case b.firstToken == nil:
+			r.faults.add(faultToken, "the SUT reports first tokens, but use_token_latencies is off")
+		case !b.firstToken[n].CompareAndSwap(slotIdle, slotDone+now):
+			r.faults.add(faultToken, "the SUT reported the first token of sample %d more than once", responses[i].ID)
+		default:
+			if r.logs(b, n) {
+				r.log.addToken(responses[i].ID, responses[i].Data)
+			}
+		}
+	}
+}
+
+// await blocks until n samples are complete, counted from the start of the phase.
+// Only one goroutine may wait at a time. The order of the steps is what
+// makes a lost wake-up impossible: either the waiter sees the last completion after
+// it has parked, or the last completion sees the parked waiter.
+func (r *recorder) await(ctx context.Context, n int64) error {
+	r.awaited.Store(n)
+	if r.completed.Load() >= n {
+		return nil
+	}
+	r.parked.Store(true)
+	if r.completed.Load() >= n && r.parked.CompareAndSwap(true, false) {
+		return nil
+	}
+	select {
+	case <-r.wake:
+		return nil
+	case <-ctx.Done():
+		if !r.parked.CompareAndSwap(true, false) {
+			<-r.wake // the last completion came at the same moment
+			return nil
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// close ends the phase: later completions are faults.
+func (r *recorder) close() { r.closed.Store(true) }
+
+// A fault is something the SUT did that makes a run worthless.
+type fault uint8
+
+const (
+	faultUnknownID fault = iota
+	faultTwice
+	faultAfterEnd
+	faultSample
+	faultToken
+	faultPanic
+	faultStall
+	faultAccuracyLog
+	faultKinds
+)
+
+// faults counts faults by kind and keeps the first message of each: a SUT that does
+// wrong once usually does so for every sample.
+type faults struct {
+	mu     sync.Mutex
+	counts [faultKinds]int
+	first  [faultKinds]error
+}
+
+func (f *faults) add(kind fault, format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counts[kind]++
+	if f.counts[kind] == 1 {
+		f.first[kind] = fmt.Errorf(format, args...)
+	}
+}
+
+// list returns one error for each kind of fault that occurred.
+func (f *faults) list() []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for kind, err := range f.first {
+		switch n := f.counts[kind]; {
+		case n == 1:
+			errs = append(errs, err)
+		case n > 1:
+			errs = append(errs, fmt.Errorf("%w (and %d more of this kind)", err, n-1))
+		}
+	}
+	return errs
+}

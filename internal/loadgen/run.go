@@ -1,0 +1,423 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options are what a test may be given beside its settings. The zero value is useful.
+type Options struct {
+	// AccuracyLog receives the responses to keep; nil drops them.
+	AccuracyLog AccuracyLog
+	// Progress is called about once per ProgressEvery while queries are issued, from
+	// a goroutine of its own, never twice at the same time.
+	Progress      func(Progress)
+	ProgressEvery time.Duration // default 500 ms
+	// StallTimeout is how long the SUT may go without completing a sample that it has,
+	// or stay inside IssueQuery, before the test gives it up. Default: 5 minutes.
+	StallTimeout time.Duration
+	// MaxIssueDelay bounds how late the generator may issue Server queries, at the
+	// test's target percentile. Default: half the target latency.
+	MaxIssueDelay time.Duration
+	// NewPacer makes the pacer of an issue thread; nil: NewPacer(DefaultSpin).
+	NewPacer func() Pacer
+}
+
+func (o Options) withDefaults() Options {
+	if o.ProgressEvery == 0 {
+		o.ProgressEvery = 500 * time.Millisecond
+	}
+	if o.StallTimeout == 0 {
+		o.StallTimeout = 5 * time.Minute
+	}
+	if o.NewPacer == nil {
+		o.NewPacer = func() Pacer { return NewPacer(DefaultSpin) }
+	}
+	return o
+}
+
+// Progress is a glance at a running phase.
+type Progress struct {
+	Accuracy  bool // the phase
+	Set, Sets int  // which loaded set, counted from 1, of how many
+	Elapsed   time.Duration
+	Issued    uint64 // queries
+	Prepared  uint64 // queries; in SingleStream and MultiStream more may follow
+	Completed uint64 // samples
+	Samples   uint64 // of all prepared queries
+	// RecentP99 is the 99th percentile of the latency of recent queries; 0 in Offline.
+	RecentP99 time.Duration
+}
+
+// Run runs one test: it loads samples, issues the traffic that the settings ask for,
+// waits for all answers, and judges the run. It returns an error if the
+// settings cannot be run with this QSL or the QSL fails. Everything else is a Result,
+// also of a run that ctx ended early.
+func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Options) (*Result, error) {
+	if err := settings.Validate(); err != nil {
+		return nil, fmt.Errorf("test settings: %w", err)
+	}
+	t := &test{sut: sut, qsl: qsl, opts: opts.withDefaults()}
+	t.result = &Result{
+		QSLName:                   qsl.Name(),
+		QSLTotalSampleCount:       qsl.TotalSampleCount(),
+		QSLPerformanceSampleCount: qsl.PerformanceSampleCount(),
+		Requested:                 settings,
+		StartTime:                 time.Now(),
+	}
+	t.events = &eventLog{}
+	before := time.Now()
+	t.result.SUTName = sut.Name()
+	t.result.NamingTook = time.Since(before)
+
+	if settings.Test05 {
+		t.events.warn("the test05 switch is on: the test runs in performance mode with the alternative seeds")
+	}
+	t.e = settings.resolved().Effective(uint64(t.result.QSLPerformanceSampleCount), uint64(t.result.QSLTotalSampleCount))
+	t.result.Effective = t.e
+	if err := t.e.validate(); err != nil {
+		return nil, fmt.Errorf("test settings: %w", err)
+	}
+	err := t.run(ctx)
+	t.result.Events = t.events.list
+	if err != nil && !errors.Is(err, errOver) {
+		return nil, err
+	}
+	return t.result, nil
+}
+
+// errOver ends a test whose result already says why.
+var errOver = errors.New("the test is over")
+
+// A test is one call of Run.
+type test struct {
+	sut    SUT
+	qsl    QSL
+	e      EffectiveSettings
+	opts   Options
+	events *eventLog
+	result *Result
+	nextID ResponseID // ids go on over all phases
+}
+
+func (t *test) run(ctx context.Context) error {
+	switch t.e.Mode {
+	case AccuracyOnly:
+		return t.accuracy(ctx)
+	case PerformanceOnly:
+		return t.performance(ctx)
+	case FindPeakPerformance:
+		return t.findPeak(ctx)
+	default:
+		if err := t.accuracy(ctx); err != nil {
+			return err
+		}
+		return t.performance(ctx)
+	}
+}
+
+// accuracy issues every sample once, set by set.
+func (t *test) accuracy(ctx context.Context) error {
+	t.events.message("accuracy mode begins")
+	sets := loadableSets(t.e, uint64(t.result.QSLTotalSampleCount), t.e.AccuracySampleCount)
+	for i, set := range sets {
+		p, err := t.newPhase(t.e, set, true)
+		if err != nil {
+			return err
+		}
+		p.number, p.of = i+1, len(sets)
+		err = t.withLoaded(ctx, set, func() error { return t.runPhase(ctx, p) })
+		t.result.AccuracySamples += p.rec.answered()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// performance issues the scenario's traffic with the first loadable set.
+func (t *test) performance(ctx context.Context) (err error) {
+	t.events.message("performance mode begins")
+	t.result.Performance, err = t.measure(ctx, t.e)
+	return err
+}
+
+// measure runs a performance phase and judges it.
+func (t *test) measure(ctx context.Context, e EffectiveSettings) (*Performance, error) {
+	set := loadableSets(e, uint64(t.result.QSLTotalSampleCount), e.PerformanceSampleCount)[0]
+	p, err := t.newPhase(e, set, false)
+	if err != nil {
+		return nil, err
+	}
+	err = t.withLoaded(ctx, set, func() error { return t.runPhase(ctx, p) })
+	if p.rec.started.IsZero() {
+		return nil, err
+	}
+	return p.performance(t.opts), err
+}
+
+// withLoaded calls f while the samples of a set are in memory.
+func (t *test) withLoaded(ctx context.Context, set loadableSet, f func() error) error {
+	t.events.add(Event{Key: "loaded_qsl_set", Value: set.indices})
+	if err := t.qsl.LoadSamplesToRAM(ctx, set.indices); err != nil {
+		if ctx.Err() != nil {
+			return t.interrupted(ctx)
+		}
+		return fmt.Errorf("loading %d samples: %w", len(set.indices), err)
+	}
+	err := f()
+	if e := t.qsl.UnloadSamplesFromRAM(set.indices); e != nil && err == nil {
+		err = fmt.Errorf("unloading %d samples: %w", len(set.indices), e)
+	}
+	return err
+}
+
+// interrupted records that ctx ended the test.
+func (t *test) interrupted(ctx context.Context) error {
+	t.result.Interrupted = context.Cause(ctx)
+	t.events.fail("error_runtime", "the test was stopped: %v", t.result.Interrupted)
+	return errOver
+}
+
+// runPhase draws the traffic of a phase, issues it, and records what came of it.
+func (t *test) runPhase(ctx context.Context, p *phase) error {
+	if err := p.prepare(ctx); err != nil {
+		if ctx.Err() != nil {
+			return t.interrupted(ctx)
+		}
+		return err
+	}
+	t.nextID = p.rec.nextID
+	t.events.add(Event{Key: "generated_query_count", Value: p.traffic.count})
+	t.events.add(Event{Key: "generated_samples_per_query", Value: uint64(p.rec.perQuery)})
+	t.events.add(Event{Key: "generated_query_duration", Value: int64(p.traffic.length)})
+
+	before := gcStats()
+	p.rec.started = time.Now()
+	err := t.supervise(ctx, p)
+	p.rec.close()
+	p.gc = gcStats().since(before)
+	t.finish(p)
+	return err
+}
+
+// finish writes down what is known once a phase has ended.
+func (t *test) finish(p *phase) {
+	begin := p.rec.started
+	end := begin.Add(time.Duration(p.rec.lastCompletion()))
+	t.events.add(Event{Key: "power_begin", Value: begin.UTC().Format(powerTime)})
+	t.events.add(Event{Key: "power_end", Value: end.UTC().Format(powerTime)})
+	checkClocks(begin, time.Now(), t.events)
+	if log := p.rec.log; log != nil {
+		if err := log.flush(); err != nil {
+			p.rec.faults.add(faultAccuracyLog, "writing the accuracy log: %w", err)
+		}
+	}
+	faults := p.rec.faults.list()
+	for _, fault := range faults {
+		t.events.fail("error_runtime", "%v", fault)
+	}
+	t.result.Faults = append(t.result.Faults, faults...)
+}
+
+func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*phase, error) {
+	traffic, err := newTraffic(e, accuracy, set)
+	if err != nil {
+		return nil, err
+	}
+	limit := uint64(maxSamples)
+	if e.Scenario == Offline {
+		limit = 1
+	}
+	rec := newRecorder(t.nextID, traffic.perQuery, limit, e.UseTokenLatencies)
+	p := &phase{
+		e: e, accuracy: accuracy, number: 1, of: 1,
+		sut: t.sut, pacer: t.opts.NewPacer, traffic: traffic, rec: rec, events: t.events,
+	}
+	if t.opts.AccuracyLog == nil {
+		return p, nil
+	}
+	if accuracy {
+		rec.log = newResponseLog(t.opts.AccuracyLog, false, e.UseTokenLatencies)
+	} else if accuracyLogProbability(e) > 0 {
+		rec.log = newResponseLog(t.opts.AccuracyLog, true, e.UseTokenLatencies)
+		p.keep = newSampler(e, t.nextID).keep
+	}
+	return p, nil
+}
+
+// errGivenUp is the cause with which a phase is stopped whose SUT has stalled or
+// panicked; the recorder's faults say what happened.
+var errGivenUp = errors.New("the SUT was given up")
+
+// graceAfterStop is how long a stopped test waits for the SUT to return from IssueQuery.
+const graceAfterStop = 500 * time.Millisecond
+
+// supervise runs the issue loops, waits for the last answer, and watches that there is
+// something to wait for.
+func (t *test) supervise(ctx context.Context, p *phase) error {
+	running, stop := context.WithCancelCause(ctx)
+	p.stop = stop
+	issued := make(chan struct{})
+	go func() {
+		defer close(issued)
+		p.run(running)
+		p.flush()
+	}()
+	var watching sync.WaitGroup
+	watching.Go(func() { p.watch(running, t.opts) })
+	defer watching.Wait()
+	defer stop(nil)
+
+	select {
+	case <-issued:
+		if p.rec.await(running, p.returned.Load()*int64(p.rec.perQuery)) == nil {
+			return nil
+		}
+	case <-running.Done():
+		select {
+		case <-issued:
+		case <-time.After(graceAfterStop):
+			p.rec.faults.add(faultStall, "the SUT has not returned from IssueQuery or FlushQueries")
+		}
+	}
+	if ctx.Err() != nil {
+		return t.interrupted(ctx)
+	}
+	return errOver
+}
+
+// flush tells the SUT that there will be no more queries.
+func (p *phase) flush() {
+	p.flushing.Store(true)
+	p.guard(func() ending {
+		p.sut.FlushQueries()
+		return endScheduled
+	})
+	p.flushing.Store(false)
+}
+
+// watch reports progress, and gives up a SUT that makes none.
+func (p *phase) watch(ctx context.Context, opts Options) {
+	ticker := time.NewTicker(opts.ProgressEvery)
+	defer ticker.Stop()
+	scratch := make([]int64, 0, recentQueries)
+	last, since := int64(-1), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			if opts.Progress != nil {
+				opts.Progress(p.progress(now, scratch))
+			}
+			work := p.rec.completed.Load() + p.entered.Load() + p.returned.Load()
+			if owed := p.owes(); work != last || owed == "" {
+				last, since = work, now
+			} else if idle := now.Sub(since); idle >= opts.StallTimeout {
+				p.rec.faults.add(faultStall, "the SUT has stalled: for %v it %s", idle.Round(time.Second), owed)
+				p.stop(errGivenUp)
+				return
+			}
+		}
+	}
+}
+
+// owes says what the test is waiting for; nothing if that is the schedule.
+func (p *phase) owes() string {
+	entered, returned := p.entered.Load(), p.returned.Load()
+	outstanding := returned*int64(p.rec.perQuery) - p.rec.completed.Load()
+	switch {
+	case entered > returned:
+		return "has not returned from IssueQuery"
+	case p.flushing.Load():
+		return "has not returned from FlushQueries"
+	case outstanding > 0:
+		return fmt.Sprintf("has completed none of the %d samples that it has", outstanding)
+	}
+	return ""
+}
+
+// recentQueries is how many queries the latency shown as progress comes from.
+const recentQueries = 2048
+
+func (p *phase) progress(now time.Time, scratch []int64) Progress {
+	issued := uint64(p.returned.Load())
+	g := Progress{
+		Accuracy:  p.accuracy,
+		Set:       p.number,
+		Sets:      p.of,
+		Elapsed:   now.Sub(p.rec.started),
+		Issued:    issued,
+		Prepared:  p.traffic.count,
+		Completed: p.rec.answered(),
+		Samples:   p.traffic.count * uint64(p.rec.perQuery),
+	}
+	if p.e.Scenario == Offline {
+		return g
+	}
+	if recent := p.rec.recentLatencies(issued, scratch); len(recent) > 0 {
+		slices.Sort(recent)
+		g.RecentP99 = time.Duration(recent[percentileRank(uint64(len(recent)), 0.99)])
+	}
+	return g
+}
+
+// powerTime is how the reference writes instants for power measurements.
+const powerTime = "01-02-2006 15:04:05.000"
+
+// checkClocks compares the monotonic with the wall clock, as the reference does: more
+// than 1 % apart is an error, more than 0.1 % a warning. Phases below a second are not
+// checked, because a clock adjustment of a millisecond would decide.
+func checkClocks(begin, end time.Time, events *eventLog) {
+	monotonic := end.Sub(begin)
+	wall := end.Round(0).Sub(begin.Round(0))
+	if monotonic < time.Second {
+		return
+	}
+	switch ratio := float64(monotonic) / float64(wall); {
+	case ratio < 0.99 || ratio > 1.01:
+		events.fail("error_runtime", "the monotonic and the system clock differ by more than 1 %%: their ratio is %g", ratio)
+	case ratio < 0.999 || ratio > 1.001:
+		events.warn("the monotonic and the system clock differ by more than 0.1 %%: their ratio is %g", ratio)
+	}
+}
+
+// gcStats returns what the garbage collector has done so far.
+func gcStats() GCStats {
+	var s debug.GCStats
+	debug.ReadGCStats(&s)
+	return GCStats{Cycles: int(s.NumGC), Pause: s.PauseTotal}
+}
+
+func (g GCStats) since(before GCStats) GCStats {
+	return GCStats{Cycles: g.Cycles - before.Cycles, Pause: g.Pause - before.Pause}
+}
+
+// An eventLog collects events from the goroutines of a test.
+type eventLog struct {
+	mu   sync.Mutex
+	list []Event
+}
+
+func (l *eventLog) add(e Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Time = time.Now()
+	l.list = append(l.list, e)
+}
+
+func (l *eventLog) message(text string) { l.add(Event{Key: "generic_message", Value: text}) }
+
+func (l *eventLog) warn(format string, args ...any) {
+	l.add(Event{Key: "warning_generic_message", Value: fmt.Sprintf(format, args...), IsWarning: true})
+}
+
+func (l *eventLog) fail(key, format string, args ...any) {
+	l.add(Event{Key: key, Value: fmt.Sprintf(format, args...), IsError: true})
+}

@@ -1,0 +1,402 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// A Scenario is a pattern of traffic (MLPerf inference rules, "Scenarios").
+type Scenario uint8
+
+const (
+	// SingleStream issues one sample, waits for its answer, and issues the next.
+	// Its result is a percentile of the latency.
+	SingleStream Scenario = iota
+	// MultiStream issues a query of several samples, waits for all answers, and
+	// issues the next. Its result is a percentile of the query latency.
+	MultiStream
+	// Server issues single samples at the instants of a Poisson process. Its
+	// result is whether a percentile of the latency stays below a bound.
+	Server
+	// Offline issues all samples at once. Its result is samples per second.
+	Offline
+)
+
+// Scenarios lists all scenarios in the order in which MLPerf reports show them.
+func Scenarios() []Scenario { return []Scenario{SingleStream, MultiStream, Server, Offline} }
+
+var scenarioNames = []string{"SingleStream", "MultiStream", "Server", "Offline"}
+
+// String returns the name as log files spell it, e.g. SingleStream.
+func (s Scenario) String() string { return nameOf(scenarioNames, int(s), "Scenario") }
+
+// ParseScenario returns the scenario of that name; case, hyphens and underscores do
+// not matter.
+func ParseScenario(name string) (Scenario, error) {
+	i, err := parseName(scenarioNames, name, "scenario")
+	return Scenario(i), err
+}
+
+// A Mode says what a test does with the traffic.
+type Mode uint8
+
+const (
+	// SubmissionRun is AccuracyOnly followed by PerformanceOnly.
+	SubmissionRun Mode = iota
+	// AccuracyOnly issues every sample once and logs every response.
+	AccuracyOnly
+	// PerformanceOnly measures the scenario's traffic.
+	PerformanceOnly
+	// FindPeakPerformance searches the highest Server QPS that meets the latency
+	// bound.
+	FindPeakPerformance
+)
+
+var modeNames = []string{"SubmissionRun", "AccuracyOnly", "PerformanceOnly", "FindPeakPerformance"}
+
+// String returns the name as log files spell it, e.g. PerformanceOnly.
+func (m Mode) String() string { return nameOf(modeNames, int(m), "Mode") }
+
+// ParseMode returns the mode of that name; case, hyphens and underscores do not
+// matter.
+func ParseMode(name string) (Mode, error) {
+	i, err := parseName(modeNames, name, "mode")
+	return Mode(i), err
+}
+
+func nameOf(names []string, i int, kind string) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", kind, i)
+}
+
+func parseName(names []string, name, kind string) (int, error) {
+	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(name)
+	for i, n := range names {
+		if strings.EqualFold(n, plain) {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown %s %q, want one of %s", kind, name, strings.Join(names, ", "))
+}
+
+// TestSettings are the requested settings of a test, with the meaning, the units
+// and the defaults (DefaultSettings) of the reference (loadgen/test_settings.h).
+// Fields of other scenarios than the one that runs are ignored.
+type TestSettings struct {
+	Scenario Scenario
+	Mode     Mode
+
+	// Expected latencies only decide how many queries are prepared. They are
+	// float64 nanoseconds, as in the reference, because their reciprocal is a rate.
+	SingleStreamExpectedLatencyNS       float64
+	SingleStreamTargetLatencyPercentile float64 // fraction, e.g. 0.9
+	MultiStreamExpectedLatencyNS        float64
+	MultiStreamTargetLatencyPercentile  float64
+	MultiStreamSamplesPerQuery          uint64
+
+	ServerTargetQPS                      float64
+	ServerTargetLatency                  time.Duration
+	ServerTargetLatencyPercentile        float64
+	ServerCoalesceQueries                bool
+	ServerFindPeakQPSDecimalsOfPrecision int
+	ServerFindPeakQPSBoundaryStepSize    float64
+	ServerMaxAsyncQueries                uint64 // 0: no limit
+	ServerNumIssueQueryThreads           uint64 // 0 and 1: one thread
+
+	OfflineExpectedQPS float64
+
+	// SampleConcatenatePermutation is the equal-issue mode: whole permutations of
+	// the loaded set are issued one after another.
+	SampleConcatenatePermutation bool
+
+	MinDuration   time.Duration
+	MaxDuration   time.Duration // 0: no limit
+	MinQueryCount uint64
+	MaxQueryCount uint64 // 0: no limit
+
+	QSLRNGSeed         uint64 // which samples are loaded together
+	SampleIndexRNGSeed uint64 // which of them are issued, in which order
+	ScheduleRNGSeed    uint64 // when, in Server
+	AccuracyLogRNGSeed uint64 // which responses are logged in performance mode
+
+	AccuracyLogProbability    float64 // fraction of responses logged in performance mode
+	AccuracyLogSamplingTarget uint64  // number of them; overrides the probability if not 0
+
+	Test05                   bool
+	Test05QSLRNGSeed         uint64
+	Test05SampleIndexRNGSeed uint64
+	Test05ScheduleRNGSeed    uint64
+
+	PrintTimestamps                bool
+	PerformanceIssueUnique         bool
+	PerformanceIssueSame           bool
+	PerformanceIssueSameIndex      uint64
+	PerformanceSampleCountOverride uint64 // 0: the QSL's
+	AccuracySampleCountOverride    uint64 // 0: all of the QSL
+
+	UseTokenLatencies         bool
+	ServerTTFTLatency         time.Duration // time to first token
+	ServerTPOTLatency         time.Duration // time per output token
+	InferTokenLatencies       bool
+	TokenLatencyScalingFactor uint64
+}
+
+// DefaultSettings returns the reference's defaults (loadgen/test_settings.h).
+func DefaultSettings() TestSettings {
+	return TestSettings{
+		Scenario:                            SingleStream,
+		Mode:                                PerformanceOnly,
+		SingleStreamExpectedLatencyNS:       1e6,
+		SingleStreamTargetLatencyPercentile: 0.90,
+		MultiStreamExpectedLatencyNS:        8e6,
+		MultiStreamTargetLatencyPercentile:  0.99,
+		MultiStreamSamplesPerQuery:          8,
+		ServerTargetQPS:                     1,
+		ServerTargetLatency:                 100 * time.Millisecond,
+		ServerTargetLatencyPercentile:       0.99,
+
+		ServerFindPeakQPSDecimalsOfPrecision: 1,
+		ServerFindPeakQPSBoundaryStepSize:    1,
+
+		OfflineExpectedQPS: 1,
+		MinDuration:        10 * time.Second,
+		MinQueryCount:      100,
+		ServerTTFTLatency:  100 * time.Millisecond,
+		ServerTPOTLatency:  100 * time.Millisecond,
+	}
+}
+
+// EffectiveSettings are what a test really uses: the requested settings, reduced
+// to its scenario and completed by the QSL's sample counts
+// (loadgen/test_settings_internal.cc).
+type EffectiveSettings struct {
+	Scenario Scenario
+	Mode     Mode
+
+	SamplesPerQuery         uint64
+	TargetQPS               float64
+	TargetLatency           time.Duration // Server only
+	TargetLatencyPercentile float64       // fraction
+	MaxAsyncQueries         uint64
+	TargetDuration          time.Duration // how much traffic is generated
+	MinDuration             time.Duration
+	MaxDuration             time.Duration
+	MinQueryCount           uint64
+	MaxQueryCount           uint64
+	MinSampleCount          uint64
+
+	QSLRNGSeed         uint64
+	SampleIndexRNGSeed uint64
+	ScheduleRNGSeed    uint64
+	AccuracyLogRNGSeed uint64
+
+	AccuracyLogProbability    float64
+	AccuracyLogSamplingTarget uint64
+
+	PrintTimestamps              bool
+	PerformanceIssueUnique       bool
+	PerformanceIssueSame         bool
+	PerformanceIssueSameIndex    uint64
+	PerformanceSampleCount       uint64
+	AccuracySampleCount          uint64
+	SampleConcatenatePermutation bool
+
+	UseTokenLatencies         bool
+	ServerTTFTLatency         time.Duration
+	ServerTPOTLatency         time.Duration
+	InferTokenLatencies       bool
+	TokenLatencyScalingFactor uint64
+
+	ServerCoalesceQueries bool
+	IssueQueryThreads     int
+}
+
+// offlineSlack makes the Offline query a tenth larger than the expected speed
+// needs, and equalIssueSlack the number of SingleStream queries twice as large
+// (loadgen/test_settings_internal.cc, kSlack).
+const (
+	offlineSlack    = 1.1
+	equalIssueSlack = 2.0
+)
+
+// Effective returns the settings that a test with these requested settings uses
+// with a QSL of the given sample counts. It expects settings that Validate accepts.
+func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount uint64) EffectiveSettings {
+	e := s.common()
+	e.PerformanceSampleCount = either(s.PerformanceSampleCountOverride, qslPerformanceSampleCount)
+	e.AccuracySampleCount = either(s.AccuracySampleCountOverride, qslTotalSampleCount)
+	switch s.Scenario {
+	case SingleStream:
+		e.TargetQPS = 1e9 / s.SingleStreamExpectedLatencyNS
+		e.TargetLatencyPercentile = s.SingleStreamTargetLatencyPercentile
+		e.MaxAsyncQueries = 1
+		if s.SampleConcatenatePermutation && qslPerformanceSampleCount > 0 {
+			e.MinQueryCount = equalIssueQueryCount(e, qslPerformanceSampleCount)
+		}
+	case MultiStream:
+		e.TargetQPS = 1e9 / s.MultiStreamExpectedLatencyNS
+		e.TargetLatencyPercentile = s.MultiStreamTargetLatencyPercentile
+		e.MaxAsyncQueries = 1
+		e.SamplesPerQuery = s.MultiStreamSamplesPerQuery
+	case Server:
+		e.TargetQPS = s.ServerTargetQPS
+		e.TargetLatency = s.ServerTargetLatency
+		e.TargetLatencyPercentile = s.ServerTargetLatencyPercentile
+		e.MaxAsyncQueries = s.ServerMaxAsyncQueries
+		e.ServerCoalesceQueries = s.ServerCoalesceQueries
+		e.IssueQueryThreads = max(1, int(s.ServerNumIssueQueryThreads))
+	case Offline:
+		e.TargetQPS = s.OfflineExpectedQPS
+		e.TargetLatencyPercentile = 0.99 // not used, but logged
+		e.MaxAsyncQueries = 1
+		// All queries become one, and what was a number of queries is one of samples.
+		target := uint64(offlineSlack * seconds(e.TargetDuration) * e.TargetQPS)
+		e.SamplesPerQuery = max(s.MinQueryCount, target)
+		if s.PerformanceIssueUnique {
+			e.SamplesPerQuery = e.PerformanceSampleCount
+		}
+		e.MinQueryCount = 1
+		e.TargetDuration = 0
+	}
+	e.MinSampleCount = e.MinQueryCount * e.SamplesPerQuery
+	return e
+}
+
+// common returns the effective settings that are the requested ones in every
+// scenario.
+func (s TestSettings) common() EffectiveSettings {
+	return EffectiveSettings{
+		Scenario:                     s.Scenario,
+		Mode:                         s.Mode,
+		SamplesPerQuery:              1,
+		TargetQPS:                    1,
+		TargetDuration:               s.MinDuration,
+		MinDuration:                  s.MinDuration,
+		MaxDuration:                  s.MaxDuration,
+		MinQueryCount:                s.MinQueryCount,
+		MaxQueryCount:                s.MaxQueryCount,
+		QSLRNGSeed:                   s.QSLRNGSeed,
+		SampleIndexRNGSeed:           s.SampleIndexRNGSeed,
+		ScheduleRNGSeed:              s.ScheduleRNGSeed,
+		AccuracyLogRNGSeed:           s.AccuracyLogRNGSeed,
+		AccuracyLogProbability:       s.AccuracyLogProbability,
+		AccuracyLogSamplingTarget:    s.AccuracyLogSamplingTarget,
+		PrintTimestamps:              s.PrintTimestamps,
+		PerformanceIssueUnique:       s.PerformanceIssueUnique,
+		PerformanceIssueSame:         s.PerformanceIssueSame,
+		PerformanceIssueSameIndex:    s.PerformanceIssueSameIndex,
+		SampleConcatenatePermutation: s.SampleConcatenatePermutation,
+		UseTokenLatencies:            s.UseTokenLatencies,
+		ServerTTFTLatency:            s.ServerTTFTLatency,
+		ServerTPOTLatency:            s.ServerTPOTLatency,
+		InferTokenLatencies:          s.InferTokenLatencies,
+		TokenLatencyScalingFactor:    s.TokenLatencyScalingFactor,
+		IssueQueryThreads:            1,
+	}
+}
+
+// equalIssueQueryCount raises the number of SingleStream queries to cover twice the
+// minimum duration at the expected rate, and then to the next multiple of the QSL's
+// performance sample count, which always adds at least one query.
+func equalIssueQueryCount(e EffectiveSettings, qslPerformanceSampleCount uint64) uint64 {
+	expected := uint64(equalIssueSlack * seconds(e.TargetDuration) * e.TargetQPS)
+	n := max(e.MinQueryCount, expected)
+	return n + qslPerformanceSampleCount - n%qslPerformanceSampleCount
+}
+
+// seconds divides once, as the reference does; time.Duration.Seconds rounds twice.
+func seconds(d time.Duration) float64 { return float64(d) / 1e9 }
+
+func either(override, otherwise uint64) uint64 {
+	if override != 0 {
+		return override
+	}
+	return otherwise
+}
+
+// resolved returns the settings with the TEST05 switch carried out: the test is a
+// performance run with the alternative seeds (loadgen/loadgen.cc, StartTest).
+func (s TestSettings) resolved() TestSettings {
+	if s.Test05 {
+		s.Mode = PerformanceOnly
+		s.QSLRNGSeed = s.Test05QSLRNGSeed
+		s.SampleIndexRNGSeed = s.Test05SampleIndexRNGSeed
+		s.ScheduleRNGSeed = s.Test05ScheduleRNGSeed
+	}
+	return s
+}
+
+// Validate reports everything in the settings that no test can run with, and
+// changes nothing. Where the reference substitutes a value and logs an error, this
+// is an error.
+func (s TestSettings) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	fraction := func(name string, p float64) {
+		check(p > 0 && p < 1, "%s must be between 0 and 100 %%, is %g %%", name, p*100)
+	}
+	positive := func(name string, v float64) {
+		check(v > 0 && !math.IsInf(v, 1), "%s must be positive, is %g", name, v)
+	}
+	switch s.Scenario {
+	case SingleStream:
+		positive("SingleStream target_latency (expected latency, ns)", s.SingleStreamExpectedLatencyNS)
+		fraction("SingleStream target_latency_percentile", s.SingleStreamTargetLatencyPercentile)
+	case MultiStream:
+		positive("MultiStream target_latency (expected latency, ns)", s.MultiStreamExpectedLatencyNS)
+		fraction("MultiStream target_latency_percentile", s.MultiStreamTargetLatencyPercentile)
+		check(s.MultiStreamSamplesPerQuery > 0, "MultiStream samples_per_query must be at least 1")
+		check(s.MultiStreamSamplesPerQuery <= maxSamples, "MultiStream samples_per_query must be at most %d", uint64(maxSamples))
+	case Server:
+		positive("Server target_qps", s.ServerTargetQPS)
+		fraction("Server target_latency_percentile", s.ServerTargetLatencyPercentile)
+		check(s.ServerTargetLatency >= 0, "Server target_latency must not be negative, is %v", s.ServerTargetLatency)
+		check(s.ServerNumIssueQueryThreads <= maxIssueThreads, "server_num_issue_query_threads must be at most %d, is %d",
+			maxIssueThreads, s.ServerNumIssueQueryThreads)
+	case Offline:
+		positive("Offline target_qps", s.OfflineExpectedQPS)
+	default:
+		check(false, "unknown scenario %v", s.Scenario)
+	}
+	check(s.Mode <= FindPeakPerformance, "unknown mode %v", s.Mode)
+	check(s.Mode != FindPeakPerformance || s.Scenario == Server, "FindPeakPerformance mode exists for the Server scenario only, not for %v", s.Scenario)
+	check(s.MinDuration >= 0, "min_duration must not be negative, is %v", s.MinDuration)
+	check(s.MaxDuration >= 0, "max_duration must not be negative, is %v", s.MaxDuration)
+	check(!s.PerformanceIssueUnique || !s.PerformanceIssueSame, "performance_issue_unique and performance_issue_same exclude each other")
+	check(s.AccuracyLogProbability >= 0 && s.AccuracyLogProbability <= 1, "accuracy_log_probability must be between 0 and 100 %%, is %g %%", s.AccuracyLogProbability*100)
+	return errors.Join(errs...)
+}
+
+const (
+	maxSamples      = math.MaxUint32 // a ResponseID has 32 bits
+	maxIssueThreads = 256
+)
+
+// validate reports what can only be known with the QSL's sample counts.
+func (e EffectiveSettings) validate() error {
+	var errs []error
+	if e.PerformanceSampleCount == 0 {
+		errs = append(errs, errors.New("the query sample library is empty, or its performance sample count is 0"))
+	}
+	if e.SamplesPerQuery == 0 {
+		errs = append(errs, errors.New("the query would have no samples: min_query_count and target_qps times min_duration are both 0"))
+	}
+	if e.PerformanceIssueSame && e.PerformanceIssueSameIndex >= e.PerformanceSampleCount {
+		errs = append(errs, fmt.Errorf("performance_issue_same_index %d is not below the performance sample count %d",
+			e.PerformanceIssueSameIndex, e.PerformanceSampleCount))
+	}
+	if e.SamplesPerQuery > maxSamples || e.MinQueryCount > maxSamples/max(1, e.SamplesPerQuery) {
+		errs = append(errs, fmt.Errorf("%d queries of %d samples are more than the %d samples a test can have",
+			e.MinQueryCount, e.SamplesPerQuery, uint64(maxSamples)))
+	}
+	return errors.Join(errs...)
+}

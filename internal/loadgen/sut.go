@@ -1,0 +1,63 @@
+package loadgen
+
+import "context"
+
+// A QuerySampleIndex names an item of data of a QSL, counted from 0.
+type QuerySampleIndex uint32
+
+// A ResponseID names one answer that a test expects. Ids are unique within a test
+// and count from 0 in the order of the traffic.
+type ResponseID uint32
+
+// A QuerySample is one sample of a query.
+type QuerySample struct {
+	ID    ResponseID
+	Index QuerySampleIndex
+}
+
+// A QuerySampleResponse answers one QuerySample.
+type QuerySampleResponse struct {
+	ID      ResponseID
+	NTokens int32  // output tokens, if the test measures token latencies
+	Data    []byte // what the accuracy log keeps; copied before Complete returns
+	Err     error  // the sample could not be answered; the run becomes INVALID
+}
+
+// A Query is a set of samples that the test issues together. It is a small value
+// that may be copied. Its Samples stay valid, and unchanged, until the test ends.
+type Query struct {
+	Samples []QuerySample
+	to      *recorder
+}
+
+// Complete answers samples. The latency of each ends when Complete is entered. It
+// may be called from any goroutine, at any time, for some or all samples of
+// this query or of any other query of the same test, which is how a batch
+// of several Server queries is answered. It does not block.
+func (q Query) Complete(responses []QuerySampleResponse) { q.to.complete(responses) }
+
+// FirstToken reports that the first output token of samples is there. Data are the
+// token's bytes. It does not complete the samples.
+func (q Query) FirstToken(responses []QuerySampleResponse) { q.to.firstToken(responses) }
+
+// A SUT is a system under test. IssueQuery hands it a query and should return soon,
+// because the caller is the thread that keeps the schedule. With several issue
+// threads it is called from several goroutines at once.
+type SUT interface {
+	Name() string
+	IssueQuery(Query)
+	// FlushQueries says that no query will follow. The SUT must not wait any longer
+	// for more samples to fill a batch.
+	FlushQueries()
+}
+
+// A QSL is a query sample library: it knows how many samples there are and
+// brings those that a test needs into memory, outside the measured time.
+type QSL interface {
+	Name() string
+	TotalSampleCount() int
+	// PerformanceSampleCount is the number of samples that fit in memory together.
+	PerformanceSampleCount() int
+	LoadSamplesToRAM(context.Context, []QuerySampleIndex) error
+	UnloadSamplesFromRAM([]QuerySampleIndex) error
+}

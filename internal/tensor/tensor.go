@@ -1,0 +1,254 @@
+package tensor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+// A DType is the type of a tensor's elements.
+type DType uint8
+
+// The element types of ONNX that models in this program may use.
+const (
+	Invalid DType = iota
+	Float32
+	Float64
+	Float16  // raw bits, uint16 in Go
+	BFloat16 // raw bits, uint16 in Go
+	Int8
+	Int16
+	Int32
+	Int64
+	Uint8
+	Uint16
+	Uint32
+	Uint64
+	Bool   // one byte each, 0 or 1
+	String // kept in Go strings, not in flat memory
+)
+
+var dtypes = [...]struct {
+	name string
+	size int
+}{
+	Invalid: {"invalid", 0},
+	Float32: {"float32", 4}, Float64: {"float64", 8}, Float16: {"float16", 2}, BFloat16: {"bfloat16", 2},
+	Int8: {"int8", 1}, Int16: {"int16", 2}, Int32: {"int32", 4}, Int64: {"int64", 8},
+	Uint8: {"uint8", 1}, Uint16: {"uint16", 2}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8},
+	Bool: {"bool", 1}, String: {"string", 0},
+}
+
+// String returns the type's name in NumPy's spelling.
+func (d DType) String() string {
+	if int(d) >= len(dtypes) {
+		return fmt.Sprintf("DType(%d)", uint8(d))
+	}
+	return dtypes[d].name
+}
+
+// Size returns the bytes of one element; 0 for String and Invalid.
+func (d DType) Size() int {
+	if int(d) >= len(dtypes) {
+		return 0
+	}
+	return dtypes[d].size
+}
+
+// A Shape lists the extent of each axis, outermost first. The shape of a scalar
+// is empty. A model's declared shape may hold -1 for an axis that is free; the
+// shape of a Tensor never does.
+type Shape []int64
+
+// Len returns the number of elements: 1 for a scalar, and -1 if an axis is free.
+func (s Shape) Len() int64 {
+	n := int64(1)
+	for _, d := range s {
+		if d < 0 {
+			return -1
+		}
+		n *= d
+	}
+	return n
+}
+
+// String formats the shape as [8 3 224 224], with ? for a free axis.
+func (s Shape) String() string {
+	parts := make([]string, len(s))
+	for i, d := range s {
+		if parts[i] = fmt.Sprint(d); d < 0 {
+			parts[i] = "?"
+		}
+	}
+	return "[" + strings.Join(parts, " ") + "]"
+}
+
+// Element is the set of Go types that Data and Of accept. Float16 and BFloat16
+// elements are uint16, Bool elements are uint8.
+type Element interface {
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+// A Tensor is a typed, shaped view of memory. The zero Tensor has no elements and
+// the type Invalid.
+type Tensor struct {
+	Type    DType
+	Shape   Shape
+	mem     []byte
+	strings []string
+}
+
+// New returns a zeroed tensor aligned for every element type.
+// It panics if an axis is negative.
+func New(d DType, shape ...int64) Tensor {
+	n := Shape(shape).Len()
+	if n < 0 {
+		panic(fmt.Sprintf("tensor: shape %v has a free axis", Shape(shape)))
+	}
+	t := Tensor{Type: d, Shape: slices.Clone(Shape(shape))}
+	if d == String {
+		t.strings = make([]string, n)
+		return t
+	}
+	size := n * int64(d.Size())
+	if size > 0 {
+		words := make([]uint64, (size+7)/8)
+		t.mem = unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)
+	}
+	return t
+}
+
+// Of returns a tensor over data itself, without a copy. The element type follows
+// from T, so Float16, BFloat16 and Bool need FromBytes.
+// It panics if the shape does not hold exactly len(data) elements.
+func Of[T Element](data []T, shape ...int64) Tensor {
+	if Shape(shape).Len() != int64(len(data)) {
+		panic(fmt.Sprintf("tensor: shape %v does not hold %d elements", Shape(shape), len(data)))
+	}
+	t := Tensor{Type: typeOf[T](), Shape: slices.Clone(Shape(shape))}
+	if len(data) > 0 {
+		t.mem = unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*t.Type.Size())
+	}
+	return t
+}
+
+// OfStrings returns a String tensor over data itself.
+func OfStrings(data []string, shape ...int64) Tensor {
+	if Shape(shape).Len() != int64(len(data)) {
+		panic(fmt.Sprintf("tensor: shape %v does not hold %d strings", Shape(shape), len(data)))
+	}
+	return Tensor{Type: String, Shape: slices.Clone(Shape(shape)), strings: data}
+}
+
+// FromBytes returns a tensor over mem itself, for instance a mapped file. It fails
+// if mem has not exactly the size that type and shape ask for, or is not aligned
+// for the element type.
+func FromBytes(d DType, mem []byte, shape ...int64) (Tensor, error) {
+	size := d.Size()
+	if size == 0 {
+		return Tensor{}, fmt.Errorf("tensor of %v cannot be made from bytes", d)
+	}
+	if want := Shape(shape).Len() * int64(size); want != int64(len(mem)) {
+		return Tensor{}, fmt.Errorf("tensor of %v%v needs %d bytes, got %d", d, Shape(shape), want, len(mem))
+	}
+	if len(mem) > 0 && uintptr(unsafe.Pointer(&mem[0]))%uintptr(size) != 0 {
+		return Tensor{}, fmt.Errorf("memory of a %v tensor is not aligned to %d bytes", d, size)
+	}
+	return Tensor{Type: d, Shape: slices.Clone(Shape(shape)), mem: mem}, nil
+}
+
+// Data returns the elements of t, sharing its memory. It panics if T is not the Go
+// type of t's elements: which type a tensor has is decided when a model is
+// opened, so a mismatch here is a bug, not bad input.
+func Data[T Element](t Tensor) []T {
+	want := typeOf[T]()
+	got := t.Type
+	switch got {
+	case Float16, BFloat16:
+		got = Uint16
+	case Bool:
+		got = Uint8
+	}
+	if got != want {
+		panic(fmt.Sprintf("tensor: elements are %v, not %v", t.Type, want))
+	}
+	if len(t.mem) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&t.mem[0])), len(t.mem)/want.Size())
+}
+
+// Strings returns the elements of a String tensor, nil for any other type.
+func (t Tensor) Strings() []string { return t.strings }
+
+// Bytes returns the memory of t in native byte order; nil for String tensors.
+func (t Tensor) Bytes() []byte { return t.mem }
+
+// Len returns the number of elements.
+func (t Tensor) Len() int {
+	if t.Type == String {
+		return len(t.strings)
+	}
+	if t.Type.Size() == 0 {
+		return 0
+	}
+	return len(t.mem) / t.Type.Size()
+}
+
+// Rows returns the n rows of the outermost axis that begin at first, as a view of
+// the same memory. It panics if they are not all inside t, or t is a scalar.
+func (t Tensor) Rows(first, n int) Tensor {
+	if len(t.Shape) == 0 || first < 0 || n < 0 || int64(first+n) > t.Shape[0] {
+		panic(fmt.Sprintf("tensor: no rows %d to %d in shape %v", first, first+n, t.Shape))
+	}
+	shape := slices.Clone(t.Shape)
+	shape[0] = int64(n)
+	row := 0
+	if t.Shape[0] > 0 {
+		row = t.Len() / int(t.Shape[0])
+	}
+	if t.Type == String {
+		return Tensor{Type: String, Shape: shape, strings: t.strings[first*row : (first+n)*row]}
+	}
+	row *= t.Type.Size()
+	return Tensor{Type: t.Type, Shape: shape, mem: t.mem[first*row : (first+n)*row : (first+n)*row]}
+}
+
+// Reshape returns t with another shape over the same memory. It panics if the
+// number of elements would change.
+func (t Tensor) Reshape(shape ...int64) Tensor {
+	if Shape(shape).Len() != int64(t.Len()) {
+		panic(fmt.Sprintf("tensor: cannot reshape %v to %v", t.Shape, Shape(shape)))
+	}
+	t.Shape = slices.Clone(Shape(shape))
+	return t
+}
+
+// String describes the tensor without its elements, as float32[8 3 224 224].
+func (t Tensor) String() string { return t.Type.String() + t.Shape.String() }
+
+func typeOf[T Element]() DType {
+	switch any(*new(T)).(type) {
+	case float32:
+		return Float32
+	case float64:
+		return Float64
+	case int8:
+		return Int8
+	case int16:
+		return Int16
+	case int32:
+		return Int32
+	case int64:
+		return Int64
+	case uint8:
+		return Uint8
+	case uint16:
+		return Uint16
+	case uint32:
+		return Uint32
+	default:
+		return Uint64
+	}
+}
