@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// A task is a sample that waits for a worker.
+type task struct {
+	query  loadgen.Query
+	sample loadgen.QuerySample
+}
+
+// A queue holds the queries that no worker has taken yet, oldest first. Workers take
+// batches of samples from it: the samples of one large query, or one each of several.
+type queue struct {
+	maxBatch int
+	maxDelay time.Duration // how long the oldest sample may wait for a batch to fill
+
+	mu      sync.Mutex
+	ready   sync.Cond // there may be something to take
+	spans   ring
+	samples int  // in all spans
+	flushed bool // nothing will be added: do not wait for it
+	closed  bool
+	full    *time.Timer // wakes a worker when the oldest sample has waited long enough
+
+	peak     int       // largest number of samples that waited
+	peakTime time.Time // when that was
+}
+
+// A span is the part of a query that no worker has taken.
+type span struct {
+	query loadgen.Query
+	next  int // of query.Samples
+	added time.Time
+}
+
+func newQueue(maxBatch int, maxDelay time.Duration) *queue {
+	q := &queue{maxBatch: maxBatch, maxDelay: maxDelay}
+	q.ready.L = &q.mu
+	return q
+}
+
+// add appends a query. It is called by the thread that keeps the schedule and takes
+// well below a microsecond.
+func (q *queue) add(query loadgen.Query) {
+	n := len(query.Samples)
+	s := span{query: query}
+	if q.maxDelay > 0 {
+		s.added = time.Now()
+	}
+	q.mu.Lock()
+	q.spans.push(s)
+	q.samples += n
+	if q.samples > q.peak {
+		q.peak = q.samples
+	}
+	q.mu.Unlock()
+	if n > q.maxBatch {
+		q.ready.Broadcast()
+		return
+	}
+	q.ready.Signal()
+}
+
+// flush says that no query will follow for now.
+func (q *queue) flush() {
+	q.mu.Lock()
+	q.flushed = true
+	q.mu.Unlock()
+	q.ready.Broadcast()
+}
+
+// reset begins a new test on an empty queue.
+func (q *queue) reset() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flushed, q.peak = false, 0
+	q.spans, q.samples = ring{}, 0
+}
+
+// close makes take return nothing, now and later.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.ready.Broadcast()
+}
+
+// take fills batch with the oldest samples, at most as many as it has room for, and
+// waits until there is at least one. It returns an empty batch once the queue is closed.
+func (q *queue) take(batch []task) []task {
+	batch = batch[:0]
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for !q.closed && !q.due() {
+		q.ready.Wait()
+	}
+	if q.closed {
+		return batch
+	}
+	for len(batch) < q.maxBatch && q.samples > 0 {
+		s := q.spans.front()
+		n := min(q.maxBatch-len(batch), len(s.query.Samples)-s.next)
+		for _, sample := range s.query.Samples[s.next : s.next+n] {
+			batch = append(batch, task{s.query, sample})
+		}
+		q.samples -= n
+		if s.next += n; s.next == len(s.query.Samples) {
+			q.spans.pop()
+		}
+	}
+	return batch
+}
+
+// due says whether a worker should take a batch now. If the queue waits for a batch to
+// fill, it sees to it that somebody asks again in time.
+func (q *queue) due() bool {
+	if q.samples == 0 {
+		return false
+	}
+	if q.maxDelay == 0 || q.flushed || q.samples >= q.maxBatch {
+		return true
+	}
+	rest := q.maxDelay - time.Since(q.spans.front().added)
+	if rest <= 0 {
+		return true
+	}
+	if q.full == nil {
+		q.full = time.AfterFunc(rest, q.ready.Broadcast)
+	} else {
+		q.full.Reset(rest)
+	}
+	return false
+}
+
+// A ring is a first-in first-out list that reuses its memory.
+type ring struct {
+	spans []span
+	head  int
+	n     int
+}
+
+func (r *ring) push(s span) {
+	if r.n == len(r.spans) {
+		grown := make([]span, max(64, 2*len(r.spans)))
+		for i := range r.n {
+			grown[i] = r.spans[(r.head+i)%len(r.spans)]
+		}
+		r.spans, r.head = grown, 0
+	}
+	r.spans[(r.head+r.n)%len(r.spans)] = s
+	r.n++
+}
+
+func (r *ring) front() *span { return &r.spans[r.head] }
+
+func (r *ring) pop() {
+	r.spans[r.head] = span{}
+	r.head = (r.head + 1) % len(r.spans)
+	r.n--
+}

@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+)
+
+// A sut is the system under test, the only one there is: a queue, and workers that
+// take batches from it and have their predictors answer them.
+type sut struct {
+	name   string
+	queue  *queue
+	rows   *rows              // of the loaded samples
+	cancel context.CancelFunc // ends predictions
+	// failed is told the first error of a prediction. Every failed sample is also
+	// answered, with the error, so that nothing waits for it.
+	failed func(error)
+
+	workers []*worker
+	running sync.WaitGroup
+}
+
+// A worker answers batches with a predictor of its own.
+type worker struct {
+	sut       *sut
+	predictor models.Predictor
+
+	batch    []task
+	items    []models.Item
+	answered []bool
+	response [1]loadgen.QuerySampleResponse
+
+	batches atomic.Int64
+	samples atomic.Int64
+	busy    atomic.Int64 // ns inside Predict
+}
+
+// batching says how workers gather samples.
+type batching struct {
+	maxBatch int
+	maxDelay time.Duration
+}
+
+// newSUT starts a worker for each predictor. Close ends them.
+func newSUT(name string, predictors []models.Predictor, rows *rows, b batching, failed func(error)) *sut {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &sut{name: name, queue: newQueue(b.maxBatch, b.maxDelay), rows: rows, cancel: cancel, failed: failed}
+	for _, p := range predictors {
+		w := &worker{
+			sut:       s,
+			predictor: p,
+			batch:     make([]task, 0, b.maxBatch),
+			items:     make([]models.Item, 0, b.maxBatch),
+			answered:  make([]bool, b.maxBatch),
+		}
+		s.workers = append(s.workers, w)
+		s.running.Go(func() { w.run(ctx) })
+	}
+	return s
+}
+
+// Name implements loadgen.SUT.
+func (s *sut) Name() string { return s.name }
+
+// IssueQuery implements loadgen.SUT.
+func (s *sut) IssueQuery(q loadgen.Query) { s.queue.add(q) }
+
+// FlushQueries implements loadgen.SUT.
+func (s *sut) FlushQueries() { s.queue.flush() }
+
+// graceAtClose is how long Close waits for predictions under way.
+const graceAtClose = 700 * time.Millisecond
+
+var errStillRunning = errors.New("a prediction is still under way; its memory is not freed")
+
+// Close ends the workers and frees what they hold. A prediction that cannot be
+// interrupted may go on for a while; then an error says so and it is left alone.
+func (s *sut) Close() error {
+	s.cancel()
+	s.queue.close()
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(graceAtClose):
+		return errStillRunning
+	}
+	var errs []error
+	for _, w := range s.workers {
+		errs = append(errs, w.predictor.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (w *worker) run(ctx context.Context) {
+	for {
+		w.batch = w.sut.queue.take(w.batch)
+		if len(w.batch) == 0 {
+			return
+		}
+		begin := time.Now()
+		w.answer(ctx)
+		w.busy.Add(int64(time.Since(begin)))
+		w.batches.Add(1)
+		w.samples.Add(int64(len(w.batch)))
+	}
+}
+
+// answer has the predictor answer the batch, and answers with an error what it did not.
+func (w *worker) answer(ctx context.Context) {
+	err := w.findRows()
+	if err == nil {
+		err = w.predict(ctx)
+	}
+	if err != nil {
+		w.sut.failed(err)
+	}
+	for i := range w.batch {
+		if w.answered[i] {
+			continue
+		}
+		if err == nil {
+			err = errors.New("the model gave no answer")
+			w.sut.failed(err)
+		}
+		w.complete(i, loadgen.QuerySampleResponse{Err: err})
+	}
+}
+
+func (w *worker) findRows() error {
+	w.items = w.items[:0]
+	clear(w.answered)
+	prev := -1
+	for _, t := range w.batch {
+		row, err := w.sut.rows.after(prev, t.sample.Index)
+		if err != nil {
+			return err
+		}
+		w.items = append(w.items, models.Item{Row: row, Index: int(t.sample.Index)})
+		prev = row
+	}
+	return nil
+}
+
+// predict turns a panic, of a model's code on the way to the engine, into an error.
+func (w *worker) predict(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic in the model's code: %v", v)
+		}
+	}()
+	return w.predictor.Predict(ctx, w.items, w)
+}
+
+// Done implements models.Reply.
+func (w *worker) Done(item int, response []byte, tokens int) {
+	w.complete(item, loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
+}
+
+// FirstToken implements models.Reply.
+func (w *worker) FirstToken(item int, token []byte) {
+	t := w.batch[item]
+	w.response[0] = loadgen.QuerySampleResponse{ID: t.sample.ID, Data: token}
+	t.query.FirstToken(w.response[:])
+}
+
+func (w *worker) complete(item int, r loadgen.QuerySampleResponse) {
+	t := w.batch[item]
+	w.answered[item] = true
+	r.ID = t.sample.ID
+	w.response[0] = r
+	t.query.Complete(w.response[:])
+	w.response[0] = loadgen.QuerySampleResponse{}
+}

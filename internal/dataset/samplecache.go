@@ -1,0 +1,91 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+)
+
+// A SampleCache keeps rows of bytes in a file, one for each sample of a data set. Rows
+// are written once and may be read and written by several goroutines and processes at
+// the same time. The file is sparse: rows that were never written take no room.
+//
+// A row counts as present if its checksum is right, so that a row that was cut off by
+// a crash is made again.
+type SampleCache struct {
+	rows     *os.File // row i begins at i*rowBytes
+	sums     *os.File // checksum i at 4*i; 0: no such row
+	rowBytes int64
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// OpenSampleCache opens the cache of a key, which must name everything that decides the
+// content of the rows, in a folder that is made if need be.
+func OpenSampleCache(dir, key string, rowBytes int64) (*SampleCache, error) {
+	c, err := openSampleCache(dir, key, rowBytes)
+	if err != nil {
+		return nil, fmt.Errorf("opening the cache of pre-processed samples: %w", err)
+	}
+	return c, nil
+}
+
+func openSampleCache(dir, key string, rowBytes int64) (*SampleCache, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(key))
+	base := filepath.Join(dir, hex.EncodeToString(sum[:10]))
+	rows, err := os.OpenFile(base+".rows", os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := os.OpenFile(base+".sums", os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		rows.Close()
+		return nil, err
+	}
+	return &SampleCache{rows: rows, sums: sums, rowBytes: rowBytes}, nil
+}
+
+// Read fills row with the row of a sample and says whether it is in the cache.
+func (c *SampleCache) Read(i int, row []byte) bool {
+	var sum [4]byte
+	if _, err := c.sums.ReadAt(sum[:], 4*int64(i)); err != nil {
+		return false
+	}
+	want := binary.LittleEndian.Uint32(sum[:])
+	if want == 0 {
+		return false
+	}
+	if _, err := c.rows.ReadAt(row, int64(i)*c.rowBytes); err != nil {
+		return false
+	}
+	return checksum(row) == want
+}
+
+// Write stores the row of a sample.
+func (c *SampleCache) Write(i int, row []byte) error {
+	if int64(len(row)) != c.rowBytes {
+		return fmt.Errorf("a row of the sample cache has %d bytes, not %d", c.rowBytes, len(row))
+	}
+	if _, err := c.rows.WriteAt(row, int64(i)*c.rowBytes); err != nil {
+		return err
+	}
+	_, err := c.sums.WriteAt(binary.LittleEndian.AppendUint32(nil, checksum(row)), 4*int64(i))
+	return err
+}
+
+// Path is the file that holds the rows.
+func (c *SampleCache) Path() string { return c.rows.Name() }
+
+// Close closes the files.
+func (c *SampleCache) Close() error { return errors.Join(c.rows.Close(), c.sums.Close()) }
+
+// checksum is never 0, which stands for a missing row.
+func checksum(row []byte) uint32 { return max(1, crc32.Checksum(row, castagnoli)) }

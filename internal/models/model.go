@@ -1,0 +1,106 @@
+package models
+
+import (
+	"context"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A Model is one benchmark.
+type Model struct {
+	Name    string // in the catalogue, and in conf files
+	Title   string
+	Task    string // one line: what it does
+	Dataset string // the catalogue name of its data set
+
+	// Architecture names the built-in model of package onnxgraph.
+	Architecture string
+	// Source says where the official model file comes from.
+	Source string
+
+	// PerformanceSampleCount is how many samples the official runs keep in memory.
+	PerformanceSampleCount int
+	// Quality is what the official scripts measure with the official model and data.
+	Quality Quality
+
+	// Open joins the model with a data set and a model file.
+	Open func(Setup) (Workload, error)
+}
+
+// Quality is an accuracy target of the rules.
+type Quality struct {
+	Metric    string  // a value of the accuracy score, e.g. "accuracy"
+	Reference float64 // of the official FP32 model, in the metric's unit
+	Fraction  float64 // of the reference that the closed division asks for, e.g. 0.99
+}
+
+// Setup is what a model is opened with.
+type Setup struct {
+	DatasetDir string
+	Count      int // use the first samples only; 0: all
+
+	// Inputs and Outputs are the ports of the model file.
+	Inputs, Outputs []backend.Port
+
+	// Binding overrides what is inferred from the ports.
+	Binding Binding
+}
+
+// A Workload is a model joined with its data: everything that is specific to a
+// benchmark while it runs. Its methods may be called from several goroutines.
+type Workload interface {
+	// Len is the number of samples.
+	Len() int
+	// Row says what a sample consists of, one slot for each input of the model.
+	Row() []Slot
+	// CacheKey names everything that decides the content of the rows: the files, the
+	// steps, and the version of the code.
+	CacheKey() string
+	// Prepare fills the row of a sample.
+	Prepare(index int, row []tensor.Tensor) error
+	// Outputs names the outputs of the model that predictors read, in order.
+	Outputs() []string
+	// Batch is how many samples the model takes in one run; -1: any number.
+	Batch() int
+	// NewPredictor returns a predictor for one worker, for up to maxBatch samples at once.
+	NewPredictor(session backend.Session, maxBatch int) (Predictor, error)
+	// Score scores an accuracy log as the official script does.
+	Score(log accuracy.Input) (*accuracy.Score, error)
+	// Notes says in words how the model file was understood.
+	Notes() []string
+}
+
+// A Slot is one tensor of a sample, without a batch axis.
+type Slot struct {
+	Type  tensor.DType
+	Shape tensor.Shape
+}
+
+// Bytes is the memory that the slot takes.
+func (s Slot) Bytes() int64 { return s.Shape.Len() * int64(s.Type.Size()) }
+
+// A Predictor answers samples on behalf of one worker: it is used by one goroutine.
+type Predictor interface {
+	// Use says that the samples of a store will be asked for from now on.
+	Use(store *Store) error
+	// Predict answers all items, at most as many as the predictor was made for.
+	// An error means that those without a reply could not be answered.
+	Predict(ctx context.Context, items []Item, reply Reply) error
+	Close() error
+}
+
+// An Item is a sample to answer.
+type Item struct {
+	Row   int // in the store
+	Index int // in the data set
+}
+
+// A Reply takes the answers of a batch. Bytes are copied before the method returns.
+type Reply interface {
+	// FirstToken says that the first output token of an item is there.
+	FirstToken(item int, token []byte)
+	// Done answers an item. Tokens counts its output tokens, where there are such.
+	Done(item int, response []byte, tokens int)
+}

@@ -1,0 +1,226 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A respondFunc appends the response of the k-th sample of a batch to dst. outputs are
+// the model's outputs for the whole batch.
+type respondFunc func(dst []byte, outputs []tensor.Tensor, k int, item Item) ([]byte, error)
+
+// A singlePass answers a batch with one run of the model: the predictor of all models
+// that are a function of one sample.
+//
+// A batch whose rows lie side by side in the store goes in as it is. Other batches are
+// copied into a buffer first. Values are bound once and kept, so that in the long
+// run nothing is allocated.
+type singlePass struct {
+	session backend.Session
+	respond respondFunc
+	batch   int  // largest
+	fixed   bool // the model takes exactly that many
+
+	store   *Store
+	windows map[window][]backend.Value // over rows of the store
+	buffer  []tensor.Tensor            // for each input, batch rows
+	copied  [][]backend.Value          // over the first n rows of the buffer
+
+	outputs []tensor.Tensor   // for each output, batch rows; nil if only a run knows the shape
+	results [][]backend.Value // over the first n rows of the outputs
+	views   [][]tensor.Tensor // the same as tensors
+	scratch []byte
+}
+
+// A window is some rows of the store.
+type window struct{ first, n int }
+
+func newSinglePass(session backend.Session, row []Slot, maxBatch int, respond respondFunc) (*singlePass, error) {
+	info := session.Info()
+	p := &singlePass{session: session, respond: respond, batch: maxBatch, windows: map[window][]backend.Value{}}
+	if n := info.Inputs[0].Batch(); n > 0 {
+		if maxBatch > n {
+			return nil, fmt.Errorf("the model takes batches of %d, which is less than the %d asked for", n, maxBatch)
+		}
+		p.batch, p.fixed = n, true
+	}
+	for _, slot := range row {
+		p.buffer = append(p.buffer, tensor.New(slot.Type, append([]int64{int64(p.batch)}, slot.Shape...)...))
+	}
+	for _, port := range info.Outputs {
+		out, ok := batchOf(port, p.batch, p.fixed)
+		if !ok {
+			p.outputs = nil
+			break
+		}
+		p.outputs = append(p.outputs, out)
+	}
+	p.copied = make([][]backend.Value, p.batch+1)
+	p.results = make([][]backend.Value, p.batch+1)
+	p.views = make([][]tensor.Tensor, p.batch+1)
+	return p, nil
+}
+
+// batchOf makes room for a batch of a port's values, if its first axis is the batch and
+// the others are known. If the model takes a fixed batch, a free first axis is
+// something else: the number of boxes that it found, for instance.
+func batchOf(port backend.Port, batch int, fixed bool) (tensor.Tensor, bool) {
+	if len(port.Shape) == 0 || port.Type == tensor.String {
+		return tensor.Tensor{}, false
+	}
+	if first := port.Shape[0]; first != int64(batch) && (first != -1 || fixed) {
+		return tensor.Tensor{}, false
+	}
+	shape := append(tensor.Shape{int64(batch)}, port.Shape[1:]...)
+	if shape.Len() < 0 {
+		return tensor.Tensor{}, false
+	}
+	return tensor.New(port.Type, shape...), true
+}
+
+// Use implements Predictor.
+func (p *singlePass) Use(store *Store) error {
+	err := p.closeWindows()
+	p.store = store
+	return err
+}
+
+// Predict implements Predictor.
+func (p *singlePass) Predict(_ context.Context, items []Item, reply Reply) error {
+	n := len(items)
+	if p.fixed {
+		n = p.batch
+	}
+	inputs, err := p.inputs(items, n)
+	if err != nil {
+		return err
+	}
+	outputs, views, err := p.run(inputs, n)
+	if err != nil {
+		return err
+	}
+	for k, item := range items {
+		if p.scratch, err = p.respond(p.scratch[:0], views, k, item); err != nil {
+			return fmt.Errorf("sample %d: %w", item.Index, err)
+		}
+		reply.Done(k, p.scratch, 0)
+	}
+	if p.outputs == nil {
+		return closeAll(outputs)
+	}
+	return nil
+}
+
+// run computes the outputs of n rows.
+func (p *singlePass) run(inputs []backend.Value, n int) ([]backend.Value, []tensor.Tensor, error) {
+	if p.outputs == nil {
+		outputs := make([]backend.Value, len(p.session.Info().Outputs))
+		if err := p.session.Run(inputs, outputs); err != nil {
+			return nil, nil, err
+		}
+		views := make([]tensor.Tensor, len(outputs))
+		for i, v := range outputs {
+			views[i] = v.Tensor()
+		}
+		return outputs, views, nil
+	}
+	if p.results[n] == nil {
+		values, err := p.bindRows(p.outputs, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		p.results[n] = values
+		for _, v := range values {
+			p.views[n] = append(p.views[n], v.Tensor())
+		}
+	}
+	return p.results[n], p.views[n], p.session.Run(inputs, p.results[n])
+}
+
+// inputs returns values over n rows: the store's own if they are there side by side.
+func (p *singlePass) inputs(items []Item, n int) ([]backend.Value, error) {
+	first := items[0].Row
+	if len(items) == n && consecutive(items) {
+		w := window{first, n}
+		if values, ok := p.windows[w]; ok {
+			return values, nil
+		}
+		slots := make([]tensor.Tensor, len(p.buffer))
+		for k := range slots {
+			slots[k] = p.store.Slot(k, first, n)
+		}
+		values, err := p.bind(slots)
+		if err == nil {
+			p.windows[w] = values
+		}
+		return values, err
+	}
+	for k := range p.buffer {
+		size := len(p.buffer[k].Bytes()) / p.batch
+		for i := range n {
+			row := items[min(i, len(items)-1)].Row // a short batch is filled up with its last row
+			copy(p.buffer[k].Bytes()[i*size:(i+1)*size], p.store.Slot(k, row, 1).Bytes())
+		}
+	}
+	if p.copied[n] == nil {
+		values, err := p.bindRows(p.buffer, n)
+		if err != nil {
+			return nil, err
+		}
+		p.copied[n] = values
+	}
+	return p.copied[n], nil
+}
+
+func (p *singlePass) bindRows(of []tensor.Tensor, n int) ([]backend.Value, error) {
+	rows := make([]tensor.Tensor, len(of))
+	for i, t := range of {
+		rows[i] = t.Rows(0, n)
+	}
+	return p.bind(rows)
+}
+
+func (p *singlePass) bind(tensors []tensor.Tensor) ([]backend.Value, error) {
+	var values []backend.Value
+	for _, t := range tensors {
+		v, err := p.session.Bind(t)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(values))
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// Close implements Predictor.
+func (p *singlePass) Close() error {
+	errs := []error{p.closeWindows()}
+	for n := range p.copied {
+		errs = append(errs, closeAll(p.copied[n]), closeAll(p.results[n]))
+		p.copied[n], p.results[n], p.views[n] = nil, nil, nil
+	}
+	return errors.Join(errs...)
+}
+
+func (p *singlePass) closeWindows() error {
+	var errs []error
+	for _, values := range p.windows {
+		errs = append(errs, closeAll(values))
+	}
+	clear(p.windows)
+	return errors.Join(errs...)
+}
+
+func closeAll(values []backend.Value) error {
+	var errs []error
+	for _, v := range values {
+		if v != nil {
+			errs = append(errs, v.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,60 @@
+package models
+
+import (
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A Store holds the rows of samples that are in memory. The rows of each slot lie side
+// by side in one tensor, so that consecutive rows are a batch without being copied.
+type Store struct {
+	slots []tensor.Tensor // outermost axis: rows
+	rows  int
+}
+
+// NewStore makes room for rows.
+func NewStore(row []Slot, rows int) *Store {
+	s := &Store{rows: rows}
+	for _, slot := range row {
+		s.slots = append(s.slots, tensor.New(slot.Type, append([]int64{int64(rows)}, slot.Shape...)...))
+	}
+	return s
+}
+
+// Rows is the number of rows.
+func (s *Store) Rows() int { return s.rows }
+
+// Slot returns n rows of a slot as a batch over the store's own memory.
+func (s *Store) Slot(slot, first, n int) tensor.Tensor { return s.slots[slot].Rows(first, n) }
+
+// Row returns one row, each slot without a batch axis, over the store's own memory.
+func (s *Store) Row(i int) []tensor.Tensor {
+	row := make([]tensor.Tensor, len(s.slots))
+	for k, slot := range s.slots {
+		row[k] = slot.Rows(i, 1).Reshape(slot.Shape[1:]...)
+	}
+	return row
+}
+
+// Bytes is the memory that rows of this kind take.
+func Bytes(row []Slot, rows int) int64 {
+	n := int64(0)
+	for _, slot := range row {
+		n += slot.Bytes() * int64(rows)
+	}
+	return n
+}
+
+// consecutive says whether the items are rows that lie side by side in order.
+func consecutive(items []Item) bool {
+	for i, item := range items {
+		if item.Row != items[0].Row+i {
+			return false
+		}
+	}
+	return true
+}
+
+// String describes the slot as float32[3 224 224].
+func (s Slot) String() string { return fmt.Sprintf("%v%v", s.Type, s.Shape) }

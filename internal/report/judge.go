@@ -1,0 +1,225 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// Fill takes over everything that a finished test knows.
+func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
+	r.Scenario = test.Effective.Scenario.String()
+	r.Mode = test.Effective.Mode.String()
+	r.Result = Valid
+	if !test.Valid() {
+		r.Result = Invalid
+	}
+	for _, fault := range test.Faults {
+		r.Problems = append(r.Problems, fault.Error())
+	}
+	for _, e := range test.Events {
+		if e.IsWarning {
+			r.Warnings = append(r.Warnings, fmt.Sprint(e.Value))
+		}
+	}
+	if p := test.Performance; p != nil {
+		r.Problems = append(r.Problems, p.Problems()...)
+		r.Constraints = constraints(p, origin)
+		r.Performance = performance(p, test.Peak)
+		r.Metric = metric(p)
+	}
+	if test.Interrupted != nil {
+		r.Result = Interrupted
+		r.Problems = append(r.Problems, fmt.Sprintf("the test was stopped early: %v", test.Interrupted))
+	}
+}
+
+// metric is the number by which the rules compare systems.
+func metric(p *loadgen.Performance) *Metric {
+	percentile := fmt.Sprintf("%gth percentile", math.Round(p.Effective.TargetLatencyPercentile*1e6)/1e4)
+	switch p.Effective.Scenario {
+	case loadgen.SingleStream:
+		return latencyMetric(percentile+" latency", p.EarlyStopping, p.SampleLatency)
+	case loadgen.MultiStream:
+		return latencyMetric(percentile+" query latency", p.EarlyStopping, p.QueryLatency)
+	case loadgen.Server:
+		return &Metric{Name: "completed samples", Value: finite(p.CompletedQPS()), Unit: "samples/s"}
+	default:
+		return &Metric{Name: "samples", Value: finite(p.SamplesPerSecond()), Unit: "samples/s"}
+	}
+}
+
+// latencyMetric prefers the bound that early stopping gives, as the rules do.
+func latencyMetric(name string, es loadgen.EarlyStopping, stats loadgen.LatencyStats) *Metric {
+	if es.Met {
+		return &Metric{Name: name + " (early stopping estimate)", Value: milliseconds(es.Estimate), Unit: "ms"}
+	}
+	return &Metric{Name: name, Value: milliseconds(stats.Target), Unit: "ms"}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
+
+// finite replaces what JSON cannot hold by 0.
+func finite(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}
+
+func performance(p *loadgen.Performance, peak []loadgen.PeakStep) *Performance {
+	out := &Performance{
+		Queries:     p.QueryCount,
+		Samples:     p.SampleCount,
+		Overlatency: p.Overlatency,
+		DurationNS:  int64(p.LastCompletion),
+		LatencyNS:   NewLatencies(p.SampleLatency),
+		Tokens:      p.TokenCount,
+		GCCycles:    p.GC.Cycles,
+		GCPauseNS:   int64(p.GC.Pause),
+	}
+	out.SamplesPerSecond = finite(float64(p.SampleCount) / p.LastCompletion.Seconds())
+	optional := func(s loadgen.LatencyStats) *Latencies {
+		if s.Count == 0 {
+			return nil
+		}
+		l := NewLatencies(s)
+		return &l
+	}
+	out.QueryLatencyNS = optional(p.QueryLatency)
+	out.FirstTokenNS = optional(p.FirstToken)
+	out.TimePerOutputTokenNS = optional(p.TimePerOutputToken)
+	if p.Effective.Scenario == loadgen.Server {
+		out.ScheduledPerSecond = finite(p.ScheduledQPS())
+		out.IssueDelayNS = optional(p.IssueDelay)
+	}
+	if es := p.EarlyStopping; es.Estimate > 0 {
+		out.EarlyStopping = map[string]float64{
+			"percentile":  es.Percentile,
+			"estimate_ns": float64(es.Estimate),
+		}
+		if es.MultiStreamEstimate > 0 {
+			out.EarlyStopping["multi_stream_estimate_ns"] = float64(es.MultiStreamEstimate)
+		}
+	}
+	for _, step := range peak {
+		out.Peak = append(out.Peak, PeakStep{TargetQPS: step.TargetQPS, Met: step.PerfConstraintsMet})
+	}
+	return out
+}
+
+// constraints lists every rule that the test was judged by.
+func constraints(p *loadgen.Performance, origin func(string) string) []Constraint {
+	e := p.Effective
+	var list []Constraint
+	add := func(c Constraint, key string) {
+		if key != "" {
+			c.Origin = origin(key)
+		}
+		if c.Met {
+			c.Advice = ""
+		}
+		list = append(list, c)
+	}
+	if e.Scenario == loadgen.Server {
+		for _, c := range latencyConstraints(p) {
+			add(c.Constraint, c.key)
+		}
+	}
+	add(durationConstraint(p), "min_duration")
+	add(Constraint{
+		Name:     "queries",
+		Required: fmt.Sprintf("≥ %d of %d samples", e.MinQueryCount, e.SamplesPerQuery),
+		Observed: fmt.Sprintf("%d, %d samples in all", p.QueryCount, p.SampleCount),
+		Met:      p.MinQueriesMet,
+		Advice:   "the test ended early; the detail log says why",
+	}, "min_query_count")
+	if e.Scenario != loadgen.Offline {
+		add(earlyStoppingConstraint(p), "")
+	}
+	if e.Scenario == loadgen.Server && p.MaxIssueDelay > 0 {
+		add(Constraint{
+			Name:     "generator",
+			Required: fmt.Sprintf("issue delay ≤ %v", round(p.MaxIssueDelay)),
+			Observed: fmt.Sprintf("%v at the target percentile", round(p.IssueDelay.Target)),
+			Met:      p.GeneratorMet,
+			Advice:   "leave a core to the load generator, or lower the load of the machine",
+		}, "")
+	}
+	return list
+}
+
+// A keyed constraint knows the setting that sets it.
+type keyed struct {
+	Constraint
+	key string
+}
+
+func latencyConstraints(p *loadgen.Performance) []keyed {
+	e := p.Effective
+	bound := func(name, key string, observed, limit time.Duration, met bool) keyed {
+		return keyed{Constraint{
+			Name:     name,
+			Required: fmt.Sprintf("%g %% within %v", math.Round(e.TargetLatencyPercentile*1e6)/1e4, round(limit)),
+			Observed: fmt.Sprintf("%v", round(observed)),
+			Met:      met,
+			Advice:   "lower the target QPS, or make the system faster",
+		}, key}
+	}
+	if !e.UseTokenLatencies {
+		return []keyed{bound("latency", "target_latency", p.SampleLatency.Target, e.TargetLatency, p.PerfConstraintsMet)}
+	}
+	return []keyed{
+		bound("time to first token", "ttft_latency", p.FirstToken.Target, e.ServerTTFTLatency, p.TTFTMet),
+		bound("time per output token", "tpot_latency", p.TimePerOutputToken.Target, e.ServerTPOTLatency, p.TPOTMet),
+	}
+}
+
+func durationConstraint(p *loadgen.Performance) Constraint {
+	e := p.Effective
+	lasted, advice := p.FinalQueryIssued, "lower the expected latency, so that more queries are prepared"
+	switch e.Scenario {
+	case loadgen.Server:
+		lasted, advice = p.FinalQueryScheduled, "raise the target QPS, so that more queries are prepared"
+	case loadgen.Offline:
+		lasted, advice = p.SampleLatency.Max, "raise the target QPS, so that the query has more samples"
+	}
+	return Constraint{
+		Name:     "duration",
+		Required: fmt.Sprintf("≥ %v", round(e.MinDuration)),
+		Observed: fmt.Sprintf("%v", round(lasted)),
+		Met:      p.MinDurationMet,
+		Advice:   advice,
+	}
+}
+
+func earlyStoppingConstraint(p *loadgen.Performance) Constraint {
+	es := p.EarlyStopping
+	if p.Effective.UseTokenLatencies && es.Met {
+		es = p.FirstTokenEarlyStopping
+	}
+	return Constraint{
+		Name:     "early stopping",
+		Required: fmt.Sprintf("≥ %d queries", es.Needed),
+		Observed: fmt.Sprintf("%d queries", es.Processed),
+		Met:      p.EarlyStoppingMet(),
+		Advice:   "run longer: raise min_query_count or min_duration",
+	}
+}
+
+// round shortens a time to about four digits.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second)
+	case d >= time.Second:
+		return d.Round(time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	case d >= time.Microsecond:
+		return d.Round(10 * time.Nanosecond)
+	}
+	return d
+}

@@ -1,0 +1,243 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// Schema names the form of results.json. It changes when a reader of the old form
+// would misread the new one.
+const Schema = "mlperf-go/results/1"
+
+// FileName is the name of the document in the folder of a run.
+const FileName = "results.json"
+
+// Results describe one run.
+type Results struct {
+	Schema  string    `json:"schema"`
+	Program string    `json:"program"` // name and version
+	Created time.Time `json:"created"`
+
+	Model    string `json:"model"`
+	Scenario string `json:"scenario"`
+	Mode     string `json:"mode"`
+	Rules    string `json:"rules"`
+
+	// Result is VALID, INVALID or INTERRUPTED.
+	Result string `json:"result"`
+	// Marks say what the numbers are not: official, of trained weights, of a full run.
+	Marks    []string `json:"marks"`
+	Problems []string `json:"problems"` // why the run is not VALID
+	Warnings []string `json:"warnings"`
+
+	Metric      *Metric      `json:"metric,omitempty"` // the scenario's result
+	Constraints []Constraint `json:"constraints,omitempty"`
+	Performance *Performance `json:"performance,omitempty"`
+	Accuracy    *Accuracy    `json:"accuracy,omitempty"`
+	Calibration *Calibration `json:"calibration,omitempty"`
+
+	Settings []Setting     `json:"settings"`
+	Backend  Backend       `json:"backend"`
+	Input    Input         `json:"input"`
+	Phases   []PhaseTime   `json:"phases"`
+	Workers  []WorkerStats `json:"workers,omitempty"`
+	Queue    *QueueStats   `json:"queue,omitempty"`
+	System   any           `json:"system,omitempty"`
+}
+
+// A Metric is a number with its name and unit.
+type Metric struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+// A Constraint is a rule that a run must keep.
+type Constraint struct {
+	Name     string `json:"name"`
+	Required string `json:"required"`
+	Observed string `json:"observed"`
+	Met      bool   `json:"met"`
+	Origin   string `json:"origin,omitempty"` // which file or flag set what is required
+	Advice   string `json:"advice,omitempty"` // what to do if it is not met
+}
+
+// A Setting is one of the test's settings and where it comes from.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// Performance are the measurements of a performance phase. Times are nanoseconds.
+type Performance struct {
+	Queries              uint64             `json:"queries"`
+	Samples              uint64             `json:"samples"`
+	Overlatency          uint64             `json:"overlatency_samples"`
+	DurationNS           int64              `json:"duration_ns"` // until the last completion
+	SamplesPerSecond     float64            `json:"samples_per_second"`
+	ScheduledPerSecond   float64            `json:"scheduled_samples_per_second,omitempty"`
+	LatencyNS            Latencies          `json:"latency_ns"`
+	QueryLatencyNS       *Latencies         `json:"query_latency_ns,omitempty"`
+	FirstTokenNS         *Latencies         `json:"first_token_latency_ns,omitempty"`
+	TimePerOutputTokenNS *Latencies         `json:"time_per_output_token_ns,omitempty"`
+	Tokens               int64              `json:"tokens,omitempty"`
+	EarlyStopping        map[string]float64 `json:"early_stopping,omitempty"`
+	IssueDelayNS         *Latencies         `json:"issue_delay_ns,omitempty"`
+	GCCycles             int                `json:"gc_cycles"`
+	GCPauseNS            int64              `json:"gc_pause_ns"`
+	Peak                 []PeakStep         `json:"find_peak,omitempty"`
+}
+
+// Latencies describe a set of times in nanoseconds.
+type Latencies struct {
+	Min  int64 `json:"min"`
+	Mean int64 `json:"mean"`
+	P50  int64 `json:"p50"`
+	P90  int64 `json:"p90"`
+	P95  int64 `json:"p95"`
+	P97  int64 `json:"p97"`
+	P99  int64 `json:"p99"`
+	P999 int64 `json:"p99.9"`
+	Max  int64 `json:"max"`
+}
+
+// A PeakStep is a rate that was tried when searching the highest.
+type PeakStep struct {
+	TargetQPS float64 `json:"target_qps"`
+	Met       bool    `json:"met"`
+}
+
+// Accuracy is the score of an accuracy run.
+type Accuracy struct {
+	Metric    string   `json:"metric"`
+	Value     float64  `json:"value"`
+	Unit      string   `json:"unit,omitempty"`
+	Reference float64  `json:"reference"` // of the FP32 model on the same data
+	Target    float64  `json:"target"`
+	Met       bool     `json:"met"`
+	Lines     []string `json:"lines"` // what the official script prints
+	Samples   uint64   `json:"samples"`
+	Partial   bool     `json:"partial,omitempty"` // the log lacks samples
+}
+
+// Calibration says how the target was chosen when nobody gave one.
+type Calibration struct {
+	BatchOneLatencyNS int64   `json:"batch_1_latency_ns"`
+	SamplesPerSecond  float64 `json:"samples_per_second"`
+	Chosen            Metric  `json:"chosen"`
+	Reason            string  `json:"reason"`
+}
+
+// Backend says what answered the queries.
+type Backend struct {
+	Engine    string            `json:"engine"`
+	Library   string            `json:"library,omitempty"`
+	Devices   map[string]int    `json:"devices"` // nodes of the model; -1: not known
+	Instances int               `json:"instances"`
+	MaxBatch  int               `json:"max_batch_size"`
+	MaxDelay  string            `json:"max_batch_delay"`
+	Facts     map[string]string `json:"facts,omitempty"`
+}
+
+// Input says which model and data were used.
+type Input struct {
+	ModelPath   string   `json:"model_path"`
+	ModelSHA256 string   `json:"model_sha256,omitempty"`
+	ModelBytes  int64    `json:"model_bytes,omitempty"`
+	BuiltIn     bool     `json:"built_in_model"`
+	DatasetPath string   `json:"dataset_path"`
+	BuiltInData bool     `json:"built_in_data"`
+	Samples     int      `json:"samples"`
+	Binding     []string `json:"binding,omitempty"` // how the model file was understood
+}
+
+// PhaseTime is how long a part of the run took.
+type PhaseTime struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+// WorkerStats are what one worker did.
+type WorkerStats struct {
+	Batches int64   `json:"batches"`
+	Samples int64   `json:"samples"`
+	Busy    float64 `json:"busy_seconds"`
+}
+
+// QueueStats tell whether the system kept up.
+type QueueStats struct {
+	Peak        int     `json:"peak_samples"`
+	PeakSeconds float64 `json:"peak_at_seconds"`
+}
+
+// NewLatencies converts what package loadgen measured.
+func NewLatencies(s loadgen.LatencyStats) Latencies {
+	p := s.Percentiles
+	return Latencies{
+		Min: int64(s.Min), Mean: int64(s.Mean), Max: int64(s.Max),
+		P50: int64(p[0]), P90: int64(p[1]), P95: int64(p[2]), P97: int64(p[3]), P99: int64(p[4]), P999: int64(p[5]),
+	}
+}
+
+// Valid says whether the result may be used under the rules that it was run with.
+func (r *Results) Valid() bool { return r.Result == Valid }
+
+// The values of Results.Result.
+const (
+	Valid       = "VALID"
+	Invalid     = "INVALID"
+	Interrupted = "INTERRUPTED"
+)
+
+// Write stores the document in the folder of a run.
+func (r *Results) Write(dir string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", FileName, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, FileName), append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	return nil
+}
+
+// Read reads the document of a run from its folder.
+func Read(dir string) (*Results, error) {
+	path := filepath.Join(dir, FileName)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not the folder of a run: there is no %s", dir, FileName)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the results: %w", err)
+	}
+	r, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Parse reads the document from the content of its file.
+func Parse(data []byte) (*Results, error) {
+	r := &Results{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(r.Schema, "mlperf-go/results/") {
+		return nil, fmt.Errorf("schema is %q, want %q", r.Schema, Schema)
+	}
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("schema is %q, this program reads %q", r.Schema, Schema)
+	}
+	return r, nil
+}
