@@ -1,0 +1,165 @@
+package accuracy
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Detection is one box that a model found.
+type Detection struct {
+	ImageID, CategoryID int64
+	Box                 Box
+	Score               float64
+}
+
+// DetectionParams are the parameters of an evaluation, by default those of COCO
+// (pycocotools, Params.setDetParams). Nil slices stand for the default.
+type DetectionParams struct {
+	ImageIDs         []int64     // images to evaluate, in any order; default all
+	CategoryIDs      []int64     // categories to evaluate, likewise
+	MaxDets          []int       // best detections that count per image and category; default 1, 10, 100; at least three
+	IoUThresholds    []float64   // default 0.5 to 0.95 by 0.05
+	RecallThresholds []float64   // default 0 to 1 by 0.01
+	AreaRanges       []AreaRange // default all, small, medium, large
+	ClassAgnostic    bool        // a box may match any category's (useCats = 0)
+
+	Curves  bool // keep precision, recall and scores
+	Matches bool // keep which detection matched which annotation
+	Workers int  // most goroutines; default one per CPU. The result does not depend on it
+}
+
+// An AreaRange is a size class of objects, in square pixels; both ends belong to it.
+// Objects outside of it are neither asked for nor wrong to find.
+type AreaRange struct {
+	Label    string
+	Min, Max float64
+}
+
+// COCOAreaRanges returns the size classes of COCO.
+func COCOAreaRanges() []AreaRange {
+	const small, medium, all = 32 * 32, 96 * 96, 1e5 * 1e5
+	return []AreaRange{{"all", 0, all}, {"small", 0, small}, {"medium", small, medium}, {"large", medium, all}}
+}
+
+// COCOIoUThresholds returns 0.50, 0.55 … 0.95, bit by bit as COCO has them.
+func COCOIoUThresholds() []float64 { return linspace(0.5, 0.95, 10) }
+
+// COCORecallThresholds returns 0, 0.01 … 1, bit by bit as COCO has them.
+func COCORecallThresholds() []float64 { return linspace(0, 1, 101) }
+
+// withDefaults fills in what is nil and puts ids and MaxDets in order.
+func (p DetectionParams) withDefaults(gt *GroundTruth) (DetectionParams, error) {
+	if p.ImageIDs == nil {
+		for _, image := range gt.Images {
+			p.ImageIDs = append(p.ImageIDs, image.ID)
+		}
+	}
+	p.ImageIDs = sortedUnique(p.ImageIDs)
+	if p.CategoryIDs == nil {
+		for _, category := range gt.Categories {
+			p.CategoryIDs = append(p.CategoryIDs, category.ID)
+		}
+		slices.Sort(p.CategoryIDs)
+	}
+	if !p.ClassAgnostic {
+		p.CategoryIDs = sortedUnique(p.CategoryIDs)
+	} else if len(sortedUnique(p.CategoryIDs)) < len(p.CategoryIDs) {
+		return p, fmt.Errorf("category ids %v: one is given twice, which would count its objects twice", p.CategoryIDs)
+	}
+	if p.MaxDets == nil {
+		p.MaxDets = []int{1, 10, 100}
+	}
+	p.MaxDets = slices.Sorted(slices.Values(p.MaxDets))
+	if len(p.MaxDets) < 3 || p.MaxDets[0] < 1 {
+		return p, fmt.Errorf("max dets %v: want at least three numbers from 1", p.MaxDets)
+	}
+	if p.IoUThresholds == nil {
+		p.IoUThresholds = COCOIoUThresholds()
+	}
+	if p.RecallThresholds == nil {
+		p.RecallThresholds = COCORecallThresholds()
+	}
+	if p.AreaRanges == nil {
+		p.AreaRanges = COCOAreaRanges()
+	}
+	if len(p.IoUThresholds) == 0 || len(p.RecallThresholds) == 0 || len(p.AreaRanges) == 0 {
+		return p, fmt.Errorf("want at least one IoU threshold, recall threshold and area range")
+	}
+	return p, nil
+}
+
+func sortedUnique(ids []int64) []int64 { return slices.Compact(slices.Sorted(slices.Values(ids))) }
+
+// Positions of the twelve COCO numbers in DetectionResult.Stats. AP is the average
+// precision, AR the average recall, over all IoU thresholds and categories. AP itself,
+// the benchmark's mAP, asks for 100 detections, the ARMax numbers for the first, second
+// and third of MaxDets, all others for the third.
+const (
+	AP   = iota
+	AP50 // at IoU 0.50
+	AP75 // at IoU 0.75
+	APSmall
+	APMedium
+	APLarge
+	ARMax1
+	ARMax10
+	ARMax100
+	ARSmall
+	ARMedium
+	ARLarge
+	statCount
+)
+
+// A DetectionResult is what EvaluateDetections finds. A number that is undefined,
+// because nothing was there to be found, is -1.
+type DetectionResult struct {
+	Stats      [statCount]float64
+	APPerIoU   []float64 // all areas, last of MaxDets
+	Categories []CategoryResult
+	Params     DetectionParams // as used: ids and MaxDets sorted, defaults filled in
+	Curves     *Curves         // nil unless asked for
+	Matches    []ImageMatches  // by category, then image; nil unless asked for
+}
+
+// A CategoryResult holds one category's numbers at the last of MaxDets.
+type CategoryResult struct {
+	CategoryID                 int64 // -1 if the evaluation was class-agnostic
+	AP, AP50, AP75             float64
+	APSmall, APMedium, APLarge float64
+	AR                         []float64 // for each of MaxDets
+}
+
+// EvaluateDetections evaluates boxes as pycocotools' COCOeval does with iouType bbox,
+// to the last bit. Detections of categories that are not evaluated, and in images that
+// are not, have no effect; one in an image that the ground truth lacks is an error.
+// Among equal scores the order of detections decides; otherwise it is of no effect.
+func EvaluateDetections(gt *GroundTruth, detections []Detection, params DetectionParams) (*DetectionResult, error) {
+	p, err := params.withDefaults(gt)
+	if err != nil {
+		return nil, fmt.Errorf("evaluating detections: %w", err)
+	}
+	if err := checkImages(gt, detections); err != nil {
+		return nil, fmt.Errorf("evaluating detections: %w", err)
+	}
+	e := newEvaluation(gt.Annotations, detections, p)
+	e.rank()
+	e.match()
+	return e.accumulate(), nil
+}
+
+// checkImages refuses detections in unknown images, as pycocotools' loadRes does.
+func checkImages(gt *GroundTruth, detections []Detection) error {
+	known := make(map[int64]bool, len(gt.Images))
+	for _, image := range gt.Images {
+		known[image.ID] = true
+	}
+	for i, d := range detections {
+		if i > 0 && d.ImageID == detections[i-1].ImageID {
+			continue // usually they come image by image
+		}
+		if !known[d.ImageID] {
+			return fmt.Errorf("detection %d: image id %d is not in the ground truth", i, d.ImageID)
+		}
+	}
+	return nil
+}

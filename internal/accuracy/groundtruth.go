@@ -1,0 +1,312 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A GroundTruth holds object annotations in COCO's form, which OpenImages uses too.
+type GroundTruth struct {
+	Images      []Image // sample i of the QSL is image i
+	Categories  []Category
+	Annotations []Annotation
+}
+
+// An Image is one entry of "images".
+type Image struct {
+	ID            int64
+	FileName      string
+	Width, Height int
+	COCOURL       *string // nil if null or missing
+}
+
+// A Category is one entry of "categories".
+type Category struct {
+	ID   int64
+	Name string
+}
+
+// An Annotation is one object, or with Crowd a region of objects that were not told apart.
+type Annotation struct {
+	ID, ImageID, CategoryID int64
+	Box                     Box
+	Area                    float64 // of the object's outline, which decides on its size class
+	Crowd                   bool
+	Segmentation            *Segmentation // nil unless asked for
+}
+
+// COCOOptions say what ReadCOCO keeps.
+type COCOOptions struct {
+	Segmentation bool // keep outlines and masks, most of the file
+}
+
+// ReadCOCO reads an annotation file such as instances_val2017.json or
+// openimages-mlperf.json. Every field that scoring relies on must be there and be
+// sensible; ids must be unique. An iscrowd of -1 counts as crowd, and "ignore" has no
+// effect, as in pycocotools. As there, too, an annotation may refer to an image or a
+// category that is not listed, which leaves it without effect: people cut the
+// list of images short. Strays counts these.
+func ReadCOCO(in Input, opts COCOOptions) (*GroundTruth, error) {
+	s := newScanner(in)
+	gt := &GroundTruth{}
+	f := fields{names: []string{"images", "categories", "annotations"}}
+	err := s.object(func(key []byte) error {
+		section, err := f.mark(s, key)
+		if err != nil {
+			return err
+		}
+		switch section {
+		case 0:
+			gt.Images, err = readSection(s, "image", func() (Image, error) { return readImage(s) })
+		case 1:
+			gt.Categories, err = readSection(s, "category", func() (Category, error) { return readCategory(s) })
+		case 2:
+			gt.Annotations, err = readSection(s, "annotation", func() (Annotation, error) { return readAnnotation(s, opts) })
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = f.require(s, 3)
+	}
+	if err == nil {
+		err = s.atEnd()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := gt.checkUnique(); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name(), err)
+	}
+	return gt, nil
+}
+
+// readSection reads an array of objects of one kind.
+func readSection[T any](s *scanner, unit string, read func() (T, error)) ([]T, error) {
+	var all []T
+	err := s.array(func(i int) error {
+		s.unit, s.index = unit, i
+		v, err := read()
+		all = append(all, v)
+		return err
+	})
+	s.unit = ""
+	return all, err
+}
+
+func readImage(s *scanner) (Image, error) {
+	var image Image
+	f := fields{names: []string{"id", "file_name", "width", "height", "coco_url"}}
+	err := s.object(func(key []byte) error {
+		field, err := f.mark(s, key)
+		if err != nil {
+			return err
+		}
+		var text []byte
+		switch field {
+		case 0:
+			image.ID, err = s.int()
+		case 1:
+			text, err = s.str()
+			image.FileName = string(text)
+		case 2:
+			image.Width, err = s.extent("width")
+		case 3:
+			image.Height, err = s.extent("height")
+		case 4:
+			image.COCOURL, err = s.optionalString()
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = f.require(s, 4)
+	}
+	return image, err
+}
+
+func readCategory(s *scanner) (Category, error) {
+	var category Category
+	f := fields{names: []string{"id", "name"}}
+	err := s.object(func(key []byte) error {
+		field, err := f.mark(s, key)
+		if err != nil {
+			return err
+		}
+		var text []byte
+		switch field {
+		case 0:
+			category.ID, err = s.int()
+		case 1:
+			text, err = s.str()
+			category.Name = string(text)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = f.require(s, 1)
+	}
+	return category, err
+}
+
+func readAnnotation(s *scanner, opts COCOOptions) (Annotation, error) {
+	var a Annotation
+	f := fields{names: []string{"id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation"}}
+	err := s.object(func(key []byte) error {
+		field, err := f.mark(s, key)
+		if err != nil {
+			return err
+		}
+		switch field {
+		case 0:
+			a.ID, err = s.int()
+		case 1:
+			a.ImageID, err = s.int()
+		case 2:
+			a.CategoryID, err = s.int()
+		case 3:
+			a.Box, err = s.box()
+		case 4:
+			a.Area, err = s.area()
+		case 5:
+			a.Crowd, err = s.crowd()
+		case 6:
+			if opts.Segmentation {
+				a.Segmentation, err = s.segmentation()
+				break
+			}
+			err = s.skip()
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = f.require(s, 6)
+	}
+	return a, err
+}
+
+// extent reads the width or height of an image.
+func (s *scanner) extent(name string) (int, error) {
+	v, err := s.int()
+	if err == nil && (v < 1 || v > 1<<24) {
+		err = s.invalid("%s before this is %d, want a number of pixels", name, v)
+	}
+	return int(v), err
+}
+
+// optionalString reads a string or null.
+func (s *scanner) optionalString() (*string, error) {
+	if s.next() == 'n' {
+		return nil, s.literal("null")
+	}
+	text, err := s.str()
+	if err != nil {
+		return nil, err
+	}
+	v := string(text)
+	return &v, nil
+}
+
+// box reads [x, y, width, height]. The box may reach beyond the image, or be empty.
+func (s *scanner) box() (Box, error) {
+	var v [4]float64
+	n := 0
+	err := s.array(func(i int) error {
+		x, err := s.float()
+		if i < len(v) {
+			v[i] = x
+		}
+		n = i + 1
+		return err
+	})
+	switch {
+	case err != nil:
+		return Box{}, err
+	case n != len(v):
+		return Box{}, s.invalid("bbox before this has %d numbers, want x, y, width, height", n)
+	case v[2] < 0 || v[3] < 0:
+		return Box{}, s.invalid("bbox before this has size %v × %v, want no negative size", v[2], v[3])
+	}
+	return Box{v[0], v[1], v[2], v[3]}, nil
+}
+
+func (s *scanner) area() (float64, error) {
+	v, err := s.float()
+	if err == nil && v < 0 {
+		err = s.invalid("area before this is %v, want 0 or more", v)
+	}
+	return v, err
+}
+
+// crowd reads iscrowd, a number or a truth value. The file that OpenImages' tools write
+// has -1 where it is unknown whether an object is a group.
+func (s *scanner) crowd() (bool, error) {
+	switch s.next() {
+	case 't':
+		return true, s.literal("true")
+	case 'f':
+		return false, s.literal("false")
+	}
+	v, err := s.int()
+	if err == nil && (v < -1 || v > 1) {
+		err = s.invalid("iscrowd before this is %d, want 0 or 1 (-1 counts as 1)", v)
+	}
+	return v != 0, err
+}
+
+// checkUnique refuses repeated ids. pycocotools would keep the last object of an id and
+// count it as often as the id occurs.
+func (gt *GroundTruth) checkUnique() error {
+	return errors.Join(
+		unique("image", gt.Images, func(v Image) int64 { return v.ID }),
+		unique("category", gt.Categories, func(v Category) int64 { return v.ID }),
+		unique("annotation", gt.Annotations, func(v Annotation) int64 { return v.ID }),
+	)
+}
+
+func unique[T any, K comparable](unit string, all []T, id func(T) K) error {
+	first := make(map[K]int, len(all))
+	for i, v := range all {
+		if j, ok := first[id(v)]; ok {
+			return fmt.Errorf("%s %d has the id %v of %s %d, want every id once", unit, i, id(v), unit, j)
+		}
+		first[id(v)] = i
+	}
+	return nil
+}
+
+// Strays describes the annotations without effect because their image or category is
+// not listed; it is empty if there are none.
+func (gt *GroundTruth) Strays() string {
+	images := make(map[int64]bool, len(gt.Images))
+	for _, image := range gt.Images {
+		images[image.ID] = true
+	}
+	categories := make(map[int64]bool, len(gt.Categories))
+	for _, category := range gt.Categories {
+		categories[category.ID] = true
+	}
+	var noImage, noCategory int
+	for _, a := range gt.Annotations {
+		if !images[a.ImageID] {
+			noImage++
+		} else if !categories[a.CategoryID] {
+			noCategory++
+		}
+	}
+	var parts []string
+	if noImage > 0 {
+		parts = append(parts, fmt.Sprintf("%d annotations refer to images that are not listed", noImage))
+	}
+	if noCategory > 0 {
+		parts = append(parts, fmt.Sprintf("%d annotations refer to categories that are not listed", noCategory))
+	}
+	return strings.Join(parts, ", ")
+}

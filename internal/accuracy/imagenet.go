@@ -1,0 +1,151 @@
+package accuracy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A LabeledImage is one line of ImageNet's val_map.txt.
+type LabeledImage struct {
+	Name  string
+	Label int64
+}
+
+// ReadValMap reads val_map.txt: a file name and a class per line, separated by white
+// space, sample i in line i. Like accuracy-imagenet.py it ignores further columns, lets
+// file names repeat (only the line number identifies a sample) and refuses a blank line.
+func ReadValMap(in Input) ([]LabeledImage, error) {
+	var images []LabeledImage
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), 1<<20)
+	lines.Split(pythonLines)
+	for lines.Scan() {
+		image, err := parseValMapLine(lines.Text())
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", in.Name(), len(images)+1, err)
+		}
+		images = append(images, image)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: line %d: %w", in.Name(), len(images)+1, err)
+	}
+	if len(images) == 0 {
+		return nil, fmt.Errorf("%s: file is empty, want a file name and a class per line", in.Name())
+	}
+	return images, nil
+}
+
+func parseValMapLine(line string) (LabeledImage, error) {
+	columns := strings.Fields(line)
+	if len(columns) < 2 {
+		return LabeledImage{}, fmt.Errorf("want a file name and a class, got %d fields", len(columns))
+	}
+	label, err := strconv.ParseInt(columns[1], 10, 64)
+	if err != nil {
+		return LabeledImage{}, fmt.Errorf("class of %s is %q, want a whole number", columns[0], columns[1])
+	}
+	return LabeledImage{columns[0], label}, nil
+}
+
+// pythonLines splits at "\n", "\r\n" and "\r", as Python does when it reads text.
+func pythonLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	i := bytes.IndexAny(data, "\r\n")
+	switch {
+	case i < 0 && atEOF && len(data) > 0:
+		return len(data), data, nil
+	case i < 0:
+		return 0, nil, nil
+	case data[i] == '\n':
+		return i + 1, data[:i], nil
+	case i+1 < len(data) && data[i+1] == '\n':
+		return i + 2, data[:i], nil
+	case i+1 < len(data) || atEOF:
+		return i + 1, data[:i], nil
+	}
+	return 0, nil, nil // the next byte decides whether "\r" stands alone
+}
+
+// ImageNetOptions are the options of accuracy-imagenet.py.
+type ImageNetOptions struct {
+	DType   DType // of the label: float32 (default), int32 or int64
+	Verbose bool  // also print every wrong sample and the number of repeated ones
+}
+
+// A ClassificationScore is what ScoreImageNet finds. Its first value is "accuracy" in percent.
+type ClassificationScore struct {
+	Score
+	Hits
+	Repeated int // records of a sample that was seen before, which do not count
+}
+
+// ScoreImageNet scores a log of class labels as accuracy-imagenet.py does: the first
+// record of a sample counts, its first number is the label, cut to an integer.
+func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*ClassificationScore, error) {
+	dtype, err := opts.DType.check("dtype", Float32, Int32, Int64)
+	if err != nil {
+		return nil, err
+	}
+	score := &ClassificationScore{}
+	seen := make([]bool, len(truth))
+	for rec, err := range Records(log) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.QSLIndex >= uint64(len(truth)) {
+			return nil, rec.errorf(log, "the ground truth has only %d samples", len(truth))
+		}
+		if seen[rec.QSLIndex] {
+			score.Repeated++
+			continue
+		}
+		seen[rec.QSLIndex] = true
+		found, err := label(rec.Data, dtype)
+		if err != nil {
+			return nil, rec.errorf(log, "%w", err)
+		}
+		score.count(truth[rec.QSLIndex], found, opts.Verbose)
+	}
+	if score.Total == 0 {
+		return nil, fmt.Errorf("%s: the log has no record", log.Name())
+	}
+	score.printf("accuracy=%.3f%%, good=%d, total=%d", score.Percent(), score.Good, score.Total)
+	if opts.Verbose {
+		score.printf("found and ignored %d dupes", score.Repeated)
+	}
+	score.Values = []Value{{Name: "accuracy", Value: score.Percent(), Unit: "%"}}
+	return score, nil
+}
+
+func (s *ClassificationScore) count(want LabeledImage, found int64, verbose bool) {
+	s.Total++
+	if found == want.Label {
+		s.Good++
+	} else if verbose {
+		s.printf("%s, expected: %d, found %d", want.Name, want.Label, found)
+	}
+}
+
+// label returns the first number of a payload as an integer.
+func label(data []byte, dtype DType) (int64, error) {
+	if err := dtype.checkPayload(data); err != nil {
+		return 0, err
+	}
+	if len(data) == 0 {
+		return 0, errors.New("payload is empty, want a label")
+	}
+	switch dtype {
+	case Int32:
+		return int64(int32At(data, 0)), nil
+	case Int64:
+		return int64At(data, 0), nil
+	}
+	v, err := truncate(float64(float32At(data, 0)))
+	if err != nil {
+		return 0, fmt.Errorf("label: %w", err)
+	}
+	return v, nil
+}

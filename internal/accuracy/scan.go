@@ -1,0 +1,352 @@
+package accuracy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+)
+
+// ErrTruncated says that a file ends in the middle of its JSON text, as a log does
+// whose run was killed.
+var ErrTruncated = errors.New("the file ends here, in the middle of the JSON text")
+
+// ErrCutForSubmission says that a file was shortened by MLPerf's
+// truncate_accuracy_log.py, which keeps the first and the last 4096 bytes and puts
+// "..." between them. Such a log cannot be scored; the original can.
+var ErrCutForSubmission = errors.New("the middle of the file was cut out (\"...\") by the submission's truncation tool; score the original")
+
+// cutMark is what tools/submission/truncate_accuracy_log.py writes where it cut.
+const cutMark = "\n\n...\n\n"
+
+// scanBuffer is the size of the read buffer; memory use does not depend on the file.
+const scanBuffer = 256 << 10
+
+// maxDepth bounds the nesting of JSON values, as Python's recursion limit does.
+const maxDepth = 500
+
+// A SyntaxError says where a JSON file is not what it should be.
+type SyntaxError struct {
+	File   string
+	Line   int64  // from 1
+	Offset int64  // bytes before the offending one
+	Record string // as "record 17" or "annotation 3", empty outside of one
+	Err    error
+}
+
+// Error formats the error as "file: record 17, line 18, offset 940: cause".
+func (e *SyntaxError) Error() string {
+	record := e.Record
+	if record != "" {
+		record += ", "
+	}
+	return fmt.Sprintf("%s: %sline %d, offset %d: %v", e.File, record, e.Line, e.Offset, e.Err)
+}
+
+// Unwrap returns the cause, for errors.Is.
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// A scanner reads JSON as a stream of tokens through one fixed buffer. It exists
+// because accuracy logs reach gigabytes, with single strings of 60 MB (a KiTS19
+// volume in hexadecimal), which encoding/json would hold in memory several times,
+// and because its errors should name line and offset.
+type scanner struct {
+	in       io.Reader
+	file     string
+	buf      []byte
+	pos, end int   // buf[pos:end] is not read yet
+	base     int64 // offset of buf[0] in the file
+	newlines int64 // before buf[pos]; JSON has none inside of tokens
+	err      error // of the last Read
+	text     []byte
+	depth    int
+	unit     string // what index counts, for messages
+	index    int
+}
+
+func newScanner(in Input) *scanner {
+	return &scanner{in: in, file: in.Name(), buf: make([]byte, scanBuffer)}
+}
+
+// fill makes sure that there is an unread byte; false at the end or on an error.
+func (s *scanner) fill() bool {
+	if s.pos < s.end {
+		return true
+	}
+	s.base += int64(s.end)
+	s.pos, s.end = 0, 0
+	for tries := 0; s.end == 0 && s.err == nil; tries++ {
+		s.end, s.err = s.in.Read(s.buf)
+		if tries == 100 && s.end == 0 && s.err == nil {
+			s.err = io.ErrNoProgress
+		}
+	}
+	return s.end > 0
+}
+
+// next skips white space and returns the byte after it without consuming it; 0 at the end.
+func (s *scanner) next() byte {
+	for s.fill() {
+		switch c := s.buf[s.pos]; c {
+		case '\n':
+			s.newlines++
+			s.pos++
+		case ' ', '\t', '\r':
+			s.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// fail returns a SyntaxError at the next unread byte, which is not what it should be.
+// Where the file ends, could not be read, or was cut, that is the cause instead.
+func (s *scanner) fail(format string, args ...any) error {
+	switch {
+	case !s.fill() && s.err == io.EOF:
+		return s.invalid("%w", ErrTruncated)
+	case !s.fill():
+		return s.invalid("reading: %w", s.err)
+	case s.atCut():
+		return s.invalid("%w", ErrCutForSubmission)
+	}
+	return s.invalid(format, args...)
+}
+
+// invalid returns a SyntaxError about what was just read.
+func (s *scanner) invalid(format string, args ...any) error {
+	e := &SyntaxError{File: s.file, Line: s.newlines + 1, Offset: s.base + int64(s.pos), Err: fmt.Errorf(format, args...)}
+	if s.unit != "" {
+		e.Record = fmt.Sprintf("%s %d", s.unit, s.index)
+	}
+	return e
+}
+
+// atCut reports whether the unread text begins with the mark of the truncation tool,
+// or with its dots where the newlines before them were skipped as white space.
+func (s *scanner) atCut() bool {
+	copy(s.buf, s.buf[s.pos:s.end])
+	s.base += int64(s.pos)
+	s.pos, s.end = 0, s.end-s.pos
+	if s.end < len(cutMark) && s.err == nil {
+		var n int
+		n, s.err = io.ReadAtLeast(s.in, s.buf[s.end:], len(cutMark)-s.end)
+		s.end += n
+	}
+	rest := s.buf[:s.end]
+	return bytes.HasPrefix(rest, []byte(cutMark)) || bytes.HasPrefix(rest, []byte(cutMark[2:]))
+}
+
+// got names the next unread byte for a message.
+func (s *scanner) got() string {
+	if !s.fill() {
+		return "the end of the file"
+	}
+	return strconv.QuoteRune(rune(s.buf[s.pos]))
+}
+
+func (s *scanner) expect(c byte) error {
+	if s.next() != c {
+		return s.fail("want %q, got %s", c, s.got())
+	}
+	s.pos++
+	return nil
+}
+
+// object reads an object and calls field with each key, which is valid until field
+// reads on; field must consume the value.
+func (s *scanner) object(field func(key []byte) error) error {
+	return s.list('{', '}', func(int) error {
+		key, err := s.str()
+		if err != nil {
+			return err
+		}
+		if err := s.expect(':'); err != nil {
+			return err
+		}
+		return field(key)
+	})
+}
+
+// array reads an array and calls element with each index; element must consume the value.
+func (s *scanner) array(element func(i int) error) error { return s.list('[', ']', element) }
+
+func (s *scanner) list(open, end byte, item func(i int) error) error {
+	if err := s.expect(open); err != nil {
+		return err
+	}
+	if s.depth++; s.depth > maxDepth {
+		return s.invalid("values are nested more than %d deep", maxDepth)
+	}
+	if s.next() == end {
+		s.pos++
+		s.depth--
+		return nil
+	}
+	for i := 0; ; i++ {
+		if err := item(i); err != nil {
+			return err
+		}
+		switch s.next() {
+		case ',':
+			s.pos++
+		case end:
+			s.pos++
+			s.depth--
+			return nil
+		default:
+			return s.fail("want ',' or %q, got %s", end, s.got())
+		}
+	}
+}
+
+// str reads a string. The result is valid until the next call on s.
+func (s *scanner) str() ([]byte, error) {
+	if err := s.expect('"'); err != nil {
+		return nil, err
+	}
+	s.text = s.text[:0]
+	escaped := false
+	for s.fill() {
+		rest := s.buf[s.pos:s.end]
+		n := plainPrefix(rest)
+		s.text = append(s.text, rest[:n]...)
+		s.pos += n
+		if n == len(rest) {
+			continue
+		}
+		switch c := rest[n]; {
+		case c == '"':
+			s.pos++
+			if !utf8.Valid(s.text) {
+				return nil, s.invalid("string before this is not UTF-8")
+			}
+			if escaped {
+				return s.unescape()
+			}
+			return s.text, nil
+		case c == '\\':
+			escaped = true
+			if err := s.escape(); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, s.fail("control character %q in a string", c)
+		}
+	}
+	return nil, s.fail("string without an end")
+}
+
+// plainPrefix returns how many bytes of b stand for themselves in a JSON string.
+func plainPrefix(b []byte) int {
+	for i, c := range b {
+		if c == '"' || c == '\\' || c < ' ' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// escape moves a backslash and the byte after it to s.text as they are.
+func (s *scanner) escape() error {
+	s.text = append(s.text, '\\')
+	s.pos++
+	if !s.fill() || s.buf[s.pos] < ' ' {
+		return s.fail("backslash before %s", s.got())
+	}
+	s.text = append(s.text, s.buf[s.pos])
+	s.pos++
+	return nil
+}
+
+// unescape decodes s.text, the inside of a string with escapes. They are rare, so
+// the standard library does it.
+func (s *scanner) unescape() ([]byte, error) {
+	var text string
+	if err := json.Unmarshal([]byte(`"`+string(s.text)+`"`), &text); err != nil {
+		return nil, s.invalid("bad escape in the string before this: %v", err)
+	}
+	s.text = append(s.text[:0], text...)
+	return s.text, nil
+}
+
+// skip reads a value of any kind.
+func (s *scanner) skip() error {
+	var err error
+	switch c := s.next(); c {
+	case '{':
+		err = s.object(func([]byte) error { return s.skip() })
+	case '[':
+		err = s.array(func(int) error { return s.skip() })
+	case '"':
+		_, err = s.str()
+	case 't':
+		err = s.literal("true")
+	case 'f':
+		err = s.literal("false")
+	case 'n':
+		err = s.literal("null")
+	default:
+		_, err = s.number()
+	}
+	return err
+}
+
+func (s *scanner) literal(word string) error {
+	s.next()
+	for i := range len(word) {
+		if !s.fill() || s.buf[s.pos] != word[i] {
+			return s.fail("want %s, got %s", word, s.got())
+		}
+		s.pos++
+	}
+	return nil
+}
+
+// atEnd makes sure that nothing but white space follows.
+func (s *scanner) atEnd() error {
+	s.unit = ""
+	if s.next() != 0 || s.pos < s.end {
+		return s.fail("want the end of the file, got %s", s.got())
+	}
+	if s.err != nil && s.err != io.EOF {
+		return s.fail("")
+	}
+	return nil
+}
+
+// fields keeps track of which keys of an object were seen, as bits in the order of names.
+type fields struct {
+	names []string
+	seen  uint64
+}
+
+// mark returns the position of key among the names, -1 for one that is not among
+// them, and an error for a repeated one: Python would silently take the last.
+func (f *fields) mark(s *scanner, key []byte) (int, error) {
+	for i, name := range f.names {
+		if string(key) != name {
+			continue
+		}
+		if f.seen>>i&1 == 1 {
+			return 0, s.invalid("second %q before this", name)
+		}
+		f.seen |= 1 << i
+		return i, nil
+	}
+	return -1, nil
+}
+
+// require fails with the first of the first n names that was not seen.
+func (f *fields) require(s *scanner, n int) error {
+	for i, name := range f.names[:n] {
+		if f.seen>>i&1 == 0 {
+			return s.invalid("object before this has no %q", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package accuracy
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A Score is the outcome of scoring one accuracy log, in a shape that is the same
+// for every metric: numbers to compare, text to print.
+type Score struct {
+	// Values holds the numbers in full precision. The first ones are those that the
+	// benchmark has a target for, in the unit in which the target is given.
+	Values []Value
+	// Lines is what the official script prints, byte for byte and in its order,
+	// without line ends. It is what accuracy.txt must hold.
+	Lines []string
+	// Warnings are facts that whoever relies on the score should know.
+	Warnings []string
+}
+
+// A Value is one named number of a Score.
+type Value struct {
+	Name          string
+	Value         float64
+	Unit          string // "%" or empty
+	LowerIsBetter bool   // for errors and distances, such as FID
+}
+
+// Lookup returns the value of the given name, and whether there is one.
+func (s *Score) Lookup(name string) (Value, bool) {
+	for _, v := range s.Values {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return Value{}, false
+}
+
+// Text returns Lines as the official script would have written them to a file.
+func (s *Score) Text() string {
+	if len(s.Lines) == 0 {
+		return ""
+	}
+	return strings.Join(s.Lines, "\n") + "\n"
+}
+
+func (s *Score) printf(format string, args ...any) {
+	s.Lines = append(s.Lines, fmt.Sprintf(format, args...))
+}
+
+func (s *Score) warnf(format string, args ...any) {
+	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
+}
+
+// An Input is a file to read. Its name appears in error messages; *os.File is an Input.
+type Input interface {
+	io.Reader
+	Name() string
+}
+
+// Named makes an Input of any reader.
+func Named(name string, r io.Reader) Input { return namedReader{r, name} }
+
+type namedReader struct {
+	io.Reader
+	name string
+}
+
+func (n namedReader) Name() string { return n.name }
