@@ -1,0 +1,41 @@
+# mlperf: build, run and check. `make help` lists the targets.
+
+SHELL   := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+GO      ?= go
+BIN     := bin/mlperf
+ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
+
+.DEFAULT_GOAL := build
+.PHONY: help build run test check bench fmt onnxruntime clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/mlperf
+	$(GO) build -o $(BIN) ./cmd/mlperf
+
+run: onnxruntime build ## fetch ONNX Runtime, build, and run ResNet-50 in the Server scenario for about ten seconds
+	$(BIN) run --model resnet50 --scenario server --quick --target-latency auto
+
+test: onnxruntime ## everything that shows that it works: unit tests, and tests against the real ONNX Runtime
+	$(GO) test ./...
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^TestORT' ./...
+
+check: ## formatting, vet, staticcheck, race detector
+	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test -race ./...
+
+bench: onnxruntime ## benchmarks, with the real ONNX Runtime
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench . -benchmem ./...
+
+fmt: ## format the code
+	gofmt -w .
+
+onnxruntime: # fetch the pinned ONNX Runtime, once
+	@scripts/install_onnxruntime.sh
+
+clean: ## remove what was built
+	rm -rf bin
