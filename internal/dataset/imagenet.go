@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +14,9 @@ import (
 
 // ImageNet is a validation set of labelled images.
 type ImageNet struct {
-	dir    string
-	images []accuracy.LabeledImage
+	dir         string
+	images      []accuracy.LabeledImage
+	fingerprint string
 }
 
 // valMap lists the images, one per line: the path below the folder, and the class.
@@ -22,16 +25,14 @@ const valMap = "val_map.txt"
 // imageNetClasses is the number of classes of ILSVRC-2012; labels are below it.
 const imageNetClasses = 1000
 
-// OpenImageNet opens the data set in a folder, whose val_map.txt must name every image
-// once. If count is not 0, only the first count images are used.
-func OpenImageNet(dir string, count int) (*ImageNet, error) {
-	path := filepath.Join(dir, valMap)
-	f, err := os.Open(path)
+// ReadValMap reads the list of images and labels of the data set in a folder.
+func ReadValMap(dir string) ([]accuracy.LabeledImage, error) {
+	f, err := os.Open(filepath.Join(dir, valMap))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("opening ImageNet in %s: there is no %s: "+
+			"want one line per image, its path below the folder and its class from 0 to %d", dir, valMap, imageNetClasses-1)
+	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("opening ImageNet in %s: there is no %s: "+
-				"want one line per image, its path below the folder and its class from 0 to %d", dir, valMap, imageNetClasses-1)
-		}
 		return nil, fmt.Errorf("opening ImageNet: %w", err)
 	}
 	defer f.Close()
@@ -39,6 +40,17 @@ func OpenImageNet(dir string, count int) (*ImageNet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening ImageNet: %w", err)
 	}
+	return images, nil
+}
+
+// OpenImageNet opens the data set in a folder, whose val_map.txt must name every image
+// once. If count is not 0, only the first count images are used.
+func OpenImageNet(dir string, count int) (*ImageNet, error) {
+	images, err := ReadValMap(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, valMap)
 	if count > len(images) {
 		return nil, fmt.Errorf("opening ImageNet: %d images are wanted, %s lists %d", count, path, len(images))
 	}
@@ -56,6 +68,8 @@ func OpenImageNet(dir string, count int) (*ImageNet, error) {
 // exist, an image that is missing. It reports the first few of each.
 func (d *ImageNet) check(path string) error {
 	var errs []error
+	h := sha256.New()
+	fmt.Fprintln(h, d.dir)
 	report := func(line int, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s:%d: %w", path, line, fmt.Errorf(format, args...)))
 	}
@@ -79,8 +93,11 @@ func (d *ImageNet) check(path string) error {
 			report(line, "%w", err)
 		} else if !info.Mode().IsRegular() {
 			report(line, "%s is not a file", d.Path(i))
+		} else {
+			fmt.Fprintln(h, image.Name, info.Size(), info.ModTime().UnixNano())
 		}
 	}
+	d.fingerprint = hex.EncodeToString(h.Sum(nil)[:10])
 	return errors.Join(errs...)
 }
 
@@ -106,3 +123,7 @@ func (d *ImageNet) Read(i int) ([]byte, error) { return os.ReadFile(d.Path(i)) }
 
 // Truth returns the labels, sample by sample.
 func (d *ImageNet) Truth() []accuracy.LabeledImage { return d.images }
+
+// Fingerprint names the content of the whole data set, as far as names, sizes and times
+// of the files tell it.
+func (d *ImageNet) Fingerprint() string { return d.fingerprint }

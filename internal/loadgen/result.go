@@ -71,6 +71,7 @@ type Event struct {
 // Performance is the outcome of a performance phase.
 type Performance struct {
 	Effective EffectiveSettings
+	Started   time.Duration // of the phase, since Result.StartTime
 
 	QueryCount  uint64 // issued
 	SampleCount uint64 // issued and answered
@@ -166,11 +167,12 @@ type SampleRecord struct {
 	Completed time.Duration // negative if it was never completed
 }
 
-// performance evaluates a finished phase.
-func (p *phase) performance(opts Options) *Performance {
+// performance evaluates a finished phase of a test that began at begin.
+func (p *phase) performance(begin time.Time, opts Options) *Performance {
 	e, rec := p.e, p.rec
 	perf := &Performance{
 		Effective:          e,
+		Started:            p.rec.started.Sub(begin),
 		QueryCount:         uint64(p.returned.Load()),
 		PerfConstraintsMet: true,
 		TTFTMet:            true,

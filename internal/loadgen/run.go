@@ -46,10 +46,13 @@ type Progress struct {
 	Accuracy  bool // the phase
 	Set, Sets int  // which loaded set, counted from 1, of how many
 	Elapsed   time.Duration
-	Issued    uint64 // queries
-	Prepared  uint64 // queries; in SingleStream and MultiStream more may follow
-	Completed uint64 // samples
-	Samples   uint64 // of all prepared queries
+	// PlannedDuration is how long the phase lasts if all goes as planned; 0 where the
+	// number of samples decides.
+	PlannedDuration time.Duration
+	Issued          uint64 // queries
+	Prepared        uint64 // queries; in SingleStream and MultiStream more may follow
+	Completed       uint64 // samples
+	Samples         uint64 // of all prepared queries
 	// RecentP99 is the 99th percentile of the latency of recent queries; 0 in Offline.
 	RecentP99 time.Duration
 }
@@ -158,7 +161,7 @@ func (t *test) measure(ctx context.Context, e EffectiveSettings) (*Performance, 
 	if p.rec.started.IsZero() {
 		return nil, err
 	}
-	return p.performance(t.opts), err
+	return p.performance(t.result.StartTime, t.opts), err
 }
 
 // withLoaded calls f while the samples of a set are in memory.
@@ -360,6 +363,9 @@ func (p *phase) progress(now time.Time, scratch []int64) Progress {
 	}
 	if p.e.Scenario == Offline {
 		return g
+	}
+	if !p.accuracy && p.e.TargetDuration > 0 && !p.e.PerformanceIssueUnique {
+		g.PlannedDuration = p.e.TargetDuration
 	}
 	if recent := p.rec.recentLatencies(issued, scratch); len(recent) > 0 {
 		slices.Sort(recent)

@@ -27,6 +27,16 @@ type Model struct {
 
 	// Open joins the model with a data set and a model file.
 	Open func(Setup) (Workload, error)
+	// Score scores an accuracy log as the official script does.
+	Score func(log accuracy.Input, s Scoring) (*accuracy.Score, error)
+}
+
+// Scoring is what an accuracy log is scored with: the ground truth, and the options of
+// the official script. Zero fields are the script's defaults.
+type Scoring struct {
+	DatasetDir string
+	DType      accuracy.DType // of the payload's numbers
+	Verbose    bool
 }
 
 // Quality is an accuracy target of the rules.
@@ -66,8 +76,6 @@ type Workload interface {
 	Batch() int
 	// NewPredictor returns a predictor for one worker, for up to maxBatch samples at once.
 	NewPredictor(session backend.Session, maxBatch int) (Predictor, error)
-	// Score scores an accuracy log as the official script does.
-	Score(log accuracy.Input) (*accuracy.Score, error)
 	// Notes says in words how the model file was understood.
 	Notes() []string
 }

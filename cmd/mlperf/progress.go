@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// A progress shows how a command goes on: a bar on a terminal, a plain line now and
+// then elsewhere. It implements bench.Observer.
+type progress struct {
+	out      io.Writer
+	terminal bool
+
+	mu    sync.Mutex
+	bar   *progressbar.ProgressBar // of the current phase, on a terminal
+	phase string
+	begun time.Time
+	said  time.Time // last plain line
+}
+
+// plainEvery is how often a plain line tells of the progress.
+const plainEvery = 5 * time.Second
+
+func newProgress(out io.Writer) *progress {
+	p := &progress{out: out}
+	if f, ok := out.(*os.File); ok {
+		p.terminal = term.IsTerminal(int(f.Fd()))
+	}
+	return p
+}
+
+// Phase implements bench.Observer.
+func (p *progress) Phase(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finishBar()
+	p.phase, p.begun, p.said = name, time.Now(), time.Now()
+	if !p.terminal {
+		fmt.Fprintf(p.out, "%s …\n", name)
+	}
+}
+
+// Loading implements bench.Observer.
+func (p *progress) Loading(done, of int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.step(int64(done), int64(of), fmt.Sprintf("%s: %d of %d samples", p.phase, done, of))
+}
+
+// Traffic implements bench.Observer.
+func (p *progress) Traffic(g loadgen.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rate := float64(g.Completed) / g.Elapsed.Seconds()
+	text := fmt.Sprintf("%d of %d samples, %.4g/s", g.Completed, g.Samples, rate)
+	if g.RecentP99 > 0 {
+		text += fmt.Sprintf(", p99 %v", g.RecentP99.Round(10*time.Microsecond))
+	}
+	if g.Accuracy {
+		text = fmt.Sprintf("accuracy, set %d of %d: %s", g.Set, g.Sets, text)
+	}
+	done, of := int64(g.Completed), int64(g.Samples)
+	if g.PlannedDuration > 0 { // the clock decides, not the number of queries
+		done, of = int64(min(g.Elapsed, g.PlannedDuration)), int64(g.PlannedDuration)
+		text += fmt.Sprintf(", %v left", (g.PlannedDuration - min(g.Elapsed, g.PlannedDuration)).Round(time.Second))
+	}
+	p.step(done, of, text)
+}
+
+// Note implements bench.Observer.
+func (p *progress) Note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	fmt.Fprintln(p.out, text)
+}
+
+// step shows how far the phase has come.
+func (p *progress) step(done, of int64, text string) {
+	if !p.terminal {
+		if now := time.Now(); now.Sub(p.said) >= plainEvery {
+			p.said = now
+			fmt.Fprintf(p.out, "%s: %s\n", p.phase, text)
+		}
+		return
+	}
+	if p.bar == nil {
+		p.bar = progressbar.NewOptions64(of,
+			progressbar.OptionSetWriter(p.out),
+			progressbar.OptionSetWidth(20),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionClearOnFinish(),
+		)
+	}
+	p.bar.Describe(text)
+	_ = p.bar.Set64(min(done, of))
+}
+
+func (p *progress) finishBar() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+		p.bar = nil
+	}
+}
+
+// done removes the bar. Calling it again does nothing.
+func (p *progress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finishBar()
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+func newSelftest() *cobra.Command {
+	var (
+		scenario = loadgen.Server
+		opts     bench.SelfTest
+		asJSON   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "selftest",
+		Short: "Measure the load generator itself, with a system that answers at once",
+		Long: `Run the load generator against a system under test that answers every query at once
+and does nothing. What is measured then is the generator on this machine: how fast
+it can issue, how late, and how much memory a query takes.`,
+		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 3s",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.Scenario = scenario
+			r, err := opts.Run(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+			}
+			return describeSelftest(cmd.OutOrStdout(), r)
+		},
+	}
+	f := cmd.Flags()
+	f.Var((*scenarioFlag)(&scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
+	f.Float64Var(&opts.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration")
+	durationVar(f, &opts.Duration, "duration", 3*time.Second, "how long")
+	durationVar(f, &opts.Spin, "spin", loadgen.DefaultSpin, "how long before an instant the generator stops sleeping and spins")
+	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return cmd
+}
+
+func describeSelftest(w io.Writer, r *bench.SelfTestResult) error {
+	ns := func(n int64) time.Duration { return time.Duration(n) }
+	_, err := fmt.Fprintf(w, `%s: %d queries in %v, %.6g queries/s
+latency      mean %v, p50 %v, p99 %v
+issue delay  p50 %v, p99 %v
+memory       %.1f bytes and %.4f allocations per query, %d MiB peak in all
+afterwards   %v from the last completion to the result
+`, r.Scenario, r.Queries, ns(r.DurationNS), r.IssuedQPS,
+		ns(r.LatencyMeanNS), ns(r.LatencyP50NS), ns(r.LatencyP99NS),
+		ns(r.IssueDelayP50NS), ns(r.IssueDelayP99NS),
+		r.BytesPerQuery, r.AllocsPerQuery, r.PeakRSSBytes>>20, ns(r.PostRunNS))
+	return err
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+func newTrace() *cobra.Command {
+	var (
+		s           = loadgen.DefaultSettings()
+		mode        string
+		qps         float64
+		total, perf uint64
+		asJSON      bool
+	)
+	cmd := &cobra.Command{
+		Use:   "trace",
+		Short: "Print the traffic that a test issues, without running it",
+		Long: `Print the exact queries that a test with these settings issues to a system that
+answers at once: which samples are loaded, which are issued, and, in the Server
+scenario, when. It is the traffic of the reference LoadGen, number by number.
+
+In accuracy mode a run begins the Server schedule anew with each loaded set; here
+it goes on.`,
+		Example: "  mlperf trace --scenario server --target-qps 500 --min-duration 1s --json\n" +
+			"  mlperf trace --scenario offline --total-sample-count 50000 --min-query-count 24576 --min-duration 0",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m, err := parseTestMode(mode)
+			if err != nil {
+				return err
+			}
+			s.Mode = m
+			if cmd.Flags().Changed("target-qps") {
+				setTargetQPS(&s, qps)
+			}
+			if perf == 0 {
+				perf = total
+			}
+			trace, err := loadgen.NewTrace(s, perf, total)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(trace)
+			}
+			return describeTrace(cmd.OutOrStdout(), trace)
+		},
+	}
+	f := cmd.Flags()
+	f.Var((*scenarioFlag)(&s.Scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
+	f.StringVar(&mode, "mode", "performance", "performance, accuracy or submission")
+	f.Uint64Var(&total, "total-sample-count", 50000, "samples in the data set")
+	f.Uint64Var(&perf, "performance-sample-count", 1024, "samples that fit in memory together; 0: all")
+	f.Float64Var(&qps, "target-qps", 0, "queries per second; in SingleStream and MultiStream the reciprocal of the expected latency")
+	durationVar(f, &s.MinDuration, "min-duration", s.MinDuration, "shortest test")
+	durationVar(f, &s.MaxDuration, "max-duration", 0, "longest test; 0: no limit")
+	f.Uint64Var(&s.MinQueryCount, "min-query-count", s.MinQueryCount, "fewest queries; in Offline fewest samples")
+	f.Uint64Var(&s.MaxQueryCount, "max-query-count", 0, "most queries; 0: no limit")
+	f.Uint64Var(&s.MultiStreamSamplesPerQuery, "samples-per-query", s.MultiStreamSamplesPerQuery, "samples of a MultiStream query")
+	f.Uint64Var(&s.QSLRNGSeed, "qsl-seed", defaultSeeds[0], "qsl_rng_seed")
+	f.Uint64Var(&s.SampleIndexRNGSeed, "sample-seed", defaultSeeds[1], "sample_index_rng_seed")
+	f.Uint64Var(&s.ScheduleRNGSeed, "schedule-seed", defaultSeeds[2], "schedule_rng_seed")
+	f.BoolVar(&s.PerformanceIssueUnique, "issue-unique", false, "performance_issue_unique: no sample twice")
+	f.BoolVar(&s.PerformanceIssueSame, "issue-same", false, "performance_issue_same: one sample again and again")
+	f.Uint64Var(&s.PerformanceIssueSameIndex, "issue-same-index", 0, "which one, as a position in the loaded set")
+	f.BoolVar(&s.SampleConcatenatePermutation, "permutation", false, "sample_concatenate_permutation: issue all samples equally often")
+	f.BoolVar(&asJSON, "json", false, "print the whole trace as JSON")
+	return cmd
+}
+
+// defaultSeeds are the seeds of rules v6.1: QSL, sample index, schedule.
+var defaultSeeds = [3]uint64{2085463073848966840, 2747215439041700203, 16159082839903944936}
+
+// setTargetQPS sets the rate in every scenario's own terms.
+func setTargetQPS(s *loadgen.TestSettings, qps float64) {
+	s.ServerTargetQPS, s.OfflineExpectedQPS = qps, qps
+	s.SingleStreamExpectedLatencyNS, s.MultiStreamExpectedLatencyNS = 1e9/qps, 1e9/qps
+}
+
+// parseTestMode accepts the short names of the command line and those of log files.
+func parseTestMode(name string) (loadgen.Mode, error) {
+	switch name {
+	case "performance":
+		return loadgen.PerformanceOnly, nil
+	case "accuracy":
+		return loadgen.AccuracyOnly, nil
+	case "submission":
+		return loadgen.SubmissionRun, nil
+	}
+	m, err := loadgen.ParseMode(name)
+	if err != nil {
+		return 0, usage("unknown mode %q, want performance, accuracy or submission", name)
+	}
+	return m, nil
+}
+
+// describeTrace says in words what the JSON has in numbers.
+func describeTrace(w io.Writer, t *loadgen.Trace) error {
+	const shown = 8
+	first := func(list []loadgen.QuerySampleIndex) string {
+		if len(list) <= shown {
+			return fmt.Sprint(list)
+		}
+		return fmt.Sprintf("%v…", list[:shown])
+	}
+	for i, load := range t.Loads {
+		if _, err := fmt.Fprintf(w, "loaded set %d: %d samples %s\n", i+1, len(load), first(load)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d queries with %d samples %s\n", t.Queries, len(t.Samples), first(t.Samples))
+	if n := len(t.ScheduledNS); n > 0 && err == nil {
+		_, err = fmt.Fprintf(w, "the last is scheduled at %v\n", time.Duration(t.ScheduledNS[n-1]))
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// Config says what to run and how.
+type Config struct {
+	Program string // name and version, for the results
+	Model   models.Model
+	Rules   string // version of the rule set, for the results
+
+	// Settings are the test's, and Made those of them that somebody made, with where.
+	Settings loadgen.TestSettings
+	Made     []report.Setting
+	// Calibrate asks to measure the rate, or the expected latency, because nobody gave
+	// one. AutoLatency asks for a Server latency bound that this machine can meet, if the
+	// one in Settings is out of its reach.
+	Calibrate   bool
+	AutoLatency bool
+
+	Engine    backend.Engine
+	Backend   backend.Options // ModelPath names the model file
+	Instances int             // workers; 0: chosen for the scenario
+	MaxBatch  int             // samples in a run of the model; 0: chosen for the scenario
+	MaxDelay  time.Duration   // how long a sample may wait for a batch to fill
+
+	DatasetDir             string
+	Count                  int // use the first samples only; 0: all
+	PerformanceSampleCount int // how many to keep in memory; 0: the model's
+	Binding                models.Binding
+
+	BuiltInModel bool
+	BuiltInData  bool
+	// Reference is the score of the FP32 model on this data; 0: the official one.
+	Reference float64
+	Marks     []string // what the results are not, as far as the caller knows
+	Warnings  []string
+
+	OutputDir string            // where the logs and results go; made if need be
+	CacheDir  string            // for pre-processed samples; empty: they are not kept
+	Files     map[string][]byte // further files for OutputDir, by name: the conf files used
+	Trace     bool              // also write mlperf_log_trace.json
+	System    any               // description of the machine, for the results
+
+	FreeMemory func() uint64 // bytes; nil: not known
+	NewPacer   func() loadgen.Pacer
+	Observer   Observer
+}
+
+// An Observer is told how a run goes on. Methods are not called at the same time.
+type Observer interface {
+	// Phase says that a part of the run begins.
+	Phase(name string)
+	// Loading counts the samples that are in memory.
+	Loading(done, of int)
+	// Traffic is a glance at the running test.
+	Traffic(loadgen.Progress)
+	// Note says something that a user should know before the run goes on.
+	Note(text string)
+}
+
+// ErrFailed is the error of a run whose model or data failed on the way. Results were
+// written and say why.
+var ErrFailed = errors.New("the run failed")
+
+// Run runs a benchmark. If it returns results, they and the logs were written to
+// OutputDir, even if there is an error too: ErrFailed, or what interrupted the run.
+func Run(ctx context.Context, cfg Config) (results *report.Results, err error) {
+	if err := makeOutputDir(cfg); err != nil {
+		return nil, err
+	}
+	r := newRun(cfg)
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.warmUp(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.calibrate(ctx); err != nil {
+		return nil, err
+	}
+	test, err := r.issue(ctx)
+	if test == nil {
+		return nil, err
+	}
+	results = r.results(test)
+	return results, errors.Join(r.outcome(test, results), results.Write(cfg.OutputDir))
+}
+
+// makeOutputDir sees to it that results can be written before anything is measured.
+func makeOutputDir(cfg Config) error {
+	if err := os.MkdirAll(cfg.OutputDir, 0o755); err != nil {
+		return fmt.Errorf("making the output folder: %w", err)
+	}
+	for name, content := range cfg.Files {
+		if err := os.WriteFile(filepath.Join(cfg.OutputDir, name), content, 0o644); err != nil {
+			return fmt.Errorf("writing to the output folder: %w", err)
+		}
+	}
+	probe, err := os.CreateTemp(cfg.OutputDir, ".probe*")
+	if err != nil {
+		return fmt.Errorf("writing to the output folder: %w", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// A run is one call of Run.
+type run struct {
+	cfg      Config
+	settings loadgen.TestSettings
+	made     []report.Setting
+	marks    []string
+	warnings warnings
+
+	workload   models.Workload
+	session    backend.Session
+	predictors []models.Predictor
+	batching   batching
+	qsl        *qsl
+	sut        *sut
+
+	phases      []report.PhaseTime
+	latency     time.Duration // of one sample by one worker, measured when warming up
+	calibration *report.Calibration
+	failure     error // of a prediction
+	accuracy    *report.Accuracy
+}
+
+func newRun(cfg Config) *run {
+	if cfg.FreeMemory == nil {
+		cfg.FreeMemory = func() uint64 { return 0 }
+	}
+	return &run{cfg: cfg, settings: cfg.Settings, made: cfg.Made, marks: cfg.Marks}
+}
+
+// phase runs and times a part of the run.
+func (r *run) phase(name string, f func() error) error {
+	r.cfg.Observer.Phase(name)
+	begin := time.Now()
+	err := f()
+	r.phases = append(r.phases, report.PhaseTime{Name: name, Seconds: time.Since(begin).Seconds()})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// set makes a setting that was found by measuring.
+func (r *run) set(key, value, origin string) {
+	r.made = append(r.made, report.Setting{Key: key, Value: value, Origin: origin})
+}
+
+// origin says who made a setting. What was made last counts.
+func (r *run) origin(key string) string {
+	for i := len(r.made) - 1; i >= 0; i-- {
+		if r.made[i].Key == key {
+			return r.made[i].Origin
+		}
+	}
+	return "default"
+}
+
+// close ends the workers and frees the model.
+func (r *run) close() error {
+	if r.sut != nil {
+		err := r.sut.Close()
+		if errors.Is(err, errStillRunning) {
+			return nil // its memory goes with the process
+		}
+		return errors.Join(err, r.closeOpened())
+	}
+	var errs []error
+	for _, p := range r.predictors {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(append(errs, r.closeOpened())...)
+}
+
+func (r *run) closeOpened() error {
+	var errs []error
+	if r.session != nil {
+		errs = append(errs, r.session.Close())
+	}
+	if r.qsl != nil && r.qsl.cache != nil {
+		errs = append(errs, r.qsl.cache.Close())
+	}
+	return errors.Join(errs...)
+}

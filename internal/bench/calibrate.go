@@ -1,0 +1,265 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+const (
+	// The first runs of a model allocate memory and plan kernels.
+	warmUpRuns   = 2
+	measuredRuns = 5
+	// warmUpBudget bounds how long measuring one worker takes.
+	warmUpBudget = 2 * time.Second
+	// probeTime is how long all workers are measured together.
+	probeTime = time.Second
+)
+
+// warmUp runs the model a few times, outside the measured time, and notes how long it
+// takes for one sample.
+func (r *run) warmUp(ctx context.Context) error {
+	return r.phase("warm-up", func() error {
+		rows := max(r.batching.maxBatch, 1)
+		store, items, err := r.sampleRows(min(rows, r.workload.Len()), rows)
+		if err != nil {
+			return err
+		}
+		if err := r.use(store); err != nil {
+			return err
+		}
+		for _, p := range r.predictors {
+			if err := predict(ctx, p, items[:r.batching.maxBatch]); err != nil {
+				return err
+			}
+		}
+		r.latency, err = medianTime(ctx, r.predictors[0], items[:1])
+		return err
+	})
+}
+
+// sampleRows loads the first n samples and returns items for as many rows as asked,
+// some of which may be the same sample.
+func (r *run) sampleRows(n, rows int) (*models.Store, []models.Item, error) {
+	store := models.NewStore(r.workload.Row(), n)
+	for i := range n {
+		if err := r.qsl.load(store, i, i); err != nil {
+			return nil, nil, err
+		}
+	}
+	items := make([]models.Item, rows)
+	for i := range items {
+		items[i] = models.Item{Row: i % n, Index: i % n}
+	}
+	return store, items, nil
+}
+
+// medianTime measures how long a predictor takes for the items.
+func medianTime(ctx context.Context, p models.Predictor, items []models.Item) (time.Duration, error) {
+	var times []time.Duration
+	begin := time.Now()
+	for i := range warmUpRuns + measuredRuns {
+		start := time.Now()
+		if err := predict(ctx, p, items); err != nil {
+			return 0, err
+		}
+		if i >= warmUpRuns {
+			times = append(times, time.Since(start))
+		}
+		if len(times) > 0 && time.Since(begin) > warmUpBudget {
+			break
+		}
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}
+
+func predict(ctx context.Context, p models.Predictor, items []models.Item) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	var replies counter
+	if err := p.Predict(ctx, items, &replies); err != nil {
+		return err
+	}
+	if int(replies) != len(items) {
+		return fmt.Errorf("the model answered %d of %d samples", replies, len(items))
+	}
+	return nil
+}
+
+// A counter counts replies and drops them.
+type counter int
+
+func (c *counter) FirstToken(int, []byte) {}
+func (c *counter) Done(int, []byte, int)  { *c++ }
+
+// throughput measures the samples per second of all workers together.
+func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
+	store, items, err := r.sampleRows(min(batch, r.workload.Len()), batch)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.use(store); err != nil {
+		return 0, err
+	}
+	var samples atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, len(r.predictors))
+	begin := time.Now()
+	for i, p := range r.predictors {
+		wg.Go(func() {
+			for time.Since(begin) < probeTime && errs[i] == nil {
+				errs[i] = predict(ctx, p, items)
+				samples.Add(int64(len(items)))
+			}
+		})
+	}
+	wg.Wait()
+	return float64(samples.Load()) / time.Since(begin).Seconds(), errors.Join(errs...)
+}
+
+// calibrate chooses the rate, or the expected latency, if nobody gave one, and the
+// latency bound if that was asked for. It says what it chose and why.
+func (r *run) calibrate(ctx context.Context) error {
+	if r.settings.Mode == loadgen.AccuracyOnly {
+		r.calibrateAccuracy()
+		return nil
+	}
+	r.chooseLatencyBound()
+	if !r.cfg.Calibrate {
+		return nil
+	}
+	err := r.phase("calibration", func() error { return r.chooseRate(ctx) })
+	if c := r.calibration; err == nil && c != nil {
+		r.cfg.Observer.Note(fmt.Sprintf("nobody gave a target: %s = %.4g %s, because %s", c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
+	}
+	return err
+}
+
+// calibrateAccuracy spares an accuracy run the wait for a Poisson process at the default
+// rate of one query per second, which has no bearing on accuracy.
+func (r *run) calibrateAccuracy() {
+	if r.cfg.Calibrate && r.settings.Scenario == loadgen.Server {
+		r.settings.ServerTargetQPS = float64(len(r.predictors)) / r.latency.Seconds()
+		r.set("target_qps", fmt.Sprintf("%.4g", r.settings.ServerTargetQPS), "calibration")
+	}
+}
+
+// autoLatencyFactor is how many times the latency of a single sample the bound is that
+// --target-latency auto falls back to.
+const autoLatencyFactor = 4
+
+// chooseLatencyBound compares the Server bound with the time that one sample takes. A
+// bound below it cannot be met at any rate.
+func (r *run) chooseLatencyBound() {
+	if r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies {
+		return
+	}
+	bound := r.settings.ServerTargetLatency
+	if r.latency <= bound {
+		return
+	}
+	took := r.latency.Round(10 * time.Microsecond)
+	if !r.cfg.AutoLatency {
+		r.cfg.Observer.Note(fmt.Sprintf("this machine takes %v for one sample, the latency bound is %v: "+
+			"no rate can meet it. --target-latency auto chooses a bound that can be met", took, bound))
+		return
+	}
+	auto := (autoLatencyFactor * r.latency).Round(time.Millisecond)
+	r.settings.ServerTargetLatency = auto
+	r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", autoLatencyFactor, took))
+	r.marks = append(r.marks, fmt.Sprintf("closed division: the latency bound is %v instead of the official %v, "+
+		"which this machine cannot meet", auto, bound))
+	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v, more than the official bound of %v: the bound is %v for this run, "+
+		"an open-division limit", took, bound, auto))
+}
+
+func (r *run) chooseRate(ctx context.Context) error {
+	c := &report.Calibration{BatchOneLatencyNS: int64(r.latency)}
+	r.calibration = c
+	switch r.settings.Scenario {
+	case loadgen.SingleStream:
+		r.settings.SingleStreamExpectedLatencyNS = float64(r.latency)
+		c.Chosen = report.Metric{Name: "expected latency", Value: r.latency.Seconds() * 1e3, Unit: "ms"}
+		c.Reason = "that is the median of a few runs"
+		r.set("target_latency", fmt.Sprint(r.latency), "calibration")
+	case loadgen.MultiStream:
+		return r.chooseQueryLatency(ctx, c)
+	case loadgen.Offline:
+		rate, err := r.throughput(ctx, r.batching.maxBatch)
+		if err != nil {
+			return err
+		}
+		c.SamplesPerSecond = rate
+		r.settings.OfflineExpectedQPS = rate
+		c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "samples/s"}
+		c.Reason = fmt.Sprintf("%d workers did that for %v", len(r.predictors), probeTime)
+		r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
+	case loadgen.Server:
+		return r.chooseServerRate(ctx, c)
+	}
+	return nil
+}
+
+func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) error {
+	n := int(r.settings.MultiStreamSamplesPerQuery)
+	batches := (n + r.batching.maxBatch - 1) / r.batching.maxBatch
+	store, items, err := r.sampleRows(min(n, r.workload.Len()), min(n, r.batching.maxBatch))
+	if err != nil {
+		return err
+	}
+	if err := r.use(store); err != nil {
+		return err
+	}
+	took, err := medianTime(ctx, r.predictors[0], items)
+	if err != nil {
+		return err
+	}
+	rounds := (batches + len(r.predictors) - 1) / len(r.predictors)
+	latency := time.Duration(rounds) * took
+	r.settings.MultiStreamExpectedLatencyNS = float64(latency)
+	c.Chosen = report.Metric{Name: "expected query latency", Value: latency.Seconds() * 1e3, Unit: "ms"}
+	c.Reason = fmt.Sprintf("%d samples take %d rounds of %v", n, rounds, took.Round(10*time.Microsecond))
+	r.set("target_latency", fmt.Sprint(latency), "calibration")
+	return nil
+}
+
+func (r *run) chooseServerRate(ctx context.Context, c *report.Calibration) error {
+	capacity, err := r.throughput(ctx, 1)
+	if err != nil {
+		return err
+	}
+	load := safeLoad(len(r.predictors), r.latency, r.settings.ServerTargetLatency)
+	rate := load * capacity
+	c.SamplesPerSecond = capacity
+	r.settings.ServerTargetQPS = rate
+	c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "queries/s"}
+	c.Reason = fmt.Sprintf("%d workers do %.4g samples/s one by one, and at %.0f %% of that the queue should keep latencies below %v",
+		len(r.predictors), capacity, load*100, r.settings.ServerTargetLatency)
+	r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
+	return nil
+}
+
+// safeLoad is the share of their capacity at which c workers that take s for a sample
+// should answer 99 of 100 samples within the bound.
+//
+// In a queue with Poisson arrivals and a fixed service time the waiting time decays
+// exponentially, at a rate of about 2·c·(1-ρ)/(ρ·s) at load ρ, so that 1 % wait longer
+// than s·ρ·ln(100)/(2·c·(1-ρ)). The load is the one at which that and s fill 70 % of the
+// bound, at least 10 % and at most 60 %: other work on the machine wants room too.
+func safeLoad(c int, s, bound time.Duration) float64 {
+	const fill, least, most = 0.7, 0.1, 0.6
+	room := fill*float64(bound)/float64(s) - 1
+	odds := 2 * float64(c) * room / math.Log(100) // ρ/(1-ρ)
+	return min(max(odds/(1+odds), least), most)
+}

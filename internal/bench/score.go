@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// AccuracyFile is what the official accuracy scripts print, in the folder of a run.
+const AccuracyFile = "accuracy.txt"
+
+// A Target is what an accuracy is compared with.
+type Target struct {
+	models.Quality
+	// Reference, if not 0, replaces the official reference: the score of the FP32 model
+	// on the data that was used.
+	Reference float64
+}
+
+// Score scores an accuracy log of a model as the official script does, and compares the
+// score with a target. The strings are warnings.
+func Score(path string, m models.Model, s models.Scoring, t Target) (*report.Accuracy, []string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the accuracy log: %w", err)
+	}
+	defer f.Close()
+	score, err := m.Score(f, s)
+	if err != nil {
+		return nil, nil, fmt.Errorf("scoring: %w", err)
+	}
+	a, err := t.compare(score)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, score.Warnings, nil
+}
+
+func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
+	v, ok := score.Lookup(t.Metric)
+	if !ok {
+		return nil, fmt.Errorf("the score has no value %q", t.Metric)
+	}
+	reference := t.Reference
+	if reference == 0 {
+		reference = t.Quality.Reference
+	}
+	target := reference * t.Fraction
+	met := v.Value >= target
+	if v.LowerIsBetter {
+		met = v.Value <= reference*(2-t.Fraction)
+	}
+	return &report.Accuracy{
+		Metric: v.Name, Value: v.Value, Unit: v.Unit,
+		Reference: reference, Target: target, Met: met,
+		Lines: score.Lines,
+	}, nil
+}
+
+// WriteAccuracy writes what the official script would have printed.
+func WriteAccuracy(dir string, a *report.Accuracy) error {
+	text := ""
+	for _, line := range a.Lines {
+		text += line + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("writing the score: %w", err)
+	}
+	return nil
+}

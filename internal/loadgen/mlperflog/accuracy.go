@@ -1,0 +1,85 @@
+package mlperflog
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// An AccuracyLog writes mlperf_log_accuracy.json while responses arrive
+// (loadgen/logging.cc, LogAccuracy). It is a loadgen.AccuracyLog.
+type AccuracyLog struct {
+	w       *bufio.Writer
+	offline bool
+	records int
+	line    []byte
+	err     error // the first
+}
+
+// NewAccuracyLog begins a log of a test of the scenario. It must be closed.
+func NewAccuracyLog(w io.Writer, s loadgen.Scenario) *AccuracyLog {
+	l := &AccuracyLog{w: bufio.NewWriterSize(w, 1<<16), offline: s == loadgen.Offline}
+	_, l.err = l.w.WriteString("[")
+	return l
+}
+
+// Append writes a record. After an error it does nothing but return it.
+func (l *AccuracyLog) Append(r loadgen.AccuracyRecord) error {
+	if l.err != nil {
+		return l.fault()
+	}
+	b := l.line[:0]
+	if l.records > 0 {
+		b = append(b, ',')
+	}
+	l.records++
+	b = append(b, "\n{ \"seq_id\" : "...)
+	b = strconv.AppendUint(b, r.SeqID, 10)
+	b = append(b, `, "qsl_idx" : `...)
+	b = strconv.AppendUint(b, uint64(r.QSLIndex), 10)
+	b = append(b, `, "data" : "`...)
+	b = appendHex(b, r.Data)
+	b = append(b, '"')
+	if r.HasTokens && !l.offline {
+		b = append(b, `, "token_data" : "`...)
+		b = appendHex(b, r.TokenData)
+		b = append(b, '"')
+	}
+	if r.HasTokens {
+		b = append(b, `, "token_count" : `...)
+		b = strconv.AppendInt(b, int64(r.NTokens), 10)
+	}
+	l.line = append(b, " }"...)
+	_, l.err = l.w.Write(l.line)
+	return l.fault()
+}
+
+// Close ends the log. It does not close what the log is written to.
+func (l *AccuracyLog) Close() error {
+	if l.err == nil {
+		_, l.err = l.w.WriteString("\n]\n")
+	}
+	if l.err == nil {
+		l.err = l.w.Flush()
+	}
+	return l.fault()
+}
+
+func (l *AccuracyLog) fault() error {
+	if l.err == nil {
+		return nil
+	}
+	return fmt.Errorf("writing the accuracy log: %w", l.err)
+}
+
+// appendHex writes bytes in upper case.
+func appendHex(b, data []byte) []byte {
+	const digits = "0123456789ABCDEF"
+	for _, c := range data {
+		b = append(b, digits[c>>4], digits[c&15])
+	}
+	return b
+}

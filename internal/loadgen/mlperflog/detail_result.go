@@ -1,0 +1,109 @@
+package mlperflog
+
+import (
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// result writes the verdict and the measurements (loadgen/results.cc, LogDetail).
+func (d *detailWriter) result(r *loadgen.Result) {
+	p := r.Performance
+	d.log("result_validity", validity(r))
+	if p.HasPerfConstraints() {
+		d.log("result_perf_constraints_met", p.PerfConstraintsMet)
+	}
+	d.log("result_min_duration_met", p.MinDurationMet)
+	d.log("result_min_queries_met", p.MinQueriesMet)
+	d.log("early_stopping_met", p.EarlyStoppingMet())
+	if !r.Valid() {
+		d.log("result_invalid_reason", unbroken(strings.Join(advice(r), " ")))
+	}
+	d.earlyStopping(p)
+	d.log("result_query_count", p.QueryCount)
+	if p.Effective.Scenario == loadgen.Server {
+		d.log("result_overlatency_query_count", p.Overlatency)
+	}
+	d.rates(p)
+	d.latencies("result_", "latency_ns", p.SampleLatency)
+	if p.Effective.UseTokenLatencies {
+		d.tokens(p)
+	}
+	d.inferred(p)
+	d.log("num_errors", r.Errors())
+}
+
+func (d *detailWriter) earlyStopping(p *loadgen.Performance) {
+	text := func(e loadgen.EarlyStopping) string { return unbroken(earlyStoppingText(p.Effective.Scenario, e)) }
+	if !p.Effective.UseTokenLatencies {
+		d.log("early_stopping_result", text(p.EarlyStopping))
+		return
+	}
+	d.log("early_stopping_ttft_result", text(p.FirstTokenEarlyStopping))
+	d.log("early_stopping_tpot_result", text(p.EarlyStopping))
+}
+
+// rates are the scenario's results.
+func (d *detailWriter) rates(p *loadgen.Performance) {
+	singleStream, multiStream := estimates(p)
+	switch p.Effective.Scenario {
+	case loadgen.SingleStream:
+		d.log("result_qps_with_loadgen_overhead", p.QPSWithOverhead())
+		d.log("result_qps_without_loadgen_overhead", p.QPSWithoutOverhead())
+		d.log("early_stopping_latency_ss", singleStream.Nanoseconds())
+		d.log("early_stopping_latency_ms", multiStream.Nanoseconds())
+	case loadgen.MultiStream:
+		d.log("result_min_query_latency_ns", p.QueryLatency.Min.Nanoseconds())
+		d.log("result_max_query_latency_ns", p.QueryLatency.Max.Nanoseconds())
+		d.log("result_mean_query_latency_ns", p.QueryLatency.Mean.Nanoseconds())
+		d.percentiles("result_", "_percentile_per_query_latency_ns", p.QueryLatency)
+		d.log("early_stopping_latency_ms", multiStream.Nanoseconds())
+	case loadgen.Server:
+		d.log("result_scheduled_samples_per_sec", p.ScheduledQPS())
+		d.log("result_completed_samples_per_sec", p.CompletedQPS())
+	case loadgen.Offline:
+		d.log("result_samples_per_second", p.SamplesPerSecond())
+	}
+}
+
+func (d *detailWriter) latencies(prefix, suffix string, l loadgen.LatencyStats) {
+	d.log(prefix+"min_"+suffix, l.Min.Nanoseconds())
+	d.log(prefix+"max_"+suffix, l.Max.Nanoseconds())
+	d.log(prefix+"mean_"+suffix, l.Mean.Nanoseconds())
+	d.percentiles(prefix, "_percentile_"+suffix, l)
+}
+
+func (d *detailWriter) percentiles(prefix, suffix string, l loadgen.LatencyStats) {
+	for i, p := range loadgen.Percentiles() {
+		d.log(prefix+percent(p, 2)+suffix, l.Percentiles[i].Nanoseconds())
+	}
+}
+
+func (d *detailWriter) tokens(p *loadgen.Performance) {
+	if p.Effective.Scenario == loadgen.Offline {
+		d.log("result_tokens_per_second", tokensPer(p, p.SampleLatency.Max))
+		return
+	}
+	d.latencies("result_first_token_", "latency_ns", p.FirstToken)
+	d.log("result_token_throughput_with_loadgen_overhead", tokensPer(p, p.FinalQueryIssued))
+	d.log("result_token_throughput", tokensWithoutOverhead(p)/1e9) // per nanosecond, as the reference has it
+	d.percentiles("result_time_per_output_token_", "_percentile_ns", p.TimePerOutputToken)
+	d.log("result_time_to_output_token_min", p.TimePerOutputToken.Min.Nanoseconds())
+	d.log("result_time_to_output_token_max", p.TimePerOutputToken.Max.Nanoseconds())
+	d.log("result_time_to_output_token_mean", p.TimePerOutputToken.Mean.Nanoseconds())
+	d.log("result_completed_tokens_per_second", tokensPer(p, p.FinalQueryCompleted))
+}
+
+func (d *detailWriter) inferred(p *loadgen.Performance) {
+	if !p.Effective.InferTokenLatencies {
+		return
+	}
+	switch p.Effective.Scenario {
+	case loadgen.Server:
+		d.log("result_inferred_completed_tokens_per_second", inferredTokens(p))
+	case loadgen.Offline:
+		d.log("result_inferred_tokens_per_second", inferredTokens(p))
+	}
+}
+
+func unbroken(text string) string { return strings.ReplaceAll(text, "\n", " ") }

@@ -1,0 +1,42 @@
+package mlperflog
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// Figures that both logs have, beside those of loadgen.Performance
+// (loadgen/results.cc). All are per second.
+
+func tokensPer(p *loadgen.Performance, d time.Duration) float64 {
+	return float64(p.TokenCount) / seconds(d)
+}
+
+// tokensWithoutOverhead is the rate while samples are being answered.
+func tokensWithoutOverhead(p *loadgen.Performance) float64 {
+	return float64(p.TokenCount) / (seconds(p.SampleLatency.Mean) * float64(p.SampleCount))
+}
+
+// inferredTokens estimates the token rate from the sample rate, in Server and Offline.
+func inferredTokens(p *loadgen.Performance) float64 {
+	samples, factor := float64(p.SampleCount), float64(p.Effective.TokenLatencyScalingFactor)
+	if p.Effective.Scenario == loadgen.Server {
+		return (samples - 1) * factor / seconds(p.FinalQueryCompleted)
+	}
+	return samples * factor / seconds(p.SampleLatency.Max)
+}
+
+// estimates are the latencies that early stopping guarantees. With token latencies the
+// reference evaluates the criterion twice, and what the second time, for the first
+// token, says is what remains.
+func estimates(p *loadgen.Performance) (singleStream, multiStream time.Duration) {
+	e := p.EarlyStopping
+	if p.Effective.UseTokenLatencies && p.FirstTokenEarlyStopping.Met {
+		e = p.FirstTokenEarlyStopping
+	}
+	if p.Effective.Scenario == loadgen.MultiStream {
+		return 0, e.Estimate
+	}
+	return e.Estimate, e.MultiStreamEstimate
+}

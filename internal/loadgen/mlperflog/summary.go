@@ -1,0 +1,237 @@
+package mlperflog
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// WriteSummary writes mlperf_log_summary.txt.
+func WriteSummary(w io.Writer, r *loadgen.Result) error {
+	s := &summaryWriter{bufio.NewWriter(w)}
+	if p := r.Performance; p != nil {
+		s.title("MLPerf Results Summary")
+		s.line("SUT name : %s", oneLine(r.SUTName))
+		s.line("Scenario : %v", p.Effective.Scenario)
+		s.line("Mode     : %v", p.Effective.Mode)
+		s.metrics(p)
+		s.verdict(r)
+		s.earlyStopping(p)
+		s.line("")
+		s.title("Additional Stats")
+		s.stats(p)
+		s.line("")
+		s.title("Test Parameters Used")
+		s.parameters(p.Effective)
+	}
+	s.trailer(r)
+	if err := s.Flush(); err != nil {
+		return fmt.Errorf("writing the summary log: %w", err)
+	}
+	return nil
+}
+
+// A summaryWriter writes lines; Flush returns the first error of any.
+type summaryWriter struct{ *bufio.Writer }
+
+func (s *summaryWriter) line(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }
+
+// rule is what titles stand between.
+var rule = strings.Repeat("=", 48)
+
+func (s *summaryWriter) title(title string) { s.line("%s\n%s\n%s", rule, title, rule) }
+
+// metrics are the scenario's result.
+func (s *summaryWriter) metrics(p *loadgen.Performance) {
+	e := p.Effective
+	percentile := percent(e.TargetLatencyPercentile, 1)
+	switch e.Scenario {
+	case loadgen.SingleStream:
+		s.line("%sth percentile latency (ns) : %d", percentile, p.SampleLatency.Target)
+	case loadgen.MultiStream:
+		s.line("%sth percentile latency (ns) : %d", percentile, p.QueryLatency.Target)
+	case loadgen.Server:
+		s.line("Completed samples per second    : %s", fixed(p.CompletedQPS(), 2))
+	case loadgen.Offline:
+		s.line("Samples per second: %s", general(p.SamplesPerSecond()))
+	}
+	if e.UseTokenLatencies {
+		s.tokenMetrics(p, percentile)
+	}
+	switch {
+	case e.InferTokenLatencies && e.Scenario == loadgen.Server:
+		s.line("Completed tokens per second (inferred): %s", fixed(inferredTokens(p), 2))
+	case e.InferTokenLatencies && e.Scenario == loadgen.Offline:
+		s.line("Tokens per second (inferred): %s", general(inferredTokens(p)))
+	}
+}
+
+func (s *summaryWriter) tokenMetrics(p *loadgen.Performance, percentile string) {
+	switch p.Effective.Scenario {
+	case loadgen.Server:
+		s.line("Completed tokens per second: %s", fixed(tokensPer(p, p.FinalQueryCompleted), 2))
+	case loadgen.Offline:
+		s.line("Tokens per second: %s", general(tokensPer(p, p.SampleLatency.Max)))
+	default:
+		s.line("%sth first token percentile latency (ns) : %d", percentile, p.FirstToken.Target)
+	}
+}
+
+func (s *summaryWriter) verdict(r *loadgen.Result) {
+	p := r.Performance
+	s.line("Result is : %s", validity(r))
+	if p.HasPerfConstraints() {
+		s.line("  Performance constraints satisfied : %s", yes(p.PerfConstraintsMet))
+	}
+	s.line("  Min duration satisfied : %s", yes(p.MinDurationMet))
+	s.line("  Min queries satisfied : %s", yes(p.MinQueriesMet))
+	s.line("  Early stopping satisfied: %s", yes(p.EarlyStoppingMet()))
+	if r.Valid() {
+		return
+	}
+	s.line("Recommendations:")
+	for _, text := range advice(r) {
+		s.line(" * %s", text)
+	}
+}
+
+func validity(r *loadgen.Result) string {
+	if r.Valid() {
+		return "VALID"
+	}
+	return "INVALID"
+}
+
+func yes(met bool) string {
+	if met {
+		return "Yes"
+	}
+	return "NO"
+}
+
+func (s *summaryWriter) earlyStopping(p *loadgen.Performance) {
+	scenario := p.Effective.Scenario
+	switch {
+	case scenario == loadgen.Offline:
+	case p.Effective.UseTokenLatencies:
+		s.line("TTFT Early Stopping Result:\n%s", earlyStoppingText(scenario, p.FirstTokenEarlyStopping))
+		s.line("TPOT Early Stopping Result:\n%s", earlyStoppingText(scenario, p.EarlyStopping))
+	default:
+		s.line("Early Stopping Result:\n%s", earlyStoppingText(scenario, p.EarlyStopping))
+	}
+}
+
+func (s *summaryWriter) stats(p *loadgen.Performance) {
+	latency := p.SampleLatency
+	switch p.Effective.Scenario {
+	case loadgen.SingleStream:
+		s.line("QPS w/ loadgen overhead         : %s", fixed(p.QPSWithOverhead(), 2))
+		s.line("QPS w/o loadgen overhead        : %s", fixed(p.QPSWithoutOverhead(), 2))
+		s.line("")
+	case loadgen.Server:
+		s.line("Scheduled samples per second : %s", fixed(p.ScheduledQPS(), 2))
+	case loadgen.MultiStream:
+		s.line("Per-query latency:  ")
+		latency = p.QueryLatency
+	}
+	s.line("Min latency (ns)                : %d", latency.Min)
+	s.line("Max latency (ns)                : %d", latency.Max)
+	s.line("Mean latency (ns)               : %d", latency.Mean)
+	s.percentiles(latency, "latency (ns)  ")
+	if p.Effective.UseTokenLatencies {
+		s.tokenStats(p)
+	}
+}
+
+func (s *summaryWriter) tokenStats(p *loadgen.Performance) {
+	s.line("")
+	switch p.Effective.Scenario {
+	case loadgen.Offline:
+		return
+	case loadgen.SingleStream:
+		s.line("TPS w/ loadgen overhead         : %s", fixed(tokensPer(p, p.FinalQueryIssued), 2))
+		s.line("TPS w/o loadgen overhead        : %s", fixed(tokensWithoutOverhead(p), 2))
+	case loadgen.Server:
+		s.line("Completed tokens per second                 : %s", fixed(tokensPer(p, p.FinalQueryCompleted), 2))
+	}
+	s.line("Min First Token latency (ns)                : %d", p.FirstToken.Min)
+	s.line("Max First Token latency (ns)                : %d", p.FirstToken.Max)
+	s.line("Mean First Token latency (ns)               : %d", p.FirstToken.Mean)
+	s.percentiles(p.FirstToken, "first token latency (ns)  ")
+	s.line("")
+	s.line("Min Time per Output Token (ns)                : %d", p.TimePerOutputToken.Min)
+	s.line("Max Time per Output Token (ns)                : %d", p.TimePerOutputToken.Max)
+	s.line("Mean Time per Output Token (ns)               : %d", p.TimePerOutputToken.Mean)
+	s.percentiles(p.TimePerOutputToken, "time to output token (ns)  ")
+}
+
+func (s *summaryWriter) percentiles(l loadgen.LatencyStats, of string) {
+	for i, p := range loadgen.Percentiles() {
+		s.line("%s percentile %s : %d", percent(p, 2), of, l.Percentiles[i])
+	}
+}
+
+// parameters are some of the effective settings; switches are 0 or 1 here.
+func (s *summaryWriter) parameters(e loadgen.EffectiveSettings) {
+	s.line("samples_per_query : %d", e.SamplesPerQuery)
+	s.line("target_qps : %s", general(e.TargetQPS))
+	if e.UseTokenLatencies {
+		s.line("ttft_latency (ns): %d", e.ServerTTFTLatency)
+		s.line("tpot_latency (ns): %d", e.ServerTPOTLatency)
+	} else {
+		s.line("target_latency (ns): %d", e.TargetLatency)
+	}
+	s.line("max_async_queries : %d", e.MaxAsyncQueries)
+	s.line("min_duration (ms): %d", e.MinDuration.Milliseconds())
+	s.line("max_duration (ms): %d", e.MaxDuration.Milliseconds())
+	s.line("min_query_count : %d", e.MinQueryCount)
+	s.line("max_query_count : %d", e.MaxQueryCount)
+	s.line("qsl_rng_seed : %d", e.QSLRNGSeed)
+	s.line("sample_index_rng_seed : %d", e.SampleIndexRNGSeed)
+	s.line("schedule_rng_seed : %d", e.ScheduleRNGSeed)
+	s.line("accuracy_log_rng_seed : %d", e.AccuracyLogRNGSeed)
+	s.line("accuracy_log_probability : %s", general(e.AccuracyLogProbability))
+	s.line("accuracy_log_sampling_target : %d", e.AccuracyLogSamplingTarget)
+	s.line("print_timestamps : %d", digit(e.PrintTimestamps))
+	s.line("performance_issue_unique : %d", digit(e.PerformanceIssueUnique))
+	s.line("performance_issue_same : %d", digit(e.PerformanceIssueSame))
+	s.line("performance_issue_same_index : %d", e.PerformanceIssueSameIndex)
+	s.line("performance_sample_count : %d", e.PerformanceSampleCount)
+	s.line("accuracy_sample_count : %d", e.AccuracySampleCount)
+	if e.SampleConcatenatePermutation {
+		s.line("WARNING: sample_concatenate_permutation is on (equal issue):\n" +
+			"queries may have more samples than the setting samples_per_query says.\n" +
+			"The key generated_samples_per_query of the detail log\n" +
+			"has the real number.")
+	}
+}
+
+func digit(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// trailer counts the warnings and errors of the detail log.
+func (s *summaryWriter) trailer(r *loadgen.Result) {
+	s.line("\n%s", encountered(r.Warnings(), "No warnings encountered during test.", "warning"))
+	s.line("\n%s", encountered(r.Errors(), "No errors encountered during test.", "ERROR"))
+}
+
+func encountered(n int, none, one string) string {
+	switch n {
+	case 0:
+		return none
+	case 1:
+		return fmt.Sprintf("1 %s encountered. See detailed log.", one)
+	}
+	plural := one + "s"
+	if one == "ERROR" {
+		plural = "ERRORS"
+	}
+	return fmt.Sprintf("%d %s encountered. See detailed log.", n, plural)
+}

@@ -1,0 +1,305 @@
+package jpeg
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/color"
+	stdjpeg "image/jpeg"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// encode writes a picture of gradients and noise as 4:2:0.
+func encode(t testing.TB, width, height, quality int) []byte {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	m := image.NewRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			n := rng.IntN(24)
+			m.SetRGBA(x, y, color.RGBA{uint8(x*200/width + n), uint8(y*200/height + n), uint8((x+y)%200 + n), 255})
+		}
+	}
+	var buf bytes.Buffer
+	if err := stdjpeg.Encode(&buf, m, &stdjpeg.Options{Quality: quality}); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// edit returns a copy of data with what follows the first occurrence of marker FF m, from
+// offset on, replaced.
+func edit(data []byte, m byte, offset int, with ...byte) []byte {
+	data = bytes.Clone(data)
+	at := bytes.Index(data, []byte{0xFF, m})
+	copy(data[at+2+offset:], with)
+	return data
+}
+
+// insert returns data with more bytes behind SOI.
+func insert(data []byte, more ...byte) []byte {
+	return append(append(bytes.Clone(data[:2]), more...), data[2:]...)
+}
+
+func TestDecodeNamesWhatItCannotRead(t *testing.T) {
+	good := encode(t, 20, 10, 80)
+	const frameHeight, frameComponents = 3, 7
+	progressive := read(t, "images/photo_301x201_411_prog_q30.jpg")
+	scan := bytes.LastIndex(progressive, []byte{0xFF, markerSOS})
+	manyScans := append(bytes.Clone(progressive[:scan]), bytes.Repeat(progressive[scan:len(progressive)-2], 1000)...)
+	tests := []struct {
+		name        string
+		data        []byte
+		want        string
+		unsupported bool
+	}{
+		{"an empty file", nil, "does not begin with", false},
+		{"a PNG file", []byte("\x89PNG\r\n\x1A\n"), "does not begin with", false},
+		{"a file that ends in its headers", good[:100], "ends before any image data", false},
+		{"a file of tables only", []byte{0xFF, 0xD8, 0xFF, 0xD9}, "ends before any image data", false},
+		{"arithmetic coding", edit(good, markerSOF0, -1, 0xC9), "arithmetic coding", true},
+		{"lossless coding", edit(good, markerSOF0, -1, 0xC3), "lossless coding", true},
+		{"hierarchical coding", edit(good, markerSOF0, -1, 0xC5), "hierarchical coding", true},
+		{"12 bits", edit(good, markerSOF0, 2, 12), "12 bits", true},
+		{"a height given by DNL", edit(good, markerSOF0, frameHeight, 0, 0), "DNL", true},
+		{"a width of zero", edit(good, markerSOF0, frameHeight+2, 0, 0), "size is 0×10", false},
+		{"too large a size", edit(good, markerSOF0, frameHeight, 0xFF, 0xFF), "65500", false},
+		{"two components", edit(good, markerSOF0, 0, 0, 14, 8, 0, 10, 0, 20, 2), "2 components", true},
+		{"a wrong number of components", edit(good, markerSOF0, frameComponents, 4), "wrong length", false},
+		{"sampling factors of zero", edit(good, markerSOF0, frameComponents+2, 0x02), "sampling factors 0×2", false},
+		{"sampling that is not whole", edit(edit(good, markerSOF0, frameComponents+2, 0x31), markerSOF0, frameComponents+5, 0x21), "not a whole number", true},
+		{"too large an MCU", edit(edit(good, markerSOF0, frameComponents+2, 0x42), markerSOF0, frameComponents+5, 0x22), "MCU has", false},
+		{"an unknown component", edit(good, markerSOS, 3, 99), "component 99", false},
+		{"components in another order", edit(good, markerSOS, 3, 2, 0x11, 1, 0x00), "misplaced component 1", false},
+		{"a component twice", edit(good, markerSOS, 5, 1), "repeated", false},
+		{"a missing quantisation table", edit(good, markerSOF0, frameComponents+3, 3), "no quantisation table 3", false},
+		{"a quantisation table number", edit(good, markerDQT, 2, 0x07), "number 7", false},
+		{"a missing Huffman table", edit(good, markerSOS, 4, 0x30), "DC Huffman table 3 is missing", false},
+		{"a progressive file without its first Huffman table", edit(progressive, markerDHT, -1, markerCOM), "DC Huffman table 0 is missing", false},
+		{"a Huffman code of all ones", edit(good, markerDHT, 3, 2, 1, 3), "too many codes of length 1", false},
+		{"a DC symbol of 16", edit(good, markerDHT, 2+17, 16), "symbol 16 in a DC", false},
+		{"a Huffman table cut short", edit(good, markerDHT, 3, 255), "symbols", false},
+		{"a restart interval of one byte", insert(good, 0xFF, 0xDD, 0, 3, 1), "want 2", false},
+		{"a second SOI", insert(good, 0xFF, 0xD8), "FF D8: is not allowed here", false},
+		{"an unknown marker", insert(good, 0xFF, 0x02), "FF 02: is not allowed here", false},
+		{"a table without length", insert(good, 0xFF, 0xDB, 0, 0), "length 0", false},
+		{"1000 scans", manyScans, "more than 1000 scans", false},
+	}
+	var d Decoder
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := d.Decode(tt.data, nil)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Decode fails with %v, want an error with %q", err, tt.want)
+			}
+			if errors.Is(err, ErrUnsupported) != tt.unsupported {
+				t.Errorf("errors.Is(%v, ErrUnsupported) = %v, want %v", err, !tt.unsupported, tt.unsupported)
+			}
+		})
+	}
+	if _, err := d.Decode(good, nil); err != nil {
+		t.Errorf("Decode of a good file after bad ones fails: %v", err)
+	}
+}
+
+func TestDecodeLimitsTheSize(t *testing.T) {
+	data := encode(t, 20, 10, 80)
+	d := Decoder{MaxPixels: 199}
+	if _, err := d.Decode(data, nil); err == nil || !strings.Contains(err.Error(), "limit of 199 pixels") {
+		t.Errorf("Decode of 200 pixels fails with %v, want the limit of 199", err)
+	}
+	d.MaxPixels = 200
+	if _, err := d.Decode(data, nil); err != nil {
+		t.Errorf("Decode of 200 pixels with a limit of 200 fails: %v", err)
+	}
+	huge := edit(data, markerSOF0, 3, 0xFF, 0x00, 0xFF, 0x00)
+	if _, err := new(Decoder).Decode(huge, nil); err == nil {
+		t.Error("Decode of 65280×65280 pixels does not fail")
+	}
+}
+
+func TestDecodeIgnoresWhatIsNoPartOfTheImage(t *testing.T) {
+	data := encode(t, 40, 30, 80)
+	want, err := new(Decoder).Decode(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := len(data) - 2
+	for name, data := range map[string][]byte{
+		"a comment":                insert(data, 0xFF, 0xFE, 0, 4, 'h', 'i'),
+		"a DNL marker":             insert(data, 0xFF, 0xDC, 0, 4, 0, 30),
+		"fill bytes":               insert(data, 0xFF, 0xFF, 0xFF),
+		"a TEM marker":             insert(data, 0xFF, 0x01),
+		"garbage between segments": append(insert(data[:20], 'a', 0xFF, 0, 'b'), data[20:]...),
+		"garbage before EOI":       append(append(bytes.Clone(data[:end]), "garbage"...), data[end:]...),
+		"a bad marker before EOI":  append(append(bytes.Clone(data[:end]), 0xFF, 0x05), data[end:]...),
+		"garbage behind EOI":       append(bytes.Clone(data), "garbage"...),
+		"a missing EOI":            data[:end],
+	} {
+		got, err := new(Decoder).Decode(data, nil)
+		if err != nil || got.Damaged || !bytes.Equal(got.Pix, want.Pix) {
+			t.Errorf("with %s: Decode gives damaged: %v, error: %v, or other pixels", name, got.Damaged, err)
+		}
+	}
+}
+
+func TestDecodeUsesTheStandardTablesIfThereAreNone(t *testing.T) {
+	data := encode(t, 40, 30, 80) // image/jpeg writes just these, in one segment
+	want, err := new(Decoder).Decode(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(data, []byte{0xFF, markerDHT})
+	size := 2 + int(binary.BigEndian.Uint16(data[at+2:]))
+	got, err := new(Decoder).Decode(append(bytes.Clone(data[:at]), data[at+size:]...), nil)
+	if err != nil || !bytes.Equal(got.Pix, want.Pix) {
+		t.Errorf("Decode without Huffman tables gives other pixels or fails: %v", err)
+	}
+}
+
+func TestColorModelFollowsTheMarkers(t *testing.T) {
+	three, rgb := []component{{id: 1}, {id: 2}, {id: 3}}, []component{{id: 'R'}, {id: 'G'}, {id: 'B'}}
+	four := make([]component, 4)
+	tests := []struct {
+		name  string
+		frame frame
+		want  ColorModel
+	}{
+		{"one component", frame{comps: three[:1]}, Gray},
+		{"no marker", frame{comps: three}, YCbCr},
+		{"no marker, ids R G B", frame{comps: rgb}, RGB},
+		{"JFIF, ids R G B", frame{comps: rgb, jfif: true}, YCbCr},
+		{"Adobe 0", frame{comps: three, adobe: true}, RGB},
+		{"Adobe 1, ids R G B", frame{comps: rgb, adobe: true, transform: 1}, YCbCr},
+		{"JFIF and Adobe 0", frame{comps: three, jfif: true, adobe: true}, YCbCr},
+		{"four components", frame{comps: four}, CMYK},
+		{"four components, Adobe 0", frame{comps: four, adobe: true}, CMYK},
+		{"four components, Adobe 2", frame{comps: four, adobe: true, transform: 2}, YCCK},
+		{"four components, Adobe 1", frame{comps: four, adobe: true, transform: 1}, YCCK},
+	}
+	for _, tt := range tests {
+		if got, err := tt.frame.colorModel(); err != nil || got != tt.want {
+			t.Errorf("colorModel() with %s = %v, %v, want %v", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func TestDecodeConfigReadsHeadersOnly(t *testing.T) {
+	data := read(t, "images/exif6_400x300_420_q60.jpg")
+	scan := bytes.Index(data, []byte{0xFF, markerSOS})
+	got, err := DecodeConfig(data[:scan+14])
+	want := Config{Width: 400, Height: 300, Components: 3, Color: YCbCr, Orientation: 6}
+	if err != nil || got != want {
+		t.Errorf("DecodeConfig = %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// The fast transform and the one that mimics 16-bit arithmetic agree as long as 16 bits
+// suffice.
+func TestInverseDoesNotDependOnItsShortCuts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20000 {
+		var b block
+		var nonZero uint64
+		sum := int64(0)
+		limit := []int64{1, 8, 64, 512, 3000}[rng.IntN(5)]
+		for range rng.IntN(40) {
+			at := rng.IntN(64)
+			if rng.IntN(2) == 0 {
+				at = rng.IntN(4)*8 + rng.IntN(4)
+			}
+			v := rng.Int64N(2*limit+1) - limit
+			if sum += abs(v) - abs(int64(b[at])); sum > maxSum {
+				sum -= abs(v) - abs(int64(b[at]))
+				continue
+			}
+			b[at] = int16(v)
+			nonZero |= 1 << at
+		}
+		var fast, exact [64]uint8
+		inverse(fast[:], 8, &b, nonZero, sum)
+		inverseWrapping(exact[:], 8, &b, nonZero)
+		if fast != exact {
+			t.Fatalf("inverse of %v (%b, %d) = %v, want %v", b, nonZero, sum, fast, exact)
+		}
+	}
+}
+
+func TestColorTransformFollowsItsDefinition(t *testing.T) {
+	limit := func(v int) uint8 { return uint8(min(max(v, 0), 255)) }
+	var line [3 * 256]uint8
+	var luma, cbs, crs [256]uint8
+	for i := range luma {
+		luma[i] = uint8(i)
+	}
+	for cb := 0; cb < 256; cb += 5 {
+		for cr := range 256 {
+			for i := range luma {
+				cbs[i], crs[i] = uint8(cb), uint8(cr)
+			}
+			fromYCbCr(line[:], luma[:], cbs[:], crs[:])
+			for y := range 256 {
+				b, r := cb-128, cr-128
+				want := [3]uint8{
+					limit(y + (91881*r+32768)>>16),
+					limit(y + (-22554*b-46802*r+32768)>>16),
+					limit(y + (116130*b+32768)>>16),
+				}
+				if got := [3]uint8(line[3*y:]); got != want {
+					t.Fatalf("YCbCr %d %d %d gives %v, want %v", y, cb, cr, got, want)
+				}
+			}
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, g := range corpus(f) {
+		f.Add(g.data)
+	}
+	d := Decoder{MaxPixels: 1 << 16}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		img, err := d.Decode(data, nil)
+		if err != nil {
+			return
+		}
+		if len(img.Pix) != 3*img.Width*img.Height || img.Orientation < 1 || img.Orientation > 8 {
+			t.Fatalf("Decode gives %+v with %d bytes", img.Config, len(img.Pix))
+		}
+		if c, err := stdjpeg.DecodeConfig(bytes.NewReader(data)); err == nil && (c.Width != img.Width || c.Height != img.Height) {
+			t.Fatalf("Decode gives %d×%d, image/jpeg %d×%d", img.Width, img.Height, c.Width, c.Height)
+		}
+		again, err := new(Decoder).Decode(data, nil)
+		if err != nil || !bytes.Equal(again.Pix, img.Pix) {
+			t.Fatalf("a fresh Decoder gives other pixels, or fails: %v", err)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, bm := range []struct {
+		name string
+		data []byte
+	}{
+		{"500x375 4:2:0", encode(b, 500, 375, 90)},
+		{"640x480 4:2:0 progressive", read(b, "images/photo_640x480_420_prog_q85.jpg")},
+		{"500x333 gray", read(b, "images/gray_500x333_q85.jpg")},
+	} {
+		b.Run(bm.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(bm.data)))
+			var d Decoder
+			var pix []byte
+			for b.Loop() {
+				img, err := d.Decode(bm.data, pix)
+				if err != nil {
+					b.Fatal(err)
+				}
+				pix = img.Pix
+			}
+		})
+	}
+}

@@ -1,0 +1,28 @@
+// Package jpeg decodes JPEG files to RGB, bit for bit as libjpeg-turbo with its
+// default settings does underneath cv2.imread, which is what the MLPerf reference
+// feeds its vision models with. image/jpeg of the standard library differs from
+// that by up to 149 grey levels (no smooth chroma upsampling, another inverse
+// DCT) and refuses files that the reference accepts.
+//
+//	var d jpeg.Decoder // reuse it: it keeps its buffers
+//	img, err := d.Decode(data, nil)
+//	if err != nil {
+//		return fmt.Errorf("%s: %w", name, err)
+//	}
+//	r, g, b := img.Pix[0], img.Pix[1], img.Pix[2] // top left pixel
+//
+// It reads baseline, extended sequential and progressive Huffman-coded files of 8
+// bits with 1, 3 or 4 components, any whole-number sampling ratio and restart
+// intervals; in the words of the standard (ITU-T T.81), MCU, block, component and
+// scan mean what they mean there. CMYK becomes RGB as in OpenCV.
+//
+// Damaged files. What libjpeg only warns of is no error here either: entropy-coded
+// data that end early leave the rest grey, wrong codes decode as zero, lost restart
+// markers are searched for, and unfinished progressive files are smoothed. Such an
+// image is returned with Damaged set. What libjpeg gives up on is an error.
+//
+// Left out: arithmetic coding, 12 bits, lossless and hierarchical files (an error
+// that is ErrUnsupported), a height given only by a DNL marker (an error in libjpeg
+// too), more than 1000 scans, ICC profiles, thumbnails, and rotating the picture as EXIF
+// asks: Orientation says how, package preprocess does it.
+package jpeg
