@@ -25,7 +25,7 @@ type About struct {
 
 // WriteDetail writes mlperf_log_detail.txt.
 func WriteDetail(w io.Writer, r *loadgen.Result, about About) error {
-	d := &detailWriter{w: bufio.NewWriter(w), pid: about.PID, start: r.StartTime, now: r.StartTime}
+	d := newDetailWriter(w, about, r.StartTime)
 	d.program(about)
 	d.test(r)
 	events := r.Events
@@ -55,6 +55,10 @@ type detailWriter struct {
 	start time.Time // of the log
 	now   time.Time // of the messages that follow
 	line  []byte
+}
+
+func newDetailWriter(w io.Writer, about About, start time.Time) *detailWriter {
+	return &detailWriter{w: bufio.NewWriter(w), pid: about.PID, start: start, now: start}
 }
 
 func (d *detailWriter) log(key string, value any) { d.message(key, value, false, false) }

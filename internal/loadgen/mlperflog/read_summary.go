@@ -223,14 +223,14 @@ func (p *summaryParser) field(text string) {
 	label, value, ok := cutLabel(text)
 	switch {
 	case p.group == warningText:
-	case !ok:
+	case !ok || label == "":
 		p.bad.add(p.n, "want a label and a value, got %q", shorten(text))
 	case p.section == StatsSection && (value == "" || strings.HasPrefix(value, `"`)):
 		p.group = label
 	case value == "" && label != "SUT name":
 		p.bad.add(p.n, "%s has no value", label)
 	default:
-		p.add(strings.TrimSpace(label), value)
+		p.add(label, value)
 	}
 }
 

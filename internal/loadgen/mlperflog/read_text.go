@@ -232,5 +232,5 @@ func modeName(name string) string {
 // word.
 func cutLabel(text string) (label, value string, ok bool) {
 	label, value, ok = strings.Cut(text+" ", ": ")
-	return strings.TrimRight(label, " "), strings.TrimSpace(value), ok
+	return strings.TrimSpace(label), strings.TrimSpace(value), ok
 }

@@ -14,7 +14,7 @@ import (
 // and in Server how much of it was the generator's delay. Times are microseconds since
 // the start of the performance phase. The file takes about 400 bytes for each sample.
 func WriteTrace(w io.Writer, r *loadgen.Result, about About) error {
-	t := &traceWriter{w: bufio.NewWriterSize(w, 1<<16), pid: about.PID}
+	t := &traceWriter{w: newTraceBuffer(w), pid: about.PID}
 	fmt.Fprint(t.w, "{\"traceEvents\":[\n")
 	if p := r.Performance; p != nil {
 		p.EachSample(func(s loadgen.SampleRecord) {
@@ -31,6 +31,8 @@ func WriteTrace(w io.Writer, r *loadgen.Result, about About) error {
 	}
 	return nil
 }
+
+func newTraceBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 1<<16) }
 
 type traceWriter struct {
 	w   *bufio.Writer

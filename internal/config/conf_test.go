@@ -1,0 +1,232 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAFileIsReadAsLoadGenReadsIt(t *testing.T) {
+	c := mustParse(t, "user.conf", strings.Join([]string{
+		"# a comment",
+		"#another, with no space",
+		"",
+		"\t resnet50.Server.target_qps\t=  250.5 \r",
+		"*.*.min_query_count = 0x400",
+		"my.own.model.Offline.min_query_count = 1 2 010",
+		"  # and an indented one = 5",
+		"*.*.min_query_count = 1024",
+	}, "\n"))
+	want := []Entry{
+		{"resnet50", "Server", "target_qps", "250.5", 4},
+		{"*", "*", "min_query_count", "0x400", 5},
+		{"my.own.model", "Offline", "min_query_count", "010", 6},
+	}
+	if diff := cmp.Diff(want, c.Entries()); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{
+		"user.conf:6: my.own.model.Offline.min_query_count has 3 values, of which LoadGen takes the last, 010",
+	}, c.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheMostExactSettingWins(t *testing.T) {
+	c := mustParse(t, "user.conf", `
+*.*.min_query_count = 1
+m.*.min_query_count = 2
+*.Server.min_query_count = 3
+m.Server.min_query_count = 4
+`)
+	for _, lookup := range []struct{ model, scenario, want string }{
+		{"m", "Server", "4"},
+		{"other", "Server", "3"},
+		{"m", "Offline", "2"},
+		{"other", "Offline", "1"},
+		{"*", "Server", "3"},
+		{"*", "Offline", "1"},
+	} {
+		if e, ok := c.Lookup(lookup.model, lookup.scenario, "min_query_count"); !ok || e.Value != lookup.want {
+			t.Errorf("Lookup(%s, %s) = %v, %v, want %s", lookup.model, lookup.scenario, e, ok, lookup.want)
+		}
+	}
+	if e, ok := c.Lookup("m", "Server", "max_query_count"); ok {
+		t.Errorf("Lookup finds %v, which is not in the file", e)
+	}
+}
+
+func TestWhatLoadGenMisreadsIsAnError(t *testing.T) {
+	for _, c := range []struct{ name, line, want string }{
+		{"key without value", "*.Server.target_qps", `want model.scenario.key = value, got only "*.Server.target_qps"`},
+		{"comment instead of value", "*.Server.target_qps # 5", `want model.scenario.key = value, got only`},
+		{"nothing after the equals sign", "*.Server.target_qps =", "*.Server.target_qps has no value"},
+		{"no equals sign", "*.Server.target_qps 5", `want an = between spaces after "*.Server.target_qps", got "5"`},
+		{"equals sign without spaces", "*.Server.target_qps=5 = 6", `unknown key "target_qps=5"; did you mean "target_qps"?`},
+		{"comment behind the value", "*.Server.target_qps = 5 # fast", `a comment needs a line of its own: LoadGen reads "#" as a value`},
+		{"comment as the value", "*.Server.target_qps = #5", "a comment needs a line of its own"},
+		{"no scenario", "target_qps = 5", `want model.scenario.key before the =, got "target_qps"`},
+		{"no model", ".Server.target_qps = 5", "want model.scenario.key before the ="},
+		{"no key", "*.Server. = 5", "want model.scenario.key before the ="},
+		{"unknown scenario", "*.Sever.target_qps = 5", `unknown scenario "Sever"; did you mean "Server"? (known: SingleStream, MultiStream, Server, Offline, *)`},
+		{"scenario in lower case", "*.singlestream.target_latency = 5", `unknown scenario "singlestream"; did you mean "SingleStream"?`},
+		{"Interactive", "llama2-70b.Interactive.ttft_latency = 5", "write model-interactive.Server instead"},
+		{"unknown key", "*.Server.target_qsp = 5", `unknown key "target_qsp"; did you mean "target_qps"? (known: accuracy_log_probability, `},
+		{"a key of user.confs in circulation", "resnet50.Server.performance_sample_count = 5", `did you mean "performance_sample_count_override"?`},
+		{"key without resemblance", "*.*.frobnicate = 5", `unknown key "frobnicate" (known:`},
+		{"key that only flags have", "*.Server.num_issue_query_threads = 5", `unknown key "num_issue_query_threads"`},
+		{"word as number", "*.*.min_query_count = many", `*.*.min_query_count: "many" is not a number`},
+		{"fraction as count", "*.*.min_query_count = 1.5", "want a whole number, got 1.5"},
+		{"exponent as count", "*.*.min_query_count = 1e3", "want a whole number, got 1e3"},
+		{"negative count", "*.*.min_query_count = -1", "must not be negative, is -1"},
+		{"count beyond 64 bits", "*.*.min_query_count = 18446744073709551616", "does not fit into 64 bits"},
+		{"hexadecimal beyond 64 bits", "*.*.min_query_count = 0x10000000000000000", "does not fit into 64 bits"},
+		{"decimal with a leading zero", "*.*.min_query_count = 089", "089 is not an octal number, which is what a leading 0 makes of it"},
+		{"one bad of several values", "*.*.min_query_count = x 5", `"x" is not a number`},
+		{"underscores in a number", "*.*.min_query_count = 1_000", `"1_000" is not a number`},
+		{"underscores in a fraction", "*.Server.target_qps = 1_000.5", `"1_000.5" is not a number`},
+		{"fraction of a Server millisecond", "*.Server.target_latency = 1.5", "want a whole number, got 1.5"},
+		{"fraction that Server would read too", "*.*.target_latency = 1.5", "want a whole number, got 1.5"},
+		{"duration of millions of years", "*.*.min_duration = 9223372036855", "9223372036855 ms are more than a run can last"},
+		{"switch that is neither", "*.*.performance_issue_same = 2", "want 0 or 1, got 2"},
+		{"mode 4", "*.*.mode = 4", "want 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got 4"},
+		{"queries beyond an int", "*.Server.max_async_queries = 2147483648", "want at most 2147483647"},
+		{"percentile 100", "*.Server.target_latency_percentile = 100", "want a percentile above 0 and below 100, got 100"},
+		{"percentile 0", "*.Server.target_latency_percentile = 0", "want a percentile above 0"},
+		{"probability above 1", "*.*.accuracy_log_probability = 100.5", "want a percentage from 0 to 100, got 100.5"},
+		{"rate 0", "*.Server.target_qps = 0", "must be above 0"},
+		{"negative rate", "*.Server.target_qps = -0.5", "must not be negative, is -0.5"},
+		{"infinite rate", "*.Server.target_qps = inf", "want a finite number, got inf"},
+		{"not a rate", "*.Server.target_qps = nan", "want a finite number, got nan"},
+		{"rate too large", "*.Server.target_qps = 1e999", "1e999 is too large"},
+		{"latency 0", "*.SingleStream.target_latency = 0", "must be above 0"},
+		{"latency of aeons", "*.SingleStream.target_latency = 1e300", "more than a run can last"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conf, err := ParseConf("dir/user.conf", []byte("# first line\n"+c.line+"\n"), ParseOptions{})
+			if err == nil {
+				t.Fatalf("%q is accepted: %v", c.line, conf.Entries())
+			}
+			if got := err.Error(); !strings.HasPrefix(got, "dir/user.conf:2: ") || !strings.Contains(got, c.want) {
+				t.Errorf("%q gives %q, want dir/user.conf:2: …%s…", c.line, got, c.want)
+			}
+		})
+	}
+}
+
+func TestEveryErrorOfAFileIsReported(t *testing.T) {
+	_, err := ParseConf("user.conf", []byte("a\n*.*.b = 1\n*.*.mode = 2\n*.C.mode = 1\n*.*.mode = 3\n"), ParseOptions{})
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || len(joined.Unwrap()) != 4 {
+		t.Fatalf("ParseConf returns %v, want four errors", err)
+	}
+	var syntax *SyntaxError
+	var key *KeyError
+	if errs := joined.Unwrap(); !errors.As(errs[0], &syntax) || syntax.Line != 1 ||
+		!errors.As(errs[1], &key) || key.Kind != "key" || key.Name != "b" || key.Line != 2 ||
+		!errors.As(errs[2], &key) || key.Kind != "scenario" || key.Name != "C" || key.Line != 4 ||
+		errs[3].Error() != "user.conf:5: *.*.mode is 3, but line 3 says 2" {
+		t.Errorf("ParseConf returns %v", err)
+	}
+}
+
+func TestAFileOfSomethingElseIsNotReportedLineByLine(t *testing.T) {
+	_, err := ParseConf("photo.jpg", []byte(strings.Repeat("noise\n", 1000)), ParseOptions{})
+	if err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "photo.jpg: 980 more lines are wrong") {
+		t.Errorf("ParseConf = %v", err)
+	}
+}
+
+func TestAKeyMayBeGivenTwiceWithTheSameValue(t *testing.T) {
+	for _, text := range []string{
+		"*.*.min_query_count = 16\n*.*.min_query_count = 0x10\n*.*.min_query_count = 020\n",
+		"*.Server.target_qps = 2.5\n*.Server.target_qps = 25e-1\n",
+	} {
+		if c := mustParse(t, "user.conf", text); len(c.Entries()) != 1 {
+			t.Errorf("%q gives %v, want one entry", text, c.Entries())
+		}
+	}
+	for _, text := range []string{
+		"*.*.min_query_count = 16\n*.*.min_query_count = 17\n",
+		"*.Server.target_qps = 2.5\n*.Server.target_qps = 2.6\n",
+	} {
+		if _, err := ParseConf("user.conf", []byte(text), ParseOptions{}); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+func TestUnknownKeysCanBeWarnings(t *testing.T) {
+	text := []byte("*.*.frobnicate = x\n*.*.min_query_count = 7\n")
+	c, err := ParseConf("user.conf", text, ParseOptions{AllowUnknownKeys: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{`user.conf:1: unknown key "frobnicate" is left out`}, c.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if len(c.Entries()) != 1 {
+		t.Errorf("entries = %v, want min_query_count alone", c.Entries())
+	}
+	if _, err := ParseConf("user.conf", []byte("*.Sever.mode = 1\n"), ParseOptions{AllowUnknownKeys: true}); err == nil {
+		t.Error("an unknown scenario is accepted too")
+	}
+}
+
+func TestAKeyUnderAScenarioThatIgnoresItIsAWarning(t *testing.T) {
+	c := mustParse(t, "user.conf", "*.Offline.max_async_queries = 8\n")
+	if diff := cmp.Diff([]string{
+		"user.conf:1: max_async_queries has no effect: LoadGen does not look it up in Offline",
+	}, c.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestKeysOfOfficialFilesThatLoadGenIgnoresAreKnown(t *testing.T) {
+	c := mustParse(t, "mlperf.conf", `
+*.Server.target_duration = 0
+*.Offline.target_latency_percentile = 90
+gpt-oss-120b.*.test07_accuracy_threshold = 60.698
+gpt-oss-120b.*.test09_min_output_tokens = 1150.38
+`)
+	if len(c.Warnings) > 0 {
+		t.Errorf("warnings: %q", c.Warnings)
+	}
+}
+
+func TestAFileThatCannotBeReadIsAnErrorWithItsName(t *testing.T) {
+	if _, err := ReadConf("testdata/none.conf", ParseOptions{}); err == nil || !strings.Contains(err.Error(), "testdata/none.conf") {
+		t.Errorf("ReadConf(testdata/none.conf) = %v", err)
+	}
+}
+
+func FuzzParseConf(f *testing.F) {
+	for _, seed := range []string{
+		"", "*.*.mode = 2", "m.Server.target_qps = 0x1p3\n# c\n", "a.b.Server.target_latency = 010\r\n*.*.min_duration = 1 2",
+		"*.*.unknown = 1\n", "*.*.mode = 2\n*.*.mode = 02", "\x00.*.mode = 1", "é.*.mode = 1",
+	} {
+		f.Add([]byte(seed), false)
+		f.Add([]byte(seed), true)
+	}
+	for _, version := range Versions() {
+		f.Add(mustRules(f, version).Conf.Format(), false)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, allow bool) {
+		c, err := ParseConf("fuzz.conf", text, ParseOptions{AllowUnknownKeys: allow})
+		if err != nil {
+			if !strings.Contains(err.Error(), "fuzz.conf") {
+				t.Fatalf("error without a place: %v", err)
+			}
+			return
+		}
+		again, err := ParseConf("again.conf", c.Format(), ParseOptions{})
+		if err != nil {
+			t.Fatalf("the formatted file is refused: %v\n%s", err, c.Format())
+		}
+		if string(again.Format()) != string(c.Format()) || len(again.Entries()) != len(c.Entries()) {
+			t.Fatalf("formatting again gives\n%s, want\n%s", again.Format(), c.Format())
+		}
+	})
+}

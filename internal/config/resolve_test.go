@@ -1,0 +1,257 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+func TestTheLaterSourceWinsAndIsRemembered(t *testing.T) {
+	rules := mustRules(t, "v5.1")
+	user := mustParse(t, "user.conf", "\n*.*.min_query_count = 2\n*.Offline.min_duration = 7\nresnet50.Offline.target_qps = 30\n")
+	audit := mustParse(t, "audit.config", "*.*.mode = 1\n*.*.min_query_count = 4\n")
+	flag := Override{"min_query_count", "3", "flag --min-query-count"}
+	for _, c := range []struct {
+		name    string
+		request Request
+		want    uint64
+		origin  string
+	}{
+		{"rules alone", Request{}, 24576, "rules v5.1"},
+		{"user.conf over rules", Request{UserConf: user}, 2, "user.conf:2"},
+		{"flag over user.conf", Request{UserConf: user, Options: []Override{flag}}, 3, "flag --min-query-count"},
+		{"audit.config over all", Request{UserConf: user, Options: []Override{flag}, AuditConf: audit}, 4, "audit.config:2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.request.Model, c.request.Scenario, c.request.Rules = "resnet50", loadgen.Offline, rules
+			r := mustResolve(t, c.request)
+			if r.Settings.MinQueryCount != c.want || r.Origin("min_query_count") != c.origin {
+				t.Errorf("min_query_count = %d of %s, want %d of %s", r.Settings.MinQueryCount, r.Origin("min_query_count"), c.want, c.origin)
+			}
+		})
+	}
+}
+
+func TestASettingKnowsWhatItReplaced(t *testing.T) {
+	r := mustResolve(t, Request{
+		Model: "resnet50", Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"),
+		UserConf:  mustParse(t, "user.conf", "resnet50.Server.target_qps = 0x20\n"),
+		Options:   []Override{{"target_qps", "12.5", "flag --target-qps"}},
+		AuditConf: mustParse(t, "audit.config", "*.*.mode = 2\n"),
+	})
+	s, ok := r.Setting("target_qps")
+	if !ok || s.Key != "target_qps" || s.Value != "12.5" || s.Unit != "/s" || s.Origin != "flag --target-qps" {
+		t.Errorf("Setting(target_qps) = %+v, %v", s, ok)
+	}
+	var chain []string
+	for p := &s; p != nil; p = p.Replaces {
+		chain = append(chain, p.Value+" "+p.Origin)
+	}
+	if diff := cmp.Diff([]string{"12.5 flag --target-qps", "0x20 user.conf:1", "1.0 rules v5.1"}, chain); diff != "" {
+		t.Errorf("chain (-want +got):\n%s", diff)
+	}
+	if s, _ := r.Setting("mode"); s.Replaces != nil {
+		t.Errorf("mode replaces %v, though only audit.config sets it", s.Replaces)
+	}
+	if got := r.Origin("max_query_count"); got != Default {
+		t.Errorf("Origin(max_query_count) = %s, want default", got)
+	}
+	if _, ok := r.Setting("max_query_count"); ok {
+		t.Error("Setting finds max_query_count, which nobody made")
+	}
+}
+
+func TestSettingsAreListedInLoadGensOrder(t *testing.T) {
+	r := mustResolve(t, Request{Model: "ssd-resnet34", Scenario: loadgen.Server, Rules: mustRules(t, "v2.0")})
+	var got []string
+	for _, s := range r.Made {
+		got = append(got, s.Key+"="+s.Value+s.Unit)
+	}
+	want := []string{
+		"qsl_rng_seed=6655344265603136530", "sample_index_rng_seed=15863379492028895792", "schedule_rng_seed=12662793979680847247",
+		"test05_qsl_rng_seed=313588358309856706", "test05_sample_index_rng_seed=471397156132239067", "test05_schedule_rng_seed=413914573387865862",
+		"SingleStream.target_latency_percentile=90%", "MultiStream.target_latency_percentile=99%", "MultiStream.samples_per_query=8",
+		"target_latency_percentile=99%", "target_latency=100ms", "min_duration=600000ms", "min_query_count=270336", "performance_sample_count_override=64",
+		"SingleStream.target_latency=10ms", "MultiStream.target_latency=528ms", "target_qps=1.0/s", "Offline.target_qps=1.0/s",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+}
+
+func TestOptionsHaveUnitsAndNames(t *testing.T) {
+	r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, Options: []Override{
+		{"target_latency", "1.5ms", "flag --target-latency"},
+		{"min_duration", "2m", "flag --min-duration"},
+		{"mode", "accuracy", "flag --mode"},
+		{"coalesce_queries", "true", "flag --coalesce-queries"},
+		{"performance_issue_same", "false", "flag --issue-same"},
+		{"qsl_rng_seed", "0xFF", "flag --qsl-seed"},
+		{"num_issue_query_threads", "4", "flag --issue-threads"},
+		{"find_peak_qps_decimals_of_precision", "2", "flag --decimals"},
+		{"find_peak_qps_boundary_step_size", "0.5", "flag --step"},
+		{"target_latency_percentile", "97", "environment MLPERF_TARGET_LATENCY_PERCENTILE"},
+	}})
+	s := r.Settings
+	if s.ServerTargetLatency != 1500*time.Microsecond || s.MinDuration != 2*time.Minute || s.Mode != loadgen.AccuracyOnly ||
+		!s.ServerCoalesceQueries || s.PerformanceIssueSame || s.QSLRNGSeed != 255 || s.ServerNumIssueQueryThreads != 4 ||
+		s.ServerFindPeakQPSDecimalsOfPrecision != 2 || s.ServerFindPeakQPSBoundaryStepSize != 0.5 || s.ServerTargetLatencyPercentile != 0.97 {
+		t.Errorf("settings = %+v", s)
+	}
+	for key, want := range map[string]string{"target_latency": "1.5", "min_duration": "120000", "mode": "1", "coalesce_queries": "1"} {
+		if got, _ := r.Setting(key); got.Value != want {
+			t.Errorf("Setting(%s) = %s, want %s, as files have it", key, got.Value, want)
+		}
+	}
+	stream := mustResolve(t, Request{Scenario: loadgen.SingleStream, Options: []Override{{"target_latency", "2.5ms", "flag --target-latency"}}})
+	if got := stream.Settings.SingleStreamExpectedLatencyNS; got != 2.5e6 {
+		t.Errorf("expected latency = %g ns, want 2.5e6", got)
+	}
+}
+
+func TestOptionsThatCannotBeMeantAreErrors(t *testing.T) {
+	for _, c := range []struct{ name, key, value, want string }{
+		{"unknown", "target_qsp", "1", `flag --x: unknown setting "target_qsp"; did you mean "target_qps"?`},
+		{"of another scenario", "target_qps", "1", "flag --x: target_qps has no effect in SingleStream, only in Server, Offline, MultiStream"},
+		{"ignored by LoadGen", "target_duration", "1s", `unknown setting "target_duration"`},
+		{"without its switch", "token_latency_scaling_factor", "5", "token_latency_scaling_factor has no effect: infer_token_latencies is off"},
+		{"number without unit", "min_duration", "10", `"10" is not a duration, such as 10s or 1.5ms`},
+		{"negative duration", "min_duration", "-1s", "must not be negative, is -1s"},
+		{"no time at all", "target_latency", "0s", "must be above 0"},
+		{"word for a switch", "performance_issue_same", "maybe", `want true or false, got "maybe"`},
+		{"no such mode", "mode", "fast", `unknown mode "fast", want performance, accuracy, submission or find-peak`},
+		{"fraction of a query", "min_query_count", "1.5", "want a whole number"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Resolve(Request{Scenario: loadgen.SingleStream, Options: []Override{{c.key, c.value, "flag --x"}}})
+			if err == nil || !strings.HasPrefix(err.Error(), "flag --x: ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s = %s gives %v, want %s", c.key, c.value, err, c.want)
+			}
+		})
+	}
+	_, err := Resolve(Request{Options: []Override{{"a", "1", "flag --a"}, {"b", "1", "flag --b"}}})
+	if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != 2 {
+		t.Errorf("two bad options give %v, want two errors", err)
+	}
+}
+
+func TestModesHaveTwoNames(t *testing.T) {
+	for name, want := range map[string]loadgen.Mode{
+		"performance": loadgen.PerformanceOnly, "Accuracy": loadgen.AccuracyOnly, "submission": loadgen.SubmissionRun,
+		"find-peak": loadgen.FindPeakPerformance, "AccuracyOnly": loadgen.AccuracyOnly,
+	} {
+		if got, err := ParseMode(name); err != nil || got != want {
+			t.Errorf("ParseMode(%s) = %v, %v, want %v", name, got, err, want)
+		}
+	}
+}
+
+func TestSeedsOfAUserConfCountOnlyInOldRounds(t *testing.T) {
+	user := "*.*.qsl_rng_seed = 7\n"
+	old := mustResolve(t, Request{Model: "resnet50", Rules: mustRules(t, "v4.1"), UserConf: mustParse(t, "user.conf", user)})
+	if old.Settings.QSLRNGSeed != 7 || len(old.Warnings) > 0 {
+		t.Errorf("in v4.1 the seed is %d with warnings %q, want 7", old.Settings.QSLRNGSeed, old.Warnings)
+	}
+	now := mustResolve(t, Request{Model: "resnet50", Rules: mustRules(t, "v5.0"), UserConf: mustParse(t, "user.conf", user)})
+	if now.Settings.QSLRNGSeed == 7 {
+		t.Error("in v5.0 the seed of user.conf counts")
+	}
+	want := []string{"user.conf:1: qsl_rng_seed has no effect: since v5.0 LoadGen reads it from its built-in mlperf.conf only"}
+	if diff := cmp.Diff(want, now.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	own := mustResolve(t, Request{Model: "resnet50", MLPerfConf: mustParse(t, "mlperf.conf", user)})
+	if own.Settings.QSLRNGSeed != 7 || own.Origin("qsl_rng_seed") != "mlperf.conf:1" {
+		t.Errorf("with an mlperf.conf of one's own the seed is %d of %s", own.Settings.QSLRNGSeed, own.Origin("qsl_rng_seed"))
+	}
+}
+
+func TestKeysThatNeedASwitchAreReadOnlyWithIt(t *testing.T) {
+	limit := "*.Server.ttft_latency = 5\n"
+	off := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", limit)})
+	if off.Settings.ServerTTFTLatency != 100*time.Millisecond {
+		t.Errorf("without token latencies the TTFT limit is %v, want LoadGen's default", off.Settings.ServerTTFTLatency)
+	}
+	if diff := cmp.Diff([]string{"user.conf:1: ttft_latency has no effect: use_token_latencies is off"}, off.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	on := mustResolve(t, Request{Model: "llama2-70b", Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", limit)})
+	if on.Settings.ServerTTFTLatency != 5*time.Millisecond || on.Settings.ServerTPOTLatency != 200*time.Millisecond {
+		t.Errorf("with token latencies the limits are %v and %v", on.Settings.ServerTTFTLatency, on.Settings.ServerTPOTLatency)
+	}
+}
+
+func TestInteractiveHasLimitsOfItsOwn(t *testing.T) {
+	r := mustResolve(t, Request{Model: "llama3.1-8b", Interactive: true, Scenario: loadgen.Server})
+	if r.ConfName != "llama3_1-8b-interactive" || r.Settings.ServerTTFTLatency != 500*time.Millisecond || r.Settings.ServerTPOTLatency != 30*time.Millisecond {
+		t.Errorf("%s has limits %v and %v", r.ConfName, r.Settings.ServerTTFTLatency, r.Settings.ServerTPOTLatency)
+	}
+}
+
+func TestAuditConfigCountsForTheModelAndThenForAny(t *testing.T) {
+	audit := mustParse(t, "audit.config", `
+*.Offline.mode = 2
+sdxl-like.Offline.min_query_count = 500
+sdxl-like.Offline.max_query_count = 8
+*.*.max_query_count = 9
+`)
+	r := mustResolve(t, Request{Model: "sdxl-like", Scenario: loadgen.Offline, AuditConf: audit})
+	if r.Settings.MinQueryCount != 500 || r.Origin("min_query_count") != "audit.config:3" {
+		t.Errorf("min_query_count = %d of %s, want the model's 500", r.Settings.MinQueryCount, r.Origin("min_query_count"))
+	}
+	if r.Settings.MaxQueryCount != 9 || r.Origin("max_query_count") != "audit.config:5" {
+		t.Errorf("max_query_count = %d of %s, want 9: LoadGen looks for any model last", r.Settings.MaxQueryCount, r.Origin("max_query_count"))
+	}
+	if s, _ := r.Setting("mode"); s.Replaces != nil {
+		t.Errorf("mode replaces %v: the two passes count as one", s.Replaces)
+	}
+}
+
+func TestOneFileInTwoRolesIsAnError(t *testing.T) {
+	conf := mustParse(t, "same.conf", "*.*.mode = 2\n")
+	_, err := Resolve(Request{UserConf: conf, AuditConf: conf})
+	if err == nil || err.Error() != "same.conf is used both as user.conf and as audit.config: give each file once" {
+		t.Errorf("Resolve = %v", err)
+	}
+}
+
+func TestRemarks(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		request Request
+		want    string
+	}{
+		{"a model that the rules do not have", Request{Model: "mobilenet", Rules: mustRules(t, "v5.1")},
+			"rules v5.1 have no settings for the model mobilenet: those for any model apply"},
+		{"no MultiStream in v1.1", Request{Model: "resnet50", Scenario: loadgen.MultiStream, Rules: mustRules(t, "v1.1")},
+			"rules v1.1 have no MultiStream scenario"},
+		{"an interval after v1.0", Request{Model: "resnet50", Scenario: loadgen.MultiStream, Rules: mustRules(t, "v2.0"),
+			UserConf: mustParse(t, "user.conf", "*.MultiStream.target_qps = 20\n")},
+			"user.conf:1: target_qps has no effect in MultiStream since v2.0"},
+		{"warnings of the file", Request{Model: "resnet50", UserConf: mustParse(t, "user.conf", "*.Offline.max_async_queries = 2\n")},
+			"user.conf:1: max_async_queries has no effect: LoadGen does not look it up in Offline"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff([]string{c.want}, mustResolve(t, c.request).Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+	quiet := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", "*.*.target_qps = 20\n")})
+	if len(quiet.Warnings) > 0 || quiet.Settings.ServerTargetQPS != 20 {
+		t.Errorf("a target_qps for all scenarios warns %q in Server", quiet.Warnings)
+	}
+}
+
+func TestErrorsKeepTheirTypes(t *testing.T) {
+	_, err := Resolve(Request{Options: []Override{{"nonsense", "1", "mlperf.yaml: nonsense"}}})
+	var key *KeyError
+	if !errors.As(err, &key) || key.Name != "nonsense" || key.Source != "mlperf.yaml: nonsense" {
+		t.Errorf("Resolve = %v, want a KeyError", err)
+	}
+}

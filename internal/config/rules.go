@@ -1,0 +1,151 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/configs"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// A RuleSet is what applies in a round of MLPerf Inference.
+type RuleSet struct {
+	Version string
+	Conf    *Conf // the round's mlperf.conf
+
+	// MinDuration is how long the rules ask a run to last. The conf says the same, but
+	// may be overridden.
+	MinDuration time.Duration
+	MultiStream MultiStreamKind
+	// ServerRuns is how many Server runs make a result: the lowest counts.
+	ServerRuns int
+	// EarlyStopping decides whether there were enough queries. Before it, fixed numbers
+	// of queries did (MinQueries).
+	EarlyStopping bool
+	// OpenSeeds: LoadGen took the seeds from user.conf and audit.config too.
+	OpenSeeds bool
+	// Test05 are the seeds of compliance test TEST05 where the conf does not have them.
+	Test05 Seeds
+}
+
+// Seeds decide the traffic of a test: which samples are loaded together, which of
+// them are issued in which order, and when.
+type Seeds struct{ QSL, SampleIndex, Schedule uint64 }
+
+// A MultiStreamKind is what a round means by MultiStream.
+type MultiStreamKind uint8
+
+const (
+	// NoMultiStream: the round has no such scenario.
+	NoMultiStream MultiStreamKind = iota
+	// FixedIntervalQueries: a query every interval, skipped while the last one is still
+	// running. The result is the number of samples per query, found by search.
+	FixedIntervalQueries
+	// BackToBackQueries: the next query follows the answer. The result is a percentile
+	// of the query latency.
+	BackToBackQueries
+)
+
+func (k MultiStreamKind) String() string {
+	return [...]string{"none", "fixed interval", "back to back"}[k]
+}
+
+// FixedInterval are the settings that MultiStream had before v2.0, beside those of
+// TestSettings: of these the expected latency is the bound then, and the percentile
+// says how many queries may miss it, or make the next interval be skipped.
+type FixedInterval struct {
+	QPS             float64 // queries per second
+	MaxAsyncQueries uint64  // running at once
+}
+
+// Newest is the version of the newest rule set.
+const Newest = "v6.1"
+
+// rounds returns the table of all rounds, oldest first. Sources: inference_rules.adoc
+// at the time of each round (scenario table, number of runs), LoadGen's FromConfig at
+// each tag, and tools/submission (TEST05 seeds before they were in mlperf.conf).
+func rounds() []RuleSet {
+	test05 := Seeds{313588358309856706, 471397156132239067, 413914573387865862}
+	const minute = time.Minute
+	return []RuleSet{
+		{Version: "v0.5", MinDuration: minute, MultiStream: FixedIntervalQueries, ServerRuns: 5, OpenSeeds: true, Test05: Seeds{195, 235, 634}},
+		{Version: "v0.7", MinDuration: minute, MultiStream: FixedIntervalQueries, ServerRuns: 5, OpenSeeds: true, Test05: test05},
+		{Version: "v1.0", MinDuration: 10 * minute, MultiStream: FixedIntervalQueries, ServerRuns: 1, OpenSeeds: true, Test05: test05},
+		{Version: "v1.1", MinDuration: 10 * minute, MultiStream: NoMultiStream, ServerRuns: 1, OpenSeeds: true, Test05: test05},
+		{Version: "v2.0", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true, OpenSeeds: true, Test05: test05},
+		{Version: "v2.1", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true, OpenSeeds: true, Test05: test05},
+		{Version: "v3.0", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true, OpenSeeds: true},
+		{Version: "v3.1", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true, OpenSeeds: true},
+		{Version: "v4.0", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true, OpenSeeds: true},
+		{Version: "v4.1", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true, OpenSeeds: true},
+		{Version: "v5.0", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true},
+		{Version: "v5.1", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true},
+		{Version: "v6.0", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true},
+		{Version: "v6.1", MinDuration: 10 * minute, MultiStream: BackToBackQueries, ServerRuns: 1, EarlyStopping: true},
+	}
+}
+
+// Versions lists the rule sets, oldest first.
+func Versions() []string {
+	var list []string
+	for _, r := range rounds() {
+		list = append(list, r.Version)
+	}
+	return list
+}
+
+// Rules returns the rule set of a version: v6.1, or 6.1. Empty: the newest.
+func Rules(version string) (*RuleSet, error) {
+	if version == "" {
+		version = Newest
+	}
+	wanted := "v" + strings.TrimPrefix(strings.ToLower(version), "v")
+	all := rounds()
+	i := slices.IndexFunc(all, func(r RuleSet) bool { return r.Version == wanted })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown rules %q, want one of %s", version, strings.Join(Versions(), ", "))
+	}
+	r := &all[i]
+	name, text, ok := configs.MLPerfConf(wanted)
+	if !ok {
+		return nil, fmt.Errorf("the settings of rules %s are not built in", wanted)
+	}
+	conf, err := ParseConf(name, text, ParseOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("rules %s: %w", wanted, err)
+	}
+	r.Conf = conf
+	return r, nil
+}
+
+// MinQueries is how many queries (Offline: samples of the one query) the rules and the
+// checker of the round ask for in a scenario of a model: where early stopping decides,
+// the number is not enforced and only a good start. 0: the round does not have the
+// scenario.
+//
+// Sources: the scenario table of inference_rules.adoc; min-queries and
+// OFFLINE_MIN_SPQ in the checker's constants (tools/submission).
+func (r *RuleSet) MinQueries(s loadgen.Scenario, model string) uint64 {
+	const singleStreamQueries, imageQueries, translationQueries = 1024, 270336, 90112
+	name := ConfName(model, false)
+	switch {
+	case s == loadgen.Offline:
+		if m, ok := r.Minima(name); ok && m.OfflineSamples > 0 {
+			return m.OfflineSamples
+		}
+		return offlineSamples
+	case s == loadgen.SingleStream && name == "wan-2.2-t2v-a14b":
+		return 50
+	case s == loadgen.SingleStream && name == "qwen3.6-27b":
+		return 995
+	case s == loadgen.SingleStream:
+		return singleStreamQueries
+	case s == loadgen.MultiStream && r.MultiStream == NoMultiStream:
+		return 0
+	case name == "gnmt":
+		return translationQueries
+	}
+	return imageQueries
+}

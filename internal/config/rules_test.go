@@ -1,0 +1,265 @@
+package config
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+func TestRuleSetsEqualTheOfficialFiles(t *testing.T) {
+	data, err := os.ReadFile("testdata/rules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var official map[string]map[string]string
+	if err := json.Unmarshal(data, &official); err != nil {
+		t.Fatal(err)
+	}
+	if len(official) != len(Versions()) {
+		t.Fatalf("%d official files for %d rule sets", len(official), len(Versions()))
+	}
+	for version, want := range official {
+		rules := mustRules(t, version)
+		got := map[string]string{}
+		for _, e := range rules.Conf.Entries() {
+			got[e.Name()] = e.Value
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("rules %s (-official +ours):\n%s", version, diff)
+		}
+		if len(rules.Conf.Warnings) > 0 {
+			t.Errorf("rules %s: %q", version, rules.Conf.Warnings)
+		}
+	}
+}
+
+func TestSeedsOfEachRoundAreThoseTheCheckerAsksFor(t *testing.T) {
+	// tools/submission, MODEL_CONFIG: seeds and test05_seeds.
+	want := map[string][2]Seeds{
+		"v0.5": {{3133965575612453542, 665484352860916858, 3622009729038561421}, {195, 235, 634}},
+		"v0.7": {{12786827339337101903, 12640797754436136668, 3135815929913719677}, {313588358309856706, 471397156132239067, 413914573387865862}},
+		"v1.0": {{7322528924094909334, 1570999273408051088, 3507442325620259414}, {313588358309856706, 471397156132239067, 413914573387865862}},
+		"v1.1": {{1624344308455410291, 517984244576520566, 10051496985653635065}, {313588358309856706, 471397156132239067, 413914573387865862}},
+		"v2.0": {{6655344265603136530, 15863379492028895792, 12662793979680847247}, {313588358309856706, 471397156132239067, 413914573387865862}},
+		"v2.1": {{14284205019438841327, 4163916728725999944, 299063814864929621}, {313588358309856706, 471397156132239067, 413914573387865862}},
+		"v3.0": {{10003631887983097364, 17183018601990103738, 12134888396634371638}, {14646058500348515648, 1207248993894122914, 11879132697760422006}},
+		"v3.1": {{148687905518835231, 520418551913322573, 811580660758947900}, {793197339507417767, 255610748586851044, 352213341366340113}},
+		"v4.0": {{13281865557512327830, 198141574272810017, 7575108116881280410}, {2376919268182438552, 11176391829184272374, 3911940905271271337}},
+		"v4.1": {{3066443479025735752, 10688027786191513374, 14962580496156340209}, {16799458546791641818, 5453809927556429288, 5435552105434836064}},
+		"v5.0": {{6023615788873153749, 15036839855038426416, 9933818062894767841}, {7975553102935885558, 11403566307062068064, 15816800565822761601}},
+		"v5.1": {{1780908523862526354, 14771362308971278857, 18209322760996052031}, {7975553102935885558, 11403566307062068064, 15816800565822761601}},
+		"v6.0": {{2465351861681999779, 14276810075590677512, 3936089224930324775}, {7975553102935885558, 11403566307062068064, 15816800565822761601}},
+		"v6.1": {{2085463073848966840, 2747215439041700203, 16159082839903944936}, {7975553102935885558, 11403566307062068064, 15816800565822761601}},
+	}
+	for _, version := range Versions() {
+		for _, scenario := range loadgen.Scenarios() {
+			s := mustResolve(t, Request{Model: "resnet50", Scenario: scenario, Rules: mustRules(t, version)}).Settings
+			got := [2]Seeds{
+				{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed},
+				{s.Test05QSLRNGSeed, s.Test05SampleIndexRNGSeed, s.Test05ScheduleRNGSeed},
+			}
+			if got != want[version] {
+				t.Errorf("seeds of %s in %v = %v, want %v", version, scenario, got, want[version])
+			}
+		}
+	}
+}
+
+func TestEveryRunLastsAsLongAsItsRulesAsk(t *testing.T) {
+	for _, version := range Versions() {
+		rules := mustRules(t, version)
+		for _, scenario := range loadgen.Scenarios() {
+			r := mustResolve(t, Request{Model: "resnet50", Scenario: scenario, Rules: rules})
+			if r.Settings.MinDuration != rules.MinDuration {
+				t.Errorf("min_duration of %s in %v = %v, want %v", version, scenario, r.Settings.MinDuration, rules.MinDuration)
+			}
+			if err := r.Settings.Validate(); err != nil {
+				t.Errorf("settings of %s in %v: %v", version, scenario, err)
+			}
+		}
+	}
+}
+
+func TestRulesOfARound(t *testing.T) {
+	for _, c := range []struct {
+		version       string
+		multiStream   MultiStreamKind
+		serverRuns    int
+		earlyStopping bool
+		openSeeds     bool
+	}{
+		{"v0.5", FixedIntervalQueries, 5, false, true},
+		{"v0.7", FixedIntervalQueries, 5, false, true},
+		{"v1.0", FixedIntervalQueries, 1, false, true},
+		{"v1.1", NoMultiStream, 1, false, true},
+		{"v2.0", BackToBackQueries, 1, true, true},
+		{"v4.1", BackToBackQueries, 1, true, true},
+		{"v5.0", BackToBackQueries, 1, true, false},
+		{"v6.1", BackToBackQueries, 1, true, false},
+	} {
+		r := mustRules(t, c.version)
+		if r.MultiStream != c.multiStream || r.ServerRuns != c.serverRuns || r.EarlyStopping != c.earlyStopping || r.OpenSeeds != c.openSeeds {
+			t.Errorf("Rules(%s) = %v MultiStream, %d Server runs, early stopping %v, open seeds %v",
+				c.version, r.MultiStream, r.ServerRuns, r.EarlyStopping, r.OpenSeeds)
+		}
+	}
+}
+
+func TestMultiStreamBeforeV2IssuesAtAFixedRate(t *testing.T) {
+	for _, c := range []struct {
+		version, model string
+		want           FixedInterval
+		samples        uint64
+		bound          time.Duration
+		percentile     float64
+	}{
+		{"v0.5", "resnet50", FixedInterval{20, 1}, 4, 50 * time.Millisecond, 0.99},
+		{"v0.5", "ssd-resnet34", FixedInterval{15, 1}, 4, 66 * time.Millisecond, 0.99},
+		{"v0.5", "gnmt", FixedInterval{10, 1}, 4, 100 * time.Millisecond, 0.97},
+		{"v1.0", "resnet50", FixedInterval{20, 1}, 4, 50 * time.Millisecond, 0.99},
+		{"v2.0", "resnet50", FixedInterval{}, 8, 80 * time.Millisecond, 0.99},
+		{"v2.1", "retinanet", FixedInterval{}, 8, 528 * time.Millisecond, 0.99},
+	} {
+		r := mustResolve(t, Request{Model: c.model, Scenario: loadgen.MultiStream, Rules: mustRules(t, c.version)})
+		s := r.Settings
+		if r.FixedInterval != c.want || s.MultiStreamSamplesPerQuery != c.samples ||
+			s.MultiStreamExpectedLatencyNS != float64(c.bound) || s.MultiStreamTargetLatencyPercentile != c.percentile {
+			t.Errorf("%s of %s: %v, %d samples, %g ns, percentile %g", c.model, c.version, r.FixedInterval,
+				s.MultiStreamSamplesPerQuery, s.MultiStreamExpectedLatencyNS, s.MultiStreamTargetLatencyPercentile)
+		}
+	}
+}
+
+func TestRulesAreFoundByTheirVersion(t *testing.T) {
+	for name, want := range map[string]string{"": Newest, "v5.1": "v5.1", "5.1": "v5.1", "V0.5": "v0.5"} {
+		if r, err := Rules(name); err != nil || r.Version != want {
+			t.Errorf("Rules(%q) = %v, %v, want %s", name, r, err, want)
+		}
+	}
+	if versions := Versions(); versions[len(versions)-1] != Newest {
+		t.Errorf("the newest rules are %s, Newest is %s", versions[len(versions)-1], Newest)
+	}
+	if _, err := Rules("v0.6"); err == nil || !strings.Contains(err.Error(), `unknown rules "v0.6", want one of v0.5, v0.7, `) {
+		t.Errorf("Rules(v0.6) = %v", err)
+	}
+}
+
+func TestMinimaOfTheChecker(t *testing.T) {
+	for _, c := range []struct {
+		version, model string
+		want           Minima
+		known          bool
+	}{
+		{"v6.1", "resnet50", Minima{1024, 50000, 24576, 15 * time.Millisecond}, true},
+		{"v6.1", "resnet", Minima{1024, 50000, 24576, 15 * time.Millisecond}, true},
+		{"v0.7", "3d-unet-99", Minima{16, 0, 24576, 0}, true},
+		{"v2.1", "3d-unet-99.9", Minima{42, 0, 24576, 0}, true},
+		{"v5.1", "llama3.1-8b-edge", Minima{5000, 5000, 5000, 0}, true},
+		{"v6.0", "llama2-70b-interactive", Minima{24576, 24576, 24576, 20 * time.Second}, true},
+		{"v6.1", "retinanet", Minima{}, false},
+		{"v2.0", "retinanet", Minima{}, false},
+		{"v6.1", "", Minima{}, false},
+	} {
+		if got, ok := mustRules(t, c.version).Minima(c.model); got != c.want || ok != c.known {
+			t.Errorf("Minima(%s) of %s = %v, %v, want %v, %v", c.model, c.version, got, ok, c.want, c.known)
+		}
+	}
+}
+
+func TestMinQueriesOfTheRules(t *testing.T) {
+	for _, c := range []struct {
+		version  string
+		scenario loadgen.Scenario
+		model    string
+		want     uint64
+	}{
+		{"v0.5", loadgen.SingleStream, "resnet50", 1024},
+		{"v0.5", loadgen.Server, "mobilenet", 270336},
+		{"v0.5", loadgen.Server, "gnmt", 90112},
+		{"v0.5", loadgen.MultiStream, "gnmt", 90112},
+		{"v0.5", loadgen.Offline, "gnmt", 24576},
+		{"v1.1", loadgen.MultiStream, "resnet50", 0},
+		{"v3.1", loadgen.Offline, "rnnt", 24576},
+		{"v4.0", loadgen.Offline, "rnnt", 2513},
+		{"v5.0", loadgen.Offline, "gptj", 24576},
+		{"v6.1", loadgen.SingleStream, "wan-2.2-t2v-a14b", 50},
+		{"v6.1", loadgen.SingleStream, "qwen3.6-27b", 995},
+		{"v6.1", loadgen.Offline, "unheard-of", 24576},
+	} {
+		if got := mustRules(t, c.version).MinQueries(c.scenario, c.model); got != c.want {
+			t.Errorf("MinQueries(%v, %s) of %s = %d, want %d", c.scenario, c.model, c.version, got, c.want)
+		}
+	}
+}
+
+func TestConfNames(t *testing.T) {
+	for _, c := range []struct {
+		model       string
+		interactive bool
+		want        string
+	}{
+		{"resnet50", false, "resnet50"},
+		{"mobilenet", false, "mobilenet"},
+		{"ssd-resnet34", false, "ssd-resnet34"},
+		{"retinanet", false, "retinanet"},
+		{"3d-unet", false, "3d-unet"},
+		{"resnet", false, "resnet50"},
+		{"ssd-small", false, "ssd-mobilenet"},
+		{"ssd-large", false, "ssd-resnet34"},
+		{"bert-99.9", false, "bert"},
+		{"BERT-99", false, "bert"},
+		{"yolo-95", false, "yolo"},
+		{"dlrm-v2-99", false, "dlrm-v2"},
+		{"llama3.1-405b", false, "llama3_1-405b"},
+		{"llama3.1-8b", true, "llama3_1-8b-interactive"},
+		{"llama2-70b-99.9", true, "llama2-70b-interactive"},
+		{"llama2-70b-interactive-99", true, "llama2-70b-interactive"},
+		{"My-Model", false, "My-Model"},
+		{"", false, ""},
+	} {
+		if got := ConfName(c.model, c.interactive); got != c.want {
+			t.Errorf("ConfName(%s, %v) = %s, want %s", c.model, c.interactive, got, c.want)
+		}
+	}
+}
+
+func TestEveryAliasLeadsToAModelOfSomeRound(t *testing.T) {
+	var known []string
+	for _, version := range Versions() {
+		for _, e := range mustRules(t, version).Conf.Entries() {
+			known = append(known, e.Model)
+		}
+	}
+	for _, name := range []string{
+		"resnet", "resnet50-v1.5", "mobilenet-v1", "ssd-small", "ssd-mobilenet-v1", "ssd-large", "3d-unet-kits19",
+		"bert-large", "rnn-t", "dlrmv2", "dlrmv3", "gpt-j", "sdxl", "r-gat", "yolo11l", "whisper-large-v3", "llama2-70b-chat",
+		"llama3.1-8b-instruct",
+	} {
+		if conf := ConfName(name, false); conf == name || !slices.Contains(known, conf) {
+			t.Errorf("ConfName(%s) = %s, which no round knows", name, conf)
+		}
+	}
+}
+
+func TestScenariosAreFoundByTheirName(t *testing.T) {
+	for name, want := range map[string]loadgen.Scenario{
+		"single-stream": loadgen.SingleStream, "MULTISTREAM": loadgen.MultiStream, "server": loadgen.Server, "Offline": loadgen.Offline,
+	} {
+		if s, isInteractive, err := ParseScenario(name); err != nil || s != want || isInteractive {
+			t.Errorf("ParseScenario(%s) = %v, %v, %v", name, s, isInteractive, err)
+		}
+	}
+	if s, isInteractive, err := ParseScenario("interactive"); err != nil || s != loadgen.Server || !isInteractive {
+		t.Errorf("ParseScenario(interactive) = %v, %v, %v, want Server", s, isInteractive, err)
+	}
+	if _, _, err := ParseScenario("Serve"); err == nil || !strings.Contains(err.Error(), "Interactive") {
+		t.Errorf("ParseScenario(Serve) = %v, want the choices", err)
+	}
+}

@@ -1,0 +1,211 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// A kind is what a key's value must be.
+type kind uint8
+
+const (
+	count       kind = iota // a whole number of 64 bits
+	smallCount              // one that LoadGen casts to int
+	toggle                  // 0 or 1
+	modeNumber              // 0 to 3
+	wholeMillis             // milliseconds that LoadGen keeps as an integer
+	millis                  // milliseconds that LoadGen keeps as a double
+	percentile              // percent, above 0 and below 100
+	probability             // percent, 0 to 100
+	rate                    // per second
+	number                  // any
+)
+
+// unit is how the value of a kind is read.
+func (k kind) unit() string {
+	switch k {
+	case wholeMillis, millis:
+		return "ms"
+	case percentile, probability:
+		return "%"
+	case rate:
+		return "/s"
+	}
+	return ""
+}
+
+// isWhole says whether LoadGen reads the kind with strtoull.
+func (k kind) isWhole() bool { return k <= wholeMillis }
+
+// isTime says whether the kind is a time.
+func (k kind) isTime() bool { return k == wholeMillis || k == millis }
+
+// A value is the parsed text of a setting: whole or real by its kind, times in
+// nanoseconds.
+type value struct {
+	whole uint64
+	real  float64
+}
+
+// parseValue reads a value of a file as LoadGen does, and says what is wrong with one
+// that LoadGen would misread.
+func parseValue(k kind, text string) (value, error) {
+	if !k.isWhole() {
+		real, err := parseReal(text)
+		if err == nil {
+			err = checkReal(k, real)
+		}
+		if k == millis {
+			real *= 1e6
+		}
+		return value{real: real}, err
+	}
+	whole, err := parseWhole(text)
+	if err == nil {
+		err = checkWhole(k, whole)
+	}
+	if k == wholeMillis {
+		whole *= 1e6
+	}
+	return value{whole: whole}, err
+}
+
+// maxMillis is the longest time in milliseconds that nanoseconds can express.
+const maxMillis = math.MaxInt64 / 1_000_000
+
+func checkWhole(k kind, v uint64) error {
+	switch {
+	case k == toggle && v > 1:
+		return fmt.Errorf("want 0 or 1, got %d", v)
+	case k == modeNumber && v > uint64(loadgen.FindPeakPerformance):
+		return fmt.Errorf("want 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got %d", v)
+	case k == wholeMillis && v > maxMillis:
+		return fmt.Errorf("%d ms are more than a run can last", v)
+	case k == smallCount && v > math.MaxInt32:
+		return fmt.Errorf("want at most %d, got %d", math.MaxInt32, v)
+	}
+	return nil
+}
+
+func checkReal(k kind, v float64) error {
+	switch {
+	case v < 0:
+		return fmt.Errorf("must not be negative, is %g", v)
+	case k == percentile && (v == 0 || v >= 100):
+		return fmt.Errorf("want a percentile above 0 and below 100, got %g", v)
+	case k == probability && v > 100:
+		return fmt.Errorf("want a percentage from 0 to 100, got %g", v)
+	case (k == rate || k == millis) && v == 0:
+		return errors.New("must be above 0")
+	case k == millis && v > maxMillis:
+		return fmt.Errorf("%g ms are more than a run can last", v)
+	}
+	return nil
+}
+
+// parseWhole reads a number as strtoull with base 0 does: 0x begins a hexadecimal
+// number and 0 an octal one.
+func parseWhole(text string) (uint64, error) {
+	digits, base := strings.TrimPrefix(text, "+"), 10
+	switch {
+	case len(digits) > 2 && (digits[:2] == "0x" || digits[:2] == "0X"):
+		digits, base = digits[2:], 16
+	case len(digits) > 1 && digits[0] == '0':
+		digits, base = digits[1:], 8
+	}
+	v, err := strconv.ParseUint(digits, base, 64)
+	if err == nil {
+		return v, nil
+	}
+	switch real, notReal := parseReal(text); {
+	case notReal != nil:
+		return 0, fmt.Errorf("%q is not a number", text)
+	case real < 0:
+		return 0, fmt.Errorf("must not be negative, is %s", text)
+	case real >= 1<<64:
+		return 0, fmt.Errorf("%s does not fit into 64 bits", text)
+	case base == 8 && real == math.Trunc(real):
+		return 0, fmt.Errorf("%s is not an octal number, which is what a leading 0 makes of it", text)
+	}
+	return 0, fmt.Errorf("want a whole number, got %s", text)
+}
+
+// parseReal reads a number as strtod does, without infinities and NaN.
+func parseReal(text string) (float64, error) {
+	notNumber := fmt.Errorf("%q is not a number", text)
+	if strings.Contains(text, "_") {
+		return 0, notNumber // Go allows it, C does not
+	}
+	unsigned := strings.ToLower(strings.TrimLeft(text, "+-"))
+	if strings.HasPrefix(unsigned, "0x") && !strings.Contains(unsigned, "p") {
+		text += "p0" // C does not ask for an exponent
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case math.IsInf(v, 0) && err != nil:
+		return 0, fmt.Errorf("%s is too large", text)
+	case err != nil:
+		return 0, notNumber
+	case math.IsInf(v, 0) || math.IsNaN(v):
+		return 0, fmt.Errorf("want a finite number, got %s", text)
+	}
+	return v, nil
+}
+
+// parseOption reads the value of a flag: times have a unit, modes names, and switches
+// words. It returns the value also as a file would write it.
+func parseOption(k kind, text string) (v value, inFile string, err error) {
+	switch {
+	case k.isTime():
+		return parseTimeOption(k, text)
+	case k == modeNumber:
+		mode, err := ParseMode(text)
+		return value{whole: uint64(mode)}, strconv.Itoa(int(mode)), err
+	case k == toggle:
+		on, err := strconv.ParseBool(text)
+		switch {
+		case err != nil:
+			return value{}, "", fmt.Errorf("want true or false, got %q", text)
+		case on:
+			return value{whole: 1}, "1", nil
+		}
+		return value{}, "0", nil
+	}
+	v, err = parseValue(k, text)
+	return v, text, err
+}
+
+func parseTimeOption(k kind, text string) (value, string, error) {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return value{}, "", fmt.Errorf("%q is not a duration, such as 10s or 1.5ms", text)
+	case d < 0:
+		return value{}, "", fmt.Errorf("must not be negative, is %v", d)
+	}
+	ms := float64(d) / 1e6
+	return value{whole: uint64(d), real: float64(d)}, strconv.FormatFloat(ms, 'g', -1, 64), checkReal(k, ms)
+}
+
+// ParseMode returns the mode of a name of the command line (performance, accuracy,
+// submission, find-peak) or of LoadGen (PerformanceOnly, …).
+func ParseMode(name string) (loadgen.Mode, error) {
+	short := map[string]loadgen.Mode{
+		"performance": loadgen.PerformanceOnly, "accuracy": loadgen.AccuracyOnly,
+		"submission": loadgen.SubmissionRun, "find-peak": loadgen.FindPeakPerformance,
+	}
+	if mode, ok := short[strings.ToLower(name)]; ok {
+		return mode, nil
+	}
+	mode, err := loadgen.ParseMode(name)
+	if err != nil {
+		err = fmt.Errorf("unknown mode %q, want performance, accuracy, submission or find-peak", name)
+	}
+	return mode, err
+}

@@ -1,0 +1,191 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/viper"
+)
+
+// An Option is a flag of a command. The environment and mlperf.yaml may set it too.
+type Option struct {
+	Name    string             // without dashes in front: target-qps
+	Changed bool               // given on the command line
+	Set     func(string) error // parses and stores a value
+}
+
+// OptionFile is mlperf.yaml.
+type OptionFile struct {
+	Path     string // empty: none
+	Required bool   // an error if there is no such file
+	// Known are the flags of all commands. The file may have any of them; those of other
+	// commands are left alone.
+	Known []string
+}
+
+const envPrefix = "MLPERF"
+
+// Merged says what MergeOptions did.
+type Merged struct {
+	origins  map[string]string
+	Warnings []string
+}
+
+// Origin says where the value of an option comes from: "flag --target-qps",
+// "environment MLPERF_TARGET_QPS", "mlperf.yaml: target-qps" or Default.
+func (m *Merged) Origin(option string) string {
+	if origin, ok := m.origins[option]; ok {
+		return origin
+	}
+	return Default
+}
+
+// MergeOptions sets every option that the command line does not have from the
+// environment (MLPERF_TARGET_QPS for target-qps), or else from the file. Unknown keys
+// of the file are errors; unknown variables are not, because other programs have
+// some of that prefix, but a warning if they resemble an option.
+func MergeOptions(options []Option, file OptionFile) (*Merged, error) {
+	for _, o := range options {
+		file.Known = append(slices.Clip(file.Known), o.Name)
+	}
+	values, err := file.read()
+	if err != nil {
+		return nil, err
+	}
+	v := viper.New()
+	if err := v.MergeConfigMap(values); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file.Path, err)
+	}
+	m := &Merged{origins: map[string]string{}, Warnings: strayVariables(file.Known)}
+	var errs []error
+	for _, o := range options {
+		if err := m.merge(v, o, file.Path); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return m, errors.Join(errs...)
+}
+
+func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
+	if o.Changed {
+		m.origins[o.Name] = "flag --" + o.Name
+		return nil
+	}
+	variable := variableOf(o.Name)
+	if err := v.BindEnv(o.Name, variable); err != nil {
+		return fmt.Errorf("reading the environment: %w", err)
+	}
+	if !v.IsSet(o.Name) {
+		return nil
+	}
+	origin := path + ": " + o.Name
+	if os.Getenv(variable) != "" {
+		origin = "environment " + variable
+	}
+	m.origins[o.Name] = origin
+	if err := o.Set(v.GetString(o.Name)); err != nil {
+		return &SyntaxError{Place{Source: origin}, err.Error()}
+	}
+	return nil
+}
+
+func variableOf(option string) string {
+	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(option, "-", "_"))
+}
+
+// strayVariables warns of variables that look like a misspelt option.
+func strayVariables(known []string) []string {
+	var names, warnings []string
+	for _, option := range known {
+		names = append(names, variableOf(option))
+	}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, envPrefix+"_") || slices.Contains(names, name) {
+			continue
+		}
+		if editDistance(name, nearest(name, names)) <= 2 {
+			warnings = append(warnings, fmt.Sprintf("environment variable %s is not used; did you mean %s?", name, nearest(name, names)))
+		}
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
+// read returns the values of the file as the command line would have them.
+func (f OptionFile) read() (map[string]any, error) {
+	if f.Path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.Path)
+	if errors.Is(err, fs.ErrNotExist) && !f.Required {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading options: %w", err)
+	}
+	return parseOptionFile(f.Path, text, f.Known)
+}
+
+// parseOptionFile reads a flat YAML document whose keys are names of options, with
+// hyphens or underscores.
+func parseOptionFile(path string, text []byte, known []string) (map[string]any, error) {
+	decoder, err := viper.NewCodecRegistry().Decoder("yaml")
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	document := map[string]any{}
+	if err := decoder.Decode(text, document); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	at := Place{Source: path}
+	values := map[string]any{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(document)) {
+		option := strings.ReplaceAll(name, "_", "-")
+		text, err := optionText(document[name])
+		switch _, twice := values[option]; {
+		case !slices.Contains(known, option):
+			errs = append(errs, newKeyError(at, "key", name, sortedUnique(slices.Clone(known))))
+		case twice:
+			errs = append(errs, &SyntaxError{at, option + " is given twice, with hyphens and with underscores"})
+		case err != nil:
+			errs = append(errs, &SyntaxError{at, fmt.Sprintf("%s: %v", name, err)})
+		}
+		values[option] = text
+	}
+	return values, errors.Join(errs...)
+}
+
+// optionText writes a YAML value as a flag would have it.
+func optionText(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case int, int64, uint64:
+		return fmt.Sprint(v), nil
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64), nil
+	case []any:
+		items := make([]string, len(v))
+		for i := range v {
+			text, err := optionText(v[i])
+			if err != nil {
+				return "", err
+			}
+			items[i] = text
+		}
+		return strings.Join(items, ","), nil
+	case nil:
+		return "", errors.New("has no value")
+	}
+	return "", errors.New("want one value or a list of values")
+}

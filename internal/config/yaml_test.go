@@ -1,0 +1,191 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A command is what MergeOptions fills.
+type command struct{ values map[string]string }
+
+func (c *command) options(names ...string) []Option {
+	c.values = map[string]string{}
+	var list []Option
+	for _, name := range names {
+		list = append(list, Option{Name: name, Set: func(s string) error { c.values[name] = s; return nil }})
+	}
+	return list
+}
+
+func writeYAML(t *testing.T, text string) OptionFile {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mlperf.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return OptionFile{Path: path}
+}
+
+func TestFlagOverEnvironmentOverFileOverDefault(t *testing.T) {
+	t.Setenv("MLPERF_SCENARIO", "Offline")
+	t.Setenv("MLPERF_MODEL", "bert")
+	t.Setenv("MLPERF_RULES", "")
+	file := writeYAML(t, "scenario: Server\nmodel: resnet50\ntarget_qps: 250.5\nrules: v5.1\n")
+	var c command
+	options := c.options("scenario", "model", "target-qps", "rules", "device")
+	options[0].Changed = true
+	m, err := MergeOptions(options, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"model": "bert", "target-qps": "250.5", "rules": "v5.1"}, c.values); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	for option, want := range map[string]string{
+		"scenario": "flag --scenario", "model": "environment MLPERF_MODEL",
+		"target-qps": file.Path + ": target-qps", "rules": file.Path + ": rules", "device": Default,
+	} {
+		if got := m.Origin(option); got != want {
+			t.Errorf("Origin(%s) = %s, want %s", option, got, want)
+		}
+	}
+}
+
+func TestYAMLValuesBecomeFlagValues(t *testing.T) {
+	file := writeYAML(t, "a: 10s\nb: true\nc: 18446744073709551615\nd: 0x10\ne: 1e3\nf: [x, 2, 3.5]\ng: \"\"\n")
+	var c command
+	if _, err := MergeOptions(c.options("a", "b", "c", "d", "e", "f", "g"), file); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"a": "10s", "b": "true", "c": "18446744073709551615", "d": "16", "e": "1000", "f": "x,2,3.5", "g": ""}
+	if diff := cmp.Diff(want, c.values); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheFileIsReadStrictly(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown key", "target-qsp: 5", `unknown key "target-qsp"; did you mean "target-qps"? (known: model, target-qps, trace-only)`},
+		{"upper case", "Model: x", `unknown key "Model"; did you mean "model"?`},
+		{"section", "run:\n  model: x", `unknown key "run"`},
+		{"empty section", "run: {}", `unknown key "run"`},
+		{"map as value", "model: {name: x}", "model: want one value or a list of values"},
+		{"no value", "model:", "model: has no value"},
+		{"date", "model: 2024-01-02", "model: want one value or a list of values"},
+		{"list of lists of maps", "model: [[{a: b}]]", "model: want one value or a list of values"},
+		{"both spellings", "target-qps: 1\ntarget_qps: 2", "target-qps is given twice"},
+		{"same key twice", "model: x\nmodel: y", "already defined"},
+		{"not a document of keys", "- model", "cannot unmarshal"},
+		{"not YAML", "model: [", "line 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := writeYAML(t, c.text)
+			file.Known = []string{"trace-only"}
+			var cmd command
+			_, err := MergeOptions(cmd.options("model", "target-qps"), file)
+			if err == nil || !strings.Contains(err.Error(), file.Path) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q gives %v, want …%s…", c.text, err, c.want)
+			}
+		})
+	}
+}
+
+func TestKeysOfOtherCommandsAreLeftAlone(t *testing.T) {
+	file := writeYAML(t, "total-sample-count: 5\nmodel: x\n")
+	file.Known = []string{"total-sample-count"}
+	var c command
+	if _, err := MergeOptions(c.options("model"), file); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"model": "x"}, c.values); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+func TestAValueThatAFlagRefusesNamesItsSource(t *testing.T) {
+	t.Setenv("MLPERF_COUNT", "many")
+	refuse := func(s string) error { _, err := strconv.Atoi(s); return err }
+	file := writeYAML(t, "limit: few\n")
+	_, err := MergeOptions([]Option{{Name: "count", Set: refuse}, {Name: "limit", Set: refuse}}, file)
+	var syntax *SyntaxError
+	if !errors.As(err, &syntax) || !strings.Contains(err.Error(), "environment MLPERF_COUNT: ") || !strings.Contains(err.Error(), file.Path+": limit: ") {
+		t.Errorf("MergeOptions = %v", err)
+	}
+}
+
+func TestAMissingFileIsAnErrorOnlyIfAskedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := MergeOptions(nil, OptionFile{Path: path}); err != nil {
+		t.Errorf("an optional file: %v", err)
+	}
+	if _, err := MergeOptions(nil, OptionFile{Path: path, Required: true}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a required file: %v", err)
+	}
+	if _, err := MergeOptions(nil, OptionFile{}); err != nil {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestMisspeltVariablesAreWarnings(t *testing.T) {
+	t.Setenv("MLPERF_TARGET_QSP", "5")
+	t.Setenv("MLPERF_SCRATCH_PATH", "/scratch")
+	t.Setenv("MLPERF_TARGET_LATENCY", "1ms")
+	var c command
+	m, err := MergeOptions(c.options("target-qps"), OptionFile{Known: []string{"target-latency"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"environment variable MLPERF_TARGET_QSP is not used; did you mean MLPERF_TARGET_QPS?"}
+	if diff := cmp.Diff(want, m.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	choices := []string{"min_duration", "max_duration", "target_qps", "mode"}
+	for name, want := range map[string]string{
+		"min-duration": "min_duration", "mni_duration": "min_duration", "MAX_DURATION": "max_duration", "mod": "mode",
+		"target": "target_qps", "zzz": "", "": "",
+	} {
+		if got := nearest(name, choices); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"same", "same", 0}} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func FuzzOptionFile(f *testing.F) {
+	known := []string{"model", "target-qps", "trace"}
+	for _, seed := range []string{"", "model: x", "target_qps: 5\ntrace: true", "model: {a: b}", "a: 1", "- x", "model: &a x\ntrace: *a", "<<: {model: x}", "? [a]\n: b"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		values, err := parseOptionFile("fuzz.yaml", text, known)
+		if err != nil {
+			if !strings.Contains(err.Error(), "fuzz.yaml") {
+				t.Fatalf("error without the file: %v", err)
+			}
+			return
+		}
+		for name, v := range values {
+			if _, isText := v.(string); !slices.Contains(known, name) || !isText {
+				t.Fatalf("accepted %s: %v (%s)", name, v, fmt.Sprintf("%T", v))
+			}
+		}
+	})
+}

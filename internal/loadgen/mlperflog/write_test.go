@@ -1,0 +1,276 @@
+package mlperflog
+
+import (
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+func TestNumbersAreWrittenAsCppStreamsDo(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 1: "1", 10000: "10000", 100000: "100000", 1e6: "1e+06", 2000000: "2e+06", 123456.7: "123457", 1663890: "1.66389e+06",
+		0.99: "0.99", 0.9990000000000001: "0.999", 7330.912: "7330.91", 1.0 / 3: "0.333333", 1e-4: "0.0001", 1.5e-5: "1.5e-05", -2.5: "-2.5",
+		1e100: "1e+100", math.Inf(1): "Infinity", math.Inf(-1): "-Infinity",
+	} {
+		if got := general(v); got != want {
+			t.Errorf("general(%v) = %s, want %s", v, got, want)
+		}
+	}
+	for _, c := range []struct {
+		v        float64
+		decimals int
+		want     string
+	}{{99.9, 1, "99.9"}, {1067.1, 2, "1067.10"}, {math.NaN(), 2, "NaN"}, {math.Inf(1), 2, "Infinity"}} {
+		if got := fixed(c.v, c.decimals); got != c.want {
+			t.Errorf("fixed(%v, %d) = %s, want %s", c.v, c.decimals, got, c.want)
+		}
+	}
+}
+
+// A brokenWriter takes so many bytes.
+type brokenWriter struct{ left int }
+
+var errFull = errors.New("disk full")
+
+func (w *brokenWriter) Write(p []byte) (int, error) {
+	if len(p) > w.left {
+		return 0, errFull
+	}
+	w.left -= len(p)
+	return len(p), nil
+}
+
+func TestAFullDiskIsAnError(t *testing.T) {
+	r := readCases(t)[0].run(t).result
+	for name, write := range map[string]func(io.Writer) error{
+		"writing the summary log": func(w io.Writer) error { return WriteSummary(w, r) },
+		"writing the detail log":  func(w io.Writer) error { return WriteDetail(w, r, aboutTest) },
+		"writing the trace log":   func(w io.Writer) error { return WriteTrace(w, r, aboutTest) },
+	} {
+		if err := write(&brokenWriter{}); !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	log := NewAccuracyLog(&brokenWriter{left: 1 << 16}, loadgen.Server)
+	record := loadgen.AccuracyRecord{Data: make([]byte, 20000)}
+	var err error
+	for range 10 {
+		err = log.Append(record)
+	}
+	if !errors.Is(err, errFull) {
+		t.Errorf("Append = %v", err)
+	}
+	if err := log.Close(); !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "writing the accuracy log: ") {
+		t.Errorf("Close = %v", err)
+	}
+}
+
+func TestAnEmptyAccuracyLogIsAnEmptyList(t *testing.T) {
+	var b strings.Builder
+	if err := NewAccuracyLog(&b, loadgen.Offline).Close(); err != nil || b.String() != "[\n]\n" {
+		t.Errorf("the log is %q, %v", b.String(), err)
+	}
+}
+
+func TestAccuracyRecords(t *testing.T) {
+	record := loadgen.AccuracyRecord{SeqID: 7, QSLIndex: 3, Data: []byte{0xab, 0x01}, TokenData: []byte{0xff}, NTokens: 12}
+	tokens := record
+	tokens.HasTokens = true
+	noToken := tokens
+	noToken.TokenData = nil
+	for _, c := range []struct {
+		name     string
+		scenario loadgen.Scenario
+		record   loadgen.AccuracyRecord
+		want     string
+	}{
+		{"without tokens", loadgen.Server, record, `{ "seq_id" : 7, "qsl_idx" : 3, "data" : "AB01" }`},
+		{"with tokens", loadgen.Server, tokens, `{ "seq_id" : 7, "qsl_idx" : 3, "data" : "AB01", "token_data" : "FF", "token_count" : 12 }`},
+		{"with tokens in Offline", loadgen.Offline, tokens, `{ "seq_id" : 7, "qsl_idx" : 3, "data" : "AB01", "token_count" : 12 }`},
+		{"without a first token", loadgen.SingleStream, noToken, `{ "seq_id" : 7, "qsl_idx" : 3, "data" : "AB01", "token_data" : "", "token_count" : 12 }`},
+		{"without data", loadgen.Server, loadgen.AccuracyRecord{}, `{ "seq_id" : 0, "qsl_idx" : 0, "data" : "" }`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			log := NewAccuracyLog(&b, c.scenario)
+			if err := errors.Join(log.Append(c.record), log.Append(c.record), log.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if want := "[\n" + c.want + ",\n" + c.want + "\n]\n"; b.String() != want {
+				t.Errorf("log =\n%s, want\n%s", b.String(), want)
+			}
+		})
+	}
+}
+
+// judged is a Server run in which everything is wrong that can be.
+func judged() *loadgen.Result {
+	e := loadgen.DefaultSettings().Effective(10, 20)
+	e.Scenario = loadgen.Server
+	return &loadgen.Result{
+		SUTName:   "a \"SUT\"\nof two lines",
+		StartTime: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("elsewhere", 3600)),
+		Effective: e,
+		Requested: loadgen.DefaultSettings(),
+		Events: []loadgen.Event{
+			{Key: "error_runtime", Value: "one\nerror", IsError: true},
+			{Key: "error_runtime", Value: "another", IsError: true},
+			{Key: "warning_generic_message", Value: "warned", IsWarning: true},
+		},
+		Performance: &loadgen.Performance{
+			Effective: e, QueryCount: 5, TTFTMet: true, TPOTMet: true, MaxIssueDelay: time.Millisecond,
+			IssueDelay:    loadgen.LatencyStats{Target: 2 * time.Millisecond},
+			EarlyStopping: loadgen.EarlyStopping{Processed: 5, Needed: 459, Percentile: 0.99},
+		},
+		Faults:      []error{errors.New("it\nfailed")},
+		Interrupted: errors.New("someone pressed\nCtrl-C"),
+	}
+}
+
+func TestEveryReasonIsNamed(t *testing.T) {
+	s := mustReadSummary(t, "summary.txt", summaryOf(t, judged()))
+	want := []string{
+		"* The latency is above its limit: lower the target QPS.",
+		"* The run was too short: raise the target QPS, so that more queries are prepared.",
+		"* The test ended before enough queries were issued. The detail log says why.",
+		"* The generator issued queries 2ms late (at the target percentile), more than 1ms: " +
+			"this machine was too busy, which says nothing about the SUT.",
+		"* The SUT or a log failed: it failed.",
+		"* The test was stopped before its end: someone pressed Ctrl-C.",
+	}
+	if diff := cmp.Diff(want, s.Recommendations); diff != "" {
+		t.Errorf("recommendations (-want +got):\n%s", diff)
+	}
+	if s.Valid || s.SUT != `a "SUT" of two lines` || s.Errors != 2 || s.Warnings != 1 {
+		t.Errorf("summary = %+v", s)
+	}
+	if !strings.Contains(summaryOf(t, judged()), "\n2 ERRORS encountered. See detailed log.\n") {
+		t.Error("the errors are not counted as the official scripts expect")
+	}
+	d := mustReadDetail(t, "detail.txt", detailOf(t, judged()))
+	reason, err := d.Text("result_invalid_reason")
+	if err != nil || strings.Contains(reason, "\n") {
+		t.Errorf("result_invalid_reason = %q, %v", reason, err)
+	}
+	for _, text := range want {
+		if text = strings.TrimPrefix(text, "* "); !strings.Contains(strings.Join(strings.Fields(reason), " "), text) {
+			t.Errorf("result_invalid_reason lacks %q", text)
+		}
+	}
+}
+
+func TestTokenLimitsAreToldApart(t *testing.T) {
+	r := judged()
+	p := r.Performance
+	p.Effective.UseTokenLatencies = true
+	p.TTFTMet, p.TPOTMet = false, false
+	text := strings.Join(advice(r), "\n")
+	if !strings.Contains(text, "TTFT is above") || !strings.Contains(text, "TPOT is above") || strings.Contains(text, "The latency is above") {
+		t.Errorf("advice = %s", text)
+	}
+	p.TTFTMet = true
+	if text := strings.Join(advice(r), "\n"); strings.Contains(text, "TTFT is above") {
+		t.Errorf("advice = %s", text)
+	}
+}
+
+func TestARunOfOneQueryHasNoRate(t *testing.T) {
+	r := judged()
+	r.Performance.SampleCount = 1 // (1-1)/0
+	d := mustReadDetail(t, "detail.txt", detailOf(t, r))
+	if v, err := d.Float("result_completed_samples_per_sec"); err != nil || !math.IsNaN(v) {
+		t.Errorf("rate = %g, %v, want NaN", v, err)
+	}
+	s := mustReadSummary(t, "summary.txt", summaryOf(t, r))
+	if v, ok := s.Float("Completed samples per second"); !ok || !math.IsNaN(v) {
+		t.Errorf("rate = %g, %v, want NaN", v, ok)
+	}
+}
+
+func TestADetailLogBeginsAtZeroAndInUTC(t *testing.T) {
+	d := mustReadDetail(t, "detail.txt", detailOf(t, judged()))
+	if e, _ := d.First("test_datetime"); e.Value != "2026-01-02T02:04:05Z" || e.TimeMS != 0 {
+		t.Errorf("test_datetime = %v at %g ms", e.Value, e.TimeMS)
+	}
+	if e, _ := d.First("sut_name"); e.Value != judged().SUTName {
+		t.Errorf("sut_name = %q", e.Value)
+	}
+	if e, _ := d.First("error_runtime"); e.Value != "one\nerror" || e.TimeMS != 0 {
+		t.Errorf("the error of before the test = %q at %g ms", e.Value, e.TimeMS)
+	}
+}
+
+func TestTheProgramIntroducesItself(t *testing.T) {
+	text := written(t, func(w io.Writer) error {
+		return WriteDetail(w, judged(), About{Version: "mlperf 1.2", Revision: "abc", CommitTime: "2026-01-01", BuildTime: "2026-01-02"})
+	})
+	d := mustReadDetail(t, "detail.txt", text)
+	for key, want := range map[string]any{
+		"loadgen_version": "mlperf 1.2 @ abc", "loadgen_build_date_utc": "2026-01-02", "loadgen_git_commit_date": "2026-01-01",
+		"loadgen_git_status_message": "NA", "loadgen_file_sha1": map[string]string{},
+	} {
+		if e, ok := d.First(key); !ok || !cmp.Equal(e.Value, want) {
+			t.Errorf("%s = %v, want %v", key, e.Value, want)
+		}
+	}
+}
+
+func TestWarningsOfBeforeTheTestComeFirst(t *testing.T) {
+	s := loadgen.DefaultSettings()
+	s.Test05, s.Test05QSLRNGSeed, s.Mode = true, 99, loadgen.AccuracyOnly
+	s.MinDuration, s.MinQueryCount = 0, 1
+	d := mustReadDetail(t, "detail.txt", runInFakeTime(t, sleepingSUT{nap: time.Millisecond}, s).detail)
+	warning, _ := d.First("warning_generic_message")
+	scenario, _ := d.First("requested_scenario")
+	if !warning.IsWarning || warning.Line+1 != scenario.Line {
+		t.Errorf("the warning stands in line %d, the first setting in line %d", warning.Line, scenario.Line)
+	}
+	if seed, err := d.Uint("requested_qsl_rng_seed"); err != nil || seed != 99 {
+		t.Errorf("requested_qsl_rng_seed = %d, %v, want that of TEST05, as in the reference", seed, err)
+	}
+	if mode, err := d.Text("requested_test_mode"); err != nil || mode != "PerformanceOnly" {
+		t.Errorf("requested_test_mode = %s, %v", mode, err)
+	}
+}
+
+func TestASampleThatWasNeverAnsweredHasNoEnd(t *testing.T) {
+	var b strings.Builder
+	tr := &traceWriter{w: newTraceBuffer(&b), pid: 1}
+	lost := loadgen.SampleRecord{Start: 1500, Issued: 1700, Completed: -1}
+	tr.latency(lost)
+	tr.sample(lost)
+	if err := tr.w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"name":"Sample","cat":"default","ph":"b","pid":1,"id":0,"ts":1.500,"args":` +
+		`{"sample_seq":0,"query_seq":0,"sample_idx":0,"issue_start_ns":200,"complete_ns":-1}},` + "\n"
+	if b.String() != want {
+		t.Errorf("trace = %s, want %s", b.String(), want)
+	}
+}
+
+func TestAnAccuracyRunHasAnEmptyTrace(t *testing.T) {
+	trace := testCase{"", map[string]string{"scenario": "Offline", "mode": "1"}}.run(t).trace
+	if !strings.HasPrefix(trace, "{\"traceEvents\":[\n{\"name\":\"LastTrace\"}\n],") {
+		t.Errorf("trace = %s", trace)
+	}
+}
+
+func BenchmarkAccuracyLog(b *testing.B) {
+	log := NewAccuracyLog(io.Discard, loadgen.Server)
+	record := loadgen.AccuracyRecord{Data: make([]byte, 4)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := log.Append(record); err != nil {
+			b.Fatal(err)
+		}
+		record.SeqID++
+	}
+}
