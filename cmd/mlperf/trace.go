@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -31,11 +32,10 @@ it goes on.`,
 		Example: "  mlperf trace --scenario server --target-qps 500 --min-duration 1s --json\n" +
 			"  mlperf trace --scenario offline --total-sample-count 50000 --min-query-count 24576 --min-duration 0",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := parseTestMode(mode)
-			if err != nil {
-				return err
+			var err error
+			if s.Mode, err = config.ParseMode(mode); err != nil {
+				return usage("%w", err)
 			}
-			s.Mode = m
 			if cmd.Flags().Changed("target-qps") {
 				setTargetQPS(&s, qps)
 			}
@@ -81,23 +81,6 @@ var defaultSeeds = [3]uint64{2085463073848966840, 2747215439041700203, 161590828
 func setTargetQPS(s *loadgen.TestSettings, qps float64) {
 	s.ServerTargetQPS, s.OfflineExpectedQPS = qps, qps
 	s.SingleStreamExpectedLatencyNS, s.MultiStreamExpectedLatencyNS = 1e9/qps, 1e9/qps
-}
-
-// parseTestMode accepts the short names of the command line and those of log files.
-func parseTestMode(name string) (loadgen.Mode, error) {
-	switch name {
-	case "performance":
-		return loadgen.PerformanceOnly, nil
-	case "accuracy":
-		return loadgen.AccuracyOnly, nil
-	case "submission":
-		return loadgen.SubmissionRun, nil
-	}
-	m, err := loadgen.ParseMode(name)
-	if err != nil {
-		return 0, usage("unknown mode %q, want performance, accuracy or submission", name)
-	}
-	return m, nil
 }
 
 // describeTrace says in words what the JSON has in numbers.

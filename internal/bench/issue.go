@@ -15,10 +15,12 @@ import (
 
 // issue has the load generator run the test, and writes its logs.
 func (r *run) issue(ctx context.Context) (*loadgen.Result, error) {
-	accuracyLog, err := mlperflog.CreateAccuracy(filepath.Join(r.cfg.OutputDir, mlperflog.AccuracyFile))
+	file, err := os.Create(filepath.Join(r.cfg.OutputDir, mlperflog.AccuracyFile))
 	if err != nil {
 		return nil, fmt.Errorf("opening the accuracy log: %w", err)
 	}
+	defer file.Close() // a second time, which does no harm, unless something fails before
+	accuracyLog := mlperflog.NewAccuracyLog(file, r.settings.Scenario)
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	r.sut = newSUT(r.sutName(), r.predictors, &r.qsl.rows, r.batching, r.failOnce(fail))
@@ -32,13 +34,10 @@ func (r *run) issue(ctx context.Context) (*loadgen.Result, error) {
 		})
 		return err
 	})
-	if e := accuracyLog.Close(); e != nil {
-		err = errors.Join(err, fmt.Errorf("closing the accuracy log: %w", e))
-	}
 	if test == nil {
 		return nil, err
 	}
-	return test, errors.Join(err, r.writeLogs(test))
+	return test, errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test))
 }
 
 // failOnce returns what the SUT is to call when a prediction fails: the test ends then,
@@ -70,31 +69,10 @@ func (r *run) sutName() string {
 
 // writeLogs writes the log files of the reference.
 func (r *run) writeLogs(test *loadgen.Result) error {
-	files := []struct {
-		name  string
-		write func(*os.File) error
-		skip  bool
-	}{
-		{mlperflog.SummaryFile, func(f *os.File) error { return mlperflog.WriteSummary(f, test) }, false},
-		{mlperflog.DetailFile, func(f *os.File) error { return mlperflog.WriteDetail(f, test) }, false},
-		{mlperflog.TraceFile, func(f *os.File) error { return mlperflog.WriteTrace(f, test) }, !r.cfg.Trace || test.Performance == nil},
+	about := mlperflog.About{Version: r.cfg.Program, PID: os.Getpid()}
+	err := mlperflog.WriteFiles(r.cfg.OutputDir, test, about)
+	if r.cfg.Trace && test.Performance != nil {
+		err = errors.Join(err, mlperflog.WriteTraceFile(r.cfg.OutputDir, test, about))
 	}
-	var errs []error
-	for _, file := range files {
-		if file.skip {
-			continue
-		}
-		if err := writeFile(filepath.Join(r.cfg.OutputDir, file.name), file.write); err != nil {
-			errs = append(errs, fmt.Errorf("writing %s: %w", file.name, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func writeFile(path string, write func(*os.File) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
+	return err
 }

@@ -15,8 +15,8 @@ type Model struct {
 	Task    string // one line: what it does
 	Dataset string // the catalogue name of its data set
 
-	// Architecture names the built-in model of package onnxgraph.
-	Architecture string
+	// BuiltIn is how the built-in model is made.
+	BuiltIn BuiltIn
 	// Source says where the official model file comes from.
 	Source string
 
@@ -37,6 +37,12 @@ type Scoring struct {
 	DatasetDir string
 	DType      accuracy.DType // of the payload's numbers
 	Verbose    bool
+}
+
+// BuiltIn names what a built-in model is made of.
+type BuiltIn struct {
+	Architecture string // of package onnxgraph
+	Pipeline     string // of package preprocess: how the model's anchors are pre-processed
 }
 
 // Quality is an accuracy target of the rules.

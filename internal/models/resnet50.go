@@ -1,19 +1,22 @@
 package models
 
+// resnet50Pipeline is the reference's pre-processing.
+const resnet50Pipeline = "resnet50_vgg_224"
+
 // resnet50 is ResNet-50 v1.5 (rules v0.5 to v6.1, "resnet").
 func resnet50() Model {
 	return Model{
-		Name:         "resnet50",
-		Title:        "ResNet-50 v1.5",
-		Task:         "image classification, ImageNet, 224×224",
-		Dataset:      "imagenet",
-		Architecture: "resnet50",
-		Source:       "https://zenodo.org/record/4735647/files/resnet50_v1.onnx",
+		Name:    "resnet50",
+		Title:   "ResNet-50 v1.5",
+		Task:    "image classification, ImageNet, 224×224",
+		Dataset: "imagenet",
+		BuiltIn: BuiltIn{Architecture: "resnet50", Pipeline: resnet50Pipeline},
+		Source:  "https://zenodo.org/record/4735647/files/resnet50_v1.onnx",
 
 		PerformanceSampleCount: 1024,
 		// tools/submission, constants.py: acc 76.46 × 0.99.
 		Quality: Quality{Metric: "accuracy", Reference: 76.46, Fraction: 0.99},
-		Open:    classifier{pipeline: "resnet50_vgg_224"}.open,
+		Open:    classifier{pipeline: resnet50Pipeline}.open,
 		Score:   scoreImageNet,
 	}
 }

@@ -1,0 +1,286 @@
+package synth
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"image/jpeg"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// annotationFile is what readers of COCO's form look at.
+type annotationFile struct {
+	Images []struct {
+		ID            int64
+		File_name     string
+		Width, Height int
+		Coco_url      *string
+	}
+	Categories []struct {
+		ID   int64
+		Name string
+	}
+	Annotations []struct {
+		ID, Image_id, Category_id int64
+		Bbox                      [4]float64
+		Area                      float64
+		Iscrowd                   int
+	}
+}
+
+func readAnnotations(t *testing.T, dir string, layout Layout) (file annotationFile, text string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, layout.annotationFile()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file, string(data)
+}
+
+func writeCOCO(t *testing.T, spec COCOSpec) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), spec.Key())
+	if err := WriteCOCO(t.Context(), dir, spec, nil); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestCOCOFilesDoNotChange(t *testing.T) {
+	for layout, want := range map[Layout]string{COCO: "9141750380e58d570f749e1faadd388c", OpenImages: "8f34254d5afa8235d61b3e2eb59d6762"} {
+		dir := writeCOCO(t, COCOSpec{Layout: layout, Seed: 1, Images: 4})
+		if got := hashOfFiles(filesOf(t, dir)); got != want {
+			t.Errorf("%s: hash %s, want %s: if that is meant, raise FormatVersion", layout, got, want)
+		}
+	}
+}
+
+func TestCOCOHasTheOfficialLayout(t *testing.T) {
+	for layout, folder := range map[Layout]string{COCO: "val2017", OpenImages: "validation/data"} {
+		spec := COCOSpec{Layout: layout, Seed: 5, Images: 10}
+		dir := writeCOCO(t, spec)
+		file, _ := readAnnotations(t, dir, layout)
+		list := spec.List()
+		if len(file.Images) != 10 || len(namesIn(t, filepath.Join(dir, folder))) != 10 {
+			t.Errorf("%s: %d images are listed, %d are there", layout, len(file.Images), len(namesIn(t, filepath.Join(dir, folder))))
+		}
+		for i, m := range file.Images {
+			if got := (COCOImage{m.ID, m.File_name, m.Width, m.Height}); got != list[i] {
+				t.Errorf("%s: image %d is %+v, want %+v", layout, i, got, list[i])
+			}
+			f, err := os.Open(filepath.Join(dir, folder, m.File_name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, err := jpeg.DecodeConfig(f); err != nil || c.Width != m.Width || c.Height != m.Height {
+				t.Errorf("%s: %s has %d×%d pixels, want %d×%d (%v)", layout, m.File_name, c.Width, c.Height, m.Width, m.Height, err)
+			}
+			f.Close()
+		}
+		if len(file.Annotations) != 0 {
+			t.Errorf("%s: there are annotations already", layout)
+		}
+	}
+}
+
+func TestNamesOfImages(t *testing.T) {
+	list := COCOSpec{Layout: COCO, Seed: 1, Images: 5000}.List()
+	ids := map[int64]bool{}
+	for _, m := range list {
+		ids[m.ID] = true
+		if want := fmt.Sprintf("%012d.jpg", m.ID); m.FileName != want || m.ID < 1 || m.ID > 581781 {
+			t.Errorf("image %d is in %s", m.ID, m.FileName)
+		}
+	}
+	if len(ids) != 5000 {
+		t.Errorf("5000 images have %d different ids", len(ids))
+	}
+	if slices.IsSortedFunc(list, func(a, b COCOImage) int { return strings.Compare(a.FileName, b.FileName) }) {
+		t.Error("COCO's images are in the order of their names")
+	}
+	for i, m := range (COCOSpec{Layout: OpenImages, Seed: 1, Images: 500}).List() {
+		if m.ID != int64(i+1) || len(m.FileName) != 20 || strings.Trim(m.FileName[:16], "0123456789abcdef") != "" {
+			t.Errorf("image %d is %+v", i, m)
+		}
+	}
+	open := COCOSpec{Layout: OpenImages, Seed: 1, Images: 500}.List()
+	if !slices.IsSortedFunc(open, func(a, b COCOImage) int { return strings.Compare(a.FileName, b.FileName) }) {
+		t.Error("OpenImages' ids do not follow the order of the names")
+	}
+}
+
+func TestCategoriesAreTheOfficialOnes(t *testing.T) {
+	coco := COCO.Categories()
+	if len(coco) != 80 {
+		t.Errorf("COCO has %d categories, want 80", len(coco))
+	}
+	missing := []int64{}
+	byID := map[int64]string{}
+	for _, c := range coco {
+		byID[c.ID] = c.Name
+	}
+	for id := int64(1); id <= 90; id++ {
+		if byID[id] == "" {
+			missing = append(missing, id)
+		}
+	}
+	if want := []int64{12, 26, 29, 30, 45, 66, 68, 69, 71, 83}; !slices.Equal(missing, want) {
+		t.Errorf("the missing ids are %v, want %v", missing, want)
+	}
+	for id, want := range map[int64]string{
+		1: "person", 10: "traffic light", 13: "stop sign", 18: "dog", 28: "umbrella", 33: "suitcase", 43: "tennis racket",
+		46: "wine glass", 58: "hot dog", 67: "dining table", 70: "toilet", 77: "cell phone", 84: "book", 90: "toothbrush",
+	} {
+		if byID[id] != want {
+			t.Errorf("COCO's category %d is %q, want %q", id, byID[id], want)
+		}
+	}
+	open := OpenImages.Categories()
+	if len(open) != 264 || open[0].Name != "Airplane" || open[135].Name != "Kitchen & dining room table" || open[263].Name != "Zucchini" {
+		t.Errorf("OpenImages has %d categories: %v", len(open), open)
+	}
+	if !slices.IsSortedFunc(open, func(a, b Category) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("OpenImages' categories are not in alphabetical order")
+	}
+}
+
+// someAnnotations has numbers that are hard to write.
+func someAnnotations(list []COCOImage) []Annotation {
+	return []Annotation{
+		{ImageID: list[1].ID, CategoryID: 90, Box: [4]float64{10.5, 20.25, 30, 40}},
+		{ImageID: list[0].ID, CategoryID: 1, Box: [4]float64{0.1, 1e-7, 123456789, 1.0 / 3}, Area: 12.5, Crowd: true},
+		{ImageID: list[1].ID, CategoryID: 1, Box: [4]float64{-2, -0.5, 0, 5}},
+	}
+}
+
+func TestAnnotationsAreWrittenAsGiven(t *testing.T) {
+	for _, layout := range []Layout{COCO, OpenImages} {
+		spec := COCOSpec{Layout: layout, Seed: 5, Images: 2}
+		dir := writeCOCO(t, spec)
+		given := someAnnotations(spec.List())
+		for range 2 { // the second time replaces
+			if err := WriteAnnotations(dir, slices.Values(given)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file, text := readAnnotations(t, dir, layout)
+		if len(file.Annotations) != len(given) || len(file.Images) != 2 || len(file.Categories) != len(layout.Categories()) {
+			t.Fatalf("%s: the file has %d annotations, %d images, %d categories",
+				layout, len(file.Annotations), len(file.Images), len(file.Categories))
+		}
+		for i, a := range file.Annotations {
+			got := Annotation{a.Image_id, a.Category_id, a.Bbox, a.Area, a.Iscrowd == 1}
+			want := given[i]
+			if want.Area == 0 {
+				want.Area = want.Box[2] * want.Box[3]
+			}
+			if got != want || a.ID != int64(i+1) {
+				t.Errorf("%s: annotation %d is %+v, want %+v", layout, a.ID, got, want)
+			}
+		}
+		compareGolden(t, string(layout)+".json", text)
+	}
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s differs (-golden +now):\n%s", name, diff)
+	}
+}
+
+func TestWrongAnnotationsLeaveTheOldFile(t *testing.T) {
+	spec := COCOSpec{Layout: COCO, Seed: 5, Images: 2}
+	dir := writeCOCO(t, spec)
+	good := someAnnotations(spec.List())
+	if err := WriteAnnotations(dir, slices.Values(good)); err != nil {
+		t.Fatal(err)
+	}
+	_, before := readAnnotations(t, dir, COCO)
+	for _, c := range []struct {
+		name   string
+		change func(a *Annotation)
+		want   string
+	}{
+		{"an unknown image", func(a *Annotation) { a.ImageID = -5 }, "annotation 2: there is no image -5"},
+		{"an unused category", func(a *Annotation) { a.CategoryID = 12 }, "annotation 2: there is no category 12"},
+		{"a negative width", func(a *Annotation) { a.Box[2] = -1 }, "has a negative size"},
+		{"a negative area", func(a *Annotation) { a.Area = -1 }, "the area -1 is negative"},
+		{"not a number", func(a *Annotation) { a.Box[0] = math.NaN() }, "is not finite"},
+		{"a box of infinite area", func(a *Annotation) { a.Box, a.Area = [4]float64{2: 1e200, 3: 1e200}, 0 }, "is not finite"},
+		{"infinity", func(a *Annotation) { a.Area = math.Inf(1) }, "is not finite"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bad := slices.Clone(good)
+			c.change(&bad[1])
+			wantError(t, WriteAnnotations(dir, slices.Values(bad)), "writing the annotations of ", dir, c.want)
+			if _, after := readAnnotations(t, dir, COCO); after != before {
+				t.Error("the file changed")
+			}
+			if names := namesIn(t, filepath.Join(dir, "annotations")); len(names) != 1 {
+				t.Errorf("the folder has %v", names)
+			}
+		})
+	}
+}
+
+func TestAnnotationsNeedASetForDetection(t *testing.T) {
+	none := slices.Values([]Annotation(nil))
+	wantError(t, WriteAnnotations(t.TempDir(), none), "no such file")
+	dir := filepath.Join(t.TempDir(), "set")
+	if err := WriteImageNet(t.Context(), dir, small, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, WriteAnnotations(dir, none), "not one for detection")
+}
+
+func TestObjectsLieInTheirImages(t *testing.T) {
+	spec := COCOSpec{Layout: COCO, Seed: 1, Images: 20}
+	found := 0
+	for i, m := range spec.List() {
+		for _, o := range spec.Objects(i) {
+			found++
+			if b := o.Box; b[0] < 0 || b[1] < 0 || b[2] < 1 || b[3] < 1 || b[0]+b[2] > m.Width || b[1]+b[3] > m.Height {
+				t.Errorf("the %v at %v is not in image %d of %d×%d", o.Kind, b, i, m.Width, m.Height)
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("20 images have %d objects", found)
+	}
+}
+
+func TestCOCOSpecsAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		spec COCOSpec
+		want string
+	}{
+		{COCOSpec{Images: 1}, `layout is "", want "coco" or "openimages"`},
+		{COCOSpec{Layout: COCO}, "making the built-in coco: images is 0, want 1 to 100000"},
+		{COCOSpec{Layout: OpenImages, Images: 100_001}, "making the built-in openimages: images is 100001"},
+	} {
+		wantError(t, WriteCOCO(t.Context(), filepath.Join(t.TempDir(), "set"), c.spec, nil), c.want)
+	}
+}

@@ -1,0 +1,101 @@
+package synth
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// FormatVersion is part of every Key and Manifest. It has to be raised with any change
+// that makes another file of the same spec.
+const FormatVersion = 1
+
+const manifestName = "builtin.json"
+
+// A Manifest lies in the folder of a built-in data set, as builtin.json, and says how the
+// set was made. It is what tells a built-in set from an official one. Exactly one
+// of the specs is set.
+type Manifest struct {
+	Version  int           `json:"version"` // FormatVersion of the program that made the set
+	ImageNet *ImageNetSpec `json:"imagenet,omitempty"`
+	COCO     *COCOSpec     `json:"coco,omitempty"`
+
+	// Scores are what the FP32 reference reaches on the set, by names that the caller
+	// chooses: of models, say.
+	Scores map[string]float64 `json:"scores,omitempty"`
+}
+
+// ReadManifest reads the manifest of a data set's folder. The error is fs.ErrNotExist if
+// there is none: the set is not built in.
+func ReadManifest(dir string) (Manifest, error) {
+	path := filepath.Join(dir, manifestName)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Manifest{}, err
+	}
+	m, err := parseManifest(data)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Write puts the manifest into a data set's folder, in the place of the one that is
+// there. Readers see the old or the new one; of two writers the later wins.
+func (m Manifest) Write(dir string) error {
+	err := m.check()
+	if err == nil {
+		err = writeFile(filepath.Join(dir, manifestName), func(f *os.File) error {
+			e := json.NewEncoder(f)
+			e.SetIndent("", "  ")
+			return e.Encode(m)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", manifestName, err)
+	}
+	return nil
+}
+
+// parseManifest is strict: whatever it does not know was written by another version.
+func parseManifest(data []byte) (Manifest, error) {
+	var m Manifest
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		return Manifest{}, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return Manifest{}, errors.New("there is something after the manifest")
+	}
+	return m, m.check()
+}
+
+func (m Manifest) check() error {
+	switch {
+	case m.Version < 1:
+		return fmt.Errorf("version is %d, want 1 or more", m.Version)
+	case m.ImageNet != nil && m.COCO != nil:
+		return errors.New("there are two specs, want imagenet or coco")
+	case m.ImageNet != nil:
+		return m.ImageNet.check()
+	case m.COCO != nil:
+		return m.COCO.check()
+	}
+	return errors.New("there is no spec, want imagenet or coco")
+}
+
+// describe names the content in an error.
+func (m Manifest) describe() string {
+	if m.ImageNet != nil {
+		return fmt.Sprintf("version %d, ImageNet %+v", m.Version, *m.ImageNet)
+	}
+	return fmt.Sprintf("version %d, COCO %+v", m.Version, *m.COCO)
+}
+
+// sameSet says whether two manifests belong to equal data sets. Scores do not matter.
+func (m Manifest) sameSet(other Manifest) bool { return m.describe() == other.describe() }

@@ -1,0 +1,101 @@
+package synth
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// publish makes the folder of a data set, all or nothing: fill writes the files into a
+// temporary folder beside it, which gets the manifest and then the name.
+//
+// If the data set is there already, nothing is done. If it comes to be there meanwhile,
+// because another process makes the same one, ours is thrown away. A folder
+// with anything else in it is an error and stays as it is.
+func publish(dir string, m Manifest, fill func(folder string) error) (err error) {
+	if there, err := published(dir, m); there || err != nil {
+		return err
+	}
+	parent, name := filepath.Split(filepath.Clean(dir))
+	if parent == "" {
+		parent = "."
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(parent, "."+name+".tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+
+	// A folder inside, because the temporary one is closed to other users.
+	folder := filepath.Join(temporary, name)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return err
+	}
+	if err := fill(folder); err != nil {
+		return err
+	}
+	if err := m.Write(folder); err != nil {
+		return err
+	}
+	return install(folder, dir, m)
+}
+
+// published says whether a folder holds the data set of a manifest. Another content is
+// an error; a missing or empty folder is neither.
+func published(dir string, m Manifest) (bool, error) {
+	there, err := ReadManifest(dir)
+	switch {
+	case err == nil && there.sameSet(m):
+		return true, nil
+	case err == nil:
+		return false, fmt.Errorf("%s holds another data set: %s, want %s", dir, there.describe(), m.describe())
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s is not empty and has no %s: it was not made here", dir, manifestName)
+	}
+	return false, err
+}
+
+// install gives a folder its name, unless the name is taken by the same data set.
+func install(folder, dir string, m Manifest) error {
+	taken := os.Rename(folder, dir)
+	if taken == nil {
+		return nil
+	}
+	if there, err := published(dir, m); there || err != nil {
+		return err
+	}
+	// An empty folder may be in the way, which not every system replaces.
+	if os.Remove(dir) != nil {
+		return taken
+	}
+	return os.Rename(folder, dir)
+}
+
+// writeFile writes a file that appears under its name when it is complete, in the place
+// of one that may be there.
+func writeFile(path string, write func(f *os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
