@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -10,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/models"
 )
 
 // engineOptions choose an engine.
@@ -21,38 +20,43 @@ type engineOptions struct {
 }
 
 func (o *engineOptions) define(f *pflag.FlagSet) {
-	f.StringVar(&o.name, "backend", "onnxruntime", "engine: onnxruntime or simulated")
+	f.StringVar(&o.name, "backend", onnxRuntime, "engine: onnxruntime, or simulated, which only takes its time")
+	durationVar(f, &o.latency, "sim-latency", 5*time.Millisecond, "time that the simulated engine takes for a run")
+	durationVar(f, &o.jitter, "sim-jitter", 0, "standard deviation of that time")
+	o.defineLibrary(f)
+}
+
+func (o *engineOptions) defineLibrary(f *pflag.FlagSet) {
 	f.StringVar(&o.library, "ort-lib", "", "ONNX Runtime library to use (default: the installed one)")
-	durationVar(f, &o.latency, "sim-latency", 5*time.Millisecond, "time that the simulated engine takes for a sample")
-	durationVar(f, &o.jitter, "sim-jitter", 0, "how much that varies")
 }
 
-// engines are the constructors by name.
-func (o *engineOptions) engines() map[string]func() (backend.Engine, error) {
-	return map[string]func() (backend.Engine, error){
-		"onnxruntime": o.openORT,
-		"simulated": func() (backend.Engine, error) {
-			return simulated.New(simulated.Config{Latency: o.latency, Jitter: o.jitter}), nil
-		},
+// The names of the engines.
+const (
+	onnxRuntime     = "onnxruntime"
+	simulatedEngine = "simulated"
+)
+
+func (o *engineOptions) check() error {
+	if o.name != onnxRuntime && o.name != simulatedEngine {
+		return usage("unknown backend %q, want %s or %s", o.name, onnxRuntime, simulatedEngine)
 	}
+	return nil
 }
 
-func (o *engineOptions) open() (backend.Engine, error) {
-	open, ok := o.engines()[strings.ToLower(o.name)]
-	if !ok {
-		return nil, usage("unknown backend %q, want onnxruntime or simulated", o.name)
-	}
-	return open()
-}
-
+// openORT opens ONNX Runtime.
 func (o *engineOptions) openORT() (backend.Engine, error) {
 	library, _, err := ort.Search{Explicit: o.library}.Find()
 	if err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
-	engine, err := ort.New(library)
+	return ort.New(library)
+}
+
+// simulate returns an engine that takes its time and pretends to be a model file.
+func (o *engineOptions) simulate(path string) (backend.Engine, error) {
+	inputs, outputs, err := models.Ports(path)
 	if err != nil {
 		return nil, err
 	}
-	return engine, nil
+	return simulated.New(simulated.Config{Inputs: inputs, Outputs: outputs, Latency: o.latency, Jitter: o.jitter})
 }

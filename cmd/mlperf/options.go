@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,21 +43,24 @@ func allFlags(cmd *cobra.Command) []string {
 
 // bindingFlags say how a model file is fed and read, where that is not inferred.
 type bindingFlags struct {
-	layout, pipeline, output string
-	labelOffset              int
+	layout, pipeline, output, labelOffset string
 }
 
 func (b *bindingFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&b.layout, "layout", "", "order of the model's image axes, NCHW or NHWC (default: inferred)")
 	f.StringVar(&b.pipeline, "preprocess", "", "name of the pre-processing (default: the model's own)")
 	f.StringVar(&b.output, "model-output", "", "name of the model's output to read (default: inferred)")
-	f.IntVar(&b.labelOffset, "label-offset", 0, "what to add to the model's class to get the label (default: inferred)")
+	f.StringVar(&b.labelOffset, "label-offset", "", "what to add to the model's class to get the label (default: inferred)")
 }
 
-func (b *bindingFlags) binding(flags *pflag.FlagSet) (models.Binding, error) {
-	binding := models.Binding{Layout: b.layout, Pipeline: b.pipeline, Output: b.output}
-	if flags.Changed("label-offset") {
-		binding.LabelOffset = &b.labelOffset
+func (b *bindingFlags) binding() (models.Binding, error) {
+	binding := models.Binding{Layout: strings.ToUpper(b.layout), Pipeline: b.pipeline, Output: b.output}
+	if b.labelOffset != "" {
+		offset, err := strconv.Atoi(b.labelOffset)
+		if err != nil {
+			return binding, usage("--label-offset is %q, want a whole number", b.labelOffset)
+		}
+		binding.LabelOffset = &offset
 	}
 	return binding, nil
 }

@@ -52,7 +52,7 @@ func (p *progress) Phase(name string) {
 func (p *progress) Loading(done, of int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.step(int64(done), int64(of), fmt.Sprintf("%s: %d of %d samples", p.phase, done, of))
+	p.step(int64(done), int64(of), fmt.Sprintf("%d of %d", done, of))
 }
 
 // Traffic implements bench.Observer.
@@ -104,7 +104,7 @@ func (p *progress) step(done, of int64, text string) {
 			progressbar.OptionClearOnFinish(),
 		)
 	}
-	p.bar.Describe(text)
+	p.bar.Describe(p.phase + ": " + text)
 	_ = p.bar.Set64(min(done, of))
 }
 

@@ -29,7 +29,14 @@ MLPerf is a trademark of MLCommons.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.AddCommand(
+		newAccuracy(),
+		newDoctor(),
+		newExplain(),
+		newList(),
+		newRun(),
 		newSelftest(),
+		newShow(),
+		newSynth(),
 		newTrace(),
 		newVersion(),
 	)

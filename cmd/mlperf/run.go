@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -133,19 +132,13 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	engine, err := o.engine.open()
-	if err != nil {
-		return err
-	}
-	defer engine.Close()
-	cfg.Engine = engine
-
 	progress := newProgress(cmd.ErrOrStderr())
 	defer progress.done()
 	cfg.Observer = progress
 	if err := o.provide(cmd.Context(), model, cfg); err != nil {
-		return err
+		return exitOf(nil, err)
 	}
+	defer cfg.Engine.Close()
 	results, err := bench.Run(cmd.Context(), *cfg)
 	progress.done()
 	if results != nil {
@@ -164,7 +157,7 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 	if err != nil {
 		return none, nil, usage("%w", err)
 	}
-	if err := o.checkNumbers(); err != nil {
+	if err := errors.Join(o.checkNumbers(), o.engine.check()); err != nil {
 		return none, nil, err
 	}
 	resolved, err := o.resolve(model, flags, merged)
@@ -172,7 +165,7 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 		return none, nil, err
 	}
 	cfg := &bench.Config{
-		Program:    "mlperf " + version + revision(),
+		Program:    program(),
 		Model:      model,
 		Rules:      resolved.Rules.Version,
 		Settings:   resolved.Settings,
@@ -186,10 +179,9 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 		FreeMemory: machine.AvailableMemory,
 		OutputDir:  o.output,
 	}
-	if cfg.Binding, err = o.bind.binding(flags); err != nil {
+	if cfg.Binding, err = o.bind.binding(); err != nil {
 		return none, nil, err
 	}
-	o.backend.ModelPath = o.modelPath
 	for _, s := range resolved.Made {
 		cfg.Made = append(cfg.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
 	}
@@ -360,7 +352,7 @@ func (o *runOptions) confFiles() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{"mlperf.conf": rules.Conf.Text()}
+	files := map[string][]byte{"mlperf.conf": rules.Conf.Format()}
 	for name, path := range map[string]string{"mlperf.conf": o.mlperfConf, "user.conf": o.userConfPath(), "audit.config": o.auditConf} {
 		if path == "" {
 			continue
@@ -372,8 +364,8 @@ func (o *runOptions) confFiles() (map[string][]byte, error) {
 	return files, nil
 }
 
-// provide sees to it that there is a model file and a data set.
-func (o *runOptions) provide(ctx context.Context, model models.Model, cfg *bench.Config) error {
+// provide opens the engine and sees to it that there is a model file and a data set.
+func (o *runOptions) provide(ctx context.Context, model models.Model, cfg *bench.Config) (err error) {
 	cache, err := home.CacheDir()
 	if err != nil {
 		return err
@@ -381,7 +373,24 @@ func (o *runOptions) provide(ctx context.Context, model models.Model, cfg *bench
 	cfg.CacheDir = filepath.Join(cache, "samples")
 	cfg.System = machine.Describe(cfg.OutputDir)
 	cfg.Backend.ModelPath, cfg.DatasetDir = o.modelPath, o.datasetPath
-	maker := builtin.Maker{Engine: cfg.Engine, Dir: cache, Observer: cfg.Observer, Program: cfg.Program, Workers: runtime.GOMAXPROCS(0)}
+	maker := builtin.Maker{Dir: cache, Observer: cfg.Observer, Program: cfg.Program}
+	if o.engine.name == onnxRuntime {
+		if maker.Engine, err = o.engine.openORT(); err != nil {
+			return err
+		}
+		cfg.Engine = maker.Engine
+	}
+	if err = o.provideBuiltIn(ctx, maker, model, cfg); err == nil && cfg.Engine == nil {
+		cfg.Engine, err = o.engine.simulate(cfg.Backend.ModelPath)
+	}
+	if err != nil && maker.Engine != nil {
+		return errors.Join(err, maker.Engine.Close())
+	}
+	return err
+}
+
+// provideBuiltIn makes what the user does not bring.
+func (o *runOptions) provideBuiltIn(ctx context.Context, maker builtin.Maker, model models.Model, cfg *bench.Config) (err error) {
 	if o.datasetPath == "" {
 		if cfg.DatasetDir, err = maker.Dataset(ctx, model.Dataset); err != nil {
 			return err
@@ -394,7 +403,8 @@ func (o *runOptions) provide(ctx context.Context, model models.Model, cfg *bench
 		}
 		cfg.BuiltInModel = true
 	}
-	if cfg.BuiltInData && cfg.BuiltInModel && cfg.Settings.Mode != loadgen.PerformanceOnly && cfg.Settings.Mode != loadgen.FindPeakPerformance {
+	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
+	if cfg.BuiltInData && cfg.BuiltInModel && scored && maker.Engine != nil {
 		cfg.Reference, err = maker.Reference(ctx, model)
 	}
 	return err

@@ -17,11 +17,14 @@ func newVersion() *cobra.Command {
 		Short:   "Print the version",
 		Example: "  mlperf version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "mlperf %s%s, %s %s/%s\n", version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, %s %s/%s\n", program(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
 }
+
+// program is the name and the version, as results have them.
+func program() string { return "mlperf " + version + revision() }
 
 // revision is the commit that the program was built from, if the build knows it.
 func revision() string {

@@ -72,7 +72,7 @@ type Options struct {
 	Precision       string            // fp32, fp16 or int8, where the device converts by itself
 	ProfileShapes   [2]int            // smallest and largest batch a device should compile for
 	OptimizedModel  string            // file that keeps the optimised model between sessions
-	LogSeverity     int               // 0 verbose … 4 fatal
+	LogSeverity     int               // least severity printed: 1 info … 4 fatal; 0: 4, -1: everything
 	CountDeviceNode bool              // find out which device runs how many nodes (Info.Devices)
 
 	IntraThreads    int    // threads inside an operator; 0: the engine decides

@@ -28,10 +28,9 @@ type Maker struct {
 }
 
 // imageNet is the built-in data set for classification. With these anchors and this
-// disturbance ResNet-50 answers about three quarters of the images right, MobileNet
-// about the same.
+// disturbance ResNet-50 answers about 83 of 100 images right, MobileNet about 68.
 func imageNet() synth.ImageNetSpec {
-	return synth.ImageNetSpec{Seed: 1, Images: 1024, Classes: 1000, Jitter: 0.13}
+	return synth.ImageNetSpec{Seed: 1, Images: 1024, Classes: 1000, Jitter: 0.08}
 }
 
 // Dataset returns the folder of a built-in data set.
@@ -40,8 +39,8 @@ func (m Maker) Dataset(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("there is no built-in data set %q, only imagenet", name)
 	}
 	spec := imageNet()
-	dir := filepath.Join(m.Dir, "datasets", spec.Key())
-	if _, err := synth.ReadManifest(dir); err == nil {
+	dir, there := HasDataset(m.Dir, name)
+	if there {
 		return dir, nil
 	}
 	m.Observer.Phase("making the built-in data set " + name)
@@ -57,7 +56,7 @@ func (m Maker) Model(ctx context.Context, model models.Model) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path, err := m.modelPath(architecture)
+	path, err := modelPath(m.Dir, architecture, m.Engine != nil)
 	if err != nil {
 		return "", err
 	}
@@ -81,14 +80,36 @@ func (m Maker) Model(ctx context.Context, model models.Model) (string, error) {
 	return path, graph.WriteFile(ctx, path)
 }
 
-// modelPath names the file of an architecture by everything that its content follows from.
-func (m Maker) modelPath(a onnxgraph.Architecture) (string, error) {
+// modelPath names the file of an architecture by everything that its content follows
+// from. A model that can classify has a last layer that follows from the data set.
+func modelPath(dir string, a onnxgraph.Architecture, classifies bool) (string, error) {
 	key, err := a.Key(onnxgraph.Options{})
 	if err != nil {
 		return "", err
 	}
-	if m.Engine == nil {
-		return filepath.Join(m.Dir, "models", key+".onnx"), nil
+	if classifies && a.FeatureSize > 0 {
+		key = fmt.Sprintf("%s-v%d-%s", key, version, imageNet().Key())
 	}
-	return filepath.Join(m.Dir, "models", fmt.Sprintf("%s-v%d-%s.onnx", key, version, imageNet().Key())), nil
+	return filepath.Join(dir, "models", key+".onnx"), nil
+}
+
+// HasModel says whether the built-in model is there already, in the folder of a Maker.
+func HasModel(dir string, model models.Model) bool {
+	a, err := onnxgraph.Lookup(model.BuiltIn.Architecture)
+	if err != nil {
+		return false
+	}
+	path, err := modelPath(dir, a, true)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(path)
+	return err == nil
+}
+
+// HasDataset returns the folder of a built-in data set, and whether it is there already.
+func HasDataset(dir, name string) (string, bool) {
+	folder := filepath.Join(dir, "datasets", imageNet().Key())
+	_, err := synth.ReadManifest(folder)
+	return folder, name == "imagenet" && err == nil
 }

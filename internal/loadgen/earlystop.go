@@ -58,13 +58,17 @@ func minPassing(t uint64, p float64) uint64 {
 	return uint64(sort.Search(int(high), func(h int) bool { return passes(uint64(h)) }))
 }
 
-// neededQueries returns how many queries a run needs of which t are over the limit.
-func neededQueries(t uint64, p float64) uint64 { return minPassing(t, p) + t }
+// NeededQueries returns how many queries a run needs so that early stopping accepts it
+// if over of them are above the latency limit, and the limit is for the given fraction
+// of queries. SingleStream and MultiStream need NeededQueries(1, …).
+func NeededQueries(over uint64, percentile float64) uint64 {
+	return minPassing(over, percentile) + over
+}
 
 // toleratedOver returns the largest number t of queries over the limit that n
 // queries make up for; 0 if not even one.
 func toleratedOver(n uint64, p float64) uint64 {
-	first := sort.Search(int(n), func(t int) bool { return neededQueries(uint64(t)+1, p) > n })
+	first := sort.Search(int(n), func(t int) bool { return NeededQueries(uint64(t)+1, p) > n })
 	return uint64(first)
 }
 
@@ -83,7 +87,7 @@ func estimateRank(n uint64, p float64) (rank, discarded uint64, ok bool) {
 // stats must be those of the n latencies in v.
 func earlyStoppingStream(e EffectiveSettings, v values, n uint64) EarlyStopping {
 	p := e.TargetLatencyPercentile
-	es := EarlyStopping{Processed: n, Needed: neededQueries(1, p), Percentile: p}
+	es := EarlyStopping{Processed: n, Needed: NeededQueries(1, p), Percentile: p}
 	rank, discarded, ok := estimateRank(n, p)
 	if !ok {
 		return es
@@ -92,7 +96,7 @@ func earlyStoppingStream(e EffectiveSettings, v values, n uint64) EarlyStopping 
 	s := summarize(v)
 	ranks := []uint64{rank}
 	if e.Scenario == SingleStream {
-		es.MultiStreamNeeded = neededQueries(1, multiStreamPercentile)
+		es.MultiStreamNeeded = NeededQueries(1, multiStreamPercentile)
 		if rank, _, ok := estimateRank(n, multiStreamPercentile); ok {
 			ranks = append(ranks, rank)
 		}
@@ -112,7 +116,7 @@ func earlyStoppingStream(e EffectiveSettings, v values, n uint64) EarlyStopping 
 // limit.
 func earlyStoppingServer(e EffectiveSettings, over, n uint64) EarlyStopping {
 	p := e.TargetLatencyPercentile
-	es := EarlyStopping{Processed: n, Needed: neededQueries(over, p), Percentile: p}
+	es := EarlyStopping{Processed: n, Needed: NeededQueries(over, p), Percentile: p}
 	es.Met = n >= es.Needed
 	return es
 }

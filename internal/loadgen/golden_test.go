@@ -287,8 +287,8 @@ func TestEarlyStoppingEqualsTheReference(t *testing.T) {
 			if ok && (rank != c.Queries-c.FromTop || discarded != c.FromTop-1) {
 				t.Errorf("estimateRank(%d, %g) = %d, %d, want %d from the top", c.Queries, c.Percentile, rank, discarded, c.FromTop)
 			}
-			if need := neededQueries(1, c.Percentile); !c.Enough && need != c.Need {
-				t.Errorf("neededQueries(1, %g) = %d, want %d", c.Percentile, need, c.Need)
+			if need := NeededQueries(1, c.Percentile); !c.Enough && need != c.Need {
+				t.Errorf("NeededQueries(1, %g) = %d, want %d", c.Percentile, need, c.Need)
 			}
 		}
 	})

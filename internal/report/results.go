@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -208,6 +209,13 @@ func (r *Results) Write(dir string) error {
 		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil
+}
+
+// JSON prints a document.
+func JSON(w io.Writer, document any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
 }
 
 // Read reads the document of a run from its folder.

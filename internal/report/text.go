@@ -38,6 +38,14 @@ func headline(b *strings.Builder, r *Results) {
 	fmt.Fprintf(b, "%s %s, %s: %s\n", r.Model, r.Scenario, r.Mode, r.Result)
 }
 
+// Score prints an accuracy: what the official script prints, and the target.
+func Score(w io.Writer, a *Accuracy) error {
+	var b strings.Builder
+	accuracyLine(&b, a)
+	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), "\n  ", "\n")[2:])
+	return err
+}
+
 func accuracyLine(b *strings.Builder, a *Accuracy) {
 	verdict := "reached"
 	if !a.Met {

@@ -1,0 +1,238 @@
+//go:build cgo
+
+package ort
+
+import (
+	"errors"
+	"sync"
+
+	onnx "github.com/yalue/onnxruntime_go"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+)
+
+// A binding connects values with the ports of a session for many runs: ONNX Runtime calls it
+// IoBinding. A run through one costs less than a plain run, and the binding needs no
+// allocation for it.
+//
+// Every set of outputs has its own binding, kept by the first output. Since two runs at once must
+// not share an output, nobody else uses it meanwhile. Inputs that change from run to run,
+// such as a sample's own tensor, are bound anew, which allocates nothing in Go either.
+//
+// Only sessions that run on the processor alone use bindings: on other devices binding an
+// input copies it there, and new contents of the same memory would go unseen.
+type binding struct {
+	session         *session
+	inner           *onnx.IoBinding
+	once            sync.Once // destroys
+	inputs, outputs []*handle
+}
+
+func (s *session) runBound(inputs, outputs []backend.Value) error {
+	lead, err := own(outputs[0], &s.outputs[0], "output")
+	if err != nil {
+		return err
+	}
+	b := lead.binding
+	if b == nil || b.session != s {
+		if b, err = s.newBinding(lead); err != nil {
+			return err
+		}
+	}
+	if err := b.bind(inputs, outputs); err != nil {
+		return err
+	}
+	if err := s.inner.RunWithBinding(b.inner); err != nil {
+		return errors.New(readable(err.Error()))
+	}
+	for _, given := range outputs {
+		if err := given.(*value).written(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) newBinding(lead *value) (*binding, error) {
+	lead.leave()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	inner, err := s.inner.CreateIoBinding()
+	if err != nil {
+		return nil, errors.New(readable(err.Error()))
+	}
+	b := &binding{
+		session: s, inner: inner,
+		inputs: make([]*handle, len(s.inputs)), outputs: make([]*handle, len(s.outputs)),
+	}
+	s.bindings[b] = struct{}{}
+	lead.binding = b
+	return b, nil
+}
+
+// bind connects what is not connected yet.
+func (b *binding) bind(inputs, outputs []backend.Value) error {
+	for i, given := range inputs {
+		port := &b.session.inputs[i]
+		v, err := own(given, port, "input")
+		if err != nil {
+			return err
+		}
+		h, err := v.read()
+		if err != nil {
+			return err
+		}
+		if h == b.inputs[i] {
+			continue
+		}
+		b.inputs[i] = nil
+		if err := b.inner.BindInput(port.Name, h); err != nil {
+			return errors.New(readable(err.Error()))
+		}
+		b.inputs[i] = h
+	}
+	for i, given := range outputs {
+		port := &b.session.outputs[i]
+		v, err := own(given, port, "output")
+		if err != nil {
+			return err
+		}
+		if v.handle == b.outputs[i] {
+			continue
+		}
+		b.outputs[i] = nil
+		if err := b.inner.BindOutput(port.Name, v.handle); err != nil {
+			return errors.New(readable(err.Error()))
+		}
+		b.outputs[i] = v.handle
+	}
+	return nil
+}
+
+// close destroys the binding and takes it out of its session's books.
+func (b *binding) close() {
+	b.session.mu.Lock()
+	delete(b.session.bindings, b)
+	b.session.mu.Unlock()
+	b.destroy()
+}
+
+func (b *binding) destroy() { b.once.Do(func() { b.inner.Destroy() }) }
+
+// A plainRun is room for the arguments of one run without a binding.
+type plainRun struct {
+	inputs, outputs []onnx.Value
+	values          []*value // of the outputs; nil where ONNX Runtime allocates
+}
+
+func (s *session) runPlain(inputs, outputs []backend.Value) error {
+	r, _ := s.scratch.Get().(*plainRun)
+	if r == nil {
+		r = &plainRun{
+			inputs:  make([]onnx.Value, len(s.inputs)),
+			outputs: make([]onnx.Value, len(s.outputs)), values: make([]*value, len(s.outputs)),
+		}
+	}
+	defer func() {
+		clear(r.inputs)
+		clear(r.outputs)
+		clear(r.values)
+		s.scratch.Put(r)
+	}()
+	err := s.gather(r, inputs, outputs)
+	if err == nil {
+		if err = s.call(r); err != nil {
+			err = errors.New(readable(err.Error()))
+		}
+	}
+	if err == nil {
+		err = s.deliver(r, outputs)
+	}
+	if err != nil {
+		s.abandon(r, outputs)
+	}
+	return err
+}
+
+// gather collects the arguments of a run.
+func (s *session) gather(r *plainRun, inputs, outputs []backend.Value) error {
+	for i, given := range inputs {
+		v, err := own(given, &s.inputs[i], "input")
+		if err != nil {
+			return err
+		}
+		h, err := v.read()
+		if err != nil {
+			return err
+		}
+		r.inputs[i] = h
+	}
+	for i, given := range outputs {
+		if given == nil {
+			v, err := s.preallocate(i, inputs)
+			if err != nil {
+				return err
+			}
+			if v != nil {
+				r.values[i], r.outputs[i] = v, v.handle
+			}
+			continue
+		}
+		v, err := own(given, &s.outputs[i], "output")
+		if err != nil {
+			return err
+		}
+		r.values[i], r.outputs[i] = v, v.handle
+	}
+	return nil
+}
+
+func (s *session) call(r *plainRun) (err error) {
+	if s.guarded.Load() > 0 {
+		s.guarded.Add(-1)
+		keepSignals(func() { err = s.inner.Run(r.inputs, r.outputs) })
+		return err
+	}
+	return s.inner.Run(r.inputs, r.outputs)
+}
+
+// abandon frees what was allocated for a run that failed.
+func (s *session) abandon(r *plainRun, outputs []backend.Value) {
+	for i, given := range outputs {
+		switch {
+		case given != nil:
+		case r.values[i] != nil:
+			r.values[i].free()
+		default:
+			destroyOutput(r.outputs[i])
+		}
+	}
+}
+
+// deliver hands the outputs to the caller.
+func (s *session) deliver(r *plainRun, outputs []backend.Value) error {
+	for i, v := range r.values {
+		var err error
+		if v == nil {
+			v, err = wrapOutput(r.outputs[i])
+			r.values[i] = v
+		} else {
+			err = v.written()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, v := range r.values {
+		if outputs[i] == nil {
+			s.adopt(v)
+			outputs[i] = v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+//go:build cgo
+
+package ort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	onnx "github.com/yalue/onnxruntime_go"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// count finds out which device runs how many nodes, if the options ask for it: it loads the
+// model once more with profiling, runs it once on zeros, and reads the profile. The binding has no
+// call that tells, and the profile of a session is complete only when that is destroyed.
+//
+// A device that was asked for and runs nothing is an error, as if it were missing. If the run
+// fails, the nodes after the failure are missing from the profile; then nothing is counted, and a
+// warning says so: zeros may be bad input for a model.
+func (o *opening) count(ctx context.Context) (map[string]int, error) {
+	if !o.plan.options.CountDeviceNode {
+		return nil, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	prefix, remove, err := profileFolder()
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	inner, err := o.load(prefix)
+	if err != nil {
+		return nil, err
+	}
+	err = o.runOnZeros(inner)
+	if err := inner.Destroy(); err != nil {
+		return nil, err
+	}
+	var counts map[string]int
+	if err == nil {
+		counts, err = readProfile(filepath.Dir(prefix))
+	}
+	if err != nil {
+		o.warn(fmt.Sprintf("which device runs which nodes could not be found out: %s", readable(err.Error())))
+		return nil, nil
+	}
+	if err := unused(o.plan.requests, counts); err != nil {
+		if !o.plan.options.AllowFallback {
+			return nil, err
+		}
+		o.warn(err.Error())
+	}
+	return counts, nil
+}
+
+func (o *opening) runOnZeros(inner *onnx.DynamicAdvancedSession) (err error) {
+	if len(o.inputs) == 0 {
+		return errors.New("the model has no inputs") // the binding cannot run it this way
+	}
+	inputs := make([]onnx.Value, len(o.inputs))
+	for i, port := range o.inputs {
+		v, err := newValue(tensor.New(port.Type, smallest(port, o.plan.options.ProfileShapes[0])...))
+		if err != nil {
+			return err
+		}
+		defer v.free()
+		inputs[i] = v.handle
+	}
+	outputs := make([]onnx.Value, len(o.outputs))
+	keepSignals(func() { err = inner.Run(inputs, outputs) })
+	for _, v := range outputs {
+		destroyOutput(v)
+	}
+	if err != nil && strings.Contains(err.Error(), "Error creating tensor from ort") {
+		return nil // it ran; what the binding cannot make of the outputs does not matter here
+	}
+	return err
+}
+
+// smallest returns a port's shape with the smallest extents for its free axes.
+func smallest(port modelPort, batch int) tensor.Shape {
+	shape := make(tensor.Shape, len(port.Shape))
+	for i, d := range port.Shape {
+		switch {
+		case d >= 0:
+			shape[i] = d
+		case i == 0:
+			shape[i] = int64(max(batch, 1))
+		default:
+			shape[i] = 1
+		}
+	}
+	return shape
+}
+
+func readProfile(dir string) (map[string]int, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(files) == 0 {
+		return nil, errors.New("ONNX Runtime wrote no profile")
+	}
+	file, err := os.Open(files[0])
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return countNodes(file)
+}
+
+// guardedRuns is how many runs on a device other than the processor are watched for replaced signal
+// handlers: CUDA's libraries set themselves up piece by piece in the first ones.
+const guardedRuns = 32

@@ -1,0 +1,202 @@
+package ort
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// How a device is added to a session: two have calls of their own with an options object,
+// three have calls of their own, the others share one call that takes their name.
+type call int
+
+const (
+	callNone call = iota // always there
+	callCUDA
+	callTensorRT
+	callOpenVINO
+	callCoreML
+	callDirectML
+	callByName
+)
+
+// A device is an execution provider of ONNX Runtime.
+type device struct {
+	name     string   // as users write it
+	aliases  []string // other spellings, lower case
+	provider string   // as ONNX Runtime reports it
+	call     call
+	by       string // name in the common call
+
+	since  string // oldest version of ONNX Runtime that is safe to ask
+	hazard string // why older ones are not
+
+	backing string // device that runs what this one cannot, before the processor does
+	library string // middle of the name of the library that holds it; empty: the main library
+	needs   string // what must be installed for it, in words
+	loads   string // library of the system without which it complains on standard error when tried (Linux)
+
+	// Options of the provider that switch a precision on; nil: it does not convert models.
+	precision map[string]map[string]string
+}
+
+// devices is the table of all devices that the binding can add. The names of providers and the
+// choices of the common call are those of ONNX Runtime 1.24.3 (its message for an unknown name).
+var devices = [...]device{
+	{name: "cpu", provider: "CPUExecutionProvider"},
+	{name: "cuda", provider: "CUDAExecutionProvider", call: callCUDA, library: "cuda",
+		needs: "an NVIDIA driver, CUDA 12 and cuDNN 9"},
+	{name: "tensorrt", aliases: []string{"trt"}, provider: "TensorrtExecutionProvider", call: callTensorRT,
+		backing: "cuda", library: "tensorrt", needs: "an NVIDIA driver, CUDA 12, cuDNN 9 and TensorRT 10",
+		// https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
+		precision: map[string]map[string]string{
+			"fp16": {"trt_fp16_enable": "1"},
+			"int8": {"trt_int8_enable": "1", "trt_fp16_enable": "1"}, // fp16 where int8 has no kernel
+		}},
+	{name: "openvino", provider: "OpenVINOExecutionProvider", call: callOpenVINO, library: "openvino",
+		needs: "Intel OpenVINO",
+		// https://onnxruntime.ai/docs/execution-providers/OpenVINO-ExecutionProvider.html
+		precision: map[string]map[string]string{"fp32": {"precision": "FP32"}, "fp16": {"precision": "FP16"}}},
+	{name: "coreml", provider: "CoreMLExecutionProvider", call: callCoreML, needs: "macOS"},
+	{name: "directml", aliases: []string{"dml"}, provider: "DmlExecutionProvider", call: callDirectML,
+		needs: "Windows and DirectX 12"},
+	{name: "xnnpack", provider: "XnnpackExecutionProvider", call: callByName, by: "XNNPACK"},
+	{name: "webgpu", provider: "WebGpuExecutionProvider", call: callByName, by: "WebGPU",
+		since: "1.30", hazard: "without a suitable GPU it hangs or ends the process when it is closed",
+		needs: "a GPU with Vulkan, Metal or DirectX 12", loads: "libvulkan.so.1"},
+	{name: "qnn", provider: "QNNExecutionProvider", call: callByName, by: "QNN", library: "qnn",
+		needs: "Qualcomm AI Engine Direct"},
+	{name: "snpe", provider: "SNPEExecutionProvider", call: callByName, by: "SNPE"},
+	{name: "vitisai", provider: "VitisAIExecutionProvider", call: callByName, by: "VitisAI", library: "vitisai",
+		needs: "AMD Vitis AI"},
+	{name: "migraphx", provider: "MIGraphXExecutionProvider", call: callByName, by: "MIGraphX", library: "migraphx",
+		needs:     "AMD ROCm and MIGraphX",
+		precision: map[string]map[string]string{"fp16": {"migraphx_fp16_enable": "1"}, "int8": {"migraphx_int8_enable": "1"}}},
+	{name: "tensorrt-rtx", aliases: []string{"nvtensorrtrtx"}, provider: "NvTensorRTRTXExecutionProvider",
+		call: callByName, by: "NvTensorRtRtx", library: "nv_tensorrt_rtx", needs: "an NVIDIA driver and TensorRT for RTX"},
+	{name: "azure", provider: "AzureExecutionProvider", call: callByName, by: "AZURE"},
+}
+
+// Devices lists the names of all devices that may be asked for; whether the library at hand has
+// them is for Engine.Providers to say.
+func Devices() []string {
+	names := make([]string, len(devices))
+	for i, d := range devices {
+		names[i] = d.name
+	}
+	return names
+}
+
+// deviceNamed returns the device of that name; any case, and - and _ do not count.
+func deviceNamed(name string) (*device, error) {
+	want := plainName(name)
+	for i := range devices {
+		d := &devices[i]
+		if want == plainName(d.name) || slices.Contains(d.aliases, want) || want == strings.ToLower(d.provider) {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown device %q; devices are %s", name, strings.Join(Devices(), ", "))
+}
+
+func plainName(name string) string {
+	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// deviceOf returns our name of a provider that ONNX Runtime reports.
+func deviceOf(provider string) string {
+	for _, d := range devices {
+		if d.provider == provider {
+			return d.name
+		}
+	}
+	return provider
+}
+
+// A request asks for a device with options.
+type request struct {
+	*device
+	options map[string]string
+	implied bool // not asked for, but behind another that was
+}
+
+// requests reads a list such as "tensorrt,cuda". The processor need not be listed: it is always
+// there, and always last.
+func requests(list string, options map[string]string) ([]request, error) {
+	var all []request
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		d, err := deviceNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(r request) bool { return r.device == d }) {
+			return nil, fmt.Errorf("device %s is listed twice", d.name)
+		}
+		all = append(all, request{device: d})
+	}
+	if len(all) == 0 {
+		all = []request{{device: &devices[0]}}
+	}
+	if len(options) > 0 && all[0].call == callNone {
+		return nil, fmt.Errorf("device %s has no options (%s was given); settings of the session go into its config entries",
+			all[0].name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
+	}
+	if i := slices.IndexFunc(all, func(r request) bool { return r.call == callNone }); i >= 0 && i < len(all)-1 {
+		return nil, fmt.Errorf("device %s runs every operator, so %s after it would run none", all[i].name, all[i+1].name)
+	}
+	all[0].options = options
+	return withBacking(all), nil
+}
+
+// withBacking puts behind a device the one that runs what it cannot, as TensorRT's
+// documentation advises for CUDA.
+func withBacking(all []request) []request {
+	for i := 0; i < len(all); i++ {
+		d, err := deviceNamed(all[i].backing)
+		if err != nil || slices.ContainsFunc(all, func(r request) bool { return r.device == d }) {
+			continue
+		}
+		backing := request{device: d, implied: true}
+		if id, ok := all[i].options["device_id"]; ok {
+			backing.options = map[string]string{"device_id": id}
+		}
+		all = slices.Insert(all, i+1, backing)
+	}
+	return all
+}
+
+// libraryFile names the library that holds a device, beside the main library.
+func (d *device) libraryFile(mainLibrary string) string {
+	if d.library == "" {
+		return ""
+	}
+	prefix, suffix := "lib", ".so"
+	switch filepath.Ext(mainLibrary) {
+	case ".dylib":
+		suffix = ".dylib"
+	case ".dll":
+		prefix, suffix = "", ".dll"
+	}
+	return filepath.Join(filepath.Dir(mainLibrary), prefix+"onnxruntime_providers_"+d.library+suffix)
+}
+
+// checkVersion refuses a device that the library's version cannot be asked for.
+func (d *device) checkVersion(version string) error {
+	if d.since == "" || version == "" || !olderThan(version, d.since) {
+		return nil
+	}
+	return fmt.Errorf("ONNX Runtime %s is too old for %s (%s); it needs %s", version, title(d.name), d.hazard, d.since)
+}
+
+// A DeviceError says that a device cannot be used, and why.
+type DeviceError struct {
+	Device string
+	Reason string
+}
+
+func (e *DeviceError) Error() string { return "device " + e.Device + ": " + e.Reason }

@@ -1,0 +1,230 @@
+package ort
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// MinVersion is the oldest ONNX Runtime that the binding can talk to: it asks for version
+// 24 of the C API.
+const MinVersion = "1.24"
+
+// PinnedVersion is what scripts/install_onnxruntime.sh installs.
+const PinnedVersion = "1.24.3"
+
+// LibraryVariable names the environment variable that points to the library.
+const LibraryVariable = "MLPERF_ORT_LIB"
+
+// A Library is a file that can be loaded.
+type Library struct {
+	Path    string // absolute, links resolved
+	Version string // empty if the file does not tell
+	Where   string // which rule of the search found it, in words
+}
+
+// A Candidate is a place where the library was looked for.
+type Candidate struct {
+	Path    string
+	Where   string // which rule of the search it belongs to
+	Version string // if it is ONNX Runtime and tells
+	Chosen  bool
+	Reason  string // why it was passed over; empty if it was chosen
+}
+
+// A NotFoundError says that no library was found. Its text says how to get one.
+type NotFoundError struct{ Candidates []Candidate }
+
+func (e *NotFoundError) Error() string {
+	text := "no usable ONNX Runtime library found"
+	for _, c := range e.Candidates {
+		if c.Reason != missing {
+			text += fmt.Sprintf("\n  %s (%s): %s", c.Path, c.Where, c.Reason)
+		}
+	}
+	return text + "\n" + Remedy
+}
+
+// ErrNoCgo is what New returns in a program that was built without cgo.
+var ErrNoCgo = errors.New("this program was built without cgo and cannot load ONNX Runtime: " +
+	"build it with CGO_ENABLED=1 and a C compiler (e.g. apt-get install gcc libc6-dev)")
+
+// Remedy is what to do if there is no library.
+const Remedy = "run scripts/install_onnxruntime.sh to install version " + PinnedVersion +
+	", or name a library of version " + MinVersion + " or newer with --ort-lib FILE or " + LibraryVariable
+
+const missing = "no such file"
+
+// A Search looks for the library. The zero Search follows the rules for this process and
+// machine; the fields exist for tests and for the command line's flag.
+type Search struct {
+	Explicit   string // --ort-lib
+	Executable string // path of the program; empty: os.Executable
+	WorkDir    string // folder with node_modules; empty: the current one
+	Root       string // put before the system's own folders
+}
+
+// Find returns the first library in the order of preference that can be used: the flag, the
+// environment variable, beside the program, our data directory, an installed
+// onnxruntime-node, the system's folders, the loader's folders. All places that were looked at
+// are returned too, in order.
+//
+// If the flag or the variable is set, nothing else is tried: who names a file wants that
+// one, and not silently another.
+func (s Search) Find() (Library, []Candidate, error) {
+	if s.Explicit != "" {
+		return explicit(s.Explicit, "--ort-lib")
+	}
+	if path := os.Getenv(LibraryVariable); path != "" {
+		return explicit(path, LibraryVariable)
+	}
+	var found Library
+	var all []Candidate
+	for _, place := range s.places() {
+		for _, path := range s.files(place) {
+			c := Candidate{Path: path, Where: place.where}
+			library, err := try(path, place.where)
+			c.Version = library.Version
+			switch {
+			case err != nil:
+				c.Reason = reason(err)
+			case found.Path == library.Path:
+				c.Reason = "the same file as one before"
+			case found.Path != "":
+				c.Reason = "another was found before it"
+			default:
+				found, c.Chosen = library, true
+			}
+			all = append(all, c)
+		}
+	}
+	if found.Path == "" {
+		return Library{}, all, &NotFoundError{Candidates: all}
+	}
+	return found, all, nil
+}
+
+func explicit(path, where string) (Library, []Candidate, error) {
+	library, err := try(path, where)
+	c := Candidate{Path: path, Where: where, Version: library.Version, Chosen: err == nil}
+	if err != nil {
+		c.Reason = reason(err)
+		err = fmt.Errorf("ONNX Runtime library %s (from %s): %s", path, where, c.Reason)
+		return Library{}, []Candidate{c}, err
+	}
+	return library, []Candidate{c}, nil
+}
+
+// try probes one file. Links are resolved first: ONNX Runtime looks for the libraries of its
+// devices beside the path that it was loaded from, and those lie beside the real file.
+func try(path, where string) (Library, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return Library{}, err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return Library{}, err
+	}
+	p, err := probe(real)
+	if err != nil {
+		return Library{Version: p.version}, err
+	}
+	return Library{Path: real, Version: p.version, Where: where}, p.fits()
+}
+
+func reason(err error) string {
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return missing
+	case errors.As(err, &path):
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// A place is a folder to look into.
+type place struct {
+	where, dir string
+}
+
+func (s Search) places() []place {
+	var places []place
+	add := func(where string, dirs ...string) {
+		for _, dir := range dirs {
+			places = append(places, place{where, dir})
+		}
+	}
+	if program := s.program(); program != "" {
+		dir := filepath.Dir(program)
+		add("beside the program", dir, filepath.Join(dir, "lib"))
+	}
+	add("data directory", installDirs()...)
+	add("npm package", filepath.Join(s.WorkDir, "node_modules", "onnxruntime-node", "bin", "napi-v6", nodePlatform()))
+	for _, dir := range systemDirs() {
+		add("system", filepath.Join(s.Root, dir))
+	}
+	add("loader", s.loaderDirs()...)
+	return places
+}
+
+// files lists the files in a place that may be the library, the newest name first. If there is
+// none, it is the name that was looked for.
+func (s Search) files(p place) []string {
+	names := libraryNames()
+	var found []string
+	for _, pattern := range names {
+		matches, _ := filepath.Glob(filepath.Join(p.dir, pattern))
+		slices.SortFunc(matches, func(a, b string) int { return compareVersions(nameVersion(b), nameVersion(a)) })
+		for _, m := range matches {
+			if libraryName.MatchString(filepath.Base(m)) && !slices.Contains(found, m) {
+				found = append(found, m)
+			}
+		}
+	}
+	if found == nil {
+		found = []string{filepath.Join(p.dir, strings.TrimSuffix(names[0], "*"))}
+	}
+	return found
+}
+
+// libraryName tells a library from what else lies beside it, such as its checksum.
+var libraryName = regexp.MustCompile(`^(lib)?onnxruntime(\.so)?(\.\d+)*(\.dylib|\.dll)?$`)
+
+// libraryNames are the patterns of the library's file names, by preference.
+func libraryNames() []string {
+	switch runtime.GOOS {
+	case "windows":
+		return []string{"onnxruntime.dll"}
+	case "darwin":
+		return []string{"libonnxruntime.dylib", "libonnxruntime.1*.dylib"}
+	}
+	return []string{"libonnxruntime.so.1*", "libonnxruntime.so"}
+}
+
+// nameVersion takes the version out of a name such as libonnxruntime.so.1.24.3.
+func nameVersion(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), ".dylib")
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "libonnxruntime."), "so.")
+	if !strings.Contains(name, ".") {
+		name += ".0"
+	}
+	return name
+}
+
+func (s Search) program() string {
+	path := s.Executable
+	if path == "" {
+		path, _ = os.Executable()
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}

@@ -1,0 +1,219 @@
+//go:build cgo
+
+package ort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	onnx "github.com/yalue/onnxruntime_go"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+)
+
+// An Engine opens models with one ONNX Runtime library.
+type Engine struct {
+	library Library
+
+	mu       sync.Mutex
+	busy     int // calls under way
+	sessions map[*session]struct{}
+	closed   bool
+}
+
+// New opens a library that Search.Find returned.
+func New(library Library) (*Engine, error) {
+	e := &Engine{library: library, sessions: map[*session]struct{}{}}
+	version, err := environment.acquire(e, library.Path)
+	if err != nil {
+		return nil, err
+	}
+	e.library.Version = version
+	return e, nil
+}
+
+// Name returns onnxruntime.
+func (e *Engine) Name() string { return "onnxruntime" }
+
+// Library returns the file that was opened, and its version as the library itself tells it.
+func (e *Engine) Library() Library { return e.library }
+
+// Close gives the library back. It fails if sessions are open.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.closed:
+		return nil
+	case e.busy+len(e.sessions) > 0:
+		return fmt.Errorf("closing ONNX Runtime: %d sessions are still open", e.busy+len(e.sessions))
+	}
+	e.closed = true
+	return environment.release(e)
+}
+
+// enter keeps the engine from being closed until leave.
+func (e *Engine) enter() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return errors.New("the engine is closed")
+	}
+	e.busy++
+	return nil
+}
+
+func (e *Engine) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.busy--
+}
+
+// Open loads a model. The error names the model file; it is a *ModelError if the file cannot be
+// run, and a *DeviceError if a device cannot be used.
+func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Session, error) {
+	if err := e.enter(); err != nil {
+		return nil, fmt.Errorf("opening model %s: %w", options.ModelPath, err)
+	}
+	defer e.leave()
+	s, err := e.open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sessions[s] = struct{}{}
+	return s, nil
+}
+
+func (e *Engine) forget(s *session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sessions, s)
+}
+
+func (e *Engine) open(ctx context.Context, options backend.Options) (*session, error) {
+	start := time.Now()
+	p, err := planOf(options)
+	if err != nil {
+		return nil, fmt.Errorf("opening model %s: %w", options.ModelPath, err)
+	}
+	head, err := e.head(options.ModelPath)
+	if err != nil {
+		return nil, err
+	}
+	in, out, err := head.choose(options.Outputs)
+	if err != nil {
+		return nil, &ModelError{options.ModelPath, err.Error()}
+	}
+	o := opening{engine: e, plan: p, head: head, inputs: in, outputs: out}
+	counts, err := o.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	inner, err := o.load("")
+	if err != nil {
+		return nil, err
+	}
+	return o.session(inner, counts, time.Since(start)), nil
+}
+
+// head describes the model. What the file does not tell is asked of ONNX Runtime, which costs
+// one more loading.
+func (e *Engine) head(path string) (modelHead, error) {
+	head, err := readModelHead(path)
+	if err != nil && !errors.Is(err, errORTFormat) {
+		return modelHead{}, err
+	}
+	if err == nil && head.complete() {
+		return head, nil
+	}
+	options, err := onnx.NewSessionOptions()
+	if err != nil {
+		return modelHead{}, err
+	}
+	defer options.Destroy()
+	err = errors.Join(options.SetGraphOptimizationLevel(onnx.GraphOptimizationLevelDisableAll),
+		options.SetIntraOpNumThreads(1), options.SetLogSeverityLevel(onnx.LoggingLevelFatal))
+	if err != nil {
+		return modelHead{}, err
+	}
+	in, out, err := onnx.GetInputOutputInfoWithOptions(path, options)
+	if err != nil {
+		return modelHead{}, &ModelError{path, withOpset(readable(err.Error()), head)}
+	}
+	head.inputs, head.outputs = portsOf(in), portsOf(out)
+	return head, nil
+}
+
+func portsOf(info []onnx.InputOutputInfo) []modelPort {
+	ports := make([]modelPort, len(info))
+	for i, v := range info {
+		p := &ports[i]
+		p.Name, p.axes, p.shape = v.Name, make([]string, len(v.Dimensions)), true
+		p.Shape = append(p.Shape, v.Dimensions...)
+		if v.OrtValueType != onnx.ONNXTypeTensor {
+			p.other = v.OrtValueType.String()
+			continue
+		}
+		p.setType(uint64(v.DataType)) // the C API numbers types as ONNX does
+	}
+	return ports
+}
+
+// withOpset adds the model's opset to a message about operators or versions.
+func withOpset(text string, head modelHead) string {
+	if opset := head.opset(); opset != "" {
+		return fmt.Sprintf("%s (the model uses %s)", text, opset)
+	}
+	return text
+}
+
+// session wraps what was loaded.
+func (o *opening) session(inner *onnx.DynamicAdvancedSession, counts map[string]int, took time.Duration) *session {
+	facts := o.plan.facts()
+	facts["model_opset"] = o.head.opset()
+	facts["model_producer"] = o.head.producer
+	maps.Copy(facts, o.facts)
+	s := &session{
+		engine: o.engine, path: o.plan.options.ModelPath, inner: inner, inputs: o.inputs, outputs: o.outputs,
+		bindable: o.onlyCPU(),
+		values:   map[*value]struct{}{},
+		bindings: map[*binding]struct{}{},
+		info: backend.Info{
+			Inputs: plainPorts(o.inputs), Outputs: plainPorts(o.outputs),
+			Engine: "onnxruntime " + o.engine.library.Version, Library: o.engine.library.Path,
+			Devices: deviceUse(o.plan.requests, counts), Warnings: o.warnings(), Facts: facts, LoadTime: took,
+		},
+	}
+	if !s.bindable {
+		s.guarded.Store(guardedRuns)
+	}
+	return s
+}
+
+func plainPorts(ports []modelPort) []backend.Port {
+	plain := make([]backend.Port, len(ports))
+	for i, p := range ports {
+		plain[i] = p.Port
+	}
+	return plain
+}
+
+// profileFolder makes a folder for a profile.
+func profileFolder() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp("", "mlperf-profile-")
+	if err != nil {
+		return "", nil, fmt.Errorf("making a folder for a profile: %w", err)
+	}
+	return filepath.Join(dir, "profile"), func() { os.RemoveAll(dir) }, nil
+}

@@ -1,0 +1,245 @@
+//go:build ort && cgo
+
+package ort
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+func TestORTEnginesShareOneLibrary(t *testing.T) {
+	first := openEngine(t)
+	second, err := New(first.Library())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Errorf("closing twice: %v", err)
+	}
+	if _, err := second.Open(context.Background(), backend.Options{ModelPath: doubled("N").write(t)}); err == nil {
+		t.Error("a closed engine opened a model, want an error")
+	}
+	openModel(t, doubled("N"), backend.Options{}) // the first still works
+
+	other := first.Library()
+	other.Path = filepath.Join(t.TempDir(), "libonnxruntime.so.1")
+	if _, err := New(other); err == nil || !strings.Contains(err.Error(), "can use only one") {
+		t.Errorf("a second library: got %v, want an error", err)
+	}
+}
+
+func TestORTAnEngineWithOpenSessionsIsNotClosed(t *testing.T) {
+	engine := openEngine(t)
+	s, err := engine.Open(context.Background(), backend.Options{ModelPath: doubled("N").write(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Close(); err == nil || !strings.Contains(err.Error(), "1 sessions are still open") {
+		t.Errorf("got %v, want an error about the open session", err)
+	}
+	for range 2 { // the second time does nothing
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Bind(tensor.New(tensor.Float32, 1, 4)); err == nil {
+		t.Error("a closed session bound a tensor, want an error")
+	}
+}
+
+func TestORTALibraryThatCannotBeOpenedLeavesNoTrace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "libonnxruntime.so.1")
+	if err := os.WriteFile(path, []byte("no library"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Library{Path: path}); err == nil || !strings.Contains(err.Error(), "opening ONNX Runtime library "+path) {
+		t.Errorf("got %v, want an error that names the file", err)
+	}
+	openModel(t, doubled("N"), backend.Options{}) // another can be opened after that
+}
+
+func TestORTWhatIsForgottenDoesNotEndTheProgram(t *testing.T) {
+	func() { // nothing of this function is referred to after it
+		library, _, err := Search{}.Find()
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine, err := New(library)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := engine.Open(context.Background(), backend.Options{ModelPath: doubled("N").write(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bind(t, s, tensor.New(tensor.Float32, 1, 4))
+	}()
+	runtime.GC()
+	runtime.GC()
+	for _, engine := range slices.Collect(maps.Keys(environment.users)) {
+		for s := range engine.sessions {
+			s.Close()
+		}
+		engine.Close()
+	}
+}
+
+// resident returns the memory and the files that this process holds.
+func resident(t *testing.T) (kilobytes, files int) {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("no /proc/self/status")
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, found := strings.CutPrefix(line, "VmRSS:"); found {
+			kilobytes, _ = strconv.Atoi(strings.Fields(value)[0])
+		}
+	}
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes, len(open)
+}
+
+func TestORTOpeningAndClosingLeaksNothing(t *testing.T) {
+	t.Run("sessions and values", func(t *testing.T) {
+		engine, model := openEngine(t), doubled("N").write(t)
+		leakTest(t, 20, func() { openRunClose(t, engine, model) })
+	})
+	t.Run("engines", func(t *testing.T) {
+		library, _, err := Search{}.Find()
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := doubled("N").write(t)
+		leakTest(t, 5, func() { // each round opens and closes the library itself
+			engine, err := New(library)
+			if err != nil {
+				t.Fatal(err)
+			}
+			openRunClose(t, engine, model)
+			if err := engine.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
+// leakTest warms up with as many rounds as it then measures.
+func leakTest(t *testing.T, rounds int, round func()) {
+	t.Helper()
+	for range rounds {
+		round()
+	}
+	runtime.GC()
+	kbBefore, filesBefore := resident(t)
+	for range rounds {
+		round()
+	}
+	runtime.GC()
+	kbAfter, filesAfter := resident(t)
+	if filesAfter > filesBefore {
+		t.Errorf("%d open files became %d", filesBefore, filesAfter)
+	}
+	const slack = 4096 // of the allocators
+	if kbAfter > kbBefore+slack {
+		t.Errorf("%d kB of memory became %d kB after %d more rounds", kbBefore, kbAfter, rounds)
+	}
+}
+
+// openRunClose uses all kinds of values, with many left for the session to close.
+func openRunClose(t *testing.T, engine *Engine, model string) {
+	t.Helper()
+	s, err := engine.Open(context.Background(), backend.Options{ModelPath: model, IntraThreads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		x := bind(t, s, tensor.New(tensor.Float32, 256, 4))
+		given := values(bind(t, s, tensor.New(tensor.Float32, 256, 4)))
+		made := make([]backend.Value, 1)
+		run(t, s, values(x), given)
+		run(t, s, values(x), made)
+		if i%2 == 0 {
+			for _, v := range []backend.Value{x, given[0], made[0]} {
+				if err := v.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	s := openModel(b, doubled("N"), backend.Options{})
+	x, y := values(bind(b, s, tensor.New(tensor.Float32, 1, 4))), values(bind(b, s, tensor.New(tensor.Float32, 1, 4)))
+	other := values(bind(b, s, tensor.New(tensor.Float32, 1, 4)))
+	b.Run("same values", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			run(b, s, x, y)
+		}
+	})
+	b.Run("changing input", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			x, other = other, x
+			run(b, s, x, y)
+		}
+	})
+	b.Run("output allocated", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			made := make([]backend.Value, 1)
+			run(b, s, x, made)
+			made[0].Close()
+		}
+	})
+	b.Run("without a binding", func(b *testing.B) {
+		b.ReportAllocs()
+		plain := s.(*session)
+		for b.Loop() {
+			if err := plain.runPlain(x, y); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkBind(b *testing.B) {
+	s := openModel(b, doubled("N"), backend.Options{})
+	x := tensor.New(tensor.Float32, 1, 4)
+	b.ReportAllocs()
+	for b.Loop() {
+		bind(b, s, x).Close()
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	engine, model := openEngine(b), doubled("N").write(b)
+	for b.Loop() {
+		s, err := engine.Open(context.Background(), backend.Options{ModelPath: model, IntraThreads: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Close()
+	}
+}

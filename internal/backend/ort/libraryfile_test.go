@@ -1,0 +1,93 @@
+package ort
+
+import (
+	"bytes"
+	"debug/elf"
+	"debug/macho"
+	"debug/pe"
+	"encoding/binary"
+)
+
+// The tests of the search make library files that have headers and nothing else.
+
+// fakeELF is a shared library that defines one symbol, with a version if one is given.
+func fakeELF(machine elf.Machine, symbol, version string) []byte {
+	names := "\x00" + symbol + "\x00" + version + "\x00"
+	symbols := pack(elf.Sym64{}, elf.Sym64{Name: 1, Info: 0x12, Shndx: 1})
+	versionIndex, definition := pack([]uint16{0, 1}), []byte(nil)
+	if version != "" {
+		versionIndex = pack([]uint16{0, 2})
+		definition = pack(
+			struct {
+				Version, Flags, Index, Count uint16
+				Hash, Aux, Next              uint32
+			}{1, 0, 2, 1, 0, 20, 0},
+			struct{ Name, Next uint32 }{uint32(2 + len(symbol)), 0})
+	}
+	sections := []struct {
+		kind elf.SectionType
+		data []byte
+		link uint32
+		size uint64 // of an entry
+	}{
+		{elf.SHT_NULL, nil, 0, 0},
+		{elf.SHT_DYNSYM, symbols, 2, elf.Sym64Size},
+		{elf.SHT_STRTAB, []byte(names), 0, 0},
+		{elf.SHT_GNU_VERSYM, versionIndex, 1, 2},
+		{elf.SHT_GNU_VERDEF, definition, 2, 0},
+		{elf.SHT_STRTAB, []byte{0}, 0, 0},
+	}
+	const headerSize = 64
+	body, headers := []byte(nil), []byte(nil)
+	for _, s := range sections {
+		headers = append(headers, pack(elf.Section64{Type: uint32(s.kind), Off: uint64(headerSize + len(body)),
+			Size: uint64(len(s.data)), Link: s.link, Info: 1, Entsize: s.size})...)
+		body = append(body, s.data...)
+	}
+	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(machine), Version: 1, Ehsize: headerSize,
+		Shoff: uint64(headerSize + len(body)), Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 5}
+	copy(header.Ident[:], elf.ELFMAG)
+	header.Ident[elf.EI_CLASS], header.Ident[elf.EI_DATA] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB)
+	header.Ident[elf.EI_VERSION] = byte(elf.EV_CURRENT)
+	return slicesConcat(pack(header), body, headers)
+}
+
+// fakeMachO is a dynamic library for macOS that defines one symbol.
+func fakeMachO(cpu macho.Cpu, symbol string, major, minor, patch uint32) []byte {
+	id := pack([]uint32{0xd, 32, 24, 0, major<<16 | minor<<8 | patch, 0, 0, 0})
+	names := []byte("\x00_" + symbol + "\x00")
+	const headerSize, symtabSize = 32, 24
+	at := uint32(headerSize + len(id) + symtabSize)
+	symbols := pack(macho.Nlist64{Name: 1, Type: 0x0f, Sect: 1})
+	symtab := pack([]uint32{2, symtabSize, at, 1, at + uint32(len(symbols)), uint32(len(names))})
+	header := pack([]uint32{macho.Magic64, uint32(cpu), 0, uint32(macho.TypeDylib), 2, uint32(len(id) + symtabSize), 0, 0})
+	return slicesConcat(header, id, symtab, symbols, names)
+}
+
+// fakePE is a library for Windows with a name among its read-only data and a version resource.
+func fakePE(machine uint16, symbol string, major, minor, patch uint32) []byte {
+	data := []byte("\x00" + symbol + "\x00")
+	version := pack([]uint32{0xfeef04bd, 0x10000, major<<16 | minor, patch << 16})
+	const dos, coff, section = 0x80, 24, 40
+	at := uint32(dos + coff + 2*section)
+	head := make([]byte, dos)
+	copy(head, "MZ")
+	binary.LittleEndian.PutUint32(head[0x3c:], dos)
+	file := slicesConcat([]byte("PE\x00\x00"), pack(pe.FileHeader{Machine: machine, NumberOfSections: 2}))
+	sections := pack(
+		pe.SectionHeader32{Name: [8]uint8{'.', 'r', 'd', 'a', 't', 'a'}, VirtualSize: uint32(len(data)), SizeOfRawData: uint32(len(data)), PointerToRawData: at},
+		pe.SectionHeader32{Name: [8]uint8{'.', 'r', 's', 'r', 'c'}, VirtualSize: uint32(len(version)), SizeOfRawData: uint32(len(version)), PointerToRawData: at + uint32(len(data))})
+	return slicesConcat(head, file, sections, data, version)
+}
+
+func pack(values ...any) []byte {
+	var b bytes.Buffer
+	for _, v := range values {
+		if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+			panic(err)
+		}
+	}
+	return b.Bytes()
+}
+
+func slicesConcat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

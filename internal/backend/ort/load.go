@@ -1,0 +1,237 @@
+//go:build cgo
+
+package ort
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	onnx "github.com/yalue/onnxruntime_go"
+)
+
+// An opening is a model on its way to become a session.
+type opening struct {
+	engine          *Engine
+	plan            plan
+	head            modelHead
+	inputs, outputs []modelPort
+
+	softened []string          // warnings that would be errors without AllowFallback
+	facts    map[string]string // found out on the way
+}
+
+func (o *opening) warnings() []string { return slices.Concat(o.plan.warnings, o.softened) }
+
+// warn adds a warning, once however often the model is loaded.
+func (o *opening) warn(text string) {
+	if !slices.Contains(o.softened, text) {
+		o.softened = append(o.softened, text)
+	}
+}
+
+func (o *opening) onlyCPU() bool {
+	return !slices.ContainsFunc(o.plan.requests, func(r request) bool { return r.call != callNone })
+}
+
+// load makes a session of ONNX Runtime. With a profile prefix it writes a profile when it is
+// destroyed.
+func (o *opening) load(profile string) (*onnx.DynamicAdvancedSession, error) {
+	for {
+		inner, failed, err := o.attempt(profile)
+		if err == nil {
+			return inner, nil
+		}
+		if failed == nil || !o.plan.options.AllowFallback {
+			return nil, err
+		}
+		o.drop(failed, err)
+	}
+}
+
+// drop goes on without a device.
+func (o *opening) drop(d *device, err error) {
+	o.warn("running without what was asked for: " + err.Error())
+	o.plan.requests = slices.DeleteFunc(o.plan.requests, func(r request) bool { return r.device == d })
+	if len(o.plan.requests) == 0 {
+		o.plan.requests = []request{{device: &devices[0]}}
+	}
+}
+
+// attempt loads the model with the devices as they are now. failed is the device that
+// cannot be used, if that is why it failed.
+func (o *opening) attempt(profile string) (inner *onnx.DynamicAdvancedSession, failed *device, err error) {
+	options, err := onnx.NewSessionOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer options.Destroy()
+	path, level, saved := o.plan.options.ModelPath, o.plan.level, optimized{}
+	if profile == "" {
+		if saved, err = o.plan.optimized(o.engine.library.Version); err != nil {
+			return nil, nil, err
+		}
+	}
+	if saved.ready {
+		path, level = saved.path, levels[0]
+	}
+	if err := o.apply(options, level, profile); err != nil {
+		return nil, nil, fmt.Errorf("opening model %s: %w", path, err)
+	}
+	keepSignals(func() {
+		if failed, err = o.addDevices(options); err != nil {
+			return
+		}
+		if saved.temporary != "" {
+			err = options.SetOptimizedModelFilePath(saved.temporary)
+		}
+		if err == nil {
+			inner, err = onnx.NewDynamicAdvancedSession(path, portNamesOf(o.inputs), portNamesOf(o.outputs), options)
+		}
+		if err != nil {
+			failed, err = o.loadError(err)
+		}
+	})
+	if err != nil {
+		saved.discard()
+		return nil, failed, err
+	}
+	if err := saved.commit(); err != nil {
+		o.warn(err.Error())
+	}
+	return inner, nil, nil
+}
+
+func portNamesOf(ports []modelPort) []string {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// apply sets everything but devices.
+func (o *opening) apply(options *onnx.SessionOptions, level level, profile string) error {
+	given := o.plan.options
+	mode := onnx.ExecutionMode(onnx.ExecutionModeSequential)
+	if given.Parallel {
+		mode = onnx.ExecutionModeParallel
+	}
+	err := errors.Join(
+		options.SetLogSeverityLevel(onnx.LoggingLevel(o.plan.severity)),
+		options.SetGraphOptimizationLevel(onnx.GraphOptimizationLevel(level.code)),
+		options.SetExecutionMode(mode),
+		options.SetIntraOpNumThreads(given.IntraThreads),
+		options.SetInterOpNumThreads(max(given.InterThreads, 1)),
+		options.SetCpuMemArena(!given.NoArena),
+		options.SetMemPattern(!given.NoMemoryPattern),
+	)
+	for key, value := range o.plan.config {
+		if e := options.AddSessionConfigEntry(key, value); e != nil {
+			err = errors.Join(err, fmt.Errorf("config entry %s=%s: %s", key, value, readable(e.Error())))
+		}
+	}
+	if profile != "" {
+		err = errors.Join(err, options.EnableProfiling(profile))
+	}
+	return err
+}
+
+// addDevices adds the devices in order. A device that only stands behind another may be missing.
+func (o *opening) addDevices(options *onnx.SessionOptions) (failed *device, err error) {
+	for _, r := range slices.Clone(o.plan.requests) {
+		if r.call == callNone {
+			continue
+		}
+		err := o.addDevice(options, r)
+		switch {
+		case err == nil:
+			environment.keepForever()
+		case r.implied:
+			o.drop(r.device, err)
+		case errors.As(err, new(*DeviceError)):
+			return r.device, err
+		default: // no fault of the device
+			return nil, fmt.Errorf("opening model %s: %w", o.plan.options.ModelPath, err)
+		}
+	}
+	return nil, nil
+}
+
+func (o *opening) addDevice(options *onnx.SessionOptions, r request) error {
+	library := o.engine.library
+	if err := r.checkVersion(library.Version); err != nil {
+		return &DeviceError{r.name, err.Error()}
+	}
+	add, warnings, err := o.plan.compileOptions(r, o.inputs, library.Version, "/")
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		o.warn(w)
+	}
+	if o.facts == nil {
+		o.facts = map[string]string{}
+	}
+	for key, value := range add {
+		o.facts["option "+r.name+" "+key] = value
+	}
+	if err := appendDevice(options, r.device, with(r.options, add)); err != nil {
+		return deviceError(r.device, library.Path, err)
+	}
+	return nil
+}
+
+// appendDevice makes the binding's call for a device.
+func appendDevice(options *onnx.SessionOptions, d *device, keys map[string]string) error {
+	switch d.call {
+	case callCUDA:
+		cuda, err := onnx.NewCUDAProviderOptions()
+		if err != nil {
+			return err
+		}
+		defer cuda.Destroy()
+		if err := cuda.Update(withDeviceID(keys)); err != nil {
+			return err
+		}
+		return options.AppendExecutionProviderCUDA(cuda)
+	case callTensorRT:
+		trt, err := onnx.NewTensorRTProviderOptions()
+		if err != nil {
+			return err
+		}
+		defer trt.Destroy()
+		if err := trt.Update(withDeviceID(keys)); err != nil {
+			return err
+		}
+		return options.AppendExecutionProviderTensorRT(trt)
+	case callOpenVINO:
+		return options.AppendExecutionProviderOpenVINO(keys)
+	case callCoreML:
+		return options.AppendExecutionProviderCoreMLV2(keys)
+	case callDirectML:
+		id, err := directMLDevice(keys)
+		if err != nil {
+			return err
+		}
+		return options.AppendExecutionProviderDirectML(id)
+	}
+	return options.AppendExecutionProvider(d.by, keys)
+}
+
+// withDeviceID sees to it that there is at least one option: only Update tells which file is
+// missing, Append does not, and the binding skips an update of nothing.
+func withDeviceID(keys map[string]string) map[string]string {
+	return with(maps.Clone(keys), map[string]string{"device_id": "0"})
+}
+
+// loadError tells a failure of the model from one of a device: CUDA's and the drivers' come up only
+// when the session is made.
+func (o *opening) loadError(err error) (*device, error) {
+	text := err.Error()
+	if d := blamed(o.plan.requests, text); d != nil {
+		return d, deviceError(d, o.engine.library.Path, err)
+	}
+	return nil, &ModelError{o.plan.options.ModelPath, withOpset(readable(text), o.head)}
+}

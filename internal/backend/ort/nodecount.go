@@ -1,0 +1,80 @@
+package ort
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+)
+
+// countNodes counts, by device, the nodes in a profile that ONNX Runtime wrote: a JSON array of
+// events. A node is counted once however often it ran, as those of loops do. A device that
+// compiles part of the model runs it as one node.
+func countNodes(profile io.Reader) (map[string]int, error) {
+	type event struct {
+		Category string `json:"cat"`
+		Name     string `json:"name"`
+		Args     struct {
+			Index    string `json:"node_index"`
+			Operator string `json:"op_name"`
+			Provider string `json:"provider"`
+		} `json:"args"`
+	}
+	decoder := json.NewDecoder(profile)
+	if _, err := decoder.Token(); err != nil {
+		return nil, fmt.Errorf("reading the profile: %w", err)
+	}
+	counts := map[string]int{}
+	seen := map[event]bool{}
+	for decoder.More() {
+		var e event
+		if err := decoder.Decode(&e); err != nil {
+			return nil, fmt.Errorf("reading the profile: %w", err)
+		}
+		if e.Category != "Node" || e.Args.Provider == "" || !strings.HasSuffix(e.Name, "_kernel_time") || seen[e] {
+			continue
+		}
+		seen[e] = true
+		counts[deviceOf(e.Args.Provider)]++
+	}
+	return counts, nil
+}
+
+// deviceUse puts counts in the order of the requests, the processor last. counts is nil if
+// nothing was counted.
+func deviceUse(requests []request, counts map[string]int) []backend.DeviceUse {
+	var use []backend.DeviceUse
+	listed := func(name string) bool {
+		return slices.ContainsFunc(use, func(u backend.DeviceUse) bool { return u.Device == name })
+	}
+	for _, r := range requests {
+		switch n, counted := counts[r.name]; {
+		case counts == nil:
+			use = append(use, backend.DeviceUse{Device: r.name, Nodes: -1})
+		case counted:
+			use = append(use, backend.DeviceUse{Device: r.name, Nodes: n})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) { // those that ONNX Runtime chose by itself
+		if !listed(name) {
+			use = append(use, backend.DeviceUse{Device: name, Nodes: counts[name]})
+		}
+	}
+	return use
+}
+
+// unused returns an error for the first device that was asked for and runs nothing.
+func unused(requests []request, counts map[string]int) *DeviceError {
+	for _, r := range requests {
+		if counts[r.name] == 0 && !r.implied && r.call != callNone {
+			users := strings.Join(slices.Sorted(maps.Keys(counts)), ", ")
+			return &DeviceError{Device: r.name, Reason: "it is there, but runs no node of this model (all run on " + users +
+				"): it supports none of the operators, or not in this precision"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,446 @@
+//go:build ort && cgo
+
+package ort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// These tests use the real library, named by MLPERF_ORT_LIB:
+//
+//	MLPERF_ORT_LIB=$(scripts/install_onnxruntime.sh --print-path) go test -tags ort ./internal/backend/ort
+
+func TestMain(m *testing.M) {
+	if os.Getenv(LibraryVariable) == "" {
+		fmt.Fprintf(os.Stderr, "%s is not set: tests with the tag ort need the library\n", LibraryVariable)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func openEngine(t testing.TB) *Engine {
+	t.Helper()
+	library, _, err := Search{}.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := New(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine
+}
+
+// write saves a model in a folder of the test.
+func (g onnxGraph) write(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	if err := os.WriteFile(path, g.encode(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func openModel(t testing.TB, g onnxGraph, options backend.Options) backend.Session {
+	t.Helper()
+	options.ModelPath = g.write(t)
+	if options.IntraThreads == 0 {
+		options.IntraThreads = 1
+	}
+	session, err := openEngine(t).Open(context.Background(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return session
+}
+
+func bind(t testing.TB, s backend.Session, x tensor.Tensor) backend.Value {
+	t.Helper()
+	v, err := s.Bind(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func run(t testing.TB, s backend.Session, inputs, outputs []backend.Value) {
+	t.Helper()
+	if err := s.Run(inputs, outputs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func values(v ...backend.Value) []backend.Value { return v }
+
+func TestORTRunReadsAndWritesTensorsInPlace(t *testing.T) {
+	s := openModel(t, doubled("N"), backend.Options{})
+	for _, batch := range []int{1, 3, 2} { // a free batch takes any
+		x, y := tensor.New(tensor.Float32, int64(batch), 4), tensor.New(tensor.Float32, int64(batch), 4)
+		in, out := bind(t, s, x), bind(t, s, y)
+		for round := range 3 {
+			for i := range tensor.Data[float32](x) {
+				tensor.Data[float32](x)[i] = float32(i + 10*round)
+			}
+			run(t, s, values(in), values(out))
+			for i, v := range tensor.Data[float32](y) {
+				if want := 2 * float32(i+10*round); v != want {
+					t.Fatalf("batch %d, round %d: y[%d] = %v, want %v", batch, round, i, v, want)
+				}
+			}
+		}
+	}
+}
+
+func TestORTAViewOfAStoreIsReadWithoutACopy(t *testing.T) {
+	s := openModel(t, doubled("N"), backend.Options{})
+	store := tensor.New(tensor.Float32, 8, 4)
+	for i := range tensor.Data[float32](store) {
+		tensor.Data[float32](store)[i] = float32(i)
+	}
+	y := tensor.New(tensor.Float32, 1, 4)
+	out := bind(t, s, y)
+	for row := range 8 {
+		run(t, s, values(bind(t, s, store.Rows(row, 1))), values(out))
+		if got, want := tensor.Data[float32](y)[0], float32(8*row); got != want {
+			t.Errorf("row %d: y[0] = %v, want %v", row, got, want)
+		}
+	}
+}
+
+var allTypes = []tensor.DType{
+	tensor.Float32, tensor.Float64, tensor.Float16, tensor.BFloat16, tensor.Int8, tensor.Int16, tensor.Int32,
+	tensor.Int64, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Bool,
+}
+
+// pattern fills a tensor with bytes that differ from element to element and make valid bools.
+func pattern(x tensor.Tensor) tensor.Tensor {
+	for i := range x.Bytes() {
+		x.Bytes()[i] = byte(i * 37)
+		if x.Type == tensor.Bool {
+			x.Bytes()[i] = byte(i % 2)
+		}
+	}
+	return x
+}
+
+func TestORTEveryElementTypeSurvivesARoundTrip(t *testing.T) {
+	for _, dtype := range allTypes {
+		for _, given := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%v, output given %v", dtype, given), func(t *testing.T) {
+				s := openModel(t, identity(dtype, "N", 3), backend.Options{})
+				x := pattern(tensor.New(dtype, 2, 3))
+				outputs := make([]backend.Value, 1)
+				if given {
+					outputs[0] = bind(t, s, tensor.New(dtype, 2, 3))
+				}
+				run(t, s, values(bind(t, s, x)), outputs)
+				y := outputs[0].Tensor()
+				if y.Type != dtype || !slices.Equal(y.Shape, x.Shape) || !slices.Equal(y.Bytes(), x.Bytes()) {
+					t.Errorf("%v came back as %v: % x, want % x", x, y, y.Bytes(), x.Bytes())
+				}
+			})
+		}
+	}
+}
+
+func TestORTEveryElementTypeWorksAsAScalar(t *testing.T) {
+	for _, dtype := range allTypes {
+		if dtype == tensor.Float16 || dtype == tensor.BFloat16 {
+			continue // refused, see TestWhatCannotBeBoundIsRefused
+		}
+		for _, given := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%v, output given %v", dtype, given), func(t *testing.T) {
+				s := openModel(t, identity(dtype), backend.Options{})
+				x := pattern(tensor.New(dtype))
+				in, outputs := bind(t, s, x), make([]backend.Value, 1)
+				for round := range byte(3) {
+					x.Bytes()[0] = round & 1 // the value must follow
+					if given && outputs[0] == nil {
+						outputs[0] = bind(t, s, tensor.New(dtype))
+					} else if !given {
+						outputs[0] = nil
+					}
+					run(t, s, values(in), outputs)
+					if y := outputs[0].Tensor(); len(y.Shape) != 0 || !slices.Equal(y.Bytes(), x.Bytes()) {
+						t.Fatalf("round %d: %v came back as %v: % x, want % x", round, x, y, y.Bytes(), x.Bytes())
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestORTStringsSurviveARoundTrip(t *testing.T) {
+	s := openModel(t, identity(tensor.String, "N", 2), backend.Options{})
+	texts := []string{"eins", "", "drei\nvier", "größe"}
+	in := bind(t, s, tensor.OfStrings(texts, 2, 2))
+	out := tensor.New(tensor.String, 2, 2)
+	given := bind(t, s, out)
+	for _, last := range []string{"größe", "changed"} {
+		texts[3] = last
+		run(t, s, values(in), values(given))
+		if !slices.Equal(out.Strings(), texts) {
+			t.Errorf("strings %q came back as %q", texts, out.Strings())
+		}
+		made := make([]backend.Value, 1)
+		run(t, s, values(in), made)
+		if got := made[0].Tensor(); !slices.Equal(got.Strings(), texts) || got.Shape.String() != "[2 2]" {
+			t.Errorf("strings %q came back as %v %q", texts, got, got.Strings())
+		}
+	}
+}
+
+func TestORTTensorsWithoutElementsCanBeRun(t *testing.T) {
+	for _, dtype := range []tensor.DType{tensor.Float32, tensor.Int64, tensor.Float16, tensor.Bool} {
+		s := openModel(t, identity(dtype, "N", 3), backend.Options{})
+		outputs := make([]backend.Value, 1)
+		run(t, s, values(bind(t, s, tensor.New(dtype, 0, 3))), outputs)
+		if got := outputs[0].Tensor(); got.Shape.String() != "[0 3]" || got.Len() != 0 {
+			t.Errorf("%v: got %v", dtype, got)
+		}
+		run(t, s, values(bind(t, s, tensor.New(dtype, 0, 3))), values(bind(t, s, tensor.New(dtype, 0, 3))))
+	}
+}
+
+func TestORTAnOutputWhoseShapeOnlyTheRunKnowsIsAllocated(t *testing.T) {
+	g := onnxGraph{
+		nodes:   []message{onnxNode("NonZero", []string{"x"}, []string{"y"})},
+		inputs:  []message{onnxPort("x", tensor.Float32, "N")},
+		outputs: []message{onnxPort("y", tensor.Int64, 1, "found")},
+	}
+	s := openModel(t, g, backend.Options{})
+	outputs := make([]backend.Value, 1)
+	run(t, s, values(bind(t, s, tensor.Of([]float32{0, 5, 0, 7}, 4))), outputs)
+	y := outputs[0].Tensor()
+	if !slices.Equal(tensor.Data[int64](y), []int64{1, 3}) || y.Shape.String() != "[1 2]" {
+		t.Errorf("NonZero = %v %v, want [1 3]", y, tensor.Data[int64](y))
+	}
+	if err := outputs[0].Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestORTAModelWithoutInputsRuns(t *testing.T) {
+	g := onnxGraph{
+		nodes:   []message{onnxNode("Identity", []string{"w"}, []string{"y"})},
+		weights: []message{weight("w", []float32{7}, 1)},
+		outputs: []message{onnxPort("y", tensor.Float32, 1)},
+	}
+	s := openModel(t, g, backend.Options{})
+	y := tensor.New(tensor.Float32, 1)
+	run(t, s, nil, values(bind(t, s, y)))
+	if got := tensor.Data[float32](y)[0]; got != 7 {
+		t.Errorf("y = %v, want 7", got)
+	}
+	if err := s.Run(nil, make([]backend.Value, 1)); err == nil {
+		t.Error("a run without inputs and outputs to write to succeeded, want an error")
+	}
+}
+
+func TestORTOneSessionServesManyGoroutines(t *testing.T) {
+	s := openModel(t, doubled("N"), backend.Options{})
+	shared := tensor.New(tensor.Float32, 1, 4) // inputs may be shared
+	for i := range 4 {
+		tensor.Data[float32](shared)[i] = 21
+	}
+	in := bind(t, s, shared)
+	var group sync.WaitGroup
+	for g := range 16 {
+		group.Go(func() {
+			x, y := tensor.New(tensor.Float32, 1, 4), tensor.New(tensor.Float32, 1, 4)
+			mine, out := bind(t, s, x), bind(t, s, y)
+			for round := range 200 {
+				tensor.Data[float32](x)[0] = float32(g*1000 + round)
+				inputs, want := values(mine), 2*float32(g*1000+round)
+				if round%3 == 0 {
+					inputs, want = values(in), 42
+				}
+				if err := s.Run(inputs, values(out)); err != nil {
+					t.Error(err)
+					return
+				}
+				if got := tensor.Data[float32](y)[0]; got != want {
+					t.Errorf("goroutine %d, round %d: y[0] = %v, want %v", g, round, got, want)
+					return
+				}
+			}
+			if err := errors.Join(mine.Close(), out.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestORTScalarsAndStringsMayBeSharedByRuns(t *testing.T) {
+	numbers := openModel(t, identity(tensor.Int64), backend.Options{})
+	texts := openModel(t, identity(tensor.String, 1), backend.Options{})
+	n := bind(t, numbers, tensor.Of([]int64{42}))
+	word := bind(t, texts, tensor.OfStrings([]string{"shared"}, 1))
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			y, w := tensor.New(tensor.Int64), tensor.New(tensor.String, 1)
+			outN, outW := bind(t, numbers, y), bind(t, texts, w)
+			for range 100 {
+				if err := errors.Join(numbers.Run(values(n), values(outN)), texts.Run(values(word), values(outW))); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			if tensor.Data[int64](y)[0] != 42 || w.Strings()[0] != "shared" {
+				t.Errorf("got %v and %q", tensor.Data[int64](y)[0], w.Strings()[0])
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestORTARunWithPreallocatedOutputsAllocatesNothing(t *testing.T) {
+	s := openModel(t, doubled("N"), backend.Options{})
+	out := values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
+	a := values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
+	b := values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
+	run(t, s, a, out)
+	if n := testing.AllocsPerRun(100, func() { run(t, s, a, out) }); n != 0 {
+		t.Errorf("a run with the same input allocates %v times, want 0", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { run(t, s, b, out); run(t, s, a, out) }); n != 0 {
+		t.Errorf("two runs with changing inputs allocate %v times, want 0", n)
+	}
+	scalar := openModel(t, identity(tensor.Float32), backend.Options{})
+	in, y := values(bind(t, scalar, tensor.New(tensor.Float32))), values(bind(t, scalar, tensor.New(tensor.Float32)))
+	run(t, scalar, in, y)
+	if n := testing.AllocsPerRun(100, func() { run(t, scalar, in, y) }); n != 0 {
+		t.Errorf("a run with an unchanged scalar allocates %v times, want 0", n)
+	}
+}
+
+func TestORTValuesOfOneSessionFeedAnother(t *testing.T) {
+	first, second := openModel(t, doubled("N"), backend.Options{}), openModel(t, doubled("N"), backend.Options{})
+	between := make([]backend.Value, 1)
+	run(t, first, values(bind(t, first, tensor.Of([]float32{1, 2, 3, 4}, 1, 4))), between)
+	y := tensor.New(tensor.Float32, 1, 4)
+	out := values(bind(t, first, y))
+	run(t, second, between, out)
+	run(t, first, between, out) // the same output leads a binding of the other session now
+	run(t, second, between, out)
+	if got := tensor.Data[float32](y); !slices.Equal(got, []float32{4, 8, 12, 16}) {
+		t.Errorf("doubled twice = %v", got)
+	}
+}
+
+func TestORTWrongValuesAreRefused(t *testing.T) {
+	s := openModel(t, doubled("N"), backend.Options{})
+	other := openModel(t, doubled(2), backend.Options{})
+	good := bind(t, s, tensor.New(tensor.Float32, 1, 4))
+	closed := bind(t, s, tensor.New(tensor.Float32, 1, 4))
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out := func() backend.Value { return bind(t, s, tensor.New(tensor.Float32, 1, 4)) }
+	tests := []struct {
+		name            string
+		session         backend.Session
+		inputs, outputs []backend.Value
+		want            string
+	}{
+		{"element type of an input", s, values(bind(t, s, tensor.New(tensor.Float64, 1, 4))), values(out()), "input x: got float64[1 4], the model has float32[? 4]"},
+		{"extent of an input", s, values(bind(t, s, tensor.New(tensor.Float32, 1, 5))), values(out()), "input x: got float32[1 5], the model has float32[? 4]"},
+		{"rank of an input", s, values(bind(t, s, tensor.New(tensor.Float32, 4))), values(out()), "input x: got float32[4]"},
+		{"element type of an output", s, values(good), values(bind(t, s, tensor.New(tensor.Int32, 1, 4))), "output y: got int32[1 4]"},
+		{"batch of an output", s, values(good), values(bind(t, s, tensor.New(tensor.Float32, 2, 4))), "{2,4}"},
+		{"batch of a fixed model", other, values(good), values(bind(t, s, tensor.New(tensor.Float32, 2, 4))), "input x: got float32[1 4], the model has float32[2 4]"},
+		{"number of inputs", s, values(good, good), values(out()), "got 2 inputs and 1 outputs, it has 1 and 1"},
+		{"a closed value", s, values(closed), values(out()), "the value is closed"},
+		{"no input at all", s, values(nil), values(out()), "input x: the value was not bound by this engine"},
+		{"no input, output allocated", s, values(nil), values(nil), "input x: the value was not bound by this engine"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.session.Run(test.inputs, test.outputs)
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+	y := out()
+	run(t, s, values(good), values(y)) // and the session still works
+}
+
+func TestORTAFailedRunLeavesNothingPinned(t *testing.T) {
+	g := identity(tensor.Float16, "N") // its output is allocated before the run
+	g.nodes = append(g.nodes, onnxNode("Abs", []string{"x"}, []string{"z"}))
+	g.outputs = append(g.outputs, onnxPort("z", tensor.Float16, "N"))
+	s := openModel(t, g, backend.Options{})
+	in := bind(t, s, tensor.New(tensor.Float16, 2))
+	for range 100 {
+		outputs := []backend.Value{nil, bind(t, s, tensor.New(tensor.Float16, 3))}
+		if err := s.Run(values(in), outputs); err == nil || outputs[0] != nil {
+			t.Fatalf("got %v and %v, want an error and no output", err, outputs[0])
+		}
+		if err := s.Run(values(in), []backend.Value{nil, nil, nil}); err == nil {
+			t.Fatal("three outputs were taken, want an error")
+		}
+		wrong := []backend.Value{nil, bind(t, s, tensor.New(tensor.Int8, 2))}
+		if err := s.Run(values(in), wrong); err == nil || wrong[0] != nil {
+			t.Fatalf("got %v and %v, want an error and no output", err, wrong[0])
+		}
+	}
+	runtime.GC() // the runtime ends the program if it finds a pin that nobody holds
+	runtime.GC()
+}
+
+func TestORTWhatCannotBeBoundIsRefused(t *testing.T) {
+	s := openModel(t, doubled("N"), backend.Options{})
+	for _, x := range []tensor.Tensor{{}, tensor.New(tensor.Float16), tensor.New(tensor.String)} {
+		if _, err := s.Bind(x); err == nil {
+			t.Errorf("Bind(%v) succeeded, want an error", x)
+		}
+	}
+}
+
+func TestORTARunThatFailsNamesTheNode(t *testing.T) {
+	g := doubled("N")
+	g.nodes = []message{onnxNode("MatMul", []string{"x", "x"}, []string{"y"})}
+	s := openModel(t, g, backend.Options{})
+	x := bind(t, s, tensor.New(tensor.Float32, 2, 4))
+	for _, outputs := range [][]backend.Value{{nil}, {bind(t, s, tensor.New(tensor.Float32, 2, 4))}} {
+		err := s.Run(values(x), outputs)
+		if err == nil || !strings.Contains(err.Error(), "node my_MatMul (MatMul)") {
+			t.Errorf("got %v, want an error that names the node", err)
+		}
+	}
+}
+
+func TestORTNaNComesThrough(t *testing.T) {
+	s := openModel(t, doubled("N"), backend.Options{})
+	y := tensor.New(tensor.Float32, 1, 4)
+	run(t, s, values(bind(t, s, tensor.Of([]float32{float32(math.NaN()), 1, 2, 3}, 1, 4))), values(bind(t, s, y)))
+	if v := tensor.Data[float32](y)[0]; v == v {
+		t.Errorf("NaN + NaN = %v", v)
+	}
+}

@@ -1,0 +1,109 @@
+//go:build cgo
+
+package ort
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	onnx "github.com/yalue/onnxruntime_go"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// preallocate makes the value for an output that the binding cannot allocate: a scalar, and
+// 16-bit floating point, of which it would copy only half the bytes. The shape must
+// follow from the model and the inputs. nil means that the binding can do it.
+func (s *session) preallocate(i int, inputs []backend.Value) (*value, error) {
+	port := &s.outputs[i]
+	half := port.Type == tensor.Float16 || port.Type == tensor.BFloat16
+	if !half && (len(port.Shape) > 0 || port.Type == tensor.String) {
+		return nil, nil
+	}
+	shape := s.resolve(port, inputs)
+	if shape.Len() < 0 {
+		return nil, fmt.Errorf("output %s: the shape of %v%v is not known before the run, so a value must be given for it",
+			port.Name, port.Type, port.Shape)
+	}
+	return newValue(tensor.New(port.Type, shape...))
+}
+
+// resolve fills in the free axes of an output that bear the same name as an axis of an input.
+func (s *session) resolve(port *modelPort, inputs []backend.Value) tensor.Shape {
+	extents := map[string]int64{}
+	for i, in := range s.inputs {
+		for k, axis := range in.axes {
+			if axis != "" {
+				extents[axis] = inputs[i].Tensor().Shape[k]
+			}
+		}
+	}
+	shape := make(tensor.Shape, len(port.Shape))
+	for k, d := range port.Shape {
+		if shape[k] = d; d < 0 {
+			if extent, known := extents[port.axes[k]]; known {
+				shape[k] = extent
+			}
+		}
+	}
+	return shape
+}
+
+// destroyOutput frees what the binding allocated for an output, if anything. Where it fails to
+// convert an output, it leaves a nil pointer of a concrete type, whose Destroy would crash.
+func destroyOutput(v onnx.Value) {
+	if v != nil && !reflect.ValueOf(v).IsNil() {
+		v.Destroy()
+	}
+}
+
+// wrapOutput makes a value of what the binding allocated.
+func wrapOutput(inner onnx.Value) (*value, error) {
+	shape := tensor.Shape(inner.GetShape())
+	v := &value{handle: newHandle(inner)}
+	switch t := inner.(type) {
+	case *onnx.StringTensor:
+		c := &stringCopier{inner: t, handle: v.handle}
+		v.copied = c
+		v.tensor = tensor.OfStrings(make([]string, shape.Len()), shape...)
+		if err := c.out(v.tensor); err != nil {
+			return nil, err
+		}
+		return v, nil
+	case *onnx.Tensor[float32]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[float64]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[int8]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[int16]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[int32]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[int64]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[uint8]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[uint16]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[uint32]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[uint64]:
+		v.tensor = tensor.Of(t.GetData(), shape...)
+	case *onnx.Tensor[bool]:
+		memory := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.GetData()))), len(t.GetData()))
+		bools, err := tensor.FromBytes(tensor.Bool, memory, shape...)
+		if err != nil {
+			return nil, err
+		}
+		v.tensor = bools
+	default:
+		return nil, fmt.Errorf("an output of the kind %T is not supported", inner)
+	}
+	if memory := v.tensor.Bytes(); len(memory) > 0 {
+		v.pinner.Pin(unsafe.SliceData(memory))
+	}
+	return v, nil
+}

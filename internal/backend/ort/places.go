@@ -1,0 +1,133 @@
+package ort
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/home"
+)
+
+// InstallDir returns the folder in our data directory that holds a version of the library for this
+// platform. scripts/install_onnxruntime.sh follows the same rule.
+func InstallDir(version string) (string, error) {
+	return home.DataDir("onnxruntime", version, runtime.GOOS+"-"+runtime.GOARCH)
+}
+
+// installDirs lists the installed versions: the pinned one first, which results are
+// comparable with, then the others from the newest.
+func installDirs() []string {
+	pinned, err := InstallDir(PinnedVersion)
+	if err != nil {
+		return nil
+	}
+	dirs := []string{pinned}
+	pattern, _ := InstallDir("*")
+	others, _ := filepath.Glob(pattern)
+	version := func(dir string) string { return filepath.Base(filepath.Dir(dir)) }
+	slices.SortFunc(others, func(a, b string) int { return compareVersions(version(b), version(a)) })
+	for _, dir := range others {
+		if dir != dirs[0] {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// nodePlatform is how the npm package onnxruntime-node names this platform's folder.
+func nodePlatform() string {
+	system, arch := runtime.GOOS, runtime.GOARCH
+	if system == "windows" {
+		system = "win32"
+	}
+	if arch == "amd64" {
+		arch = "x64"
+	}
+	return filepath.Join(system, arch)
+}
+
+// systemDirs are the folders where packages and people put shared libraries.
+func systemDirs() []string {
+	switch runtime.GOOS {
+	case "windows":
+		return nil // its system folder holds a private copy of another age
+	case "darwin":
+		return []string{"/usr/local/lib", "/opt/homebrew/lib", "/opt/onnxruntime/lib"}
+	}
+	dirs := []string{"/usr/local/lib", "/usr/lib", "/usr/lib64", "/opt/onnxruntime/lib"}
+	if multiarch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; multiarch != "" {
+		dirs = slices.Insert(dirs, 2, "/usr/lib/"+multiarch+"-linux-gnu")
+	}
+	return dirs
+}
+
+// loaderDirs are the folders that the system's loader searches beside those of systemDirs: its
+// path variable, and on Linux what /etc/ld.so.conf lists, which is what its cache is made from.
+func (s Search) loaderDirs() []string {
+	variable := map[string]string{"darwin": "DYLD_LIBRARY_PATH", "windows": "PATH"}[runtime.GOOS]
+	if variable == "" {
+		variable = "LD_LIBRARY_PATH"
+	}
+	var dirs []string
+	add := func(dir string) {
+		if dir != "" && !slices.Contains(dirs, dir) && !slices.Contains(systemDirs(), dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range filepath.SplitList(os.Getenv(variable)) {
+		add(dir)
+	}
+	if runtime.GOOS == "linux" {
+		for _, dir := range s.loaderConf(filepath.Join(s.Root, "/etc/ld.so.conf"), 0) {
+			add(dir)
+		}
+	}
+	return dirs
+}
+
+// loaderConf reads a file in the format of ld.so.conf: a folder per line, comments after #,
+// and lines that include other files by pattern.
+func (s Search) loaderConf(path string, depth int) []string {
+	const deepest = 8 // files that include each other would go on for ever
+	text, err := os.ReadFile(path)
+	if err != nil || depth > deepest {
+		return nil
+	}
+	var dirs []string
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0 || fields[0] == "hwcap":
+		case fields[0] == "include" && len(fields) > 1:
+			pattern := fields[1]
+			if filepath.IsAbs(pattern) {
+				pattern = filepath.Join(s.Root, pattern)
+			} else {
+				pattern = filepath.Join(filepath.Dir(path), pattern)
+			}
+			files, _ := filepath.Glob(pattern)
+			for _, f := range files {
+				dirs = append(dirs, s.loaderConf(f, depth+1)...)
+			}
+		default:
+			dirs = append(dirs, filepath.Join(s.Root, fields[0]))
+		}
+	}
+	return dirs
+}
+
+// loaderHas says whether the system's loader would find a library. It may err on the side of yes.
+func (s Search) loaderHas(name string) bool {
+	if runtime.GOOS != "linux" {
+		return true
+	}
+	for _, dir := range slices.Concat(systemDirs(), []string{"/lib", "/lib64"}, s.loaderDirs()) {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,155 @@
+//go:build cgo
+
+package ort
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	onnx "github.com/yalue/onnxruntime_go"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A session is an opened model.
+type session struct {
+	engine          *Engine
+	path            string // of the model
+	inner           *onnx.DynamicAdvancedSession
+	inputs, outputs []modelPort
+	info            backend.Info
+	bindable        bool // runs may go through bindings
+
+	guarded atomic.Int32 // runs that are still watched for replaced signal handlers
+	scratch sync.Pool    // of *plainRun
+
+	mu       sync.Mutex // guards what follows
+	values   map[*value]struct{}
+	bindings map[*binding]struct{}
+	closed   bool
+}
+
+var errClosed = errors.New("the session is closed")
+
+// Info describes the model and where it runs.
+func (s *session) Info() backend.Info { return s.info }
+
+// Bind makes a value over t's memory. If it is not closed, closing the session does it.
+// The memory must not be freed before.
+func (s *session) Bind(t tensor.Tensor) (backend.Value, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("binding %v: %w", t, errClosed)
+	}
+	v, err := newValue(t)
+	if err != nil {
+		return nil, err
+	}
+	s.adopt(v)
+	return v, nil
+}
+
+// adopt makes the session the owner of a value. Callers hold the lock.
+func (s *session) adopt(v *value) {
+	v.session = s
+	s.values[v] = struct{}{}
+}
+
+// forget ends the ownership of a value that is being closed.
+func (s *session) forget(v *value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.values, v)
+}
+
+// Close frees the session, and all values that it made.
+func (s *session) Close() error {
+	bindings, values := s.shut()
+	if bindings == nil {
+		return nil // closed before
+	}
+	for b := range bindings {
+		b.destroy()
+	}
+	for v := range values {
+		v.leave()
+		v.free()
+	}
+	err := s.inner.Destroy()
+	s.engine.forget(s)
+	if err != nil {
+		return fmt.Errorf("closing model %s: %s", s.path, readable(err.Error()))
+	}
+	return nil
+}
+
+func (s *session) shut() (map[*binding]struct{}, map[*value]struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	bindings, values := s.bindings, s.values
+	s.bindings, s.values = nil, nil
+	return bindings, values
+}
+
+// Run computes the outputs. With values for all outputs, on the processor, it allocates nothing.
+func (s *session) Run(inputs, outputs []backend.Value) error {
+	if len(inputs) != len(s.inputs) || len(outputs) != len(s.outputs) {
+		return fmt.Errorf("running the model: got %d inputs and %d outputs, it has %d and %d",
+			len(inputs), len(outputs), len(s.inputs), len(s.outputs))
+	}
+	var err error
+	switch given := allGiven(outputs); {
+	case s.bindable && given:
+		err = s.runBound(inputs, outputs)
+	case len(inputs) == 0:
+		err = errors.New("a model without inputs can only run on the processor, with values for all outputs")
+	default:
+		err = s.runPlain(inputs, outputs)
+	}
+	if err != nil {
+		return fmt.Errorf("running the model: %w", err)
+	}
+	return nil
+}
+
+func allGiven(values []backend.Value) bool {
+	for _, v := range values {
+		if v == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// own returns a value as one of ours that fits a port. What only the run can tell, the extents of
+// an output's free axes, is checked by ONNX Runtime.
+func own(v backend.Value, port *modelPort, role string) (*value, error) {
+	mine, ok := v.(*value)
+	if !ok || mine == nil {
+		return nil, fmt.Errorf("%s %s: the value was not bound by this engine", role, port.Name)
+	}
+	if mine.closed {
+		return nil, fmt.Errorf("%s %s: the value is closed", role, port.Name)
+	}
+	if mine.tensor.Type != port.Type || !fits(mine.tensor.Shape, port.Shape) {
+		return nil, fmt.Errorf("%s %s: got %v, the model has %v%v", role, port.Name, mine.tensor, port.Type, port.Shape)
+	}
+	return mine, nil
+}
+
+func fits(shape, declared tensor.Shape) bool {
+	if len(shape) != len(declared) {
+		return false
+	}
+	for i, d := range declared {
+		if d >= 0 && d != shape[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,66 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package ort
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// kernelAction is the kernel's struct sigaction on both processors.
+type kernelAction struct {
+	handler  uintptr
+	flags    uint64
+	restorer uintptr
+	mask     uint64
+}
+
+const onStack = 0x08000000 // SA_ONSTACK
+
+func sigaction(t *testing.T, sig syscall.Signal, next *kernelAction) (now kernelAction) {
+	t.Helper()
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(next)), uintptr(unsafe.Pointer(&now)), 8, 0, 0)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	return now
+}
+
+// What CUDA does is to install a handler without SA_ONSTACK. The test takes the flag from Go's
+// own handler, which has the same effect: Go ends the program if a signal then arrives.
+func TestReplacedSignalHandlersAreGivenBack(t *testing.T) {
+	before := sigaction(t, syscall.SIGINT, nil)
+	if before.flags&onStack == 0 {
+		t.Fatalf("Go's handler has the flags %#x, without SA_ONSTACK", before.flags)
+	}
+	changed := keepSignals(func() {
+		bad := before
+		bad.flags &^= onStack
+		sigaction(t, syscall.SIGINT, &bad)
+	})
+	if after := sigaction(t, syscall.SIGINT, nil); changed != 1 || after.handler != before.handler || after.flags != before.flags {
+		t.Errorf("changed %d handlers; SIGINT has %+v, want %+v", changed, after, before)
+	}
+	if n := keepSignals(func() {}); n != 0 {
+		t.Errorf("put back %d handlers though none was replaced", n)
+	}
+
+	// And the signal arrives.
+	arrived := make(chan os.Signal, 1)
+	signal.Notify(arrived, syscall.SIGINT)
+	defer signal.Stop(arrived)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-arrived:
+	case <-time.After(5 * time.Second):
+		t.Error("SIGINT did not arrive")
+	}
+}

@@ -1,0 +1,180 @@
+package simulated
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+type session struct {
+	engine *Engine
+	info   backend.Info
+	closed atomic.Bool
+}
+
+// A value is a bound tensor; there is nothing to bind it to.
+type value struct {
+	tensor tensor.Tensor
+	closed atomic.Bool
+}
+
+func (v *value) Tensor() tensor.Tensor { return v.tensor }
+
+func (v *value) Close() error {
+	v.closed.Store(true)
+	return nil
+}
+
+func (s *session) Info() backend.Info { return s.info }
+
+func (s *session) Bind(t tensor.Tensor) (backend.Value, error) {
+	if s.closed.Load() {
+		return nil, fmt.Errorf("binding %v: the session is closed", t)
+	}
+	if t.Type == tensor.Invalid {
+		return nil, fmt.Errorf("a tensor of type %v cannot be bound", t.Type)
+	}
+	return &value{tensor: t}, nil
+}
+
+func (s *session) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.engine.mu.Lock()
+	defer s.engine.mu.Unlock()
+	s.engine.sessions--
+	return nil
+}
+
+// Run takes its time, then answers.
+func (s *session) Run(inputs, outputs []backend.Value) error {
+	if s.closed.Load() {
+		return errors.New("running the simulated model: the session is closed")
+	}
+	in, out, err := s.tensors(inputs, outputs)
+	if err != nil {
+		return fmt.Errorf("running the simulated model: %w", err)
+	}
+	k := s.engine.runs.Add(1)
+	config := &s.engine.config
+	s.engine.serve(config.duration(k, batchOf(in)))
+	if every(k, config.FailEvery) {
+		return fmt.Errorf("running the simulated model: run %d: %w", k, ErrInjected)
+	}
+	if err := config.Answer(in, out); err != nil {
+		return fmt.Errorf("running the simulated model: %w", err)
+	}
+	if every(k, config.NaNEvery) {
+		poison(out)
+	}
+	for i, t := range out {
+		if outputs[i] == nil {
+			outputs[i] = &value{tensor: t}
+		}
+	}
+	return nil
+}
+
+// serve occupies one of the engine's places for a time.
+func (e *Engine) serve(d time.Duration) {
+	if e.places != nil {
+		e.places <- struct{}{}
+		defer func() { <-e.places }()
+	}
+	if d > 0 {
+		time.Sleep(d)
+	}
+}
+
+// tensors collects what a run reads and writes, and makes the outputs that were not given.
+func (s *session) tensors(inputs, outputs []backend.Value) (in, out []tensor.Tensor, err error) {
+	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
+		return nil, nil, fmt.Errorf("got %d inputs and %d outputs, it has %d and %d",
+			len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
+	}
+	for i, given := range inputs {
+		t, err := fitting(given, s.info.Inputs[i], "input")
+		if err != nil {
+			return nil, nil, err
+		}
+		in = append(in, t)
+	}
+	for i, given := range outputs {
+		port := s.info.Outputs[i]
+		if given == nil {
+			out = append(out, tensor.New(port.Type, filled(port.Shape, batchOf(in))...))
+			continue
+		}
+		t, err := fitting(given, port, "output")
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, t)
+	}
+	return in, out, nil
+}
+
+// fitting returns a value's tensor if it fits a port.
+func fitting(given backend.Value, port backend.Port, role string) (tensor.Tensor, error) {
+	v, ok := given.(*value)
+	if !ok || v == nil || v.closed.Load() {
+		return tensor.Tensor{}, fmt.Errorf("%s %s: not an open value of this engine", role, port.Name)
+	}
+	t := v.tensor
+	match := func(got, want int64) bool { return want < 0 || got == want }
+	if t.Type != port.Type || !slices.EqualFunc(t.Shape, port.Shape, match) {
+		return tensor.Tensor{}, fmt.Errorf("%s %s: got %v, the model has %v%v", role, port.Name, t, port.Type, port.Shape)
+	}
+	return t, nil
+}
+
+// batchOf is the extent of the first axis of the first input; 1 if there is none.
+func batchOf(inputs []tensor.Tensor) int {
+	if len(inputs) == 0 || len(inputs[0].Shape) == 0 {
+		return 1
+	}
+	return int(inputs[0].Shape[0])
+}
+
+// filled puts the batch in place of a free first axis, and 1 in place of the others.
+func filled(shape tensor.Shape, batch int) tensor.Shape {
+	full := slices.Clone(shape)
+	for i, d := range full {
+		if d < 0 {
+			full[i] = 1
+			if i == 0 {
+				full[i] = int64(batch)
+			}
+		}
+	}
+	return full
+}
+
+// poison fills all floating point outputs with NaN.
+func poison(outputs []tensor.Tensor) {
+	for _, t := range outputs {
+		switch t.Type {
+		case tensor.Float32:
+			fill(tensor.Data[float32](t), float32(math.NaN()))
+		case tensor.Float64:
+			fill(tensor.Data[float64](t), math.NaN())
+		case tensor.Float16:
+			fill(tensor.Data[uint16](t), 0x7e00)
+		case tensor.BFloat16:
+			fill(tensor.Data[uint16](t), 0x7fc0)
+		}
+	}
+}
+
+func fill[T any](data []T, v T) {
+	for i := range data {
+		data[i] = v
+	}
+}

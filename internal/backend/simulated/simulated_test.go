@@ -1,0 +1,292 @@
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+func open(t *testing.T, config Config, options backend.Options) backend.Session {
+	t.Helper()
+	engine, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := engine.Open(context.Background(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// samples binds an input of numbers, one a row.
+func samples(t *testing.T, s backend.Session, numbers ...float32) []backend.Value {
+	t.Helper()
+	v, err := s.Bind(tensor.Of(numbers, int64(len(numbers)), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []backend.Value{v}
+}
+
+// timed runs once and returns what it took.
+func timed(t *testing.T, s backend.Session, batch int) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if err := s.Run(samples(t, s, make([]float32, batch)...), make([]backend.Value, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return time.Since(start)
+}
+
+func TestARunTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, Config{Latency: 10 * time.Millisecond, PerSample: 2 * time.Millisecond, SlowEvery: 4, SlowTime: time.Second}, backend.Options{})
+		for _, test := range []struct {
+			batch int
+			want  time.Duration
+		}{{1, 10 * time.Millisecond}, {2, 12 * time.Millisecond}, {8, 24 * time.Millisecond}, {1, time.Second + 10*time.Millisecond}, {0, 10 * time.Millisecond}} {
+			if got := timed(t, s, test.batch); got != test.want {
+				t.Errorf("a batch of %d took %v, want %v", test.batch, got, test.want)
+			}
+		}
+	})
+}
+
+func TestNoiseIsSettledByTheSeed(t *testing.T) {
+	const latency, jitter, runs = 100 * time.Millisecond, 10 * time.Millisecond, 2000
+	times := func(seed uint64) (all []time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, Config{Latency: latency, Jitter: jitter, Seed: seed}, backend.Options{})
+			for range runs {
+				all = append(all, timed(t, s, 1))
+			}
+		})
+		return all
+	}
+	first := times(1)
+	if !slices.Equal(first, times(1)) {
+		t.Error("the same seed gave other times")
+	}
+	if slices.Equal(first, times(2)) {
+		t.Error("another seed gave the same times")
+	}
+	var sum, squares float64
+	for _, d := range first {
+		sum += float64(d)
+		squares += float64(d-latency) * float64(d-latency)
+	}
+	if mean, sd := sum/runs, math.Sqrt(squares/runs); math.Abs(mean-float64(latency)) > 1e6 || math.Abs(sd-float64(jitter)) > 1e6 {
+		t.Errorf("mean %v, standard deviation %v, want %v and %v", time.Duration(mean), time.Duration(sd), latency, jitter)
+	}
+}
+
+func TestATimeIsNeverNegative(t *testing.T) {
+	c := Config{Latency: time.Microsecond, Jitter: time.Second}
+	for k := range int64(100) {
+		if d := c.duration(k, 1); d < 0 {
+			t.Errorf("run %d takes %v", k, d)
+		}
+	}
+}
+
+func TestOnlySoManyRunsAreServedAtOnce(t *testing.T) {
+	for _, test := range []struct {
+		parallel int
+		want     time.Duration
+	}{{0, time.Second}, {1, 6 * time.Second}, {2, 3 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, Config{Latency: time.Second, Parallel: test.parallel}, backend.Options{})
+			start := time.Now()
+			var group sync.WaitGroup
+			for range 6 {
+				group.Go(func() { timed(t, s, 1) })
+			}
+			group.Wait()
+			if got := time.Since(start); got != test.want {
+				t.Errorf("6 runs, %d at once, took %v, want %v", test.parallel, got, test.want)
+			}
+		})
+	}
+}
+
+func TestFailuresComeOnRequest(t *testing.T) {
+	s := open(t, Config{FailEvery: 3, NaNEvery: 4,
+		Outputs: []backend.Port{{Name: "f", Type: tensor.Float32, Shape: tensor.Shape{-1}}, {Name: "d", Type: tensor.Float64, Shape: tensor.Shape{-1}},
+			{Name: "i", Type: tensor.Int64, Shape: tensor.Shape{-1}}}}, backend.Options{})
+	var got []string
+	for range 8 {
+		outputs := make([]backend.Value, 3)
+		err := s.Run(samples(t, s, 7), outputs)
+		switch {
+		case errors.Is(err, ErrInjected):
+			got = append(got, "fail")
+		case err != nil:
+			t.Fatal(err)
+		default:
+			got = append(got, fmt.Sprint(tensor.Data[float32](outputs[0].Tensor())[0], tensor.Data[float64](outputs[1].Tensor())[0], tensor.Data[int64](outputs[2].Tensor())[0]))
+		}
+	}
+	if want := []string{"7 7 7", "7 7 7", "fail", "NaN NaN 7", "7 7 7", "fail", "7 7 7", "NaN NaN 7"}; !slices.Equal(got, want) {
+		t.Errorf("runs ended as %q, want %q", got, want)
+	}
+}
+
+func TestOpeningIsSlowOrFailsOnRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine, err := New(Config{OpenTime: 30 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := engine.Open(context.Background(), backend.Options{})
+		if err != nil || s.Info().LoadTime != 30*time.Second {
+			t.Errorf("LoadTime = %v, %v, want 30s", s.Info().LoadTime, err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if _, err := engine.Open(ctx, backend.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the context's error", err)
+		}
+		broken := errors.New("no such model")
+		engine, _ = New(Config{OpenError: broken})
+		if _, err := engine.Open(context.Background(), backend.Options{}); !errors.Is(err, broken) {
+			t.Errorf("got %v, want %v", err, broken)
+		}
+	})
+}
+
+func TestASampleGetsTheSameAnswerInAnyBatch(t *testing.T) {
+	ports := []backend.Port{{Name: "scores", Type: tensor.Float32, Shape: tensor.Shape{-1, 3}}, {Name: "word", Type: tensor.String, Shape: tensor.Shape{-1}}}
+	s := open(t, Config{Outputs: ports}, backend.Options{})
+	answer := func(numbers ...float32) (scores []float32, words []string) {
+		outputs := make([]backend.Value, 2)
+		if err := s.Run(samples(t, s, numbers...), outputs); err != nil {
+			t.Fatal(err)
+		}
+		return tensor.Data[float32](outputs[0].Tensor()), outputs[1].Tensor().Strings()
+	}
+	scores, words := answer(5, 0.25, 900)
+	if !slices.Equal(scores[:3], []float32{5, 6, 7}) || !slices.Equal(scores[6:], []float32{900, 901, 902}) || words[2] != "900" {
+		t.Errorf("answers are %v, %q", scores, words)
+	}
+	if alone, word := answer(0.25); !slices.Equal(alone, scores[3:6]) || word[0] != words[1] {
+		t.Errorf("0.25 alone: %v, %q; in a batch: %v, %q", alone, word, scores[3:6], words[1])
+	}
+	if other, _ := answer(0.75); slices.Equal(other, scores[3:6]) {
+		t.Error("another sample got the same answer")
+	}
+}
+
+func TestEveryTypeOfOutputIsWritten(t *testing.T) {
+	for d := tensor.Float32; d <= tensor.String; d++ {
+		s := open(t, Config{Outputs: []backend.Port{{Name: "y", Type: d, Shape: tensor.Shape{-1, 2}}}}, backend.Options{})
+		outputs := make([]backend.Value, 1)
+		if err := s.Run(samples(t, s, 1), outputs); err != nil {
+			t.Fatal(err)
+		}
+		y := outputs[0].Tensor()
+		written := slices.ContainsFunc(y.Bytes(), func(b byte) bool { return b != 0 }) || slices.Contains(y.Strings(), "1")
+		if y.Type != d || !written {
+			t.Errorf("%v: got %v with %v %q", d, y, y.Bytes(), y.Strings())
+		}
+	}
+}
+
+func TestAnAnswerOfOnesOwnIsUsed(t *testing.T) {
+	s := open(t, Config{Answer: func(in, out []tensor.Tensor) error {
+		tensor.Data[int64](out[0])[0] = int64(10 * tensor.Data[float32](in[0])[0])
+		return nil
+	}}, backend.Options{})
+	y := tensor.New(tensor.Int64, 1)
+	out, err := s.Bind(y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(samples(t, s, 4), []backend.Value{out}); err != nil || tensor.Data[int64](y)[0] != 40 {
+		t.Errorf("got %v, %v, want 40", tensor.Data[int64](y)[0], err)
+	}
+	broken := errors.New("broken")
+	s = open(t, Config{Answer: func(_, _ []tensor.Tensor) error { return broken }}, backend.Options{})
+	if err := s.Run(samples(t, s, 4), make([]backend.Value, 1)); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+}
+
+func TestMisuseIsAnError(t *testing.T) {
+	for _, config := range []Config{{Latency: -1}, {Jitter: -1}, {Parallel: -1}, {FailEvery: -2}, {OpenTime: -1}, {Inputs: []backend.Port{{Name: "x"}}}} {
+		if _, err := New(config); err == nil {
+			t.Errorf("New(%+v) succeeded, want an error", config)
+		}
+	}
+	engine, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, options := range []backend.Options{{Device: "cuda"}, {Outputs: []string{"nothing"}}} {
+		if _, err := engine.Open(context.Background(), options); err == nil {
+			t.Errorf("Open(%+v) succeeded, want an error", options)
+		}
+	}
+	s, err := engine.Open(context.Background(), backend.Options{Outputs: []string{"output"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrongType, _ := s.Bind(tensor.New(tensor.Int8, 1, 1))
+	closed := samples(t, s, 1)[0]
+	closed.Close()
+	for name, inputs := range map[string][]backend.Value{"none": nil, "nil": {nil}, "type": {wrongType}, "closed": {closed}} {
+		if err := s.Run(inputs, make([]backend.Value, 1)); err == nil || !strings.HasPrefix(err.Error(), "running the simulated model: ") {
+			t.Errorf("inputs %s: got %v, want an error", name, err)
+		}
+	}
+	if _, err := s.Bind(tensor.Tensor{}); err == nil {
+		t.Error("no tensor was bound, want an error")
+	}
+	if err := engine.Close(); err == nil {
+		t.Error("an engine with an open session was closed, want an error")
+	}
+	if err := errors.Join(s.Close(), s.Close(), engine.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Run(samplesOf(1), make([]backend.Value, 1)); err == nil {
+		t.Error("a closed session ran, want an error")
+	}
+	if _, err := engine.Open(context.Background(), backend.Options{}); err == nil {
+		t.Error("a closed engine opened a model, want an error")
+	}
+	if engine.Runs() != 0 {
+		t.Errorf("Runs() = %d, want 0", engine.Runs())
+	}
+}
+
+func samplesOf(n float32) []backend.Value {
+	return []backend.Value{&value{tensor: tensor.Of([]float32{n}, 1, 1)}}
+}
+
+func BenchmarkRun(b *testing.B) {
+	engine, err := New(Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := engine.Open(context.Background(), backend.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, out := samplesOf(1), []backend.Value{&value{tensor: tensor.New(tensor.Int64, 1)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Run(in, out); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

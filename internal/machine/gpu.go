@@ -1,0 +1,63 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A GPU is a graphics processor or another accelerator on the PCI bus.
+type GPU struct {
+	Name   string `json:"name"`
+	Vendor string `json:"vendor"`           // NVIDIA, AMD, Intel
+	PCI    string `json:"pci"`              // address on the bus
+	Driver string `json:"driver,omitempty"` // of the kernel, with version where known; empty: none is loaded
+}
+
+// vendors of accelerators by their PCI number. The screens of virtual machines have others.
+var vendors = map[string]string{"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
+
+// gpus lists accelerators from what the kernel shows of the PCI bus and NVIDIA's driver of its
+// cards.
+func gpus(root string) []GPU {
+	devices, _ := filepath.Glob(filepath.Join(root, "sys/bus/pci/devices/*"))
+	slices.Sort(devices)
+	var all []GPU
+	for _, dir := range devices {
+		vendor := vendors[line(dir, "vendor")]
+		class := line(dir, "class")
+		// PCI classes: 03 display controllers, 12 processing accelerators.
+		if vendor == "" || !strings.HasPrefix(class, "0x03") && !strings.HasPrefix(class, "0x12") {
+			continue
+		}
+		g := GPU{Vendor: vendor, PCI: filepath.Base(dir), Name: line(dir, "product_name")}
+		if driver, err := os.Readlink(filepath.Join(dir, "driver")); err == nil {
+			g.Driver = filepath.Base(driver)
+		}
+		if vendor == "NVIDIA" {
+			g.addNVIDIA(root)
+		}
+		if g.Name == "" {
+			g.Name = vendor + " device " + strings.TrimPrefix(line(dir, "device"), "0x")
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// addNVIDIA takes name and version from where NVIDIA's driver tells them.
+func (g *GPU) addNVIDIA(root string) {
+	text := line(root, filepath.Join("proc/driver/nvidia/gpus", g.PCI, "information"))
+	for l := range strings.Lines(text) {
+		if name, found := strings.CutPrefix(l, "Model:"); found {
+			g.Name = strings.TrimSpace(name)
+		}
+	}
+	if m := nvidiaVersion.FindStringSubmatch(line(root, "proc/driver/nvidia/version")); m != nil {
+		g.Driver = "nvidia " + m[1]
+	}
+}
+
+var nvidiaVersion = regexp.MustCompile(`Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s`)

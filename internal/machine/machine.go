@@ -1,0 +1,109 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/shirou/gopsutil/v4/load"
+	"github.com/shirou/gopsutil/v4/mem"
+)
+
+// A Machine is what this program runs on.
+type Machine struct {
+	OS             string  `json:"os"`                       // as the system calls itself, e.g. Debian GNU/Linux 12 (bookworm)
+	Kernel         string  `json:"kernel,omitempty"`         // version
+	Arch           string  `json:"arch"`                     // in Go's words, e.g. amd64
+	Virtualization string  `json:"virtualization,omitempty"` // what it is a guest of, e.g. kvm
+	Go             string  `json:"go"`                       // version that built this program
+	ClockSource    string  `json:"clock_source,omitempty"`   // of the kernel, e.g. tsc
+	Load1          float64 `json:"load_1min"`                // mean number of processes that wanted to run in the last minute
+
+	CPU    CPU    `json:"cpu"`
+	Memory Memory `json:"memory"`
+	GPUs   []GPU  `json:"gpus,omitempty"`
+	Disk   *Disk  `json:"disk,omitempty"` // of the directory asked about
+}
+
+// Memory is this machine's main memory.
+type Memory struct {
+	TotalBytes     uint64 `json:"total_bytes"`
+	AvailableBytes uint64 `json:"available_bytes"`       // without pushing anything out
+	LimitBytes     uint64 `json:"limit_bytes,omitempty"` // of the container, if there is a limit
+	HugePages      string `json:"huge_pages,omitempty"`  // transparent ones: always, madvise or never
+}
+
+// Describe looks at the machine, and at the disk of a directory, if one is given, which need not
+// exist yet. It takes a few milliseconds.
+func Describe(dir string) Machine {
+	m := describe("/")
+	if dir == "" {
+		return m
+	}
+	if d, err := DiskOf(dir); err == nil {
+		m.Disk = &d
+	}
+	return m
+}
+
+// AvailableMemory returns how many bytes this process may still take without pushing anything out:
+// what the machine has, or less, what the container's limit leaves. 0 if that is not known.
+func AvailableMemory() uint64 {
+	v, err := mem.VirtualMemory()
+	if err != nil {
+		return 0
+	}
+	return memoryLeft("/", v.Available)
+}
+
+// describe takes the root of the file system, for tests. What comes through gopsutil or system
+// calls is of the real machine.
+func describe(root string) Machine {
+	m := Machine{OS: systemName(root), Arch: runtime.GOARCH, Go: runtime.Version(), CPU: describeCPU(root), GPUs: gpus(root)}
+	m.Kernel, _ = host.KernelVersion()
+	if system, role, err := host.Virtualization(); err == nil && role == "guest" {
+		m.Virtualization = system
+	}
+	m.ClockSource = line(root, "sys/devices/system/clocksource/clocksource0/current_clocksource")
+	if l, err := load.Avg(); err == nil {
+		m.Load1 = l.Load1
+	}
+	if v, err := mem.VirtualMemory(); err == nil {
+		m.Memory = Memory{TotalBytes: v.Total, AvailableBytes: v.Available}
+	}
+	m.Memory.LimitBytes = memoryLimit(root, m.Memory.TotalBytes)
+	m.Memory.HugePages = chosen(line(root, "sys/kernel/mm/transparent_hugepage/enabled"))
+	return m
+}
+
+// systemName is the system's own name for itself. On Linux it comes from os-release; gopsutil would
+// call lsb_release for it.
+func systemName(root string) string {
+	for _, file := range []string{"etc/os-release", "usr/lib/os-release"} {
+		text, _ := os.ReadFile(filepath.Join(root, file))
+		for line := range strings.Lines(string(text)) {
+			if name, found := strings.CutPrefix(line, "PRETTY_NAME="); found {
+				return strings.Trim(strings.TrimSpace(name), `"'`)
+			}
+		}
+	}
+	if platform, _, version, err := host.PlatformInformation(); err == nil && runtime.GOOS != "linux" {
+		return strings.TrimSpace(platform + " " + version)
+	}
+	return runtime.GOOS
+}
+
+// line reads a file of one line; empty if there is none.
+func line(root, path string) string {
+	text, _ := os.ReadFile(filepath.Join(root, path))
+	return strings.TrimSpace(string(text))
+}
+
+// chosen returns the word in brackets of a kernel setting such as "always [madvise] never".
+func chosen(setting string) string {
+	_, after, _ := strings.Cut(setting, "[")
+	word, _, _ := strings.Cut(after, "]")
+	return word
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package machine
+
+import "time"
+
+const hasNanosleep = false
+
+func nanosleep(time.Duration) {}
