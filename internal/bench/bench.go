@@ -193,8 +193,8 @@ func (r *run) closeOpened() error {
 	if r.session != nil {
 		errs = append(errs, r.session.Close())
 	}
-	if r.qsl != nil && r.qsl.cache != nil {
-		errs = append(errs, r.qsl.cache.Close())
+	if r.qsl != nil {
+		errs = append(errs, r.qsl.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -30,11 +30,8 @@ const (
 func (r *run) warmUp(ctx context.Context) error {
 	return r.phase("warm-up", func() error {
 		rows := max(r.batching.maxBatch, 1)
-		store, items, err := r.sampleRows(min(rows, r.workload.Len()), rows)
+		items, err := r.sampleRows(rows)
 		if err != nil {
-			return err
-		}
-		if err := r.use(store); err != nil {
 			return err
 		}
 		for _, p := range r.predictors {
@@ -47,20 +44,24 @@ func (r *run) warmUp(ctx context.Context) error {
 	})
 }
 
-// sampleRows loads the first n samples and returns items for as many rows as asked,
-// some of which may be the same sample.
-func (r *run) sampleRows(n, rows int) (*models.Store, []models.Item, error) {
-	store := models.NewStore(r.workload.Row(), n)
+// sampleRows loads the first samples of the data set and returns items for as many rows
+// as asked, some of which are the same sample if the data set has fewer.
+func (r *run) sampleRows(rows int) ([]models.Item, error) {
+	n := min(rows, r.workload.Len())
+	store, err := models.NewStore(r.workload.Row(), n)
+	if err != nil {
+		return nil, err
+	}
 	for i := range n {
 		if err := r.qsl.load(store, i, i); err != nil {
-			return nil, nil, err
+			return nil, errors.Join(err, store.Close())
 		}
 	}
 	items := make([]models.Item, rows)
 	for i := range items {
 		items[i] = models.Item{Row: i % n, Index: i % n}
 	}
-	return store, items, nil
+	return items, r.qsl.swap(store)
 }
 
 // medianTime measures how long a predictor takes for the items.
@@ -105,11 +106,8 @@ func (c *counter) Done(int, []byte, int)  { *c++ }
 
 // throughput measures the samples per second of all workers together.
 func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
-	store, items, err := r.sampleRows(min(batch, r.workload.Len()), batch)
+	items, err := r.sampleRows(batch)
 	if err != nil {
-		return 0, err
-	}
-	if err := r.use(store); err != nil {
 		return 0, err
 	}
 	var samples atomic.Int64
@@ -184,6 +182,11 @@ func (r *run) chooseLatencyBound() {
 		"an open-division limit", took, bound, auto))
 }
 
+// offlineMargin makes the Offline query larger than the measured rate asks for. A rate
+// that was measured while the machine was busy would make the test too short, one that is
+// too high only makes it longer.
+const offlineMargin = 1.25
+
 func (r *run) chooseRate(ctx context.Context) error {
 	c := &report.Calibration{BatchOneLatencyNS: int64(r.latency)}
 	r.calibration = c
@@ -201,9 +204,11 @@ func (r *run) chooseRate(ctx context.Context) error {
 			return err
 		}
 		c.SamplesPerSecond = rate
+		rate *= offlineMargin
 		r.settings.OfflineExpectedQPS = rate
 		c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "samples/s"}
-		c.Reason = fmt.Sprintf("%d workers did that for %v", len(r.predictors), probeTime)
+		c.Reason = fmt.Sprintf("%d workers did %.4g samples/s for %v, and a quarter more makes the test long enough",
+			len(r.predictors), c.SamplesPerSecond, probeTime)
 		r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	case loadgen.Server:
 		return r.chooseServerRate(ctx, c)
@@ -214,11 +219,8 @@ func (r *run) chooseRate(ctx context.Context) error {
 func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) error {
 	n := int(r.settings.MultiStreamSamplesPerQuery)
 	batches := (n + r.batching.maxBatch - 1) / r.batching.maxBatch
-	store, items, err := r.sampleRows(min(n, r.workload.Len()), min(n, r.batching.maxBatch))
+	items, err := r.sampleRows(min(n, r.batching.maxBatch))
 	if err != nil {
-		return err
-	}
-	if err := r.use(store); err != nil {
 		return err
 	}
 	took, err := medianTime(ctx, r.predictors[0], items)

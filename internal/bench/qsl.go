@@ -28,7 +28,8 @@ type qsl struct {
 	// warn is told what does not keep the samples from being loaded.
 	warn func(error)
 
-	rows rows
+	rows  rows
+	store *models.Store // of the loaded samples
 }
 
 // Name implements loadgen.QSL.
@@ -48,17 +49,40 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 		return fmt.Errorf("%d samples need %d MiB of memory, %d MiB are free: lower --performance-sample-count",
 			len(indices), need>>20, free>>20)
 	}
-	store := models.NewStore(row, len(indices))
-	if err := q.fill(ctx, store, indices); err != nil {
+	store, err := models.NewStore(row, len(indices))
+	if err != nil {
 		return err
 	}
+	if err := q.fill(ctx, store, indices); err != nil {
+		return errors.Join(err, store.Close())
+	}
 	q.rows.reset(indices, q.workload.Len())
-	return q.use(store)
+	return q.swap(store)
 }
 
 // UnloadSamplesFromRAM implements loadgen.QSL.
-func (q *qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error {
-	return q.use(models.NewStore(q.workload.Row(), 0))
+func (q *qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error { return q.swap(nil) }
+
+// swap replaces the store that the predictors use, and frees the one before.
+func (q *qsl) swap(store *models.Store) error {
+	old := q.store
+	q.store = store
+	if err := q.use(store); err != nil || old == nil {
+		return err
+	}
+	return old.Close()
+}
+
+// Close frees the loaded samples, which nobody may use any more, and closes the cache.
+func (q *qsl) Close() error {
+	var errs []error
+	if q.store != nil {
+		errs = append(errs, q.store.Close())
+	}
+	if q.cache != nil {
+		errs = append(errs, q.cache.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // fill prepares all rows of a store, in parallel.

@@ -97,7 +97,8 @@ func (s Slot) Bytes() int64 { return s.Shape.Len() * int64(s.Type.Size()) }
 
 // A Predictor answers samples on behalf of one worker: it is used by one goroutine.
 type Predictor interface {
-	// Use says that the samples of a store will be asked for from now on.
+	// Use says that the samples of a store will be asked for from now on, and no longer
+	// those of the one before. The store may be nil: then none will.
 	Use(store *Store) error
 	// Predict answers all items, at most as many as the predictor was made for.
 	// An error means that those without a reply could not be answered.

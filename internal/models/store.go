@@ -1,25 +1,44 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/mlperf-go/mlperf/internal/backend/hostmem"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // A Store holds the rows of samples that are in memory. The rows of each slot lie side
-// by side in one tensor, so that consecutive rows are a batch without being copied.
+// by side in one tensor, so that consecutive rows are a batch without being copied. The
+// memory is not Go's: it may be many gigabytes.
 type Store struct {
 	slots []tensor.Tensor // outermost axis: rows
 	rows  int
+	free  []func() error
 }
 
-// NewStore makes room for rows.
-func NewStore(row []Slot, rows int) *Store {
+// NewStore makes room for rows. The store must be closed.
+func NewStore(row []Slot, rows int) (*Store, error) {
 	s := &Store{rows: rows}
 	for _, slot := range row {
-		s.slots = append(s.slots, tensor.New(slot.Type, append([]int64{int64(rows)}, slot.Shape...)...))
+		t, free, err := hostmem.New(slot.Type, append([]int64{int64(rows)}, slot.Shape...)...)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("memory for %d samples: %w", rows, err), s.Close())
+		}
+		s.slots = append(s.slots, t)
+		s.free = append(s.free, free)
 	}
-	return s
+	return s, nil
+}
+
+// Close frees the memory. Nothing may use the rows any more.
+func (s *Store) Close() error {
+	var errs []error
+	for _, free := range s.free {
+		errs = append(errs, free())
+	}
+	s.slots, s.free, s.rows = nil, nil, 0
+	return errors.Join(errs...)
 }
 
 // Rows is the number of rows.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"image"
 
+	"github.com/disintegration/imaging"
+
 	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
@@ -87,33 +89,31 @@ func (s *Scratch) decodeJPEG(data []byte, orient bool, wanted func(Size) image.R
 
 // turn rotates and mirrors the image as an EXIF orientation of 2 to 8 asks.
 func (s *Scratch) turn(img Image, orientation int) Image {
-	w, h := img.Width, img.Height
-	right, down := 3, 3*w // from a pixel to its neighbours in img
-	lastX, lastY := right*(w-1), down*(h-1)
-	// first pixel of the result in img, and the steps to those right of and below it
-	steps := [...]struct{ first, dx, dy int }{
-		2: {lastX, -right, down},
-		3: {lastX + lastY, -right, -down},
-		4: {lastY, right, -down},
-		5: {0, down, right},
-		6: {lastY, -down, right},
-		7: {lastX + lastY, -down, -right},
-		8: {lastX, down, -right},
-	}[orientation]
-	if orientation >= 5 {
-		w, h = h, w
-	}
+	turned := [...]func(image.Image) *image.NRGBA{
+		2: imaging.FlipH,
+		3: imaging.Rotate180,
+		4: imaging.FlipV,
+		5: imaging.Transpose,
+		6: imaging.Rotate270, // counter-clockwise
+		7: imaging.Transverse,
+		8: imaging.Rotate90,
+	}[orientation](opaque(img))
+	size := turned.Bounds().Size()
 	s.turned = resized(s.turned, len(img.Pix))
-	dst := s.turned
-	for y := range h {
-		from := steps.first + y*steps.dy
-		for range w {
-			copy(dst[:3], img.Pix[from:from+3])
-			dst = dst[3:]
-			from += steps.dx
-		}
+	for i := range size.X * size.Y {
+		copy(s.turned[3*i:][:3], turned.Pix[4*i:][:3])
 	}
-	return Image{Width: w, Height: h, Pix: s.turned, Damaged: img.Damaged}
+	return Image{Width: size.X, Height: size.Y, Pix: s.turned, Damaged: img.Damaged}
+}
+
+// opaque converts to the form that package imaging handles without loss.
+func opaque(img Image) *image.NRGBA {
+	out := image.NewNRGBA(image.Rect(0, 0, img.Width, img.Height))
+	for i := range img.Width * img.Height {
+		copy(out.Pix[4*i:][:3], img.Pix[3*i:][:3])
+		out.Pix[4*i+3] = 0xff
+	}
+	return out
 }
 
 // resized returns a slice of n elements, using buf's memory if it is large enough.

@@ -131,8 +131,8 @@ func constraints(p *loadgen.Performance, origin func(string) string) []Constrain
 	add(durationConstraint(p), "min_duration")
 	add(Constraint{
 		Name:     "queries",
-		Required: fmt.Sprintf("≥ %d of %d samples", e.MinQueryCount, e.SamplesPerQuery),
-		Observed: fmt.Sprintf("%d, %d samples in all", p.QueryCount, p.SampleCount),
+		Required: fmt.Sprintf("≥ %d with ≥ %d samples", e.MinQueryCount, e.MinSampleCount),
+		Observed: fmt.Sprintf("%d with %d samples", p.QueryCount, p.SampleCount),
 		Met:      p.MinQueriesMet,
 		Advice:   "the test ended early; the detail log says why",
 	}, "min_query_count")

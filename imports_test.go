@@ -1,0 +1,133 @@
+package mlperf_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mlperf-go/mlperf/"
+
+// mayImport says which packages of this module a package may import. Change it in the
+// commit that changes the plan. Tests are not bound by it.
+var mayImport = map[string]string{
+	"cmd/mlperf": "internal/backend internal/backend/ort internal/backend/simulated internal/accuracy internal/bench internal/builtin " +
+		"internal/config internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/report",
+	"configs": "",
+
+	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/loadgen internal/loadgen/mlperflog " +
+		"internal/machine internal/models internal/report",
+	"internal/builtin": "internal/backend internal/bench internal/dataset/synth internal/loadgen internal/models internal/onnxgraph " +
+		"internal/preprocess internal/tensor",
+	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/onnxgraph " +
+		"internal/preprocess internal/tensor",
+	"internal/report": "internal/loadgen",
+	"internal/config": "configs internal/loadgen",
+
+	"internal/backend":           "internal/tensor",
+	"internal/backend/hostmem":   "internal/tensor",
+	"internal/backend/ort":       "internal/backend internal/home internal/tensor",
+	"internal/backend/simulated": "internal/backend internal/tensor",
+
+	"internal/dataset":       "internal/accuracy",
+	"internal/dataset/synth": "",
+
+	"internal/preprocess":      "internal/preprocess/exif internal/preprocess/jpeg internal/tensor",
+	"internal/preprocess/exif": "",
+	"internal/preprocess/jpeg": "internal/preprocess/exif",
+
+	"internal/loadgen":           "",
+	"internal/loadgen/mlperflog": "internal/loadgen",
+	"internal/accuracy":          "",
+	"internal/onnxgraph":         "",
+	"internal/tensor":            "",
+	"internal/tensor/npy":        "internal/tensor",
+	"internal/home":              "",
+	"internal/machine":           "",
+}
+
+// owners are the packages that may import a third-party module.
+var owners = map[string]string{
+	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report",
+	"github.com/schollz/progressbar/":   "cmd/mlperf",
+	"github.com/shirou/gopsutil/":       "internal/machine",
+	"github.com/spf13/cobra":            "cmd/mlperf",
+	"github.com/spf13/pflag":            "cmd/mlperf",
+	"github.com/spf13/viper":            "internal/config",
+	"github.com/yalue/onnxruntime_go":   "internal/backend/ort",
+	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine",
+	"golang.org/x/term":                 "cmd/mlperf",
+	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/config internal/report",
+	"google.golang.org/protobuf/":       "internal/onnxgraph",
+	"github.com/disintegration/imaging": "internal/preprocess",
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+func TestPackagesImportOnlyWhatThePlanAllows(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if name+"/" == module {
+			continue // this folder has tests only
+		}
+		seen[name] = true
+		allowed, known := mayImport[name]
+		if !known {
+			t.Errorf("%s is not in the plan of imports", name)
+		}
+		for _, path := range p.Imports {
+			if inside, ok := strings.CutPrefix(path, module); ok {
+				if !slices.Contains(strings.Fields(allowed), inside) {
+					t.Errorf("%s imports %s, which the plan does not allow", name, inside)
+				}
+			} else if strings.Contains(path, ".") {
+				checkOwner(t, name, path)
+			}
+		}
+	}
+	for name := range mayImport {
+		if !seen[name] {
+			t.Errorf("the plan has %s, which is not a package", name)
+		}
+	}
+}
+
+func checkOwner(t *testing.T, name, path string) {
+	t.Helper()
+	for prefix, packages := range owners {
+		if strings.HasPrefix(path, prefix) {
+			if !slices.Contains(strings.Fields(packages), name) {
+				t.Errorf("%s imports %s, which is for %s", name, path, packages)
+			}
+			return
+		}
+	}
+	t.Errorf("%s imports %s, which has no owner in the plan", name, path)
+}
