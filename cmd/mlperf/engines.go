@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -46,8 +48,12 @@ func (o *engineOptions) check() error {
 // openORT opens ONNX Runtime.
 func (o *engineOptions) openORT() (backend.Engine, error) {
 	library, _, err := ort.Search{Explicit: o.library}.Find()
+	var none *ort.NotFoundError
+	if err != nil && !errors.As(err, &none) {
+		return nil, fmt.Errorf("%w\n%s", err, ort.Remedy)
+	}
 	if err != nil {
-		return nil, err
+		return nil, err // it says what to do
 	}
 	return ort.New(library)
 }

@@ -21,6 +21,9 @@ MLPerf is a trademark of MLCommons.`,
 		Example:       "  mlperf trace --scenario server --target-qps 500 --min-duration 1s --json",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2,
+
 		// Without a verb, and with one that does not exist.
 		Args: noVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

@@ -131,6 +131,7 @@ func (r *run) openData() error {
 		cache:       r.openCache(),
 		freeMemory:  r.cfg.FreeMemory,
 		use:         r.use,
+		idle:        func() bool { return r.sut == nil || r.sut.idle() },
 		progress:    r.cfg.Observer.Loading,
 		warn:        r.warnings.add,
 	}

@@ -23,6 +23,9 @@ type qsl struct {
 	freeMemory  func() uint64        // bytes; 0 if unknown
 	// use hands a loaded store to those who predict with it.
 	use func(*models.Store) error
+	// idle waits until nobody predicts with a store any more. It returns false if that
+	// does not happen; then the store is left alone.
+	idle func() bool
 	// progress is told how many of the samples to load are there. It may be nil.
 	progress func(done, of int)
 	// warn is told what does not keep the samples from being loaded.
@@ -65,6 +68,9 @@ func (q *qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error { return q.
 
 // swap replaces the store that the predictors use, and frees the one before.
 func (q *qsl) swap(store *models.Store) error {
+	if !q.idle() {
+		return nil // a prediction goes on after the end: the store goes with the process
+	}
 	old := q.store
 	q.store = store
 	if err := q.use(store); err != nil || old == nil {

@@ -25,6 +25,7 @@ type queue struct {
 	samples int  // in all spans
 	flushed bool // nothing will be added: do not wait for it
 	closed  bool
+	active  int         // workers between take and done
 	full    *time.Timer // wakes a worker when the oldest sample has waited long enough
 
 	peak     int       // largest number of samples that waited
@@ -55,6 +56,7 @@ func (q *queue) add(query loadgen.Query) {
 	q.mu.Lock()
 	q.spans.push(s)
 	q.samples += n
+	q.flushed = false
 	if q.samples > q.peak {
 		q.peak = q.samples
 	}
@@ -74,14 +76,6 @@ func (q *queue) flush() {
 	q.ready.Broadcast()
 }
 
-// reset begins a new test on an empty queue.
-func (q *queue) reset() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.flushed, q.peak = false, 0
-	q.spans, q.samples = ring{}, 0
-}
-
 // close makes take return nothing, now and later.
 func (q *queue) close() {
 	q.mu.Lock()
@@ -91,7 +85,8 @@ func (q *queue) close() {
 }
 
 // take fills batch with the oldest samples, at most as many as it has room for, and
-// waits until there is at least one. It returns an empty batch once the queue is closed.
+// waits until there is at least one. The worker calls done when it has answered them.
+// It returns an empty batch once the queue is closed.
 func (q *queue) take(batch []task) []task {
 	batch = batch[:0]
 	q.mu.Lock()
@@ -113,7 +108,24 @@ func (q *queue) take(batch []task) []task {
 			q.spans.pop()
 		}
 	}
+	q.active++
 	return batch
+}
+
+// done says that a worker has answered its batch.
+func (q *queue) done() {
+	q.mu.Lock()
+	q.active--
+	q.mu.Unlock()
+}
+
+// idle says whether no worker has a batch. It drops what is queued first: nobody waits
+// for the answers of a test that is over.
+func (q *queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spans, q.samples = ring{}, 0
+	return q.active == 0
 }
 
 // due says whether a worker should take a batch now. If the queue waits for a batch to

@@ -75,8 +75,18 @@ func (s *sut) IssueQuery(q loadgen.Query) { s.queue.add(q) }
 // FlushQueries implements loadgen.SUT.
 func (s *sut) FlushQueries() { s.queue.flush() }
 
-// graceAtClose is how long Close waits for predictions under way.
-const graceAtClose = 700 * time.Millisecond
+// graceAtClose is how long the end of a test waits for predictions under way.
+const graceAtClose = 400 * time.Millisecond
+
+// idle waits until no prediction is under way, and returns false if one does not end.
+func (s *sut) idle() bool {
+	for begin := time.Now(); !s.queue.idle(); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > graceAtClose {
+			return false
+		}
+	}
+	return true
+}
 
 var errStillRunning = errors.New("a prediction is still under way; its memory is not freed")
 
@@ -113,6 +123,7 @@ func (w *worker) run(ctx context.Context) {
 		w.busy.Add(int64(time.Since(begin)))
 		w.batches.Add(1)
 		w.samples.Add(int64(len(w.batch)))
+		w.sut.queue.done()
 	}
 }
 

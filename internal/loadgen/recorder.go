@@ -60,6 +60,7 @@ type recorder struct {
 	parked    atomic.Bool
 	wake      chan struct{}
 	closed    atomic.Bool
+	cutShort  atomic.Bool // the phase was ended before its time
 
 	log    *responseLog // nil: no responses are kept
 	faults faults
@@ -182,7 +183,7 @@ func (r *recorder) complete(responses []QuerySampleResponse) {
 		return
 	}
 	if r.closed.Load() {
-		r.faults.add(faultAfterEnd, "the SUT completed sample %d after the test had ended", responses[0].ID)
+		r.late("the SUT completed sample %d after the test had ended", responses[0].ID)
 		return
 	}
 	n := int64(0)
@@ -242,7 +243,7 @@ func (r *recorder) firstToken(responses []QuerySampleResponse) {
 		b, n := r.sample(responses[i].ID)
 		switch {
 		case r.closed.Load():
-			r.faults.add(faultAfterEnd, "the SUT reported a first token of sample %d after the test had ended", responses[i].ID)
+			r.late("the SUT reported a first token of sample %d after the test had ended", responses[i].ID)
 		case b == nil || b.slots[n].Load() == slotIdle:
 			r.faults.add(faultUnknownID, "the SUT reported a first token of response id %d, which was not issued in this part of the test", responses[i].ID)
 		case b.firstToken == nil:
@@ -282,8 +283,18 @@ func (r *recorder) await(ctx context.Context, n int64) error {
 	}
 }
 
-// close ends the phase: later completions are faults.
-func (r *recorder) close() { r.closed.Store(true) }
+// close ends the phase. Later completions do not count; they are faults, unless the phase
+// was cut short and the SUT could not know.
+func (r *recorder) close(cutShort bool) {
+	r.cutShort.Store(cutShort)
+	r.closed.Store(true)
+}
+
+func (r *recorder) late(format string, id ResponseID) {
+	if !r.cutShort.Load() {
+		r.faults.add(faultAfterEnd, format, id)
+	}
+}
 
 // A fault is something the SUT did that makes a run worthless.
 type fault uint8

@@ -203,7 +203,7 @@ func (t *test) runPhase(ctx context.Context, p *phase) error {
 	before := gcStats()
 	p.rec.started = time.Now()
 	err := t.supervise(ctx, p)
-	p.rec.close()
+	p.rec.close(err != nil)
 	p.gc = gcStats().since(before)
 	t.finish(p)
 	return err

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mlperf": main})
+}
+
+// TestScripts runs the command line as a user would: testdata/*.txtar.
+func TestScripts(t *testing.T) { runScripts(t, "testdata/*.txtar") }
+
+func runScripts(t *testing.T, pattern string) {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts match %s", pattern)
+	}
+	testscript.Run(t, testscript.Params{
+		Files: files,
+		Setup: setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": status,
+		},
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+// setup gives each script a tiny model and data set, and folders of its own.
+func setup(env *testscript.Env) error {
+	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+	env.Setenv("MLPERF_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
+	env.Setenv("MLPERF_ORT_LIB", os.Getenv("MLPERF_ORT_LIB"))
+	spec := synth.ImageNetSpec{Seed: 1, Images: 12, Classes: 10, Jitter: 0.1}
+	if err := synth.WriteImageNet(env.T().(testing.TB).Context(), filepath.Join(env.WorkDir, "imagenet"), spec, nil); err != nil {
+		return err
+	}
+	return writeModels(env.T().(testing.TB), env.WorkDir)
+}
+
+// writeModels writes classifiers as users have them: of all layouts, types and outputs.
+func writeModels(t testing.TB, dir string) error {
+	for name, build := range map[string]func(*onnxgraph.Builder){
+		"tiny.onnx": func(b *onnxgraph.Builder) { tinyClassifier(b, onnxgraph.Batched(3, 224, 224), 1001, true) },
+		"static.onnx": func(b *onnxgraph.Builder) {
+			tinyClassifier(b, onnxgraph.Shape{onnxgraph.Fixed(4), onnxgraph.Fixed(3), onnxgraph.Fixed(224), onnxgraph.Fixed(224)}, 1000, false)
+		},
+		"small.onnx":   func(b *onnxgraph.Builder) { tinyClassifier(b, onnxgraph.Batched(3, 192, 192), 1000, false) },
+		"classes.onnx": func(b *onnxgraph.Builder) { tinyClassifier(b, onnxgraph.Batched(3, 224, 224), 17, false) },
+		"nhwc.onnx": func(b *onnxgraph.Builder) {
+			x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(224, 224, 3))
+			tinyLayers(b, b.Transpose("chw", x, 0, 3, 1, 2), 1000, false)
+		},
+		"uint8.onnx": func(b *onnxgraph.Builder) {
+			x := b.Input("image", onnxgraph.Uint8, onnxgraph.Batched(224, 224, 3))
+			f := b.Node("Cast", "float", []*onnxgraph.Value{x}, []onnxgraph.Attribute{{Name: "to", Value: int64(onnxgraph.Float32)}},
+				onnxgraph.Type{Elem: onnxgraph.Float32, Shape: onnxgraph.Batched(224, 224, 3)})[0]
+			tinyLayers(b, b.Transpose("chw", f, 0, 3, 1, 2), 1001, false)
+		},
+		"twoinputs.onnx": func(b *onnxgraph.Builder) {
+			x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 224, 224))
+			y := b.Input("mask", onnxgraph.Float32, onnxgraph.Batched(3, 224, 224))
+			tinyLayers(b, b.Add("sum", x, y), 1000, false)
+		},
+	} {
+		b := onnxgraph.NewBuilder(name, 1)
+		build(b)
+		model, _, err := b.Model()
+		if err != nil {
+			return err
+		}
+		if err := model.WriteFile(t.Context(), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tinyClassifier(b *onnxgraph.Builder, shape onnxgraph.Shape, classes int64, argmax bool) {
+	tinyLayers(b, b.Input("image", onnxgraph.Float32, shape), classes, argmax)
+}
+
+// tinyLayers classifies an image by the mean of its colours in a grid.
+func tinyLayers(b *onnxgraph.Builder, x *onnxgraph.Value, classes int64, argmax bool) {
+	x = b.AveragePool("grid", x, onnxgraph.Pool{Kernel: onnxgraph.Axes{56}, Strides: onnxgraph.Axes{56}})
+	x = b.Flatten("features", x)
+	x = b.Dense("scores", x, onnxgraph.Dense{Units: classes})
+	if argmax {
+		b.Output(b.ArgMax("ArgMax", x, 1))
+	}
+	b.Output(b.Softmax("softmax", x, 1))
+}
+
+// status runs a program and wants an exit status: status 2 mlperf run.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N program args…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	checkStatus(ts, err, want)
+}
+
+func checkStatus(ts *testscript.TestScript, err error, want int) {
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
