@@ -31,7 +31,7 @@ type key struct {
 // target is what settings are stored in.
 type target struct {
 	loadgen.TestSettings
-	interval FixedInterval
+	runningAtOnce uint64 // max_async_queries of MultiStream
 }
 
 // title names the key in messages and results: Server.target_latency, min_duration.
@@ -142,9 +142,9 @@ func userKeys() []key {
 func otherKeys() []key {
 	return []key{
 		{name: "target_qps", scenario: multiStream, kind: rate, fixedInterval: true,
-			set: func(t *target, v value) { t.interval.QPS = v.real }},
+			set: func(t *target, v value) { t.MultiStreamQPS = v.real }},
 		{name: "max_async_queries", scenario: multiStream, kind: smallCount, fixedInterval: true,
-			set: func(t *target, v value) { t.interval.MaxAsyncQueries = v.whole }},
+			set: func(t *target, v value) { t.runningAtOnce = v.whole }},
 
 		{name: "target_duration", scenario: server, kind: wholeMillis},
 		{name: "target_latency_percentile", scenario: offline, kind: percentile},

@@ -103,7 +103,7 @@ func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, q
 	if e.Scenario == loadgen.Server {
 		p.Runs = r.Rules.ServerRuns
 	}
-	perSecond := r.queriesPerSecond(e, samplesPerSecond)
+	perSecond := queriesPerSecond(e, samplesPerSecond)
 	if e.Scenario != loadgen.Offline {
 		lasting := math.Ceil(e.TargetDuration.Seconds() * perSecond)
 		p.Queries = max(p.Queries, p.EarlyStopping, uint64(min(lasting, math.MaxInt64)))
@@ -128,12 +128,9 @@ func (r *Resolved) earlyStopping(e loadgen.EffectiveSettings) uint64 {
 }
 
 // queriesPerSecond is how fast queries follow each other.
-func (r *Resolved) queriesPerSecond(e loadgen.EffectiveSettings, samplesPerSecond float64) float64 {
-	switch {
-	case e.Scenario == loadgen.Server:
+func queriesPerSecond(e loadgen.EffectiveSettings, samplesPerSecond float64) float64 {
+	if e.Scenario == loadgen.Server || e.FixedInterval {
 		return e.TargetQPS
-	case e.Scenario == loadgen.MultiStream && r.FixedInterval.QPS > 0:
-		return r.FixedInterval.QPS
 	}
 	return samplesPerSecond / float64(max(1, e.SamplesPerQuery))
 }

@@ -51,8 +51,6 @@ type Resolved struct {
 	Rules    *RuleSet
 	// ConfName is the name of the model in conf files.
 	ConfName string
-	// FixedInterval says how MultiStream issues, if Rules.MultiStream asks for it.
-	FixedInterval FixedInterval
 }
 
 // Default is the origin of settings that nobody made.
@@ -304,6 +302,10 @@ func (r *resolver) remarks() {
 	if r.request.Scenario == loadgen.MultiStream && rules.MultiStream == NoMultiStream {
 		r.warn("rules %s have no MultiStream scenario", rules.Version)
 	}
+	if r.request.Scenario == loadgen.MultiStream && rules.MultiStream == FixedIntervalQueries && r.target.runningAtOnce > 1 {
+		r.errs = append(r.errs, fmt.Errorf("max_async_queries is %d: MultiStream can have one query running at a time, as the rules ask",
+			r.target.runningAtOnce))
+	}
 	for i := range r.keys {
 		k := &r.keys[i]
 		s := r.made[k]
@@ -324,9 +326,10 @@ func (r *resolver) resolved() *Resolved {
 		Rules:    r.request.Rules,
 		ConfName: r.model,
 	}
-	if r.request.Rules.MultiStream == FixedIntervalQueries {
-		result.FixedInterval = r.target.interval
+	if r.request.Rules.MultiStream != FixedIntervalQueries {
+		result.Settings.MultiStreamQPS = 0
 	}
+	result.Settings.WithoutEarlyStopping = !r.request.Rules.EarlyStopping
 	for i := range r.keys {
 		if s := r.made[&r.keys[i]]; s != nil {
 			result.Made = append(result.Made, *s)

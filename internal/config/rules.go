@@ -52,14 +52,6 @@ func (k MultiStreamKind) String() string {
 	return [...]string{"none", "fixed interval", "back to back"}[k]
 }
 
-// FixedInterval are the settings that MultiStream had before v2.0, beside those of
-// TestSettings: of these the expected latency is the bound then, and the percentile
-// says how many queries may miss it, or make the next interval be skipped.
-type FixedInterval struct {
-	QPS             float64 // queries per second
-	MaxAsyncQueries uint64  // running at once
-}
-
 // Newest is the version of the newest rule set.
 const Newest = "v6.1"
 

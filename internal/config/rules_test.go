@@ -115,23 +115,23 @@ func TestRulesOfARound(t *testing.T) {
 func TestMultiStreamBeforeV2IssuesAtAFixedRate(t *testing.T) {
 	for _, c := range []struct {
 		version, model string
-		want           FixedInterval
+		want           float64 // queries per second
 		samples        uint64
 		bound          time.Duration
 		percentile     float64
 	}{
-		{"v0.5", "resnet50", FixedInterval{20, 1}, 4, 50 * time.Millisecond, 0.99},
-		{"v0.5", "ssd-resnet34", FixedInterval{15, 1}, 4, 66 * time.Millisecond, 0.99},
-		{"v0.5", "gnmt", FixedInterval{10, 1}, 4, 100 * time.Millisecond, 0.97},
-		{"v1.0", "resnet50", FixedInterval{20, 1}, 4, 50 * time.Millisecond, 0.99},
-		{"v2.0", "resnet50", FixedInterval{}, 8, 80 * time.Millisecond, 0.99},
-		{"v2.1", "retinanet", FixedInterval{}, 8, 528 * time.Millisecond, 0.99},
+		{"v0.5", "resnet50", 20, 4, 50 * time.Millisecond, 0.99},
+		{"v0.5", "ssd-resnet34", 15, 4, 66 * time.Millisecond, 0.99},
+		{"v0.5", "gnmt", 10, 4, 100 * time.Millisecond, 0.97},
+		{"v1.0", "resnet50", 20, 4, 50 * time.Millisecond, 0.99},
+		{"v2.0", "resnet50", 0, 8, 80 * time.Millisecond, 0.99},
+		{"v2.1", "retinanet", 0, 8, 528 * time.Millisecond, 0.99},
 	} {
 		r := mustResolve(t, Request{Model: c.model, Scenario: loadgen.MultiStream, Rules: mustRules(t, c.version)})
 		s := r.Settings
-		if r.FixedInterval != c.want || s.MultiStreamSamplesPerQuery != c.samples ||
+		if s.MultiStreamQPS != c.want || s.MultiStreamSamplesPerQuery != c.samples ||
 			s.MultiStreamExpectedLatencyNS != float64(c.bound) || s.MultiStreamTargetLatencyPercentile != c.percentile {
-			t.Errorf("%s of %s: %v, %d samples, %g ns, percentile %g", c.model, c.version, r.FixedInterval,
+			t.Errorf("%s of %s: %v, %d samples, %g ns, percentile %g", c.model, c.version, s.MultiStreamQPS,
 				s.MultiStreamSamplesPerQuery, s.MultiStreamExpectedLatencyNS, s.MultiStreamTargetLatencyPercentile)
 		}
 	}

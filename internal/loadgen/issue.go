@@ -65,7 +65,7 @@ func (p *phase) prepare(ctx context.Context) error {
 // extend draws one more block of queries. It returns false if there are no more, or
 // the test has no more ids to give.
 func (p *phase) extend() bool {
-	return p.rec.grow(p.traffic, p.e.Scenario == Server, p.keep)
+	return p.rec.grow(p.traffic, &p.e, p.keep)
 }
 
 // run issues all queries, from as many goroutines as there are issue threads, and
@@ -95,20 +95,20 @@ func (p *phase) guard(loop func() ending) (end ending) {
 // answer before they go on, and of Offline, which has one query.
 func (p *phase) stream(ctx context.Context) ending {
 	perQuery := int64(p.rec.perQuery)
+	clock := intervalClock{qps: p.e.TargetQPS}
+	if p.e.FixedInterval {
+		clock.pacer = p.pacer()
+		clock.pacer.Begin()
+		defer clock.pacer.End()
+	}
 	for n := uint64(0); ctx.Err() == nil; {
 		if n == p.rec.queries && (!p.traffic.endless || !p.extend()) {
 			return p.exhausted()
 		}
 		b, q := p.rec.query(n)
-		var query Query
-		var now int64
-		if p.e.Scenario == Offline {
-			query = Query{Samples: b.samples, to: p.rec}
-			now = p.rec.now()
-		} else {
-			query = p.rec.arm(b, q)
-			now = p.rec.now()
-			b.start[q] = now
+		query, now := p.start(ctx, &clock, b, q)
+		if clock.pacer != nil && ctx.Err() != nil {
+			return endStopped
 		}
 		n++
 		p.entered.Store(int64(n))
@@ -126,6 +126,47 @@ func (p *phase) stream(ctx context.Context) ending {
 		}
 	}
 	return endStopped
+}
+
+// start arms a query, waits for its interval if there are such, and notes when its
+// latency begins.
+func (p *phase) start(ctx context.Context, clock *intervalClock, b *block, q int) (Query, int64) {
+	if p.e.Scenario == Offline { // armed already, and begins with the test
+		return Query{Samples: b.samples, to: p.rec}, p.rec.now()
+	}
+	if clock.pacer == nil {
+		query := p.rec.arm(b, q)
+		now := p.rec.now()
+		b.start[q] = now
+		return query, now
+	}
+	tick, passed := clock.next(p.rec.now())
+	now := int64(clock.pacer.WaitUntil(ctx, p.rec.started, time.Duration(tick)))
+	if ctx.Err() != nil {
+		return Query{}, now
+	}
+	b.start[q], b.late[q], b.intervals[q] = tick, saturate(now-tick), passed
+	return p.rec.arm(b, q), now
+}
+
+// An intervalClock ticks at fixed intervals (loadgen/issue_query_controller.cc at v1.0,
+// QueryScheduler for MultiStream).
+type intervalClock struct {
+	pacer Pacer // nil: there are no intervals
+	qps   float64
+	tick  uint64
+}
+
+// next returns the first tick that is not over yet, and how many intervals it is after the
+// one before: more than 1 says that intervals were skipped.
+func (c *intervalClock) next(now int64) (at int64, passed uint32) {
+	before := c.tick
+	for {
+		c.tick++
+		if at = nanoseconds(float64(c.tick) / c.qps); at >= now {
+			return at, uint32(min(c.tick-before, math.MaxUint32))
+		}
+	}
 }
 
 // exhausted is the ending when there are no more queries: regular in accuracy mode.

@@ -22,11 +22,16 @@ const (
 type block struct {
 	samples []QuerySample  // handed to the SUT; perQuery for each query
 	slots   []atomic.Int64 // for each sample
-	// start is the instant from which a query's latency counts: its scheduled instant
-	// in Server, its issue in SingleStream and MultiStream, 0 in Offline.
+	// start is the instant from which a query's latency counts: its scheduled instant in
+	// Server, its issue in SingleStream and MultiStream (its interval, if they are
+	// fixed), 0 in Offline.
 	start []int64
-	// late is how much later than scheduled a Server query was issued, saturating ns.
+	// late is how much later than scheduled a query was issued, in saturating ns; nil
+	// where there is no schedule.
 	late []uint32
+	// intervals is how many intervals passed since the query before, in MultiStream at
+	// fixed intervals; nil otherwise.
+	intervals []uint32
 	// logged marks the samples whose responses the accuracy log keeps, one bit
 	// each; nil: none.
 	logged []uint64
@@ -81,16 +86,16 @@ func newRecorder(base ResponseID, perQuery int, limit uint64, tokens bool) *reco
 // grow appends a block and fills it from the traffic: to the brim if that is
 // endless, with what is still wanted of it otherwise. It returns false if that is
 // nothing, or the test has no more ids to give.
-func (r *recorder) grow(t *traffic, server bool, keep func() bool) bool {
+func (r *recorder) grow(t *traffic, e *EffectiveSettings, keep func() bool) bool {
 	next := int(r.queries >> r.shift)
 	if next == len(r.blocks) || !t.endless && !t.wanted() {
 		return false
 	}
-	b := r.newBlock(server, keep != nil)
+	b := r.newBlock(e, keep != nil)
 	n := 0
 	for ; n < len(b.start) && (t.endless || t.wanted()); n++ {
 		first, at := t.next()
-		if server {
+		if e.Scenario == Server {
 			b.start[n] = at
 		}
 		r.fill(b, t.samples(first), keep)
@@ -101,7 +106,7 @@ func (r *recorder) grow(t *traffic, server bool, keep func() bool) bool {
 	return true
 }
 
-func (r *recorder) newBlock(server, some bool) *block {
+func (r *recorder) newBlock(e *EffectiveSettings, some bool) *block {
 	queries := 1 << r.shift
 	samples := queries * int(r.perQuery)
 	b := &block{
@@ -109,8 +114,11 @@ func (r *recorder) newBlock(server, some bool) *block {
 		slots:   make([]atomic.Int64, samples),
 		start:   make([]int64, queries),
 	}
-	if server {
+	if e.Scenario == Server || e.FixedInterval {
 		b.late = make([]uint32, queries)
+	}
+	if e.FixedInterval {
+		b.intervals = make([]uint32, queries)
 	}
 	if some {
 		b.logged = make([]uint64, (samples+63)/64)

@@ -44,7 +44,18 @@ func (r *recorder) queryLatencies(f func([]int64)) {
 	})
 }
 
-// delays of the answered Server queries: how much later than scheduled they were issued.
+// intervalCounts of the issued queries: how many intervals passed since the one before.
+func (r *recorder) intervalCounts(f func([]int64)) {
+	r.each(f, func(b *block, add func(int64)) {
+		for q := range b.start {
+			if b.intervals[q] > 0 {
+				add(int64(b.intervals[q]))
+			}
+		}
+	})
+}
+
+// delays of the answered queries that have a schedule: how much later than scheduled they were issued.
 func (r *recorder) delays(f func([]int64)) {
 	r.each(f, func(b *block, add func(int64)) {
 		b.eachDone(r.perQuery, func(i, q int, done int64) { add(int64(b.late[q])) })

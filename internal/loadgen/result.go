@@ -80,6 +80,11 @@ type Performance struct {
 	QueryLatency  LatencyStats // MultiStream only; a query's is that of its last sample
 	Overlatency   uint64       // Server: samples slower than the target latency
 
+	// Only in MultiStream at fixed intervals: how many intervals passed from one query to
+	// the next at the target percentile, and how many queries made the next one wait.
+	IntervalsTarget uint64
+	Skips           uint64
+
 	// Only with token latencies:
 	FirstToken            LatencyStats
 	TimePerOutputToken    LatencyStats
@@ -96,13 +101,13 @@ type Performance struct {
 	EarlyStopping           EarlyStopping
 	FirstTokenEarlyStopping EarlyStopping // with token latencies EarlyStopping is that of TPOT
 
-	PerfConstraintsMet bool // Server; true in the other scenarios
+	PerfConstraintsMet bool // Server, MultiStream at fixed intervals; true otherwise
 	TTFTMet, TPOTMet   bool // the two parts of it with token latencies
 	MinDurationMet     bool
 	MinQueriesMet      bool
 	GeneratorMet       bool // the generator kept its schedule, see MaxIssueDelay
 
-	IssueDelay    LatencyStats // Server: how much later than scheduled queries were issued
+	IssueDelay    LatencyStats // Server, fixed intervals: how much later than scheduled queries were issued
 	MaxIssueDelay time.Duration
 	GC            GCStats
 
@@ -122,6 +127,9 @@ func (p *Performance) Valid() bool {
 
 // EarlyStoppingMet says whether there were enough queries to trust the percentile.
 func (p *Performance) EarlyStoppingMet() bool {
+	if p.Effective.WithoutEarlyStopping {
+		return true
+	}
 	if p.Effective.UseTokenLatencies {
 		return p.EarlyStopping.Met && p.FirstTokenEarlyStopping.Met
 	}
@@ -129,7 +137,9 @@ func (p *Performance) EarlyStoppingMet() bool {
 }
 
 // HasPerfConstraints says whether the scenario bounds a latency.
-func (p *Performance) HasPerfConstraints() bool { return p.Effective.Scenario == Server }
+func (p *Performance) HasPerfConstraints() bool {
+	return p.Effective.Scenario == Server || p.Effective.FixedInterval
+}
 
 // ScheduledQPS is the rate at which Server queries were scheduled: one less than
 // their number, because the last one only marks the end of the interval.
@@ -186,7 +196,7 @@ func (p *phase) performance(begin time.Time, opts Options) *Performance {
 	perf.judgeLatency(rec)
 	perf.judgeDuration()
 	perf.MinQueriesMet = perf.QueryCount >= e.MinQueryCount && perf.SampleCount >= e.MinSampleCount
-	if e.Scenario == Server {
+	if e.Scenario == Server || e.FixedInterval {
 		perf.judgeGenerator(rec, opts.MaxIssueDelay)
 	}
 	return perf
@@ -241,9 +251,25 @@ func (p *Performance) judgeLatency(rec *recorder) {
 		p.judgeStream(rec.latencies, rec)
 	case MultiStream:
 		p.judgeStream(rec.queryLatencies, rec)
+		if e.FixedInterval {
+			p.judgeIntervals(rec)
+		}
 	case Server:
 		p.judgeServer(rec)
 	}
+}
+
+// judgeIntervals allows as many queries to make the next interval be skipped as the
+// percentile leaves: 1 % (rules before v2.0).
+func (p *Performance) judgeIntervals(rec *recorder) {
+	s := summarize(rec.intervalCounts)
+	if s.n == 0 {
+		return
+	}
+	p.Skips = countAbove(rec.intervalCounts, 1)
+	target := orderStatistics(rec.intervalCounts, s, []uint64{percentileRank(s.n, p.Effective.TargetLatencyPercentile)})
+	p.IntervalsTarget = uint64(target[0])
+	p.PerfConstraintsMet = p.IntervalsTarget < 2
 }
 
 func (p *Performance) judgeStream(v values, rec *recorder) {
@@ -314,7 +340,10 @@ func (p *Performance) Problems() []string {
 		}
 	}
 	e := p.Effective
-	if !e.UseTokenLatencies {
+	if e.FixedInterval {
+		say(p.PerfConstraintsMet, "intervals: %d of %d queries made the next interval be skipped, at most %.3g %% may; lower the samples per query",
+			p.Skips, p.QueryCount, (1-e.TargetLatencyPercentile)*100)
+	} else if !e.UseTokenLatencies {
 		say(p.PerfConstraintsMet, "latency: the %g %% percentile is %v, the limit %v; lower the target QPS",
 			e.TargetLatencyPercentile*100, p.SampleLatency.Target, e.TargetLatency)
 	}
@@ -323,9 +352,9 @@ func (p *Performance) Problems() []string {
 	say(p.MinDurationMet, "duration: the test must last %v; %s", e.MinDuration, durationAdvice(e.Scenario))
 	say(p.MinQueriesMet, "queries: %d of at least %d queries and %d of %d samples were done; the events say why the test ended early",
 		p.QueryCount, e.MinQueryCount, p.SampleCount, e.MinSampleCount)
-	say(p.EarlyStopping.Met, "early stopping: %d queries are too few, at least %d are needed; raise min_query_count or min_duration",
+	say(p.EarlyStopping.Met || e.WithoutEarlyStopping, "early stopping: %d queries are too few, at least %d are needed; raise min_query_count or min_duration",
 		p.EarlyStopping.Processed, p.EarlyStopping.Needed)
-	say(p.FirstTokenEarlyStopping.Met || !e.UseTokenLatencies || !p.EarlyStopping.Met,
+	say(p.FirstTokenEarlyStopping.Met || !e.UseTokenLatencies || !p.EarlyStopping.Met || e.WithoutEarlyStopping,
 		"early stopping of the first token: %d queries are too few, at least %d are needed", p.FirstTokenEarlyStopping.Processed, p.FirstTokenEarlyStopping.Needed)
 	say(p.GeneratorMet, "generator: queries were issued up to %v late (percentile of the target), more than %v; "+
 		"the machine was too busy to keep the schedule, the SUT is not to blame", p.IssueDelay.Target, p.MaxIssueDelay)

@@ -98,6 +98,10 @@ type TestSettings struct {
 	MultiStreamExpectedLatencyNS        float64
 	MultiStreamTargetLatencyPercentile  float64
 	MultiStreamSamplesPerQuery          uint64
+	// MultiStreamQPS makes MultiStream what it was before rules v2.0: a query is issued at
+	// fixed intervals, and an interval at which the one before still runs is skipped.
+	// 0: the next query follows the answer.
+	MultiStreamQPS float64
 
 	ServerTargetQPS                      float64
 	ServerTargetLatency                  time.Duration
@@ -138,6 +142,10 @@ type TestSettings struct {
 	PerformanceIssueSameIndex      uint64
 	PerformanceSampleCountOverride uint64 // 0: the QSL's
 	AccuracySampleCountOverride    uint64 // 0: all of the QSL
+
+	// WithoutEarlyStopping is for rules before v2.0, under which fixed numbers of queries
+	// decided whether a percentile could be trusted.
+	WithoutEarlyStopping bool
 
 	UseTokenLatencies         bool
 	ServerTTFTLatency         time.Duration // time to first token
@@ -180,7 +188,7 @@ type EffectiveSettings struct {
 
 	SamplesPerQuery         uint64
 	TargetQPS               float64
-	TargetLatency           time.Duration // Server only
+	TargetLatency           time.Duration // Server, and MultiStream at fixed intervals
 	TargetLatencyPercentile float64       // fraction
 	MaxAsyncQueries         uint64
 	TargetDuration          time.Duration // how much traffic is generated
@@ -205,6 +213,8 @@ type EffectiveSettings struct {
 	PerformanceSampleCount       uint64
 	AccuracySampleCount          uint64
 	SampleConcatenatePermutation bool
+	FixedInterval                bool // MultiStream at fixed intervals, TargetQPS of them
+	WithoutEarlyStopping         bool
 
 	UseTokenLatencies         bool
 	ServerTTFTLatency         time.Duration
@@ -243,6 +253,10 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 		e.TargetLatencyPercentile = s.MultiStreamTargetLatencyPercentile
 		e.MaxAsyncQueries = 1
 		e.SamplesPerQuery = s.MultiStreamSamplesPerQuery
+		if s.MultiStreamQPS > 0 {
+			e.FixedInterval, e.TargetQPS = true, s.MultiStreamQPS
+			e.TargetLatency = time.Duration(nanoseconds(1 / s.MultiStreamQPS))
+		}
 	case Server:
 		e.TargetQPS = s.ServerTargetQPS
 		e.TargetLatency = s.ServerTargetLatency
@@ -291,6 +305,7 @@ func (s TestSettings) common() EffectiveSettings {
 		PerformanceIssueSame:         s.PerformanceIssueSame,
 		PerformanceIssueSameIndex:    s.PerformanceIssueSameIndex,
 		SampleConcatenatePermutation: s.SampleConcatenatePermutation,
+		WithoutEarlyStopping:         s.WithoutEarlyStopping,
 		UseTokenLatencies:            s.UseTokenLatencies,
 		ServerTTFTLatency:            s.ServerTTFTLatency,
 		ServerTPOTLatency:            s.ServerTPOTLatency,
@@ -354,6 +369,7 @@ func (s TestSettings) Validate() error {
 	case MultiStream:
 		positive("MultiStream target_latency (expected latency, ns)", s.MultiStreamExpectedLatencyNS)
 		fraction("MultiStream target_latency_percentile", s.MultiStreamTargetLatencyPercentile)
+		check(s.MultiStreamQPS >= 0 && !math.IsInf(s.MultiStreamQPS, 1), "MultiStream target_qps must not be negative, is %g", s.MultiStreamQPS)
 		check(s.MultiStreamSamplesPerQuery > 0, "MultiStream samples_per_query must be at least 1")
 		check(s.MultiStreamSamplesPerQuery <= maxSamples, "MultiStream samples_per_query must be at most %d", uint64(maxSamples))
 	case Server:

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+var updateDocs = flag.Bool("update-docs", false, "rewrite docs/rules.md")
+
+const rulesPage = "../../docs/rules.md"
+
+// TestRulesPage keeps docs/rules.md equal to the rule sets.
+func TestRulesPage(t *testing.T) {
+	want := rulesText(t)
+	if *updateDocs {
+		if err := os.WriteFile(rulesPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(rulesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what the rule sets say: go test ./internal/config -update-docs rewrites it", rulesPage)
+	}
+}
+
+func rulesText(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString(`# Rule sets
+
+` + "`--rules VERSION`" + ` chooses the round of MLPerf Inference whose settings apply: its mlperf.conf
+(configs/mlperf-*.conf) and the few rules that no conf file has (internal/config/rules.go).
+This page is written from them by ` + "`go test ./internal/config -update-docs`" + `; a test keeps it true.
+
+What a test needs at least, for resnet50 where models differ. Percentiles are those of the
+latency; *early stopping* says that the number of queries follows from how many were
+too slow, so that the fixed numbers are only a good start.
+
+| rules | shortest test | SingleStream | MultiStream | Server | Offline | enough queries by |
+|---|---|---|---|---|---|---|
+`)
+	for _, version := range Versions() {
+		r := mustRules(t, version)
+		cell := func(s loadgen.Scenario) string { return scenarioCell(t, r, s) }
+		enough := "fixed numbers"
+		if r.EarlyStopping {
+			enough = "early stopping"
+		}
+		fmt.Fprintf(&b, "| %s | %v | %s | %s | %s | %s | %s |\n", version, r.MinDuration,
+			cell(loadgen.SingleStream), cell(loadgen.MultiStream), cell(loadgen.Server), cell(loadgen.Offline), enough)
+	}
+	b.WriteString(`
+Before v1.0 a Server result is the lowest of five runs.
+
+## Seeds
+
+| rules | qsl_rng_seed | sample_index_rng_seed | schedule_rng_seed |
+|---|---|---|---|
+`)
+	for _, version := range Versions() {
+		s := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, Rules: mustRules(t, version)}).Settings
+		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", version, s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed)
+	}
+	return b.String()
+}
+
+func scenarioCell(t *testing.T, r *RuleSet, s loadgen.Scenario) string {
+	if s == loadgen.MultiStream && r.MultiStream == NoMultiStream {
+		return "–"
+	}
+	settings := mustResolve(t, Request{Model: "resnet50", Scenario: s, Rules: r}).Settings
+	n := r.MinQueries(s, "resnet50")
+	e := settings.Effective(1024, 50000)
+	switch {
+	case s == loadgen.Offline:
+		return fmt.Sprintf("%d samples", n)
+	case s == loadgen.Server:
+		return fmt.Sprintf("%g %% within %v, %d queries", e.TargetLatencyPercentile*100, e.TargetLatency, n)
+	case e.FixedInterval:
+		return fmt.Sprintf("a query every %v, %g %% in time, %d queries", e.TargetLatency, e.TargetLatencyPercentile*100, n)
+	}
+	return fmt.Sprintf("%g %%, %d queries of %d", e.TargetLatencyPercentile*100, n, e.SamplesPerQuery)
+}
