@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test check bench fmt onnxruntime clean
+.PHONY: help build run test check bench bench-loadgen fmt onnxruntime clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ check: ## formatting, vet, staticcheck, race detector
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench . -benchmem ./...
+
+bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)
+	$(BIN) selftest --all $(if $(PEER),--peer $(PEER))
 
 fmt: ## format the code
 	gofmt -w .

@@ -17,6 +17,8 @@ func newSelftest() *cobra.Command {
 		scenario = loadgen.Server
 		opts     bench.SelfTest
 		asJSON   bool
+		all      bool
+		peer     string
 	)
 	cmd := &cobra.Command{
 		Use:   "selftest",
@@ -24,8 +26,11 @@ func newSelftest() *cobra.Command {
 		Long: `Run the load generator against a system under test that answers every query at once
 and does nothing. What is measured then is the generator on this machine: how fast
 it can issue, how late, and how much memory a query takes.`,
-		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 3s",
+		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 300ms",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all {
+				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer)
+			}
 			opts.Scenario = scenario
 			r, err := opts.Run(cmd.Context())
 			if err != nil {
@@ -43,6 +48,8 @@ it can issue, how late, and how much memory a query takes.`,
 	durationVar(f, &opts.Duration, "duration", 3*time.Second, "how long")
 	durationVar(f, &opts.Spin, "spin", loadgen.DefaultSpin, "how long before an instant the generator stops sleeping and spins")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	f.BoolVar(&all, "all", false, "measure every scenario and print a table")
+	f.StringVar(&peer, "peer", "", "with --all: program to compare with, called with scenario, target QPS and seconds (docs/loadgen.md)")
 	return cmd
 }
 
