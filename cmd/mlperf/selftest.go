@@ -47,6 +47,7 @@ it can issue, how late, and how much memory a query takes.`,
 	f.Float64Var(&opts.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration")
 	durationVar(f, &opts.Duration, "duration", 3*time.Second, "how long")
 	durationVar(f, &opts.Spin, "spin", loadgen.DefaultSpin, "how long before an instant the generator stops sleeping and spins")
+	f.BoolVar(&opts.Priority, "issue-priority", true, "raise the priority of the thread that keeps the schedule")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.BoolVar(&all, "all", false, "measure every scenario and print a table")
 	f.StringVar(&peer, "peer", "", "with --all: program to compare with, called with scenario, target QPS and seconds (docs/loadgen.md)")

@@ -26,10 +26,19 @@ type phase struct {
 
 	stop     context.CancelCauseFunc // gives the phase up
 	flushing atomic.Bool             // inside FlushQueries
-	// Of queries: handed to IssueQuery, and returned from it. They differ by more than
-	// the number of issue threads only if a bug is ours.
-	entered  atomic.Int64
+	priority atomic.Value            // of the issue threads, in words
+	// Of queries: handed to IssueQuery (in Server; see entered), and returned from it.
+	handed   atomic.Int64
 	returned atomic.Int64
+}
+
+// entered is how many queries were handed to IssueQuery. Where a query waits for the one
+// before, that is how many are expected to be answered.
+func (p *phase) entered() int64 {
+	if p.e.Scenario == Server {
+		return p.handed.Load()
+	}
+	return p.rec.awaited.Load() / int64(p.rec.perQuery)
 }
 
 // An ending says why an issue loop stopped.
@@ -94,11 +103,12 @@ func (p *phase) guard(loop func() ending) (end ending) {
 // stream is the issue loop of SingleStream and MultiStream, which wait for the
 // answer before they go on, and of Offline, which has one query.
 func (p *phase) stream(ctx context.Context) ending {
+	p.rec.expect(0)
 	perQuery := int64(p.rec.perQuery)
 	clock := intervalClock{qps: p.e.TargetQPS}
 	if p.e.FixedInterval {
 		clock.pacer = p.pacer()
-		clock.pacer.Begin()
+		p.priority.Store(clock.pacer.Begin())
 		defer clock.pacer.End()
 	}
 	for n := uint64(0); ctx.Err() == nil; {
@@ -111,13 +121,13 @@ func (p *phase) stream(ctx context.Context) ending {
 			return endStopped
 		}
 		n++
-		p.entered.Store(int64(n))
+		p.rec.expect(int64(n) * perQuery)
 		p.sut.IssueQuery(query)
 		p.returned.Store(int64(n))
 
 		end := p.over(n, now, 1, 0)
 		if p.e.Scenario != Offline {
-			if err := p.rec.await(ctx, int64(n)*perQuery); err != nil {
+			if err := p.rec.await(ctx); err != nil {
 				return endStopped
 			}
 		}
@@ -209,7 +219,7 @@ func (p *phase) serve(ctx context.Context) {
 	for thread := range threads {
 		wg.Go(func() {
 			pacer := p.pacer()
-			pacer.Begin()
+			p.priority.Store(pacer.Begin())
 			defer pacer.End()
 			p.report(thread, p.guard(func() ending { return p.serveThread(ctx, pacer, threads, thread) }))
 		})
@@ -237,7 +247,7 @@ func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread ui
 			query, count = p.coalesce(query, n, threads, now)
 			n += (count - 1) * threads
 		}
-		p.entered.Add(int64(count))
+		p.handed.Add(int64(count))
 		p.sut.IssueQuery(query)
 		p.returned.Add(int64(count))
 		issued += count

@@ -8,8 +8,9 @@ import (
 )
 
 // NewPacer returns a pacer that sleeps with the runtime's timers until shortly
-// before an instant and then spins for at most the given time.
-func NewPacer(spin time.Duration) Pacer { return sleepPacer{spin: spin} }
+// before an instant and then spins for at most the given time. Priorities are not
+// raised on this system.
+func NewPacer(spin time.Duration, _ bool) Pacer { return sleepPacer{spin: spin} }
 
 type sleepPacer struct {
 	TimerPacer

@@ -266,12 +266,15 @@ func (r *recorder) firstToken(responses []QuerySampleResponse) {
 	}
 }
 
-// await blocks until n samples are complete, counted from the start of the phase.
-// Only one goroutine may wait at a time. The order of the steps is what
-// makes a lost wake-up impossible: either the waiter sees the last completion after
-// it has parked, or the last completion sees the parked waiter.
-func (r *recorder) await(ctx context.Context, n int64) error {
-	r.awaited.Store(n)
+// expect says how many samples await waits for, counted from the start of the phase.
+func (r *recorder) expect(n int64) { r.awaited.Store(n) }
+
+// await blocks until as many samples are complete as are expected. Only one goroutine
+// may wait at a time. The order of the steps is what makes a lost wake-up impossible:
+// either the waiter sees the last completion after it has parked, or the last completion
+// sees the parked waiter.
+func (r *recorder) await(ctx context.Context) error {
+	n := r.awaited.Load()
 	if r.completed.Load() >= n {
 		return nil
 	}

@@ -109,6 +109,7 @@ type Performance struct {
 
 	IssueDelay    LatencyStats // Server, fixed intervals: how much later than scheduled queries were issued
 	MaxIssueDelay time.Duration
+	IssuePriority string // of the issue threads, in words; empty where nothing is scheduled
 	GC            GCStats
 
 	rec *recorder
@@ -191,6 +192,7 @@ func (p *phase) performance(begin time.Time, opts Options) *Performance {
 		GC:                 p.gc,
 		rec:                rec,
 	}
+	perf.IssuePriority, _ = p.priority.Load().(string)
 	perf.measure(rec)
 	perf.finalQuery(rec)
 	perf.judgeLatency(rec)

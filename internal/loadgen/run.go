@@ -24,7 +24,7 @@ type Options struct {
 	// MaxIssueDelay bounds how late the generator may issue Server queries, at the
 	// test's target percentile. Default: half the target latency.
 	MaxIssueDelay time.Duration
-	// NewPacer makes the pacer of an issue thread; nil: NewPacer(DefaultSpin).
+	// NewPacer makes the pacer of an issue thread; nil: NewPacer(DefaultSpin, true).
 	NewPacer func() Pacer
 }
 
@@ -36,7 +36,7 @@ func (o Options) withDefaults() Options {
 		o.StallTimeout = 5 * time.Minute
 	}
 	if o.NewPacer == nil {
-		o.NewPacer = func() Pacer { return NewPacer(DefaultSpin) }
+		o.NewPacer = func() Pacer { return NewPacer(DefaultSpin, true) }
 	}
 	return o
 }
@@ -279,7 +279,8 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 
 	select {
 	case <-issued:
-		if p.rec.await(running, p.returned.Load()*int64(p.rec.perQuery)) == nil {
+		p.rec.expect(p.returned.Load() * int64(p.rec.perQuery))
+		if p.rec.await(running) == nil {
 			return nil
 		}
 	case <-running.Done():
@@ -319,7 +320,7 @@ func (p *phase) watch(ctx context.Context, opts Options) {
 			if opts.Progress != nil {
 				opts.Progress(p.progress(now, scratch))
 			}
-			work := p.rec.completed.Load() + p.entered.Load() + p.returned.Load()
+			work := p.rec.completed.Load() + p.entered() + p.returned.Load()
 			if owed := p.owes(); work != last || owed == "" {
 				last, since = work, now
 			} else if idle := now.Sub(since); idle >= opts.StallTimeout {
@@ -333,7 +334,7 @@ func (p *phase) watch(ctx context.Context, opts Options) {
 
 // owes says what the test is waiting for; nothing if that is the schedule.
 func (p *phase) owes() string {
-	entered, returned := p.entered.Load(), p.returned.Load()
+	entered, returned := p.entered(), p.returned.Load()
 	outstanding := returned*int64(p.rec.perQuery) - p.rec.completed.Load()
 	switch {
 	case entered > returned:
