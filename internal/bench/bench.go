@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -77,6 +79,9 @@ var ErrFailed = errors.New("the run failed")
 // Run runs a benchmark. If it returns results, they and the logs were written to
 // OutputDir, even if there is an error too: ErrFailed, or what interrupted the run.
 func Run(ctx context.Context, cfg Config) (results *report.Results, err error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	if err := makeOutputDir(cfg); err != nil {
 		return nil, err
 	}
@@ -96,7 +101,26 @@ func Run(ctx context.Context, cfg Config) (results *report.Results, err error) {
 		return nil, err
 	}
 	results = r.results(test)
-	return results, errors.Join(r.outcome(test, results), results.Write(cfg.OutputDir))
+	return results, errors.Join(err, r.outcome(test, results), results.Write(cfg.OutputDir))
+}
+
+// check finds what no run is possible with, before anything is opened.
+func (c Config) check() error {
+	for _, n := range []struct {
+		what  string
+		value int
+	}{
+		{"number of instances", c.Instances}, {"largest batch", c.MaxBatch}, {"number of samples", c.Count},
+		{"performance sample count", c.PerformanceSampleCount},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("the %s is %d, want a positive number, or 0 for the default", n.what, n.value)
+		}
+	}
+	if err := c.Settings.Validate(); err != nil {
+		return fmt.Errorf("test settings: %w", err)
+	}
+	return nil
 }
 
 // makeOutputDir sees to it that results can be written before anything is measured.
@@ -134,27 +158,33 @@ type run struct {
 	phases      []report.PhaseTime
 	latency     time.Duration // of one sample by one worker, measured when warming up
 	calibration *report.Calibration
-	failure     error // of a prediction
-	accuracy    *report.Accuracy
+	failure     atomic.Pointer[error] // the first of a prediction
 }
 
 func newRun(cfg Config) *run {
 	if cfg.FreeMemory == nil {
 		cfg.FreeMemory = func() uint64 { return 0 }
 	}
-	return &run{cfg: cfg, settings: cfg.Settings, made: cfg.Made, marks: cfg.Marks}
+	return &run{cfg: cfg, settings: cfg.Settings, made: slices.Clone(cfg.Made), marks: slices.Clone(cfg.Marks)}
 }
 
-// phase runs and times a part of the run.
-func (r *run) phase(name string, f func() error) error {
+// phase runs and times a part of the run. If that fails because ctx has ended, the error
+// is what ended it: engines only know that something did.
+func (r *run) phase(ctx context.Context, name string, f func() error) error {
 	r.cfg.Observer.Phase(name)
 	begin := time.Now()
-	err := f()
-	r.phases = append(r.phases, report.PhaseTime{Name: name, Seconds: time.Since(begin).Seconds()})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	err := context.Cause(ctx)
+	if err == nil {
+		err = f()
 	}
-	return nil
+	r.phases = append(r.phases, report.PhaseTime{Name: name, Seconds: time.Since(begin).Seconds()})
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // set makes a setting that was found by measuring.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,14 +27,13 @@ const (
 // warmUp runs the model a few times, outside the measured time, and notes how long it
 // takes for one sample.
 func (r *run) warmUp(ctx context.Context) error {
-	return r.phase("warm-up", func() error {
-		rows := max(r.batching.maxBatch, 1)
-		items, err := r.sampleRows(rows)
+	return r.phase(ctx, "warm-up", func() error {
+		items, err := r.sampleRows(ctx, r.batching.maxBatch)
 		if err != nil {
 			return err
 		}
 		for _, p := range r.predictors {
-			if err := predict(ctx, p, items[:r.batching.maxBatch]); err != nil {
+			if err := tryOut(ctx, p, items); err != nil {
 				return err
 			}
 		}
@@ -46,14 +44,18 @@ func (r *run) warmUp(ctx context.Context) error {
 
 // sampleRows loads the first samples of the data set and returns items for as many rows
 // as asked, some of which are the same sample if the data set has fewer.
-func (r *run) sampleRows(rows int) ([]models.Item, error) {
+func (r *run) sampleRows(ctx context.Context, rows int) ([]models.Item, error) {
 	n := min(rows, r.workload.Len())
 	store, err := models.NewStore(r.workload.Row(), n)
 	if err != nil {
 		return nil, err
 	}
 	for i := range n {
-		if err := r.qsl.load(store, i, i); err != nil {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = r.qsl.load(store, i, i)
+		}
+		if err != nil {
 			return nil, errors.Join(err, store.Close())
 		}
 	}
@@ -64,13 +66,13 @@ func (r *run) sampleRows(rows int) ([]models.Item, error) {
 	return items, r.qsl.swap(store)
 }
 
-// medianTime measures how long a predictor takes for the items.
+// medianTime measures how long a predictor takes for the items, never less than 1 ns.
 func medianTime(ctx context.Context, p models.Predictor, items []models.Item) (time.Duration, error) {
 	var times []time.Duration
 	begin := time.Now()
 	for i := range warmUpRuns + measuredRuns {
 		start := time.Now()
-		if err := predict(ctx, p, items); err != nil {
+		if err := tryOut(ctx, p, items); err != nil {
 			return 0, err
 		}
 		if i >= warmUpRuns {
@@ -81,15 +83,16 @@ func medianTime(ctx context.Context, p models.Predictor, items []models.Item) (t
 		}
 	}
 	slices.Sort(times)
-	return times[len(times)/2], nil
+	return max(times[len(times)/2], 1), nil
 }
 
-func predict(ctx context.Context, p models.Predictor, items []models.Item) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+// tryOut has a predictor answer items, outside a test.
+func tryOut(ctx context.Context, p models.Predictor, items []models.Item) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
 	}
 	var replies counter
-	if err := p.Predict(ctx, items, &replies); err != nil {
+	if err := predict(ctx, p, items, &replies); err != nil {
 		return err
 	}
 	if int(replies) != len(items) {
@@ -106,7 +109,7 @@ func (c *counter) Done(int, []byte, int)  { *c++ }
 
 // throughput measures the samples per second of all workers together.
 func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
-	items, err := r.sampleRows(batch)
+	items, err := r.sampleRows(ctx, batch)
 	if err != nil {
 		return 0, err
 	}
@@ -117,7 +120,7 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 	for i, p := range r.predictors {
 		wg.Go(func() {
 			for time.Since(begin) < probeTime && errs[i] == nil {
-				errs[i] = predict(ctx, p, items)
+				errs[i] = tryOut(ctx, p, items)
 				samples.Add(int64(len(items)))
 			}
 		})
@@ -137,7 +140,7 @@ func (r *run) calibrate(ctx context.Context) error {
 	if !r.cfg.Calibrate {
 		return nil
 	}
-	err := r.phase("calibration", func() error { return r.chooseRate(ctx) })
+	err := r.phase(ctx, "calibration", func() error { return r.chooseRate(ctx) })
 	if c := r.calibration; err == nil && c != nil {
 		r.cfg.Observer.Note(fmt.Sprintf("nobody gave a target: %s = %.4g %s, because %s", c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
 	}
@@ -158,27 +161,28 @@ func (r *run) calibrateAccuracy() {
 const autoLatencyFactor = 4
 
 // chooseLatencyBound compares the Server bound with the time that one sample takes. A
-// bound below it cannot be met at any rate.
+// bound below it cannot be met at any rate, and one that leaves no room for a sample to
+// wait for another one is met by chance.
 func (r *run) chooseLatencyBound() {
 	if r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies {
 		return
 	}
-	bound := r.settings.ServerTargetLatency
-	if r.latency <= bound {
-		return
-	}
-	took := r.latency.Round(10 * time.Microsecond)
-	if !r.cfg.AutoLatency {
+	bound, took := r.settings.ServerTargetLatency, r.latency.Round(10*time.Microsecond)
+	if r.cfg.AutoLatency && 2*r.latency > bound {
+		r.raiseLatencyBound(bound, took)
+	} else if r.latency > bound {
 		r.cfg.Observer.Note(fmt.Sprintf("this machine takes %v for one sample, the latency bound is %v: "+
 			"no rate can meet it. --target-latency auto chooses a bound that can be met", took, bound))
-		return
 	}
-	auto := (autoLatencyFactor * r.latency).Round(time.Millisecond)
+}
+
+func (r *run) raiseLatencyBound(bound, took time.Duration) {
+	auto := (autoLatencyFactor*r.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 	r.settings.ServerTargetLatency = auto
 	r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", autoLatencyFactor, took))
 	r.marks = append(r.marks, fmt.Sprintf("closed division: the latency bound is %v instead of the official %v, "+
-		"which this machine cannot meet", auto, bound))
-	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v, more than the official bound of %v: the bound is %v for this run, "+
+		"which this machine cannot keep", auto, bound))
+	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v, too long for the official bound of %v: the bound is %v for this run, "+
 		"an open-division limit", took, bound, auto))
 }
 
@@ -219,7 +223,7 @@ func (r *run) chooseRate(ctx context.Context) error {
 func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) error {
 	n := int(r.settings.MultiStreamSamplesPerQuery)
 	batches := (n + r.batching.maxBatch - 1) / r.batching.maxBatch
-	items, err := r.sampleRows(min(n, r.batching.maxBatch))
+	items, err := r.sampleRows(ctx, min(n, r.batching.maxBatch))
 	if err != nil {
 		return err
 	}
@@ -241,7 +245,7 @@ func (r *run) chooseServerRate(ctx context.Context, c *report.Calibration) error
 	if err != nil {
 		return err
 	}
-	load := safeLoad(len(r.predictors), r.latency, r.settings.ServerTargetLatency)
+	load := safeLoad(len(r.predictors), r.latency, r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile)
 	rate := load * capacity
 	c.SamplesPerSecond = capacity
 	r.settings.ServerTargetQPS = rate
@@ -250,18 +254,4 @@ func (r *run) chooseServerRate(ctx context.Context, c *report.Calibration) error
 		len(r.predictors), capacity, load*100, r.settings.ServerTargetLatency)
 	r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	return nil
-}
-
-// safeLoad is the share of their capacity at which c workers that take s for a sample
-// should answer 99 of 100 samples within the bound.
-//
-// In a queue with Poisson arrivals and a fixed service time the waiting time decays
-// exponentially, at a rate of about 2·c·(1-ρ)/(ρ·s) at load ρ, so that 1 % wait longer
-// than s·ρ·ln(100)/(2·c·(1-ρ)). The load is the one at which that and s fill 70 % of the
-// bound, at least 10 % and at most 60 %: other work on the machine wants room too.
-func safeLoad(c int, s, bound time.Duration) float64 {
-	const fill, least, most = 0.7, 0.1, 0.6
-	room := fill*float64(bound)/float64(s) - 1
-	odds := 2 * float64(c) * room / math.Log(100) // ρ/(1-ρ)
-	return min(max(odds/(1+odds), least), most)
 }

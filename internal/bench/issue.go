@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -25,7 +24,7 @@ func (r *run) issue(ctx context.Context) (*loadgen.Result, error) {
 	defer fail(nil)
 	r.sut = newSUT(r.sutName(), r.predictors, &r.qsl.rows, r.batching, r.failOnce(fail))
 	var test *loadgen.Result
-	err = r.phase("traffic", func() (err error) {
+	err = r.phase(ctx, "traffic", func() (err error) {
 		test, err = loadgen.Run(running, r.sut, r.qsl, r.settings, loadgen.Options{
 			AccuracyLog:  accuracyLog,
 			Progress:     r.cfg.Observer.Traffic,
@@ -43,12 +42,10 @@ func (r *run) issue(ctx context.Context) (*loadgen.Result, error) {
 // failOnce returns what the SUT is to call when a prediction fails: the test ends then,
 // because nothing that follows could make it valid.
 func (r *run) failOnce(stop context.CancelCauseFunc) func(error) {
-	var once sync.Once
 	return func(err error) {
-		once.Do(func() {
-			r.failure = err
+		if r.failure.CompareAndSwap(nil, &err) {
 			stop(err)
-		})
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // open brings everything together that a test needs.
 func (r *run) open(ctx context.Context) error {
 	var inputs, outputs []backend.Port
-	err := r.phase("data", func() (err error) {
+	err := r.phase(ctx, "data", func() (err error) {
 		if inputs, outputs, err = r.ports(ctx); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (r *run) open(ctx context.Context) error {
 	for _, note := range r.workload.Notes() {
 		r.cfg.Observer.Note(note)
 	}
-	if err := r.phase("model", func() error { return r.openModel(ctx) }); err != nil {
+	if err := r.phase(ctx, "model", func() error { return r.openModel(ctx) }); err != nil {
 		return err
 	}
 	return r.openData()
@@ -61,8 +61,7 @@ func (r *run) ports(ctx context.Context) (inputs, outputs []backend.Port, err er
 // best of a sweep on processors (docs/how-a-run-works.md): one worker with all cores
 // where one query runs at a time, one worker per core otherwise, because cores
 // that compute different samples need not wait for each other.
-func (r *run) shape() (workers, threads, batch int) {
-	cores := runtime.GOMAXPROCS(0)
+func (r *run) shape(cores int) (workers, threads, batch int) {
 	workers, threads, batch = r.cfg.Instances, r.cfg.Backend.IntraThreads, r.cfg.MaxBatch
 	alone := r.settings.Scenario == loadgen.SingleStream || r.settings.Scenario == loadgen.MultiStream
 	if workers == 0 {
@@ -93,7 +92,7 @@ func (r *run) shape() (workers, threads, batch int) {
 }
 
 func (r *run) openModel(ctx context.Context) error {
-	workers, threads, batch := r.shape()
+	workers, threads, batch := r.shape(runtime.GOMAXPROCS(0))
 	opts := r.cfg.Backend
 	opts.IntraThreads = threads
 	opts.Outputs = r.workload.Outputs()

@@ -3,7 +3,6 @@ package bench
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,6 +35,12 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Input:       input,
 	}
 	out.Fill(test, r.origin)
+	if r.failure.Load() != nil {
+		out.Result = report.Invalid // the test was stopped, but not from outside
+	}
+	if n, when := r.sut.queue.longest(); n > 0 {
+		out.Queue = &report.QueueStats{Peak: n, PeakSeconds: when.Sub(test.StartTime).Seconds()}
+	}
 	for _, w := range r.sut.workers {
 		out.Workers = append(out.Workers, report.WorkerStats{
 			Batches: w.batches.Load(),
@@ -78,6 +83,9 @@ func (r *run) input() report.Input {
 		DatasetPath: r.cfg.DatasetDir, BuiltInData: r.cfg.BuiltInData,
 		Samples: r.workload.Len(), Binding: r.workload.Notes(),
 	}
+	if in.ModelPath == "" {
+		return in // a simulated model
+	}
 	sum, size, err := hashFile(in.ModelPath)
 	if err != nil {
 		r.warnings.add(fmt.Errorf("the model file cannot be hashed: %w", err))
@@ -101,9 +109,9 @@ func hashFile(path string) (string, int64, error) {
 // outcome scores the run if it has responses of all samples, and turns what stopped it
 // into an error.
 func (r *run) outcome(test *loadgen.Result, out *report.Results) error {
-	switch {
-	case r.failure != nil:
-		return fmt.Errorf("%w: %w", ErrFailed, r.failure)
+	switch failure := r.failure.Load(); {
+	case failure != nil:
+		return fmt.Errorf("%w: %w", ErrFailed, *failure)
 	case test.Interrupted != nil:
 		return test.Interrupted
 	case len(test.Faults) > 0 || test.Effective.Mode == loadgen.PerformanceOnly || test.Effective.Mode == loadgen.FindPeakPerformance:
@@ -115,8 +123,10 @@ func (r *run) outcome(test *loadgen.Result, out *report.Results) error {
 	if err != nil {
 		return err
 	}
-	a.Samples = test.AccuracySamples
+	all := uint64(r.workload.Len())
+	a.Samples = min(test.Effective.AccuracySampleCount, all) // MultiStream asks for some twice
+	a.Partial = a.Samples < all
 	out.Accuracy = a
 	out.Warnings = append(out.Warnings, warnings...)
-	return errors.Join(WriteAccuracy(r.cfg.OutputDir, a))
+	return WriteAccuracy(r.cfg.OutputDir, a)
 }

@@ -26,7 +26,8 @@ type qsl struct {
 	// idle waits until nobody predicts with a store any more. It returns false if that
 	// does not happen; then the store is left alone.
 	idle func() bool
-	// progress is told how many of the samples to load are there. It may be nil.
+	// progress is told how many of the samples to load are there, by one goroutine at a
+	// time. It may be nil.
 	progress func(done, of int)
 	// warn is told what does not keep the samples from being loaded.
 	warn func(error)
@@ -95,8 +96,9 @@ func (q *qsl) Close() error {
 func (q *qsl) fill(ctx context.Context, store *models.Store, indices []loadgen.QuerySampleIndex) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var next, done atomic.Int64
+	var next atomic.Int64
 	var wg sync.WaitGroup
+	loaded := q.counter(len(indices))
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -108,9 +110,7 @@ func (q *qsl) fill(ctx context.Context, store *models.Store, indices []loadgen.Q
 					stop(err)
 					return
 				}
-				if n := int(done.Add(1)); q.progress != nil {
-					q.progress(n, len(indices))
-				}
+				loaded()
 			}
 		})
 	}
@@ -119,6 +119,20 @@ func (q *qsl) fill(ctx context.Context, store *models.Store, indices []loadgen.Q
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// counter returns what to call for each sample that is loaded.
+func (q *qsl) counter(of int) func() {
+	var mu sync.Mutex
+	done := 0
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		if q.progress != nil {
+			q.progress(done, of)
+		}
+	}
 }
 
 // load fills one row of a store with a sample.

@@ -58,7 +58,7 @@ func (q *queue) add(query loadgen.Query) {
 	q.samples += n
 	q.flushed = false
 	if q.samples > q.peak {
-		q.peak = q.samples
+		q.peak, q.peakTime = q.samples, time.Now()
 	}
 	q.mu.Unlock()
 	if n > q.maxBatch {
@@ -80,8 +80,18 @@ func (q *queue) flush() {
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
+	if q.full != nil {
+		q.full.Stop()
+	}
 	q.mu.Unlock()
 	q.ready.Broadcast()
+}
+
+// longest returns the largest number of samples that waited, and when that was.
+func (q *queue) longest() (samples int, when time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.peak, q.peakTime
 }
 
 // take fills batch with the oldest samples, at most as many as it has room for, and

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -49,10 +50,14 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	if reference == 0 {
 		reference = t.Quality.Reference
 	}
+	if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
+		return nil, fmt.Errorf("the score %s is %v", v.Name, v.Value)
+	}
 	target := reference * t.Fraction
 	met := v.Value >= target
 	if v.LowerIsBetter {
-		met = v.Value <= reference*(2-t.Fraction)
+		target = reference * (2 - t.Fraction)
+		met = v.Value <= target
 	}
 	return &report.Accuracy{
 		Metric: v.Name, Value: v.Value, Unit: v.Unit,

@@ -131,7 +131,7 @@ func (w *worker) run(ctx context.Context) {
 func (w *worker) answer(ctx context.Context) {
 	err := w.findRows()
 	if err == nil {
-		err = w.predict(ctx)
+		err = predict(ctx, w.predictor, w.items, w)
 	}
 	if err != nil {
 		w.sut.failed(err)
@@ -163,14 +163,15 @@ func (w *worker) findRows() error {
 	return nil
 }
 
-// predict turns a panic, of a model's code on the way to the engine, into an error.
-func (w *worker) predict(ctx context.Context) (err error) {
+// predict has a predictor answer items. A panic of a model's code on the way to the
+// engine is an error.
+func predict(ctx context.Context, p models.Predictor, items []models.Item, reply models.Reply) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic in the model's code: %v", v)
 		}
 	}()
-	return w.predictor.Predict(ctx, w.items, w)
+	return p.Predict(ctx, items, reply)
 }
 
 // Done implements models.Reply.

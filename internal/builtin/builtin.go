@@ -25,6 +25,16 @@ type Maker struct {
 	Engine   backend.Engine
 	Observer bench.Observer
 	Program  string // name and version, for the records of reference runs
+
+	images synth.ImageNetSpec // of the data set; zero: imageNet(), of which tests have less
+}
+
+// spec is that of the data set for classification.
+func (m Maker) spec() synth.ImageNetSpec {
+	if m.images.Images == 0 {
+		return imageNet()
+	}
+	return m.images
 }
 
 // imageNet is the built-in data set for classification. With these anchors and this
@@ -38,9 +48,9 @@ func (m Maker) Dataset(ctx context.Context, name string) (string, error) {
 	if name != "imagenet" {
 		return "", fmt.Errorf("there is no built-in data set %q, only imagenet", name)
 	}
-	spec := imageNet()
-	dir, there := HasDataset(m.Dir, name)
-	if there {
+	spec := m.spec()
+	dir := datasetDir(m.Dir, spec)
+	if _, err := synth.ReadManifest(dir); err == nil {
 		return dir, nil
 	}
 	m.Observer.Phase("making the built-in data set " + name)
@@ -56,7 +66,7 @@ func (m Maker) Model(ctx context.Context, model models.Model) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path, err := modelPath(m.Dir, architecture, m.Engine != nil)
+	path, err := modelPath(m.Dir, architecture, m.spec(), m.Engine != nil)
 	if err != nil {
 		return "", err
 	}
@@ -67,28 +77,39 @@ func (m Maker) Model(ctx context.Context, model models.Model) (string, error) {
 		return "", fmt.Errorf("making the built-in model: %w", err)
 	}
 	m.Observer.Phase("making the built-in model " + model.Name)
+	if err := m.makeModel(ctx, architecture, model, path); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx) // engines only know that something ended
+		}
+		return "", fmt.Errorf("making the built-in model %s: %w", model.Name, err)
+	}
+	return path, nil
+}
+
+func (m Maker) makeModel(ctx context.Context, a onnxgraph.Architecture, model models.Model, path string) error {
 	var options onnxgraph.Options
-	if m.Engine != nil && architecture.FeatureSize > 0 {
-		if options.Classifier, err = m.classifier(ctx, architecture, model, imageNet()); err != nil {
-			return "", fmt.Errorf("making the built-in model %s: %w", model.Name, err)
+	if m.Engine != nil && a.FeatureSize > 0 {
+		var err error
+		if options.Classifier, err = m.classifier(ctx, a, model); err != nil {
+			return err
 		}
 	}
-	graph, _, err := architecture.Build(options)
+	graph, _, err := a.Build(options)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return path, graph.WriteFile(ctx, path)
+	return graph.WriteFile(ctx, path)
 }
 
 // modelPath names the file of an architecture by everything that its content follows
 // from. A model that can classify has a last layer that follows from the data set.
-func modelPath(dir string, a onnxgraph.Architecture, classifies bool) (string, error) {
+func modelPath(dir string, a onnxgraph.Architecture, spec synth.ImageNetSpec, classifies bool) (string, error) {
 	key, err := a.Key(onnxgraph.Options{})
 	if err != nil {
 		return "", err
 	}
 	if classifies && a.FeatureSize > 0 {
-		key = fmt.Sprintf("%s-v%d-%s", key, version, imageNet().Key())
+		key = fmt.Sprintf("%s-v%d-%s", key, version, spec.Key())
 	}
 	return filepath.Join(dir, "models", key+".onnx"), nil
 }
@@ -99,7 +120,7 @@ func HasModel(dir string, model models.Model) bool {
 	if err != nil {
 		return false
 	}
-	path, err := modelPath(dir, a, true)
+	path, err := modelPath(dir, a, imageNet(), true)
 	if err != nil {
 		return false
 	}
@@ -109,7 +130,11 @@ func HasModel(dir string, model models.Model) bool {
 
 // HasDataset returns the folder of a built-in data set, and whether it is there already.
 func HasDataset(dir, name string) (string, bool) {
-	folder := filepath.Join(dir, "datasets", imageNet().Key())
+	folder := datasetDir(dir, imageNet())
 	_, err := synth.ReadManifest(folder)
 	return folder, name == "imagenet" && err == nil
+}
+
+func datasetDir(dir string, spec synth.ImageNetSpec) string {
+	return filepath.Join(dir, "datasets", spec.Key())
 }

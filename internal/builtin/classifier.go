@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,60 +20,77 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// classifier computes the last layer of a built-in classifier from the features of the
-// anchors. Class 0 of models that have one more class than there are labels is the
+// labels is how many classes ImageNet has. Models with one more have a class 0 for the
 // background, which no image shows.
-func (m Maker) classifier(ctx context.Context, a onnxgraph.Architecture, model models.Model, spec synth.ImageNetSpec) (*onnxgraph.Classifier, error) {
-	features, err := m.anchorFeatures(ctx, a, model, spec)
+const labels = 1000
+
+// classifier computes the last layer of a built-in classifier from the features of the
+// anchors.
+func (m Maker) classifier(ctx context.Context, a onnxgraph.Architecture, model models.Model) (*onnxgraph.Classifier, error) {
+	features, err := m.anchorFeatures(ctx, a, model)
 	if err != nil {
 		return nil, err
 	}
-	return nearestAnchor(features, int(a.FeatureSize), int(a.Classes)-spec.Classes), nil
+	return nearestAnchor(features, int(a.FeatureSize), int(a.Classes)-labels, int(a.Classes))
 }
 
 // nearestAnchor returns the layer that answers with the class whose feature is most
 // alike to that of the image, by the cosine of what remains after subtracting the mean
-// over all classes: weights w = (f - mean)/|f - mean|, bias -w·mean. The first classes
-// of the layer, as many as background says, are never the answer.
-func nearestAnchor(features [][]float32, size, background int) *onnxgraph.Classifier {
+// over all anchors: weights w = (f - mean)/|f - mean|, bias -w·mean. The anchors' classes
+// begin with first; all others are never the answer.
+func nearestAnchor(features [][]float32, size, first, classes int) (*onnxgraph.Classifier, error) {
+	mean := meanOf(features, size)
+	c := &onnxgraph.Classifier{Weights: make([]float32, classes*size), Bias: make([]float32, classes)}
+	largest := 0.0
+	for k, f := range features {
+		norm := distance(f, mean)
+		if !(norm > 0) || math.IsInf(norm, 0) {
+			return nil, fmt.Errorf("the features of anchor %d are not those of a picture: their distance to the mean is %v", k, norm)
+		}
+		largest = max(largest, norm)
+		w := c.Weights[(first+k)*size:][:size]
+		bias := 0.0
+		for i, v := range f {
+			w[i] = float32((float64(v) - mean[i]) / norm)
+			bias -= float64(float64(w[i]) * mean[i])
+		}
+		c.Bias[first+k] = float32(bias)
+	}
+	// What remains of all anchors adds up to nothing, so that some anchor has a score of at
+	// least 0, whatever the image.
+	for k := range classes {
+		if k < first || k >= first+len(features) {
+			c.Bias[k] = float32(-largest)
+		}
+	}
+	return c, nil
+}
+
+func meanOf(features [][]float32, size int) []float64 {
 	mean := make([]float64, size)
 	for _, f := range features {
 		for i, v := range f {
 			mean[i] += float64(v) / float64(len(features))
 		}
 	}
-	c := &onnxgraph.Classifier{
-		Weights: make([]float32, (background+len(features))*size),
-		Bias:    make([]float32, background+len(features)),
+	return mean
+}
+
+func distance(f []float32, mean []float64) float64 {
+	sum := 0.0
+	for i, v := range f {
+		d := float64(v) - mean[i]
+		sum += float64(d * d)
 	}
-	largest := 0.0
-	for k, f := range features {
-		norm := 0.0
-		for i, v := range f {
-			d := float64(v) - mean[i]
-			norm += float64(d * d)
-		}
-		norm = math.Sqrt(norm)
-		largest = max(largest, norm)
-		w := c.Weights[(background+k)*size:][:size]
-		bias := 0.0
-		for i, v := range f {
-			w[i] = float32((float64(v) - mean[i]) / norm)
-			bias -= float64(float64(w[i]) * mean[i])
-		}
-		c.Bias[background+k] = float32(bias)
-	}
-	for k := range background {
-		c.Bias[k] = float32(-largest) // below every class that is at all alike
-	}
-	return c
+	return math.Sqrt(sum)
 }
 
 // anchorBatch is how many anchors go through the network at once.
 const anchorBatch = 4
 
 // anchorFeatures has the network compute the features of all anchors.
-func (m Maker) anchorFeatures(ctx context.Context, a onnxgraph.Architecture, model models.Model, spec synth.ImageNetSpec) ([][]float32, error) {
+func (m Maker) anchorFeatures(ctx context.Context, a onnxgraph.Architecture, model models.Model) ([][]float32, error) {
+	spec := m.spec()
 	session, err := m.openFeatures(ctx, a)
 	if err != nil {
 		return nil, err
@@ -81,30 +99,43 @@ func (m Maker) anchorFeatures(ctx context.Context, a onnxgraph.Architecture, mod
 	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	features := make([][]float32, spec.Classes)
-	var next, done atomic.Int64
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	errs := make([]error, workers)
-	for w := range workers {
+	done := m.counter(spec.Classes)
+	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			e := extractor{session: session, pipeline: pipeline, spec: spec}
-			for errs[w] == nil {
+			e := extractor{session: session, pipeline: pipeline, spec: spec, size: int(a.FeatureSize)}
+			for ctx.Err() == nil {
 				first := int(next.Add(anchorBatch)) - anchorBatch
-				if first >= spec.Classes || ctx.Err() != nil {
+				if first >= spec.Classes {
 					return
 				}
 				n := min(anchorBatch, spec.Classes-first)
-				errs[w] = e.batch(features[first:first+n], first)
-				m.Observer.Loading(int(done.Add(int64(n))), spec.Classes)
+				if err := e.batch(features[first:first+n], first); err != nil {
+					stop(err)
+					return
+				}
+				done(n)
 			}
 		})
 	}
 	wg.Wait()
-	if ctx.Err() != nil {
-		errs = append(errs, context.Cause(ctx))
+	return features, errors.Join(context.Cause(ctx), session.Close())
+}
+
+// counter returns what to call when some more of the anchors are done.
+func (m Maker) counter(of int) func(n int) {
+	var mu sync.Mutex
+	done := 0
+	return func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		done += n
+		m.Observer.Loading(done, of)
 	}
-	return features, errors.Join(append(errs, session.Close())...)
 }
 
 // openFeatures opens the architecture up to its features. The file of that is gone again
@@ -131,6 +162,7 @@ type extractor struct {
 	session  backend.Session
 	pipeline preprocess.Pipeline
 	spec     synth.ImageNetSpec
+	size     int // numbers of a feature
 	scratch  preprocess.Scratch
 }
 
@@ -155,10 +187,13 @@ func (e *extractor) batch(into [][]float32, first int) error {
 	if err := e.session.Run([]backend.Value{in}, outputs); err != nil {
 		return errors.Join(err, in.Close())
 	}
-	values := tensor.Data[float32](outputs[0].Tensor())
-	size := len(values) / n
-	for i := range n {
-		into[i] = append([]float32(nil), values[i*size:][:size]...)
+	if out := outputs[0].Tensor(); out.Type != tensor.Float32 || out.Len() != n*e.size {
+		err = fmt.Errorf("the features of %d anchors are %v, want %d numbers each", n, out, e.size)
+	} else {
+		values := tensor.Data[float32](out)
+		for i := range n {
+			into[i] = slices.Clone(values[i*e.size:][:e.size])
+		}
 	}
-	return errors.Join(in.Close(), outputs[0].Close())
+	return errors.Join(err, in.Close(), outputs[0].Close())
 }

@@ -73,8 +73,10 @@ func layoutOf(port backend.Port) (string, error) {
 		return "NCHW", nil
 	case last && !first:
 		return "NHWC", nil
-	case port.Shape[1] == -1 && port.Shape[3] != -1:
-		return "NCHW", nil // only the channels and perhaps the batch are free
+	case port.Shape[1] == -1 && port.Shape[3] != -1: // only the colours and perhaps the batch are free
+		return "NCHW", nil
+	case port.Shape[3] == -1 && port.Shape[1] != -1:
+		return "NHWC", nil
 	}
 	return "", fmt.Errorf("input %s has shape %v, from which the layout cannot be told: say --layout NCHW or NHWC", port.Name, port.Shape)
 }
@@ -119,18 +121,19 @@ func bindClasses(outputs []backend.Port, override Binding) (classOutput, error) 
 		}
 	}
 	out := classOutput{offset: -1} // the official models have a background class
+	counted := outputs             // those that tell how many classes there are
 	switch {
 	case argmax != nil:
 		out.port, out.argmax = *argmax, true
 	case scores != nil:
-		out.port = *scores
+		out.port, counted = *scores, []backend.Port{*scores}
 	case override.Output != "":
 		return out, fmt.Errorf("the model has no output %q that tells a class; it has %s", override.Output, describePorts(outputs))
 	default:
 		return out, fmt.Errorf("no output of the model tells a class: want integers [N] or %d or %d scores; it has %s",
 			background-1, background, describePorts(outputs))
 	}
-	for _, port := range outputs {
+	for _, port := range counted {
 		if _, n := classPort(port); n == background-1 {
 			out.offset = 0
 		}

@@ -164,6 +164,9 @@ func (c *classification) respond(dst []byte, outputs []tensor.Tensor, k int, _ I
 
 // class reads the class of the k-th sample of a batch.
 func (out classOutput) class(t tensor.Tensor, k int) (int, error) {
+	if len(t.Shape) == 0 || int64(k) >= t.Shape[0] || t.Len() == 0 {
+		return 0, fmt.Errorf("the model's output %s is %v, too short for the batch", out.port.Name, t)
+	}
 	switch {
 	case out.argmax && t.Type == tensor.Int64:
 		return int(tensor.Data[int64](t)[k]), nil

@@ -91,6 +91,12 @@ func (p *singlePass) Use(store *Store) error {
 
 // Predict implements Predictor.
 func (p *singlePass) Predict(_ context.Context, items []Item, reply Reply) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if p.store == nil {
+		return errors.New("no samples are loaded")
+	}
 	n := len(items)
 	if p.fixed {
 		n = p.batch
@@ -99,73 +105,58 @@ func (p *singlePass) Predict(_ context.Context, items []Item, reply Reply) error
 	if err != nil {
 		return err
 	}
-	outputs, views, err := p.run(inputs, n)
+	if p.outputs == nil {
+		return p.predictFresh(inputs, items, reply)
+	}
+	if err := p.bindResults(n); err != nil {
+		return err
+	}
+	if err := p.session.Run(inputs, p.results[n]); err != nil {
+		return err
+	}
+	return p.answer(items, p.views[n], reply)
+}
+
+// predictFresh has the engine make the outputs, because only the run knows their shapes.
+func (p *singlePass) predictFresh(inputs []backend.Value, items []Item, reply Reply) (err error) {
+	outputs := make([]backend.Value, len(p.session.Info().Outputs))
+	defer func() { err = errors.Join(err, closeAll(outputs)) }()
+	if err := p.session.Run(inputs, outputs); err != nil {
+		return err
+	}
+	return p.answer(items, tensorsOf(outputs), reply)
+}
+
+// bindResults makes room for the outputs of n rows, once.
+func (p *singlePass) bindResults(n int) error {
+	if p.results[n] != nil {
+		return nil
+	}
+	values, err := p.bindRows(p.outputs, n)
 	if err != nil {
 		return err
 	}
+	p.results[n], p.views[n] = values, tensorsOf(values)
+	return nil
+}
+
+// answer turns the outputs of a batch into responses.
+func (p *singlePass) answer(items []Item, outputs []tensor.Tensor, reply Reply) (err error) {
 	for k, item := range items {
-		if p.scratch, err = p.respond(p.scratch[:0], views, k, item); err != nil {
+		if p.scratch, err = p.respond(p.scratch[:0], outputs, k, item); err != nil {
 			return fmt.Errorf("sample %d: %w", item.Index, err)
 		}
 		reply.Done(k, p.scratch, 0)
 	}
-	if p.outputs == nil {
-		return closeAll(outputs)
-	}
 	return nil
-}
-
-// run computes the outputs of n rows.
-func (p *singlePass) run(inputs []backend.Value, n int) ([]backend.Value, []tensor.Tensor, error) {
-	if p.outputs == nil {
-		outputs := make([]backend.Value, len(p.session.Info().Outputs))
-		if err := p.session.Run(inputs, outputs); err != nil {
-			return nil, nil, err
-		}
-		views := make([]tensor.Tensor, len(outputs))
-		for i, v := range outputs {
-			views[i] = v.Tensor()
-		}
-		return outputs, views, nil
-	}
-	if p.results[n] == nil {
-		values, err := p.bindRows(p.outputs, n)
-		if err != nil {
-			return nil, nil, err
-		}
-		p.results[n] = values
-		for _, v := range values {
-			p.views[n] = append(p.views[n], v.Tensor())
-		}
-	}
-	return p.results[n], p.views[n], p.session.Run(inputs, p.results[n])
 }
 
 // inputs returns values over n rows: the store's own if they are there side by side.
 func (p *singlePass) inputs(items []Item, n int) ([]backend.Value, error) {
-	first := items[0].Row
 	if len(items) == n && consecutive(items) {
-		w := window{first, n}
-		if values, ok := p.windows[w]; ok {
-			return values, nil
-		}
-		slots := make([]tensor.Tensor, len(p.buffer))
-		for k := range slots {
-			slots[k] = p.store.Slot(k, first, n)
-		}
-		values, err := p.bind(slots)
-		if err == nil {
-			p.windows[w] = values
-		}
-		return values, err
+		return p.window(window{items[0].Row, n})
 	}
-	for k := range p.buffer {
-		size := len(p.buffer[k].Bytes()) / p.batch
-		for i := range n {
-			row := items[min(i, len(items)-1)].Row // a short batch is filled up with its last row
-			copy(p.buffer[k].Bytes()[i*size:(i+1)*size], p.store.Slot(k, row, 1).Bytes())
-		}
-	}
+	p.gather(items, n)
 	if p.copied[n] == nil {
 		values, err := p.bindRows(p.buffer, n)
 		if err != nil {
@@ -174,6 +165,35 @@ func (p *singlePass) inputs(items []Item, n int) ([]backend.Value, error) {
 		p.copied[n] = values
 	}
 	return p.copied[n], nil
+}
+
+// window returns values over the store's own memory.
+func (p *singlePass) window(w window) ([]backend.Value, error) {
+	if values, ok := p.windows[w]; ok {
+		return values, nil
+	}
+	slots := make([]tensor.Tensor, len(p.buffer))
+	for k := range slots {
+		slots[k] = p.store.Slot(k, w.first, w.n)
+	}
+	values, err := p.bind(slots)
+	if err == nil {
+		p.windows[w] = values
+	}
+	return values, err
+}
+
+// gather copies the rows of the items to the first n rows of the buffer. A short batch
+// is filled up with its last row.
+func (p *singlePass) gather(items []Item, n int) {
+	for k := range p.buffer {
+		mem := p.buffer[k].Bytes()
+		size := len(mem) / p.batch
+		for i := range n {
+			row := items[min(i, len(items)-1)].Row
+			copy(mem[i*size:(i+1)*size], p.store.rowBytes(k, row))
+		}
+	}
 }
 
 func (p *singlePass) bindRows(of []tensor.Tensor, n int) ([]backend.Value, error) {
@@ -213,6 +233,14 @@ func (p *singlePass) closeWindows() error {
 	}
 	clear(p.windows)
 	return errors.Join(errs...)
+}
+
+func tensorsOf(values []backend.Value) []tensor.Tensor {
+	tensors := make([]tensor.Tensor, len(values))
+	for i, v := range values {
+		tensors[i] = v.Tensor()
+	}
+	return tensors
 }
 
 func closeAll(values []backend.Value) error {

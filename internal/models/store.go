@@ -47,6 +47,13 @@ func (s *Store) Rows() int { return s.rows }
 // Slot returns n rows of a slot as a batch over the store's own memory.
 func (s *Store) Slot(slot, first, n int) tensor.Tensor { return s.slots[slot].Rows(first, n) }
 
+// rowBytes is the memory of a row of a slot. Unlike Slot it allocates nothing.
+func (s *Store) rowBytes(slot, row int) []byte {
+	mem := s.slots[slot].Bytes()
+	size := len(mem) / s.rows
+	return mem[row*size : (row+1)*size]
+}
+
 // Row returns one row, each slot without a batch axis, over the store's own memory.
 func (s *Store) Row(i int) []tensor.Tensor {
 	row := make([]tensor.Tensor, len(s.slots))

@@ -36,28 +36,58 @@ func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 	}
 }
 
-// metric is the number by which the rules compare systems.
+// metric is the number by which the rules compare systems: tokens of models that measure
+// token latencies, samples of others, and latencies in the stream scenarios.
 func metric(p *loadgen.Performance) *Metric {
-	percentile := fmt.Sprintf("%gth percentile", math.Round(p.Effective.TargetLatencyPercentile*1e6)/1e4)
-	switch p.Effective.Scenario {
+	e := p.Effective
+	percentile := ordinal(percent(e.TargetLatencyPercentile)) + " percentile"
+	switch e.Scenario {
 	case loadgen.SingleStream:
-		return latencyMetric(percentile+" latency", p.EarlyStopping, p.SampleLatency)
+		return latencyMetric(percentile+" latency", p, p.SampleLatency)
 	case loadgen.MultiStream:
-		return latencyMetric(percentile+" query latency", p.EarlyStopping, p.QueryLatency)
+		return latencyMetric(percentile+" query latency", p, p.QueryLatency)
 	case loadgen.Server:
+		if e.UseTokenLatencies {
+			return &Metric{Name: "completed tokens", Value: perSecond(p.TokenCount, p.FinalQueryCompleted), Unit: "tokens/s"}
+		}
 		return &Metric{Name: "completed samples", Value: finite(p.CompletedQPS()), Unit: "samples/s"}
 	default:
+		if e.UseTokenLatencies {
+			return &Metric{Name: "tokens", Value: perSecond(p.TokenCount, p.SampleLatency.Max), Unit: "tokens/s"}
+		}
 		return &Metric{Name: "samples", Value: finite(p.SamplesPerSecond()), Unit: "samples/s"}
 	}
 }
 
-// latencyMetric prefers the bound that early stopping gives, as the rules do.
-func latencyMetric(name string, es loadgen.EarlyStopping, stats loadgen.LatencyStats) *Metric {
-	if es.Met {
+// latencyMetric prefers the bound that early stopping gives, as the rules do. With token
+// latencies that would be one of the time per token.
+func latencyMetric(name string, p *loadgen.Performance, stats loadgen.LatencyStats) *Metric {
+	if es := p.EarlyStopping; es.Met && !p.Effective.UseTokenLatencies {
 		return &Metric{Name: name + " (early stopping estimate)", Value: milliseconds(es.Estimate), Unit: "ms"}
 	}
 	return &Metric{Name: name, Value: milliseconds(stats.Target), Unit: "ms"}
 }
+
+// percent turns a fraction into percent, without the digits that floating point adds.
+func percent(fraction float64) float64 { return math.Round(fraction*1e6) / 1e4 }
+
+// ordinal writes 90 as 90th and 92 as 92nd.
+func ordinal(x float64) string {
+	suffix := "th"
+	if n := int(x); float64(n) == x && n%100/10 != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprintf("%g%s", x, suffix)
+}
+
+func perSecond(count int64, d time.Duration) float64 { return finite(float64(count) / d.Seconds()) }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
@@ -80,7 +110,7 @@ func performance(p *loadgen.Performance, peak []loadgen.PeakStep) *Performance {
 		GCCycles:    p.GC.Cycles,
 		GCPauseNS:   int64(p.GC.Pause),
 	}
-	out.SamplesPerSecond = finite(float64(p.SampleCount) / p.LastCompletion.Seconds())
+	out.SamplesPerSecond = perSecond(int64(p.SampleCount), p.LastCompletion)
 	optional := func(s loadgen.LatencyStats) *Latencies {
 		if s.Count == 0 {
 			return nil
@@ -95,7 +125,7 @@ func performance(p *loadgen.Performance, peak []loadgen.PeakStep) *Performance {
 		out.ScheduledPerSecond = finite(p.ScheduledQPS())
 		out.IssueDelayNS = optional(p.IssueDelay)
 	}
-	if es := p.EarlyStopping; es.Estimate > 0 {
+	if es := p.EarlyStopping; es.Estimate > 0 && !p.Effective.UseTokenLatencies {
 		out.EarlyStopping = map[string]float64{
 			"percentile":  es.Percentile,
 			"estimate_ns": float64(es.Estimate),
@@ -162,7 +192,7 @@ func latencyConstraints(p *loadgen.Performance) []keyed {
 	bound := func(name, key string, observed, limit time.Duration, met bool) keyed {
 		return keyed{Constraint{
 			Name:     name,
-			Required: fmt.Sprintf("%g %% within %v", math.Round(e.TargetLatencyPercentile*1e6)/1e4, round(limit)),
+			Required: fmt.Sprintf("%g %% within %v", percent(e.TargetLatencyPercentile), round(limit)),
 			Observed: fmt.Sprintf("%v", round(observed)),
 			Met:      met,
 			Advice:   "lower the target QPS, or make the system faster",

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -174,10 +173,11 @@ type WorkerStats struct {
 	Busy    float64 `json:"busy_seconds"`
 }
 
-// QueueStats tell whether the system kept up.
+// QueueStats tell whether the system kept up: a queue that is longest at the end grew all
+// the time.
 type QueueStats struct {
 	Peak        int     `json:"peak_samples"`
-	PeakSeconds float64 `json:"peak_at_seconds"`
+	PeakSeconds float64 `json:"peak_at_seconds"` // since the start of the test
 }
 
 // NewLatencies converts what package loadgen measured.
@@ -241,11 +241,12 @@ func Parse(data []byte) (*Results, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(r.Schema, "mlperf-go/results/") {
-		return nil, fmt.Errorf("schema is %q, want %q", r.Schema, Schema)
-	}
 	if r.Schema != Schema {
 		return nil, fmt.Errorf("schema is %q, this program reads %q", r.Schema, Schema)
 	}
-	return r, nil
+	switch r.Result {
+	case Valid, Invalid, Interrupted:
+		return r, nil
+	}
+	return nil, fmt.Errorf("result is %q, want %s, %s or %s", r.Result, Valid, Invalid, Interrupted)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ func Summary(w io.Writer, r *Results) error {
 		fmt.Fprintf(&b, "  %s: %s\n", r.Metric.Name, number(*r.Metric))
 	}
 	if r.Accuracy != nil {
-		accuracyLine(&b, r.Accuracy)
+		b.WriteString(indent(strings.Join(accuracyLines(r.Accuracy), "\n")))
 	}
 	if len(r.Constraints) > 0 {
 		b.WriteString(indent(constraintTable(r.Constraints, false)))
@@ -40,51 +41,89 @@ func headline(b *strings.Builder, r *Results) {
 
 // Score prints an accuracy: what the official script prints, and the target.
 func Score(w io.Writer, a *Accuracy) error {
-	var b strings.Builder
-	accuracyLine(&b, a)
-	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), "\n  ", "\n")[2:])
+	_, err := io.WriteString(w, strings.Join(accuracyLines(a), "\n")+"\n")
 	return err
 }
 
-func accuracyLine(b *strings.Builder, a *Accuracy) {
+func accuracyLines(a *Accuracy) []string {
 	verdict := "reached"
 	if !a.Met {
 		verdict = "MISSED"
 	}
-	for _, line := range a.Lines {
-		fmt.Fprintf(b, "  %s\n", line)
+	n := func(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.6g %s", v, a.Unit)) }
+	target := fmt.Sprintf("%s: %s, target %s: %s (the FP32 reference has %s)", a.Metric, n(a.Value), n(a.Target), verdict, n(a.Reference))
+	if a.Partial {
+		target += fmt.Sprintf("; only %d samples were asked for", a.Samples)
 	}
-	fmt.Fprintf(b, "  %s: %.6g %s, target %.6g %s: %s (the FP32 reference has %.6g %s)\n",
-		a.Metric, a.Value, a.Unit, a.Target, a.Unit, verdict, a.Reference, a.Unit)
+	return append(slices.Clone(a.Lines), target)
 }
 
 func performanceLines(b *strings.Builder, p *Performance) {
-	l := p.LatencyNS
 	if p.QueryLatencyNS != nil {
-		l = *p.QueryLatencyNS
+		latencyLine(b, "query latency", *p.QueryLatencyNS)
+	} else {
+		latencyLine(b, "latency", p.LatencyNS)
 	}
-	d := func(ns int64) time.Duration { return round(time.Duration(ns)) }
-	fmt.Fprintf(b, "  latency: min %v, p50 %v, p90 %v, p99 %v, max %v\n", d(l.Min), d(l.P50), d(l.P90), d(l.P99), d(l.Max))
-	fmt.Fprintf(b, "  %d queries, %d samples in %v, %.5g samples/s\n", p.Queries, p.Samples, d(p.DurationNS), p.SamplesPerSecond)
+	if p.FirstTokenNS != nil {
+		latencyLine(b, "time to first token", *p.FirstTokenNS)
+	}
+	if p.TimePerOutputTokenNS != nil {
+		latencyLine(b, "time per output token", *p.TimePerOutputTokenNS)
+	}
+	queries := "queries"
+	if p.Queries == 1 {
+		queries = "query"
+	}
+	fmt.Fprintf(b, "  %d %s, %d samples in %v, %s samples/s\n", p.Queries, queries, p.Samples, shorten(p.DurationNS), digits(p.SamplesPerSecond))
 	if p.IssueDelayNS != nil {
 		i := p.IssueDelayNS
 		fmt.Fprintf(b, "  the generator issued %v late at p50, %v at p99, %v at most; %d garbage collections, %v paused\n",
-			d(i.P50), d(i.P99), d(i.Max), p.GCCycles, d(p.GCPauseNS))
+			shorten(i.P50), shorten(i.P99), shorten(i.Max), p.GCCycles, shorten(p.GCPauseNS))
+	}
+	if len(p.Peak) > 0 {
+		peakLine(b, p.Peak)
 	}
 }
 
-// number formats a metric to five significant digits.
-func number(m Metric) string { return strings.TrimSpace(fmt.Sprintf("%.5g %s", m.Value, m.Unit)) }
+func latencyLine(b *strings.Builder, name string, l Latencies) {
+	fmt.Fprintf(b, "  %s: min %v, p50 %v, p90 %v, p99 %v, max %v\n",
+		name, shorten(l.Min), shorten(l.P50), shorten(l.P90), shorten(l.P99), shorten(l.Max))
+}
+
+// peakLine says what the search for the highest rate found.
+func peakLine(b *strings.Builder, steps []PeakStep) {
+	best := 0.0
+	for _, s := range steps {
+		if s.Met {
+			best = max(best, s.TargetQPS)
+		}
+	}
+	if best == 0 {
+		fmt.Fprintf(b, "  no rate that was tried (%d) met the latency bound\n", len(steps))
+		return
+	}
+	fmt.Fprintf(b, "  of %d rates that were tried, %s queries/s is the highest that met the latency bound\n", len(steps), digits(best))
+}
+
+func shorten(ns int64) time.Duration { return round(time.Duration(ns)) }
+
+// number formats a metric.
+func number(m Metric) string { return strings.TrimSpace(digits(m.Value) + " " + m.Unit) }
+
+// digits writes a number with five significant digits, or all of those before the point.
+func digits(v float64) string {
+	if math.Abs(v) >= 1e5 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.5g", v)
+}
 
 func constraintTable(constraints []Constraint, withOrigin bool) string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
 	header := table.Row{"constraint", "required", "observed", "met"}
 	if withOrigin {
 		header = append(header, "set by")
 	}
-	t.AppendHeader(header)
+	t := newTable(header)
 	for _, c := range constraints {
 		row := table.Row{c.Name, c.Required, c.Observed, yesNo(c.Met)}
 		if withOrigin {
@@ -93,6 +132,14 @@ func constraintTable(constraints []Constraint, withOrigin bool) string {
 		t.AppendRow(row)
 	}
 	return t.Render() + "\n"
+}
+
+func newTable(header table.Row) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options.DrawBorder = false
+	t.AppendHeader(header)
+	return t
 }
 
 func yesNo(b bool) string {
@@ -123,21 +170,15 @@ func Explain(w io.Writer, r *Results) error {
 	headline(&b, r)
 	fmt.Fprintf(&b, "rules %s, run by %s on %s\n\n", r.Rules, r.Program, r.Created.Format(time.RFC3339))
 	if r.Metric != nil {
-		fmt.Fprintf(&b, "The result of this scenario is the %s: %s.\n\n", r.Metric.Name, number(*r.Metric))
+		fmt.Fprintf(&b, "The result of this scenario is %s: %s.\n\n", number(*r.Metric), r.Metric.Name)
 	}
 	if len(r.Constraints) > 0 {
 		b.WriteString(constraintTable(r.Constraints, true))
 		b.WriteString("\n")
 	}
-	advice := []string{}
-	for _, c := range r.Constraints {
-		if !c.Met {
-			advice = append(advice, c.Name+": "+c.Advice)
-		}
-	}
-	list(&b, "What to do next", advice)
+	list(&b, "What to do next", advice(r.Constraints))
 	if r.Accuracy != nil {
-		accuracyLine(&b, r.Accuracy)
+		b.WriteString(strings.Join(accuracyLines(r.Accuracy), "\n") + "\n")
 	}
 	list(&b, "Why it is not valid", r.Problems)
 	list(&b, "Warnings", r.Warnings)
@@ -148,40 +189,67 @@ func Explain(w io.Writer, r *Results) error {
 	b.WriteString("\n")
 	b.WriteString(settingsTable(r.Settings))
 	b.WriteString("\n")
-	backendLines(&b, r)
+	systemLines(&b, r)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+func advice(constraints []Constraint) []string {
+	var list []string
+	for _, c := range constraints {
+		if !c.Met && c.Advice != "" {
+			list = append(list, c.Name+": "+c.Advice)
+		}
+	}
+	return list
+}
+
 func settingsTable(settings []Setting) string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.AppendHeader(table.Row{"setting", "value", "set by"})
+	t := newTable(table.Row{"setting", "value", "set by"})
 	for _, s := range settings {
 		t.AppendRow(table.Row{s.Key, s.Value, s.Origin})
 	}
 	return t.Render() + "\n"
 }
 
-func backendLines(b *strings.Builder, r *Results) {
-	fmt.Fprintf(b, "model    %s (sha256 %s)\n", r.Input.ModelPath, r.Input.ModelSHA256)
+// systemLines say what answered the queries, and how long the parts of the run took.
+func systemLines(b *strings.Builder, r *Results) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-9s"+format+"\n", append([]any{name}, args...)...)
+	}
+	line("model", "%s%s", r.Input.ModelPath, inBrackets("sha256 ", r.Input.ModelSHA256))
 	for _, note := range r.Input.Binding {
-		fmt.Fprintf(b, "         %s\n", note)
+		line("", "%s", note)
 	}
-	fmt.Fprintf(b, "data     %s, %d samples\n", r.Input.DatasetPath, r.Input.Samples)
-	fmt.Fprintf(b, "engine   %s (%s)\n", r.Backend.Engine, r.Backend.Library)
-	var devices []string
-	for name, nodes := range r.Backend.Devices {
-		if nodes >= 0 {
-			name = fmt.Sprintf("%s (%d nodes)", name, nodes)
-		}
-		devices = append(devices, name)
+	line("data", "%s, %d samples", r.Input.DatasetPath, r.Input.Samples)
+	line("engine", "%s%s", r.Backend.Engine, inBrackets("", r.Backend.Library))
+	line("device", "%s", devices(r.Backend.Devices))
+	line("workers", "%d, batches of up to %d, delay %s", r.Backend.Instances, r.Backend.MaxBatch, r.Backend.MaxDelay)
+	if q := r.Queue; q != nil {
+		line("queue", "at most %d samples waited, %.3f s after the start", q.Peak, q.PeakSeconds)
 	}
-	slices.Sort(devices)
-	fmt.Fprintf(b, "device   %s\n", strings.Join(devices, ", "))
-	fmt.Fprintf(b, "workers  %d, batches of up to %d, delay %s\n", r.Backend.Instances, r.Backend.MaxBatch, r.Backend.MaxDelay)
+	var times []string
 	for _, phase := range r.Phases {
-		fmt.Fprintf(b, "%-9s%.3f s\n", phase.Name, phase.Seconds)
+		times = append(times, fmt.Sprintf("%s %.3f s", phase.Name, phase.Seconds))
 	}
+	line("time", "%s", strings.Join(times, ", "))
+}
+
+func inBrackets(label, text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + label + text + ")"
+}
+
+func devices(nodes map[string]int) string {
+	var list []string
+	for name, n := range nodes {
+		if n >= 0 {
+			name = fmt.Sprintf("%s (%d nodes)", name, n)
+		}
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }

@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// These tests take real time: the generator's pacers sleep in the kernel, which fake time
+// cannot host. What they want holds on a busy machine too.
+
+func TestASelfTestMeasuresTheGenerator(t *testing.T) {
+	for _, scenario := range loadgen.Scenarios() {
+		t.Run(scenario.String(), func(t *testing.T) {
+			s := SelfTest{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond, Spin: loadgen.DefaultSpin}
+			r, err := s.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Scenario != scenario.String() || r.Queries == 0 || r.DurationNS <= 0 || r.IssuedQPS <= 0 || r.PeakRSSBytes == 0 {
+				t.Errorf("result %+v", r)
+			}
+			if r.LatencyMeanNS < 0 || r.LatencyP50NS > r.LatencyP99NS || r.IssueDelayP50NS > r.IssueDelayP99NS || r.PostRunNS < 0 {
+				t.Errorf("times out of order: %+v", r)
+			}
+			if _, err := json.Marshal(r); err != nil {
+				t.Error(err)
+			}
+			checkSelfTest(t, scenario, r)
+		})
+	}
+}
+
+func checkSelfTest(t *testing.T, scenario loadgen.Scenario, r *SelfTestResult) {
+	t.Helper()
+	switch scenario {
+	case loadgen.Offline:
+		if r.Queries != 500 {
+			t.Errorf("%d samples, want the target's: 500", r.Queries)
+		}
+	case loadgen.Server:
+		if r.Queries < 400 || r.Queries > 600 || r.DurationNS < 90e6 || r.IssuedQPS > 6000 {
+			t.Errorf("%d queries in %v, want about 500 in 100 ms", r.Queries, time.Duration(r.DurationNS))
+		}
+	default:
+		if r.DurationNS < 100e6 || r.IssuedQPS < 5000 {
+			t.Errorf("%d queries in %v: the generator is slow", r.Queries, time.Duration(r.DurationNS))
+		}
+	}
+	if r.Queries > 10000 && r.AllocsPerQuery > 0.1 {
+		t.Errorf("%v allocations for each of %d queries", r.AllocsPerQuery, r.Queries)
+	}
+}
+
+func TestASelfTestThatCannotRunIsAnError(t *testing.T) {
+	if _, err := (SelfTest{Scenario: loadgen.Server, Duration: time.Second}).Run(t.Context()); err == nil {
+		t.Error("no rate is accepted")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped)
+	s := SelfTest{Scenario: loadgen.Server, TargetQPS: 100, Duration: time.Minute}
+	if _, err := s.Run(ctx); !errors.Is(err, errStopped) {
+		t.Errorf("error %v, want the interruption", err)
+	}
+}

@@ -1,0 +1,345 @@
+//go:build ort
+
+package builtin
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// These tests run the real built-in models with the library that MLPERF_ORT_LIB names.
+// What they make is kept in the user's cache directory, so that only the first time takes
+// minutes:
+//
+//	MLPERF_ORT_LIB=$(scripts/install_onnxruntime.sh --print-path) go test -tags ort -run TestORT ./internal/builtin
+
+// ortMaker makes built-in models where a user's are.
+func ortMaker(t testing.TB) Maker {
+	t.Helper()
+	if os.Getenv(ort.LibraryVariable) == "" {
+		t.Fatalf("%s is not set: run scripts/install_onnxruntime.sh and set it to what --print-path says", ort.LibraryVariable)
+	}
+	library, _, err := ort.Search{}.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := ort.New(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir, err := home.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Maker{Dir: dir, Engine: engine, Observer: &observer{t: t}, Program: "test"}
+}
+
+func lookup(t testing.TB, name string) models.Model {
+	t.Helper()
+	m, err := models.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// builtIn is an accuracy run of a built-in model on built-in data.
+func builtIn(t testing.TB, m Maker, model models.Model, count int) bench.Config {
+	t.Helper()
+	dir, err := m.Dataset(t.Context(), model.Dataset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := m.Model(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := loadgen.DefaultSettings()
+	s.Scenario, s.Mode = loadgen.Offline, loadgen.AccuracyOnly
+	return bench.Config{
+		Model: model, Settings: s, Calibrate: true, Engine: m.Engine, Backend: backend.Options{ModelPath: path},
+		DatasetDir: dir, CacheDir: filepath.Join(m.Dir, "samples"), Count: count, OutputDir: t.TempDir(), Observer: m.Observer,
+	}
+}
+
+// accurate runs an accuracy run and returns the labels that it logged, by sample.
+func accurate(t testing.TB, cfg bench.Config) (*report.Accuracy, []int) {
+	t.Helper()
+	r, err := bench.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Valid() || r.Accuracy == nil {
+		t.Fatalf("the run is %s: %v", r.Result, r.Problems)
+	}
+	f, err := os.Open(filepath.Join(cfg.OutputDir, mlperflog.AccuracyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	labels := make([]int, r.Input.Samples)
+	for i := range labels {
+		labels[i] = -1
+	}
+	for record, err := range accuracy.Records(f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		label := math.Float32frombits(binary.LittleEndian.Uint32(record.Data))
+		labels[record.QSLIndex] = int(label)
+	}
+	return r.Accuracy, labels
+}
+
+// right is the percentage of labels that are right.
+func right(t testing.TB, dir string, labels []int) float64 {
+	t.Helper()
+	truth, err := dataset.ReadValMap(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i, label := range labels {
+		if int64(label) == truth[i].Label {
+			n++
+		}
+	}
+	return 100 * float64(n) / float64(len(labels))
+}
+
+func distinct(labels []int) int {
+	seen := map[int]bool{}
+	for _, label := range labels {
+		seen[label] = true
+	}
+	return len(seen)
+}
+
+// reference measures the reference score, or finds it, and wants a score that a better or
+// a worse model could have.
+func reference(t testing.TB, m Maker, model models.Model) float64 {
+	t.Helper()
+	score, err := m.Reference(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if score < 60 || score > 90 {
+		t.Errorf("the reference score is %v %%, want 60 to 90", score)
+	}
+	dir, err := m.Dataset(t.Context(), model.Dataset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := synth.ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := m.Model(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, ok := manifest.Scores[strings.TrimSuffix(filepath.Base(path), ".onnx")]; !ok || kept != score {
+		t.Errorf("kept with the data is %v (%v), want %v", kept, ok, score)
+	}
+	began := time.Now()
+	if again, err := m.Reference(t.Context(), model); err != nil || again != score || time.Since(began) > time.Second {
+		t.Errorf("the second time, the reference is %v (%v) after %v", again, err, time.Since(began))
+	}
+	return score
+}
+
+func TestORTMobileNetReproducesItsReference(t *testing.T) {
+	m := ortMaker(t)
+	model := lookup(t, "mobilenet")
+	score := reference(t, m, model)
+	cfg := builtIn(t, m, model, 0)
+	cfg.Reference = score
+	a, labels := accurate(t, cfg)
+	if a.Value != score || !a.Met || a.Samples != 1024 || a.Partial {
+		t.Errorf("accuracy %+v, want exactly the reference %v", a, score)
+	}
+	if got := right(t, cfg.DatasetDir, labels); got != score {
+		t.Errorf("%v %% of the labels are right, the score is %v", got, score)
+	}
+	if n := distinct(labels); n < 300 {
+		t.Errorf("the answers are only %d different classes", n)
+	}
+	scoreTruncated(t, cfg)
+}
+
+// scoreTruncated wants a log that was cut off anywhere not to be scored.
+func scoreTruncated(t *testing.T, cfg bench.Config) {
+	t.Helper()
+	whole, err := os.ReadFile(filepath.Join(cfg.OutputDir, mlperflog.AccuracyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cut.json")
+	for _, n := range []int{0, 1, len(whole) / 3, len(whole) / 2, len(whole) - 40, len(whole) - 3} {
+		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, _, err := bench.Score(path, cfg.Model, models.Scoring{DatasetDir: cfg.DatasetDir}, bench.Target{Quality: cfg.Model.Quality})
+		if err == nil || !strings.Contains(err.Error(), "cut.json") {
+			t.Errorf("the first %d of %d bytes score %+v, %v", n, len(whole), a, err)
+		}
+	}
+}
+
+// subset is how many images the comparisons use, so that they take a second each.
+const subset = 128
+
+func TestORTAnswersDependOnNeitherScenarioNorBatch(t *testing.T) {
+	m := ortMaker(t)
+	singleStream := func(c *bench.Config) { c.Settings.Scenario = loadgen.SingleStream }
+	multiStream := func(c *bench.Config) { c.Settings.Scenario = loadgen.MultiStream }
+	waiting := func(c *bench.Config) {
+		c.Settings.Scenario, c.MaxBatch, c.MaxDelay = loadgen.Server, 4, 20*time.Millisecond
+	}
+	oneWorker := func(c *bench.Config) { c.Instances, c.MaxBatch = 1, 16 }
+	threeWorkers := func(c *bench.Config) { c.Instances, c.MaxBatch = 3, 5 }
+	for _, test := range []struct {
+		model   string
+		count   int
+		changes map[string]func(*bench.Config)
+	}{
+		{"mobilenet", subset, map[string]func(*bench.Config){
+			"SingleStream": singleStream, "MultiStream": multiStream, "Server with batches that wait": waiting,
+			"one worker": oneWorker, "three workers with odd batches": threeWorkers,
+		}},
+		{"resnet50", subset / 4, map[string]func(*bench.Config){"SingleStream": singleStream, "three workers with odd batches": threeWorkers}},
+	} {
+		model := lookup(t, test.model)
+		_, want := accurate(t, builtIn(t, m, model, test.count))
+		for name, change := range test.changes {
+			t.Run(test.model+", "+name, func(t *testing.T) {
+				cfg := builtIn(t, m, model, test.count)
+				change(&cfg)
+				_, labels := accurate(t, cfg)
+				for i := range want {
+					if labels[i] != want[i] {
+						t.Errorf("image %d is answered %d, by Offline %d", i, labels[i], want[i])
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestORTWrongPixelsMissTheTarget feeds models in other ways than the reference does.
+func TestORTWrongPixelsMissTheTarget(t *testing.T) {
+	m := ortMaker(t)
+	tests := []struct {
+		name   string
+		model  string
+		change func(*bench.Config)
+	}{
+		{"ResNet-50's pixels for MobileNet", "mobilenet", func(c *bench.Config) { c.Binding.Pipeline = "resnet50_vgg_224" }},
+		{"PyTorch's pixels for MobileNet", "mobilenet", func(c *bench.Config) { c.Binding.Pipeline = "imagenet_pytorch_224" }},
+		{"labels off by one", "mobilenet", func(c *bench.Config) { zero := 0; c.Binding.LabelOffset = &zero }},
+		{"no mean subtracted", "resnet50", func(c *bench.Config) { c.Model = changed(c.Model, "no mean", addMean) }},
+		{"red and blue swapped", "mobilenet", func(c *bench.Config) { c.Model = changed(c.Model, "bgr", swapColours) }},
+	}
+	rights := map[string]float64{}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := builtIn(t, m, lookup(t, test.model), subset)
+			if rights[test.model] == 0 {
+				a, _ := accurate(t, cfg)
+				rights[test.model] = a.Value
+				cfg.OutputDir = t.TempDir()
+			}
+			cfg.CacheDir, cfg.Reference = "", rights[test.model]
+			test.change(&cfg)
+			a, labels := accurate(t, cfg)
+			t.Logf("%.2f %% instead of %.2f %%, %d classes", a.Value, a.Reference, distinct(labels))
+			if a.Met {
+				t.Errorf("accuracy %v reaches the target %v", a.Value, a.Target)
+			}
+		})
+	}
+}
+
+// changed returns a model whose samples are changed after they were prepared.
+func changed(m models.Model, how string, change func(pixels []float32)) models.Model {
+	open := m.Open
+	m.Open = func(s models.Setup) (models.Workload, error) {
+		w, err := open(s)
+		return changedWorkload{w, how, change}, err
+	}
+	return m
+}
+
+type changedWorkload struct {
+	models.Workload
+	how    string
+	change func(pixels []float32)
+}
+
+func (w changedWorkload) CacheKey() string { return w.Workload.CacheKey() + w.how }
+
+func (w changedWorkload) Prepare(index int, row []tensor.Tensor) error {
+	err := w.Workload.Prepare(index, row)
+	if err == nil {
+		w.change(tensor.Data[float32](row[0]))
+	}
+	return err
+}
+
+// addMean takes back what the pipeline of ResNet-50 subtracts.
+func addMean(pixels []float32) {
+	for c, mean := range []float32{123.68, 116.78, 103.94} {
+		plane := pixels[c*len(pixels)/3:][:len(pixels)/3]
+		for i := range plane {
+			plane[i] += mean
+		}
+	}
+}
+
+func swapColours(pixels []float32) {
+	n := len(pixels) / 3
+	for i := range n {
+		pixels[i], pixels[2*n+i] = pixels[2*n+i], pixels[i]
+	}
+}
+
+// TestORTResNet50IsRightAsOftenAsOnAllImages has a part of the data only, because all of
+// it takes half a minute.
+func TestORTResNet50IsRightAsOftenAsOnAllImages(t *testing.T) {
+	m := ortMaker(t)
+	model := lookup(t, "resnet50")
+	score := reference(t, m, model)
+	cfg := builtIn(t, m, model, subset)
+	cfg.Reference = score
+	a, labels := accurate(t, cfg)
+	if got := right(t, cfg.DatasetDir, labels); got != a.Value {
+		t.Errorf("%v %% of the labels are right, the score is %v", got, a.Value)
+	}
+	// The score of 128 images has a standard deviation of 3.3 %.
+	if math.Abs(a.Value-score) > 12 || distinct(labels) < subset/2 {
+		t.Errorf("accuracy %+v with %d classes, on all images %v", a, distinct(labels), score)
+	}
+}
