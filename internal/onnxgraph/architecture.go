@@ -11,9 +11,9 @@ const FormatVersion = 1
 
 // An Architecture is a network that this package can write: the layers of a published
 // model, with weights that are drawn at random from a seed instead of trained. Names,
-// shapes and types of inputs and outputs are those of the official ONNX file, so
-// programs cannot tell the two apart, and take as long with either. What it says
-// about an image means nothing.
+// shapes and types of inputs and outputs are those of the official ONNX file, or where
+// there is none of the TFLite file, so programs cannot tell the two apart, and take as
+// long with either. What it says about an image means nothing.
 type Architecture struct {
 	Name     string // as in the catalogue
 	Title    string
@@ -57,7 +57,11 @@ type Classifier struct {
 
 // Architectures returns all architectures, in the catalogue's order.
 func Architectures() []Architecture {
-	return []Architecture{resNet50(), mobileNetV1()}
+	return []Architecture{
+		resNet50(), mobileNetV1(),
+		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
+		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
+	}
 }
 
 // Lookup returns the architecture of a name. The error lists the choices.

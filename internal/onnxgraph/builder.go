@@ -140,6 +140,21 @@ func (b *Builder) Node(op, name string, inputs []*Value, attrs []Attribute, outp
 	return results
 }
 
+// rename gives a value another name than the one that follows from its layer's, for
+// outputs of a model. It returns the value.
+func (b *Builder) rename(v *Value, name string) *Value {
+	switch {
+	case b.err != nil:
+	case b.values[name] != nil:
+		b.fail("output", name, errors.New("defined twice"))
+	default:
+		delete(b.values, v.Name)
+		b.graph.RenameValue(v.Name, name)
+		b.values[name] = v
+	}
+	return v
+}
+
 func nameOf(v *Value) string {
 	if v == nil {
 		return ""

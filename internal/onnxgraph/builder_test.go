@@ -64,6 +64,39 @@ func TestLayersWorkOutTheirShapes(t *testing.T) {
 		{"concat", "float32[N 16 14 15]", func(b *Builder, x *Value) *Value { return b.Concat("l", 1, x, x) }},
 		{"transpose", "float32[N 14 15 8]", func(b *Builder, x *Value) *Value { return b.Transpose("l", x, 0, 2, 3, 1) }},
 		{"resize", "float32[N 8 33 50]", func(b *Builder, x *Value) *Value { return b.Resize("l", x, Resize{Sizes: Axes{33, 50}}) }},
+		{"transposed convolution", "float32[N 4 28 45]", func(b *Builder, x *Value) *Value {
+			return b.ConvTranspose("l", x, ConvTranspose{Filters: 4, Kernel: Axes{2, 3}, Bias: Constant(1)})
+		}},
+		{"instance norm", "float32[N 8 14 15]", func(b *Builder, x *Value) *Value { return b.InstanceNorm("l", x, InstanceNorm{}) }},
+		{"cast", "int32[N 8 14 15]", func(b *Builder, x *Value) *Value { return b.Cast("l", x, Int32) }},
+		{"slice", "float32[N 8 3 15]", func(b *Builder, x *Value) *Value { return b.Slice("l", x, 2, 4, 7) }},
+		{"slice from the end", "float32[N 8 14 4]", func(b *Builder, x *Value) *Value { return b.Slice("l", x, -1, -5, 14) }},
+		{"gather of two channels", "float32[N 2 14 15]", func(b *Builder, x *Value) *Value { return b.Gather("l", x, b.ints(3, 1), 1) }},
+		{"gather by places", "float32[N 14 15]", func(b *Builder, x *Value) *Value { return b.GatherND("l", x, b.argMaxes(x), 1) }},
+		{"largest elements", "float32[N 8 14 2]", func(b *Builder, x *Value) *Value { v, _ := b.TopK("l", x, -1, 2); return v }},
+		{"sum over an axis", "float32[N 14 15]", func(b *Builder, x *Value) *Value { return b.Reduce("ReduceSum", "l", x, 1) }},
+		{"maximum over an axis", "float32[N 8 14]", func(b *Builder, x *Value) *Value { return b.Reduce("ReduceMax", "l", x, -1) }},
+		{"suppression", "int64[l 3]", func(b *Builder, x *Value) *Value {
+			return b.NonMaxSuppression("l", b.Reshape("boxes", x, 0, -1, 4), b.Reshape("scores", b.Slice("s", x, 3, 0, 4), 0, 2, -1), NMS{PerClass: 5})
+		}},
+		{"comparison", "bool[N 8 14 15]", func(b *Builder, x *Value) *Value { return b.Compare("Less", "l", x, b.scalar(1)) }},
+		{"a new axis", "float32[N 8 14 15 1]", func(b *Builder, x *Value) *Value { return b.Unsqueeze("l", x, 4) }},
+		{"an axis less", "float32[N 14 15]", func(b *Builder, x *Value) *Value { return b.Squeeze("l", b.Slice("s", x, 1, 0, 1), 1) }},
+		{"places that are not zero", "int64[4 l]", func(b *Builder, x *Value) *Value { return b.NonZero("l", x) }},
+		{"lists of unknown length joined", "int64[some 4]", func(b *Builder, x *Value) *Value {
+			places := b.Transpose("t", b.NonZero("z", x), 1, 0)
+			return b.Join("l", "some", places, places)
+		}},
+		{"updates at places", "float32[N 8 14 15]", func(b *Builder, x *Value) *Value {
+			places := b.Transpose("t", b.NonZero("z", x), 1, 0)
+			return b.ScatterND("l", x, places, b.GatherND("g", x, places, 0))
+		}},
+		{"shared weights", "float32[N 4 14 15]", func(b *Builder, x *Value) *Value {
+			c := Conv{Filters: 4, Kernel: Axes{3}, Pads: Pad(1), Bias: Constant(1)}
+			b.Conv("first", x, c)
+			c.Share = "first"
+			return b.Conv("l", x, c)
+		}},
 		{"any operator", "int64[N]", func(b *Builder, x *Value) *Value {
 			return b.Node("Custom", "l", []*Value{x, nil}, nil, Type{Elem: Int64, Shape: Batched()})[0]
 		}},
@@ -81,6 +114,11 @@ func TestLayersWorkOutTheirShapes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// argMaxes makes indices of one channel for each place.
+func (b *Builder) argMaxes(x *Value) *Value {
+	return b.Unsqueeze("index", b.ArgMax("index/best", b.Flatten("index/flat", x), 1), 1)
 }
 
 func TestThreeSpatialAxesWorkLikeTwo(t *testing.T) {
@@ -185,6 +223,36 @@ func TestWrongShapesAreErrorsThatNameTheLayer(t *testing.T) {
 		{"transpose with an axis twice", "is no order of the axes", func(b *Builder, x *Value) *Value { return b.Transpose("l", x, 0, 1, 2, 2) }},
 		{"resize of a vector", "needs spatial axes", func(b *Builder, x *Value) *Value { return b.Resize("l", vector(b), Resize{Sizes: Axes{1}}) }},
 		{"resize to nothing", "14 to 0 elements", func(b *Builder, x *Value) *Value { return b.Resize("l", x, Resize{Sizes: Axes{0}}) }},
+		{"transposed convolution of a vector", "cannot read input v", func(b *Builder, x *Value) *Value {
+			return b.ConvTranspose("l", vector(b), ConvTranspose{Filters: 1})
+		}},
+		{"transposed convolution without filters", "0 filters of [2] elements", func(b *Builder, x *Value) *Value {
+			return b.ConvTranspose("l", x, ConvTranspose{Kernel: Axes{2}})
+		}},
+		{"instance norm of a vector", "has no spatial axes", func(b *Builder, x *Value) *Value { return b.InstanceNorm("l", vector(b), InstanceNorm{}) }},
+		{"an empty slice", `Slice "l": 3 to 3 of 8 elements`, func(b *Builder, x *Value) *Value { return b.Slice("l", x, 1, 3, 3) }},
+		{"a slice past the end", "0 to 9 of 8 elements", func(b *Builder, x *Value) *Value { return b.Slice("l", x, 1, 0, 9) }},
+		{"a slice of the batch", "the size of axis 0 is not known", func(b *Builder, x *Value) *Value { return b.Slice("l", x, 0, 0, 1) }},
+		{"gather along no axis", "no such axis", func(b *Builder, x *Value) *Value { return b.Gather("l", x, b.ints(0), 4) }},
+		{"places with too many axes", "cannot be looked up", func(b *Builder, x *Value) *Value { return b.GatherND("l", x, b.ints(1, 2, 3, 4, 5), 0) }},
+		{"more than there are", "16 elements of axis 3", func(b *Builder, x *Value) *Value { v, _ := b.TopK("l", x, 3, 16); return v }},
+		{"a sum over no axis", "no such axis", func(b *Builder, x *Value) *Value { return b.Reduce("ReduceSum", "l", x, 4) }},
+		{"suppression of what are no boxes", "NonMaxSuppression", func(b *Builder, x *Value) *Value {
+			return b.NonMaxSuppression("l", x, x, NMS{PerClass: 1})
+		}},
+		{"comparison of other shapes", "do not fit", func(b *Builder, x *Value) *Value { return b.Compare("Less", "l", x, vector(b)) }},
+		{"an axis too far", "no such axis", func(b *Builder, x *Value) *Value { return b.Unsqueeze("l", x, 5) }},
+		{"squeeze of many elements", "axis 1 of input x", func(b *Builder, x *Value) *Value { return b.Squeeze("l", x, 1) }},
+		{"join of nothing", "nothing to join", func(b *Builder, x *Value) *Value { return b.Join("l", "n") }},
+		{"join of other widths", "does not fit", func(b *Builder, x *Value) *Value { return b.Join("l", "n", x, vector(b)) }},
+		{"weights of another shape shared", `no convolution "c" with weights [4 8 1 1] to share`, func(b *Builder, x *Value) *Value {
+			b.Conv("c", x, Conv{Filters: 4, Kernel: Axes{3}})
+			return b.Conv("l", x, Conv{Filters: 4, Kernel: Axes{1}, Share: "c"})
+		}},
+		{"weights of nobody shared", `no convolution "c"`, func(b *Builder, x *Value) *Value {
+			return b.Conv("l", x, Conv{Filters: 4, Kernel: Axes{1}, Share: "c"})
+		}},
+		{"a name given twice", `output "x": defined twice`, func(b *Builder, x *Value) *Value { return b.rename(b.Relu("l", x), "x") }},
 		{"two layers of one name", `value "l:0": defined twice`, func(b *Builder, x *Value) *Value { return b.Relu("l", b.Relu("l", x)) }},
 		{"a value of another model", `reads "y", which is no value of this model`, func(b *Builder, x *Value) *Value {
 			return b.Relu("l", &Value{Name: "y", Type: x.Type})
@@ -217,6 +285,12 @@ func TestAfterAnErrorEveryLayerDoesNothing(t *testing.T) {
 	x = b.Resize("j", b.Transpose("k", x, 0), Resize{Sizes: Axes{1}})
 	x = b.Reshape("l", b.Flatten("m", x), -1)
 	x = b.Dense("n", x, Dense{Units: 1})
+	x = b.InstanceNorm("q", b.ConvTranspose("r", x, ConvTranspose{Filters: 1, Kernel: Axes{2}}), InstanceNorm{})
+	x = b.Gather("s", b.Slice("t", x, 0, 0, 1), b.GatherND("u", x, b.Cast("v", x, Int64), 0), 0)
+	x, _ = b.TopK("w", b.Reduce("ReduceSum", "aa", x, 0), 0, 1)
+	x = b.NonMaxSuppression("bb", x, b.ScatterND("cc", x, x, x), NMS{PerClass: 1})
+	x = b.Squeeze("dd", b.Unsqueeze("ee", b.Compare("Less", "ff", x, b.scalar(3)), 0), 0)
+	x = b.rename(b.Join("gg", "n", b.NonZero("hh", x)), "ii")
 	b.Output(b.ArgMax("o", x, 0), b.Input("p", Float32, Batched(1)))
 	_, _, err := b.Model()
 	if err == nil || !strings.Contains(err.Error(), `Softmax "first"`) {
@@ -248,6 +322,33 @@ func TestStatsCountWhatIsLeftInTheModel(t *testing.T) {
 	}
 	if got, want := build("conv:0"), (Stats{Parameters: conv, MACs: 6 * 16 * 4 * 9}); got != want {
 		t.Errorf("Stats of the first layer = %+v, want %+v", got, want)
+	}
+}
+
+func TestSharedWeightsCountOnce(t *testing.T) {
+	b, x := image(4, 4)
+	c := Conv{Filters: 8, Kernel: Axes{1}, Bias: Constant(0)}
+	x = b.Conv("first", x, c)
+	c.Share = "first"
+	b.Output(b.rename(b.Conv("second", x, c), "renamed"))
+	m, stats, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Stats{Parameters: 72, MACs: 2 * 16 * 64}); stats != want || len(m.Graph.Initializers) != 2 {
+		t.Errorf("Stats = %+v, %d tensors, want %+v, 2", stats, len(m.Graph.Initializers), want)
+	}
+	if last := m.Graph.Nodes[1]; last.Outputs[0] != "renamed" || m.Graph.Outputs[0].Name != "renamed" {
+		t.Errorf("the output is called %s, made as %s", m.Graph.Outputs[0].Name, last.Outputs[0])
+	}
+}
+
+func TestTransposedConvolutionsCountTheirWork(t *testing.T) {
+	b, x := image(4, 4)
+	b.Output(b.ConvTranspose("up", x, ConvTranspose{Filters: 3, Kernel: Axes{2}}))
+	_, stats, err := b.Model()
+	if want := (Stats{Parameters: 8 * 3 * 4, MACs: 8 * 16 * 3 * 4}); err != nil || stats != want {
+		t.Errorf("Stats = %+v, %v, want %+v", stats, err, want)
 	}
 }
 

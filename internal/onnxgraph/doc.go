@@ -37,13 +37,23 @@
 //	err = m.WriteFile(ctx, filepath.Join(cache, key+".onnx"))
 //
 // Random weights make a network that is as fast as the trained one, but whose answers
-// mean nothing. What little it can do is tell inputs apart: its last but one layer,
-// Architecture.Features, differs between images. A data set can therefore give
-// it a last layer of its own (Options.Classifier), made from the features of some
-// images, and so a task with a right answer and a score that suffers with every loss
-// of precision.
+// mean nothing. What little it can do is tell inputs apart. What is needed for that
+// differs with the task:
 //
-// A new architecture is one file with its layers and a row in Architectures.
+//   - Classification: the last but one layer, Architecture.Features, differs between images.
+//     A data set can therefore give it a last layer of its own (Options.Classifier), made
+//     from the features of some images, and so a task with a right answer and a score that
+//     suffers with every loss of precision.
+//   - Detection: an image has some dozens of boxes, of many classes, sizes and scores, which
+//     follow from what is in it. See scoreBias for how.
+//   - Segmentation: all classes occur, in connected regions.
+//
+// The networks that look at places are so made that noise stays small in them: Smooth,
+// Paired and Rounded say how. So numerical damage changes answers a little, not
+// completely.
+//
+// A new architecture is one file with its layers and a row in Architectures; a detector
+// also has a table that TestCalibrate makes.
 //
 // # What is left out
 //

@@ -3,6 +3,7 @@ package onnxgraph
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Conv describes a convolution over any number of spatial axes. The zero value of a
@@ -16,6 +17,9 @@ type Conv struct {
 	Groups    int64  // 1; the number of input channels makes it depthwise
 	Weights   Filler // He{}; [filters, channels/groups, kernel…]
 	Bias      Filler // no bias
+	// Share names an earlier convolution, whose weights and bias this one uses too. It
+	// has to have the same shape; its own fillers are ignored.
+	Share string
 }
 
 // Conv adds a convolution: [N C spatial…] → [N Filters spatial…].
@@ -30,16 +34,32 @@ func (b *Builder) Conv(name string, x *Value, c Conv) *Value {
 		return b.fail("Conv", name, fmt.Errorf("%d groups of %v channels cannot make %d filters", groups, channels, c.Filters))
 	}
 	dims := append([]int64{c.Filters, channels.Size / groups}, w.kernel...)
-	inputs := []*Value{x, b.Weight(name+"/weights", c.Weights, dims...)}
-	if c.Bias != nil {
-		inputs = append(inputs, b.Weight(name+"/bias", c.Bias, c.Filters))
-	}
+	inputs := append([]*Value{x}, b.convWeights(name, c, dims)...)
 	attrs := w.attrs()
 	if groups > 1 {
 		attrs = append(attrs, Attr("group", groups))
 	}
 	out := append(Shape{x.Type.Shape[0], Fixed(c.Filters)}, w.out...)
 	return b.layer("Conv", name, inputs, attrs, Type{Elem: x.Type.Elem, Shape: out}, out.PerSample()*product(dims[1:]))
+}
+
+// convWeights returns the weights, and the bias if there is one, of a convolution.
+func (b *Builder) convWeights(name string, c Conv, dims []int64) []*Value {
+	if c.Share == "" {
+		weights := []*Value{b.Weight(name+"/weights", c.Weights, dims...)}
+		if c.Bias != nil {
+			weights = append(weights, b.Weight(name+"/bias", c.Bias, c.Filters))
+		}
+		return weights
+	}
+	shared := b.values[c.Share+"/weights"]
+	if shared == nil || !slices.EqualFunc(shared.Type.Shape, fixedShape(dims), sameDim) {
+		return []*Value{b.fail("Conv", name, fmt.Errorf("no convolution %q with weights %v to share", c.Share, dims))}
+	}
+	if bias := b.values[c.Share+"/bias"]; bias != nil {
+		return []*Value{shared, bias}
+	}
+	return []*Value{shared}
 }
 
 // BatchNorm describes a batch normalisation at inference time:

@@ -26,10 +26,7 @@ func mobileNetV1Layers(b *Builder, o Options) {
 	m := mobileNet{b}
 	x := b.Input("input:0", Float32, Batched(3, 224, 224))
 	x = m.conv(scope+"Conv2d_0", x, Conv{Filters: 32, Kernel: Axes{3}, Strides: Axes{2}})
-	for i, layer := range []struct{ filters, stride int64 }{
-		{64, 1}, {128, 2}, {128, 1}, {256, 2}, {256, 1}, {512, 2},
-		{512, 1}, {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1},
-	} {
+	for i, layer := range mobileNetV1Blocks() {
 		name := fmt.Sprintf(scope+"Conv2d_%d", i+1)
 		channels := x.Channels()
 		x = m.conv(name+"_depthwise", x, Conv{Filters: channels, Groups: channels, Kernel: Axes{3}, Strides: Axes{layer.stride}})
@@ -41,6 +38,15 @@ func mobileNetV1Layers(b *Builder, o Options) {
 	x = b.Conv(scope+"Logits/Conv2d_1c_1x1", x, Conv{Filters: o.Classes, Kernel: Axes{1}, Weights: weights, Bias: bias})
 	x = b.Flatten(scope+"Logits/SpatialSqueeze", x)
 	b.Output(b.Softmax(scope+"Predictions/Reshape_1", x, 1))
+}
+
+// mobileNetV1Blocks lists the depthwise separable convolutions: the filters of the
+// pointwise half, the stride of the depthwise one.
+func mobileNetV1Blocks() []struct{ filters, stride int64 } {
+	return []struct{ filters, stride int64 }{
+		{64, 1}, {128, 2}, {128, 1}, {256, 2}, {256, 1}, {512, 2},
+		{512, 1}, {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1},
+	}
 }
 
 type mobileNet struct{ *Builder }

@@ -85,14 +85,21 @@ func (n network) run(images ...[]float32) [][]float32 {
 	if err != nil {
 		n.t.Fatal(err)
 	}
+	return n.runValue(in)
+}
+
+// runValue feeds a value to the network, and destroys it.
+func (n network) runValue(in ort.Value) [][]float32 {
+	n.t.Helper()
 	defer in.Destroy()
+	batch := int(in.GetShape()[0])
 	results := make([]ort.Value, len(n.model.Graph.Outputs))
 	if err := n.session.Run([]ort.Value{in}, results); err != nil {
 		n.t.Fatal(err)
 	}
 	outputs := make([][]float32, len(results))
 	for i, r := range results {
-		n.checkShape(n.model.Graph.Outputs[i], r.GetShape(), len(images))
+		n.checkShape(n.model.Graph.Outputs[i], r.GetShape(), batch)
 		outputs[i] = floatsOf(r)
 		if err := r.Destroy(); err != nil {
 			n.t.Error(err)
@@ -102,21 +109,31 @@ func (n network) run(images ...[]float32) [][]float32 {
 }
 
 func floatsOf(v ort.Value) []float32 {
-	if ints, ok := v.(*ort.Tensor[int64]); ok {
-		var floats []float32
-		for _, i := range ints.GetData() {
-			floats = append(floats, float32(i))
-		}
-		return floats
+	switch t := v.(type) {
+	case *ort.Tensor[int64]:
+		return toFloats(t.GetData())
+	case *ort.Tensor[int32]:
+		return toFloats(t.GetData())
 	}
 	return slices.Clone(v.(*ort.Tensor[float32]).GetData())
 }
 
+func toFloats[T int32 | int64](ints []T) []float32 {
+	floats := make([]float32, len(ints))
+	for i, v := range ints {
+		floats[i] = float32(v)
+	}
+	return floats
+}
+
 func (n network) checkShape(v *Value, got ort.Shape, batch int) {
 	n.t.Helper()
-	want := make([]int64, len(v.Type.Shape))
+	want := slices.Clone(got)
 	for i, d := range v.Type.Shape {
-		if want[i] = d.Size; !d.Known() {
+		switch {
+		case d.Known():
+			want[i] = d.Size
+		case d.Param == BatchAxis:
 			want[i] = int64(batch)
 		}
 	}
@@ -125,13 +142,13 @@ func (n network) checkShape(v *Value, got ort.Shape, batch int) {
 	}
 }
 
-// scale returns the range of a model's pixels: ResNet wants them from 0 to 255 less
-// about 114, MobileNet from -1 to 1.
+// scale returns the range of a classifier's pixels: ResNet wants them from 0 to 255 less
+// about 114, MobileNets from -1 to 1.
 func scale(a Architecture) float32 {
-	if a.Name == "mobilenet" {
-		return 1
+	if a.Name == "resnet50" {
+		return 120
 	}
-	return 120
+	return 1
 }
 
 // noise is an image of independent pixels.
@@ -160,14 +177,30 @@ func waves(seed uint64, scale float32) []float32 {
 
 func images(a Architecture) [][]float32 {
 	s := scale(a)
-	return [][]float32{
+	list := [][]float32{
 		noise(1, s), waves(1, s), waves(2, s), noise(2, s), waves(3, s), noise(3, 0.3*s), waves(4, 0.3*s), waves(5, s),
 	}
+	if a.Inputs[0].Type.Shape[3] == Fixed(3) {
+		for i := range list {
+			list[i] = channelsLast(list[i])
+		}
+	}
+	return list
 }
 
-func forEach(t *testing.T, test func(t *testing.T, a Architecture)) {
+// channelsLast turns an image of one colour after the other into one of pixels.
+func channelsLast(img []float32) []float32 {
+	n := len(img) / 3
+	pixels := make([]float32, len(img))
+	for i := range pixels {
+		pixels[i] = img[i%3*n+i/3]
+	}
+	return pixels
+}
+
+func forEachClassifier(t *testing.T, test func(t *testing.T, a Architecture)) {
 	useRuntime(t)
-	for _, a := range Architectures() {
+	for _, a := range classifiers() {
 		t.Run(a.Name, func(t *testing.T) { test(t, a) })
 	}
 }
@@ -181,8 +214,8 @@ func checkFinite(t *testing.T, what string, x []float32) {
 	}
 }
 
-func TestONNXRuntimeRunsBuiltModelsInAnyBatch(t *testing.T) {
-	forEach(t, func(t *testing.T, a Architecture) {
+func TestORTRunsClassifiersInAnyBatch(t *testing.T) {
+	forEachClassifier(t, func(t *testing.T, a Architecture) {
 		m, _ := build(t, a, Options{})
 		n := load(t, m)
 		all := images(a)
@@ -233,8 +266,8 @@ func largestDifference(x, y []float32) float64 {
 	return largest
 }
 
-func TestFeaturesTellImagesApart(t *testing.T) {
-	forEach(t, func(t *testing.T, a Architecture) {
+func TestORTFeaturesTellImagesApart(t *testing.T) {
+	forEachClassifier(t, func(t *testing.T, a Architecture) {
 		m, _ := build(t, a, Options{Outputs: []string{a.Features}})
 		n := load(t, m)
 		all := images(a)
@@ -278,8 +311,8 @@ func distance(x, y []float32) float64 {
 	return math.Sqrt(dd) / math.Pow(xx*yy, 0.25)
 }
 
-func TestActivationsStayInRangeThroughAllLayers(t *testing.T) {
-	forEach(t, func(t *testing.T, a Architecture) {
+func TestORTActivationsStayInRangeThroughAllLayers(t *testing.T) {
+	forEachClassifier(t, func(t *testing.T, a Architecture) {
 		whole, _ := build(t, a, Options{})
 		var layers []string
 		for _, n := range whole.Graph.Nodes {
@@ -303,8 +336,8 @@ func TestActivationsStayInRangeThroughAllLayers(t *testing.T) {
 	})
 }
 
-func TestAGivenClassifierScoresTheFeatures(t *testing.T) {
-	forEach(t, func(t *testing.T, a Architecture) {
+func TestORTAGivenClassifierScoresTheFeatures(t *testing.T) {
+	forEachClassifier(t, func(t *testing.T, a Architecture) {
 		const classes = 10
 		c := &Classifier{Weights: make([]float32, classes*a.FeatureSize), Bias: make([]float32, classes)}
 		rng := rand.New(rand.NewPCG(1, 1))
@@ -314,7 +347,9 @@ func TestAGivenClassifierScoresTheFeatures(t *testing.T) {
 		for i := range c.Bias {
 			c.Bias[i] = float32(rng.NormFloat64())
 		}
-		logits := map[string]string{"resnet50": "logits:0", "mobilenet": "MobilenetV1/Logits/SpatialSqueeze:0"}[a.Name]
+		logits := map[string]string{
+			"resnet50": "logits:0", "mobilenet": "MobilenetV1/Logits/SpatialSqueeze:0", "mobilenet-edgetpu": "MobilenetEdgeTPU/Logits/output:0",
+		}[a.Name]
 		m, _ := build(t, a, Options{Classifier: c, Outputs: []string{logits, a.Features}})
 		out := load(t, m).run(images(a)[1])
 		for class := range c.Bias {
@@ -329,7 +364,7 @@ func TestAGivenClassifierScoresTheFeatures(t *testing.T) {
 	})
 }
 
-func TestARewrittenModelGivesTheSameAnswers(t *testing.T) {
+func TestORTARewrittenModelGivesTheSameAnswers(t *testing.T) {
 	useRuntime(t)
 	a := lookup(t, "mobilenet")
 	m, _ := build(t, a, Options{})
@@ -342,7 +377,21 @@ func TestARewrittenModelGivesTheSameAnswers(t *testing.T) {
 
 // Every layer that the builder knows, in one model: loading it compares the shapes,
 // running it their real extents.
-func TestONNXRuntimeAgreesWithAllShapes(t *testing.T) {
+// selections uses the layers whose results have a length that depends on the data.
+func selections(b *Builder, x *Value) []*Value {
+	boxes := b.Reshape("corners", b.Slice("corner_channels", x, 1, 0, 8), 0, -1, 4)
+	scores := b.Reshape("box_scores", b.Slice("score_channels", x, 1, 8, 12), 0, 2, -1)
+	kept := b.NonMaxSuppression("kept", boxes, scores, NMS{PerClass: 3, IoU: 0.5, Score: 0.1})
+	keptScores := b.GatherND("kept_scores", scores, kept, 0)
+	best, order := b.best("best", keptScores, 4, "best_axis")
+	above := b.Transpose("above_rows", b.NonZero("above", b.Compare("Greater", "is_above", x, b.scalar(1))), 1, 0)
+	return []*Value{
+		kept, best, order, above, b.Join("joined", "all", above, above),
+		b.ScatterND("scattered", b.Binary("Mul", "zero", scores, b.scalar(0)), kept, keptScores),
+	}
+}
+
+func TestORTAgreesWithAllShapes(t *testing.T) {
 	useRuntime(t)
 	b := NewBuilder("all layers", 1)
 	x := b.Input("x", Float32, Batched(8, 14, 15))
@@ -360,7 +409,17 @@ func TestONNXRuntimeAgreesWithAllShapes(t *testing.T) {
 		b.Softmax("softmax", norm, -1), b.ArgMax("argmax", norm, 1),
 		b.Reshape("reshape", norm, 0, 2, -1), b.Reshape("reshape batch", norm, -1, 16*7*15),
 		b.Concat("concat", 1, norm, conv), b.Transpose("transpose", norm, 0, 2, 3, 1),
+		b.ConvTranspose("up", norm, ConvTranspose{Filters: 4, Kernel: Axes{2, 3}, Bias: Uniform{-1, 1}}),
+		b.InstanceNorm("instance", norm, InstanceNorm{Gamma: Uniform{1, 2}, Beta: Uniform{-1, 1}}),
+		b.Cast("cast", norm, Int32), b.Slice("slice", norm, -1, -5, 14), b.Gather("gather", norm, b.ints(3, 1), 1),
+		b.GatherND("places", norm, b.argMaxes(b.Slice("one_row", b.GlobalAveragePool("pooled", norm), 1, 0, 16)), 1),
+		b.Reduce("ReduceSum", "total", norm, 1), b.Reduce("ReduceMax", "largest", norm, -1),
+		b.Squeeze("squeeze", b.Unsqueeze("unsqueeze", norm, 2), 2),
+		b.Conv("shared", x, Conv{Filters: 16, Groups: 8, Kernel: Axes{3, 5}, Share: "conv"}),
 	)
+	best, where := b.TopK("topk", norm, 2, 3)
+	b.Output(best, where)
+	b.Output(selections(b, norm)...)
 	for i, r := range []Resize{
 		{Sizes: Axes{33, 50}}, {Sizes: Axes{7, 3}, Mode: "nearest", Coordinates: "asymmetric", Nearest: "floor"},
 		{Sizes: Axes{14, 29}, Coordinates: "align_corners"},

@@ -111,6 +111,16 @@ func seededNorm(epsilon, deviation float32) BatchNorm {
 	}
 }
 
+// pairedNorm is a seededNorm over pairs of channels that differ in nothing but a step. The
+// first of each pair lies anywhere from low to high above the threshold of the ReLU that
+// is to follow.
+func pairedNorm(epsilon, low, high, step float32) BatchNorm {
+	n := seededNorm(epsilon, 1)
+	n.Gamma, n.Mean, n.Variance = Paired{Of: n.Gamma}, Paired{Of: n.Mean}, Paired{Of: n.Variance}
+	n.Beta = Paired{Uniform{low, high}, step}
+	return n
+}
+
 // chunk is the number of elements that the sources below make at a time.
 const chunk = 4096
 
