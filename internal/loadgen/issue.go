@@ -108,7 +108,7 @@ func (p *phase) stream(ctx context.Context) ending {
 	clock := intervalClock{qps: p.e.TargetQPS}
 	if p.e.FixedInterval {
 		clock.pacer = p.pacer()
-		p.priority.Store(clock.pacer.Begin())
+		p.priority.Store(clock.pacer.Begin(meanGap(p.e.TargetQPS)))
 		defer clock.pacer.End()
 	}
 	for n := uint64(0); ctx.Err() == nil; {
@@ -212,6 +212,9 @@ func share(count, threads, thread uint64) uint64 {
 	return n
 }
 
+// meanGap is the mean time between two queries of an issue thread.
+func meanGap(qps float64) time.Duration { return time.Duration(float64(time.Second) / qps) }
+
 // serve runs the Server loops, each with every threads-th query.
 func (p *phase) serve(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -219,7 +222,7 @@ func (p *phase) serve(ctx context.Context) {
 	for thread := range threads {
 		wg.Go(func() {
 			pacer := p.pacer()
-			p.priority.Store(pacer.Begin())
+			p.priority.Store(pacer.Begin(meanGap(p.e.TargetQPS / float64(threads))))
 			defer pacer.End()
 			p.report(thread, p.guard(func() ending { return p.serveThread(ctx, pacer, threads, thread) }))
 		})

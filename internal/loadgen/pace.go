@@ -8,9 +8,9 @@ import (
 // A Pacer waits for instants on behalf of one issue thread. Instants are offsets
 // from start, which carries a monotonic clock reading.
 type Pacer interface {
-	// Begin is called once, on the goroutine that will wait. It returns which priority
-	// the thread has, in words.
-	Begin() string
+	// Begin is called once, on the goroutine that will wait, with the mean time between
+	// two instants. It returns which priority the thread has, in words.
+	Begin(gap time.Duration) string
 	// WaitUntil returns at the offset or as soon after it as it can, or earlier if ctx
 	// is done. It returns the offset at which it did.
 	WaitUntil(ctx context.Context, start time.Time, offset time.Duration) time.Duration
@@ -32,7 +32,7 @@ const maxSleep = 20 * time.Millisecond
 type TimerPacer struct{}
 
 // Begin does nothing.
-func (TimerPacer) Begin() string { return "normal" }
+func (TimerPacer) Begin(time.Duration) string { return "normal" }
 
 // End does nothing.
 func (TimerPacer) End() {}

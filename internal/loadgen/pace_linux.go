@@ -15,6 +15,8 @@ import (
 //
 // With priority it asks the system to run the thread before others when its time has
 // come. Without that the thread is woken milliseconds late when all cores compute.
+// A thread that never sleeps, because its instants are closer than spin, does not become
+// a real-time thread: Linux stops those for 50 ms of every second (sched_rt_runtime_us).
 func NewPacer(spin time.Duration, priority bool) Pacer {
 	return &sleepPacer{spin: spin, priority: priority}
 }
@@ -35,7 +37,7 @@ const (
 
 // Begin ties the goroutine to its thread, reduces the thread's timer slack, and raises
 // its priority as far as the system permits.
-func (p *sleepPacer) Begin() string {
+func (p *sleepPacer) Begin(gap time.Duration) string {
 	runtime.LockOSThread()
 	p.slack, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prGetTimerSlack, 0, 0)
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetTimerSlack, 1, 0) // only less precise if refused
@@ -43,7 +45,11 @@ func (p *sleepPacer) Begin() string {
 	if !p.priority {
 		return "normal"
 	}
-	for _, raise := range []func() (string, func(), bool){raiseRealTime, raiseNice, shortenSlice} {
+	raises := []func() (string, func(), bool){raiseRealTime, raiseNice, shortenSlice}
+	if gap < p.spin {
+		raises = raises[1:]
+	}
+	for _, raise := range raises {
 		if name, restore, ok := raise(); ok {
 			p.restore = restore
 			return name
