@@ -29,6 +29,7 @@ type responseLog struct {
 	defers bool // performance mode: nothing is written while the clock runs
 	held   []AccuracyRecord
 	tokens map[ResponseID][]byte // nil without token latencies
+	closed bool
 	err    error
 }
 
@@ -43,6 +44,9 @@ func newResponseLog(to AccuracyLog, defers, tokens bool) *responseLog {
 func (l *responseLog) add(s QuerySample, response *QuerySampleResponse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
 	record := AccuracyRecord{SeqID: uint64(s.ID), QSLIndex: s.Index, Data: response.Data, NTokens: response.NTokens}
 	if l.tokens != nil {
 		record.HasTokens = true
@@ -63,14 +67,15 @@ func (l *responseLog) addToken(id ResponseID, data []byte) {
 	l.tokens[id] = slices.Clone(data)
 }
 
-// flush writes what was held back, and returns the first error of any Append.
-func (l *responseLog) flush() error {
+// close writes what was held back, and returns the first error of any Append. What comes
+// later, from a SUT that was just answering when the test was stopped, is dropped.
+func (l *responseLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, record := range l.held {
 		l.append(record)
 	}
-	l.held = nil
+	l.held, l.closed = nil, true
 	return l.err
 }
 

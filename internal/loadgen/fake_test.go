@@ -13,6 +13,7 @@ type fakeQSL struct {
 	total, performance int
 	loads              [][]QuerySampleIndex
 	loadErr, unloadErr error
+	loading, unloading func() // called meanwhile, if not nil
 }
 
 func (*fakeQSL) Name() string                  { return "fake QSL" }
@@ -20,16 +21,25 @@ func (q *fakeQSL) TotalSampleCount() int       { return q.total }
 func (q *fakeQSL) PerformanceSampleCount() int { return q.performance }
 func (q *fakeQSL) LoadSamplesToRAM(ctx context.Context, set []QuerySampleIndex) error {
 	q.loads = append(q.loads, set)
+	if q.loading != nil {
+		q.loading()
+	}
 	if q.loadErr != nil {
 		return q.loadErr
 	}
 	return ctx.Err()
 }
-func (q *fakeQSL) UnloadSamplesFromRAM([]QuerySampleIndex) error { return q.unloadErr }
+func (q *fakeQSL) UnloadSamplesFromRAM([]QuerySampleIndex) error {
+	if q.unloading != nil {
+		q.unloading()
+	}
+	return q.unloadErr
+}
 
 // A fakeSUT hands every query to a function and remembers it.
 type fakeSUT struct {
 	issue func(Query)
+	flush func() // nil: nothing to do
 
 	mu      sync.Mutex
 	queries [][]QuerySampleIndex
@@ -51,8 +61,11 @@ func (s *fakeSUT) IssueQuery(q Query) {
 
 func (s *fakeSUT) FlushQueries() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.flushed++
+	s.mu.Unlock()
+	if s.flush != nil {
+		s.flush()
+	}
 }
 
 // answer completes all samples of a query with their data index as the response.
@@ -113,3 +126,10 @@ func (l *memoryLog) Append(r AccuracyRecord) error {
 	l.records = append(l.records, r)
 	return l.err
 }
+
+// A nullSUT is a function without memory.
+type nullSUT func(Query)
+
+func (nullSUT) Name() string         { return "null SUT" }
+func (f nullSUT) IssueQuery(q Query) { f(q) }
+func (nullSUT) FlushQueries()        {}

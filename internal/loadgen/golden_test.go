@@ -293,3 +293,26 @@ func TestEarlyStoppingEqualsTheReference(t *testing.T) {
 		}
 	})
 }
+
+func TestRandomNumbersAtTheEdges(t *testing.T) {
+	// The whole range of the engine is the engine's output (bits/uniform_int_dist.h).
+	g, raw := newMT19937(7), newMT19937(7)
+	for range 100 {
+		if got, want := g.uniformInt(1<<32), uint64(raw.uint32()); got != want {
+			t.Fatalf("uniformInt(1<<32) = %d, want %d", got, want)
+		}
+	}
+	// Nothing to shuffle, nothing drawn.
+	shuffle(g, []int{})
+	shuffle(g, []int{1})
+	if got, want := g.uint32(), raw.uint32(); got != want {
+		t.Errorf("after shuffling nothing the next output is %d, want %d", got, want)
+	}
+	g.discard(1300)
+	for range 1300 {
+		raw.uint32()
+	}
+	if got, want := g.uint32(), raw.uint32(); got != want {
+		t.Errorf("after discard the next output is %d, want %d", got, want)
+	}
+}

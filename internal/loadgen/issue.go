@@ -24,6 +24,8 @@ type phase struct {
 	of       int // … of how many
 	gc       GCStats
 
+	maxOutstanding uint64 // Server, where the settings give no limit; 0: none
+
 	stop     context.CancelCauseFunc // gives the phase up
 	flushing atomic.Bool             // inside FlushQueries
 	priority atomic.Value            // of the issue threads, in words
@@ -171,6 +173,9 @@ type intervalClock struct {
 // one before: more than 1 says that intervals were skipped.
 func (c *intervalClock) next(now int64) (at int64, passed uint32) {
 	before := c.tick
+	if due := uint64(seconds(time.Duration(now)) * c.qps); due > c.tick {
+		c.tick = due - 1 // one tick early at most, whatever the rounding
+	}
 	for {
 		c.tick++
 		if at = nanoseconds(float64(c.tick) / c.qps); at >= now {
@@ -235,15 +240,14 @@ func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread ui
 	issued := uint64(0)
 	for n := thread; n < rec.queries; n += threads {
 		b, q := rec.query(n)
-		query := rec.arm(b, q)
 		now := rec.now()
 		if now < b.start[q] {
 			now = int64(pacer.WaitUntil(ctx, rec.started, time.Duration(b.start[q])))
 		}
 		if ctx.Err() != nil {
-			rec.disarm(b, q)
 			return endStopped
 		}
+		query := rec.arm(b, q) // not before, or an answer that comes too early would count
 		b.late[q] = saturate(now - b.start[q])
 		count := uint64(1)
 		if p.e.ServerCoalesceQueries {
@@ -262,7 +266,11 @@ func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread ui
 }
 
 func (p *phase) overServer(issued uint64, now int64, threads, thread uint64) ending {
-	if limit := p.e.MaxAsyncQueries; limit != 0 && !p.accuracy {
+	limit := p.e.MaxAsyncQueries
+	if limit == 0 {
+		limit = p.maxOutstanding
+	}
+	if limit != 0 && !p.accuracy {
 		if p.returned.Load()-p.rec.completed.Load() > int64(limit) {
 			return endOutstanding
 		}

@@ -87,17 +87,25 @@ func (p *sleepPacer) WaitUntil(ctx context.Context, start time.Time, offset time
 const (
 	schedNormal      = 0
 	schedFIFO        = 1
+	schedRR          = 2
 	realTimePriority = 1
 )
 
 // raiseRealTime makes the calling thread a real-time thread, which needs a privilege.
 func raiseRealTime() (string, func(), bool) {
-	set := func(policy, priority int32) bool {
-		_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, uintptr(policy), uintptr(unsafe.Pointer(&priority)))
+	set := func(policy uintptr, priority int32) bool {
+		_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, policy, uintptr(unsafe.Pointer(&priority)))
 		return errno == 0
 	}
+	before, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_GETSCHEDULER, 0, 0, 0)
+	switch {
+	case errno != 0:
+		return "", nil, false
+	case before == schedFIFO || before == schedRR:
+		return "real-time, as the program was started", func() {}, true
+	}
 	ok := set(schedFIFO, realTimePriority)
-	return "SCHED_FIFO", func() { set(schedNormal, 0) }, ok
+	return "SCHED_FIFO", func() { set(before, 0) }, ok
 }
 
 // raisedNice is well above normal threads and below what the system itself uses.
@@ -106,11 +114,21 @@ const raisedNice = -10
 // raiseNice raises the calling thread above normal ones, which also needs a privilege.
 func raiseNice() (string, func(), bool) {
 	thread := syscall.Gettid()
+	before := niceness(thread)
 	if syscall.Setpriority(syscall.PRIO_PROCESS, thread, raisedNice) != nil {
 		return "", nil, false
 	}
-	restore := func() { _ = syscall.Setpriority(syscall.PRIO_PROCESS, thread, 0) }
+	restore := func() { _ = syscall.Setpriority(syscall.PRIO_PROCESS, thread, before) }
 	return fmt.Sprintf("nice %d", raisedNice), restore, true
+}
+
+// niceness is the nice value of a thread. The system call returns 20 minus it.
+func niceness(thread int) int {
+	v, err := syscall.Getpriority(syscall.PRIO_PROCESS, thread)
+	if err != nil {
+		return 0
+	}
+	return 20 - v
 }
 
 // schedAttr is struct sched_attr of linux/sched/types.h, up to its first version.
@@ -129,14 +147,27 @@ type schedAttr struct {
 // the running one is run sooner when it wakes.
 const shortSlice = 100 * time.Microsecond
 
-// shortenSlice asks for a short slice, which needs no privilege but Linux 6.12.
+// shortenSlice asks for a short slice, which needs no privilege but Linux 6.12. Older ones
+// accept the wish and ignore it.
 func shortenSlice() (string, func(), bool) {
-	set := func(slice time.Duration) bool {
-		attr := schedAttr{policy: schedNormal, runtime: uint64(slice)}
-		attr.size = uint32(unsafe.Sizeof(attr))
-		_, _, errno := syscall.RawSyscall(sysSchedSetattr, 0, uintptr(unsafe.Pointer(&attr)), 0)
-		return errno == 0
+	attr, ok := getAttr()
+	if !ok {
+		return "", nil, false
 	}
-	ok := set(shortSlice)
-	return "short scheduler slice", func() { set(0) }, ok
+	set := func(slice time.Duration) {
+		attr.runtime = uint64(slice)
+		_, _, _ = syscall.RawSyscall(sysSchedSetattr, 0, uintptr(unsafe.Pointer(&attr)), 0)
+	}
+	set(shortSlice)
+	if now, _ := getAttr(); now.runtime != uint64(shortSlice) {
+		return "", nil, false
+	}
+	return "short scheduler slice", func() { set(0) }, true
+}
+
+// getAttr returns the attributes of the calling thread.
+func getAttr() (attr schedAttr, ok bool) {
+	const sysSchedGetattr = sysSchedSetattr + 1
+	_, _, errno := syscall.RawSyscall6(sysSchedGetattr, 0, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0, 0, 0)
+	return attr, errno == 0
 }

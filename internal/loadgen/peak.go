@@ -51,6 +51,10 @@ func (t *test) findPeak(ctx context.Context) error {
 func (t *test) bracketPeak(ctx context.Context, low *Performance) (*Performance, float64, error) {
 	for {
 		high := low.Effective.TargetQPS * (1 + t.result.Requested.ServerFindPeakQPSBoundaryStepSize)
+		if err := t.possible(high); err != nil {
+			t.events.fail("error_runtime", "the search ends: no test at %f queries per second is possible: %v", high, err)
+			return low, high, errOver
+		}
 		t.events.message(fmt.Sprintf("widening the bounds to [%f, %f)", low.Effective.TargetQPS, high))
 		tried, err := t.tryRate(ctx, high)
 		if err != nil || !tried.PerfConstraintsMet {
@@ -71,8 +75,15 @@ func (t *test) tryRate(ctx context.Context, qps float64) (*Performance, error) {
 	e := t.e
 	e.TargetQPS = qps
 	perf, err := t.measure(ctx, e)
-	if perf != nil {
+	if perf != nil && t.result.Interrupted == nil {
 		t.result.Peak = append(t.result.Peak, PeakStep{TargetQPS: qps, PerfConstraintsMet: perf.PerfConstraintsMet})
 	}
 	return perf, err
+}
+
+// possible says whether a test at a rate fits into the bounds of the program.
+func (t *test) possible(qps float64) error {
+	e := t.e
+	e.TargetQPS = qps
+	return e.validate(uint64(t.result.QSLTotalSampleCount))
 }

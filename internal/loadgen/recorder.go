@@ -68,12 +68,16 @@ type recorder struct {
 	cutShort  atomic.Bool // the phase was ended before its time
 
 	log    *responseLog // nil: no responses are kept
-	faults faults
+	faults *faults      // of the test
+
+	needsFirstToken bool // of every sample, before it is complete
 }
 
 // newRecorder makes room for at most limit queries, without allocating it.
 func newRecorder(base ResponseID, perQuery int, limit uint64, tokens bool) *recorder {
-	r := &recorder{base: base, nextID: base, perQuery: uint32(perQuery), tokens: tokens, wake: make(chan struct{}, 1)}
+	r := &recorder{
+		base: base, nextID: base, perQuery: uint32(perQuery), tokens: tokens, wake: make(chan struct{}, 1), faults: &faults{},
+	}
 	for 1<<(r.shift+1)*perQuery <= blockSamples {
 		r.shift++
 	}
@@ -155,9 +159,6 @@ func (r *recorder) arm(b *block, q int) Query {
 	return Query{Samples: b.samples[first:end:end], to: r}
 }
 
-// disarm takes back arm for a query of one sample that was not issued after all.
-func (r *recorder) disarm(b *block, q int) { b.slots[q].Store(slotIdle) }
-
 // sample returns the block of an id and its number in it, or nil for an id that this
 // phase has not given out.
 func (r *recorder) sample(id ResponseID) (*block, int) {
@@ -191,7 +192,7 @@ func (r *recorder) complete(responses []QuerySampleResponse) {
 		return
 	}
 	if r.closed.Load() {
-		r.late("the SUT completed sample %d after the test had ended", responses[0].ID)
+		r.late("the SUT completed sample %d after its part of the test had ended", responses[0].ID)
 		return
 	}
 	n := int64(0)
@@ -226,8 +227,25 @@ func (r *recorder) completeOne(response *QuerySampleResponse, now int64) bool {
 	}
 	if response.Err != nil {
 		r.faults.add(faultSample, "the SUT could not answer sample %d (data index %d): %w", response.ID, b.samples[i].Index, response.Err)
+	} else if b.tokens != nil {
+		r.checkTokens(b, i)
 	}
 	return true
+}
+
+// leastTokens is how many tokens a sample must have, because the time per output token is
+// that of those after the first (loadgen/logging.cc, RecordSampleCompletion).
+const leastTokens = 2
+
+// checkTokens finds answers whose token latencies would not count, and so be 0.
+func (r *recorder) checkTokens(b *block, i int) {
+	s := b.samples[i]
+	if n := b.tokens[i]; n < leastTokens {
+		r.faults.add(faultToken, "the SUT completed sample %d (data index %d) with %d tokens, want at least %d", s.ID, s.Index, n, leastTokens)
+	}
+	if r.needsFirstToken && b.firstToken[i].Load() == slotIdle {
+		r.faults.add(faultToken, "the SUT completed sample %d (data index %d) without having reported its first token", s.ID, s.Index)
+	}
 }
 
 // refuse says why a slot did not take a completion.
@@ -251,7 +269,7 @@ func (r *recorder) firstToken(responses []QuerySampleResponse) {
 		b, n := r.sample(responses[i].ID)
 		switch {
 		case r.closed.Load():
-			r.late("the SUT reported a first token of sample %d after the test had ended", responses[i].ID)
+			r.late("the SUT reported a first token of sample %d after its part of the test had ended", responses[i].ID)
 		case b == nil || b.slots[n].Load() == slotIdle:
 			r.faults.add(faultUnknownID, "the SUT reported a first token of response id %d, which was not issued in this part of the test", responses[i].ID)
 		case b.firstToken == nil:

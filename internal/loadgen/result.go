@@ -81,7 +81,9 @@ type Performance struct {
 	Overlatency   uint64       // Server: samples slower than the target latency
 
 	// Only in MultiStream at fixed intervals: how many intervals passed from one query to
-	// the next at the target percentile, and how many queries made the next one wait.
+	// the next, at Percentiles and at the target percentile, and how many queries made
+	// the next one wait.
+	Intervals       [len(percentiles)]uint64
 	IntervalsTarget uint64
 	Skips           uint64
 
@@ -269,8 +271,15 @@ func (p *Performance) judgeIntervals(rec *recorder) {
 		return
 	}
 	p.Skips = countAbove(rec.intervalCounts, 1)
-	target := orderStatistics(rec.intervalCounts, s, []uint64{percentileRank(s.n, p.Effective.TargetLatencyPercentile)})
-	p.IntervalsTarget = uint64(target[0])
+	ranks := []uint64{percentileRank(s.n, p.Effective.TargetLatencyPercentile)}
+	for _, percentile := range percentiles {
+		ranks = append(ranks, percentileRank(s.n, percentile))
+	}
+	found := orderStatistics(rec.intervalCounts, s, ranks)
+	p.IntervalsTarget = uint64(found[0])
+	for i := range p.Intervals {
+		p.Intervals[i] = uint64(found[i+1])
+	}
 	p.PerfConstraintsMet = p.IntervalsTarget < 2
 }
 

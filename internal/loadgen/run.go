@@ -24,15 +24,18 @@ type Options struct {
 	// MaxIssueDelay bounds how late the generator may issue Server queries, at the
 	// test's target percentile. Default: half the target latency.
 	MaxIssueDelay time.Duration
+	// MaxOutstanding ends a Server performance phase, INVALID, when more queries than that
+	// are outstanding and the settings give no limit; 0: it goes on.
+	MaxOutstanding uint64
 	// NewPacer makes the pacer of an issue thread; nil: NewPacer(DefaultSpin, true).
 	NewPacer func() Pacer
 }
 
 func (o Options) withDefaults() Options {
-	if o.ProgressEvery == 0 {
+	if o.ProgressEvery <= 0 {
 		o.ProgressEvery = 500 * time.Millisecond
 	}
-	if o.StallTimeout == 0 {
+	if o.StallTimeout <= 0 {
 		o.StallTimeout = 5 * time.Minute
 	}
 	if o.NewPacer == nil {
@@ -83,11 +86,12 @@ func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Opti
 	}
 	t.e = settings.resolved().Effective(uint64(t.result.QSLPerformanceSampleCount), uint64(t.result.QSLTotalSampleCount))
 	t.result.Effective = t.e
-	if err := t.e.validate(); err != nil {
+	if err := t.e.validate(uint64(t.result.QSLTotalSampleCount)); err != nil {
 		return nil, fmt.Errorf("test settings: %w", err)
 	}
 	err := t.run(ctx)
-	t.result.Events = t.events.list
+	t.noteFaults()
+	t.result.Events = t.events.close()
 	if err != nil && !errors.Is(err, errOver) {
 		return nil, err
 	}
@@ -105,7 +109,16 @@ type test struct {
 	opts   Options
 	events *eventLog
 	result *Result
+	faults faults     // of all phases, also those that come after the end of one
 	nextID ResponseID // ids go on over all phases
+}
+
+// noteFaults writes down the faults at the end of the test.
+func (t *test) noteFaults() {
+	t.result.Faults = t.faults.list()
+	for _, fault := range t.result.Faults {
+		t.events.fail("error_runtime", "%v", fault)
+	}
 }
 
 func (t *test) run(ctx context.Context) error {
@@ -215,17 +228,13 @@ func (t *test) finish(p *phase) {
 	end := begin.Add(time.Duration(p.rec.lastCompletion()))
 	t.events.add(Event{Key: "power_begin", Value: begin.UTC().Format(powerTime)})
 	t.events.add(Event{Key: "power_end", Value: end.UTC().Format(powerTime)})
-	checkClocks(begin, time.Now(), t.events)
+	now := time.Now()
+	checkClocks(now.Sub(begin), now.Round(0).Sub(begin.Round(0)), t.events)
 	if log := p.rec.log; log != nil {
-		if err := log.flush(); err != nil {
+		if err := log.close(); err != nil {
 			p.rec.faults.add(faultAccuracyLog, "writing the accuracy log: %w", err)
 		}
 	}
-	faults := p.rec.faults.list()
-	for _, fault := range faults {
-		t.events.fail("error_runtime", "%v", fault)
-	}
-	t.result.Faults = append(t.result.Faults, faults...)
 }
 
 func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*phase, error) {
@@ -238,9 +247,10 @@ func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*p
 		limit = 1
 	}
 	rec := newRecorder(t.nextID, traffic.perQuery, limit, e.UseTokenLatencies)
+	rec.faults, rec.needsFirstToken = &t.faults, e.UseTokenLatencies && e.Scenario != Offline
 	p := &phase{
 		e: e, accuracy: accuracy, number: 1, of: 1,
-		sut: t.sut, pacer: t.opts.NewPacer, traffic: traffic, rec: rec, events: t.events,
+		sut: t.sut, pacer: t.opts.NewPacer, maxOutstanding: t.opts.MaxOutstanding, traffic: traffic, rec: rec, events: t.events,
 	}
 	if t.opts.AccuracyLog == nil {
 		return p, nil
@@ -378,23 +388,6 @@ func (p *phase) progress(now time.Time, scratch []int64) Progress {
 // powerTime is how the reference writes instants for power measurements.
 const powerTime = "01-02-2006 15:04:05.000"
 
-// checkClocks compares the monotonic with the wall clock, as the reference does: more
-// than 1 % apart is an error, more than 0.1 % a warning. Phases below a second are not
-// checked, because a clock adjustment of a millisecond would decide.
-func checkClocks(begin, end time.Time, events *eventLog) {
-	monotonic := end.Sub(begin)
-	wall := end.Round(0).Sub(begin.Round(0))
-	if monotonic < time.Second {
-		return
-	}
-	switch ratio := float64(monotonic) / float64(wall); {
-	case ratio < 0.99 || ratio > 1.01:
-		events.fail("error_runtime", "the monotonic and the system clock differ by more than 1 %%: their ratio is %g", ratio)
-	case ratio < 0.999 || ratio > 1.001:
-		events.warn("the monotonic and the system clock differ by more than 0.1 %%: their ratio is %g", ratio)
-	}
-}
-
 // gcStats returns what the garbage collector has done so far.
 func gcStats() GCStats {
 	var s debug.GCStats
@@ -404,27 +397,4 @@ func gcStats() GCStats {
 
 func (g GCStats) since(before GCStats) GCStats {
 	return GCStats{Cycles: g.Cycles - before.Cycles, Pause: g.Pause - before.Pause}
-}
-
-// An eventLog collects events from the goroutines of a test.
-type eventLog struct {
-	mu   sync.Mutex
-	list []Event
-}
-
-func (l *eventLog) add(e Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e.Time = time.Now()
-	l.list = append(l.list, e)
-}
-
-func (l *eventLog) message(text string) { l.add(Event{Key: "generic_message", Value: text}) }
-
-func (l *eventLog) warn(format string, args ...any) {
-	l.add(Event{Key: "warning_generic_message", Value: fmt.Sprintf(format, args...), IsWarning: true})
-}
-
-func (l *eventLog) fail(key, format string, args ...any) {
-	l.add(Event{Key: key, Value: fmt.Sprintf(format, args...), IsError: true})
 }

@@ -1,10 +1,7 @@
 package loadgen
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -212,91 +209,17 @@ func TestLatencyCountsFromTheRightInstant(t *testing.T) {
 	})
 }
 
-func TestValidityRules(t *testing.T) {
-	tests := []struct {
-		name    string
-		change  func(*TestSettings)
-		sut     *fakeSUT
-		problem string // part of the first problem; "" if valid
-	}{
-		{"Server within its latency", func(s *TestSettings) { *s = quick(Server) }, after(100 * time.Millisecond), ""},
-		{"Server above its latency", func(s *TestSettings) { *s = quick(Server) }, after(101 * time.Millisecond), "latency: "},
-		{"Server too short", func(s *TestSettings) { *s = quick(Server); s.MaxQueryCount = 2000 }, after(1), "duration: "},
-		{"Server with too few queries for early stopping", func(s *TestSettings) {
-			*s = quick(Server)
-			s.MinDuration, s.MinQueryCount = 0, 400
-		}, after(1), "early stopping: 400 "},
-		{"Server with just enough queries for early stopping", func(s *TestSettings) {
-			*s = quick(Server)
-			s.MinDuration, s.MinQueryCount = 0, 459
-		}, after(1), ""},
-		{"SingleStream too few queries", func(s *TestSettings) {
-			s.MinDuration, s.MinQueryCount, s.MaxQueryCount = 0, 100, 99
-		}, after(1), "queries: 99 "},
-		{"SingleStream with too few queries for early stopping", func(s *TestSettings) {
-			s.MinDuration, s.MinQueryCount = 0, 63
-		}, after(1), "early stopping: 63 "},
-		{"SingleStream with just enough queries for early stopping", func(s *TestSettings) {
-			s.MinDuration, s.MinQueryCount = 0, 64
-		}, after(1), ""},
-		{"SingleStream cut by max_duration", func(s *TestSettings) { s.MaxDuration = 4 * time.Second }, after(time.Millisecond), "duration: "},
-		{"SingleStream out of unique samples", func(s *TestSettings) {
-			s.PerformanceIssueUnique, s.MinDuration = true, 0
-		}, after(time.Millisecond), "queries: 80 "},
-		{"MultiStream with too few queries for early stopping", func(s *TestSettings) {
-			s.Scenario, s.MinDuration, s.MinQueryCount = MultiStream, 0, 661
-		}, after(1), "early stopping: 661 "},
-		{"MultiStream with just enough queries for early stopping", func(s *TestSettings) {
-			s.Scenario, s.MinDuration, s.MinQueryCount = MultiStream, 0, 662
-		}, after(1), ""},
-		{"Offline too short", func(s *TestSettings) { *s = quick(Offline) }, after(4 * time.Second), "duration: "},
-		{"Offline long enough", func(s *TestSettings) { *s = quick(Offline) }, after(5 * time.Second), ""},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			inFakeTime(t, func(t *testing.T) {
-				s := quick(SingleStream)
-				test.change(&s)
-				sut := &fakeSUT{issue: test.sut.issue}
-				r := mustRun(t, sut, &fakeQSL{total: 500, performance: 80}, s, timers)
-				problems := r.Performance.Problems()
-				if test.problem == "" {
-					if !r.Valid() || len(problems) > 0 {
-						t.Errorf("INVALID: %v, want VALID", problems)
-					}
-					return
-				}
-				if r.Valid() || len(problems) == 0 || !strings.Contains(problems[0], test.problem) {
-					t.Errorf("problems %q, want one with %q", problems, test.problem)
-				}
-			})
-		})
-	}
-}
-
-func TestStreamsGoOnBeyondWhatWasPrepared(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		s := quick(SingleStream)
-		s.SingleStreamExpectedLatencyNS = 1e9 // 100 times too slow
-		s.MinQueryCount = 1
-		r := mustRun(t, after(10*time.Millisecond), &fakeQSL{total: 10, performance: 10}, s, timers)
-		if !r.Valid() || r.Performance.QueryCount < 500 {
-			t.Errorf("%d queries, valid: %v; want 500 and VALID", r.Performance.QueryCount, r.Valid())
-		}
-	})
-}
-
 func TestServerKeepsRunningInFakeTime(t *testing.T) {
 	inFakeTime(t, func(t *testing.T) {
 		s := quick(Server)
-		s.MinDuration, s.ServerTargetQPS = 10*time.Minute, 200
+		s.MinDuration, s.ServerTargetQPS = 10*time.Minute, 50
 		begin := time.Now()
 		r := mustRun(t, after(3*time.Millisecond), &fakeQSL{total: 500, performance: 100}, s, timers)
 		if took := time.Since(begin); took < 10*time.Minute || took > 11*time.Minute {
 			t.Errorf("the test took %v, want 10 minutes", took)
 		}
-		if qps := r.Performance.CompletedQPS(); qps < 198 || qps > 202 {
-			t.Errorf("%g queries per second, want about 200", qps)
+		if qps := r.Performance.CompletedQPS(); qps < 49 || qps > 51 {
+			t.Errorf("%g queries per second, want about 50", qps)
 		}
 		if r.Performance.IssueDelay.Max != 0 {
 			t.Errorf("queries were issued up to %v late", r.Performance.IssueDelay.Max)
@@ -346,459 +269,66 @@ func TestCoalescingIssuesLateQueriesTogether(t *testing.T) {
 	}
 }
 
-func TestTooManyOutstandingQueriesEndTheRun(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		s := quick(Server)
-		s.ServerMaxAsyncQueries = 10
-		r := mustRun(t, after(time.Second), &fakeQSL{total: 500, performance: 100}, s, timers)
-		if r.Valid() || r.Performance.QueryCount != 11 || !hasEvent(r, "outstanding") {
-			t.Errorf("%d queries, valid %v, events %v; want 11, INVALID", r.Performance.QueryCount, r.Valid(), r.Events)
-		}
-	})
-}
-
-func hasEvent(r *Result, text string) bool {
-	return slices.ContainsFunc(r.Events, func(e Event) bool { return e.IsError && strings.Contains(fmt.Sprint(e.Value), text) })
-}
-
-// firstQuery applies wrong to the first query and answers the others after 1 ms.
-func firstQuery(wrong func(Query)) func(Query) {
-	done := false
-	return func(q Query) {
-		if done {
-			time.AfterFunc(time.Millisecond, func() { answer(q) })
-			return
-		}
-		done = true
-		wrong(q)
-	}
-}
-
-func TestMisbehavingSUTsAreNamed(t *testing.T) {
-	twice := func(q Query) {
-		time.Sleep(100 * time.Microsecond)
-		answer(q)
-		answer(q)
-	}
-	always := func(f func(Query)) func(Query) { return f }
-	tests := []struct {
-		name  string
-		when  func(func(Query)) func(Query)
-		wrong func(Query)
-		fault string
-	}{
-		{"completes a sample twice", firstQuery, twice, "more than once"},
-		{"completes every sample twice", always, twice, "more of this kind"},
-		{"completes an id of nobody", firstQuery, func(q Query) {
-			q.Complete([]QuerySampleResponse{{ID: 1 << 31}})
-			answer(q)
-		}, "has not issued"},
-		{"completes an id that comes later", firstQuery, func(q Query) {
-			q.Complete([]QuerySampleResponse{{ID: 4000}})
-			answer(q)
-		}, "has not issued"},
-		{"never completes", firstQuery, func(Query) {}, "has completed none of the"},
-		{"blocks in IssueQuery", firstQuery, func(q Query) {
-			time.Sleep(time.Hour)
-			answer(q)
-		}, "has not returned from IssueQuery"},
-		{"panics", firstQuery, func(Query) { panic("out of memory") }, "panicked: out of memory"},
-		{"fails a sample", firstQuery, func(q Query) {
-			q.Complete([]QuerySampleResponse{{ID: q.Samples[0].ID, Err: errors.New("bad tensor")}})
-		}, "bad tensor"},
-		{"reports tokens that nobody asked for", firstQuery, func(q Query) {
-			q.FirstToken([]QuerySampleResponse{{ID: q.Samples[0].ID}})
-			answer(q)
-		}, "use_token_latencies is off"},
-	}
-	for _, scenario := range []Scenario{SingleStream, Server} {
-		for _, test := range tests {
-			t.Run(scenario.String()+" "+test.name, func(t *testing.T) {
-				inFakeTime(t, func(t *testing.T) {
-					began := time.Now()
-					sut := &fakeSUT{issue: test.when(test.wrong)}
-					r := mustRun(t, sut, &fakeQSL{total: 500, performance: 100}, quick(scenario), timers)
-					if r.Valid() {
-						t.Error("the run is VALID")
-					}
-					if text := fmt.Sprint(r.Faults); !strings.Contains(text, test.fault) {
-						t.Errorf("faults %s, want %q", text, test.fault)
-					}
-					if took := time.Since(began); took > 10*time.Minute {
-						t.Errorf("the test took %v to notice", took)
-					}
-					time.Sleep(2 * time.Hour) // a blocked goroutine returns
-				})
-			})
-		}
-	}
-}
-
-func TestCompletionAfterTheEndChangesNothing(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		var kept []Query
-		sut := &fakeSUT{issue: func(q Query) {
-			kept = append(kept, q)
-			answer(q)
-		}}
-		s := quick(Offline)
-		s.MinDuration = 0
-		r := mustRun(t, sut, &fakeQSL{total: 500, performance: 100}, s, timers)
-		before := *r.Performance
-		time.Sleep(time.Second)
-		answer(kept[0])
-		if kept[0].to.faults.counts[faultAfterEnd] != 1 || r.Performance.SampleLatency != before.SampleLatency {
-			t.Error("an answer after the end was not refused")
-		}
-	})
-}
-
-func TestAnswersToAnEarlierSetAreRefused(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		var first *Query
-		s := quick(Offline)
-		s.Mode = AccuracyOnly
-		sut := &fakeSUT{issue: func(q Query) {
-			if first == nil {
-				first = &q
-			} else {
-				stale := q // as if the SUT had mixed up its bookkeeping
-				stale.Complete([]QuerySampleResponse{{ID: first.Samples[0].ID}})
-			}
-			answer(q)
-		}}
-		r := mustRun(t, sut, &fakeQSL{total: 500, performance: 250}, s, timers)
-		if r.Valid() || !strings.Contains(fmt.Sprint(r.Faults), "has not issued") {
-			t.Errorf("valid %v, faults %v", r.Valid(), r.Faults)
-		}
-	})
-}
-
-func TestInterruptionKeepsWhatWasMeasured(t *testing.T) {
-	for _, scenario := range Scenarios() {
-		t.Run(scenario.String(), func(t *testing.T) {
-			inFakeTime(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				why := errors.New("somebody pressed Ctrl-C")
-				time.AfterFunc(2*time.Second, func() { cancel(why) })
-				sut := after(time.Millisecond)
-				if scenario == Offline {
-					sut = after(time.Minute)
-				}
-				began := time.Now()
-				r, err := Run(ctx, sut, &fakeQSL{total: 500, performance: 100}, quick(scenario), timers)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if took := time.Since(began); took > 3*time.Second {
-					t.Errorf("the test took %v to stop", took)
-				}
-				if r.Valid() || !errors.Is(r.Interrupted, why) {
-					t.Errorf("valid %v, interrupted by %v", r.Valid(), r.Interrupted)
-				}
-				if got := r.Performance.SampleCount; scenario != Offline && got < 1500/8 {
-					t.Errorf("%d samples were kept", got)
-				}
-				time.Sleep(time.Minute)
-			})
-		})
-	}
-}
-
-func TestQSLErrorsEndTheTest(t *testing.T) {
-	broken := errors.New("disk on fire")
-	for _, qsl := range []*fakeQSL{
-		{total: 10, performance: 10, loadErr: broken},
-		{total: 10, performance: 10, unloadErr: broken},
-	} {
-		inFakeTime(t, func(t *testing.T) {
-			if _, err := Run(t.Context(), after(time.Millisecond), qsl, quick(SingleStream), timers); !errors.Is(err, broken) {
-				t.Errorf("error %v, want %v", err, broken)
-			}
-		})
-	}
-	if _, err := Run(t.Context(), atOnce(), &fakeQSL{}, quick(SingleStream), timers); err == nil {
-		t.Error("an empty QSL is accepted")
-	}
-}
-
-func TestAccuracyModeLogsEverySampleOnce(t *testing.T) {
-	for _, scenario := range Scenarios() {
-		t.Run(scenario.String(), func(t *testing.T) {
-			inFakeTime(t, func(t *testing.T) {
-				s := quick(scenario)
-				s.Mode = AccuracyOnly
-				log := &memoryLog{}
-				opts := timers
-				opts.AccuracyLog = log
-				r := mustRun(t, atOnce(), &fakeQSL{total: 250, performance: 80}, s, opts)
-				if !r.Valid() || r.Performance != nil {
-					t.Errorf("valid %v, performance %v", r.Valid(), r.Performance)
-				}
-				seen := map[QuerySampleIndex]int{}
-				for i, record := range log.records {
-					seen[record.QSLIndex]++
-					if record.SeqID != uint64(i) || len(record.Data) != 1 || record.Data[0] != byte(record.QSLIndex) {
-						t.Fatalf("record %d is %+v", i, record)
-					}
-				}
-				if len(seen) != 250 {
-					t.Errorf("%d of 250 samples are in the log", len(seen))
-				}
-				if scenario != MultiStream && len(log.records) != 250 {
-					t.Errorf("%d records, want 250", len(log.records))
-				}
-			})
-		})
-	}
-}
-
-func TestSubmissionRunDoesBoth(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		s := quick(SingleStream)
-		s.Mode = SubmissionRun
-		log := &memoryLog{}
-		opts := timers
-		opts.AccuracyLog = log
-		qsl := &fakeQSL{total: 250, performance: 80}
-		r := mustRun(t, after(time.Millisecond), qsl, s, opts)
-		if !r.Valid() || r.Performance == nil || r.AccuracySamples != 250 || len(log.records) != 250 || len(qsl.loads) != 5 {
-			t.Errorf("valid %v, %d accuracy samples, %d records, %d loads", r.Valid(), r.AccuracySamples, len(log.records), len(qsl.loads))
-		}
-	})
-}
-
-func TestPerformanceModeSamplesResponsesLikeTheReference(t *testing.T) {
-	// Check vector made with the reference: seed of TEST01, probability 4096/300000.
-	e := EffectiveSettings{AccuracyLogRNGSeed: 720381539243781796, AccuracyLogProbability: 4096.0 / 300000}
-	s := newSampler(e, 0)
-	if s.offset != 0.49069568815352677 {
-		t.Errorf("offset %v", s.offset)
-	}
-	var kept []int
-	for i := range 900 {
-		if s.keep() {
-			kept = append(kept, i)
-		}
-	}
-	if want := []int{279, 289, 329, 412, 446, 824, 878, 888}; !slices.Equal(kept, want) {
-		t.Errorf("logged %v, want %v", kept, want)
-	}
-	if s := newSampler(e, 279); !s.keep() {
-		t.Error("a sampler that begins at sample 279 does not log it")
-	}
-
-	inFakeTime(t, func(t *testing.T) {
-		settings := quick(Server)
-		settings.AccuracyLogRNGSeed, settings.AccuracyLogSamplingTarget = 7, 200
-		log := &memoryLog{}
-		opts := timers
-		opts.AccuracyLog = log
-		r := mustRun(t, after(time.Millisecond), &fakeQSL{total: 250, performance: 80}, settings, opts)
-		if n := len(log.records); n < 150 || n > 250 || !r.Valid() {
-			t.Errorf("%d responses logged, want about 200", n)
-		}
-	})
-}
-
-func TestAccuracyLogErrorsAreFaults(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		s := quick(Offline)
-		s.Mode = AccuracyOnly
-		opts := timers
-		opts.AccuracyLog = &memoryLog{err: errors.New("no space left on device")}
-		r := mustRun(t, atOnce(), &fakeQSL{total: 250, performance: 80}, s, opts)
-		if r.Valid() || !strings.Contains(fmt.Sprint(r.Faults), "no space left") {
-			t.Errorf("valid %v, faults %v", r.Valid(), r.Faults)
-		}
-	})
-}
-
-func TestTokenLatencies(t *testing.T) {
-	// First token after 20 ms, then 9 more at 5 ms each.
-	sut := func() *fakeSUT {
-		return &fakeSUT{issue: func(q Query) {
-			time.AfterFunc(20*time.Millisecond, func() {
-				for _, s := range q.Samples {
-					q.FirstToken([]QuerySampleResponse{{ID: s.ID, Data: []byte{1}}})
-				}
-			})
-			time.AfterFunc(65*time.Millisecond, func() {
-				for _, s := range q.Samples {
-					q.Complete([]QuerySampleResponse{{ID: s.ID, NTokens: 10, Data: []byte{1, 2}}})
-				}
-			})
-		}}
-	}
-	tokens := func(s TestSettings) TestSettings {
-		s.UseTokenLatencies = true
-		s.MinQueryCount = 700
-		return s
-	}
-	for _, scenario := range []Scenario{SingleStream, MultiStream, Server} {
-		t.Run(scenario.String(), func(t *testing.T) {
-			inFakeTime(t, func(t *testing.T) {
-				r := mustRun(t, sut(), &fakeQSL{total: 100, performance: 100}, tokens(quick(scenario)), timers)
-				p := r.Performance
-				if !r.Valid() {
-					t.Errorf("INVALID: %v %v", p.Problems(), r.Faults)
-				}
-				if p.FirstToken.Mean != 20*time.Millisecond || p.TimePerOutputToken.Mean != 5*time.Millisecond {
-					t.Errorf("TTFT %v, TPOT %v, want 20ms and 5ms", p.FirstToken.Mean, p.TimePerOutputToken.Mean)
-				}
-				if want := int64(10 * p.SampleCount); p.TokenCount != want {
-					t.Errorf("%d tokens, want %d", p.TokenCount, want)
-				}
-			})
-		})
-	}
-	t.Run("Server above its limits", func(t *testing.T) {
-		inFakeTime(t, func(t *testing.T) {
-			s := tokens(quick(Server))
-			s.ServerTTFTLatency, s.ServerTPOTLatency = 19*time.Millisecond, 4*time.Millisecond
-			r := mustRun(t, sut(), &fakeQSL{total: 100, performance: 100}, s, timers)
-			if p := r.Performance; p.TTFTMet || p.TPOTMet || r.Valid() {
-				t.Errorf("TTFT met %v, TPOT met %v", p.TTFTMet, p.TPOTMet)
-			}
-		})
-	})
-	t.Run("the accuracy log has the tokens", func(t *testing.T) {
-		inFakeTime(t, func(t *testing.T) {
-			s := tokens(quick(Server))
-			s.Mode = AccuracyOnly
-			log := &memoryLog{}
-			opts := timers
-			opts.AccuracyLog = log
-			mustRun(t, sut(), &fakeQSL{total: 10, performance: 10}, s, opts)
-			for _, r := range log.records {
-				if !r.HasTokens || r.NTokens != 10 || len(r.TokenData) != 1 {
-					t.Errorf("record %+v", r)
-				}
-			}
-		})
-	})
-}
-
-func TestFindPeakPerformance(t *testing.T) {
-	// One worker that takes 10 ms a query: 100 queries per second is its end.
-	inFakeTime(t, func(t *testing.T) {
-		queue := make(chan Query, 1<<20)
-		go func() {
-			for q := range queue {
-				time.Sleep(10 * time.Millisecond)
-				answer(q)
-			}
-		}()
-		s := quick(Server)
-		s.Mode = FindPeakPerformance
-		s.ServerTargetQPS, s.MinDuration, s.ServerTargetLatency = 10, time.Minute, 500*time.Millisecond
-		s.ServerFindPeakQPSDecimalsOfPrecision = 0
-		r := mustRun(t, &fakeSUT{issue: func(q Query) { queue <- q }}, &fakeQSL{total: 100, performance: 100}, s, timers)
-		close(queue)
-		if got := r.Performance.Effective.TargetQPS; got < 80 || got > 105 {
-			t.Errorf("peak at %g queries per second, want a little below 100", got)
-		}
-		if len(r.Peak) < 6 || r.Peak[0].TargetQPS != 10 || r.Peak[1].TargetQPS != 20 {
-			t.Errorf("tried %v", r.Peak)
-		}
-		for _, step := range r.Peak {
-			if step.TargetQPS > 120 && step.PerfConstraintsMet {
-				t.Errorf("%g queries per second met the bound", step.TargetQPS)
-			}
-		}
-	})
-}
-
-func TestMultiStreamAtFixedIntervals(t *testing.T) {
-	settings := func() TestSettings {
-		s := quick(MultiStream)
-		s.MultiStreamQPS, s.WithoutEarlyStopping = 20, true // every 50 ms
-		s.MinDuration, s.MinQueryCount = 10*time.Second, 200
-		return s
-	}
-	t.Run("a query is issued every interval", func(t *testing.T) {
-		inFakeTime(t, func(t *testing.T) {
-			r := mustRun(t, after(49*time.Millisecond), &fakeQSL{total: 100, performance: 100}, settings(), timers)
-			p := r.Performance
-			if !r.Valid() || p.Skips != 0 || p.IntervalsTarget != 1 || p.QueryCount != 200 {
-				t.Errorf("valid %v, %d skips in %d queries: %v", r.Valid(), p.Skips, p.QueryCount, p.Problems())
-			}
-			if p.QueryLatency.Max != 49*time.Millisecond {
-				t.Errorf("latency %v, want 49ms from the interval on", p.QueryLatency.Max)
-			}
-		})
-	})
-	t.Run("a query that is too slow skips the next interval", func(t *testing.T) {
-		inFakeTime(t, func(t *testing.T) {
-			r := mustRun(t, after(60*time.Millisecond), &fakeQSL{total: 100, performance: 100}, settings(), timers)
-			p := r.Performance
-			if r.Valid() || p.IntervalsTarget != 2 || p.Skips != p.QueryCount-1 {
-				t.Errorf("valid %v, %d skips in %d queries", r.Valid(), p.Skips, p.QueryCount)
-			}
-			if problems := fmt.Sprint(p.Problems()); !strings.Contains(problems, "intervals: 199 of 200") {
-				t.Errorf("problems %s", problems)
-			}
-		})
-	})
-	t.Run("fewer than 1 in 100 may be too slow", func(t *testing.T) {
-		for _, slow := range []int{1, 2} { // of 200
-			inFakeTime(t, func(t *testing.T) {
-				n := 0
-				sut := &fakeSUT{issue: func(q Query) {
-					latency := time.Millisecond
-					if n++; n <= slow {
-						latency = 60 * time.Millisecond
-					}
-					time.AfterFunc(latency, func() { answer(q) })
-				}}
-				s := settings()
-				s.MinDuration = 0
-				r := mustRun(t, sut, &fakeQSL{total: 100, performance: 100}, s, timers)
-				if want := slow <= 1; r.Valid() != want {
-					t.Errorf("%d slow queries of %d: valid %v, want %v", slow, r.Performance.QueryCount, r.Valid(), want)
-				}
-			})
-		}
-	})
-}
-
-func TestTwoTestsMayRunAtOnce(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		results := make(chan *Result)
-		for _, scenario := range Scenarios() {
-			go func() {
-				sut := after(time.Millisecond)
-				if scenario == Offline {
-					sut = after(6 * time.Second)
-				}
-				r, err := Run(t.Context(), sut, &fakeQSL{total: 500, performance: 100}, quick(scenario), timers)
-				if err != nil {
-					t.Error(err)
-				}
-				results <- r
-			}()
-		}
-		for range Scenarios() {
-			if r := <-results; !r.Valid() {
-				t.Errorf("%v is INVALID: %v %v", r.Effective.Scenario, r.Performance.Problems(), r.Faults)
-			}
-		}
-	})
-}
-
 func TestProgressIsReported(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
+	report := func(t *testing.T, sut SUT, s TestSettings) []Progress {
 		var seen []Progress
 		opts := timers
 		opts.Progress = func(p Progress) { seen = append(seen, p) }
-		mustRun(t, after(4*time.Millisecond), &fakeQSL{total: 500, performance: 100}, quick(SingleStream), opts)
-		if len(seen) < 9 {
-			t.Fatalf("%d reports in 5 seconds, want 9", len(seen))
-		}
-		last := seen[len(seen)-1]
-		if last.Completed < 1000 || last.RecentP99 != 4*time.Millisecond || last.Set != 1 || last.Sets != 1 {
-			t.Errorf("last report %+v", last)
-		}
+		mustRun(t, sut, &fakeQSL{total: 500, performance: 100}, s, opts)
+		return seen
+	}
+	t.Run("SingleStream", func(t *testing.T) {
+		inFakeTime(t, func(t *testing.T) {
+			seen := report(t, after(4*time.Millisecond), quick(SingleStream))
+			if len(seen) < 9 {
+				t.Fatalf("%d reports in 5 seconds, want 9", len(seen))
+			}
+			last := seen[len(seen)-1]
+			if last.Completed < 1000 || last.RecentP99 != 4*time.Millisecond || last.Set != 1 || last.Sets != 1 || last.PlannedDuration != 5*time.Second {
+				t.Errorf("last report %+v", last)
+			}
+		})
+	})
+	t.Run("Offline", func(t *testing.T) {
+		inFakeTime(t, func(t *testing.T) {
+			seen := report(t, after(1200*time.Millisecond), quick(Offline))
+			want := Progress{Set: 1, Sets: 1, Elapsed: time.Second, Issued: 1, Prepared: 1, Samples: 5500}
+			if len(seen) != 2 || seen[1] != want {
+				t.Errorf("reports %+v, want the second to be %+v", seen, want)
+			}
+		})
+	})
+	t.Run("accuracy mode", func(t *testing.T) {
+		inFakeTime(t, func(t *testing.T) {
+			s := quick(SingleStream)
+			s.Mode = AccuracyOnly
+			seen := report(t, after(9*time.Millisecond), s)
+			want := Progress{
+				Accuracy: true, Set: 3, Sets: 5, Elapsed: 500 * time.Millisecond, Issued: 56, Prepared: 100, Completed: 55, Samples: 100,
+				RecentP99: 9 * time.Millisecond,
+			}
+			if len(seen) != 5 || seen[2] != want {
+				t.Errorf("reports %+v, want the third to be %+v", seen, want)
+			}
+		})
+	})
+	t.Run("no query yet", func(t *testing.T) {
+		inFakeTime(t, func(t *testing.T) {
+			opts := timers
+			opts.ProgressEvery = -1 // as 0
+			var first Progress
+			opts.Progress = func(p Progress) {
+				if first.Elapsed == 0 {
+					first = p
+				}
+			}
+			s := quick(MultiStream)
+			s.MultiStreamQPS, s.MinDuration, s.MinQueryCount = 1, 0, 2
+			mustRun(t, atOnce(), &fakeQSL{total: 500, performance: 100}, s, opts)
+			if first.Elapsed != 500*time.Millisecond || first.Issued != 0 || first.RecentP99 != 0 {
+				t.Errorf("first report %+v", first)
+			}
+		})
 	})
 }
 
@@ -816,53 +346,3 @@ func TestTest05UsesTheAlternativeSeeds(t *testing.T) {
 		}
 	})
 }
-
-func TestCompletionFromManyGoroutines(t *testing.T) {
-	const workers = 8
-	work := make(chan Query, 64)
-	for range workers {
-		go func() {
-			for q := range work {
-				answer(q)
-			}
-		}()
-	}
-	defer close(work)
-	s := quick(SingleStream)
-	s.MinDuration, s.MinQueryCount = 0, 20000
-	r := mustRun(t, &fakeSUT{issue: func(q Query) { work <- q }}, &fakeQSL{total: 500, performance: 100}, s, Options{})
-	if !r.Valid() || r.Performance.SampleCount != 20000 {
-		t.Errorf("valid %v, %d samples, faults %v", r.Valid(), r.Performance.SampleCount, r.Faults)
-	}
-}
-
-func TestIssuingAndCompletingAllocateNothing(t *testing.T) {
-	for _, scenario := range []Scenario{SingleStream, MultiStream, Server} {
-		s := quick(scenario)
-		s.MinDuration, s.ServerTargetQPS, s.MinQueryCount = 0, 1e9, 5000
-		responses := make([]QuerySampleResponse, s.MultiStreamSamplesPerQuery)
-		var before, after runtime.MemStats
-		n := 0
-		sut := nullSUT(func(q Query) {
-			if n++; n == 1000 {
-				runtime.ReadMemStats(&before)
-			} else if n == 5000 {
-				runtime.ReadMemStats(&after)
-			}
-			for i, sample := range q.Samples {
-				responses[i].ID = sample.ID
-			}
-			q.Complete(responses[:len(q.Samples)])
-		})
-		mustRun(t, sut, &fakeQSL{total: 500, performance: 100}, s, Options{})
-		if got := after.Mallocs - before.Mallocs; n < 5000 || got > 20 { // those of the runtime and of the watchdog
-			t.Errorf("%v: 4000 queries made %d allocations", scenario, got)
-		}
-	}
-}
-
-type nullSUT func(Query)
-
-func (nullSUT) Name() string         { return "null SUT" }
-func (f nullSUT) IssueQuery(q Query) { f(q) }
-func (nullSUT) FlushQueries()        {}

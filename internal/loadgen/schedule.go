@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -38,6 +39,9 @@ var errNoQueries = errors.New("the settings ask for no query at all: min_query_c
 
 // newTraffic prepares to draw the traffic of one loaded set.
 func newTraffic(e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, error) {
+	if e.PerformanceIssueSame && e.PerformanceIssueSameIndex >= uint64(set.end) {
+		return nil, fmt.Errorf("performance_issue_same_index %d is not below the %d samples that are loaded together", e.PerformanceIssueSameIndex, set.end)
+	}
 	t := &traffic{
 		set:        set,
 		perQuery:   int(e.SamplesPerQuery),
@@ -139,7 +143,7 @@ func NewTrace(settings TestSettings, qslPerformanceSampleCount, qslTotalSampleCo
 		return nil, err
 	}
 	e := settings.resolved().Effective(qslPerformanceSampleCount, qslTotalSampleCount)
-	if err := e.validate(); err != nil {
+	if err := e.validate(qslTotalSampleCount); err != nil {
 		return nil, err
 	}
 	trace := &Trace{ScheduledNS: []int64{}}
@@ -177,8 +181,8 @@ func (tr *Trace) add(e EffectiveSettings, accuracy bool, set loadableSet) error 
 	if err != nil {
 		return err
 	}
-	if t.endless {
-		t.duration = int64(e.TargetDuration)
+	if t.endless { // it ends with enough queries, however many whole permutations are prepared
+		t.minQueries, t.duration, t.equalIssue = e.MinQueryCount, int64(e.TargetDuration), false
 	}
 	tr.Loads = append(tr.Loads, set.indices)
 	for t.wanted() {

@@ -384,7 +384,12 @@ func (s TestSettings) Validate() error {
 		check(false, "unknown scenario %v", s.Scenario)
 	}
 	check(s.Mode <= FindPeakPerformance, "unknown mode %v", s.Mode)
-	check(s.Mode != FindPeakPerformance || s.Scenario == Server, "FindPeakPerformance mode exists for the Server scenario only, not for %v", s.Scenario)
+	if s.Mode == FindPeakPerformance {
+		check(s.Scenario == Server, "FindPeakPerformance mode exists for the Server scenario only, not for %v", s.Scenario)
+		positive("server_find_peak_qps_boundary_step_size", s.ServerFindPeakQPSBoundaryStepSize)
+		check(s.ServerFindPeakQPSDecimalsOfPrecision <= maxPeakDecimals, "server_find_peak_qps_decimals_of_precision must be at most %d, is %d",
+			maxPeakDecimals, s.ServerFindPeakQPSDecimalsOfPrecision)
+	}
 	check(s.MinDuration >= 0, "min_duration must not be negative, is %v", s.MinDuration)
 	check(s.MaxDuration >= 0, "max_duration must not be negative, is %v", s.MaxDuration)
 	check(!s.PerformanceIssueUnique || !s.PerformanceIssueSame, "performance_issue_unique and performance_issue_same exclude each other")
@@ -395,24 +400,43 @@ func (s TestSettings) Validate() error {
 const (
 	maxSamples      = math.MaxUint32 // a ResponseID has 32 bits
 	maxIssueThreads = 256
+	maxPeakDecimals = 6 // a float64 has no more at a billion queries per second
+
+	// Instants are whole nanoseconds, 64 bits of them.
+	minRate = 1e-6
+	maxRate = 1e9
 )
 
 // validate reports what can only be known with the QSL's sample counts.
-func (e EffectiveSettings) validate() error {
+func (e EffectiveSettings) validate(qslTotalSampleCount uint64) error {
 	var errs []error
-	if e.PerformanceSampleCount == 0 {
+	loaded := min(e.PerformanceSampleCount, qslTotalSampleCount)
+	if loaded == 0 {
 		errs = append(errs, errors.New("the query sample library is empty, or its performance sample count is 0"))
+	}
+	if e.Scenario != Offline && (e.TargetQPS < minRate || e.TargetQPS > maxRate) {
+		errs = append(errs, fmt.Errorf("the target QPS, or what the expected latency makes of it, must be between %g and %g, is %g",
+			minRate, maxRate, e.TargetQPS))
 	}
 	if e.SamplesPerQuery == 0 {
 		errs = append(errs, errors.New("the query would have no samples: min_query_count and target_qps times min_duration are both 0"))
 	}
-	if e.PerformanceIssueSame && e.PerformanceIssueSameIndex >= e.PerformanceSampleCount {
+	if e.PerformanceIssueSame && e.PerformanceIssueSameIndex >= loaded {
 		errs = append(errs, fmt.Errorf("performance_issue_same_index %d is not below the performance sample count %d",
-			e.PerformanceIssueSameIndex, e.PerformanceSampleCount))
+			e.PerformanceIssueSameIndex, loaded))
 	}
-	if e.SamplesPerQuery > maxSamples || e.MinQueryCount > maxSamples/max(1, e.SamplesPerQuery) {
-		errs = append(errs, fmt.Errorf("%d queries of %d samples are more than the %d samples a test can have",
-			e.MinQueryCount, e.SamplesPerQuery, uint64(maxSamples)))
+	if n := e.plannedQueries(); n*float64(e.SamplesPerQuery) > maxSamples {
+		errs = append(errs, fmt.Errorf("%.0f queries of %d samples are more than the %d samples a test can have",
+			n, e.SamplesPerQuery, uint64(maxSamples)))
 	}
 	return errors.Join(errs...)
+}
+
+// plannedQueries is about how many queries a performance run has.
+func (e EffectiveSettings) plannedQueries() float64 {
+	n := float64(e.MinQueryCount)
+	if e.Mode == AccuracyOnly || e.PerformanceIssueUnique {
+		return n
+	}
+	return max(n, seconds(e.TargetDuration)*e.TargetQPS)
 }

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -46,7 +47,7 @@ func latencyStats(v values, divisor uint64, target float64, further ...uint64) (
 		Count:  s.n,
 		Min:    time.Duration(s.min),
 		Max:    time.Duration(s.max),
-		Mean:   time.Duration(s.sum / int64(divisor)),
+		Mean:   s.mean(divisor),
 		Target: time.Duration(found[len(percentiles)]),
 	}
 	for i := range stats.Percentiles {
@@ -56,22 +57,41 @@ func latencyStats(v values, divisor uint64, target float64, further ...uint64) (
 }
 
 type summary struct {
-	n             uint64
-	min, max, sum int64
+	n        uint64
+	min, max int64
+	// The sum has 128 bits: that of 100 million latencies of minutes is above 2^63 ns.
+	sumHigh, sumLow uint64
+}
+
+func (s *summary) add(piece int64) {
+	low, carry := bits.Add64(s.sumLow, uint64(piece), 0)
+	s.sumLow = low
+	s.sumHigh += uint64(piece>>63) + carry
+}
+
+// mean divides the sum, truncating; 0 if that is negative, which latencies never are.
+func (s *summary) mean(divisor uint64) time.Duration {
+	if int64(s.sumHigh) < 0 || s.sumHigh >= divisor {
+		return 0
+	}
+	quotient, _ := bits.Div64(s.sumHigh, s.sumLow, divisor)
+	return time.Duration(quotient)
 }
 
 func summarize(v values) summary {
 	var s summary
 	v(func(piece []int64) {
+		sum := int64(0)
 		for _, x := range piece {
 			if s.n == 0 {
 				s.min, s.max = x, x
 			}
 			s.n++
-			s.sum += x
+			sum += x
 			s.min = min(s.min, x)
 			s.max = max(s.max, x)
 		}
+		s.add(sum)
 	})
 	return s
 }

@@ -18,10 +18,13 @@ func advice(r *loadgen.Result) []string {
 			list = append(list, fmt.Sprintf(format, args...))
 		}
 	}
-	if p.Effective.UseTokenLatencies {
+	switch {
+	case p.Effective.FixedInterval:
+		say(p.PerfConstraintsMet, "Too many queries made the next interval be skipped: lower the samples per query.")
+	case p.Effective.UseTokenLatencies:
 		say(p.TTFTMet, "TTFT is above its limit: lower the target QPS.")
 		say(p.TPOTMet, "TPOT is above its limit: lower the target QPS.")
-	} else {
+	default:
 		say(p.PerfConstraintsMet, "The latency is above its limit: lower the target QPS.")
 	}
 	say(p.MinDurationMet, "%s", durationAdvice(p.Effective.Scenario))

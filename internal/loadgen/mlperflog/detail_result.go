@@ -53,6 +53,10 @@ func (d *detailWriter) rates(p *loadgen.Performance) {
 		d.log("early_stopping_latency_ss", singleStream.Nanoseconds())
 		d.log("early_stopping_latency_ms", multiStream.Nanoseconds())
 	case loadgen.MultiStream:
+		if p.Effective.FixedInterval {
+			d.intervals(p)
+			break
+		}
 		d.log("result_min_query_latency_ns", p.QueryLatency.Min.Nanoseconds())
 		d.log("result_max_query_latency_ns", p.QueryLatency.Max.Nanoseconds())
 		d.log("result_mean_query_latency_ns", p.QueryLatency.Mean.Nanoseconds())
@@ -63,6 +67,16 @@ func (d *detailWriter) rates(p *loadgen.Performance) {
 		d.log("result_completed_samples_per_sec", p.CompletedQPS())
 	case loadgen.Offline:
 		d.log("result_samples_per_second", p.SamplesPerSecond())
+	}
+}
+
+// intervals are the results of queries at fixed intervals (loadgen/loadgen.cc at v1.0.1,
+// LogDetail).
+func (d *detailWriter) intervals(p *loadgen.Performance) {
+	for i, fraction := range loadgen.Percentiles() {
+		name := "result_" + percent(fraction, 2)
+		d.log(name+"_percentile_num_intervals_between_queries", p.Intervals[i])
+		d.log(name+"_percentile_per_query_latency_ns", p.QueryLatency.Percentiles[i].Nanoseconds())
 	}
 }
 

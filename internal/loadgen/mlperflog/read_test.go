@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -458,5 +459,66 @@ func TestFilesAreReadByTheirPath(t *testing.T) {
 	}
 	if err := WriteFiles(filepath.Join(dir, "none"), l.result, aboutTest); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("WriteFiles = %v", err)
+	}
+}
+
+func TestAReaderThatFailsIsAnError(t *testing.T) {
+	broken := iotest.ErrReader(errors.New("connection reset"))
+	if _, err := ReadDetail("d", broken); err == nil || err.Error() != "reading d: connection reset" {
+		t.Errorf("ReadDetail = %v", err)
+	}
+	if _, err := ReadSummary("s", broken); err == nil || err.Error() != "reading s: connection reset" {
+		t.Errorf("ReadSummary = %v", err)
+	}
+}
+
+func TestFieldsOfASummary(t *testing.T) {
+	text := readTestdata(t, "reference", "server.summary.txt")
+	s := mustReadSummary(t, "s", strings.Replace(text, "qsl_rng_seed : 1\n", "qsl_rng_seed : 18446744073709551615\n", 1))
+	if v, ok := s.Float("qsl_rng_seed"); !ok || v != math.MaxUint64 {
+		t.Errorf("qsl_rng_seed = %g, %v", v, ok)
+	}
+	if v, ok := s.Float("min_query_count"); !ok || v != 500 {
+		t.Errorf("min_query_count = %g, %v", v, ok)
+	}
+	if f, ok := s.Field("no such label"); ok {
+		t.Errorf("Field = %+v", f)
+	}
+	for _, label := range []string{"no such label", "Result is", "Min queries satisfied"} {
+		if v, ok := s.Float(label); ok {
+			t.Errorf("%s = %g, want no number", label, v)
+		}
+	}
+}
+
+func TestLongLinesAreCutInMessages(t *testing.T) {
+	_, err := ReadDetail("d", strings.NewReader(strings.Repeat("x", 5000)))
+	if err == nil || len(err.Error()) > 200 || !strings.HasSuffix(err.Error(), `xxx…"`) {
+		t.Errorf("ReadDetail = %v", err)
+	}
+}
+
+func TestWhatDoesNotContinueAnything(t *testing.T) {
+	const prefix = `"pid": 1, "tid": 1, "ts": 1ns : `
+	for _, c := range []struct{ name, text, want string }{
+		{"a line after a number", prefix + "QSL total size : 7\nhello\n", `d:2: want a message of a detail log, got "hello"`},
+		{"a time of 400 digits", `"pid": 1, "tid": 1, "ts": ` + strings.Repeat("9", 400) + "ns : hello\n", "is no time"},
+		{"a broken line that is no message", `:::MLLOG {"value": "a", "time_ms": 0`, "d:1: not JSON"},
+	} {
+		if _, err := ReadDetail("d", strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+	// A set that is no list is kept as a text.
+	text := prefix + `Loading QSL : "set" : oops` + "\n"
+	d := mustReadDetail(t, "d", text)
+	if e := d.Entries[0]; e.Key != "generic_message" || e.Value != `Loading QSL : "set" : oops` {
+		t.Errorf("%+v", e)
+	}
+	// Text below a heading needs a bullet to continue.
+	good := readTestdata(t, "reference", "server.summary.txt")
+	spoilt := strings.Replace(good, "Early Stopping Result:\n * ", "Early Stopping Result:\n   no bullet\n * ", 1)
+	if _, err := ReadSummary("s", strings.NewReader(spoilt)); good == spoilt || err == nil || !strings.Contains(err.Error(), "no bullet") {
+		t.Errorf("ReadSummary = %v", err)
 	}
 }

@@ -52,6 +52,10 @@ func (s *summaryWriter) metrics(p *loadgen.Performance) {
 	case loadgen.SingleStream:
 		s.line("%sth percentile latency (ns) : %d", percentile, p.SampleLatency.Target)
 	case loadgen.MultiStream:
+		if e.FixedInterval {
+			s.line("Samples per query : %d", e.SamplesPerQuery)
+			break
+		}
 		s.line("%sth percentile latency (ns) : %d", percentile, p.QueryLatency.Target)
 	case loadgen.Server:
 		s.line("Completed samples per second    : %s", fixed(p.CompletedQPS(), 2))
@@ -134,6 +138,10 @@ func (s *summaryWriter) stats(p *loadgen.Performance) {
 	case loadgen.Server:
 		s.line("Scheduled samples per second : %s", fixed(p.ScheduledQPS(), 2))
 	case loadgen.MultiStream:
+		if p.Effective.FixedInterval {
+			s.intervals(p)
+			break
+		}
 		s.line("Per-query latency:  ")
 		latency = p.QueryLatency
 	}
@@ -144,6 +152,21 @@ func (s *summaryWriter) stats(p *loadgen.Performance) {
 	if p.Effective.UseTokenLatencies {
 		s.tokenStats(p)
 	}
+}
+
+// intervals are the statistics of queries at fixed intervals (loadgen/loadgen.cc at
+// v1.0.1, LogSummary).
+func (s *summaryWriter) intervals(p *loadgen.Performance) {
+	e := p.Effective
+	s.line("Intervals between each IssueQuery:  \"qps\" : %s, \"ms\" : %s", general(e.TargetQPS), general(1000/e.TargetQPS))
+	for i, fraction := range loadgen.Percentiles() {
+		s.line("%s percentile : %d", percent(fraction, 2), p.Intervals[i])
+	}
+	s.line("")
+	s.line("Per-query latency:  \"target_ns\" : %d, \"target_ms\" : %s", e.TargetLatency, general(float64(e.TargetLatency)/1e6))
+	s.percentiles(p.QueryLatency, "latency (ns)  ")
+	s.line("")
+	s.line("Per-sample latency:")
 }
 
 func (s *summaryWriter) tokenStats(p *loadgen.Performance) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -272,5 +274,29 @@ func BenchmarkAccuracyLog(b *testing.B) {
 			b.Fatal(err)
 		}
 		record.SeqID++
+	}
+}
+
+func TestAFullDiskIsNamedByItsFile(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skipf("this system has no /dev/full: %v", err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, SummaryFile)
+	if err := os.Symlink("/dev/full", path); err != nil {
+		t.Fatal(err)
+	}
+	err := WriteFiles(dir, judged(), aboutTest)
+	if err == nil || !strings.HasPrefix(err.Error(), path+": writing the summary log: ") {
+		t.Errorf("WriteFiles = %v", err)
+	}
+	if _, err := ReadDetailFile(filepath.Join(dir, DetailFile)); err != nil {
+		t.Errorf("the other log was not written: %v", err)
+	}
+}
+
+func TestAnEventWithoutAValueIsStillJSON(t *testing.T) {
+	if line := messageOf("key", nil); !strings.Contains(line, `"value": null, `) {
+		t.Errorf("line = %s", line)
 	}
 }

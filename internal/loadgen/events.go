@@ -1,0 +1,58 @@
+package loadgen
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// An eventLog collects events from the goroutines of a test.
+type eventLog struct {
+	mu     sync.Mutex
+	list   []Event
+	closed bool
+}
+
+// close returns the events. Later ones, of an issue loop whose SUT was given up and has
+// returned after all, are dropped.
+func (l *eventLog) close() []Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	return l.list
+}
+
+func (l *eventLog) add(e Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	e.Time = time.Now()
+	l.list = append(l.list, e)
+}
+
+func (l *eventLog) message(text string) { l.add(Event{Key: "generic_message", Value: text}) }
+
+func (l *eventLog) warn(format string, args ...any) {
+	l.add(Event{Key: "warning_generic_message", Value: fmt.Sprintf(format, args...), IsWarning: true})
+}
+
+func (l *eventLog) fail(key, format string, args ...any) {
+	l.add(Event{Key: key, Value: fmt.Sprintf(format, args...), IsError: true})
+}
+
+// checkClocks compares how long a phase lasted by the monotonic and by the wall clock, as
+// the reference does: more than 1 % apart is an error, more than 0.1 % a warning. Phases
+// below a second are not checked, because a clock adjustment of a millisecond would decide.
+func checkClocks(monotonic, wall time.Duration, events *eventLog) {
+	if monotonic < time.Second {
+		return
+	}
+	switch ratio := float64(monotonic) / float64(wall); {
+	case ratio < 0.99 || ratio > 1.01:
+		events.fail("error_runtime", "the monotonic and the system clock differ by more than 1 %%: their ratio is %g", ratio)
+	case ratio < 0.999 || ratio > 1.001:
+		events.warn("the monotonic and the system clock differ by more than 0.1 %%: their ratio is %g", ratio)
+	}
+}
