@@ -1,0 +1,78 @@
+package convert
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+// version is part of the names of kept models. Raise it when conversions change.
+const version = 1
+
+// Cached returns the file of a converted model, which is made if it is not in the folder
+// yet. A description is beside it, with the extension .md.
+func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, error) {
+	key, err := c.key(r)
+	if err != nil {
+		return "", err
+	}
+	name := strings.TrimSuffix(filepath.Base(c.Source), ".onnx")
+	path := filepath.Join(dir, fmt.Sprintf("%s-%s-%s.onnx", name, r.Precision, key))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	m, description, err := c.Make(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return path, Write(ctx, path, m, description)
+}
+
+// key names everything that a converted model follows from. A source file is known by its
+// place, size and time.
+func (c Converter) key(r Request) (string, error) {
+	info, err := os.Stat(c.Source)
+	if err != nil {
+		return "", fmt.Errorf("the model file: %w", err)
+	}
+	source, err := filepath.Abs(c.Source)
+	if err != nil {
+		return "", err
+	}
+	data, err := filepath.Abs(c.DatasetDir)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal([]any{version, source, info.Size(), info.ModTime(), data, c.Binding, r})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// Write writes a model and, beside it, its description.
+func Write(ctx context.Context, path string, m *onnxgraph.Model, d Description) error {
+	notes, err := os.Create(DescriptionFile(path))
+	if err != nil {
+		return fmt.Errorf("writing the description of the model: %w", err)
+	}
+	if err := errors.Join(d.WriteMarkdown(notes), notes.Close()); err != nil {
+		return fmt.Errorf("writing the description of the model: %w", err)
+	}
+	return m.WriteFile(ctx, path)
+}
+
+// DescriptionFile is where the description of a converted model is.
+func DescriptionFile(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".md" }

@@ -1,0 +1,351 @@
+package convert
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// The precisions that a model can have.
+const (
+	FP32 = "fp32"
+	FP16 = "fp16"
+	INT8 = "int8"
+)
+
+// Precisions lists them.
+func Precisions() []string { return []string{FP32, FP16, INT8} }
+
+// A Converter makes models of lower precision from the FP32 model of a benchmark.
+type Converter struct {
+	Model      models.Model
+	Source     string // ONNX file of the FP32 model
+	DatasetDir string
+	Binding    models.Binding
+
+	Engine   backend.Engine
+	Threads  int    // of the engine; 0: it decides
+	CacheDir string // for pre-processed samples; empty: they are not kept
+	Program  string // name and version, for the records of accuracy runs
+	Observer bench.Observer
+}
+
+// A Request says what to make. Fields beyond Samples are for INT8.
+type Request struct {
+	Precision string
+	// Samples to calibrate with, as indices of the data set; nil: the first 64. MLPerf's
+	// rules want those of its calibration lists.
+	Samples []int
+
+	Method  quantize.Method // zero: min-max
+	Options quantize.Options
+	// Target is the part of the FP32 score to reach by leaving layers in FP32; 0: none are.
+	// ScoreCount samples are scored; 0: all.
+	Target     float64
+	ScoreCount int
+}
+
+// defaultSamples is how many samples a calibration takes if nobody says which.
+// ResNet-50 and MobileNet gain nothing from more.
+const defaultSamples = 64
+
+// A Description says how a model was made, for people and for programs.
+type Description interface {
+	WriteMarkdown(w io.Writer) error
+}
+
+// Make makes a model. If a target was given and cannot be reached, it returns the best
+// model there is with an error that is quantize.ErrTargetMissed.
+func (c Converter) Make(ctx context.Context, r Request) (*onnxgraph.Model, Description, error) {
+	m, err := onnxgraph.ReadFile(c.Source)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch r.Precision {
+	case FP16:
+		c.Observer.Phase("converting to float16")
+		return c.half(m)
+	case INT8:
+		c.Observer.Phase("quantising to 8-bit integers")
+		return c.integers(ctx, m, r)
+	}
+	return nil, nil, fmt.Errorf("models cannot be converted to %q, only to %s or %s", r.Precision, FP16, INT8)
+}
+
+func (c Converter) half(m *onnxgraph.Model) (*onnxgraph.Model, Description, error) {
+	h, report, err := quantize.ToFloat16(m, quantize.Float16Options{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("converting %s: %w", c.Source, err)
+	}
+	return h, report, nil
+}
+
+func (c Converter) integers(ctx context.Context, m *onnxgraph.Model, r Request) (*onnxgraph.Model, Description, error) {
+	store, err := c.prepare(ctx, r.Samples)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer store.Close()
+	recipe := quantize.Recipe{Method: r.Method, Options: r.Options}
+	if r.Target > 0 {
+		if recipe.Search, err = c.search(ctx, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	q, report, err := recipe.Make(ctx, m, quantize.Calibration{
+		Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads}, Samples: batches(ctx, store),
+	})
+	if q == nil {
+		return nil, nil, fmt.Errorf("quantising %s: %w", c.Source, err)
+	}
+	return q, report, err
+}
+
+// search scores models by accuracy runs, against the score of the FP32 model.
+func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, error) {
+	reference, err := c.score(ctx, c.Source, r.ScoreCount)
+	if err != nil {
+		return nil, fmt.Errorf("scoring the FP32 model: %w", err)
+	}
+	c.Observer.Note(fmt.Sprintf("the FP32 model scores %.5g, the target is %.5g", reference, r.Target*reference))
+	return &quantize.Search{
+		Target: r.Target * reference,
+		Score: func(ctx context.Context, m *onnxgraph.Model) (float64, error) {
+			return c.scoreModel(ctx, m, r.ScoreCount)
+		},
+		Progress: func(_ string, done, total int) {
+			if total > 0 {
+				c.Observer.Loading(done, total)
+			}
+		},
+	}, nil
+}
+
+func (c Converter) scoreModel(ctx context.Context, m *onnxgraph.Model, count int) (float64, error) {
+	dir, err := os.MkdirTemp("", "mlperf-convert")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "candidate.onnx")
+	if err := m.WriteFile(ctx, path); err != nil {
+		return 0, err
+	}
+	score, err := c.score(ctx, path, count)
+	if err == nil {
+		c.Observer.Note(fmt.Sprintf("a candidate scores %.5g", score))
+	}
+	return score, err
+}
+
+// score is the accuracy of a model file over the first samples of the data.
+func (c Converter) score(ctx context.Context, path string, count int) (float64, error) {
+	dir, err := os.MkdirTemp("", "mlperf-convert")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	settings := loadgen.DefaultSettings()
+	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
+	results, err := bench.Run(ctx, bench.Config{
+		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Binding: c.Binding, Count: count,
+		Backend: backend.Options{ModelPath: path}, DatasetDir: c.DatasetDir, CacheDir: c.CacheDir,
+		OutputDir: dir, Observer: silent{},
+	})
+	if err != nil {
+		return 0, err
+	}
+	if !results.Valid() || results.Accuracy == nil {
+		return 0, fmt.Errorf("the run is %s: %s", results.Result, strings.Join(results.Problems, "; "))
+	}
+	return results.Accuracy.Value, nil
+}
+
+// silent is an observer that says nothing.
+type silent struct{}
+
+func (silent) Phase(string)             {}
+func (silent) Loading(int, int)         {}
+func (silent) Traffic(loadgen.Progress) {}
+func (silent) Note(string)              {}
+
+// prepare loads the samples to calibrate with.
+func (c Converter) prepare(ctx context.Context, indices []int) (*models.Store, error) {
+	w, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	if indices == nil {
+		for i := range min(defaultSamples, w.Len()) {
+			indices = append(indices, i)
+		}
+	}
+	store, err := models.NewStore(w.Row(), len(indices))
+	if err != nil {
+		return nil, err
+	}
+	for i, index := range indices {
+		err := context.Cause(ctx)
+		if err == nil && (index < 0 || index >= w.Len()) {
+			err = fmt.Errorf("there is no sample %d, the data set has %d", index, w.Len())
+		}
+		if err == nil {
+			err = w.Prepare(index, store.Row(i))
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("preparing the calibration samples: %w", err), store.Close())
+		}
+		c.Observer.Loading(i+1, len(indices))
+	}
+	return store, nil
+}
+
+// batches passes the samples of a store one by one, as often as they are asked for.
+func batches(ctx context.Context, store *models.Store) quantize.Samples {
+	return func(yield func([]tensor.Tensor, error) bool) {
+		for i := range store.Rows() {
+			if !yield(store.Batch(i, 1), context.Cause(ctx)) {
+				return
+			}
+		}
+	}
+}
+
+// Indices returns the samples that a calibration list names: one of each line, by its index
+// or its file's name, as in MLPerf's calibration lists. Empty lines do not count.
+func (c Converter) Indices(list io.Reader, name string) ([]int, error) {
+	w, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]int{}
+	if files, ok := w.(interface{ Path(i int) string }); ok {
+		for i := range w.Len() {
+			byName[filepath.Base(files.Path(i))] = i
+		}
+	}
+	return parseList(list, name, w.Len(), byName)
+}
+
+func parseList(list io.Reader, name string, samples int, byName map[string]int) ([]int, error) {
+	var indices []int
+	lines := bufio.NewScanner(list)
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" {
+			continue
+		}
+		index, ok := byName[filepath.Base(text)]
+		if !ok {
+			var err error
+			if index, err = strconv.Atoi(text); err != nil {
+				return nil, fmt.Errorf("%s:%d: %q is neither a file of the data set nor an index", name, n, text)
+			}
+		}
+		if index < 0 || index >= samples {
+			return nil, fmt.Errorf("%s:%d: there is no sample %d, the data set has %d", name, n, index, samples)
+		}
+		indices = append(indices, index)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(indices) == 0 {
+		return nil, fmt.Errorf("%s names no samples", name)
+	}
+	return indices, nil
+}
+
+// Sensitivity returns what each layer costs if it is the only one that is quantised: signal
+// to noise at the model's last weighted layers in dB, the worst first.
+func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.LayerScore, error) {
+	m, err := onnxgraph.ReadFile(c.Source)
+	if err != nil {
+		return nil, err
+	}
+	store, err := c.prepare(ctx, r.Samples)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	calibration := quantize.Calibration{
+		Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads}, Samples: batches(ctx, store), Options: r.Options,
+	}
+	if m, err = quantize.Prepare(m); err != nil {
+		return nil, err
+	}
+	c.Observer.Phase("calibrating")
+	ranges, err := quantize.Calibrate(ctx, m, calibration, r.Method)
+	if err != nil {
+		return nil, err
+	}
+	calibration.Samples = few(calibration.Samples)
+	score, err := quantize.SignalToNoise(ctx, m, calibration)
+	if err != nil {
+		return nil, err
+	}
+	c.Observer.Phase("quantising one layer at a time")
+	return quantize.Sensitivity(ctx, m, ranges, r.Options, score, c.Observer.Loading)
+}
+
+// few are the first samples: noise is alike in all, and there are many layers.
+func few(samples quantize.Samples) quantize.Samples {
+	const enough = 8
+	return func(yield func([]tensor.Tensor, error) bool) {
+		n := 0
+		for inputs, err := range samples {
+			if n++; !yield(inputs, err) || n == enough {
+				return
+			}
+		}
+	}
+}
+
+// open joins the model with its data. Samples have to be what the model takes: those of
+// models that run many times for a sample are not.
+func (c Converter) open() (models.Workload, error) {
+	inputs, outputs, err := models.Ports(c.Source)
+	if err != nil {
+		return nil, err
+	}
+	w, err := c.Model.Open(models.Setup{DatasetDir: c.DatasetDir, Inputs: inputs, Outputs: outputs, Binding: c.Binding})
+	if err != nil {
+		return nil, err
+	}
+	row := w.Row()
+	fits := len(row) == len(inputs)
+	for i := 0; fits && i < len(row); i++ {
+		fits = takes(inputs[i].Shape, row[i].Shape)
+	}
+	if !fits {
+		return nil, fmt.Errorf("%s cannot be calibrated here: a sample is not one input of the model", c.Model.Name)
+	}
+	return w, nil
+}
+
+// takes says whether a model's input is a batch of samples of a shape.
+func takes(input, sample tensor.Shape) bool {
+	if len(input) != len(sample)+1 {
+		return false
+	}
+	for i, n := range sample {
+		if input[i+1] != n && input[i+1] != -1 {
+			return false
+		}
+	}
+	return true
+}

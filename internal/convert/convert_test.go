@@ -1,0 +1,174 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// tiny is a converter for a classifier that looks at the mean colours of a few images.
+func tiny(t *testing.T) Converter {
+	t.Helper()
+	dir := t.TempDir()
+	data := filepath.Join(dir, "imagenet")
+	if err := synth.WriteImageNet(t.Context(), data, synth.ImageNetSpec{Seed: 1, Images: 6, Classes: 3, Jitter: 0.1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	model, err := models.Lookup("resnet50")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Converter{Model: model, Source: filepath.Join(dir, "tiny.onnx"), DatasetDir: data, Observer: silent{}}
+	write(t, c.Source, onnxgraph.Batched(3, 224, 224))
+	return c
+}
+
+func write(t *testing.T, path string, input onnxgraph.Shape) {
+	t.Helper()
+	b := onnxgraph.NewBuilder("tiny", 1)
+	x := b.Input("image", onnxgraph.Float32, input)
+	x = b.Flatten("features", b.GlobalAveragePool("pool", x))
+	b.Output(b.Softmax("softmax", b.Dense("scores", x, onnxgraph.Dense{Units: 1000}), 1))
+	m, _, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.WriteFile(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFloat16ModelIsMadeOnceAndDescribed(t *testing.T) {
+	c := tiny(t)
+	dir := filepath.Join(t.TempDir(), "converted")
+	path, err := c.Cached(t.Context(), Request{Precision: FP16}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := onnxgraph.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(m.Graph.Initializers, func(w *onnxgraph.Tensor) bool { return w.Type == onnxgraph.Float16 }) {
+		t.Error("no weights are float16")
+	}
+	notes, err := os.ReadFile(DescriptionFile(path))
+	if err != nil || !strings.Contains(string(notes), "float16") {
+		t.Errorf("the description is %q, %v", notes, err)
+	}
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Cached(t.Context(), Request{Precision: FP16}, dir)
+	if after, _ := os.Stat(again); err != nil || again != path || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("the second time it is %s, %v", again, err)
+	}
+}
+
+func TestTheNameOfAKeptModelFollowsFromAllThatItIsMadeOf(t *testing.T) {
+	c := tiny(t)
+	names := map[string]string{}
+	for what, r := range map[string]Request{
+		"float16": {Precision: FP16}, "integers": {Precision: INT8}, "other samples": {Precision: INT8, Samples: []int{3}},
+		"a target": {Precision: INT8, Target: 0.99},
+	} {
+		key, err := c.key(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := names[key]; ok {
+			t.Errorf("%s and %s have one name", what, other)
+		}
+		names[key] = what
+	}
+	write(t, c.Source, onnxgraph.Batched(3, 192, 192))
+	if key, err := c.key(Request{Precision: FP16}); err != nil || names[key] != "" {
+		t.Errorf("another file has the key %s of %s, %v", key, names[key], err)
+	}
+}
+
+func TestWhatCannotBeConvertedIsRefused(t *testing.T) {
+	c := tiny(t)
+	missing, odd := c, c
+	missing.Source = "nowhere.onnx"
+	odd.Source = filepath.Join(t.TempDir(), "odd.onnx")
+	write(t, odd.Source, onnxgraph.Batched(3, 192, 192))
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("enough"))
+	for _, test := range []struct {
+		name string
+		ctx  context.Context
+		c    Converter
+		r    Request
+		want string
+	}{
+		{"an unknown precision", t.Context(), c, Request{Precision: "int4"}, `"int4"`},
+		{"no file", t.Context(), missing, Request{Precision: FP16}, "nowhere.onnx"},
+		{"a sample beyond the data", t.Context(), c, Request{Precision: INT8, Samples: []int{0, 6}}, "there is no sample 6, the data set has 6"},
+		{"an input of another size", t.Context(), odd, Request{Precision: INT8}, "192"},
+		{"a stop", stopped, c, Request{Precision: INT8}, "enough"},
+	} {
+		if m, _, err := test.c.Make(test.ctx, test.r); m != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+	}
+}
+
+func TestACalibrationListNamesFilesOrIndices(t *testing.T) {
+	c := tiny(t)
+	got, err := c.Indices(strings.NewReader("ILSVRC2012_val_00000003.JPEG\n\n  0 \nval/ILSVRC2012_val_00000006.JPEG\n"), "list.txt")
+	if want := []int{2, 0, 5}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("indices %v, %v, want %v", got, err, want)
+	}
+	for text, want := range map[string]string{
+		"1\nnobody.jpg": `list.txt:2: "nobody.jpg" is neither a file of the data set nor an index`,
+		"6":             "list.txt:1: there is no sample 6, the data set has 6",
+		"-1":            "there is no sample -1",
+		" \n":           "list.txt names no samples",
+	} {
+		if _, err := c.Indices(strings.NewReader(text), "list.txt"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParseList(f *testing.F) {
+	f.Add("a.jpg\n2\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		indices, err := parseList(strings.NewReader(text), "list", 5, map[string]int{"a.jpg": 4})
+		if err == nil && len(indices) == 0 {
+			t.Error("no samples and no error")
+		}
+		for _, i := range indices {
+			if i < 0 || i > 4 {
+				t.Errorf("index %d", i)
+			}
+		}
+	})
+}
+
+func TestSamplesMustBeOneInputOfTheModel(t *testing.T) {
+	for _, test := range []struct {
+		input, sample tensor.Shape
+		want          bool
+	}{
+		{tensor.Shape{-1, 3, 4, 4}, tensor.Shape{3, 4, 4}, true},
+		{tensor.Shape{8, -1, 4, 4}, tensor.Shape{3, 4, 4}, true},
+		{tensor.Shape{-1, 3, 5, 4}, tensor.Shape{3, 4, 4}, false},
+		{tensor.Shape{3, 4, 4}, tensor.Shape{3, 4, 4}, false},
+	} {
+		if got := takes(test.input, test.sample); got != test.want {
+			t.Errorf("%v takes %v: %v", test.input, test.sample, got)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package quantize
+
+import "github.com/mlperf-go/mlperf/internal/onnxgraph"
+
+// boxNodes returns the nodes that compute with the boxes of a detector: those between the
+// layers with weights and the non-maximum suppression, and those that follow on it.
+// Coordinates can be as large as an image, for which float16 has steps of half a pixel
+// from 512 on, and which boxes overlap enough hangs on small differences.
+func boxNodes(g *onnxgraph.Graph) map[*onnxgraph.Node]bool {
+	b := boxFinder{index: g.Index(), found: make(map[*onnxgraph.Node]bool)}
+	for _, n := range g.Nodes {
+		if suppresses(n) {
+			b.back(n)
+		}
+	}
+	for _, n := range g.Nodes { // in the graph's order, so one pass goes all the way
+		if heavyOps[n.Op] {
+			continue
+		}
+		for _, name := range readsOf(n) {
+			if p := b.index.Producer(name); p != nil && b.found[p] {
+				b.found[n] = true
+			}
+		}
+	}
+	return b.found
+}
+
+// heavyOps are the operators with weights.
+var heavyOps = set("Conv", "ConvTranspose", "Gemm", "MatMul", "GRU", "LSTM", "RNN")
+
+// suppresses reports whether a node is a non-maximum suppression, or has one inside.
+func suppresses(n *onnxgraph.Node) bool {
+	alone := onnxgraph.Graph{Nodes: []*onnxgraph.Node{n}}
+	for inner := range alone.AllNodes() {
+		if isOp(inner, "NonMaxSuppression") {
+			return true
+		}
+	}
+	return false
+}
+
+type boxFinder struct {
+	index *onnxgraph.Index
+	found map[*onnxgraph.Node]bool
+}
+
+// back goes from a node back to the layers with weights.
+func (b *boxFinder) back(n *onnxgraph.Node) {
+	if n == nil || b.found[n] || heavyOps[n.Op] {
+		return
+	}
+	b.found[n] = true
+	for _, name := range readsOf(n) {
+		b.back(b.index.Producer(name))
+	}
+}

@@ -1,0 +1,106 @@
+package quantize
+
+import "github.com/mlperf-go/mlperf/internal/onnxgraph"
+
+// elemTypes works out the element type of every value at the top level of a graph, as
+// far as it can: operators that it does not know make values of unknown type, unless
+// the file tells. A value that is missing in the result is of unknown type.
+func elemTypes(g *onnxgraph.Graph) map[string]onnxgraph.ElemType {
+	types := make(map[string]onnxgraph.ElemType)
+	for _, list := range [][]*onnxgraph.Value{g.Values, g.Outputs, g.Inputs} {
+		for _, v := range list {
+			if v.Type.Elem != onnxgraph.Undefined {
+				types[v.Name] = v.Type.Elem
+			}
+		}
+	}
+	for _, t := range g.Initializers {
+		types[t.Name] = t.Type
+	}
+	for _, t := range g.SparseInitializers {
+		types[t.Values.Name] = t.Values.Type
+	}
+	for _, n := range g.Nodes {
+		for i, name := range n.Outputs {
+			if t := outputType(n, i, types); t != onnxgraph.Undefined {
+				types[name] = t
+			}
+		}
+	}
+	delete(types, "")
+	return types
+}
+
+// outputType returns the element type of a node's output, Undefined if it is not known.
+func outputType(n *onnxgraph.Node, i int, types map[string]onnxgraph.ElemType) onnxgraph.ElemType {
+	if !isONNX(n) {
+		return onnxgraph.Undefined
+	}
+	if fixed, ok := fixedOutputs[outputKey{n.Op, i}]; ok {
+		return fixed
+	}
+	switch n.Op {
+	case "Constant":
+		return constantType(n)
+	case "ConstantOfShape":
+		if t := onnxgraph.AttrOr[*onnxgraph.Tensor](n, "value", nil); t != nil {
+			return t.Type
+		}
+		return onnxgraph.Float32
+	case "Cast":
+		return onnxgraph.ElemType(onnxgraph.AttrOr(n, "to", int64(0)))
+	case "Where", "CastLike":
+		return types[n.Input(1)]
+	case "OneHot":
+		return types[n.Input(2)]
+	}
+	if halfOps[n.Op] || sameTypeOps[n.Op] {
+		return types[n.Input(0)]
+	}
+	return onnxgraph.Undefined
+}
+
+type outputKey struct {
+	op    string
+	index int
+}
+
+// fixedOutputs are the outputs whose type follows from the operator alone.
+var fixedOutputs = map[outputKey]onnxgraph.ElemType{
+	{"Shape", 0}: onnxgraph.Int64, {"Size", 0}: onnxgraph.Int64, {"NonZero", 0}: onnxgraph.Int64,
+	{"ArgMax", 0}: onnxgraph.Int64, {"ArgMin", 0}: onnxgraph.Int64, {"NonMaxSuppression", 0}: onnxgraph.Int64,
+	{"TopK", 1}: onnxgraph.Int64, {"MaxPool", 1}: onnxgraph.Int64,
+	{"Unique", 1}: onnxgraph.Int64, {"Unique", 2}: onnxgraph.Int64, {"Unique", 3}: onnxgraph.Int64,
+	{"Equal", 0}: onnxgraph.Bool, {"Greater", 0}: onnxgraph.Bool, {"GreaterOrEqual", 0}: onnxgraph.Bool,
+	{"Less", 0}: onnxgraph.Bool, {"LessOrEqual", 0}: onnxgraph.Bool, {"Not", 0}: onnxgraph.Bool,
+	{"And", 0}: onnxgraph.Bool, {"Or", 0}: onnxgraph.Bool, {"Xor", 0}: onnxgraph.Bool,
+	{"IsNaN", 0}: onnxgraph.Bool, {"IsInf", 0}: onnxgraph.Bool, {"Dropout", 1}: onnxgraph.Bool,
+}
+
+// sameTypeOps are the operators that stay in FP32 and make values of the type of their
+// first input.
+var sameTypeOps = map[string]bool{
+	"BitShift": true, "CumSum": true, "Exp": true, "GridSample": true, "Log": true, "Mod": true, "Pow": true, "Range": true,
+	"Reciprocal": true, "ReduceL1": true, "ReduceL2": true, "ReduceLogSum": true, "ReduceLogSumExp": true,
+	"ReduceProd": true, "ReduceSum": true, "ReduceSumSquare": true, "RoiAlign": true, "Softplus": true,
+	"TopK": true, "Unique": true, "Upsample": true,
+}
+
+// constantType returns the element type of a Constant node.
+func constantType(n *onnxgraph.Node) onnxgraph.ElemType {
+	for _, a := range n.Attributes {
+		switch a.Name {
+		case "value":
+			if t, ok := a.Value.(*onnxgraph.Tensor); ok && t != nil {
+				return t.Type
+			}
+		case "value_float", "value_floats":
+			return onnxgraph.Float32
+		case "value_int", "value_ints":
+			return onnxgraph.Int64
+		case "value_string", "value_strings":
+			return onnxgraph.String
+		}
+	}
+	return onnxgraph.Undefined
+}

@@ -1,0 +1,186 @@
+package quantize
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// Equalize returns the prepared model with the results of its depthwise convolutions
+// scaled so that all channels have the same range over samples. They share one scale when
+// they become integers, so a channel with a small range would get few of them, and the
+// filters of a depthwise convolution, of a few weights each, make very different ranges.
+// What a filter and its bias are divided by, the weights of the convolution that reads
+// the channel are multiplied with, so the model computes the same (Nagel et al., Data-free
+// quantization through weight equalization and bias correction, arXiv:1906.04721, §4.1, but
+// with the ranges of activations instead of those of weights). It takes a scale for each filter
+// (not Options.PerTensor), else the filters would become as uneven as the channels were.
+//
+// Other convolutions are left alone: there it gains nothing.
+//
+// It returns how many layers it changed. With a Clip behind a layer, values that exceed
+// everything seen in the samples are cut off earlier than in the original.
+func Equalize(ctx context.Context, m *onnxgraph.Model, c Calibration) (*onnxgraph.Model, int, error) {
+	p, err := prepare(m)
+	if err != nil {
+		return nil, 0, fmt.Errorf("equalising: %w", err)
+	}
+	e := equalizer{plan: newPlan(p, c.Options)}
+	e.findPairs()
+	if len(e.pairs) == 0 || c.Options.PerTensor {
+		return p, 0, nil
+	}
+	if err := e.observe(ctx, p, &c); err != nil {
+		return nil, 0, fmt.Errorf("equalising: %w", err)
+	}
+	for _, pair := range e.pairs {
+		if err := e.scale(pair); err != nil {
+			return nil, 0, fmt.Errorf("equalising %q: %w", layerName(pair.depthwise), err)
+		}
+	}
+	prune(p)
+	p.Metadata = append(p.Metadata, onnxgraph.Property{Key: equalizedKey, Value: strconv.Itoa(len(e.pairs))})
+	return p, len(e.pairs), p.Check()
+}
+
+// equalizedKey is where a model's metadata say that it went through Equalize, for the report.
+const equalizedKey = "mlperf.equalized_layers"
+
+// equalizedLayers returns how many layers of a model were equalised.
+func equalizedLayers(m *onnxgraph.Model) int {
+	layers := 0
+	for _, p := range m.Metadata {
+		if p.Key == equalizedKey {
+			n, _ := strconv.Atoi(p.Value) // 0 if somebody else wrote it
+			layers += n
+		}
+	}
+	return layers
+}
+
+type equalizer struct {
+	plan  *plan
+	pairs []*pair
+}
+
+// A pair is a depthwise convolution and the only one that reads what it makes, with
+// nothing but a Relu or Clip between them.
+type pair struct {
+	depthwise, reader *onnxgraph.Node
+	value             string    // what the reader reads
+	ranges            []float64 // largest magnitude of each channel of the value
+}
+
+func (e *equalizer) findPairs() {
+	for _, l := range e.plan.layers {
+		n := l.node
+		if n.Op != "Conv" || e.weights(n).Dims[1] != 1 || l.fused != nil && !e.homogeneous(l.fused) {
+			continue
+		}
+		readers := e.plan.index.Consumers(l.result)
+		if len(readers) != 1 || e.plan.index.IsOutput(l.result) {
+			continue
+		}
+		reader, channels := e.plan.byNode[readers[0]], int(e.weights(n).Dims[0])
+		if reader == nil || reader.node.Op != "Conv" || inputChannels(reader.node, e.weights(reader.node)) != channels {
+			continue
+		}
+		e.pairs = append(e.pairs, &pair{n, reader.node, l.result, make([]float64, channels)})
+	}
+}
+
+func (e *equalizer) weights(n *onnxgraph.Node) *onnxgraph.Tensor { return e.plan.consts[n.Inputs[1]] }
+
+// homogeneous reports whether f(a·x) = a·f(x) for all that matters: a Relu, or a Clip
+// whose lower limit is 0. The upper limit may then cut off what is larger than anything
+// that was seen.
+func (e *equalizer) homogeneous(act *onnxgraph.Node) bool {
+	if act.Op == "Relu" {
+		return true
+	}
+	low := e.plan.consts[act.Input(1)]
+	if !isFloat32Constant(low) {
+		return false
+	}
+	v, err := onnxgraph.Elements[float32](low)
+	return err == nil && len(v) == 1 && v[0] == 0
+}
+
+// observe finds the ranges of the channels of all pairs.
+func (e *equalizer) observe(ctx context.Context, m *onnxgraph.Model, c *Calibration) error {
+	g := newWatchGraph(m)
+	var lists []string
+	total := 0
+	for _, p := range e.pairs {
+		magnitudes := channels{value: g.node("Abs", []string{p.value}), count: len(p.ranges), rank: len(e.weights(p.depthwise).Dims)}
+		lists = append(lists, g.reduce("ReduceMax", magnitudes))
+		total += magnitudes.count
+	}
+	g.gather(onnxgraph.Float32, total, lists)
+	return c.pass(ctx, "channels", g.finish(), func(outputs []tensor.Tensor, _ int) error {
+		list := tensor.Data[float32](outputs[0])
+		if len(list) != total {
+			return fmt.Errorf("the engine returned %d ranges of %d channels", len(list), total)
+		}
+		if !finite(widen(list)) {
+			return fmt.Errorf("the model fails on these samples: %w", errNotFinite)
+		}
+		for _, p := range e.pairs {
+			for i := range p.ranges {
+				p.ranges[i] = max(p.ranges[i], float64(list[i]))
+			}
+			list = list[len(p.ranges):]
+		}
+		return nil
+	})
+}
+
+// leastScale bounds by how much a channel is enlarged, so that one that was all but
+// dead in the samples can come to life in the data.
+const leastScale = 1.0 / 64
+
+// scale divides the channels that the depthwise convolution makes, and multiplies what
+// the other makes of them.
+func (e *equalizer) scale(p *pair) error {
+	largest := slices.Max(p.ranges)
+	if largest == 0 {
+		return nil
+	}
+	factors := make([]float64, len(p.ranges))
+	for i, r := range p.ranges {
+		factors[i] = max(r/largest, leastScale)
+	}
+	byFilter := func(i, n int) float64 { return 1 / factors[i/(n/len(factors))] }
+	if err := e.rewrite(p.depthwise, 1, byFilter); err != nil {
+		return err
+	}
+	if p.depthwise.Input(2) != "" {
+		if err := e.rewrite(p.depthwise, 2, byFilter); err != nil {
+			return err
+		}
+	}
+	dims := e.weights(p.reader).Dims
+	return e.rewrite(p.reader, 1, func(i, _ int) float64 { return factors[inputChannel(dims, len(factors), i)] })
+}
+
+// rewrite gives a node its own copy of one of its constants, each of whose n elements is
+// multiplied by a factor.
+func (e *equalizer) rewrite(node *onnxgraph.Node, input int, factor func(i, n int) float64) error {
+	old := e.plan.consts[node.Inputs[input]]
+	values, err := onnxgraph.Elements[float32](old)
+	if err != nil {
+		return err
+	}
+	for i, v := range values {
+		values[i] = float32(float64(v) * factor(i, len(values)))
+	}
+	t := onnxgraph.TensorOf(e.plan.index.Unique(old.Name+"_equalized"), values, old.Dims...)
+	addConstant(e.plan.model, t)
+	e.plan.consts[t.Name] = t
+	node.Inputs[input] = t.Name
+	return nil
+}

@@ -1,0 +1,295 @@
+package quantize
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+// foldAffine folds into each convolution what follows it and only scales and shifts
+// its channels: batch norms, and arithmetic with one constant for each channel, which
+// is what frozen batch norms are exported as. It returns how many nodes it folded. All
+// arithmetic is in float64, and rounded once.
+//
+// A node is left alone if somebody else reads the convolution's result, or if anything
+// about it is not constant.
+func foldAffine(m *onnxgraph.Model) (int, error) {
+	f := folder{model: m, consts: constants(m), index: m.Graph.Index(), dropped: make(map[*onnxgraph.Node]bool)}
+	for _, n := range m.Graph.Nodes {
+		if !isOp(n, "Conv") && !isOp(n, "ConvTranspose") {
+			continue
+		}
+		if err := f.fold(n); err != nil {
+			return 0, fmt.Errorf("folding into %s %q: %w", n.Op, layerName(n), err)
+		}
+	}
+	if len(f.dropped) > 0 {
+		m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnxgraph.Node) bool { return f.dropped[n] })
+		prune(m)
+	}
+	return len(f.dropped), nil
+}
+
+type folder struct {
+	model   *onnxgraph.Model
+	consts  map[string]*onnxgraph.Tensor
+	index   *onnxgraph.Index
+	dropped map[*onnxgraph.Node]bool
+}
+
+// An affine maps x to scale·x + shift, for each channel.
+type affine struct{ scale, shift []float64 }
+
+// A convolved value is the result of a convolution, or of what was folded into it.
+type convolved struct {
+	name     string
+	channels int64
+	rank     int
+}
+
+// fold folds all affine nodes behind a convolution into it.
+func (f *folder) fold(conv *onnxgraph.Node) error {
+	weights := f.consts[conv.Input(1)]
+	channels := filters(conv, weights)
+	if channels == 0 || !onlyOutput(conv) {
+		return nil
+	}
+	shift, ok, err := f.bias(conv, channels)
+	if !ok || err != nil {
+		return err
+	}
+	total := affine{ones(channels), shift}
+	name := conv.Outputs[0]
+	for {
+		x := convolved{conv.Outputs[0], channels, len(weights.Dims)}
+		n := f.onlyReader(x.name)
+		a, ok, err := f.affineOf(n, x)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		total.then(a)
+		conv.Outputs[0] = n.Outputs[0]
+		f.dropped[n] = true
+	}
+	if conv.Outputs[0] == name {
+		return nil
+	}
+	return f.rewrite(conv, weights, total)
+}
+
+func (a *affine) then(b affine) {
+	for i := range a.scale {
+		a.scale[i] *= b.scale[i]
+		a.shift[i] = a.shift[i]*b.scale[i] + b.shift[i]
+	}
+}
+
+func ones(n int64) []float64 {
+	return slices.Repeat([]float64{1}, int(n))
+}
+
+// filters returns the number of channels that a convolution makes, 0 if its weights are
+// not such that this package can handle them.
+func filters(conv *onnxgraph.Node, weights *onnxgraph.Tensor) int64 {
+	if !isFloat32Constant(weights) || len(weights.Dims) < 3 || slices.Contains(weights.Dims, 0) {
+		return 0
+	}
+	if conv.Op == "Conv" {
+		return weights.Dims[0]
+	}
+	groups := onnxgraph.AttrOr(conv, "group", int64(1))
+	if groups < 1 || weights.Dims[0]%groups != 0 {
+		return 0
+	}
+	return weights.Dims[1] * groups
+}
+
+// isFloat32Constant reports whether a tensor is there, in memory or in the file of the
+// model, as float32.
+func isFloat32Constant(t *onnxgraph.Tensor) bool {
+	return t != nil && t.Type == onnxgraph.Float32 && t.External == nil
+}
+
+// bias returns the bias of a convolution, and whether it is constant.
+func (f *folder) bias(conv *onnxgraph.Node, channels int64) ([]float64, bool, error) {
+	if conv.Input(2) == "" {
+		return make([]float64, channels), true, nil
+	}
+	return f.perChannel(conv.Input(2), channels)
+}
+
+// onlyReader returns the one node that reads a value; nil if there are several, or the
+// value is an output.
+func (f *folder) onlyReader(value string) *onnxgraph.Node {
+	readers := f.index.Consumers(value)
+	if len(readers) != 1 || f.index.IsOutput(value) {
+		return nil
+	}
+	return readers[0]
+}
+
+// affineOf returns what a node does to each channel of x, and whether that is all it
+// does.
+func (f *folder) affineOf(n *onnxgraph.Node, x convolved) (a affine, ok bool, err error) {
+	if n == nil || !isONNX(n) || !onlyOutput(n) {
+		return affine{}, false, nil
+	}
+	switch n.Op {
+	case "BatchNormalization":
+		a, ok, err = f.batchNorm(n, x)
+	case "Mul", "Add", "Sub", "Div":
+		a, ok, err = f.arithmetic(n, x)
+	}
+	return a, ok && finite(a.scale) && finite(a.shift), err
+}
+
+// batchNorm returns scale = γ/√(variance+ε) and shift = β - mean·scale.
+func (f *folder) batchNorm(n *onnxgraph.Node, x convolved) (affine, bool, error) {
+	if len(n.Inputs) != 5 || n.Inputs[0] != x.name ||
+		onnxgraph.AttrOr(n, "training_mode", int64(0)) != 0 || onnxgraph.AttrOr(n, "spatial", int64(1)) != 1 {
+		return affine{}, false, nil
+	}
+	var p [4][]float64
+	for i := range p {
+		var ok bool
+		var err error
+		if p[i], ok, err = f.perChannel(n.Inputs[i+1], x.channels); !ok || err != nil {
+			return affine{}, false, err
+		}
+	}
+	gamma, beta, mean, variance := p[0], p[1], p[2], p[3]
+	epsilon := float64(onnxgraph.AttrOr(n, "epsilon", float32(1e-5)))
+	a := affine{make([]float64, x.channels), make([]float64, x.channels)}
+	for i := range a.scale {
+		a.scale[i] = gamma[i] / math.Sqrt(variance[i]+epsilon)
+		a.shift[i] = beta[i] - mean[i]*a.scale[i]
+	}
+	return a, true, nil
+}
+
+// arithmetic returns what x∘c does, or c∘x where the order does not matter.
+func (f *folder) arithmetic(n *onnxgraph.Node, x convolved) (affine, bool, error) {
+	if len(n.Inputs) != 2 || n.Inputs[0] == n.Inputs[1] {
+		return affine{}, false, nil
+	}
+	other := n.Inputs[1]
+	if other == x.name {
+		if n.Op == "Sub" || n.Op == "Div" {
+			return affine{}, false, nil
+		}
+		other = n.Inputs[0]
+	}
+	c, ok, err := f.broadcast(other, x)
+	if !ok || err != nil {
+		return affine{}, false, err
+	}
+	a := affine{ones(x.channels), make([]float64, x.channels)}
+	for i, v := range c {
+		switch n.Op {
+		case "Mul":
+			a.scale[i] = v
+		case "Div":
+			a.scale[i] = 1 / v
+		case "Add":
+			a.shift[i] = v
+		case "Sub":
+			a.shift[i] = -v
+		}
+	}
+	return a, true, nil
+}
+
+func finite(list []float64) bool {
+	return !slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
+// perChannel returns a constant [channels], and whether it is one.
+func (f *folder) perChannel(name string, channels int64) ([]float64, bool, error) {
+	t := f.consts[name]
+	if !isFloat32Constant(t) || len(t.Dims) != 1 || t.Dims[0] != channels {
+		return nil, false, nil
+	}
+	values, err := onnxgraph.Elements[float32](t)
+	return widen(values), err == nil, err
+}
+
+// broadcast returns a constant that is added to x, or the like, as one number for each
+// channel, and whether it is one.
+func (f *folder) broadcast(name string, x convolved) ([]float64, bool, error) {
+	t := f.consts[name]
+	if !isFloat32Constant(t) || len(t.Dims) > x.rank {
+		return nil, false, nil
+	}
+	for i, d := range t.Dims {
+		if axis := x.rank - len(t.Dims) + i; d != 1 && (axis != 1 || d != x.channels) {
+			return nil, false, nil
+		}
+	}
+	values, err := onnxgraph.Elements[float32](t)
+	if len(values) == 1 {
+		values = slices.Repeat(values, int(x.channels))
+	}
+	return widen(values), err == nil, err
+}
+
+func widen(values []float32) []float64 {
+	wide := make([]float64, len(values))
+	for i, v := range values {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
+// rewrite gives a convolution the weights scale·w and the bias shift. The old ones may
+// have other readers, so they stay until they are pruned.
+func (f *folder) rewrite(conv *onnxgraph.Node, weights *onnxgraph.Tensor, a affine) error {
+	w, err := onnxgraph.Elements[float32](weights)
+	if err != nil {
+		return err
+	}
+	eachFilter(conv, weights.Dims, func(filter, first, n int) {
+		for i := first; i < first+n; i++ {
+			w[i] = float32(float64(w[i]) * a.scale[filter])
+		}
+	})
+	bias := make([]float32, len(a.shift))
+	for i, v := range a.shift {
+		bias[i] = float32(v)
+	}
+	folded := onnxgraph.TensorOf(f.index.Unique(weights.Name+"_folded"), w, weights.Dims...)
+	shift := onnxgraph.TensorOf(f.index.Unique(conv.Outputs[0]+"_bias"), bias, int64(len(bias)))
+	addConstant(f.model, folded)
+	addConstant(f.model, shift)
+	conv.Inputs = []string{conv.Inputs[0], folded.Name, shift.Name}
+	return nil
+}
+
+// eachFilter calls visit for every stretch of a convolution's weights that belongs to
+// one filter, which is one channel of the result. The weights of Conv are [filters,
+// channels/group, kernel…], those of ConvTranspose [channels, filters/group, kernel…].
+func eachFilter(conv *onnxgraph.Node, dims []int64, visit func(filter, first, n int)) {
+	kernel := 1
+	for _, d := range dims[2:] {
+		kernel *= int(d)
+	}
+	if conv.Op == "Conv" {
+		n := int(dims[1]) * kernel
+		for filter := range int(dims[0]) {
+			visit(filter, filter*n, n)
+		}
+		return
+	}
+	groups := int(onnxgraph.AttrOr(conv, "group", int64(1)))
+	perGroup := int(dims[0]) / groups
+	for channel := range int(dims[0]) {
+		for j := range int(dims[1]) {
+			filter := channel/perGroup*int(dims[1]) + j
+			visit(filter, (channel*int(dims[1])+j)*kernel, kernel)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package quantize
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+// clone returns a copy of a model that can be edited while the original stays as it
+// is. The elements of tensors are shared: nothing in this package writes to them.
+func clone(m *onnxgraph.Model) *onnxgraph.Model {
+	c := *m
+	c.Opsets = slices.Clone(m.Opsets)
+	c.Metadata = slices.Clone(m.Metadata)
+	c.Graph = cloneGraph(m.Graph)
+	return &c
+}
+
+func cloneGraph(g *onnxgraph.Graph) *onnxgraph.Graph {
+	if g == nil {
+		return nil
+	}
+	c := *g
+	c.Nodes = cloneAll(g.Nodes)
+	for _, n := range c.Nodes {
+		n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
+		n.Attributes = slices.Clone(n.Attributes)
+		for i := range n.Attributes {
+			cloneSubgraphs(&n.Attributes[i])
+		}
+	}
+	c.Initializers = cloneAll(g.Initializers)
+	c.SparseInitializers = cloneAll(g.SparseInitializers)
+	for _, t := range c.SparseInitializers {
+		values := *t.Values
+		t.Values = &values
+	}
+	// A value may be in more than one list, and stays one value.
+	values := make(map[*onnxgraph.Value]*onnxgraph.Value)
+	c.Inputs = cloneValues(g.Inputs, values)
+	c.Outputs = cloneValues(g.Outputs, values)
+	c.Values = cloneValues(g.Values, values)
+	return &c
+}
+
+func cloneSubgraphs(a *onnxgraph.Attribute) {
+	switch v := a.Value.(type) {
+	case *onnxgraph.Graph:
+		a.Value = cloneGraph(v)
+	case []*onnxgraph.Graph:
+		graphs := make([]*onnxgraph.Graph, len(v))
+		for i, g := range v {
+			graphs[i] = cloneGraph(g)
+		}
+		a.Value = graphs
+	}
+}
+
+func cloneAll[T any](list []*T) []*T {
+	copies := make([]*T, len(list))
+	for i, p := range list {
+		c := *p
+		copies[i] = &c
+	}
+	return copies
+}
+
+func cloneValues(list []*onnxgraph.Value, done map[*onnxgraph.Value]*onnxgraph.Value) []*onnxgraph.Value {
+	copies := make([]*onnxgraph.Value, len(list))
+	for i, v := range list {
+		if done[v] == nil {
+			c := *v
+			c.Type.Shape = slices.Clone(v.Type.Shape)
+			done[v] = &c
+		}
+		copies[i] = done[v]
+	}
+	return copies
+}
+
+// hasSubgraphs reports whether a node runs graphs of its own: If, Loop, Scan.
+func hasSubgraphs(n *onnxgraph.Node) bool {
+	return slices.ContainsFunc(n.Attributes, func(a onnxgraph.Attribute) bool {
+		switch a.Value.(type) {
+		case *onnxgraph.Graph, []*onnxgraph.Graph:
+			return true
+		}
+		return false
+	})
+}
+
+// isONNX reports whether the operator is one of ONNX's own.
+func isONNX(n *onnxgraph.Node) bool {
+	return (n.Domain == "" || n.Domain == "ai.onnx") && n.Overload == ""
+}
+
+// isOp reports whether the node is one of ONNX's own operators of that name.
+func isOp(n *onnxgraph.Node, op string) bool { return n != nil && n.Op == op && isONNX(n) }
+
+// layerName is what users call a node: its name, or that of its first output.
+func layerName(n *onnxgraph.Node) string {
+	if n.Name != "" {
+		return n.Name
+	}
+	return output(n, 0)
+}
+
+// output returns the name of the node's i-th output, empty if it is left out.
+func output(n *onnxgraph.Node, i int) string {
+	if i < len(n.Outputs) {
+		return n.Outputs[i]
+	}
+	return ""
+}
+
+// onlyOutput reports whether nothing but the node's first output exists.
+func onlyOutput(n *onnxgraph.Node) bool {
+	if output(n, 0) == "" {
+		return false
+	}
+	return !slices.ContainsFunc(n.Outputs[1:], func(name string) bool { return name != "" })
+}
+
+// ErrQuantized is the cause of a refusal: the model computes with few bits already.
+var ErrQuantized = errors.New("the model is quantised already")
+
+// integerOps are the operators of models that are quantised.
+var integerOps = map[string]bool{
+	"QuantizeLinear": true, "DequantizeLinear": true, "DynamicQuantizeLinear": true,
+	"ConvInteger": true, "MatMulInteger": true, "QLinearConv": true, "QLinearMatMul": true,
+	"QGemm": true, "QAttention": true, "QLinearAdd": true, "QLinearMul": true, "QLinearConcat": true,
+	"MatMulIntegerToFloat": true, "DynamicQuantizeMatMul": true, "MatMulNBits": true,
+}
+
+// acceptable refuses models that are broken or quantised.
+func acceptable(m *onnxgraph.Model) error {
+	if err := m.Check(); err != nil {
+		return fmt.Errorf("the model is not valid: %w", err)
+	}
+	for n := range m.Graph.AllNodes() {
+		if integerOps[n.Op] {
+			return fmt.Errorf("%w: it has a %s, %q", ErrQuantized, n.Op, layerName(n))
+		}
+	}
+	return nil
+}
+
+// constants returns the initializers that nobody can replace when the model runs, by
+// name: from IR version 4 on, one that is an input too is only that input's default.
+func constants(m *onnxgraph.Model) map[string]*onnxgraph.Tensor {
+	byName := make(map[string]*onnxgraph.Tensor, len(m.Graph.Initializers))
+	for _, t := range m.Graph.Initializers {
+		byName[t.Name] = t
+	}
+	if m.IRVersion >= 4 {
+		for _, v := range m.Graph.Inputs {
+			delete(byName, v.Name)
+		}
+	}
+	return byName
+}
+
+// addConstant adds an initializer. Files of IR version 3 and older list their
+// initializers among the inputs.
+func addConstant(m *onnxgraph.Model, t *onnxgraph.Tensor) {
+	m.Graph.Initializers = append(m.Graph.Initializers, t)
+	if m.IRVersion >= 4 {
+		return
+	}
+	shape := make(onnxgraph.Shape, len(t.Dims))
+	for i, d := range t.Dims {
+		shape[i] = onnxgraph.Fixed(d)
+	}
+	m.Graph.Inputs = append(m.Graph.Inputs, &onnxgraph.Value{Name: t.Name, Type: onnxgraph.Type{Elem: t.Type, Shape: shape}})
+}
+
+// prune drops what no output depends on. In files of IR version 3 and older
+// initializers that are dropped are dropped as inputs too: else a caller would have
+// to feed them.
+func prune(m *onnxgraph.Model) {
+	gone := make(map[string]bool)
+	for _, t := range m.Graph.Initializers {
+		gone[t.Name] = m.IRVersion < 4
+	}
+	m.Graph.Prune()
+	for _, t := range m.Graph.Initializers {
+		delete(gone, t.Name)
+	}
+	m.Graph.Inputs = slices.DeleteFunc(m.Graph.Inputs, func(v *onnxgraph.Value) bool { return gone[v.Name] })
+}

@@ -1,0 +1,358 @@
+package quantize
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+// A kind says how an operator takes part in integer arithmetic.
+type kind int
+
+const (
+	// weighted operators multiply activations with constant weights. They are where the
+	// time goes, so they are the layers of which users speak.
+	weighted kind = iota + 1
+	// joining operators compute with activations alone. They are quantised where that
+	// saves the way to FP32 and back between weighted ones.
+	joining
+	// carrying operators only choose or move elements: what comes out has the
+	// parameters of what goes in.
+	carrying
+)
+
+// kinds are the operators that can be quantised.
+var kinds = map[string]kind{
+	"Conv": weighted, "Gemm": weighted, "MatMul": weighted,
+	"Add": joining, "Mul": joining, "Concat": joining, "AveragePool": joining, "GlobalAveragePool": joining,
+	"MaxPool": carrying, "Flatten": carrying, "Reshape": carrying, "Transpose": carrying, "Squeeze": carrying,
+	"Unsqueeze": carrying, "Slice": carrying, "DepthToSpace": carrying, "SpaceToDepth": carrying, "Resize": carrying,
+}
+
+// defaultOps are the operators that are quantised if the options name none. Products of
+// two activations are not among them: each costs accuracy and saves little.
+func defaultOps() []string {
+	return []string{"Conv", "Gemm", "MatMul", "Add", "Concat", "AveragePool", "GlobalAveragePool", "MaxPool", "Flatten", "Reshape",
+		"Transpose", "Squeeze", "Unsqueeze", "Slice", "DepthToSpace", "SpaceToDepth", "Resize"}
+}
+
+// A layer is a node that is computed with integers.
+type layer struct {
+	node *onnxgraph.Node
+	kind kind
+	// result is the value that leaves the layer: the node's output, or that of the
+	// activation function behind it.
+	result string
+	fused  *onnxgraph.Node // the activation function
+}
+
+// activations returns the positions of the inputs that are activations.
+func (l *layer) activations() []int {
+	if l.kind == joining {
+		positions := make([]int, len(l.node.Inputs))
+		for i := range positions {
+			positions[i] = i
+		}
+		return positions
+	}
+	return []int{0}
+}
+
+// hasBias reports whether the layer adds a bias, or could.
+func (l *layer) hasBias() bool { return l.kind == weighted && l.node.Op != "MatMul" }
+
+// A plan says which nodes of a prepared model become integer arithmetic.
+type plan struct {
+	model    *onnxgraph.Model
+	index    *onnxgraph.Index
+	consts   map[string]*onnxgraph.Tensor
+	types    map[string]onnxgraph.ElemType
+	layers   []*layer                   // in the graph's order
+	byNode   map[*onnxgraph.Node]*layer // the same
+	byResult map[string]*layer          // the same
+	excluded []ExcludedLayer            // weighted nodes that stay in FP32
+}
+
+// An ExcludedLayer is a layer with weights that stays in FP32, and why.
+type ExcludedLayer struct {
+	Layer  string `json:"layer"`
+	Op     string `json:"op"`
+	Reason string `json:"reason"`
+}
+
+// newPlan chooses the layers of a prepared model.
+func newPlan(m *onnxgraph.Model, o Options) *plan {
+	p := &plan{
+		model: m, index: m.Graph.Index(), consts: constants(m), types: elemTypes(m.Graph),
+		byNode: make(map[*onnxgraph.Node]*layer), byResult: make(map[string]*layer),
+	}
+	ends := p.endsOf(o)
+	for _, n := range m.Graph.Nodes {
+		k, reason := p.candidate(n, o)
+		if reason == "" {
+			reason = ends[n]
+		}
+		if reason == "" && k != 0 {
+			p.add(n, k)
+		} else if k == weighted {
+			p.excluded = append(p.excluded, ExcludedLayer{layerName(n), n.Op, reason})
+		}
+	}
+	p.dropLonely()
+	return p
+}
+
+func (p *plan) add(n *onnxgraph.Node, k kind) {
+	l := &layer{node: n, kind: k, result: n.Outputs[0]}
+	if k != carrying {
+		if l.fused = p.activationBehind(n); l.fused != nil {
+			l.result = l.fused.Outputs[0]
+		}
+	}
+	p.layers = append(p.layers, l)
+	p.byNode[n], p.byResult[l.result] = l, l
+}
+
+// candidate says what a node could be, 0 for nothing, and why it is not.
+func (p *plan) candidate(n *onnxgraph.Node, o Options) (kind, string) {
+	k := kinds[n.Op]
+	if k == 0 || !isONNX(n) || !onlyOutput(n) || p.constant(n) {
+		return 0, ""
+	}
+	ops := o.Ops
+	if ops == nil {
+		ops = defaultOps()
+	}
+	switch {
+	case slices.Contains(o.Exclude, layerName(n)):
+		return k, "excluded by name"
+	case slices.Contains(o.ExcludeOps, n.Op) || !slices.Contains(ops, n.Op):
+		return k, "the operator is excluded"
+	case k == weighted:
+		return k, p.whyNotWeighted(n)
+	case k == joining && slices.ContainsFunc(n.Inputs, func(name string) bool { return !p.isActivation(name) }):
+		return 0, ""
+	case k == carrying && !p.isActivation(n.Input(0)):
+		return 0, ""
+	}
+	return k, ""
+}
+
+// constant reports whether a node has no input that varies.
+func (p *plan) constant(n *onnxgraph.Node) bool {
+	return !slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && p.consts[name] == nil })
+}
+
+// isActivation reports whether a value is a float32 that varies.
+func (p *plan) isActivation(name string) bool {
+	return name != "" && p.consts[name] == nil && p.types[name] == onnxgraph.Float32
+}
+
+// whyNotWeighted says what keeps a node with weights from being quantised.
+func (p *plan) whyNotWeighted(n *onnxgraph.Node) string {
+	w := p.consts[n.Input(1)]
+	switch {
+	case !p.isActivation(n.Input(0)):
+		return "its input is no float32 activation"
+	case !isFloat32Constant(w):
+		return "its weights are not constant"
+	case slices.Contains(w.Dims, 0):
+		return "its weights are empty"
+	case n.Op == "Conv" && len(w.Dims) < 3:
+		return fmt.Sprintf("its weights have the shape %v", w.Dims)
+	case n.Op != "Conv" && len(w.Dims) != 2:
+		return fmt.Sprintf("its weights have the shape %v, not that of a matrix", w.Dims)
+	case n.Op == "Gemm" && (onnxgraph.AttrOr(n, "alpha", float32(1)) != 1 || onnxgraph.AttrOr(n, "transA", int64(0)) != 0):
+		return "it scales or transposes its input"
+	}
+	return p.whyNotBias(n, w)
+}
+
+func (p *plan) whyNotBias(n *onnxgraph.Node, w *onnxgraph.Tensor) string {
+	name := n.Input(2)
+	if name == "" || n.Op == "MatMul" {
+		return ""
+	}
+	b, units := p.consts[name], w.Dims[unitAxis(n)]
+	switch {
+	case !isFloat32Constant(b):
+		return "its bias is not constant"
+	case n.Op == "Gemm" && onnxgraph.AttrOr(n, "beta", float32(1)) != 1:
+		return "it scales its bias"
+	case len(b.Dims) != 1 || b.Dims[0] != units:
+		return fmt.Sprintf("its bias has the shape %v, not [%d]", b.Dims, units)
+	}
+	return ""
+}
+
+// unitAxis returns the axis of a node's weights along which its output channels lie.
+func unitAxis(n *onnxgraph.Node) int {
+	if n.Op == "Conv" || n.Op == "Gemm" && onnxgraph.AttrOr(n, "transB", int64(0)) != 0 {
+		return 0
+	}
+	return 1
+}
+
+// activationBehind returns the Relu or Clip that is the only reader of a node's result:
+// the saturation of the integers does its work.
+func (p *plan) activationBehind(n *onnxgraph.Node) *onnxgraph.Node {
+	readers := p.index.Consumers(n.Outputs[0])
+	if len(readers) != 1 || p.index.IsOutput(n.Outputs[0]) {
+		return nil
+	}
+	r := readers[0]
+	if !onlyOutput(r) || r.Input(0) != n.Outputs[0] {
+		return nil
+	}
+	constantLimits := isOp(r, "Clip") && !slices.ContainsFunc(r.Inputs[1:], func(name string) bool {
+		return name != "" && p.consts[name] == nil
+	})
+	if isOp(r, "Relu") || constantLimits {
+		return r
+	}
+	return nil
+}
+
+// errEmpty says why there is nothing in a plan.
+func (p *plan) errEmpty() error {
+	if len(p.excluded) == 0 {
+		return errors.New("there is nothing to quantise: the model has no layers with weights")
+	}
+	first := p.excluded[0]
+	return fmt.Errorf("there is nothing to quantise: %s %q stays in FP32 because %s, and so do %d others",
+		first.Op, first.Layer, first.Reason, len(p.excluded)-1)
+}
+
+// dropLonely drops the layers without weights that would not lie between others: no
+// input comes from a layer, or no layer reads the result.
+func (p *plan) dropLonely() {
+	for changed := true; changed; {
+		changed = false
+		p.layers = slices.DeleteFunc(p.layers, func(l *layer) bool {
+			if l.kind == weighted || p.fed(l) && p.read(l.result) {
+				return false
+			}
+			delete(p.byNode, l.node)
+			delete(p.byResult, l.result)
+			changed = true
+			return true
+		})
+	}
+}
+
+// fed reports whether a layer makes one of a layer's inputs.
+func (p *plan) fed(l *layer) bool {
+	return slices.ContainsFunc(l.activations(), func(i int) bool { return p.byResult[l.node.Inputs[i]] != nil })
+}
+
+// read reports whether a layer reads a value as an activation.
+func (p *plan) read(value string) bool {
+	return slices.ContainsFunc(p.index.Consumers(value), func(n *onnxgraph.Node) bool {
+		l := p.byNode[n]
+		return l != nil && slices.ContainsFunc(l.activations(), func(i int) bool { return n.Inputs[i] == value })
+	})
+}
+
+// quantized reports whether the result of a layer becomes integers. A matrix product
+// can hand out floats at no cost; where no layer reads them, they stay exact.
+func (p *plan) quantized(l *layer) bool {
+	return l.node.Op != "Gemm" && l.node.Op != "MatMul" || p.read(l.result)
+}
+
+// source follows a value through layers that only carry it, to where its range is made.
+func (p *plan) source(value string) string {
+	for l := p.byResult[value]; l != nil && l.kind == carrying; l = p.byResult[value] {
+		value = l.node.Inputs[0]
+	}
+	return value
+}
+
+// values returns the values that become integers, in the graph's order. A plan that
+// leaves more layers out has no others.
+func (p *plan) values() []string {
+	var list []string
+	seen := make(map[string]bool)
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			list = append(list, name)
+		}
+	}
+	for _, l := range p.layers {
+		for _, i := range l.activations() {
+			add(l.node.Inputs[i])
+		}
+		if p.quantized(l) {
+			add(l.result)
+		}
+	}
+	return list
+}
+
+// endsOf returns the first and last weighted nodes, if the options leave them out.
+func (p *plan) endsOf(o Options) map[*onnxgraph.Node]string {
+	ends := make(map[*onnxgraph.Node]string)
+	if o.SkipLast {
+		for _, v := range p.model.Graph.Outputs {
+			p.back(v.Name, make(map[string]bool), func(n *onnxgraph.Node) { ends[n] = "it is a last layer" })
+		}
+	}
+	if !o.SkipFirst {
+		return ends
+	}
+	for _, n := range p.model.Graph.Nodes {
+		first := kinds[n.Op] == weighted
+		p.back(n.Input(0), make(map[string]bool), func(*onnxgraph.Node) { first = false })
+		if first {
+			ends[n] = "it is a first layer"
+		}
+	}
+	return ends
+}
+
+// back goes from a value back to the weighted nodes on which it depends, and no
+// further.
+func (p *plan) back(value string, seen map[string]bool, visit func(*onnxgraph.Node)) {
+	n := p.index.Producer(value)
+	if n == nil || seen[value] {
+		return
+	}
+	seen[value] = true
+	if kinds[n.Op] == weighted && !p.constant(n) {
+		visit(n)
+		return
+	}
+	for _, name := range n.Inputs {
+		p.back(name, seen, visit)
+	}
+}
+
+// inputChannels returns how many channels of its input a weighted layer reads.
+func inputChannels(n *onnxgraph.Node, w *onnxgraph.Tensor) int {
+	if n.Op == "Conv" {
+		return int(w.Dims[1]) * int(max(onnxgraph.AttrOr(n, "group", int64(1)), 1))
+	}
+	return int(w.Dims[1-unitAxis(n)])
+}
+
+// channelMeans returns the inputs of the layers whose biases can be corrected, each once.
+func (p *plan) channelMeans() []channels {
+	var list []channels
+	seen := make(map[string]bool)
+	for _, l := range p.layers {
+		value := l.node.Inputs[0]
+		if !l.hasBias() || seen[value] {
+			continue
+		}
+		seen[value] = true
+		w := p.consts[l.node.Inputs[1]]
+		c := channels{value: value, count: inputChannels(l.node, w)}
+		if l.node.Op == "Conv" {
+			c.rank = len(w.Dims)
+		}
+		list = append(list, c)
+	}
+	return list
+}

@@ -1,0 +1,237 @@
+package quantize
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+// Options say how to quantise a model. The zero Options are the recommended ones.
+type Options struct {
+	// Activations are the integers that activations become; empty: U8.
+	Activations Activations `json:"activations"`
+	// PerTensor gives all weights of a layer one scale, instead of one for each channel.
+	PerTensor bool `json:"per_tensor_weights"`
+	// SevenBitWeights keeps weights within ±63. Processors without VNNI add two products of
+	// unsigned and signed bytes in 16 bits, which larger ones can exceed.
+	SevenBitWeights bool `json:"seven_bit_weights"`
+
+	// NoBiasCorrection leaves the biases as they are, instead of making up for the shift that
+	// rounded weights cause in the mean.
+	NoBiasCorrection bool `json:"no_bias_correction"`
+
+	SkipFirst  bool     `json:"skip_first"`            // leave the layers that read the inputs in FP32
+	SkipLast   bool     `json:"skip_last"`             // leave the layers that make the outputs in FP32
+	Exclude    []string `json:"exclude,omitempty"`     // layers that stay in FP32, by name
+	ExcludeOps []string `json:"exclude_ops,omitempty"` // operators that stay in FP32
+	// Ops are the only operators to quantise; nil: those that gain by it. Mul is the one
+	// that can be added.
+	Ops []string `json:"ops,omitempty"`
+}
+
+func (o Options) activations() Activations {
+	if o.Activations == "" {
+		return U8
+	}
+	return o.Activations
+}
+
+// weightLimit is the largest magnitude of a quantised weight.
+func (o Options) weightLimit() int {
+	if o.SevenBitWeights {
+		return 63
+	}
+	return 127
+}
+
+// validate reports what is wrong with options for a model.
+func (o Options) validate(m *onnxgraph.Model) error {
+	var errs []error
+	if a := o.activations(); a != U8 && a != S8 {
+		errs = append(errs, fmt.Errorf("unknown activations %q; there are %s and %s", a, U8, S8))
+	}
+	for _, op := range o.Ops {
+		if kinds[op] == 0 {
+			errs = append(errs, fmt.Errorf("operator %q cannot be quantised; those that can are %v", op, quantizableOps()))
+		}
+	}
+	names := make(map[string]bool)
+	for _, n := range m.Graph.Nodes {
+		names[layerName(n)] = true
+	}
+	for _, name := range o.Exclude {
+		if !names[name] {
+			errs = append(errs, fmt.Errorf("the model has no layer %q to exclude", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func quantizableOps() []string {
+	var ops []string
+	for op := range kinds {
+		ops = append(ops, op)
+	}
+	slices.Sort(ops)
+	return ops
+}
+
+// Layers returns the names of the layers that Quantize would quantise and that have
+// weights, in the model's order: what can be excluded one by one.
+func Layers(m *onnxgraph.Model, o Options) ([]string, error) {
+	_, layers, err := candidates(m, o)
+	if err != nil {
+		return nil, fmt.Errorf("listing layers: %w", err)
+	}
+	return names(layers), nil
+}
+
+// Quantize returns the model with 8-bit integers in the place of FP32 wherever Options
+// ask for it, in the QDQ form: every layer stays the operator it was, between a
+// DequantizeLinear for each input and a QuantizeLinear behind the result, which engines
+// fuse into one integer kernel. The ranges come from Calibrate. Inputs and outputs of
+// the model stay what they are. The original is not changed.
+//
+// A model that is quantised is refused with ErrQuantized.
+func Quantize(m *onnxgraph.Model, ranges Ranges, o Options) (*onnxgraph.Model, Report, error) {
+	p, err := prepare(m)
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("quantising: %w", err)
+	}
+	if err := o.validate(p); err != nil {
+		return nil, Report{}, fmt.Errorf("quantising: %w", err)
+	}
+	q := newQuantizer(p, ranges, o)
+	if err := q.run(); err != nil {
+		return nil, Report{}, fmt.Errorf("quantising: %w", err)
+	}
+	if err := p.Check(); err != nil {
+		return nil, Report{}, fmt.Errorf("quantising: the result is not valid: %w", err)
+	}
+	return p, q.report(m), nil
+}
+
+// A quantizer rewrites the graph of a plan. Nodes are appended and sorted at the end.
+type quantizer struct {
+	model       *onnxgraph.Model
+	options     Options
+	ranges      Ranges
+	plan        *plan
+	names       *onnxgraph.Index
+	parameters  map[string]Parameters // by source
+	dequantized map[string]string     // activation → what layers read instead
+	integers    map[string]string     // what DequantizeLinear makes → what it reads
+	scales      map[string][2]string  // source → scale and zero point
+	added       []*onnxgraph.Node
+	channels    map[*layer]int
+	clamped     int               // biases that did not fit
+	source      map[string]string // see plan.source; the plan itself is of no use once inputs change
+}
+
+func newQuantizer(m *onnxgraph.Model, ranges Ranges, o Options) *quantizer {
+	return &quantizer{
+		model: m, options: o, ranges: ranges, plan: newPlan(m, o), names: m.Graph.Index(),
+		parameters:  make(map[string]Parameters),
+		dequantized: make(map[string]string),
+		integers:    make(map[string]string),
+		scales:      make(map[string][2]string),
+		channels:    make(map[*layer]int),
+		source:      make(map[string]string),
+	}
+}
+
+func (q *quantizer) run() error {
+	if len(q.plan.layers) == 0 {
+		return q.plan.errEmpty()
+	}
+	for _, value := range q.plan.values() {
+		source := q.plan.source(value)
+		q.source[value] = source
+		r, ok := q.ranges.Values[source]
+		if !ok {
+			return fmt.Errorf("the ranges lack %q: they are of another model", source)
+		}
+		if !(r.Min <= r.Max) {
+			return fmt.Errorf("the range of %q is from %v to %v", source, r.Min, r.Max)
+		}
+		q.parameters[source] = q.options.activations().of(r)
+	}
+	if err := q.quantizeWeights(); err != nil {
+		return err
+	}
+	// Results first: what a layer makes is dequantised for all readers.
+	for _, l := range q.plan.layers {
+		if q.plan.quantized(l) {
+			q.quantizeResult(l)
+		}
+	}
+	for _, l := range q.plan.layers {
+		for _, i := range l.activations() {
+			l.node.Inputs[i] = q.dequantize(l.node.Inputs[i])
+		}
+	}
+	g := q.model.Graph
+	for _, n := range g.Nodes {
+		q.protect(n)
+	}
+	g.Nodes = append(g.Nodes, q.added...)
+	if err := g.Sort(); err != nil {
+		return err
+	}
+	prune(q.model)
+	return nil
+}
+
+// quantizeResult puts a pair of nodes behind a layer. The value keeps its name, and is
+// from then on what the integers stand for, for all who read it.
+func (q *quantizer) quantizeResult(l *layer) {
+	maker := l.node
+	if l.fused != nil {
+		maker = l.fused
+	}
+	raw := q.names.Unique(l.result + "_raw")
+	maker.Outputs[0] = raw
+	q.pair(raw, l.result, l.result)
+	q.dequantized[l.result] = l.result
+}
+
+// dequantize returns the name under which layers read an activation. One that no layer
+// makes gets a pair of nodes of its own; other readers go on reading the original.
+func (q *quantizer) dequantize(value string) string {
+	if q.dequantized[value] == "" {
+		q.dequantized[value] = q.names.Unique(value + "_dequantized")
+		q.pair(value, q.dequantized[value], value)
+	}
+	return q.dequantized[value]
+}
+
+// pair adds QuantizeLinear and DequantizeLinear from one name to another, with the
+// parameters of a value.
+func (q *quantizer) pair(from, to, value string) {
+	integers := q.names.Unique(value + "_quantized")
+	s := q.scale(q.source[value])
+	q.node("QuantizeLinear", []string{from, s[0], s[1]}, integers)
+	q.node("DequantizeLinear", []string{integers, s[0], s[1]}, to)
+	q.integers[to] = integers
+}
+
+// scale returns the names of scale and zero point of a source.
+func (q *quantizer) scale(source string) [2]string {
+	if names, ok := q.scales[source]; ok {
+		return names
+	}
+	p, a := q.parameters[source], q.options.activations()
+	names := [2]string{q.names.Unique(source + "_scale"), q.names.Unique(source + "_zero_point")}
+	addConstant(q.model, onnxgraph.TensorOf(names[0], []float32{p.Scale}))
+	addConstant(q.model, a.zeroPoints(names[1], p, 0))
+	q.scales[source] = names
+	return names
+}
+
+func (q *quantizer) node(op string, inputs []string, result string, attrs ...onnxgraph.Attribute) {
+	q.added = append(q.added, &onnxgraph.Node{
+		Name: q.names.Unique(result + "_" + op), Op: op, Inputs: inputs, Outputs: []string{result}, Attributes: attrs,
+	})
+}

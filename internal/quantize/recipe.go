@@ -1,0 +1,129 @@
+package quantize
+
+import (
+	"context"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A Recipe says all of how to make an INT8 model of an FP32 one. The zero Recipe is the
+// recommended one.
+type Recipe struct {
+	Method  Method // zero: MinMax
+	Options Options
+	// NoEqualization leaves Equalize out, and the time that it takes to find out whether it helps.
+	NoEqualization bool
+	// Search, if it is set, leaves layers in FP32 until its target is reached. Without a
+	// Rank of its own, layers are ranked by SignalToNoise over the first 8 batches of samples.
+	Search *Search
+}
+
+// judgedBatches is over how many batches signal to noise is measured: noise is alike in all
+// samples, and there are many models to measure.
+const judgedBatches = 8
+
+// Make equalises, calibrates and quantises a model, and searches if it should. The
+// calibration's Options are those of the recipe. If the target of the search cannot be
+// reached, Make returns the best model there is with an error that is ErrTargetMissed.
+//
+// Equalisation is not good for every model. It is used if it raises SignalToNoise over the first
+// 8 batches of samples.
+func (r Recipe) Make(ctx context.Context, m *onnxgraph.Model, c Calibration) (*onnxgraph.Model, Report, error) {
+	if r.Method == (Method{}) {
+		r.Method.Name = MinMax
+	}
+	c.Options = r.Options
+	made, err := r.calibrate(ctx, m, c)
+	if err != nil {
+		return nil, Report{}, err
+	}
+	if !r.NoEqualization && !r.Options.PerTensor {
+		if made, err = r.equalize(ctx, made, c); err != nil {
+			return nil, Report{}, err
+		}
+	}
+	q, report, err := r.quantize(ctx, made, c)
+	if q != nil {
+		report.BytesBefore = weightBytes(m.Graph)
+	}
+	return q, report, err
+}
+
+// A calibrated model is prepared, and has ranges.
+type calibratedModel struct {
+	model  *onnxgraph.Model
+	ranges Ranges
+}
+
+func (r Recipe) calibrate(ctx context.Context, m *onnxgraph.Model, c Calibration) (calibratedModel, error) {
+	p, err := Prepare(m)
+	if err != nil {
+		return calibratedModel{}, err
+	}
+	ranges, err := Calibrate(ctx, p, c, r.Method)
+	return calibratedModel{p, ranges}, err
+}
+
+// equalize returns the equalised model, or the one it is given if that is better.
+func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration) (calibratedModel, error) {
+	e, layers, err := Equalize(ctx, as.model, c)
+	if layers == 0 || err != nil {
+		return as, err
+	}
+	equalized, err := r.calibrate(ctx, e, c)
+	if err != nil {
+		return as, err
+	}
+	score, err := judge(ctx, as.model, c)
+	if err != nil {
+		return as, err
+	}
+	var scores [2]float64
+	for i, x := range []calibratedModel{as, equalized} {
+		q, _, err := Quantize(x.model, x.ranges, r.Options)
+		if err != nil {
+			return as, err
+		}
+		if scores[i], err = score(ctx, q); err != nil {
+			return as, err
+		}
+	}
+	if scores[1] > scores[0] {
+		return equalized, nil
+	}
+	return as, nil
+}
+
+func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration) (*onnxgraph.Model, Report, error) {
+	if r.Search == nil {
+		return Quantize(as.model, as.ranges, r.Options)
+	}
+	s := *r.Search
+	if s.Rank == nil {
+		var err error
+		if s.Rank, err = judge(ctx, as.model, c); err != nil {
+			return nil, Report{}, err
+		}
+	}
+	found, err := s.Run(ctx, as.model, as.ranges, r.Options)
+	return found.Model, found.Report, err
+}
+
+// judge returns signal to noise over a few samples.
+func judge(ctx context.Context, m *onnxgraph.Model, c Calibration) (Score, error) {
+	c.Samples = firstBatches(c.Samples, judgedBatches)
+	return SignalToNoise(ctx, m, c)
+}
+
+// firstBatches returns the first n batches of samples.
+func firstBatches(s Samples, n int) Samples {
+	return func(yield func([]tensor.Tensor, error) bool) {
+		seen := 0
+		for inputs, err := range s {
+			if seen++; !yield(inputs, err) || seen == n {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package quantize
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+// A Report describes how a model was quantised: all that MLPerf's rules want to know of
+// the method, in a form that JSON can hold (inference_policies §Quantization asks for a
+// description from which the numbers can be reproduced).
+type Report struct {
+	Model   string  `json:"model"`
+	Method  Method  `json:"calibration_method"`
+	Samples int     `json:"calibration_samples"`
+	Options Options `json:"options"`
+
+	Ranges   map[string]QuantizedRange `json:"activations"` // of the values that became integers
+	Layers   []QuantizedLayer          `json:"layers"`      // with weights
+	Excluded []ExcludedLayer           `json:"excluded"`    // layers with weights that stayed in FP32
+	Others   map[string]int            `json:"other_nodes"` // quantised nodes without weights, by operator
+
+	Search *SearchRecord `json:"search,omitempty"` // if layers were left out to reach a target
+
+	EqualizedLayers int   `json:"equalized_layers"` // by Equalize
+	ClampedBiases   int   `json:"clamped_biases"`   // elements that did not fit into 32 bits
+	BytesBefore     int64 `json:"bytes_before"`     // of all constants
+	BytesAfter      int64 `json:"bytes_after"`
+}
+
+// A QuantizedLayer is a layer with integer weights.
+type QuantizedLayer struct {
+	Layer    string `json:"layer"`
+	Op       string `json:"op"`
+	Channels int    `json:"channels"`
+	Fused    string `json:"fused,omitempty"` // the activation function that the integers contain
+}
+
+// A QuantizedRange is the range of an activation, and what it gave.
+type QuantizedRange struct {
+	Range
+	Parameters
+}
+
+// report describes what was done to the original model.
+func (q *quantizer) report(original *onnxgraph.Model) Report {
+	r := Report{
+		Model: original.Graph.Name, Method: q.ranges.Method, Samples: q.ranges.Samples, Options: q.options,
+		Ranges: make(map[string]QuantizedRange), Excluded: q.plan.excluded, Others: make(map[string]int), ClampedBiases: q.clamped,
+		EqualizedLayers: equalizedLayers(original),
+		BytesBefore:     weightBytes(original.Graph), BytesAfter: weightBytes(q.model.Graph),
+	}
+	r.Options.Activations = q.options.activations()
+	for source, p := range q.parameters {
+		r.Ranges[source] = QuantizedRange{q.ranges.Values[source], p}
+	}
+	for _, l := range q.plan.layers {
+		if l.kind != weighted {
+			r.Others[l.node.Op]++
+			continue
+		}
+		described := QuantizedLayer{Layer: layerName(l.node), Op: l.node.Op, Channels: q.channels[l]}
+		if l.fused != nil {
+			described.Fused = l.fused.Op
+		}
+		r.Layers = append(r.Layers, described)
+	}
+	return r
+}
+
+// WriteMarkdown writes the description that a submission contains as calibration.md.
+func (r Report) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Quantisation of %s\n\n", orUnnamed(r.Model))
+	r.writeMethod(&b)
+	r.writeWeights(&b)
+	r.writeSearch(&b)
+	r.writeLayers(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func orUnnamed(name string) string {
+	if name == "" {
+		return "the model"
+	}
+	return name
+}
+
+func (r Report) writeMethod(b *strings.Builder) {
+	fmt.Fprintf(b, "The model was quantised after training, without training it further: "+
+		"%d layers compute with 8-bit integers, %d stay in FP32.\n\n", len(r.Layers), len(r.Excluded))
+	b.WriteString("## Activations\n\n")
+	fmt.Fprintf(b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set %s.\n",
+		r.Samples, len(r.Ranges), describeMethod(r.Method))
+	switch r.Options.Activations {
+	case S8:
+		b.WriteString("- Integers: signed, symmetric: q = round(x / scale), -127 to 127, one scale for each activation, scale = max(|min|, |max|) / 127.\n")
+	default:
+		b.WriteString("- Integers: unsigned, asymmetric: q = round(x / scale) + zero point, 0 to 255, one scale and zero point for each activation, " +
+			"scale = (max - min) / 255. The range always contains 0, which is represented exactly.\n")
+	}
+	b.WriteString("- Rounding is to nearest, ties to even. Values outside the range become its nearest end.\n\n")
+}
+
+func describeMethod(m Method) string {
+	switch m.Name {
+	case MinMax:
+		return "to the smallest and the largest value seen"
+	case Percentile:
+		return fmt.Sprintf("between the percentiles %.6g and %.6g of the values seen", 100-m.Percentile, m.Percentile)
+	case Entropy:
+		return "so that the Kullback-Leibler divergence between the distributions of values and integers is smallest"
+	}
+	return "by a method of the user's"
+}
+
+func (r Report) writeWeights(b *strings.Builder) {
+	limit := r.Options.weightLimit()
+	granularity := "for each output channel"
+	if r.Options.PerTensor {
+		granularity = "for each tensor"
+	}
+	b.WriteString("## Weights\n\n")
+	fmt.Fprintf(b, "- Weights: signed, symmetric, %d to %d, one scale %s: scale = max|w| / %d.\n", -limit, limit, granularity, limit)
+	b.WriteString("- Biases: 32-bit integers, scale = scale of the input × scale of the weights.\n")
+	if !r.Options.NoBiasCorrection {
+		b.WriteString("- Biases are corrected: less Σ error of the weight × mean of the input channel over the calibration samples, " +
+			"which is what rounding the weights adds to the mean of an output channel.\n")
+	}
+	if r.ClampedBiases > 0 {
+		fmt.Fprintf(b, "- %d biases exceeded 32 bits and were limited.\n", r.ClampedBiases)
+	}
+	if r.EqualizedLayers > 0 {
+		fmt.Fprintf(b, "- %d depthwise convolutions were equalised before: each filter was divided by the range of its channel over the calibration "+
+			"samples, relative to the largest, and the weights that read the channel were multiplied with it.\n", r.EqualizedLayers)
+	}
+	b.WriteString("- Batch norms were folded into the convolutions before them, in FP64, rounded to FP32.\n")
+	fmt.Fprintf(b, "- Constants take %.1f MB, in FP32 %.1f MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+}
+
+func (r Report) writeSearch(b *strings.Builder) {
+	s := r.Search
+	if s == nil {
+		return
+	}
+	b.WriteString("## Search\n\n")
+	fmt.Fprintf(b, "The %d most sensitive layers stay in FP32, so that the score reaches %.6g: it is %.6g. "+
+		"Layers were ranked by the score of the model with only that layer quantised.\n\n", len(s.Excluded), s.Target, s.Score)
+	b.WriteString("| layers left in FP32 | score |\n|--:|--:|\n")
+	for _, step := range s.Steps {
+		fmt.Fprintf(b, "| %d | %.6g |\n", step.Excluded, step.Score)
+	}
+	if len(s.Sensitivity) > 0 {
+		b.WriteString("\n| only this layer quantised | score |\n|---|--:|\n")
+	}
+	for _, l := range s.Sensitivity {
+		fmt.Fprintf(b, "| %s | %.6g |\n", cell(l.Layer), l.Score)
+	}
+	b.WriteString("\n")
+}
+
+func (r Report) writeLayers(b *strings.Builder) {
+	b.WriteString("## Layers\n\n| layer | operator | channels | precision |\n|---|---|--:|---|\n")
+	for _, l := range r.Layers {
+		op := l.Op
+		if l.Fused != "" {
+			op += " + " + l.Fused
+		}
+		fmt.Fprintf(b, "| %s | %s | %d | INT8 |\n", cell(l.Layer), op, l.Channels)
+	}
+	for _, l := range r.Excluded {
+		fmt.Fprintf(b, "| %s | %s | | FP32: %s |\n", cell(l.Layer), l.Op, cell(l.Reason))
+	}
+	if len(r.Others) > 0 {
+		b.WriteString("\nNodes without weights that compute with 8-bit integers too:")
+		for i, op := range sortedKeys(r.Others) {
+			separator := ","
+			if i == 0 {
+				separator = ""
+			}
+			fmt.Fprintf(b, "%s %d %s", separator, r.Others[op], op)
+		}
+		b.WriteString(".\n")
+	}
+	b.WriteString("\n## Ranges\n\n| activation | from | to | scale | zero point |\n|---|--:|--:|--:|--:|\n")
+	for _, name := range sortedKeys(r.Ranges) {
+		v := r.Ranges[name]
+		fmt.Fprintf(b, "| %s | %.6g | %.6g | %.6g | %d |\n", cell(name), v.Min, v.Max, v.Scale, v.ZeroPoint)
+	}
+}
+
+// cell escapes text for a cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(text)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,303 @@
+package quantize
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+// Quantised models need operator set 13, the first in which QuantizeLinear and
+// DequantizeLinear know an axis, and with it a file of IR version 7.
+const (
+	quantizedOpset     = 13
+	quantizedIRVersion = 7
+)
+
+// upgrade brings a model of operator sets 7 to 12 to 13, without a change of what it
+// computes. It fails if it does not know how.
+func upgrade(m *onnxgraph.Model) error {
+	from := m.Opset("")
+	if from >= quantizedOpset {
+		return nil
+	}
+	if from < oldestOpset {
+		return fmt.Errorf("the model has operator set %d; sets from %d on can be brought to %d", from, oldestOpset, quantizedOpset)
+	}
+	if m.IRVersion < 4 {
+		dropDefaults(m)
+	}
+	m.IRVersion = max(m.IRVersion, quantizedIRVersion)
+	u := upgrader{model: m, from: from, index: m.Graph.Index(), types: m.Graph.Index()}
+	if err := u.graph(m.Graph); err != nil {
+		return fmt.Errorf("bringing the model from operator set %d to %d: %w", from, quantizedOpset, err)
+	}
+	for i, o := range m.Opsets {
+		if o.Domain == "" || o.Domain == "ai.onnx" {
+			m.Opsets[i].Version = quantizedOpset
+		}
+	}
+	return nil
+}
+
+// dropDefaults drops constants from the inputs. From IR version 4 on a constant that is
+// an input too would be one that a caller can replace.
+func dropDefaults(m *onnxgraph.Model) {
+	m.Graph.Inputs = m.Graph.FreeInputs()
+}
+
+type upgrader struct {
+	model *onnxgraph.Model
+	from  int64
+	index *onnxgraph.Index // for new names
+	types *onnxgraph.Index // of the graph under way
+}
+
+func (u *upgrader) graph(g *onnxgraph.Graph) error {
+	outer := u.types
+	u.types = g.Index()
+	defer func() { u.types = outer }()
+	var nodes []*onnxgraph.Node
+	for _, n := range g.Nodes {
+		if err := u.subgraphs(n); err != nil {
+			return err
+		}
+		replaced, err := u.node(n)
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", n.Op, layerName(n), err)
+		}
+		nodes = append(nodes, replaced...)
+	}
+	g.Nodes = nodes
+	return nil
+}
+
+func (u *upgrader) subgraphs(n *onnxgraph.Node) error {
+	for _, a := range n.Attributes {
+		switch v := a.Value.(type) {
+		case *onnxgraph.Graph:
+			if err := u.graph(v); err != nil {
+				return err
+			}
+		case []*onnxgraph.Graph:
+			return fmt.Errorf("attribute %q holds several graphs", a.Name)
+		}
+	}
+	return nil
+}
+
+// node returns what a node becomes.
+func (u *upgrader) node(n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	if !isONNX(n) {
+		return []*onnxgraph.Node{n}, nil
+	}
+	if n.Op == "Scan" && u.from < 9 {
+		return nil, fmt.Errorf("its meaning has changed in operator set 9")
+	}
+	if steadyOps[n.Op] {
+		return []*onnxgraph.Node{n}, nil
+	}
+	for _, c := range changes {
+		if c.op == n.Op && u.from < c.since {
+			return c.apply(u, n)
+		}
+	}
+	if slices.ContainsFunc(changes, func(c change) bool { return c.op == n.Op }) {
+		return []*onnxgraph.Node{n}, nil
+	}
+	return nil, fmt.Errorf("it is not known whether its meaning has changed")
+}
+
+// steadyOps mean in operator set 13 what they meant in 7, or in the set that first had
+// them; at most new types and forms of arguments were added (onnx/docs/Changelog.md).
+var steadyOps = set(
+	"Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "BitShift",
+	"Cast", "Ceil", "Celu", "Compress", "Concat", "Constant", "ConstantOfShape", "Conv", "ConvTranspose", "Cos", "Cosh", "CumSum",
+	"DepthToSpace", "Det", "Div", "Einsum", "Elu", "Equal", "Erf", "Exp", "Expand", "EyeLike", "Flatten", "Floor", "GRU",
+	"Gather", "GatherElements", "GatherND", "Gemm", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "Greater", "GreaterOrEqual",
+	"HardSigmoid", "Identity", "If", "InstanceNormalization", "IsInf", "IsNaN", "LRN", "LSTM", "LeakyRelu", "Less", "LessOrEqual",
+	"Log", "Loop", "LpNormalization", "LpPool", "MatMul", "Max", "MaxPool", "Mean", "MeanVarianceNormalization", "Min", "Mod", "Mul",
+	"Multinomial", "Neg", "NonMaxSuppression", "NonZero", "Not", "OneHot", "Or", "PRelu", "Pow", "RNN", "RandomNormal",
+	"RandomNormalLike", "RandomUniform", "RandomUniformLike", "Range", "Reciprocal", "ReduceL1", "ReduceL2", "ReduceLogSum",
+	"ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSumSquare", "Relu", "Reshape",
+	"ReverseSequence", "RoiAlign", "Round", "Scan", "ScatterElements", "ScatterND", "Selu", "Shape", "Shrink", "Sigmoid", "Sign",
+	"Sin", "Sinh", "Size", "Softplus", "Softsign", "SpaceToDepth", "Sqrt", "Sub", "Sum", "Tan", "Tanh", "ThresholdedRelu", "Tile",
+	"Transpose", "Unique", "Where", "Xor",
+)
+
+// A change says how a node of an operator set older than since is written today.
+type change struct {
+	op    string
+	since int64
+	apply func(*upgrader, *onnxgraph.Node) ([]*onnxgraph.Node, error)
+}
+
+var changes = []change{
+	{"BatchNormalization", 9, dropSpatial},
+	{"Clip", 11, clipLimits},
+	{"Dropout", 12, dropoutAtInference},
+	{"Hardmax", 13, flatSoftmax},
+	{"LogSoftmax", 13, flatSoftmax},
+	{"Pad", 11, padInputs},
+	{"ReduceSum", 13, attributesToInputs("axes")},
+	{"Resize", 11, upsampleToResize},
+	{"Scatter", 11, renamed("ScatterElements")},
+	{"Slice", 10, attributesToInputs("starts", "ends", "axes")},
+	{"Softmax", 13, flatSoftmax},
+	{"Split", 13, attributesToInputs("split")},
+	{"Squeeze", 13, attributesToInputs("axes")},
+	{"TopK", 10, topKInput},
+	{"Unsqueeze", 13, attributesToInputs("axes")},
+	{"Upsample", 10, upsampleToResize},
+}
+
+func only(n *onnxgraph.Node) ([]*onnxgraph.Node, error) { return []*onnxgraph.Node{n}, nil }
+
+func renamed(op string) func(*upgrader, *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	return func(_ *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+		n.Op = op
+		return only(n)
+	}
+}
+
+func dropSpatial(_ *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	if onnxgraph.AttrOr(n, "spatial", int64(1)) != 1 {
+		return nil, fmt.Errorf("it has statistics for every pixel, which was given up in operator set 9")
+	}
+	n.DropAttr("spatial")
+	return only(n)
+}
+
+// ints adds a constant list of whole numbers.
+func (u *upgrader) ints(n *onnxgraph.Node, what string, list []int64) string {
+	t := onnxgraph.TensorOf(u.index.Unique(layerName(n)+"_"+what), list, int64(len(list)))
+	addConstant(u.model, t)
+	return t.Name
+}
+
+func (u *upgrader) float(n *onnxgraph.Node, what string, x float32) string {
+	t := onnxgraph.TensorOf(u.index.Unique(layerName(n)+"_"+what), []float32{x})
+	addConstant(u.model, t)
+	return t.Name
+}
+
+// attributesToInputs makes inputs of attributes that are lists of whole numbers.
+// Lists that the node does not have are left out.
+func attributesToInputs(names ...string) func(*upgrader, *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	return func(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+		inputs := []string{n.Input(0)}
+		for _, name := range names {
+			if n.Attr(name) == nil {
+				break // what follows a list that is left out is left out too
+			}
+			inputs = append(inputs, u.ints(n, name, onnxgraph.AttrOr[[]int64](n, name, nil)))
+			n.DropAttr(name)
+		}
+		n.Inputs = inputs
+		return only(n)
+	}
+}
+
+func clipLimits(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	n.Inputs = []string{n.Input(0), "", ""}
+	for i, name := range []string{"min", "max"} {
+		if n.Attr(name) != nil {
+			n.Inputs[i+1] = u.float(n, name, onnxgraph.AttrOr(n, name, float32(0)))
+			n.DropAttr(name)
+		}
+	}
+	return only(n)
+}
+
+func padInputs(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	pads := onnxgraph.AttrOr[[]int64](n, "pads", nil)
+	if pads == nil {
+		return nil, fmt.Errorf("it has no attribute pads")
+	}
+	n.Inputs = []string{n.Input(0), u.ints(n, "pads", pads), u.float(n, "value", onnxgraph.AttrOr(n, "value", float32(0)))}
+	n.DropAttr("pads")
+	n.DropAttr("value")
+	return only(n)
+}
+
+func topKInput(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	k := onnxgraph.AttrOr(n, "k", int64(0))
+	n.Inputs = []string{n.Input(0), u.ints(n, "k", []int64{k})}
+	n.DropAttr("k")
+	return only(n)
+}
+
+// dropoutAtInference makes an Identity of a node that does nothing when a model runs.
+func dropoutAtInference(_ *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	if !onlyOutput(n) {
+		return nil, fmt.Errorf("its mask is used")
+	}
+	n.Op, n.Inputs, n.Outputs, n.Attributes = "Identity", n.Inputs[:min(1, len(n.Inputs))], n.Outputs[:1], nil
+	return only(n)
+}
+
+// upsampleToResize writes an enlargement as Resize does from operator set 11 on, where
+// the way in which pixels are mapped has to be said.
+func upsampleToResize(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	scales := n.Input(1)
+	if list := onnxgraph.AttrOr[[]float32](n, "scales", nil); list != nil {
+		t := onnxgraph.TensorOf(u.index.Unique(layerName(n)+"_scales"), list, int64(len(list)))
+		addConstant(u.model, t)
+		scales = t.Name
+		n.DropAttr("scales")
+	}
+	// The two versions disagree on nearest pixels where an axis shrinks.
+	t := u.types.Initializer(scales)
+	if t == nil {
+		t = constants(u.model)[scales]
+	}
+	if !isFloat32Constant(t) {
+		return nil, fmt.Errorf("its scales are not constant")
+	}
+	list, err := onnxgraph.Elements[float32](t)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(list, func(s float32) bool { return !(s >= 1) }) {
+		return nil, fmt.Errorf("its scales %v shrink an axis", list)
+	}
+	n.Op, n.Inputs = "Resize", []string{n.Input(0), "", scales}
+	n.SetAttr("coordinate_transformation_mode", "asymmetric")
+	n.SetAttr("nearest_mode", "floor")
+	return only(n)
+}
+
+// flatSoftmax writes the Softmax of old, which took all axes from one on together,
+// as one over the last axis of a matrix.
+func flatSoftmax(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+	axis := onnxgraph.AttrOr(n, "axis", int64(1))
+	if u.isLastAxis(n, axis) {
+		n.SetAttr("axis", int64(-1))
+		return only(n)
+	}
+	name := layerName(n)
+	x, y := n.Input(0), output(n, 0)
+	shape, flat, result := u.index.Unique(name+"_shape"), u.index.Unique(name+"_flat"), u.index.Unique(name+"_matrix")
+	n.Inputs, n.Outputs = []string{flat}, []string{result}
+	n.SetAttr("axis", int64(-1))
+	return []*onnxgraph.Node{
+		{Op: "Shape", Inputs: []string{x}, Outputs: []string{shape}},
+		{Op: "Flatten", Inputs: []string{x}, Outputs: []string{flat}, Attributes: []onnxgraph.Attribute{onnxgraph.Attr("axis", axis)}},
+		n,
+		{Op: "Reshape", Inputs: []string{result, shape}, Outputs: []string{y}},
+	}, nil
+}
+
+// isLastAxis reports whether an axis is certainly the last of a node's input, whose
+// shape is that of its output.
+func (u *upgrader) isLastAxis(n *onnxgraph.Node, axis int64) bool {
+	if axis == -1 {
+		return true
+	}
+	for _, name := range []string{n.Input(0), output(n, 0)} {
+		if v := u.types.Value(name); v != nil && v.Type.Shape != nil {
+			return axis == int64(len(v.Type.Shape))-1
+		}
+	}
+	return false
+}
