@@ -1,0 +1,176 @@
+package download
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A remote is a file as a server describes it.
+type remote struct {
+	url            string // as asked for
+	size           int64  // -1: not told
+	etag, modified string
+	ranges         bool
+}
+
+// An answer is the server's reply to a request for a range, or for a whole file.
+type answer struct {
+	remote
+	from, to int64 // of the body; to is -1 if the end is not known
+	body     *bufio.Reader
+	close    func()
+}
+
+// A NotAFileError is an answer with something else than the file: an error page, a login
+// form, the pointer of a large file.
+type NotAFileError struct {
+	URL, Final string // the address, and where it led to
+	What       string
+}
+
+// Error implements error.
+func (e *NotAFileError) Error() string {
+	led := ""
+	if e.Final != e.URL {
+		led = " leads to " + e.Final + ", which"
+	}
+	text := fmt.Sprintf("%s%s answers with %s instead of the file", e.URL, led, e.What)
+	if strings.Contains(e.Final, ".cloudflareaccess.com/") {
+		text += ": it wants a login as a member of MLCommons"
+	}
+	return text
+}
+
+// ask requests the bytes from…to of a file, and looks at what comes before it is used.
+// If after the headers nothing comes for the time stall, that is an error.
+func ask(ctx context.Context, c *http.Client, stall time.Duration, address string, from, to int64) (*answer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		cancel()
+		return nil, finalError{err}
+	}
+	req.Header.Set("User-Agent", "mlperf-go")
+	req.Header.Set("Accept-Encoding", "identity")
+	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, to))
+	resp, err := c.Do(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	a := &answer{body: bufio.NewReaderSize(resp.Body, 64<<10)}
+	a.close = func() { cancel(); resp.Body.Close() }
+	a.remote = remote{url: address, size: -1, etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")}
+	timer := time.AfterFunc(stall, a.close)
+	err = a.read(resp, from, to)
+	if !timer.Stop() {
+		err = fmt.Errorf("%s: nothing came for %v", address, stall)
+	}
+	if err != nil {
+		a.close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// read understands the headers and the first bytes.
+func (a *answer) read(resp *http.Response, from, to int64) error {
+	switch resp.StatusCode {
+	case http.StatusPartialContent:
+		if err := a.readRange(resp, from, to); err != nil {
+			return err
+		}
+	case http.StatusOK:
+		a.size, a.from, a.to = resp.ContentLength, 0, resp.ContentLength-1
+		if resp.ContentLength < 0 {
+			a.to = -1
+		}
+	case http.StatusRequestedRangeNotSatisfiable:
+		return final("%s has no bytes from %d on: the file there is shorter, or empty", a.url, from)
+	default:
+		return newStatusError(resp)
+	}
+	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return final("%s answers with contents encoded as %s, which was not asked for", a.url, encoding)
+	}
+	if a.from > 0 {
+		return nil
+	}
+	head, err := a.body.Peek(512)
+	if err != nil && len(head) == 0 && a.size != 0 {
+		return fmt.Errorf("%s: %w", a.url, unexpectedEOF(err))
+	}
+	if what := impostor(head, resp.Header.Get("Content-Type"), a.url); what != "" {
+		return finalError{&NotAFileError{URL: a.url, Final: resp.Request.URL.String(), What: what}}
+	}
+	return nil
+}
+
+// readRange understands Content-Range, and wants what was asked for.
+func (a *answer) readRange(resp *http.Response, from, to int64) error {
+	text := resp.Header.Get("Content-Range")
+	m := contentRange.FindStringSubmatch(text)
+	if m == nil {
+		return final("%s answers with the range %q, which is not understood", a.url, text)
+	}
+	n := [3]int64{}
+	for i, digits := range m[1:] {
+		v, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return final("%s answers with the range %q, which is not understood", a.url, text)
+		}
+		n[i] = v
+	}
+	a.from, a.to, a.size, a.ranges = n[0], n[1], n[2], true
+	if a.from != from || a.to != min(to, a.size-1) || a.to < a.from {
+		return final("%s answers with the range %q, asked for were the bytes %d to %d", a.url, text, from, to)
+	}
+	if n := resp.ContentLength; n >= 0 && n != a.to-a.from+1 {
+		return final("%s announces %d bytes for the range %q", a.url, n, text)
+	}
+	return nil
+}
+
+var contentRange = regexp.MustCompile(`^bytes (\d+)-(\d+)/(\d+)$`)
+
+var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>\s*(.*?)\s*</title>`)
+
+// impostor says what the beginning of a file is, if it is surely not what was asked for.
+func impostor(head []byte, contentType, address string) string {
+	switch strings.ToLower(path.Ext(strings.SplitN(path.Base(address), "?", 2)[0])) {
+	case ".html", ".htm", ".xml":
+		return ""
+	}
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	sniffed := http.DetectContentType(head)
+	switch {
+	case strings.HasPrefix(sniffed, "text/html"),
+		strings.HasPrefix(contentType, "text/html") && bytes.HasPrefix(trimmed, []byte("<")):
+		if m := htmlTitle.FindSubmatch(head); m != nil {
+			return fmt.Sprintf("an HTML page (%q)", html.UnescapeString(string(m[1])))
+		}
+		return "an HTML page"
+	case bytes.HasPrefix(trimmed, []byte("<?xml")) && bytes.Contains(head, []byte("<Error>")):
+		return "an XML error message"
+	case bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")):
+		return "a Git LFS pointer"
+	}
+	return ""
+}
+
+func unexpectedEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

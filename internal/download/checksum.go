@@ -1,0 +1,112 @@
+package download
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+)
+
+// sums are the checksums of a file.
+type sums struct {
+	Size   int64  `json:"size"`
+	MD5    string `json:"md5"`
+	SHA256 string `json:"sha256"`
+}
+
+// want are the checksums and the size that a file should have, as far as they are known.
+type want struct {
+	size        int64
+	md5, sha256 string
+}
+
+func (f *File) want() want { return want{f.Size, f.MD5, f.SHA256} }
+
+// known says whether there is a checksum, not only a size.
+func (w want) known() bool { return w.md5 != "" || w.sha256 != "" }
+
+// check compares; name and from say what was compared.
+func (w want) check(got sums, from string) error {
+	switch {
+	case w.size > 0 && got.Size != w.size:
+		return fmt.Errorf("%s has %d bytes, want %d", from, got.Size, w.size)
+	case w.sha256 != "" && got.SHA256 != w.sha256:
+		return &ChecksumError{From: from, Algorithm: "SHA-256", Got: got.SHA256, Want: w.sha256}
+	case w.md5 != "" && got.MD5 != w.md5:
+		return &ChecksumError{From: from, Algorithm: "MD5", Got: got.MD5, Want: w.md5}
+	}
+	return nil
+}
+
+// A ChecksumError is a file that is not what its publisher says.
+type ChecksumError struct {
+	From      string // address or path
+	Algorithm string
+	Got, Want string
+}
+
+// Error implements error.
+func (e *ChecksumError) Error() string {
+	return fmt.Sprintf("%s has %s %s, want %s", e.From, e.Algorithm, e.Got, e.Want)
+}
+
+// A summer computes checksums of what is written to it.
+type summer struct {
+	size   int64
+	md5    hash.Hash
+	sha256 hash.Hash
+}
+
+func newSummer() *summer { return &summer{md5: md5.New(), sha256: sha256.New()} }
+
+// Write implements io.Writer. It never fails.
+func (s *summer) Write(p []byte) (int, error) {
+	s.size += int64(len(p))
+	s.md5.Write(p)
+	s.sha256.Write(p)
+	return len(p), nil
+}
+
+func (s *summer) sums() sums {
+	return sums{s.size, hex.EncodeToString(s.md5.Sum(nil)), hex.EncodeToString(s.sha256.Sum(nil))}
+}
+
+// sumReader reads all of r. Progress, if not nil, is told of every piece.
+func sumReader(ctx context.Context, r io.Reader, progress func(n int)) (sums, error) {
+	s := newSummer()
+	_, err := io.CopyBuffer(s, &watched{ctx, r, progress}, make([]byte, 1<<20))
+	return s.sums(), err
+}
+
+// sumFile computes the checksums of a file below a folder.
+func sumFile(ctx context.Context, root *os.Root, name string, progress func(n int)) (sums, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return sums{}, err
+	}
+	defer f.Close()
+	return sumReader(ctx, f, progress)
+}
+
+// watched is a reader that ends with its context and tells what it has read.
+type watched struct {
+	ctx      context.Context
+	r        io.Reader
+	progress func(n int)
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	if err := context.Cause(w.ctx); err != nil {
+		return 0, err
+	}
+	n, err := w.r.Read(p)
+	if w.progress != nil && n > 0 {
+		w.progress(n)
+	}
+	return n, err
+}

@@ -1,0 +1,67 @@
+package download
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// checkPath wants a clean relative path with slashes that stays below its folder on
+// every operating system, and out of our own folder in it.
+func checkPath(name string) error {
+	switch {
+	case name == "" || name == "." || path.Clean(name) != name:
+		return fmt.Errorf("path %q: want a clean path below the folder", name)
+	case strings.ContainsAny(name, "\\:\x00"):
+		return fmt.Errorf("path %q: want no backslash, colon or zero byte", name)
+	case !filepath.IsLocal(filepath.FromSlash(name)):
+		return fmt.Errorf("path %q leaves the folder", name)
+	case strings.EqualFold(firstElement(name), stateDir):
+		return fmt.Errorf("path %q is ours", name)
+	}
+	return nil
+}
+
+func firstElement(name string) string {
+	first, _, _ := strings.Cut(name, "/")
+	return first
+}
+
+// entryPath returns where an entry of an archive goes, below the item's folder; "" if it
+// is not wanted. An entry whose name leaves the folder is an error even if it is not
+// wanted: the archive is not what it should be.
+func (u *Unpack) entryPath(name string) (string, error) {
+	clean := path.Clean(strings.TrimPrefix(name, "./"))
+	if clean == "." {
+		return "", nil
+	}
+	if err := checkPath(clean); err != nil {
+		return "", fmt.Errorf("entry %q: %w", name, err)
+	}
+	if len(u.Only) > 0 && !matchAny(u.Only, clean) {
+		return "", nil
+	}
+	to, renamed := u.Rename[clean]
+	if !renamed {
+		elems := strings.Split(clean, "/")
+		if len(elems) <= u.Strip {
+			return "", nil
+		}
+		to = strings.Join(elems[u.Strip:], "/")
+	}
+	to = path.Join(u.Into, to)
+	if err := checkPath(to); err != nil {
+		return "", fmt.Errorf("entry %q: %w", name, err)
+	}
+	return to, nil
+}
+
+func matchAny(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if ok, _ := path.Match(p, name); ok {
+			return true
+		}
+	}
+	return false
+}

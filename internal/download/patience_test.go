@@ -1,0 +1,186 @@
+package download
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A script answers requests without a network, so that time can be fake.
+type script func(n int, r *http.Request) (*http.Response, error)
+
+type scripted struct {
+	n int
+	f script
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.n++
+	resp, err := s.f(s.n, r)
+	if resp != nil {
+		resp.Request = r
+		if resp.Header == nil {
+			resp.Header = http.Header{}
+		}
+		if resp.Body == nil {
+			resp.Body = http.NoBody
+		}
+	}
+	return resp, err
+}
+
+// whole answers with a file.
+func whole(data []byte) *http.Response {
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: int64(len(data)), Body: io.NopCloser(bytes.NewReader(data))}
+}
+
+// fetchScripted fetches one file in fake time and returns how long it took.
+func fetchScripted(t *testing.T, f script) (time.Duration, error) {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	fe := &fetcher{
+		client: &http.Client{Transport: &scripted{f: f}}, pace: usualPace(), connections: 1, root: root,
+		observer: silence{}, room: func(int64, int64) error { return nil },
+	}
+	begun := time.Now()
+	_, err = fe.fetch(t.Context(), "part", []string{"http://example.org/file"}, want{})
+	return time.Since(begun), err
+}
+
+func TestAttemptsAreSpacedOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		script      script
+		least, most time.Duration
+		wrong       string
+	}{
+		"a server that comes back after three errors": {
+			func(n int, _ *http.Request) (*http.Response, error) {
+				if n <= 3 {
+					return &http.Response{StatusCode: http.StatusServiceUnavailable}, nil
+				}
+				return whole([]byte("data")), nil
+			}, 14 * time.Second, 18 * time.Second, ""},
+		"a server that names a time": {
+			func(n int, _ *http.Request) (*http.Response, error) {
+				if n == 1 {
+					return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"60"}}}, nil
+				}
+				return whole([]byte("data")), nil
+			}, time.Minute, time.Minute, ""},
+		"a server that names an unreasonable time": {
+			func(n int, _ *http.Request) (*http.Response, error) {
+				if n == 1 {
+					return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"86400"}}}, nil
+				}
+				return whole([]byte("data")), nil
+			}, 2 * time.Minute, 2 * time.Minute, ""},
+		"a network that is down": {
+			func(int, *http.Request) (*http.Response, error) { return nil, errors.New("no route to host") },
+			60 * time.Second, 76 * time.Second, "given up after 6 attempts"},
+		"a refusal": {
+			func(int, *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: http.StatusForbidden}, nil
+			}, 0, 0, "403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				took, err := fetchScripted(t, c.script)
+				if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
+					t.Errorf("fetch = %v, want %q", err, c.wrong)
+				}
+				if took < c.least || took > c.most {
+					t.Errorf("it took %v, want %v to %v", took, c.least, c.most)
+				}
+			})
+		})
+	}
+}
+
+// A stuck body gives some bytes and then nothing until it is closed.
+type stuck struct {
+	io.Reader
+	closed chan struct{}
+}
+
+func (s *stuck) Read(p []byte) (int, error) {
+	if n, err := s.Reader.Read(p); n > 0 || err != io.EOF {
+		return n, err
+	}
+	<-s.closed
+	return 0, errors.New("closed")
+}
+
+func (s *stuck) Close() error {
+	select {
+	case <-s.closed:
+	default:
+		close(s.closed)
+	}
+	return nil
+}
+
+func TestAStalledConnectionIsGivenUpAndTheRestAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		took, err := fetchScripted(t, func(n int, r *http.Request) (*http.Response, error) {
+			var from, to int
+			fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to)
+			resp := &http.Response{
+				StatusCode: http.StatusPartialContent, ContentLength: int64(1000 - from),
+				Header: http.Header{"Content-Range": {fmt.Sprintf("bytes %d-999/1000", from)}},
+			}
+			if n == 1 {
+				resp.Body = &stuck{strings.NewReader(strings.Repeat("a", 600)), make(chan struct{})}
+			} else {
+				if from != 600 {
+					t.Errorf("byte %d is asked for, want 600", from)
+				}
+				resp.Body = io.NopCloser(strings.NewReader(strings.Repeat("b", 400)))
+			}
+			return resp, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took < 30*time.Second || took > 34*time.Second {
+			t.Errorf("it took %v, want half a minute and a pause", took)
+		}
+	})
+}
+
+func TestABodyThatNeverBeginsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := fetchScripted(t, func(int, *http.Request) (*http.Response, error) {
+			body := &stuck{strings.NewReader("abc"), make(chan struct{})}
+			return &http.Response{StatusCode: http.StatusOK, ContentLength: 600, Body: body}, nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "http://example.org/file: nothing came for 30s") {
+			t.Errorf("fetch = %v, want that nothing came", err)
+		}
+	})
+}
+
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := errors.New("stop")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(stop) })
+		begun := time.Now()
+		err := usualPace().wait(ctx, 1, nil)
+		if !errors.Is(err, stop) || time.Since(begun) != time.Second {
+			t.Errorf("wait = %v after %v, want %v after 1s", err, time.Since(begun), stop)
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package download
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxList bounds the lists that a server sends.
+const maxList = 16 << 20
+
+// obtainR2 brings the files that a list at MLCommons' storage names. NAME.uri has the
+// address of the folder, NAME.md5 lines of checksum and path, as mlcommons/r2-downloader
+// reads them.
+func (j *job) obtainR2(ctx context.Context, f File) error {
+	if j.handedFolder() != "" {
+		return j.copyListed(ctx, f)
+	}
+	files, err := j.readR2(ctx, f)
+	if err != nil {
+		return err
+	}
+	for i, file := range files {
+		j.Observer.Note(fmt.Sprintf("file %d of %d: %s", i+1, len(files), file.Name))
+		if sum, ok := f.Inside[path.Base(file.Name)]; ok && sum != file.MD5 {
+			return fmt.Errorf("%s.md5 has MD5 %s for %s, want %s", f.R2, file.MD5, file.Name, sum)
+		}
+		if err := j.obtainPlain(ctx, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readR2 gets the list. A mirror has it as NAME.md5, and the files in a folder NAME.
+func (j *job) readR2(ctx context.Context, f File) ([]File, error) {
+	j.Observer.Phase("list of " + path.Base(f.R2))
+	address, base := f.R2, ""
+	if j.Mirror != "" {
+		base = strings.TrimSuffix(j.Mirror, "/") + "/" + path.Base(f.R2)
+		address = base
+	} else {
+		uri, err := j.readSmall(ctx, address+".uri")
+		if err != nil {
+			return nil, err
+		}
+		base = strings.TrimSpace(string(uri))
+	}
+	list, err := j.readSmall(ctx, address+".md5")
+	if err != nil {
+		return nil, err
+	}
+	files, err := parseR2(f.Name, base, list)
+	if err != nil {
+		return nil, fmt.Errorf("%s.md5: %w", address, err)
+	}
+	return files, nil
+}
+
+// copyListed copies the files from a folder that the user has got by hand. Of their
+// checksums those in the manifest are known.
+func (j *job) copyListed(ctx context.Context, f File) error {
+	copying := *j
+	copying.item.Folder = &Folder{}
+	if err := copying.obtainFolder(ctx); err != nil {
+		return err
+	}
+	return j.checkInside(ctx, f)
+}
+
+// checkInside checks the files of which the manifest has checksums.
+func (j *job) checkInside(ctx context.Context, f File) error {
+	for _, name := range slices.Sorted(maps.Keys(f.Inside)) {
+		got, err := sumFile(ctx, j.root, name, nil)
+		if f.R2 != "" && errors.Is(err, os.ErrNotExist) {
+			continue // it may lie in a folder: the list says where
+		}
+		if err == nil {
+			err = want{md5: f.Inside[name]}.check(got, j.path(name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSmall reads a small file from a server.
+func (j *job) readSmall(ctx context.Context, address string) (data []byte, err error) {
+	err = j.pace.retry(ctx, j.Observer.Note, func() (bool, error) {
+		a, err := ask(ctx, j.Client, j.pace.stall, address, 0, maxList-1)
+		if err != nil {
+			return false, err
+		}
+		defer a.close()
+		var b bytes.Buffer
+		n, err := copyBody(&b, a, maxList, j.pace.stall, func(int) {})
+		if err == nil && a.size >= 0 && n != a.size {
+			err = fmt.Errorf("%s: %w", address, io.ErrUnexpectedEOF)
+		}
+		data = b.Bytes()
+		return false, err
+	})
+	return data, err
+}
+
+// parseR2 reads a list of files. folder is the path below the item's folder for them.
+func parseR2(folder, base string, list []byte) ([]File, error) {
+	if err := checkURL(base); err != nil {
+		return nil, err
+	}
+	var files []File
+	seen := map[string]bool{}
+	for i, line := range strings.Split(strings.TrimSpace(string(list)), "\n") {
+		sum, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		name = strings.TrimPrefix(strings.TrimSpace(name), "*")
+		name = strings.TrimPrefix(name, "./")
+		to := path.Join(folder, name)
+		switch {
+		case !ok || sum == "" || checkHex("checksum", sum, 16) != nil:
+			return nil, fmt.Errorf("line %d: want an MD5 and a path, got %q", i+1, line)
+		case checkPath(name) != nil:
+			return nil, fmt.Errorf("line %d: %w", i+1, checkPath(name))
+		case seen[to]:
+			return nil, fmt.Errorf("line %d: %s is listed twice", i+1, name)
+		}
+		seen[to] = true
+		files = append(files, File{Name: to, URLs: []string{joinURL(base, name)}, MD5: sum})
+	}
+	if len(files) == 0 {
+		return nil, errors.New("no file is listed")
+	}
+	return files, nil
+}
+
+// joinURL appends a path to an address, element by element escaped.
+func joinURL(base, name string) string {
+	elems := strings.Split(name, "/")
+	for i, e := range elems {
+		elems[i] = url.PathEscape(e)
+	}
+	return strings.TrimSuffix(base, "/") + "/" + strings.Join(elems, "/")
+}

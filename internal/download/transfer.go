@@ -1,0 +1,219 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// A transfer brings the missing chunks of a file, several at a time.
+type transfer struct {
+	*fetcher
+	remote
+	part string
+	file *os.File
+
+	mu      sync.Mutex
+	journal *journal // nil before run: nothing is there
+	done    int64    // bytes that are there
+}
+
+// run brings the missing chunks. The answer is that to the request for the first of them.
+func (t *transfer) run(ctx context.Context, a *answer) error {
+	if err := t.open(); err != nil {
+		return err
+	}
+	todo := t.journal.missing()
+	err := parallel(ctx, t.connections, len(todo), func(ctx context.Context, i int) error {
+		var first *answer
+		if i == 0 {
+			first = a
+		}
+		if err := t.chunk(ctx, first, todo[i]); err != nil {
+			return err
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.journal.Done[todo[i]] = true
+		if len(t.journal.Done) == 1 {
+			return nil // not worth a journal
+		}
+		return t.journal.write(t.root, t.part)
+	})
+	if err == nil {
+		err = t.file.Sync()
+	}
+	return errors.Join(err, t.file.Close())
+}
+
+// open makes the part file, or opens the one that its journal is about.
+func (t *transfer) open() (err error) {
+	if t.journal != nil {
+		t.done = t.journal.have()
+		if err := t.room(t.size-t.done, t.size); err != nil {
+			return err
+		}
+		t.observer.Note(fmt.Sprintf("going on after %s of %s", Bytes(t.done), Bytes(t.size)))
+		t.file, err = t.root.OpenFile(t.part, os.O_RDWR, 0)
+		return err
+	}
+	if err := t.room(t.size, t.size); err != nil {
+		return err
+	}
+	if err := t.discard(t.part); err != nil {
+		return err
+	}
+	t.journal = newJournal(t.remote, t.pace.chunk)
+	if t.file, err = t.root.OpenFile(t.part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+		return err
+	}
+	if err := t.file.Truncate(t.size); err != nil {
+		return errors.Join(err, t.file.Close())
+	}
+	return nil
+}
+
+// chunk brings one chunk, in as many attempts as it takes, each beginning where the last
+// broke off.
+func (t *transfer) chunk(ctx context.Context, first *answer, i int) error {
+	from, to := t.journal.bounds(i)
+	return t.pace.retry(ctx, t.observer.Note, func() (bool, error) {
+		a := first
+		first = nil
+		if a == nil {
+			var err error
+			if a, err = t.askAgain(ctx, from, to); err != nil {
+				return false, err
+			}
+		}
+		defer a.close()
+		n, err := t.copy(a, from, to)
+		from += n
+		return n > 0, err
+	})
+}
+
+// askAgain asks for a range of the file that was begun.
+func (t *transfer) askAgain(ctx context.Context, from, to int64) (*answer, error) {
+	a, err := ask(ctx, t.client, t.pace.stall, t.url, from, to)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !a.ranges:
+		err = errors.New("it is served as a whole all of a sudden")
+	case a.size != t.size:
+		err = fmt.Errorf("its size was %d and is %d", t.size, a.size)
+	case a.etag != t.etag:
+		err = fmt.Errorf("its ETag was %q and is %q", t.etag, a.etag)
+	case a.modified != t.modified:
+		err = fmt.Errorf("it was changed at %q and now at %q", t.modified, a.modified)
+	}
+	if err != nil {
+		a.close()
+		return nil, finalError{&changedError{t.url, err}}
+	}
+	return a, nil
+}
+
+// copy writes the bytes from…to of an answer to the part file. It returns how many came.
+func (t *transfer) copy(a *answer, from, to int64) (int64, error) {
+	n, err := copyBody(io.NewOffsetWriter(t.file, from), a, to-from+1, t.pace.stall, func(n int) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.done += int64(n)
+		t.observer.Bytes(t.done, t.size)
+	})
+	switch {
+	case err != nil:
+		return n, err
+	case n < to-from+1:
+		return n, fmt.Errorf("%s broke off after %d of %d bytes", t.url, n, to-from+1)
+	}
+	return n, nil
+}
+
+// copyBody copies the body of an answer, at most limit bytes; limit -1 means up to its
+// end. More than that is an error, fewer are not. A body from which nothing comes for
+// the time stall is given up.
+func copyBody(w io.Writer, a *answer, limit int64, stall time.Duration, progress func(n int)) (int64, error) {
+	timer := time.AfterFunc(stall, a.close)
+	defer timer.Stop()
+	buf := make([]byte, 128<<10)
+	total := int64(0)
+	for {
+		n, err := a.body.Read(buf)
+		if limit >= 0 && total+int64(n) > limit {
+			return total, final("%s sends more than the %d bytes that were expected", a.url, limit)
+		}
+		if n > 0 {
+			timer.Reset(stall)
+			if _, err := w.Write(buf[:n]); err != nil {
+				return total, finalError{err}
+			}
+			total += int64(n)
+			progress(n)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return total, nil
+		case err != nil && !timer.Stop():
+			return total, fmt.Errorf("%s: nothing came for %v", a.url, stall)
+		case err != nil:
+			return total, fmt.Errorf("%s: after %d bytes: %w", a.url, total, err)
+		}
+	}
+}
+
+// whole brings a file from a server that does not know ranges. The answer is that to the
+// first request. What breaks off has to begin anew.
+func (f *fetcher) whole(ctx context.Context, part string, a *answer, w want) error {
+	first, described := a, a.remote
+	err := f.pace.retry(ctx, f.observer.Note, func() (bool, error) {
+		a := first
+		first = nil
+		if a == nil {
+			var err error
+			if a, err = ask(ctx, f.client, f.pace.stall, described.url, 0, f.pace.chunk-1); err != nil {
+				return false, err
+			}
+			defer a.close()
+			if a.ranges || a.size != described.size {
+				return false, finalError{&changedError{described.url, errors.New("it is served in another way")}}
+			}
+		}
+		return false, f.stream(part, a, w)
+	})
+	return err
+}
+
+// stream writes a whole file.
+func (f *fetcher) stream(part string, a *answer, w want) error {
+	limit := a.size
+	if limit < 0 && w.size > 0 {
+		limit = w.size
+	}
+	if err := f.room(max(limit, 0), max(limit, 0)); err != nil {
+		return finalError{err}
+	}
+	if err := f.discard(part); err != nil {
+		return finalError{err}
+	}
+	file, err := f.root.Create(part)
+	if err != nil {
+		return finalError{err}
+	}
+	done := int64(0)
+	n, err := copyBody(file, a, limit, f.pace.stall, func(n int) {
+		done += int64(n)
+		f.observer.Bytes(done, max(limit, 0))
+	})
+	if err == nil && limit >= 0 && n < limit {
+		err = fmt.Errorf("%s broke off after %d of %d bytes", a.url, n, limit)
+	}
+	return errors.Join(err, file.Sync(), file.Close())
+}
