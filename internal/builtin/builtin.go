@@ -26,7 +26,8 @@ type Maker struct {
 	Observer bench.Observer
 	Program  string // name and version, for the records of reference runs
 
-	images synth.ImageNetSpec // of the data set; zero: imageNet(), of which tests have less
+	images synth.ImageNetSpec // of the data set for classification; zero: imageNet(), of which tests have less
+	count  int                // of samples of the others; 0: as many as the model says
 }
 
 // spec is that of the data set for classification.
@@ -43,21 +44,27 @@ func imageNet() synth.ImageNetSpec {
 	return synth.ImageNetSpec{Seed: 1, Images: 1024, Classes: 1000, Jitter: 0.08}
 }
 
-// Dataset returns the folder of a built-in data set.
-func (m Maker) Dataset(ctx context.Context, name string) (string, error) {
-	if name != "imagenet" {
-		return "", fmt.Errorf("there is no built-in data set %q, only imagenet", name)
+// Dataset returns the folder of the built-in data set of a model.
+func (m Maker) Dataset(ctx context.Context, model models.Model) (string, error) {
+	set, err := m.set(model)
+	if err != nil {
+		return "", err
 	}
-	spec := m.spec()
-	dir := datasetDir(m.Dir, spec)
+	dir := filepath.Join(m.Dir, datasetsDir, set.key)
 	if _, err := synth.ReadManifest(dir); err == nil {
 		return dir, nil
 	}
-	m.Observer.Phase("making the built-in data set " + name)
+	m.Observer.Phase("making the built-in data set " + model.Dataset)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", fmt.Errorf("making the built-in data set: %w", err)
 	}
-	return dir, synth.WriteImageNet(ctx, dir, spec, m.Observer.Loading)
+	if err := set.make(ctx, dir); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx) // engines only know that something ended
+		}
+		return "", err
+	}
+	return dir, nil
 }
 
 // Model returns the file of a built-in model.
@@ -128,13 +135,19 @@ func HasModel(dir string, model models.Model) bool {
 	return err == nil
 }
 
-// HasDataset returns the folder of a built-in data set, and whether it is there already.
-func HasDataset(dir, name string) (string, bool) {
-	folder := datasetDir(dir, imageNet())
-	_, err := synth.ReadManifest(folder)
-	return folder, name == "imagenet" && err == nil
+// HasDataset returns the folder of the built-in data set of a model, and whether it is
+// there already.
+func HasDataset(dir string, model models.Model) (string, bool) {
+	set, err := Maker{Dir: dir, Engine: anyEngine{}}.set(model)
+	if err != nil {
+		return "", false
+	}
+	folder := filepath.Join(dir, datasetsDir, set.key)
+	_, err = synth.ReadManifest(folder)
+	return folder, err == nil
 }
 
-func datasetDir(dir string, spec synth.ImageNetSpec) string {
-	return filepath.Join(dir, "datasets", spec.Key())
-}
+// anyEngine stands for an engine that computes.
+type anyEngine struct{ backend.Engine }
+
+const datasetsDir = "datasets"

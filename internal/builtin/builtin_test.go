@@ -50,7 +50,7 @@ func TestFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 
 func TestHasModelAndHasDatasetLookForWhatIsMade(t *testing.T) {
 	dir := t.TempDir()
-	folder, has := HasDataset(dir, "imagenet")
+	folder, has := HasDataset(dir, mobileNet(t))
 	if has || HasModel(dir, mobileNet(t)) {
 		t.Error("an empty folder has something")
 	}
@@ -61,10 +61,10 @@ func TestHasModelAndHasDatasetLookForWhatIsMade(t *testing.T) {
 	if err := (synth.Manifest{Version: synth.FormatVersion, ImageNet: &spec}).Write(folder); err != nil {
 		t.Fatal(err)
 	}
-	if same, has := HasDataset(dir, "imagenet"); !has || same != folder {
+	if same, has := HasDataset(dir, mobileNet(t)); !has || same != folder {
 		t.Errorf("HasDataset = %s, %v", same, has)
 	}
-	if _, has := HasDataset(dir, "coco"); has {
+	if _, has := HasDataset(dir, models.Model{Dataset: "squirrels"}); has {
 		t.Error("there is a data set that is none of ours")
 	}
 	path, err := modelPath(dir, architecture(t, "mobilenet"), imageNet(), true)
@@ -78,14 +78,14 @@ func TestHasModelAndHasDatasetLookForWhatIsMade(t *testing.T) {
 		t.Error("HasModel is wrong about MobileNet or AlexNet")
 	}
 	m := Maker{Dir: dir, Observer: &observer{t: t}} // finds the data set, and makes nothing
-	if got, err := m.Dataset(t.Context(), "imagenet"); err != nil || got != folder || m.Observer.(*observer).phases() != "" {
+	if got, err := m.Dataset(t.Context(), mobileNet(t)); err != nil || got != folder || m.Observer.(*observer).phases() != "" {
 		t.Errorf("Dataset = %s, %v", got, err)
 	}
 }
 
 func TestWhatIsNotBuiltInIsAnError(t *testing.T) {
 	m := maker(t)
-	if _, err := m.Dataset(t.Context(), "coco"); err == nil || err.Error() != `there is no built-in data set "coco", only imagenet` {
+	if _, err := m.Dataset(t.Context(), models.Model{Dataset: "squirrels"}); err == nil || err.Error() != `there is no built-in data set "squirrels"` {
 		t.Errorf("error %v", err)
 	}
 	if _, err := m.Model(t.Context(), models.Model{BuiltIn: models.BuiltIn{Architecture: "alexnet"}}); err == nil || !strings.Contains(err.Error(), `no built-in model "alexnet"`) {
@@ -100,7 +100,7 @@ func TestWhatIsNotBuiltInIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = Maker{Dir: file, Observer: &observer{t: t}, images: small}
-	if _, err := m.Dataset(t.Context(), "imagenet"); err == nil || !strings.HasPrefix(err.Error(), "making the built-in data set: ") {
+	if _, err := m.Dataset(t.Context(), mobileNet(t)); err == nil || !strings.HasPrefix(err.Error(), "making the built-in data set: ") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := m.Model(t.Context(), mobileNet(t)); err == nil || !strings.HasPrefix(err.Error(), "making the built-in model: ") {
@@ -150,7 +150,7 @@ func TestMakersAtOnceMakeTheSame(t *testing.T) {
 		own.Observer = &observer{t: t}
 		wg.Go(func() {
 			r := &results[i]
-			if r.dir, r.err = own.Dataset(t.Context(), "imagenet"); r.err != nil {
+			if r.dir, r.err = own.Dataset(t.Context(), mobileNet(t)); r.err != nil {
 				return
 			}
 			if r.path, r.err = own.Model(t.Context(), mobileNet(t)); r.err != nil {
@@ -210,7 +210,7 @@ func TestTheReferenceIsMeasuredOnceAndKept(t *testing.T) {
 	if said := o.phases(); !strings.HasPrefix(said, "making the built-in data set imagenet; making the built-in model mobilenet; measuring the reference accuracy of mobilenet; ") {
 		t.Errorf("phases %q", said)
 	}
-	dir, err := m.Dataset(t.Context(), "imagenet")
+	dir, err := m.Dataset(t.Context(), mobileNet(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestEveryScenarioReachesTheReference(t *testing.T) {
 func run(t testing.TB, m Maker, scenario loadgen.Scenario, binding models.Binding, reference float64) *report.Results {
 	t.Helper()
 	model := mobileNet(t)
-	dir, err := m.Dataset(t.Context(), model.Dataset)
+	dir, err := m.Dataset(t.Context(), model)
 	path, err2 := m.Model(t.Context(), model)
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)

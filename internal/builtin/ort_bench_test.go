@@ -4,7 +4,12 @@ package builtin
 
 import (
 	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -54,6 +60,163 @@ const (
 
 func median[T cmp.Ordered](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
+
+// BenchmarkORTSingleStream compares the 90th percentile of SingleStream with that of a bare
+// loop over a session that was opened in the same way, in turns.
+func BenchmarkORTSingleStream(b *testing.B) {
+	for _, model := range []string{"mobilenet", "resnet50"} {
+		b.Run(model, func(b *testing.B) {
+			m := ortMaker(b)
+			cfg := builtIn(b, m, lookup(b, model), subset)
+			cfg.Settings.Scenario, cfg.Settings.Mode = loadgen.SingleStream, loadgen.PerformanceOnly
+			cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = offlineTime, 64
+			var bare, whole, ratios []float64
+			for b.Loop() {
+				for range offlineTurns {
+					cfg.OutputDir = b.TempDir()
+					r, err := bench.Run(b.Context(), cfg)
+					if err != nil {
+						b.Fatal(err)
+					}
+					p90 := float64(r.Performance.LatencyNS.P90)
+					loop := float64(bareLatency(b, cfg, r.Backend.Threads))
+					bare, whole, ratios = append(bare, loop/1e6), append(whole, p90/1e6), append(ratios, p90/loop)
+				}
+			}
+			b.ReportMetric(median(bare), "bare-p90-ms")
+			b.ReportMetric(median(whole), "p90-ms")
+			b.ReportMetric(100*(median(ratios)-1), "%overhead")
+		})
+	}
+}
+
+// bareLatency is the 90th percentile of the time that a run of the model takes.
+func bareLatency(b *testing.B, cfg bench.Config, threads int) time.Duration {
+	opts := cfg.Backend
+	opts.IntraThreads = threads
+	session, err := cfg.Engine.Open(b.Context(), opts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer session.Close()
+	in, out := bound(b, session, session.Info().Inputs, 1), bound(b, session, session.Info().Outputs, 1)
+	var times []time.Duration
+	for began := time.Now(); time.Since(began) < offlineTime; {
+		start := time.Now()
+		if err := session.Run(in, out); err != nil {
+			b.Fatal(err)
+		}
+		times = append(times, time.Since(start))
+	}
+	slices.Sort(times)
+	return times[len(times)*9/10]
+}
+
+// BenchmarkORTServer compares ways to gather samples in Server, at 70 and 90 % of what
+// Offline does: none, taking what waits, and waiting for a batch to fill.
+func BenchmarkORTServer(b *testing.B) {
+	const model = "mobilenet"
+	m := ortMaker(b)
+	base := builtIn(b, m, lookup(b, model), subset)
+	base.Settings.Mode = loadgen.PerformanceOnly
+	base.Settings.MinDuration, base.Settings.MinQueryCount = offlineTime, 1
+	base.OutputDir = b.TempDir()
+	offline, err := bench.Run(b.Context(), base)
+	if err != nil {
+		b.Fatal(err)
+	}
+	base.Settings.Scenario, base.Settings.ServerTargetLatency = loadgen.Server, 100*time.Millisecond
+	base.Calibrate = false
+	for _, load := range []float64{0.7, 0.9} {
+		for _, way := range []struct {
+			name               string
+			instances, threads int
+			batch              int
+			wait               time.Duration
+		}{
+			{"one by one", 0, 1, 1, 0},
+			{"greedy up to 4", 0, 1, 4, 0},
+			{"waiting 5 ms for 8", 0, 1, 8, 5 * time.Millisecond},
+			{"one worker, greedy up to 4", 1, 0, 4, 0},
+		} {
+			b.Run(fmt.Sprintf("%s, %g %% load", way.name, 100*load), func(b *testing.B) {
+				cfg := base
+				cfg.Settings.ServerTargetQPS = load * offline.Performance.SamplesPerSecond
+				cfg.Instances, cfg.Backend.IntraThreads, cfg.MaxBatch, cfg.MaxDelay = way.instances, way.threads, way.batch, way.wait
+				var p50, p99 []float64
+				for b.Loop() {
+					for range serverTurns {
+						cfg.OutputDir = b.TempDir()
+						r, err := bench.Run(b.Context(), cfg)
+						if err != nil {
+							b.Fatal(err)
+						}
+						p50 = append(p50, float64(r.Performance.LatencyNS.P50)/1e6)
+						p99 = append(p99, float64(r.Performance.LatencyNS.P99)/1e6)
+					}
+				}
+				b.ReportMetric(median(p50), "p50-ms")
+				b.ReportMetric(median(p99), "p99-ms")
+			})
+		}
+	}
+}
+
+const serverTurns = 3
+
+// BenchmarkORTMemory tells how much more memory a process takes that runs Offline than one
+// that runs a bare loop, beyond the samples that are loaded.
+func BenchmarkORTMemory(b *testing.B) {
+	for _, model := range []string{"mobilenet", "resnet50"} {
+		b.Run(model, func(b *testing.B) {
+			for b.Loop() {
+				bare, whole := childPeak(b, model, "bare"), childPeak(b, model, "run")
+				loaded := float64(subset*3*224*224*4) / (1 << 20)
+				b.ReportMetric(bare, "bare-MiB")
+				b.ReportMetric(whole, "MiB")
+				b.ReportMetric(whole-bare-loaded, "MiB-beyond")
+			}
+		})
+	}
+}
+
+// childPeak runs BenchmarkORTChild in a process of its own and returns its peak memory, MiB.
+func childPeak(b *testing.B, model, what string) float64 {
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run", "^$", "-test.bench", "^BenchmarkORTChild$", "-test.benchtime", "1x")
+	cmd.Env = append(os.Environ(), "MLPERF_CHILD="+model+","+what)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	_, peak, _ := strings.Cut(string(out), childPeakLine)
+	var mib float64
+	if _, err := fmt.Sscan(peak, &mib); err != nil {
+		b.Fatalf("the child said %s", out)
+	}
+	return mib
+}
+
+// childPeakLine comes before the number in what a child prints.
+const childPeakLine = "peak memory, MiB: "
+
+// BenchmarkORTChild is the other process of BenchmarkORTMemory.
+func BenchmarkORTChild(b *testing.B) {
+	model, what, ok := strings.Cut(os.Getenv("MLPERF_CHILD"), ",")
+	if !ok {
+		b.Skip("part of BenchmarkORTMemory")
+	}
+	m := ortMaker(b)
+	cfg := builtIn(b, m, lookup(b, model), subset)
+	cfg.Settings.Mode, cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = loadgen.PerformanceOnly, offlineTime, 1
+	for b.Loop() {
+		if what == "bare" {
+			bareLoop(b, cfg, runtime.GOMAXPROCS(0), 8)
+		} else if _, err := bench.Run(b.Context(), cfg); err != nil {
+			b.Fatal(err)
+		}
+	}
+	fmt.Printf("%s%d\n", childPeakLine, machine.PeakRSS()>>20)
 }
 
 // bareLoop runs the model on as many goroutines as there were workers, always with the

@@ -69,7 +69,7 @@ func lookup(t testing.TB, name string) models.Model {
 // builtIn is an accuracy run of a built-in model on built-in data.
 func builtIn(t testing.TB, m Maker, model models.Model, count int) bench.Config {
 	t.Helper()
-	dir, err := m.Dataset(t.Context(), model.Dataset)
+	dir, err := m.Dataset(t.Context(), model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func reference(t testing.TB, m Maker, model models.Model) float64 {
 	if score < 60 || score > 90 {
 		t.Errorf("the reference score is %v %%, want 60 to 90", score)
 	}
-	dir, err := m.Dataset(t.Context(), model.Dataset)
+	dir, err := m.Dataset(t.Context(), model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (m Maker) Reference(ctx context.Context, model models.Model) (float64, erro
 	if m.Engine == nil {
 		return 0, errors.New("a reference score needs an engine that computes")
 	}
-	dir, err := m.Dataset(ctx, model.Dataset)
+	dir, err := m.Dataset(ctx, model)
 	if err != nil {
 		return 0, err
 	}

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +13,7 @@ import (
 // ImageNet is a validation set of labelled images.
 type ImageNet struct {
 	dir         string
+	options     Options
 	images      []accuracy.LabeledImage
 	fingerprint string
 }
@@ -44,22 +43,22 @@ func ReadValMap(dir string) ([]accuracy.LabeledImage, error) {
 }
 
 // OpenImageNet opens the data set in a folder, whose val_map.txt must name every image
-// once. If count is not 0, only the first count images are used.
-func OpenImageNet(dir string, count int) (*ImageNet, error) {
+// once.
+func OpenImageNet(dir string, o Options) (*ImageNet, error) {
 	images, err := ReadValMap(dir)
 	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, valMap)
-	if count > len(images) {
-		return nil, fmt.Errorf("opening ImageNet: %d images are wanted, %s lists %d", count, path, len(images))
+	if o.Count > len(images) {
+		return nil, fmt.Errorf("opening ImageNet: %d images are wanted, %s lists %d", o.Count, path, len(images))
 	}
-	d := &ImageNet{dir: dir, images: images}
+	d := &ImageNet{dir: dir, options: o, images: images}
 	if err := d.check(path); err != nil {
 		return nil, fmt.Errorf("opening ImageNet: %w", err)
 	}
-	if count > 0 {
-		d.images = images[:count]
+	if o.Count > 0 {
+		d.images = images[:o.Count]
 	}
 	return d, nil
 }
@@ -67,42 +66,30 @@ func OpenImageNet(dir string, count int) (*ImageNet, error) {
 // check finds what would make a run worthless: a line twice, a class that does not
 // exist, an image that is missing. It reports the first few of each.
 func (d *ImageNet) check(path string) error {
-	var errs []error
-	h := sha256.New()
-	fmt.Fprintln(h, d.dir)
-	report := func(line int, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s:%d: %w", path, line, fmt.Errorf(format, args...)))
-	}
+	files := newFileCheck(d.dir)
 	lines := make(map[string]int, len(d.images))
-	for i, image := range d.images {
-		if len(errs) == maxReported {
-			return errors.Join(append(errs, errors.New("…"))...)
-		}
-		line := i + 1
-		if first, ok := lines[image.Name]; ok {
-			report(line, "%s is listed already in line %d", image.Name, first)
-			continue
-		}
-		lines[image.Name] = line
-		if image.Label < 0 || image.Label >= imageNetClasses {
-			report(line, "the class of %s is %d, want 0 to %d", image.Name, image.Label, imageNetClasses-1)
-		}
-		if !filepath.IsLocal(filepath.FromSlash(image.Name)) {
-			report(line, "%s is not below the folder", image.Name)
-		} else if info, err := os.Stat(d.Path(i)); err != nil {
-			report(line, "%w", err)
-		} else if !info.Mode().IsRegular() {
-			report(line, "%s is not a file", d.Path(i))
-		} else {
-			fmt.Fprintln(h, image.Name, info.Size(), info.ModTime().UnixNano())
+	for i := range d.images {
+		err := d.checkImage(i, lines, files)
+		if err != nil && !files.failed(fmt.Sprintf("%s:%d", path, i+1), err) {
+			break
 		}
 	}
-	d.fingerprint = hex.EncodeToString(h.Sum(nil)[:10])
-	return errors.Join(errs...)
+	d.fingerprint = files.fingerprint()
+	return files.err()
 }
 
-// maxReported bounds a list of errors to what a person reads.
-const maxReported = 5
+// checkImage checks a line of the list, given those before it.
+func (d *ImageNet) checkImage(i int, lines map[string]int, files *fileCheck) error {
+	image := d.images[i]
+	if first, ok := lines[image.Name]; ok {
+		return fmt.Errorf("%s is listed already in line %d", image.Name, first)
+	}
+	lines[image.Name] = i + 1
+	if image.Label < 0 || image.Label >= imageNetClasses {
+		return fmt.Errorf("the class of %s is %d, want 0 to %d", image.Name, image.Label, imageNetClasses-1)
+	}
+	return files.add(image.Name, d.Path(i))
+}
 
 // Len is the number of images.
 func (d *ImageNet) Len() int { return len(d.images) }
@@ -113,12 +100,13 @@ func (d *ImageNet) Dir() string { return d.dir }
 // Name returns the name of an image as the list has it.
 func (d *ImageNet) Name(i int) string { return d.images[i].Name }
 
-// Path returns the file of an image.
+// Path returns the file of an image, or of what was made of it.
 func (d *ImageNet) Path(i int) string {
-	return filepath.Join(d.dir, filepath.FromSlash(d.images[i].Name))
+	name := d.images[i].Name
+	return d.options.path(d.dir, name, name)
 }
 
-// Read returns the content of an image file.
+// Read returns the content of the file.
 func (d *ImageNet) Read(i int) ([]byte, error) { return os.ReadFile(d.Path(i)) }
 
 // Truth returns the labels, sample by sample.

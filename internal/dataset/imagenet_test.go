@@ -30,7 +30,7 @@ func folder(t *testing.T, list string, files ...string) string {
 
 func TestOpenImageNetReadsTheListInOrder(t *testing.T) {
 	dir := folder(t, "val/b.JPEG 7\nval/a.JPEG 0\n", "val/a.JPEG", "val/b.JPEG")
-	d, err := OpenImageNet(dir, 0)
+	d, err := OpenImageNet(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestOpenImageNetReadsTheListInOrder(t *testing.T) {
 	if data, err := d.Read(1); err != nil || string(data) != "val/a.JPEG" {
 		t.Errorf("Read(1) = %q, %v", data, err)
 	}
-	some, err := OpenImageNet(dir, 1)
+	some, err := OpenImageNet(dir, Options{Count: 1})
 	if err != nil || some.Len() != 1 || some.Fingerprint() != d.Fingerprint() {
 		t.Errorf("the first image alone: %+v, %v", some, err)
 	}
@@ -66,7 +66,7 @@ func TestOpenImageNetNamesWhatIsWrong(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			dir := folder(t, test.list, "a.JPEG", "b.JPEG", "sub/x")
-			if _, err := OpenImageNet(dir, test.count); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := OpenImageNet(dir, Options{Count: test.count}); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})

@@ -71,7 +71,7 @@ func (c *SampleCache) Read(i int, row []byte) bool {
 
 // Write stores the row of a sample.
 func (c *SampleCache) Write(i int, row []byte) error {
-	if int64(len(row)) != c.rowBytes {
+	if int64(len(row)) > c.rowBytes {
 		return fmt.Errorf("a row of the sample cache has %d bytes, not %d", c.rowBytes, len(row))
 	}
 	if _, err := c.rows.WriteAt(row, int64(i)*c.rowBytes); err != nil {
@@ -79,6 +79,15 @@ func (c *SampleCache) Write(i int, row []byte) error {
 	}
 	_, err := c.sums.WriteAt(binary.LittleEndian.AppendUint32(nil, checksum(row)), 4*int64(i))
 	return err
+}
+
+// Bytes is how large the rows are that the cache has by now, at most.
+func (c *SampleCache) Bytes() uint64 {
+	info, err := c.rows.Stat()
+	if err != nil {
+		return 0
+	}
+	return uint64(info.Size())
 }
 
 // Path is the file that holds the rows.

@@ -13,8 +13,21 @@ import (
 type Binding struct {
 	Layout      string // NCHW or NHWC
 	Pipeline    string // name of the pre-processing
-	Output      string // name of the output to read
+	Output      string // name of the output to read; of detectors three or four, separated by commas
 	LabelOffset *int   // added to the model's class to get the label
+
+	// Of detectors: how boxes are given (BoxOrders), the size of the image in whose pixels
+	// they are (0: parts of the image), and what becomes of classes (a file, coco80to91 or
+	// coco91to80).
+	BoxOrder  string
+	BoxPixels *int
+	LabelMap  string
+	// DropEmpty leaves images out in which nothing is annotated (dataset.Options).
+	DropEmpty bool
+
+	// Preprocessed is a folder with images that are pre-processed already
+	// (dataset.Options). They have to fit the model.
+	Preprocessed string
 }
 
 // imageInput is how images go into a model.

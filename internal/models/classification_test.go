@@ -258,12 +258,13 @@ type response struct {
 		Shape tensor.Shape
 		Hex   string
 	}
+	IDs  []int    `json:"content_ids"`
 	Want []string `json:"response_hex"`
 }
 
-func readResponses(t *testing.T) []response {
+func readResponses(t *testing.T, file string) []response {
 	t.Helper()
-	f, err := os.Open("testdata/responses.json.gz")
+	f, err := os.Open("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,14 +280,14 @@ func readResponses(t *testing.T) []response {
 	return list
 }
 
-func (r response) tensor(t *testing.T) tensor.Tensor {
+func (r response) tensor(t *testing.T, output int) tensor.Tensor {
 	t.Helper()
-	mem, err := hex.DecodeString(r.Outputs[0].Hex)
+	mem, err := hex.DecodeString(r.Outputs[output].Hex)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := map[string]tensor.DType{"int64": tensor.Int64, "float32": tensor.Float32}[r.Outputs[0].DType]
-	out := tensor.New(d, r.Outputs[0].Shape...)
+	d := map[string]tensor.DType{"int64": tensor.Int64, "float32": tensor.Float32}[r.Outputs[output].DType]
+	out := tensor.New(d, r.Outputs[output].Shape...)
 	if copy(out.Bytes(), mem) != len(mem) || len(out.Bytes()) != len(mem) {
 		t.Fatalf("%d bytes for %v", len(mem), out)
 	}
@@ -294,9 +295,9 @@ func (r response) tensor(t *testing.T) tensor.Tensor {
 }
 
 func TestResponsesEqualTheReference(t *testing.T) {
-	for _, r := range readResponses(t) {
+	for _, r := range readResponses(t, "responses.json.gz") {
 		t.Run(r.Name+" "+r.Dataset, func(t *testing.T) {
-			out := r.tensor(t)
+			out := r.tensor(t, 0)
 			free := append(tensor.Shape{-1}, out.Shape[1:]...)
 			bound, err := bindClasses([]backend.Port{{Name: "out", Type: out.Type, Shape: free}}, Binding{})
 			if err != nil {
@@ -409,5 +410,28 @@ func TestScoreIsThatOfTheOfficialScript(t *testing.T) {
 	}
 	if _, err := resnet50().Score(accuracy.Named("log", strings.NewReader(log)), Scoring{DatasetDir: dir, DType: "float16"}); err == nil {
 		t.Error("scored with an unknown type")
+	}
+}
+
+func TestTheMobileAppsLabelsAreIntegers(t *testing.T) {
+	dir := images(t, "a.jpg", "b.jpg")
+	s := setup(dir, tensor.Float32, -1, 224, 224, 3)
+	w := open(t, "mobilenet-edgetpu", s).(*classification)
+	if w.note() != "images go in as float32 NHWC 224×224, pre-processed by mobile_classification_224_float32" {
+		t.Errorf("note %q", w.note())
+	}
+	out := tensor.New(tensor.Float32, 1, 1001)
+	tensor.Data[float32](out)[259] = 1
+	got, err := w.respond(nil, []tensor.Tensor{out}, 0, Item{})
+	if err != nil || string(got) != "\x02\x01\x00\x00" {
+		t.Errorf("class 259 is answered %x, %v; want the label 258 as an int32", got, err)
+	}
+	log := accuracy.Named("log", strings.NewReader(`[{"qsl_idx":0,"data":"00000000"},{"qsl_idx":1,"data":"02010000"}]`))
+	if score, err := mobileNetEdgeTPU().Score(log, Scoring{DatasetDir: dir}); err != nil || score.Lines[0] != "accuracy=50.000%, good=1, total=2" {
+		t.Errorf("score %+v, %v", score, err)
+	}
+	s.Inputs[0].Type = tensor.Uint8
+	if note := open(t, "mobilenet-edgetpu", s).Notes()[0]; !strings.HasSuffix(note, "pre-processed by mobile_classification_224_uint8") {
+		t.Errorf("note %q", note)
 	}
 }

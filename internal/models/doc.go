@@ -8,7 +8,7 @@
 // A Model is an entry of the catalogue (zoo.go). Opened with a data set and the ports
 // of a model file, it becomes a Workload. A Workload fills rows of a Store with
 // samples, and its Predictors answer samples with an engine's sessions: with one run
-// (vision), or with as many as they like, sample by sample or token by token.
+// (images), or with as many as they like, window by window or token by token.
 //
 // The package leaves out queues, threads and time: those belong to package bench.
 package models

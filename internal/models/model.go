@@ -5,6 +5,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -37,12 +38,24 @@ type Scoring struct {
 	DatasetDir string
 	DType      accuracy.DType // of the payload's numbers
 	Verbose    bool
+
+	// Samples is how many samples the log is of, if not of the whole data set. Only some
+	// scripts want every sample to be there.
+	Samples int
+
+	InverseMap *bool // labels are numbers of categories; nil: as the model's are
+	DropEmpty  bool  // samples are the images in which something is annotated
 }
 
-// BuiltIn names what a built-in model is made of.
+// BuiltIn names what a built-in model and its data are made of.
 type BuiltIn struct {
 	Architecture string // of package onnxgraph
-	Pipeline     string // of package preprocess: how the model's anchors are pre-processed
+	Pipeline     string // of a classifier: how its anchors are pre-processed
+
+	// Samples is how many there are in a data set that is made for this model alone.
+	Samples int
+	// NumberedLabels: the labels in responses are numbers of categories from 1, not their ids.
+	NumberedLabels bool
 }
 
 // Quality is an accuracy target of the rules.
@@ -64,6 +77,11 @@ type Setup struct {
 	Binding Binding
 }
 
+// options are those that the data set is opened with.
+func (s Setup) options() dataset.Options {
+	return dataset.Options{Count: s.Count, DropEmpty: s.Binding.DropEmpty, Preprocessed: s.Binding.Preprocessed}
+}
+
 // A Workload is a model joined with its data: everything that is specific to a
 // benchmark while it runs. Its methods may be called from several goroutines.
 type Workload interface {
@@ -72,7 +90,7 @@ type Workload interface {
 	// Row says what a sample consists of, one slot for each input of the model.
 	Row() []Slot
 	// CacheKey names everything that decides the content of the rows: the files, the
-	// steps, and the version of the code.
+	// steps, and the version of the code. It is empty if rows are not worth keeping.
 	CacheKey() string
 	// Prepare fills the row of a sample.
 	Prepare(index int, row []tensor.Tensor) error
@@ -84,6 +102,12 @@ type Workload interface {
 	NewPredictor(session backend.Session, maxBatch int) (Predictor, error)
 	// Notes says in words how the model file was understood.
 	Notes() []string
+}
+
+// A Sizer is a workload whose samples differ in size. They have the same rows all the
+// same, large enough for each, with one slot: the first SampleBytes of it count.
+type Sizer interface {
+	SampleBytes(index int) int64
 }
 
 // A Slot is one tensor of a sample, without a batch axis.

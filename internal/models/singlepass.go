@@ -30,6 +30,9 @@ type singlePass struct {
 	buffer  []tensor.Tensor            // for each input, batch rows
 	copied  [][]backend.Value          // over the first n rows of the buffer
 
+	fresh      []backend.Value // outputs of a run that allocates them
+	freshViews []tensor.Tensor
+
 	outputs []tensor.Tensor   // for each output, batch rows; nil if only a run knows the shape
 	results [][]backend.Value // over the first n rows of the outputs
 	views   [][]tensor.Tensor // the same as tensors
@@ -118,13 +121,29 @@ func (p *singlePass) Predict(_ context.Context, items []Item, reply Reply) error
 }
 
 // predictFresh has the engine make the outputs, because only the run knows their shapes.
-func (p *singlePass) predictFresh(inputs []backend.Value, items []Item, reply Reply) (err error) {
-	outputs := make([]backend.Value, len(p.session.Info().Outputs))
-	defer func() { err = errors.Join(err, closeAll(outputs)) }()
-	if err := p.session.Run(inputs, outputs); err != nil {
-		return err
+func (p *singlePass) predictFresh(inputs []backend.Value, items []Item, reply Reply) error {
+	if p.fresh == nil {
+		n := len(p.session.Info().Outputs)
+		p.fresh, p.freshViews = make([]backend.Value, n), make([]tensor.Tensor, n)
 	}
-	return p.answer(items, tensorsOf(outputs), reply)
+	err := p.session.Run(inputs, p.fresh)
+	if err == nil {
+		for i, v := range p.fresh {
+			p.freshViews[i] = v.Tensor()
+		}
+		err = p.answer(items, p.freshViews, reply)
+	}
+	clear(p.freshViews)
+	for i, v := range p.fresh {
+		if v == nil {
+			continue
+		}
+		p.fresh[i] = nil
+		if closed := v.Close(); closed != nil {
+			err = errors.Join(err, closed)
+		}
+	}
+	return err
 }
 
 // bindResults makes room for the outputs of n rows, once.

@@ -347,3 +347,47 @@ func randomRows(random *rand.Rand, rows, most int) []int {
 	}
 	return list
 }
+
+// A steadySession gives out the same outputs again and again.
+type steadySession struct {
+	backend.Session
+	outputs []*fakeValue
+}
+
+func (s steadySession) Run(_, outputs []backend.Value) error {
+	for i, v := range s.outputs {
+		outputs[i] = v
+	}
+	return nil
+}
+
+func TestOutputsThatARunMakesCostNoAllocation(t *testing.T) {
+	fake := fakeModel(1, 1, tensor.Shape{-1})
+	s := steadySession{fake, []*fakeValue{{tensor: tensor.Of([]int64{7}, 1)}}}
+	p, err := newSinglePass(s, fake.row(), 1, fakeRespond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Use(numberedStore(t, fake.row(), 4, 0)); err != nil {
+		t.Fatal(err)
+	}
+	items := itemsOf(2)
+	reply := &lastReply{}
+	run := func() {
+		if err := p.Predict(t.Context(), items, reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(20, run); n > 0 || reply.last != 7 || s.outputs[0].closed != 22 {
+		t.Errorf("%v allocations, answer %d, closed %d times after 22 runs", n, reply.last, s.outputs[0].closed)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+type lastReply struct{ last byte }
+
+func (*lastReply) FirstToken(int, []byte)               {}
+func (r *lastReply) Done(_ int, response []byte, _ int) { r.last = response[0] }

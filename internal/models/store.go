@@ -47,6 +47,15 @@ func (s *Store) Rows() int { return s.rows }
 // Slot returns n rows of a slot as a batch over the store's own memory.
 func (s *Store) Slot(slot, first, n int) tensor.Tensor { return s.slots[slot].Rows(first, n) }
 
+// Batch returns n rows, each slot with a batch axis, over the store's own memory.
+func (s *Store) Batch(first, n int) []tensor.Tensor {
+	batch := make([]tensor.Tensor, len(s.slots))
+	for k := range batch {
+		batch[k] = s.Slot(k, first, n)
+	}
+	return batch
+}
+
 // rowBytes is the memory of a row of a slot. Unlike Slot it allocates nothing.
 func (s *Store) rowBytes(slot, row int) []byte {
 	mem := s.slots[slot].Bytes()

@@ -48,10 +48,17 @@ func WriteAnnotations(dir string, annotations iter.Seq[Annotation]) error {
 		err = errors.New("the data set is not one for detection")
 	}
 	if err == nil {
-		path := filepath.Join(dir, filepath.FromSlash(m.COCO.Layout.annotationFile()))
-		err = m.COCO.writeAnnotations(path, annotations)
+		return m.COCO.WriteAnnotations(dir, annotations)
 	}
 	if err != nil {
+		return fmt.Errorf("writing the annotations of %s: %w", dir, err)
+	}
+	return nil
+}
+
+// WriteAnnotations is the function of that name for a folder without a Manifest.
+func (s COCOSpec) WriteAnnotations(dir string, annotations iter.Seq[Annotation]) error {
+	if err := s.writeAnnotations(filepath.Join(dir, filepath.FromSlash(s.Layout.annotationFile())), annotations); err != nil {
 		return fmt.Errorf("writing the annotations of %s: %w", dir, err)
 	}
 	return nil

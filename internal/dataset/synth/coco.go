@@ -24,6 +24,8 @@ type COCOSpec struct {
 	Layout Layout `json:"layout"`
 	Seed   uint64 `json:"seed"`
 	Images int    `json:"images"` // 1 to 100,000
+	// Truth names the way in which the Judge finds the objects. It may be empty.
+	Truth string `json:"truth,omitempty"`
 }
 
 // A COCOImage is one entry of "images".
@@ -48,7 +50,11 @@ func (s COCOSpec) check() error {
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal files.
 func (s COCOSpec) Key() string {
-	return string(s.Layout) + "-" + keyOf("coco layout %q seed %d images %d", s.Layout, s.Seed, s.Images)
+	what := fmt.Sprintf("coco layout %q seed %d images %d", s.Layout, s.Seed, s.Images)
+	if s.Truth != "" {
+		what += fmt.Sprintf(" truth %q", s.Truth)
+	}
+	return string(s.Layout) + "-" + keyOf("%s", what)
 }
 
 // imageFolder returns the folder of the images below that of the data set, with slashes.
@@ -140,15 +146,15 @@ func (s COCOSpec) number(r *stream) uint64 {
 }
 
 // WriteCOCO makes a data set for detection: images, an annotation file that lists them
-// and the categories but no objects yet, and the Manifest. WriteAnnotations
-// adds the objects.
+// and the categories but no objects yet, and the Manifest. The judge adds the objects,
+// by COCOSpec.WriteAnnotations; it may be nil.
 //
 // Folder, errors, ctx and progress are as with WriteImageNet.
-func WriteCOCO(ctx context.Context, dir string, spec COCOSpec, progress func(done, total int)) error {
+func WriteCOCO(ctx context.Context, dir string, spec COCOSpec, judge Judge, progress func(done, total int)) error {
 	err := spec.check()
 	if err == nil {
 		m := Manifest{Version: FormatVersion, COCO: &spec}
-		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) })
+		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in %s: %w", spec.Layout, err)

@@ -52,7 +52,7 @@ func readAnnotations(t *testing.T, dir string, layout Layout) (file annotationFi
 func writeCOCO(t *testing.T, spec COCOSpec) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), spec.Key())
-	if err := WriteCOCO(t.Context(), dir, spec, nil); err != nil {
+	if err := WriteCOCO(t.Context(), dir, spec, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -281,6 +281,6 @@ func TestCOCOSpecsAreChecked(t *testing.T) {
 		{COCOSpec{Layout: COCO}, "making the built-in coco: images is 0, want 1 to 100000"},
 		{COCOSpec{Layout: OpenImages, Images: 100_001}, "making the built-in openimages: images is 100001"},
 	} {
-		wantError(t, WriteCOCO(t.Context(), filepath.Join(t.TempDir(), "set"), c.spec, nil), c.want)
+		wantError(t, WriteCOCO(t.Context(), filepath.Join(t.TempDir(), "set"), c.spec, nil, nil), c.want)
 	}
 }

@@ -1,6 +1,7 @@
-// Package synth makes the images of the built-in data sets: pictures that follow from a
-// seed, in JPEG files, in the folders and formats of ImageNet, COCO and OpenImages. What
-// reads the official data sets reads these.
+// Package synth makes the images and volumes of the built-in data sets: pictures that
+// follow from a seed, in JPEG files, in the folders and formats of ImageNet, COCO,
+// OpenImages and ADE20K, and volumes in those of KiTS19. What reads the official data
+// sets reads these.
 //
 //	spec := synth.ImageNetSpec{Seed: 1, Images: 1000, Classes: 100, Jitter: 0.15}
 //	dir := filepath.Join(cache, spec.Key())
@@ -14,9 +15,10 @@
 // each image a disturbed anchor. In those for detection each image is a scene of its own.
 //
 // Which answers are right is not decided here, but by those who know the models: the
-// classifier of a built-in model is made from the anchors, and the objects of a
-// data set for detection (WriteAnnotations) are what the FP32 model finds. The scores
-// that it then reaches are kept in the data set's Manifest.
+// classifier of a built-in model is made from the anchors, and the objects, masks and
+// segmentations of the other data sets are what the FP32 model finds: a Judge writes
+// them before the folder appears. The scores that the model then reaches are kept in the
+// data set's Manifest.
 //
 // # Files
 //

@@ -107,7 +107,7 @@ func WriteImageNet(ctx context.Context, dir string, spec ImageNetSpec, progress 
 	err := spec.check()
 	if err == nil {
 		m := Manifest{Version: FormatVersion, ImageNet: &spec}
-		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) })
+		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in ImageNet: %w", err)

@@ -23,6 +23,8 @@ type Manifest struct {
 	Version  int           `json:"version"` // FormatVersion of the program that made the set
 	ImageNet *ImageNetSpec `json:"imagenet,omitempty"`
 	COCO     *COCOSpec     `json:"coco,omitempty"`
+	ADE20K   *ADE20KSpec   `json:"ade20k,omitempty"`
+	KiTS19   *KiTS19Spec   `json:"kits19,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -76,25 +78,46 @@ func parseManifest(data []byte) (Manifest, error) {
 }
 
 func (m Manifest) check() error {
-	switch {
-	case m.Version < 1:
+	if m.Version < 1 {
 		return fmt.Errorf("version is %d, want 1 or more", m.Version)
-	case m.ImageNet != nil && m.COCO != nil:
-		return errors.New("there are two specs, want imagenet or coco")
-	case m.ImageNet != nil:
-		return m.ImageNet.check()
-	case m.COCO != nil:
-		return m.COCO.check()
 	}
-	return errors.New("there is no spec, want imagenet or coco")
+	switch spec, n := m.spec(); n {
+	case 0:
+		return errors.New("there is no spec, want imagenet, coco, ade20k or kits19")
+	case 1:
+		return spec.check()
+	}
+	return errors.New("there are two specs, want one")
+}
+
+// A spec says everything about a data set.
+type spec interface{ check() error }
+
+// spec returns the last spec, and how many there are.
+func (m Manifest) spec() (last spec, n int) {
+	add := func(there bool, s spec) {
+		if there {
+			last, n = s, n+1
+		}
+	}
+	add(m.ImageNet != nil, m.ImageNet)
+	add(m.COCO != nil, m.COCO)
+	add(m.ADE20K != nil, m.ADE20K)
+	add(m.KiTS19 != nil, m.KiTS19)
+	return last, n
 }
 
 // describe names the content in an error.
 func (m Manifest) describe() string {
-	if m.ImageNet != nil {
+	switch {
+	case m.ImageNet != nil:
 		return fmt.Sprintf("version %d, ImageNet %+v", m.Version, *m.ImageNet)
+	case m.COCO != nil:
+		return fmt.Sprintf("version %d, COCO %+v", m.Version, *m.COCO)
+	case m.ADE20K != nil:
+		return fmt.Sprintf("version %d, ADE20K %+v", m.Version, *m.ADE20K)
 	}
-	return fmt.Sprintf("version %d, COCO %+v", m.Version, *m.COCO)
+	return fmt.Sprintf("version %d, KiTS19 %+v", m.Version, *m.KiTS19)
 }
 
 // sameSet says whether two manifests belong to equal data sets. Scores do not matter.

@@ -8,13 +8,18 @@ import (
 	"path/filepath"
 )
 
+// A Judge puts the ground truth into the folder of a data set before anybody sees it, and
+// returns the scores for its Manifest. The folder does not have its final name yet.
+type Judge func(folder string) (scores map[string]float64, err error)
+
 // publish makes the folder of a data set, all or nothing: fill writes the files into a
-// temporary folder beside it, which gets the manifest and then the name.
+// temporary folder beside it, the judge, if there is one, the ground truth, and then the
+// folder gets the manifest and the name.
 //
 // If the data set is there already, nothing is done. If it comes to be there meanwhile,
 // because another process makes the same one, ours is thrown away. A folder
 // with anything else in it is an error and stays as it is.
-func publish(dir string, m Manifest, fill func(folder string) error) (err error) {
+func publish(dir string, m Manifest, fill func(folder string) error, judge Judge) (err error) {
 	if there, err := published(dir, m); there || err != nil {
 		return err
 	}
@@ -38,6 +43,11 @@ func publish(dir string, m Manifest, fill func(folder string) error) (err error)
 	}
 	if err := fill(folder); err != nil {
 		return err
+	}
+	if judge != nil {
+		if m.Scores, err = judge(folder); err != nil {
+			return err
+		}
 	}
 	if err := m.Write(folder); err != nil {
 		return err

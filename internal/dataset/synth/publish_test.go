@@ -71,7 +71,9 @@ func TestOtherFoldersAreNotTouched(t *testing.T) {
 			"holds another data set: version 1, ImageNet {Seed:99",
 		},
 		"a set for detection": {
-			func(dir string) error { return WriteCOCO(t.Context(), dir, COCOSpec{COCO, 1, 1}, nil) },
+			func(dir string) error {
+				return WriteCOCO(t.Context(), dir, COCOSpec{Layout: COCO, Seed: 1, Images: 1}, nil, nil)
+			},
 			"holds another data set: version 1, COCO {Layout:coco",
 		},
 		"a folder of the user": {
@@ -120,7 +122,7 @@ func TestInterruptionLeavesNothingBehind(t *testing.T) {
 			return WriteImageNet(ctx, dir, small, progress)
 		},
 		"COCO": func(ctx context.Context, dir string, progress func(int, int)) error {
-			return WriteCOCO(ctx, dir, COCOSpec{COCO, 1, 8}, progress)
+			return WriteCOCO(ctx, dir, COCOSpec{Layout: COCO, Seed: 1, Images: 8}, nil, progress)
 		},
 	} {
 		for _, after := range []int{0, 1, 3} {
@@ -151,7 +153,7 @@ func TestAFullDiskLeavesNothingBehind(t *testing.T) {
 	m := Manifest{Version: FormatVersion, ImageNet: &small}
 	err := publish(filepath.Join(parent, "set"), m, func(folder string) error {
 		return errors.Join(fullFile(folder, small.Name(5)), small.fill(t.Context(), folder, nil))
-	})
+	}, nil)
 	wantError(t, err, "no space left on device", small.Name(5))
 	if names := namesIn(t, parent); len(names) > 0 {
 		t.Errorf("%v were left behind", names)

@@ -1,0 +1,59 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+)
+
+// A set is a built-in data set, made or not. Models for classification share one. For all
+// others the ground truth follows from what the model answers, so each has its own.
+type set struct {
+	key  string // its folder
+	make func(ctx context.Context, dir string) error
+}
+
+// set returns the data set of a model.
+func (m Maker) set(model models.Model) (set, error) {
+	switch model.Dataset {
+	case "imagenet":
+		spec := m.spec()
+		return set{spec.Key(), func(ctx context.Context, dir string) error {
+			return synth.WriteImageNet(ctx, dir, spec, m.Observer.Loading)
+		}}, nil
+	case "coco":
+		return m.detectionSet(model, synth.COCO)
+	case "openimages":
+		return m.detectionSet(model, synth.OpenImages)
+	case "ade20k":
+		return m.maskSet(model)
+	case "kits19":
+		return m.volumeSet(model)
+	}
+	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
+}
+
+// truth names how the ground truth of a model is found: by the model, or, without an
+// engine that computes, by how the samples were drawn.
+func (m Maker) truth(model models.Model) (string, error) {
+	if m.Engine == nil {
+		return "", nil
+	}
+	a, err := onnxgraph.Lookup(model.BuiltIn.Architecture)
+	if err != nil {
+		return "", err
+	}
+	key, err := a.Key(onnxgraph.Options{})
+	return fmt.Sprintf("%s-v%d", key, version), err
+}
+
+// samples is how many samples a data set has.
+func (m Maker) samples(model models.Model) int {
+	if m.count != 0 {
+		return m.count
+	}
+	return model.BuiltIn.Samples
+}

@@ -1,0 +1,271 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A boxEngine runs SSD-MobileNet and finds some boxes in every image, whose places and
+// classes follow from the pixels.
+type boxEngine struct {
+	opened atomic.Int64
+	fail   error
+}
+
+func (e *boxEngine) Name() string { return "onnxruntime" } // ports are read from the file
+func (e *boxEngine) Close() error { return nil }
+
+func (e *boxEngine) Open(ctx context.Context, opts backend.Options) (backend.Session, error) {
+	e.opened.Add(1)
+	in, out, err := models.Ports(opts.ModelPath)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := simulated.New(simulated.Config{Inputs: in, Outputs: out, Answer: e.answer})
+	if err != nil {
+		return nil, err
+	}
+	return engine.Open(ctx, backend.Options{Outputs: opts.Outputs})
+}
+
+const boxesFound = 8
+
+// answer has the outputs in the order of boxes, scores, classes, count.
+func (e *boxEngine) answer(in, out []tensor.Tensor) error {
+	pixels := tensor.Data[uint8](in[0])
+	images := int(in[0].Shape[0])
+	for k := range images {
+		image := pixels[k*len(pixels)/images:][:len(pixels)/images]
+		sum := uint64(7)
+		for _, p := range image {
+			sum = sum*31 + uint64(p)
+		}
+		r := newChance("boxes", sum)
+		for i := range boxesFound {
+			y, x := 0.8*r.uniform(), 0.8*r.uniform()
+			corners := []float64{y, x, y + 0.1 + 0.1*r.uniform(), x + 0.1 + 0.1*r.uniform()}
+			for c, v := range corners {
+				tensor.Data[float32](out[0])[k*400+4*i+c] = float32(v)
+			}
+			tensor.Data[float32](out[1])[k*100+i] = float32(0.9 - 0.05*float64(i))
+			tensor.Data[float32](out[2])[k*100+i] = float32(1 + r.below(5))
+		}
+		tensor.Data[float32](out[3])[k] = boxesFound
+	}
+	return e.fail
+}
+
+func boxMaker(t testing.TB, images int) (Maker, *boxEngine) {
+	e := &boxEngine{}
+	return Maker{Dir: t.TempDir(), Engine: e, Observer: &observer{t: t}, Program: "test", count: images}, e
+}
+
+func TestADetectorIsAboutHalfRightOnItsOwnData(t *testing.T) {
+	m, engine := boxMaker(t, 40)
+	model := lookupModel(t, "ssd-mobilenet")
+	score, err := m.Reference(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if score < 30 || score > 70 {
+		t.Errorf("mAP %v %%, want 30 to 70", score)
+	}
+	o := m.Observer.(*observer)
+	if said := o.phases(); said != "making the built-in data set coco; making the built-in model ssd-mobilenet; running the built-in model ssd-mobilenet to mark its data set" {
+		t.Errorf("phases %q", said)
+	}
+	if engine.opened.Load() != 1 {
+		t.Errorf("the model was opened %d times", engine.opened.Load())
+	}
+	dir, err := m.Dataset(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := m.Reference(t.Context(), model); err != nil || again != score || engine.opened.Load() != 1 || o.phases() != "" {
+		t.Errorf("the second time: %v, %v", again, err)
+	}
+	truth, err := dataset.ReadCOCO(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crowds, inImage := 0, map[int64]int{}
+	for _, a := range truth.Annotations {
+		inImage[a.ImageID]++
+		if a.Crowd {
+			crowds++
+		}
+		if a.Area <= 0 || a.Area > a.Box.Area() || math.Abs(a.Box.X*100-math.Round(a.Box.X*100)) > 1e-6 {
+			t.Errorf("annotation %+v", a)
+		}
+	}
+	if n := len(truth.Annotations); n < 40*boxesFound/2 || n > 40*boxesFound*5/4 || crowds < n/100 || crowds > n/10 || len(inImage) != 38 {
+		t.Errorf("%d annotations in %d images, %d crowds", n, len(inImage), crowds)
+	}
+	path, err := m.Model(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scenario := range loadgen.Scenarios() {
+		s := loadgen.DefaultSettings()
+		s.Scenario, s.Mode = scenario, loadgen.AccuracyOnly
+		r, err := bench.Run(t.Context(), bench.Config{
+			Model: model, Settings: s, Calibrate: true, Engine: m.Engine, Backend: backend.Options{ModelPath: path},
+			DatasetDir: dir, CacheDir: filepath.Join(m.Dir, "samples"), Reference: score, OutputDir: t.TempDir(), Observer: m.Observer,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Accuracy == nil || r.Accuracy.Value != score || !r.Accuracy.Met {
+			t.Errorf("%v: accuracy %+v, want the reference %v", scenario, r.Accuracy, score)
+		}
+	}
+}
+
+func lookupModel(t testing.TB, name string) models.Model {
+	t.Helper()
+	m, err := models.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestNothingIsLeftOfADataSetThatCannotBeMarked(t *testing.T) {
+	m, engine := boxMaker(t, 6)
+	model := lookupModel(t, "ssd-mobilenet")
+	engine.fail = errors.New("out of memory")
+	if _, err := m.Dataset(t.Context(), model); err == nil || !strings.Contains(err.Error(), "making the built-in coco: ") || !strings.Contains(err.Error(), "out of memory") {
+		t.Errorf("error %v", err)
+	}
+	stopped := errors.New("interrupted by the user")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	engine.fail = nil
+	m.Observer = &observer{t: t, on: func(what string) {
+		if strings.HasPrefix(what, "running the built-in model") {
+			cancel(stopped)
+		}
+	}}
+	if _, err := m.Dataset(ctx, model); !errors.Is(err, stopped) {
+		t.Errorf("error %v, want the interruption", err)
+	}
+	if left := files(t, m.Dir); len(left) != 1 || !strings.HasPrefix(left[0], "models/ssd-mobilenet-") {
+		t.Errorf("files %v, want the model alone", left)
+	}
+}
+
+// A rehearsal with the simulated engine needs data, too.
+func TestWithoutAnEngineDataSetsAreMadeOfWhatIsDrawn(t *testing.T) {
+	for name, open := range map[string]func(dir string) error{
+		"ssd-mobilenet": func(dir string) error {
+			truth, err := dataset.ReadCOCO(dir)
+			if err == nil && len(truth.Annotations) == 0 {
+				err = errors.New("there are no objects")
+			}
+			return err
+		},
+		"retinanet":      func(dir string) error { _, err := dataset.OpenOpenImages(dir, dataset.Options{}); return err },
+		"deeplab-v3plus": func(dir string) error { _, err := dataset.OpenADE20K(dir, dataset.Options{}); return err },
+		"3d-unet":        func(dir string) error { _, err := dataset.OpenKiTS19(dir, dataset.Options{}); return err },
+	} {
+		m := Maker{Dir: t.TempDir(), Observer: &observer{t: t}, count: 2}
+		model := lookupModel(t, name)
+		dir, err := m.Dataset(t.Context(), model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := open(dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if full, there := HasDataset(m.Dir, model); there || full == dir {
+			t.Errorf("%s: a data set without a truth counts as the built-in one", name)
+		}
+	}
+}
+
+func TestEveryDetectorHasADataSetOfItsOwn(t *testing.T) {
+	folders := map[string]string{}
+	for _, model := range models.All() {
+		folder, _ := HasDataset("dir", model)
+		key := strings.TrimSuffix(model.Name, "-99.9")
+		if model.Dataset == "imagenet" {
+			key = "imagenet"
+		}
+		if other, ok := folders[folder]; ok != (other == key) || folder == "" {
+			t.Errorf("%s has the data set %q of %s", model.Name, folder, other)
+		}
+		folders[folder] = key
+	}
+	if len(folders) != 7 {
+		t.Errorf("there are %d data sets: %v", len(folders), folders)
+	}
+}
+
+func TestLabelsMayBeNumbersOfCategories(t *testing.T) {
+	categories := synth.COCO.Categories()
+	response := make([]byte, 28)
+	response[26], response[27] = 0xa0, 0x42 // 80
+	for numbered, want := range map[bool]int64{true: 90, false: 80} {
+		if got := readBoxes(response, numbered, categories); len(got) != 1 || got[0].category != want {
+			t.Errorf("numbered %v: %+v, want category %d", numbered, got, want)
+		}
+	}
+}
+
+func TestDisturbedMasksAreMostlyTheModels(t *testing.T) {
+	classes := make([]uint8, maskSide*maskSide)
+	for i := range classes {
+		classes[i] = uint8(i/maskSide/64%4*8 + i%maskSide/64 + 1)
+	}
+	mask := disturbedMask(newChance("test"), classes, 512, 384)
+	same := 0
+	for i, class := range mask {
+		if i/maskSide >= 384 && class != 0 {
+			t.Fatalf("pixel %d of the padding has class %d", i, class)
+		}
+		if i/maskSide < 384 && class == classes[i] {
+			same++
+		}
+	}
+	if share := float64(same) / (512 * 384); share < 0.5 || share > 0.97 {
+		t.Errorf("%v of the pixels are the model's", share)
+	}
+	if !slices.Equal(mask, disturbedMask(newChance("test"), classes, 512, 384)) {
+		t.Error("the second time it differs")
+	}
+}
+
+func TestDisturbedLabelsAreMostlyTheModels(t *testing.T) {
+	n := [3]int{128, 128, 192}
+	labels := make([]uint8, n[0]*n[1]*n[2])
+	for i := range labels {
+		labels[i] = uint8(i / 32 % 3)
+	}
+	disturbed := disturbedLabels(newChance("test"), labels, n)
+	same := 0
+	for i, label := range disturbed {
+		if label == labels[i] {
+			same++
+		}
+		if label > 2 {
+			t.Fatalf("voxel %d has label %d", i, label)
+		}
+	}
+	if share := float64(same) / float64(len(labels)); share < 0.6 || share > 0.99 {
+		t.Errorf("%v of the voxels are the model's", share)
+	}
+}

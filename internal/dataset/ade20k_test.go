@@ -1,0 +1,125 @@
+package dataset
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// picture returns a PNG file of one class.
+func picture(t testing.TB, m interface {
+	image.Image
+	Set(x, y int, c color.Color)
+}, class uint8) string {
+	t.Helper()
+	b := m.Bounds()
+	for y := range b.Dy() {
+		for x := range b.Dx() {
+			switch m := m.(type) {
+			case *image.Gray:
+				m.Pix[y*m.Stride+x] = class
+			case *image.Paletted:
+				m.Pix[y*m.Stride+x] = class
+			default:
+				m.Set(x, y, color.Gray{class})
+			}
+		}
+	}
+	var file bytes.Buffer
+	if err := png.Encode(&file, m); err != nil {
+		t.Fatal(err)
+	}
+	return file.String()
+}
+
+func square() image.Rectangle { return image.Rect(0, 0, ADE20KSize, ADE20KSize) }
+
+func adeFolder(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, name := range []string{"b", "a"} {
+		put(t, dir, "images/"+name+".png", picture(t, image.NewRGBA(square()), 100))
+		put(t, dir, "annotations/"+name+".png", picture(t, image.NewGray(square()), uint8(i+1)))
+	}
+	put(t, dir, "images/README.txt", "not an image")
+	return dir
+}
+
+func TestADE20KHasTheOrderOfTheNames(t *testing.T) {
+	dir := adeFolder(t)
+	d, err := OpenADE20K(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Len() != 2 || filepath.Base(d.Path(0)) != "a.png" {
+		t.Errorf("%d images, the first is %s", d.Len(), d.Path(0))
+	}
+	for i, class := range []uint8{2, 1} {
+		mask, err := d.Mask(i)
+		if err != nil || len(mask) != ADE20KSize*ADE20KSize || mask[0] != class || mask[len(mask)-1] != class {
+			t.Errorf("mask %d has %d pixels of class %d, %v", i, len(mask), mask[0], err)
+		}
+	}
+	if one, err := OpenADE20K(dir, Options{Count: 1}); err != nil || one.Len() != 1 || one.Fingerprint() != d.Fingerprint() {
+		t.Errorf("the first image alone: %v, %v", one, err)
+	}
+}
+
+func TestADE20KNamesWhatIsWrong(t *testing.T) {
+	small := image.Rect(0, 0, 512, 500)
+	tests := []struct {
+		name   string
+		change func(t *testing.T, dir string)
+		count  int
+		want   string
+	}{
+		{"nothing", func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "images")) }, 0, "want the folders images and annotations"},
+		{"more than there are", func(*testing.T, string) {}, 3, "has 2 images, want at least 3"},
+		{"a mask is missing", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "annotations/b.png")) }, 0, "image b.png: "},
+		{"an image of another size", func(t *testing.T, dir string) { put(t, dir, "images/a.png", picture(t, image.NewRGBA(small), 1)) }, 0,
+			"a.png has 512×500 pixels, want 512×512: prepare images and masks"},
+		{"a mask of another size", func(t *testing.T, dir string) { put(t, dir, "annotations/a.png", picture(t, image.NewGray(small), 1)) }, 0,
+			"annotations/a.png has 512×500 pixels"},
+		{"an image that is none", func(t *testing.T, dir string) { put(t, dir, "images/a.png", "<html>") }, 0, "images/a.png: image: unknown format"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := adeFolder(t)
+			test.change(t, dir)
+			if d, err := OpenADE20K(dir, Options{Count: test.count}); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), test.want) {
+				t.Errorf("%v, error %v, want %q", d, err, test.want)
+			}
+		})
+	}
+}
+
+func TestMasksAreGreyOrHaveAPalette(t *testing.T) {
+	dir := t.TempDir()
+	palette := make(color.Palette, 151)
+	for i := range palette {
+		palette[i] = color.RGBA{uint8(255 - i), 3, 4, 255}
+	}
+	b := image.Rect(0, 0, 5, 3)
+	for name, content := range map[string]string{"grey": picture(t, image.NewGray(b), 150), "palette": picture(t, image.NewPaletted(b, palette), 150)} {
+		put(t, dir, name, content)
+		if mask, err := ReadMask(filepath.Join(dir, name)); err != nil || !bytes.Equal(mask, bytes.Repeat([]byte{150}, 15)) {
+			t.Errorf("%s: mask %v, %v", name, mask, err)
+		}
+	}
+	put(t, dir, "colours", picture(t, image.NewRGBA(b), 1))
+	if _, err := ReadMask(filepath.Join(dir, "colours")); err == nil || !strings.Contains(err.Error(), "its pixels are no classes") {
+		t.Errorf("error %v", err)
+	}
+	put(t, dir, "cut", picture(t, image.NewGray(b), 1)[:50])
+	if _, err := ReadMask(filepath.Join(dir, "cut")); err == nil || !strings.Contains(err.Error(), "cut") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := ReadMask(filepath.Join(dir, "gone")); err == nil {
+		t.Error("there is no such file")
+	}
+}

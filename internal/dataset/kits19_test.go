@@ -1,0 +1,145 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// nifti returns a file of voxels that are 1.6×1.2×1.2 mm large, all of one number.
+func nifti(shape [3]int, value uint8) string {
+	h := make([]byte, 352, 352+shape[0]*shape[1]*shape[2])
+	le := binary.LittleEndian
+	le.PutUint32(h, 348)
+	le.PutUint16(h[40:], 3)
+	for i, spacing := range []float32{1.6, 1.2, 1.2} {
+		le.PutUint16(h[42+2*i:], uint16(shape[i]))
+		le.PutUint32(h[80+4*i:], math.Float32bits(spacing))
+	}
+	le.PutUint16(h[70:], 2)
+	le.PutUint32(h[108:], math.Float32bits(352))
+	copy(h[344:], "n+1\x00")
+	return string(h) + strings.Repeat(string([]byte{value}), shape[0]*shape[1]*shape[2])
+}
+
+// pickled returns a list of an image and labels, as protocol 2 writes it.
+func pickled(shape [3]int, value float32, label uint8) string {
+	n := shape[0] * shape[1] * shape[2]
+	extent := func(v int) string { return "J" + string(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
+	array := func(code string, data []byte) string {
+		return "cnumpy.core.multiarray\n_reconstruct\n)R(K\x01(K\x01" + extent(shape[0]) + extent(shape[1]) + extent(shape[2]) +
+			"tcnumpy\ndtype\n\x8c\x02" + code + "\x85R\x89B" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(data)))) + string(data) + "tb"
+	}
+	var floats []byte
+	for range n {
+		floats = binary.LittleEndian.AppendUint32(floats, math.Float32bits(value))
+	}
+	return "\x80\x02](" + array("f4", floats) + array("u1", bytes.Repeat([]byte{label}, n)) + "e."
+}
+
+func kitsFolder(t testing.TB, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, name := range names {
+		shape := [3]int{2, 3, 170 - 100*i} // 192 or 128 after preparation
+		put(t, dir, name+"/imaging.nii", nifti(shape, 101))
+		put(t, dir, name+"/segmentation.nii", nifti(shape, uint8(i+1)))
+	}
+	return dir
+}
+
+func TestKiTS19IsPreparedWhileItIsRead(t *testing.T) {
+	dir := kitsFolder(t, "case_b", "case_a")
+	put(t, dir, "inference_cases.json", `["case_b","case_a"]`)
+	d, err := OpenKiTS19(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Len() != 2 || d.Name(0) != "case_b" || d.Shape(0) != [3]int{128, 128, 192} || d.Shape(1) != [3]int{128, 128, 128} {
+		t.Errorf("%d cases, %s of %v and %v", d.Len(), d.Name(0), d.Shape(0), d.Shape(1))
+	}
+	voxels := make([]float32, 128*128*128)
+	if err := d.Image(1, voxels); err != nil || voxels[0] != 0 || voxels[len(voxels)-1] != 0 {
+		t.Errorf("the image begins with %v, %v; want 0 for the mean density", voxels[0], err)
+	}
+	truth, err := ReadKiTS19Truth(dir)
+	if err != nil || len(truth) != 2 || truth[1].Name != "case_a" || truth[1].Truth.Len() != len(voxels) || truth[1].Truth[0].Label != 2 {
+		t.Errorf("labels %d, %v", len(truth), err)
+	}
+}
+
+// The official folder has 43 cases, of which the last is a copy that people have to make.
+func TestTheCasesOfTheBenchmarkAreKnown(t *testing.T) {
+	official := inferenceCases()
+	if len(official) != 43 || official[1] != "case_00003" || official[42] != "case_00400" {
+		t.Errorf("cases %v", official)
+	}
+	dir := kitsFolder(t, "case_00000", "case_00003")
+	if d, err := OpenKiTS19(dir, Options{Count: 2}); err != nil || d.Len() != 2 {
+		t.Errorf("the first two are there: %v, %v", d, err)
+	}
+	if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), "case_00005: ") || !strings.HasSuffix(err.Error(), "…") {
+		t.Errorf("error %v", err)
+	}
+	if c := openRawCase(dir, "case_00400"); !strings.Contains(c.imaging, "case_00185") {
+		t.Errorf("the copy of a case is %v", c)
+	}
+}
+
+func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "preprocessed_files.pkl", "}(\x8c\tfile_list](\x8c\x01b\x8c\x01ae\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape(K\x01K\x80K\x80K\xc0tssu.")
+	put(t, dir, "b.pkl", pickled([3]int{128, 128, 192}, 0.25, 1))
+	put(t, dir, "a.pkl", pickled([3]int{128, 128, 128}, -2.5, 2))
+	d, err := OpenKiTS19(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Len() != 2 || d.Shape(0) != [3]int{128, 128, 192} || d.Shape(1) != [3]int{128, 128, 128} || !strings.Contains(d.How(), "preprocess.py") {
+		t.Errorf("%d cases of %v and %v; %s", d.Len(), d.Shape(0), d.Shape(1), d.How())
+	}
+	voxels := make([]float32, 128*128*128)
+	if err := d.Image(1, voxels); err != nil || voxels[5] != -2.5 {
+		t.Errorf("voxel 5 is %v, %v", voxels[5], err)
+	}
+	if truth, err := ReadKiTS19Truth(dir); err != nil || truth[0].Truth[0].Label != 1 || truth[0].Name != "b" {
+		t.Errorf("labels %v", err)
+	}
+	put(t, dir, "a.pkl", pickled([3]int{128, 128, 100}, 1, 1))
+	if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), "a side of 100 voxels, want a multiple of 64 from 128") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestKiTS19NamesWhatIsWrong(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(dir string)
+		want   string // of opening, or of reading the labels
+	}{
+		{"a list that is none", func(dir string) { put(t, dir, "inference_cases.json", "{}") }, "want a list of names of cases"},
+		{"an empty list", func(dir string) { put(t, dir, "inference_cases.json", "[]") }, "lists no case"},
+		{"a case twice", func(dir string) { put(t, dir, "inference_cases.json", `["c","c"]`) }, "c is listed twice"},
+		{"a case outside", func(dir string) { put(t, dir, "inference_cases.json", `["../c"]`) }, `"../c", is not one of a case`},
+		{"a list of another kind", func(dir string) { put(t, dir, "preprocessed_files.pkl", "].") }, `want a dictionary with a list "file_list"`},
+		{"a list of numbers", func(dir string) { put(t, dir, "preprocessed_files.pkl", "}\x8c\tfile_list](K\x01es.") }, "entry 0 of file_list is int64"},
+		{"a dangerous list", func(dir string) { put(t, dir, "preprocessed_files.pkl", "cos\nsystem\n.") }, "which is refused"},
+		{"no image", func(dir string) { os.Remove(filepath.Join(dir, "c/imaging.nii")) }, "imaging.nii"},
+		{"an image that is none", func(dir string) { put(t, dir, "c/imaging.nii", "<html>") }, "the header of 348 bytes is incomplete"},
+		{"labels of another shape", func(dir string) { put(t, dir, "c/segmentation.nii", nifti([3]int{2, 3, 5}, 1)) }, "segmentation.nii has [2 3 5] voxels"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := kitsFolder(t, "c")
+			put(t, dir, "inference_cases.json", `["c"]`)
+			test.change(dir)
+			if _, err := ReadKiTS19Truth(dir); err == nil || !strings.HasPrefix(err.Error(), "opening KiTS19: ") || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}

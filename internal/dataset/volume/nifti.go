@@ -1,0 +1,246 @@
+package volume
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+)
+
+// A Grid says where the voxels of a volume are.
+type Grid struct {
+	Shape   [3]int
+	Spacing [3]float64 // in mm
+}
+
+// Len is the number of voxels.
+func (g Grid) Len() int { return g.Shape[0] * g.Shape[1] * g.Shape[2] }
+
+// A Volume is a grid with a number for each voxel.
+type Volume struct {
+	Grid
+	Data []float32 // the last axis runs fastest
+}
+
+// maxVoxels bounds the memory that a header can ask for.
+const maxVoxels = 1 << 30
+
+// headerSize is that of a NIfTI-1 header (nifti1.h).
+const headerSize = 348
+
+// A header is what matters of a file's header.
+type header struct {
+	Grid
+	order            binary.ByteOrder
+	code             uint16
+	offset           int64 // of the voxels
+	slope, intercept float64
+}
+
+// ReadFile reads a NIfTI file, packed by gzip or not.
+func ReadFile(path string) (*Volume, error) {
+	var v *Volume
+	err := withFile(path, func(r io.Reader) (err error) {
+		v, err = Read(r)
+		return err
+	})
+	return v, err
+}
+
+// ReadGrid reads the grid of a NIfTI file.
+func ReadGrid(path string) (Grid, error) {
+	var h header
+	err := withFile(path, func(r io.Reader) (err error) {
+		h, err = readHeader(r)
+		return err
+	})
+	return h.Grid, err
+}
+
+// withFile opens a file, and unpacks it if its content says that it is packed.
+func withFile(path string, read func(io.Reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<16)
+	var r io.Reader = in
+	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
+		if r, err = gzip.NewReader(in); err != nil {
+			return fmt.Errorf("reading %s: %w", path, err)
+		}
+	}
+	if err := read(r); err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	return nil
+}
+
+// Read reads a NIfTI file that is not packed.
+func Read(r io.Reader) (*Volume, error) {
+	h, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.CopyN(io.Discard, r, h.offset-headerSize); err != nil {
+		return nil, fmt.Errorf("the file ends before the voxels: %w", cut(err))
+	}
+	v := &Volume{Grid: h.Grid}
+	if v.Data, err = h.voxels(r); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func readHeader(r io.Reader) (header, error) {
+	var raw [headerSize]byte
+	if _, err := io.ReadFull(r, raw[:]); err != nil {
+		return header{}, fmt.Errorf("the header of %d bytes is incomplete: %w", headerSize, cut(err))
+	}
+	h := header{order: binary.LittleEndian}
+	if h.order.Uint32(raw[:]) != headerSize {
+		h.order = binary.BigEndian
+	}
+	if size := h.order.Uint32(raw[:]); size != headerSize {
+		return h, errors.New("not a NIfTI-1 file: it does not begin with the size of the header, 348")
+	}
+	if string(raw[344:348]) != "n+1\x00" {
+		return h, fmt.Errorf("the header ends with %q, want a NIfTI-1 file with its voxels in it: %q", raw[344:348], "n+1\x00")
+	}
+	if err := h.parseGrid(raw[:]); err != nil {
+		return h, err
+	}
+	return h, h.parseVoxels(raw[:])
+}
+
+// parseGrid reads the numbers of voxels and their distances.
+func (h *header) parseGrid(raw []byte) error {
+	axes := h.order.Uint16(raw[40:])
+	if axes < 3 || axes > 7 {
+		return fmt.Errorf("the volume has %d axes, want 3", axes)
+	}
+	voxels := 1
+	for i := range int(axes) {
+		n := int(h.order.Uint16(raw[42+2*i:]))
+		if i >= 3 && n != 1 {
+			return fmt.Errorf("axis %d has %d places, want a volume of three axes", i+1, n)
+		}
+		if i >= 3 {
+			continue
+		}
+		if n < 1 || n > math.MaxInt16 || n > maxVoxels/voxels {
+			return fmt.Errorf("axis %d has %d voxels, want at least 1, and %d in all at most", i+1, n, maxVoxels)
+		}
+		voxels *= n
+		h.Shape[i] = n
+		spacing := float64(h.float(raw, 80+4*i))
+		if !(spacing > 1e-3 && spacing < 1e3) {
+			return fmt.Errorf("the voxels along axis %d are %v mm apart, want a distance", i+1, spacing)
+		}
+		h.Spacing[i] = spacing
+	}
+	return nil
+}
+
+// parseVoxels reads how and where voxels are stored.
+func (h *header) parseVoxels(raw []byte) error {
+	h.code = h.order.Uint16(raw[70:])
+	if _, _, err := h.decoder(); err != nil {
+		return err
+	}
+	offset := h.float(raw, 108)
+	if !(offset >= headerSize && offset < 1<<20) {
+		return fmt.Errorf("the voxels begin at byte %v, want one from %d to %d", offset, headerSize, 1<<20)
+	}
+	h.offset = int64(offset)
+	// Like nibabel: without a slope numbers are as they are.
+	h.slope, h.intercept = float64(h.float(raw, 112)), float64(h.float(raw, 116))
+	if h.slope == 0 || math.IsNaN(h.slope) {
+		h.slope, h.intercept = 1, 0
+	}
+	if math.IsInf(h.slope, 0) || math.IsNaN(h.intercept) || math.IsInf(h.intercept, 0) {
+		return fmt.Errorf("voxels are scaled by %v plus %v, want finite numbers", h.slope, h.intercept)
+	}
+	return nil
+}
+
+func (h *header) float(raw []byte, at int) float32 {
+	return math.Float32frombits(h.order.Uint32(raw[at:]))
+}
+
+// decoder returns the size of a voxel, and how its number is read.
+func (h *header) decoder() (size int, decode func([]byte) float64, err error) {
+	o := h.order
+	switch h.code {
+	case 2:
+		return 1, func(b []byte) float64 { return float64(b[0]) }, nil
+	case 256:
+		return 1, func(b []byte) float64 { return float64(int8(b[0])) }, nil
+	case 4:
+		return 2, func(b []byte) float64 { return float64(int16(o.Uint16(b))) }, nil
+	case 512:
+		return 2, func(b []byte) float64 { return float64(o.Uint16(b)) }, nil
+	case 8:
+		return 4, func(b []byte) float64 { return float64(int32(o.Uint32(b))) }, nil
+	case 768:
+		return 4, func(b []byte) float64 { return float64(o.Uint32(b)) }, nil
+	case 16:
+		return 4, func(b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }, nil
+	case 64:
+		return 8, func(b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }, nil
+	}
+	return 0, nil, fmt.Errorf("voxels are of type %d (nifti1.h), want integers of 8 to 32 bits or floats", h.code)
+}
+
+// voxels reads the numbers, which have the first axis running fastest, and turns them so
+// that the last does. The memory is asked for slice by slice, so that a header that
+// promises too much costs nothing.
+func (h *header) voxels(r io.Reader) ([]float32, error) {
+	size, decode, err := h.decoder()
+	if err != nil {
+		return nil, err
+	}
+	slice := h.Shape[0] * h.Shape[1]
+	raw := make([]byte, slice*size)
+	files := make([][]float32, 0, min(h.Shape[2], 64))
+	for k := range h.Shape[2] {
+		if _, err := io.ReadFull(r, raw); err != nil {
+			return nil, fmt.Errorf("the file ends in slice %d of %d: %w", k, h.Shape[2], cut(err))
+		}
+		plane := make([]float32, slice)
+		for i := range plane {
+			v := decode(raw[i*size:])
+			plane[i] = float32(float64(v*h.slope) + h.intercept)
+		}
+		files = append(files, plane)
+	}
+	return h.turned(files), nil
+}
+
+// turned puts the voxels of planes [k][j·n₀+i] into the order [i][j][k].
+func (h *header) turned(planes [][]float32) []float32 {
+	n := h.Shape
+	data := make([]float32, h.Len())
+	for j := range n[1] {
+		for i := range n[0] {
+			row := data[(i*n[1]+j)*n[2]:][:n[2]]
+			for k := range row {
+				row[k] = planes[k][j*n[0]+i]
+			}
+		}
+	}
+	return data
+}
+
+// cut says that the end of a file is not expected here.
+func cut(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package models
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A segmenter describes the models that give every pixel of an image a class.
+type segmenter struct {
+	pipelines []string
+	classes   int // from 1; 0 is none
+}
+
+// open joins a segmenter with ADE20K and a model file.
+func (m segmenter) open(s Setup) (Workload, error) {
+	data, err := dataset.OpenADE20K(s.DatasetDir, s.options())
+	if err != nil {
+		return nil, err
+	}
+	port, err := bindPixels(s.Outputs, s.Binding)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := newImageSamples("segmentation", data, s, m.pipelines...)
+	if err != nil {
+		return nil, err
+	}
+	return &segmentation{imageSamples: samples, port: port, offset: labelOffset(s.Binding)}, nil
+}
+
+func labelOffset(b Binding) int {
+	if b.LabelOffset == nil {
+		return 0
+	}
+	return *b.LabelOffset
+}
+
+// bindPixels finds the output with the class of each pixel.
+func bindPixels(outputs []backend.Port, override Binding) (backend.Port, error) {
+	for _, port := range outputs {
+		if override.Output != "" && port.Name != override.Output {
+			continue
+		}
+		axes := len(port.Shape)
+		switch port.Type {
+		case tensor.Int64, tensor.Int32, tensor.Uint8, tensor.Float32:
+			// [N H W], or with an axis of one class [N H W 1]
+			if axes == 3 || axes == 4 && port.Shape[3] == 1 {
+				return port, nil
+			}
+		}
+	}
+	return backend.Port{}, fmt.Errorf("no output of the model has a class for each pixel, [N %d %d]; it has %s",
+		dataset.ADE20KSize, dataset.ADE20KSize, describePorts(outputs))
+}
+
+// A segmentation is a segmenter joined with its data.
+type segmentation struct {
+	*imageSamples
+	port   backend.Port
+	offset int
+}
+
+// Outputs implements Workload.
+func (s *segmentation) Outputs() []string { return []string{s.port.Name} }
+
+// NewPredictor implements Workload.
+func (s *segmentation) NewPredictor(session backend.Session, maxBatch int) (Predictor, error) {
+	return newSinglePass(session, s.Row(), maxBatch, s.respond)
+}
+
+// respond appends one byte per pixel, row by row: its class. The mobile app logs nothing
+// and scores as it goes; that needs the same classes.
+func (s *segmentation) respond(dst []byte, outputs []tensor.Tensor, k int, _ Item) ([]byte, error) {
+	const pixels = dataset.ADE20KSize * dataset.ADE20KSize
+	t := outputs[0]
+	if t.Len() < (k+1)*pixels {
+		return dst, fmt.Errorf("the model's output %s is %v, too short for %d images of %d pixels", s.port.Name, t, k+1, pixels)
+	}
+	switch t.Type {
+	case tensor.Int64:
+		return appendClasses(dst, tensor.Data[int64](t)[k*pixels:][:pixels], s.offset)
+	case tensor.Int32:
+		return appendClasses(dst, tensor.Data[int32](t)[k*pixels:][:pixels], s.offset)
+	case tensor.Uint8:
+		return appendClasses(dst, tensor.Data[uint8](t)[k*pixels:][:pixels], s.offset)
+	}
+	return appendClasses(dst, tensor.Data[float32](t)[k*pixels:][:pixels], s.offset)
+}
+
+func appendClasses[T int64 | int32 | uint8 | float32](dst []byte, classes []T, offset int) ([]byte, error) {
+	for i, v := range classes {
+		class := float64(v) + float64(offset)
+		if !(class > -1 && class < 256) {
+			return dst, fmt.Errorf("the class of pixel %d is %v, want 0 to 255", i, class)
+		}
+		dst = append(dst, uint8(class))
+	}
+	return dst, nil
+}
+
+// Notes implements Workload.
+func (s *segmentation) Notes() []string {
+	return []string{s.note(), fmt.Sprintf("the class of a pixel is that in output %s plus %d", s.port.Name, s.offset)}
+}
+
+// score scores a log of masks as the mobile app does. The first record of a sample counts.
+func (m segmenter) score(log accuracy.Input, s Scoring) (*accuracy.Score, error) {
+	data, err := dataset.OpenADE20K(s.DatasetDir, dataset.Options{})
+	if err != nil {
+		return nil, err
+	}
+	counts, err := accuracy.NewIoUCounts(m.classes)
+	if err != nil {
+		return nil, err
+	}
+	seen := make([]bool, data.Len())
+	for rec, err := range accuracy.Records(log) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.QSLIndex >= uint64(data.Len()) {
+			return nil, fmt.Errorf("%s: record %d: there is no sample %d, %s has %d", log.Name(), rec.Number, rec.QSLIndex, s.DatasetDir, data.Len())
+		}
+		i := int(rec.QSLIndex)
+		if seen[i] {
+			continue
+		}
+		seen[i] = true
+		truth, err := data.Mask(i)
+		if err == nil {
+			err = counts.Add(rec.Data, truth)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: record %d, %s: %w", log.Name(), rec.Number, data.MaskPath(i), err)
+		}
+	}
+	return meanIoU(log, counts)
+}
+
+// meanIoU is the score of pixel counts. With few images a class may be nowhere, and the
+// app has no number; then the mean over the others stands in, with a warning.
+func meanIoU(log accuracy.Input, counts *accuracy.IoUCounts) (*accuracy.Score, error) {
+	score := counts.Score()
+	if !math.IsNaN(score.Values[0].Value) {
+		return &score, nil
+	}
+	present := counts.MeanPresent()
+	if math.IsNaN(present) {
+		return nil, fmt.Errorf("%s: no class is in any of the images, so there is no mean IoU", log.Name())
+	}
+	score.Values[0].Value = present
+	score.Warnings = append(score.Warnings, "the value is the mean over the classes that occur")
+	return &score, nil
+}

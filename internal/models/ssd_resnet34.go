@@ -1,0 +1,36 @@
+package models
+
+import "github.com/mlperf-go/mlperf/internal/dataset"
+
+// ssdResNet34Pipeline is the reference's pre-processing.
+const ssdResNet34Pipeline = "coco_resnet34_1200"
+
+// ssdResNet34 is SSD-ResNet34 (rules v0.5 to v2.0, "ssd-large").
+func ssdResNet34() Model {
+	d := detector{
+		openData:  dataset.OpenCOCO,
+		readTruth: dataset.ReadCOCO,
+		pipelines: []string{ssdResNet34Pipeline},
+		// Profiles ssd-resnet34-tf, ssd-resnet34-onnxruntime and
+		// ssd-resnet34-onnxruntime-tf (python/main.py).
+		counted: &boxRule{order: yxyx},
+		listed:  &boxRule{order: xyxy, threshold: 0.5},
+		swapped: &boxRule{order: yxyx, threshold: 0.05},
+
+		inverseMap: true,
+	}
+	return Model{
+		Name:    "ssd-resnet34",
+		Title:   "SSD-ResNet34",
+		Task:    "object detection, COCO, 1200×1200",
+		Dataset: "coco",
+		BuiltIn: BuiltIn{Architecture: "ssd-resnet34", Samples: 24, NumberedLabels: true},
+		Source:  "https://zenodo.org/record/3228411/files/resnet34-ssd1200.onnx",
+
+		PerformanceSampleCount: 64,
+		// tools/submission, constants.py: mAP 20 × 0.99.
+		Quality: Quality{Metric: "mAP", Reference: 20, Fraction: 0.99},
+		Open:    d.open,
+		Score:   d.score,
+	}
+}

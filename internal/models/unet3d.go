@@ -1,0 +1,149 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// unet3D is 3D-UNet on KiTS19 (rules v2.0 to v6.1).
+func unet3D() Model {
+	return Model{
+		Name:    "3d-unet",
+		Title:   "3D-UNet KiTS19",
+		Task:    "medical imaging: kidneys and tumours, KiTS19, windows of 128×128×128",
+		Dataset: "kits19",
+		BuiltIn: BuiltIn{Architecture: "3d-unet", Samples: 3},
+		Source:  "https://zenodo.org/record/5597155/files/3dunet_kits19_128x128x128.onnx",
+
+		PerformanceSampleCount: 43,
+		// tools/submission, constants.py: mean Dice 0.86170 × 0.99.
+		Quality: Quality{Metric: "mean", Reference: 0.86170, Fraction: 0.99},
+		Open:    openUNet,
+		Score:   scoreUNet,
+	}
+}
+
+// unet3DHighAccuracy is the same benchmark with a stricter target.
+func unet3DHighAccuracy() Model {
+	m := unet3D()
+	m.Name = "3d-unet-99.9"
+	m.Title += ", 99.9 % of the accuracy"
+	m.Quality.Fraction = 0.999
+	return m
+}
+
+// openUNet joins 3D-UNet with KiTS19 and a model file.
+func openUNet(s Setup) (Workload, error) {
+	data, err := dataset.OpenKiTS19(s.DatasetDir, s.options())
+	if err != nil {
+		return nil, err
+	}
+	w := &unet{data: data, weights: sync.OnceValue(windowWeights)}
+	if w.input, err = windowPort("input", s.Inputs, "", 1); err != nil {
+		return nil, err
+	}
+	if w.output, err = windowPort("output", s.Outputs, s.Binding.Output, windowLabels); err != nil {
+		return nil, err
+	}
+	for i := range data.Len() {
+		n := data.Shape(i)
+		w.slice = max(w.slice, n[1]*n[2])
+		w.voxels = max(w.voxels, n[0]*n[1]*n[2])
+	}
+	return w, nil
+}
+
+// windowPort finds the port of a window: [1 or any number, channels, 128, 128, 128].
+func windowPort(what string, ports []backend.Port, name string, channels int64) (backend.Port, error) {
+	want := tensor.Shape{-1, channels, windowSide, windowSide, windowSide}
+	for _, port := range ports {
+		if port.Type != tensor.Float32 || len(port.Shape) != len(want) || name != "" && port.Name != name {
+			continue
+		}
+		fits := port.Shape[0] == 1 || port.Shape[0] == -1
+		for axis := 1; axis < len(want); axis++ {
+			fits = fits && (port.Shape[axis] == want[axis] || port.Shape[axis] == -1)
+		}
+		if fits {
+			return port, nil
+		}
+	}
+	return backend.Port{}, fmt.Errorf("no %s of the model is a window, float32%v; it has %s", what, want, describePorts(ports))
+}
+
+// unet is 3D-UNet joined with its data. Volumes differ in size, so each fills a part of
+// its row only.
+type unet struct {
+	data          *dataset.KiTS19
+	input, output backend.Port
+	slice, voxels int // of the largest
+	weights       func() []float32
+}
+
+// Len implements Workload.
+func (u *unet) Len() int { return u.data.Len() }
+
+// Row implements Workload.
+func (u *unet) Row() []Slot { return []Slot{{tensor.Float32, tensor.Shape{int64(u.voxels)}}} }
+
+// SampleBytes implements Sizer.
+func (u *unet) SampleBytes(index int) int64 {
+	n := u.data.Shape(index)
+	return 4 * int64(n[0]*n[1]*n[2])
+}
+
+// CacheKey implements Workload.
+func (u *unet) CacheKey() string {
+	return fmt.Sprintf("3d-unet %d\nfiles %s\nrows %d", preprocessVersion, u.data.Fingerprint(), u.voxels)
+}
+
+// Prepare implements Workload.
+func (u *unet) Prepare(index int, row []tensor.Tensor) error {
+	voxels := tensor.Data[float32](row[0])[:u.SampleBytes(index)/4]
+	if err := u.data.Image(index, voxels); err != nil {
+		return fmt.Errorf("sample %d: %w", index, err)
+	}
+	return nil
+}
+
+// Outputs implements Workload.
+func (u *unet) Outputs() []string { return []string{u.output.Name} }
+
+// Batch implements Workload. A volume is many runs of the model.
+func (u *unet) Batch() int { return 1 }
+
+// NewPredictor implements Workload.
+func (u *unet) NewPredictor(session backend.Session, _ int) (Predictor, error) {
+	return newSlidingWindow(session, u.data.Shape, u.weights(), u.slice, u.voxels)
+}
+
+// Notes implements Workload.
+func (u *unet) Notes() []string {
+	return []string{
+		u.data.How(),
+		fmt.Sprintf("windows of %d voxels go into %s, %d apart; the label with the best weighted mean of output %s is the answer",
+			windowSide, u.input.Name, windowStep, u.output.Name),
+	}
+}
+
+// scoreUNet scores a log of label volumes.
+func scoreUNet(log accuracy.Input, s Scoring) (*accuracy.Score, error) {
+	truth, err := dataset.ReadKiTS19Truth(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Samples > 0 && s.Samples < len(truth) {
+		truth = slices.Clone(truth[:s.Samples])
+	}
+	score, err := accuracy.ScoreKiTS(log, truth, accuracy.KiTSOptions{DType: s.DType})
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}
