@@ -31,17 +31,27 @@ type Config struct {
 	Calibrate   bool
 	AutoLatency bool
 
+	// Runs is how many runs make the result: the lowest counts. 0: one.
+	Runs int
+	// FindPeak asks for the highest load that keeps the bound of the scenario, Server or
+	// MultiStream at fixed intervals. The settings' load is where the search begins.
+	FindPeak bool
+
 	Engine    backend.Engine
 	Backend   backend.Options // ModelPath names the model file
 	Instances int             // workers; 0: chosen for the scenario
-	MaxBatch  int             // samples in a run of the model; 0: chosen for the scenario
-	MaxDelay  time.Duration   // how long a sample may wait for a batch to fill
+	// ReserveCore leaves a core to the load generator in Server, if there are two or more
+	// and nobody chose the number of workers.
+	ReserveCore bool
+	MaxBatch    int           // samples in a run of the model; 0: chosen for the scenario
+	MaxDelay    time.Duration // how long a sample may wait for a batch to fill
 
 	DatasetDir             string
 	Count                  int // use the first samples only; 0: all
 	PerformanceSampleCount int // how many to keep in memory; 0: the model's
 	Binding                models.Binding
 
+	Precision    string // of the model, for the results; empty: not known
 	BuiltInModel bool
 	BuiltInData  bool
 	// Reference is the score of the FP32 model on this data; 0: the official one.
@@ -55,7 +65,8 @@ type Config struct {
 	Trace     bool              // also write mlperf_log_trace.json
 	System    any               // description of the machine, for the results
 
-	FreeMemory func() uint64 // bytes; nil: not known
+	FreeMemory func() uint64           // bytes; nil: not known
+	FreeDisk   func(dir string) uint64 // bytes where a folder is or would be; nil: not known
 	NewPacer   func() loadgen.Pacer
 	Observer   Observer
 }
@@ -96,12 +107,16 @@ func Run(ctx context.Context, cfg Config) (results *report.Results, err error) {
 	if err := r.calibrate(ctx); err != nil {
 		return nil, err
 	}
-	test, err := r.issue(ctx)
-	if test == nil {
+	if err := r.checkHeadroom(ctx); err != nil {
 		return nil, err
 	}
-	results = r.results(test)
-	return results, errors.Join(err, r.outcome(test, results), results.Write(cfg.OutputDir))
+	switch {
+	case cfg.FindPeak:
+		return r.findPeak(ctx)
+	case cfg.Runs > 1:
+		return r.repeat(ctx)
+	}
+	return r.test(ctx, cfg.OutputDir)
 }
 
 // check finds what no run is possible with, before anything is opened.
@@ -111,7 +126,7 @@ func (c Config) check() error {
 		value int
 	}{
 		{"number of instances", c.Instances}, {"largest batch", c.MaxBatch}, {"number of samples", c.Count},
-		{"performance sample count", c.PerformanceSampleCount},
+		{"performance sample count", c.PerformanceSampleCount}, {"number of runs", c.Runs},
 	} {
 		if n.value < 0 {
 			return fmt.Errorf("the %s is %d, want a positive number, or 0 for the default", n.what, n.value)
@@ -148,17 +163,16 @@ type run struct {
 	marks    []string
 	warnings warnings
 
-	workload   models.Workload
-	session    backend.Session
-	predictors []models.Predictor
-	batching   batching
-	qsl        *qsl
-	sut        *sut
+	workload models.Workload
+	model    loadedModel
+	qsl      *qsl
+	sut      *sut
 
 	phases      []report.PhaseTime
-	latency     time.Duration // of one sample by one worker, measured when warming up
+	warm        warmUp
 	calibration *report.Calibration
 	failure     atomic.Pointer[error] // the first of a prediction
+	stuck       bool                  // a prediction of a test that is over goes on
 }
 
 func newRun(cfg Config) *run {
@@ -202,27 +216,12 @@ func (r *run) origin(key string) string {
 	return "default"
 }
 
-// close ends the workers and frees the model.
+// close frees the model and the data.
 func (r *run) close() error {
-	if r.sut != nil {
-		err := r.sut.Close()
-		if errors.Is(err, errStillRunning) {
-			return nil // its memory goes with the process
-		}
-		return errors.Join(err, r.closeOpened())
+	if r.stuck {
+		return nil // its memory goes with the process
 	}
-	var errs []error
-	for _, p := range r.predictors {
-		errs = append(errs, p.Close())
-	}
-	return errors.Join(append(errs, r.closeOpened())...)
-}
-
-func (r *run) closeOpened() error {
-	var errs []error
-	if r.session != nil {
-		errs = append(errs, r.session.Close())
-	}
+	errs := []error{r.model.close()}
 	if r.qsl != nil {
 		errs = append(errs, r.qsl.Close())
 	}

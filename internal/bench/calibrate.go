@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,31 +16,46 @@ import (
 )
 
 const (
-	// The first runs of a model allocate memory and plan kernels.
-	warmUpRuns   = 2
-	measuredRuns = 5
-	// warmUpBudget bounds how long measuring one worker takes.
+	// The last runs of a warm-up are stable if they differ by less than this share.
+	stableRuns  = 5
+	stableShare = 0.1
+	// warmUpBudget bounds how long warming up one worker takes.
 	warmUpBudget = 2 * time.Second
 	// probeTime is how long all workers are measured together.
 	probeTime = time.Second
 )
 
-// warmUp runs the model a few times, outside the measured time, and notes how long it
-// takes for one sample.
+// A warmUp says how long the model takes for one sample, before the test.
+type warmUp struct {
+	latency time.Duration // of one sample by one worker, the median of the last runs
+	runs    int
+	stable  bool // the last runs took about as long as each other
+}
+
+// warmUp runs the model outside the measured time until it takes about the same time
+// again and again: the first runs allocate memory and plan kernels.
 func (r *run) warmUp(ctx context.Context) error {
 	return r.phase(ctx, "warm-up", func() error {
-		items, err := r.sampleRows(ctx, r.batching.maxBatch)
-		if err != nil {
+		if err := r.tryModel(ctx); err != nil {
 			return err
 		}
-		for _, p := range r.predictors {
-			if err := tryOut(ctx, p, items); err != nil {
-				return err
-			}
-		}
-		r.latency, err = medianTime(ctx, r.predictors[0], items[:1])
-		return err
+		return r.widen(ctx, runtime.GOMAXPROCS(0))
 	})
+}
+
+// tryModel has every worker answer a batch, and the first one a sample until that is stable.
+func (r *run) tryModel(ctx context.Context) error {
+	items, err := r.sampleRows(ctx, r.model.shape.batch)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.model.predictors {
+		if err := tryOut(ctx, p, items); err != nil {
+			return err
+		}
+	}
+	r.warm, err = stableTime(ctx, r.model.predictors[0], items[:1])
+	return err
 }
 
 // sampleRows loads the first samples of the data set and returns items for as many rows
@@ -66,24 +82,24 @@ func (r *run) sampleRows(ctx context.Context, rows int) ([]models.Item, error) {
 	return items, r.qsl.swap(store)
 }
 
-// medianTime measures how long a predictor takes for the items, never less than 1 ns.
-func medianTime(ctx context.Context, p models.Predictor, items []models.Item) (time.Duration, error) {
-	var times []time.Duration
-	begin := time.Now()
-	for i := range warmUpRuns + measuredRuns {
+// stableTime measures how long a predictor takes for the items, never less than 1 ns.
+func stableTime(ctx context.Context, p models.Predictor, items []models.Item) (warmUp, error) {
+	var last []time.Duration // at most stableRuns
+	w := warmUp{}
+	for begin := time.Now(); !w.stable && (w.runs == 0 || time.Since(begin) < warmUpBudget); w.runs++ {
 		start := time.Now()
 		if err := tryOut(ctx, p, items); err != nil {
-			return 0, err
+			return w, err
 		}
-		if i >= warmUpRuns {
-			times = append(times, time.Since(start))
+		if last = append(last, time.Since(start)); len(last) > stableRuns {
+			last = last[1:]
 		}
-		if len(times) > 0 && time.Since(begin) > warmUpBudget {
-			break
-		}
+		most, least := slices.Max(last), slices.Min(last)
+		w.stable = len(last) == stableRuns && float64(most-least) <= stableShare*float64(most)
 	}
-	slices.Sort(times)
-	return max(times[len(times)/2], 1), nil
+	slices.Sort(last)
+	w.latency = max(last[len(last)/2], 1)
+	return w, nil
 }
 
 // tryOut has a predictor answer items, outside a test.
@@ -115,9 +131,9 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 	}
 	var samples atomic.Int64
 	var wg sync.WaitGroup
-	errs := make([]error, len(r.predictors))
+	errs := make([]error, len(r.model.predictors))
 	begin := time.Now()
-	for i, p := range r.predictors {
+	for i, p := range r.model.predictors {
 		wg.Go(func() {
 			for time.Since(begin) < probeTime && errs[i] == nil {
 				errs[i] = tryOut(ctx, p, items)
@@ -151,7 +167,7 @@ func (r *run) calibrate(ctx context.Context) error {
 // rate of one query per second, which has no bearing on accuracy.
 func (r *run) calibrateAccuracy() {
 	if r.cfg.Calibrate && r.settings.Scenario == loadgen.Server {
-		r.settings.ServerTargetQPS = float64(len(r.predictors)) / r.latency.Seconds()
+		r.settings.ServerTargetQPS = float64(len(r.model.predictors)) / r.warm.latency.Seconds()
 		r.set("target_qps", fmt.Sprintf("%.4g", r.settings.ServerTargetQPS), "calibration")
 	}
 }
@@ -167,17 +183,17 @@ func (r *run) chooseLatencyBound() {
 	if r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies {
 		return
 	}
-	bound, took := r.settings.ServerTargetLatency, r.latency.Round(10*time.Microsecond)
-	if r.cfg.AutoLatency && 2*r.latency > bound {
+	bound, took := r.settings.ServerTargetLatency, r.warm.latency.Round(10*time.Microsecond)
+	if r.cfg.AutoLatency && 2*r.warm.latency > bound {
 		r.raiseLatencyBound(bound, took)
-	} else if r.latency > bound {
+	} else if r.warm.latency > bound {
 		r.cfg.Observer.Note(fmt.Sprintf("this machine takes %v for one sample, the latency bound is %v: "+
 			"no rate can meet it. --target-latency auto chooses a bound that can be met", took, bound))
 	}
 }
 
 func (r *run) raiseLatencyBound(bound, took time.Duration) {
-	auto := (autoLatencyFactor*r.latency + time.Millisecond - 1).Truncate(time.Millisecond)
+	auto := (autoLatencyFactor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 	r.settings.ServerTargetLatency = auto
 	r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", autoLatencyFactor, took))
 	r.marks = append(r.marks, fmt.Sprintf("closed division: the latency bound is %v instead of the official %v, "+
@@ -192,18 +208,18 @@ func (r *run) raiseLatencyBound(bound, took time.Duration) {
 const offlineMargin = 1.25
 
 func (r *run) chooseRate(ctx context.Context) error {
-	c := &report.Calibration{BatchOneLatencyNS: int64(r.latency)}
+	c := &report.Calibration{BatchOneLatencyNS: int64(r.warm.latency)}
 	r.calibration = c
 	switch r.settings.Scenario {
 	case loadgen.SingleStream:
-		r.settings.SingleStreamExpectedLatencyNS = float64(r.latency)
-		c.Chosen = report.Metric{Name: "expected latency", Value: r.latency.Seconds() * 1e3, Unit: "ms"}
+		r.settings.SingleStreamExpectedLatencyNS = float64(r.warm.latency)
+		c.Chosen = report.Metric{Name: "expected latency", Value: r.warm.latency.Seconds() * 1e3, Unit: "ms"}
 		c.Reason = "that is the median of a few runs"
-		r.set("target_latency", fmt.Sprint(r.latency), "calibration")
+		r.set("target_latency", fmt.Sprint(r.warm.latency), "calibration")
 	case loadgen.MultiStream:
 		return r.chooseQueryLatency(ctx, c)
 	case loadgen.Offline:
-		rate, err := r.throughput(ctx, r.batching.maxBatch)
+		rate, err := r.throughput(ctx, r.model.shape.batch)
 		if err != nil {
 			return err
 		}
@@ -212,7 +228,7 @@ func (r *run) chooseRate(ctx context.Context) error {
 		r.settings.OfflineExpectedQPS = rate
 		c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "samples/s"}
 		c.Reason = fmt.Sprintf("%d workers did %.4g samples/s for %v, and a quarter more makes the test long enough",
-			len(r.predictors), c.SamplesPerSecond, probeTime)
+			len(r.model.predictors), c.SamplesPerSecond, probeTime)
 		r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	case loadgen.Server:
 		return r.chooseServerRate(ctx, c)
@@ -222,20 +238,20 @@ func (r *run) chooseRate(ctx context.Context) error {
 
 func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) error {
 	n := int(r.settings.MultiStreamSamplesPerQuery)
-	batches := (n + r.batching.maxBatch - 1) / r.batching.maxBatch
-	items, err := r.sampleRows(ctx, min(n, r.batching.maxBatch))
+	batches := (n + r.model.shape.batch - 1) / r.model.shape.batch
+	items, err := r.sampleRows(ctx, min(n, r.model.shape.batch))
 	if err != nil {
 		return err
 	}
-	took, err := medianTime(ctx, r.predictors[0], items)
+	w, err := stableTime(ctx, r.model.predictors[0], items)
 	if err != nil {
 		return err
 	}
-	rounds := (batches + len(r.predictors) - 1) / len(r.predictors)
-	latency := time.Duration(rounds) * took
+	rounds := (batches + len(r.model.predictors) - 1) / len(r.model.predictors)
+	latency := time.Duration(rounds) * w.latency
 	r.settings.MultiStreamExpectedLatencyNS = float64(latency)
 	c.Chosen = report.Metric{Name: "expected query latency", Value: latency.Seconds() * 1e3, Unit: "ms"}
-	c.Reason = fmt.Sprintf("%d samples take %d rounds of %v", n, rounds, took.Round(10*time.Microsecond))
+	c.Reason = fmt.Sprintf("%d samples take %d rounds of %v", n, rounds, w.latency.Round(10*time.Microsecond))
 	r.set("target_latency", fmt.Sprint(latency), "calibration")
 	return nil
 }
@@ -245,13 +261,13 @@ func (r *run) chooseServerRate(ctx context.Context, c *report.Calibration) error
 	if err != nil {
 		return err
 	}
-	load := safeLoad(len(r.predictors), r.latency, r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile)
+	load := safeLoad(len(r.model.predictors), r.warm.latency, r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile)
 	rate := load * capacity
 	c.SamplesPerSecond = capacity
 	r.settings.ServerTargetQPS = rate
 	c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "queries/s"}
 	c.Reason = fmt.Sprintf("%d workers do %.4g samples/s one by one, and at %.0f %% of that the queue should keep latencies below %v",
-		len(r.predictors), capacity, load*100, r.settings.ServerTargetLatency)
+		len(r.model.predictors), capacity, load*100, r.settings.ServerTargetLatency)
 	r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	return nil
 }

@@ -172,7 +172,7 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 
 func TestTokenLatenciesHaveNoBoundToRaise(t *testing.T) {
 	o := &observer{t: t}
-	r := &run{cfg: Config{AutoLatency: true, Observer: o}, settings: settings(loadgen.Server), latency: time.Hour}
+	r := &run{cfg: Config{AutoLatency: true, Observer: o}, settings: settings(loadgen.Server), warm: warmUp{latency: time.Hour}}
 	r.settings.UseTokenLatencies = true
 	r.chooseLatencyBound()
 	if len(o.notes)+len(r.marks) > 0 || r.settings.ServerTargetLatency != settings(loadgen.Server).ServerTargetLatency {
@@ -256,8 +256,8 @@ func TestAModelFasterThanTheClockIsCalibratedToo(t *testing.T) {
 		if err := r.open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.warmUp(t.Context()); err != nil || r.latency < 1 {
-			t.Errorf("latency %v, error %v", r.latency, err)
+		if err := r.warmUp(t.Context()); err != nil || r.warm.latency < 1 {
+			t.Errorf("latency %v, error %v", r.warm.latency, err)
 		}
 	})
 }
@@ -270,8 +270,8 @@ func TestASlowModelIsMeasuredOnlyOnce(t *testing.T) {
 		cfg.Instances = 1
 		began := time.Now()
 		r := mustRun(t, n, cfg)
-		// One run of the worker, two to warm up, one that is measured, and ten samples.
-		if took := time.Since(began); took != 14*10*time.Second || r.Phases[2].Seconds != 40 {
+		// One run of the worker, one that is measured, and ten samples.
+		if took := time.Since(began); took != 12*10*time.Second || r.Phases[2].Seconds != 20 || r.Backend.WarmUp.Stable {
 			t.Errorf("it took %v, the warm-up %v s", took, r.Phases[2].Seconds)
 		}
 	})

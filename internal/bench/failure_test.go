@@ -164,7 +164,7 @@ func TestAnInterruptionBeforeTheTrafficEndsTheRunWithoutResults(t *testing.T) {
 		{"data", 0, slow(simulated.Config{}), 0},
 		{"data", 10 * time.Second, slow(simulated.Config{OpenTime: time.Minute}), 0},
 		{"model", 90 * time.Second, slow(simulated.Config{OpenTime: time.Minute}), 0},
-		{"warm-up", 7 * time.Second, slow(simulated.Config{Latency: 2 * time.Second}), 2 * time.Second},
+		{"warm-up", 3 * time.Second, slow(simulated.Config{Latency: 2 * time.Second}), 2 * time.Second},
 		{"warm-up", 3 * time.Second, func(_ *testing.T, c *Config, n *numbers) {
 			n.prepareTime, c.MaxBatch = time.Second, 40
 		}, time.Second},

@@ -10,33 +10,55 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// issue has the load generator run the test, and writes its logs.
-func (r *run) issue(ctx context.Context) (*loadgen.Result, error) {
-	file, err := os.Create(filepath.Join(r.cfg.OutputDir, mlperflog.AccuracyFile))
+// test runs the test of the run's settings and judges it. Logs and results go to dir.
+func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
+	test, err := r.issue(ctx, dir)
+	if test == nil {
+		return nil, err
+	}
+	results := r.results(test)
+	return results, errors.Join(err, r.outcome(test, results, dir), results.Write(dir))
+}
+
+// issue has the load generator run the test of the run's settings, and writes its logs.
+func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
+	file, err := os.Create(filepath.Join(dir, mlperflog.AccuracyFile))
 	if err != nil {
 		return nil, fmt.Errorf("opening the accuracy log: %w", err)
 	}
 	defer file.Close() // a second time, which does no harm, unless something fails before
 	accuracyLog := mlperflog.NewAccuracyLog(file, r.settings.Scenario)
-	running, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	r.sut = newSUT(r.sutName(), r.predictors, &r.qsl.rows, r.batching, r.failOnce(fail))
 	var test *loadgen.Result
 	err = r.phase(ctx, "traffic", func() (err error) {
-		test, err = loadgen.Run(running, r.sut, r.qsl, r.settings, loadgen.Options{
-			AccuracyLog:  accuracyLog,
-			Progress:     r.cfg.Observer.Traffic,
-			StallTimeout: r.stallTimeout(),
-			NewPacer:     r.cfg.NewPacer,
-		})
+		test, err = r.traffic(ctx, r.settings, accuracyLog)
 		return err
 	})
 	if test == nil {
 		return nil, err
 	}
-	return test, errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test))
+	return test, errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test, dir))
+}
+
+// traffic has the load generator run a test. The accuracy log may be nil.
+func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.AccuracyLog) (*loadgen.Result, error) {
+	if r.stuck {
+		return nil, errStillRunning
+	}
+	running, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, batching{r.model.shape.batch, r.cfg.MaxDelay}, r.failOnce(fail))
+	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
+		AccuracyLog:    log,
+		Progress:       r.cfg.Observer.Traffic,
+		StallTimeout:   r.stallTimeout(),
+		NewPacer:       r.cfg.NewPacer,
+		MaxOutstanding: r.hopeless(),
+	})
+	r.stuck = r.sut.stop() != nil
+	return test, err
 }
 
 // failOnce returns what the SUT is to call when a prediction fails: the test ends then,
@@ -49,14 +71,33 @@ func (r *run) failOnce(stop context.CancelCauseFunc) func(error) {
 	}
 }
 
+const (
+	hopelessWork   = 10 * time.Second
+	hopelessBounds = 4
+	hopelessLeast  = 1000
+)
+
+// hopeless is how many queries of a Server test may be outstanding before it ends: as many
+// as are 10 s of work, or come within four latency bounds, and at least 1000. A system with
+// such a queue has long missed its bound, and answering it all would only take longer than
+// the test was to last, and memory.
+// Where tokens have bounds and queries have none, there is no such number.
+func (r *run) hopeless() uint64 {
+	if r.settings.UseTokenLatencies {
+		return 0
+	}
+	work := float64(hopelessWork) / float64(r.warm.latency) * float64(r.model.shape.workers*r.model.shape.batch)
+	return uint64(work + hopelessBounds*r.settings.ServerTargetQPS*r.settings.ServerTargetLatency.Seconds() + hopelessLeast)
+}
+
 // stallTimeout is how long the test waits for an answer: much longer than a batch takes.
 func (r *run) stallTimeout() time.Duration {
-	return max(2*time.Minute, 20*r.latency*time.Duration(r.batching.maxBatch))
+	return max(2*time.Minute, 20*r.warm.latency*time.Duration(r.model.shape.batch))
 }
 
 // sutName names the system in logs: model, engine, device.
 func (r *run) sutName() string {
-	info := r.session.Info()
+	info := r.model.info()
 	device := r.cfg.Backend.Device
 	if device == "" {
 		device = "cpu"
@@ -65,11 +106,11 @@ func (r *run) sutName() string {
 }
 
 // writeLogs writes the log files of the reference.
-func (r *run) writeLogs(test *loadgen.Result) error {
+func (r *run) writeLogs(test *loadgen.Result, dir string) error {
 	about := mlperflog.About{Version: r.cfg.Program, PID: os.Getpid()}
-	err := mlperflog.WriteFiles(r.cfg.OutputDir, test, about)
+	err := mlperflog.WriteFiles(dir, test, about)
 	if r.cfg.Trace && test.Performance != nil {
-		err = errors.Join(err, mlperflog.WriteTraceFile(r.cfg.OutputDir, test, about))
+		err = errors.Join(err, mlperflog.WriteTraceFile(dir, test, about))
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 )
 
@@ -37,7 +36,7 @@ func (r *run) open(ctx context.Context) error {
 	for _, note := range r.workload.Notes() {
 		r.cfg.Observer.Note(note)
 	}
-	if err := r.phase(ctx, "model", func() error { return r.openModel(ctx) }); err != nil {
+	if err := r.phase(ctx, "model", func() error { return r.loadModel(ctx, r.chooseShape(runtime.GOMAXPROCS(0))) }); err != nil {
 		return err
 	}
 	return r.openData()
@@ -54,65 +53,6 @@ func (r *run) ports(ctx context.Context) (inputs, outputs []backend.Port, err er
 	}
 	info := session.Info()
 	return info.Inputs, info.Outputs, session.Close()
-}
-
-// shape chooses how many workers there are, how many threads each run of the model may
-// use, and how large batches get, where the caller left it open. The choices were the
-// best of a sweep on processors (docs/how-a-run-works.md): one worker with all cores
-// where one query runs at a time, one worker per core otherwise, because cores
-// that compute different samples need not wait for each other.
-func (r *run) shape(cores int) (workers, threads, batch int) {
-	workers, threads, batch = r.cfg.Instances, r.cfg.Backend.IntraThreads, r.cfg.MaxBatch
-	alone := r.settings.Scenario == loadgen.SingleStream || r.settings.Scenario == loadgen.MultiStream
-	if workers == 0 {
-		if workers = cores; alone {
-			workers = 1
-		}
-		if threads > 0 && !alone {
-			workers = max(1, cores/threads)
-		}
-	}
-	if threads == 0 {
-		threads = max(1, cores/workers)
-	}
-	if batch == 0 {
-		switch r.settings.Scenario {
-		case loadgen.MultiStream:
-			batch = int(r.settings.MultiStreamSamplesPerQuery)
-		case loadgen.Offline:
-			batch = 8
-		default:
-			batch = 1
-		}
-		if fixed := r.workload.Batch(); fixed > 0 {
-			batch = min(batch, fixed)
-		}
-	}
-	return workers, threads, batch
-}
-
-func (r *run) openModel(ctx context.Context) error {
-	workers, threads, batch := r.shape(runtime.GOMAXPROCS(0))
-	opts := r.cfg.Backend
-	opts.IntraThreads = threads
-	opts.Outputs = r.workload.Outputs()
-	opts.CountDeviceNode = true
-	var err error
-	if r.session, err = r.cfg.Engine.Open(ctx, opts); err != nil {
-		return err
-	}
-	for _, w := range r.session.Info().Warnings {
-		r.warnings.add(errors.New(w))
-	}
-	for range workers {
-		p, err := r.workload.NewPredictor(r.session, batch)
-		if err != nil {
-			return err
-		}
-		r.predictors = append(r.predictors, p)
-	}
-	r.batching = batching{maxBatch: batch, maxDelay: r.cfg.MaxDelay}
-	return nil
 }
 
 func (r *run) openData() error {
@@ -140,20 +80,43 @@ func (r *run) openData() error {
 // openCache opens the cache of pre-processed samples. A run is possible without it.
 func (r *run) openCache() *dataset.SampleCache {
 	row := r.workload.Row()
-	if r.cfg.CacheDir == "" || len(row) != 1 {
+	key := r.workload.CacheKey()
+	if r.cfg.CacheDir == "" || len(row) != 1 || key == "" {
 		return nil
 	}
-	cache, err := dataset.OpenSampleCache(r.cfg.CacheDir, r.workload.CacheKey(), row[0].Bytes())
+	cache, err := dataset.OpenSampleCache(r.cfg.CacheDir, key, row[0].Bytes())
 	if err != nil {
 		r.warnings.add(fmt.Errorf("pre-processed samples are not kept: %w", err))
+		return nil
+	}
+	if err := r.checkDisk(cache); err != nil {
+		r.warnings.add(fmt.Errorf("pre-processed samples are not kept: %w", errors.Join(err, cache.Close())))
 		return nil
 	}
 	return cache
 }
 
+// checkDisk sees to it that a cache takes no more than half of the disk that is free: all
+// of COCO for SSD-ResNet34 has 86 GB.
+func (r *run) checkDisk(cache *dataset.SampleCache) error {
+	if r.cfg.FreeDisk == nil {
+		return nil
+	}
+	need := uint64(0)
+	for i := range r.workload.Len() {
+		need += sampleBytes(r.workload, r.workload.Row(), i)
+	}
+	there, free := cache.Bytes(), r.cfg.FreeDisk(r.cfg.CacheDir)
+	if free != 0 && need > there && need-there > free/2 {
+		return fmt.Errorf("%d samples need %d MiB of disk in %s, %d MiB are free; that is too little to fill half of it",
+			r.workload.Len(), need>>20, r.cfg.CacheDir, free>>20)
+	}
+	return nil
+}
+
 // use hands loaded samples to the predictors, all of which are idle then.
 func (r *run) use(store *models.Store) error {
-	for _, p := range r.predictors {
+	for _, p := range r.model.predictors {
 		if err := p.Use(store); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -165,10 +164,10 @@ func TestShapeIsChosenForTheScenario(t *testing.T) {
 		{"MultiStream", loadgen.MultiStream, 0, 0, 0, -1, 1, 4, 8},
 		{"Server", loadgen.Server, 0, 0, 0, -1, 4, 1, 1},
 		{"Offline", loadgen.Offline, 0, 0, 0, -1, 4, 1, 8},
-		{"threads leave fewer workers", loadgen.Server, 0, 2, 0, -1, 2, 2, 1},
-		{"more threads than cores", loadgen.Server, 0, 9, 0, -1, 1, 9, 1},
+		{"threads leave fewer workers", loadgen.Server, 0, 2, 0, -1, 2, 2, 4},
+		{"more threads than cores", loadgen.Server, 0, 9, 0, -1, 1, 9, 4},
 		{"threads of the only worker", loadgen.SingleStream, 0, 2, 0, -1, 1, 2, 1},
-		{"workers leave fewer threads", loadgen.Server, 2, 0, 0, -1, 2, 2, 1},
+		{"workers leave fewer threads", loadgen.Server, 2, 0, 0, -1, 2, 2, 4},
 		{"more workers than cores", loadgen.Offline, 9, 0, 0, -1, 9, 1, 8},
 		{"a batch that was asked for", loadgen.Offline, 0, 0, 32, -1, 4, 1, 32},
 		{"a small fixed batch", loadgen.Offline, 0, 0, 0, 4, 4, 1, 4},
@@ -176,13 +175,19 @@ func TestShapeIsChosenForTheScenario(t *testing.T) {
 		{"a fixed batch below the query", loadgen.MultiStream, 0, 0, 0, 2, 1, 4, 2},
 		{"what was asked for stays, for the model to refuse", loadgen.Offline, 0, 0, 32, 4, 4, 1, 32},
 	}
+	reserving := &run{workload: &numbers{batch: -1}, settings: settings(loadgen.Server), cfg: Config{ReserveCore: true}}
+	if got, want := reserving.chooseShape(4), (shape{3, 1, 1}); got != want {
+		t.Errorf("with a core for the generator, the shape is %+v, want %+v", got, want)
+	}
+	if got, want := reserving.chooseShape(1), (shape{1, 1, 1}); got != want {
+		t.Errorf("of one core none can be left: the shape is %+v, want %+v", got, want)
+	}
 	for _, test := range tests {
 		r := &run{workload: &numbers{batch: test.fixed}, settings: settings(test.scenario), cfg: Config{
 			Instances: test.instances, MaxBatch: test.batch, Backend: backend.Options{IntraThreads: test.threads},
 		}}
-		workers, threads, batch := r.shape(4)
-		if got, want := []int{workers, threads, batch}, []int{test.workers, test.intra, test.batches}; !slices.Equal(got, want) {
-			t.Errorf("%s: workers, threads and batch are %v, want %v", test.name, got, want)
+		if got, want := r.chooseShape(4), (shape{test.workers, test.intra, test.batches}); got != want {
+			t.Errorf("%s: the shape is %+v, want %+v", test.name, got, want)
 		}
 	}
 }

@@ -3,10 +3,12 @@ package bench
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -38,9 +40,8 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 	if r.failure.Load() != nil {
 		out.Result = report.Invalid // the test was stopped, but not from outside
 	}
-	if n, when := r.sut.queue.longest(); n > 0 {
-		out.Queue = &report.QueueStats{Peak: n, PeakSeconds: when.Sub(test.StartTime).Seconds()}
-	}
+	out.Queue = r.queueStats(test)
+	out.Problems = append(out.Problems, overload(out)...)
 	for _, w := range r.sut.workers {
 		out.Workers = append(out.Workers, report.WorkerStats{
 			Batches: w.batches.Load(),
@@ -50,6 +51,37 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 	}
 	r.addMarks(out)
 	return out
+}
+
+// queueStats say how the queue of the last test grew.
+func (r *run) queueStats(test *loadgen.Result) *report.QueueStats {
+	n, when := r.sut.queue.longest()
+	if n == 0 {
+		return nil
+	}
+	began := test.StartTime
+	if p := test.Performance; p != nil && test.Effective.Mode != loadgen.SubmissionRun {
+		began = began.Add(p.Started) // after loading
+	}
+	stats := &report.QueueStats{Peak: n, PeakSeconds: when.Sub(began).Seconds()}
+	left := r.sut.queue.left()
+	if test.Effective.Scenario == loadgen.Server && left.samples > len(r.sut.workers)*r.model.shape.batch {
+		stats.Backlog = left.samples
+		if !left.since.IsZero() {
+			stats.GrewSeconds = left.since.Sub(began).Seconds()
+		}
+	}
+	return stats
+}
+
+// overload names the reason of a Server test that is not valid because the system could
+// not keep up.
+func overload(r *report.Results) []string {
+	if r.Result != report.Invalid || r.Queue == nil || r.Queue.Backlog == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("overload: from %.3f s on samples waited without a break, %d when the last query was issued; "+
+		"the target is more than the system can do", r.Queue.GrewSeconds, r.Queue.Backlog)}
 }
 
 // addMarks says what follows from the input for what the results may be used for.
@@ -66,25 +98,32 @@ func (r *run) addMarks(out *report.Results) {
 }
 
 func (r *run) backend() report.Backend {
-	info := r.session.Info()
+	info := r.model.info()
 	devices := map[string]int{}
 	for _, d := range info.Devices {
 		devices[d.Device] = d.Nodes
 	}
 	return report.Backend{
 		Engine: info.Engine, Library: info.Library, Devices: devices, Facts: info.Facts,
-		Instances: len(r.predictors), MaxBatch: r.batching.maxBatch, MaxDelay: r.batching.maxDelay.String(),
+		ReservedCores: r.reserved(runtime.GOMAXPROCS(0)),
+		Threads:       r.model.shape.threads, Sessions: len(r.model.sessions),
+		WarmUp:    report.WarmUp{Runs: r.warm.runs, Stable: r.warm.stable, LatencyNS: int64(r.warm.latency)},
+		Instances: len(r.model.predictors), MaxBatch: r.model.shape.batch, MaxDelay: r.cfg.MaxDelay.String(),
 	}
 }
 
 func (r *run) input() report.Input {
 	in := report.Input{
-		ModelPath: r.cfg.Backend.ModelPath, BuiltIn: r.cfg.BuiltInModel,
+		ModelPath: r.cfg.Backend.ModelPath, Precision: r.cfg.Precision, BuiltIn: r.cfg.BuiltInModel,
 		DatasetPath: r.cfg.DatasetDir, BuiltInData: r.cfg.BuiltInData,
 		Samples: r.workload.Len(), Binding: r.workload.Notes(),
 	}
 	if in.ModelPath == "" {
 		return in // a simulated model
+	}
+	if r.model.changed(in.ModelPath) {
+		r.warnings.add(errors.New("the model file was changed during the run: " + in.ModelPath + " is no longer what was measured"))
+		return in
 	}
 	sum, size, err := hashFile(in.ModelPath)
 	if err != nil {
@@ -108,7 +147,7 @@ func hashFile(path string) (string, int64, error) {
 
 // outcome scores the run if it has responses of all samples, and turns what stopped it
 // into an error.
-func (r *run) outcome(test *loadgen.Result, out *report.Results) error {
+func (r *run) outcome(test *loadgen.Result, out *report.Results, dir string) error {
 	switch failure := r.failure.Load(); {
 	case failure != nil:
 		return fmt.Errorf("%w: %w", ErrFailed, *failure)
@@ -118,8 +157,8 @@ func (r *run) outcome(test *loadgen.Result, out *report.Results) error {
 		return nil
 	}
 	r.cfg.Observer.Phase("scoring")
-	a, warnings, err := Score(filepath.Join(r.cfg.OutputDir, mlperflog.AccuracyFile), r.cfg.Model,
-		models.Scoring{DatasetDir: r.cfg.DatasetDir}, Target{Quality: r.cfg.Model.Quality, Reference: r.cfg.Reference})
+	a, warnings, err := Score(filepath.Join(dir, mlperflog.AccuracyFile), r.cfg.Model,
+		models.Scoring{DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Len(), DropEmpty: r.cfg.Binding.DropEmpty}, Target{Quality: r.cfg.Model.Quality, Reference: r.cfg.Reference})
 	if err != nil {
 		return err
 	}
@@ -128,5 +167,5 @@ func (r *run) outcome(test *loadgen.Result, out *report.Results) error {
 	a.Partial = a.Samples < all
 	out.Accuracy = a
 	out.Warnings = append(out.Warnings, warnings...)
-	return WriteAccuracy(r.cfg.OutputDir, a)
+	return WriteAccuracy(dir, a)
 }

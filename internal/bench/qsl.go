@@ -48,7 +48,10 @@ func (q *qsl) PerformanceSampleCount() int { return q.performance }
 // LoadSamplesToRAM implements loadgen.QSL.
 func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampleIndex) error {
 	row := q.workload.Row()
-	need := uint64(models.Bytes(row, len(indices)))
+	need := uint64(0)
+	for _, i := range indices {
+		need += sampleBytes(q.workload, row, int(i))
+	}
 	if free := q.freeMemory(); free != 0 && need > free {
 		return fmt.Errorf("%d samples need %d MiB of memory, %d MiB are free: lower --performance-sample-count",
 			len(indices), need>>20, free>>20)
@@ -62,6 +65,15 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 	}
 	q.rows.reset(indices, q.workload.Len())
 	return q.swap(store)
+}
+
+// sampleBytes is the memory that a sample takes. Of a row that it does not fill, the rest
+// is never touched.
+func sampleBytes(w models.Workload, row []models.Slot, index int) uint64 {
+	if s, ok := w.(models.Sizer); ok {
+		return uint64(s.SampleBytes(index))
+	}
+	return uint64(models.Bytes(row, 1))
 }
 
 // UnloadSamplesFromRAM implements loadgen.QSL.
@@ -142,6 +154,9 @@ func (q *qsl) load(store *models.Store, i, index int) error {
 		return q.workload.Prepare(index, row)
 	}
 	mem := row[0].Bytes()
+	if s, ok := q.workload.(models.Sizer); ok {
+		mem = mem[:s.SampleBytes(index)]
+	}
 	if q.cache.Read(index, mem) {
 		return nil
 	}

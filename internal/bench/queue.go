@@ -30,6 +30,14 @@ type queue struct {
 
 	peak     int       // largest number of samples that waited
 	peakTime time.Time // when that was
+	emptied  time.Time // when the last sample that waited was taken
+	backlog  backlog   // when the last query had been added
+}
+
+// A backlog is what waits when the last query has been added.
+type backlog struct {
+	samples int
+	since   time.Time // when nothing waited for the last time; zero: never
 }
 
 // A span is the part of a query that no worker has taken.
@@ -72,6 +80,7 @@ func (q *queue) add(query loadgen.Query) {
 func (q *queue) flush() {
 	q.mu.Lock()
 	q.flushed = true
+	q.backlog = backlog{q.samples, q.emptied}
 	q.mu.Unlock()
 	q.ready.Broadcast()
 }
@@ -92,6 +101,13 @@ func (q *queue) longest() (samples int, when time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.peak, q.peakTime
+}
+
+// left returns what waited when the last query had been added.
+func (q *queue) left() backlog {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.backlog
 }
 
 // take fills batch with the oldest samples, at most as many as it has room for, and
@@ -117,6 +133,9 @@ func (q *queue) take(batch []task) []task {
 		if s.next += n; s.next == len(s.query.Samples) {
 			q.spans.pop()
 		}
+	}
+	if q.samples == 0 {
+		q.emptied = time.Now()
 	}
 	q.active++
 	return batch

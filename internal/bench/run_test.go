@@ -182,17 +182,17 @@ func TestFindPeakFindsWhatTheModelCanDo(t *testing.T) {
 		cfg := config(t, n, loadgen.Server, loadgen.FindPeakPerformance)
 		cfg.Settings.ServerTargetQPS, cfg.Settings.ServerTargetLatency = 50, 15*time.Millisecond
 		cfg.Settings.ServerFindPeakQPSDecimalsOfPrecision = -1 // to tens
-		cfg.Instances = 1
+		cfg.Instances, cfg.MaxBatch = 1, 1
 		r := mustRun(t, n, cfg)
 		best := 0.0
-		for _, step := range r.Performance.Peak {
+		for _, step := range r.Peak.Steps {
 			if step.Met {
-				best = max(best, step.TargetQPS)
+				best = max(best, step.Load)
 			}
 		}
 		// One worker that takes 5 ms can do 200 at most, and half of that within 15 ms.
-		if len(r.Performance.Peak) < 3 || best < 70 || best > 180 {
-			t.Errorf("the peak is %v, of %+v", best, r.Performance.Peak)
+		if len(r.Peak.Steps) < 3 || best < 70 || best > 180 || r.Peak.Best != best {
+			t.Errorf("the peak is %v, of %+v", best, r.Peak.Steps)
 		}
 		if r.Accuracy != nil {
 			t.Error("it was scored")

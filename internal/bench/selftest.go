@@ -14,8 +14,7 @@ type SelfTest struct {
 	Scenario  loadgen.Scenario
 	TargetQPS float64       // Server: queries per second; Offline: samples per second of Duration
 	Duration  time.Duration // how long the traffic lasts
-	Spin      time.Duration // see loadgen.NewPacer
-	Priority  bool          // see loadgen.NewPacer
+	NewPacer  func() loadgen.Pacer
 }
 
 // SelfTestResult is what a SelfTest finds. A query of Offline is counted as its samples.
@@ -54,7 +53,7 @@ func (s SelfTest) Run(ctx context.Context) (*SelfTestResult, error) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	r, err := loadgen.Run(ctx, &nullSUT{}, nullQSL{}, t, loadgen.Options{
-		NewPacer: func() loadgen.Pacer { return loadgen.NewPacer(s.Spin, s.Priority) },
+		NewPacer: s.NewPacer,
 	})
 	if err != nil {
 		return nil, err

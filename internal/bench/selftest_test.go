@@ -16,7 +16,7 @@ import (
 func TestASelfTestMeasuresTheGenerator(t *testing.T) {
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
-			s := SelfTest{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond, Spin: loadgen.DefaultSpin}
+			s := SelfTest{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond}
 			r, err := s.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -48,7 +48,7 @@ type batching struct {
 	maxDelay time.Duration
 }
 
-// newSUT starts a worker for each predictor. Close ends them.
+// newSUT starts a worker for each predictor. They end with stop.
 func newSUT(name string, predictors []models.Predictor, rows *rows, b batching, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sut{name: name, queue: newQueue(b.maxBatch, b.maxDelay), rows: rows, cancel: cancel, failed: failed}
@@ -90,9 +90,9 @@ func (s *sut) idle() bool {
 
 var errStillRunning = errors.New("a prediction is still under way; its memory is not freed")
 
-// Close ends the workers and frees what they hold. A prediction that cannot be
-// interrupted may go on for a while; then an error says so and it is left alone.
-func (s *sut) Close() error {
+// stop ends the workers. A prediction that cannot be interrupted may go on for a while;
+// then an error says so and it is left alone.
+func (s *sut) stop() error {
 	s.cancel()
 	s.queue.close()
 	ended := make(chan struct{})
@@ -102,14 +102,10 @@ func (s *sut) Close() error {
 	}()
 	select {
 	case <-ended:
+		return nil
 	case <-time.After(graceAtClose):
 		return errStillRunning
 	}
-	var errs []error
-	for _, w := range s.workers {
-		errs = append(errs, w.predictor.Close())
-	}
-	return errors.Join(errs...)
 }
 
 func (w *worker) run(ctx context.Context) {

@@ -22,7 +22,6 @@ type fakePredictor struct {
 
 	mu      sync.Mutex
 	batches [][]models.Item
-	closed  bool
 }
 
 func (p *fakePredictor) Use(*models.Store) error { return nil }
@@ -46,10 +45,7 @@ func (p *fakePredictor) Predict(ctx context.Context, items []models.Item, reply 
 	return nil
 }
 
-func (p *fakePredictor) Close() error {
-	p.closed = true
-	return nil
-}
+func (p *fakePredictor) Close() error { return nil }
 
 // memoryQSL loads nothing but knows the rows.
 type memoryQSL struct {
@@ -111,8 +107,8 @@ func TestEveryScenarioIsAnswered(t *testing.T) {
 				if len(r.Faults) > 0 || len(*failures) > 0 {
 					t.Errorf("faults %v, failures %v", r.Faults, *failures)
 				}
-				if err := s.Close(); err != nil || !a.closed || !b.closed {
-					t.Errorf("Close: %v, closed %v %v", err, a.closed, b.closed)
+				if err := s.stop(); err != nil {
+					t.Errorf("stop: %v", err)
 				}
 				samples := 0
 				for _, batch := range slices.Concat(a.batches, b.batches) {
@@ -139,7 +135,7 @@ func TestLoadedRowsStaySideBySide(t *testing.T) {
 			if _, err := loadgen.Run(t.Context(), s, data, set, inFakeTime); err != nil {
 				t.Fatal(err)
 			}
-			s.Close()
+			s.stop()
 			apart := 0
 			for _, batch := range p.batches {
 				for i, item := range batch[1:] {
@@ -166,7 +162,7 @@ func TestGreedyBatchingTakesWhatIsQueued(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Close()
+		s.stop()
 		if mean := float64(r.Performance.SampleCount) / float64(len(p.batches)); mean < 2 || mean > 6 {
 			t.Errorf("batches have %.1f samples on average, want about 4", mean)
 		}
@@ -184,7 +180,7 @@ func TestBatchesWaitAtMostTheDelay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Close()
+		s.stop()
 		l := r.Performance.SampleLatency
 		if l.Max > 23*time.Millisecond || l.Percentiles[0] < 5*time.Millisecond {
 			t.Errorf("latencies p50 %v, max %v; want the delay of 20ms to bound them", l.Percentiles[0], l.Max)
@@ -223,7 +219,7 @@ func TestFailedPredictionsFailTheRunAndNothingHangs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.Close()
+				s.stop()
 				if r.Valid() || !strings.Contains(fmt.Sprint(r.Faults), test.want) {
 					t.Errorf("valid %v, faults %v", r.Valid(), r.Faults)
 				}
@@ -246,8 +242,8 @@ func TestCloseDoesNotWaitForLongPredictions(t *testing.T) {
 		if err != nil || r.Interrupted == nil {
 			t.Fatalf("error %v, result %+v", err, r)
 		}
-		if err := s.Close(); !errors.Is(err, errStillRunning) {
-			t.Errorf("Close: %v", err)
+		if err := s.stop(); !errors.Is(err, errStillRunning) {
+			t.Errorf("stop: %v", err)
 		}
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("stopping took %v", took-time.Second)

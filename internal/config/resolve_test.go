@@ -124,7 +124,7 @@ func TestOptionsThatCannotBeMeantAreErrors(t *testing.T) {
 		{"negative duration", "min_duration", "-1s", "must not be negative, is -1s"},
 		{"no time at all", "target_latency", "0s", "must be above 0"},
 		{"word for a switch", "performance_issue_same", "maybe", `want true or false, got "maybe"`},
-		{"no such mode", "mode", "fast", `unknown mode "fast", want performance, accuracy, submission or find-peak`},
+		{"no such mode", "mode", "fast", `unknown mode "fast", want performance, accuracy or submission`},
 		{"fraction of a query", "min_query_count", "1.5", "want a whole number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestOptionsThatCannotBeMeantAreErrors(t *testing.T) {
 func TestModesHaveTwoNames(t *testing.T) {
 	for name, want := range map[string]loadgen.Mode{
 		"performance": loadgen.PerformanceOnly, "Accuracy": loadgen.AccuracyOnly, "submission": loadgen.SubmissionRun,
-		"find-peak": loadgen.FindPeakPerformance, "AccuracyOnly": loadgen.AccuracyOnly,
+		"FindPeakPerformance": loadgen.FindPeakPerformance, "AccuracyOnly": loadgen.AccuracyOnly,
 	} {
 		if got, err := ParseMode(name); err != nil || got != want {
 			t.Errorf("ParseMode(%s) = %v, %v, want %v", name, got, err, want)

@@ -194,18 +194,18 @@ func parseTimeOption(k kind, text string) (value, string, error) {
 }
 
 // ParseMode returns the mode of a name of the command line (performance, accuracy,
-// submission, find-peak) or of LoadGen (PerformanceOnly, …).
+// submission) or of LoadGen (PerformanceOnly, …).
 func ParseMode(name string) (loadgen.Mode, error) {
 	short := map[string]loadgen.Mode{
 		"performance": loadgen.PerformanceOnly, "accuracy": loadgen.AccuracyOnly,
-		"submission": loadgen.SubmissionRun, "find-peak": loadgen.FindPeakPerformance,
+		"submission": loadgen.SubmissionRun,
 	}
 	if mode, ok := short[strings.ToLower(name)]; ok {
 		return mode, nil
 	}
 	mode, err := loadgen.ParseMode(name)
 	if err != nil {
-		err = fmt.Errorf("unknown mode %q, want performance, accuracy, submission or find-peak", name)
+		err = fmt.Errorf("unknown mode %q, want performance, accuracy or submission", name)
 	}
 	return mode, err
 }

@@ -77,6 +77,9 @@ func features(flags []string) []string {
 	return names
 }
 
+// FastInt8 says whether this machine's processor multiplies 8-bit integers quickly.
+func FastInt8() bool { return describeCPU("/").FastInt8() }
+
 // FastInt8 says whether the processor multiplies 8-bit integers faster than floats: without such
 // instructions a quantised model gains little.
 func (c CPU) FastInt8() bool {

@@ -129,8 +129,12 @@ func fixtures() []fixture {
 		{"accuracy, target missed", scored(accuracyOnly(), 70.25)},
 		{"accuracy of some samples", partial()},
 		{"submission", submission()},
-		{"find-peak", filled(peak(true))},
-		{"find-peak, none found", filled(peak(false))},
+		{"LoadGen's find-peak", filled(peak(true))},
+		{"LoadGen's find-peak, none found", filled(peak(false))},
+		{"find-peak", searched()},
+		{"the lowest of five runs", fiveRuns()},
+		{"MultiStream at fixed intervals, VALID", filled(tested(atIntervals(true)))},
+		{"MultiStream at fixed intervals, INVALID", filled(tested(atIntervals(false)))},
 		{"Server with token latencies, VALID", filled(tested(tokens(passed(loadgen.Server))))},
 		{"Server with token latencies, INVALID", filled(tested(failed(tokens(passed(loadgen.Server)))))},
 		{"Offline with token latencies", filled(tested(tokens(passed(loadgen.Offline))))},
@@ -211,6 +215,40 @@ func submission() *Results {
 	test := tested(passed(loadgen.Offline))
 	test.Effective.Mode = loadgen.SubmissionRun
 	return scored(filled(test), 76.5)
+}
+
+func searched() *Results {
+	r := filled(tested(passed(loadgen.Server)))
+	r.Mode = "FindPeak"
+	r.Peak = &Peak{Unit: "queries/s", Best: 48.5, UserConf: "resnet50.Server.target_qps = 48.5", Steps: []PeakStep{
+		{Load: 40, Met: true, Seconds: 12.5, LatencyNS: 9e6},
+		{Load: 60, Seconds: 8.25, LatencyNS: 31e6, Reason: "latency: the 99 % percentile is 31ms, the limit 15ms"},
+		{Load: 50, Met: true, Seconds: 10.125, LatencyNS: 14e6},
+		{Load: 50, Full: true, Seconds: 60.25, LatencyNS: 15.5e6, Reason: "early stopping: 3000 queries are too few"},
+		{Load: 48.5, Met: true, Full: true, Seconds: 60.125, LatencyNS: 13.5e6},
+	}}
+	return r
+}
+
+func fiveRuns() *Results {
+	r := filled(tested(passed(loadgen.Server)))
+	for i := range 5 {
+		r.Runs = append(r.Runs, RunOutcome{Folder: fmt.Sprintf("run_%d", i+1), Result: Valid, Metric: &Metric{Name: r.Metric.Name, Value: r.Metric.Value + float64(i%3), Unit: r.Metric.Unit}})
+	}
+	return r
+}
+
+// atIntervals is a MultiStream run of rules before v2.0.
+func atIntervals(kept bool) *loadgen.Performance {
+	p := passed(loadgen.MultiStream)
+	p.Effective.FixedInterval, p.Effective.WithoutEarlyStopping = true, true
+	p.Effective.SamplesPerQuery, p.Effective.TargetLatency, p.Effective.TargetQPS = 4, 50*ms, 20
+	p.IssueDelay, p.MaxIssueDelay, p.IssuePriority = latencies(3000, 40*time.Microsecond), 25*ms, "SCHED_FIFO"
+	p.Skips, p.IntervalsTarget = 12, 1
+	if !kept {
+		p.Skips, p.IntervalsTarget, p.PerfConstraintsMet = 90, 2, false
+	}
+	return p
 }
 
 func peak(found bool) *loadgen.Result {

@@ -27,13 +27,29 @@ func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 	if p := test.Performance; p != nil {
 		r.Problems = append(r.Problems, p.Problems()...)
 		r.Constraints = constraints(p, origin)
-		r.Performance = performance(p, test.Peak)
+		r.Performance = performance(p)
 		r.Metric = metric(p)
+		r.Peak = referencePeak(test.Peak)
 	}
 	if test.Interrupted != nil {
 		r.Result = Interrupted
 		r.Problems = append(r.Problems, fmt.Sprintf("the test was stopped early: %v", test.Interrupted))
 	}
+}
+
+// referencePeak is what LoadGen's own search found, if there was one.
+func referencePeak(steps []loadgen.PeakStep) *Peak {
+	if len(steps) == 0 {
+		return nil
+	}
+	peak := &Peak{Unit: "queries/s"}
+	for _, s := range steps {
+		peak.Steps = append(peak.Steps, PeakStep{Load: s.TargetQPS, Met: s.PerfConstraintsMet, Full: true})
+		if s.PerfConstraintsMet {
+			peak.Best = max(peak.Best, s.TargetQPS)
+		}
+	}
+	return peak
 }
 
 // metric is the number by which the rules compare systems: tokens of models that measure
@@ -45,6 +61,9 @@ func metric(p *loadgen.Performance) *Metric {
 	case loadgen.SingleStream:
 		return latencyMetric(percentile+" latency", p, p.SampleLatency)
 	case loadgen.MultiStream:
+		if e.FixedInterval {
+			return &Metric{Name: "streams", Value: float64(e.SamplesPerQuery), Unit: "samples per query"}
+		}
 		return latencyMetric(percentile+" query latency", p, p.QueryLatency)
 	case loadgen.Server:
 		if e.UseTokenLatencies {
@@ -99,7 +118,7 @@ func finite(x float64) float64 {
 	return x
 }
 
-func performance(p *loadgen.Performance, peak []loadgen.PeakStep) *Performance {
+func performance(p *loadgen.Performance) *Performance {
 	out := &Performance{
 		Queries:     p.QueryCount,
 		Samples:     p.SampleCount,
@@ -109,6 +128,8 @@ func performance(p *loadgen.Performance, peak []loadgen.PeakStep) *Performance {
 		Tokens:      p.TokenCount,
 		GCCycles:    p.GC.Cycles,
 		GCPauseNS:   int64(p.GC.Pause),
+
+		IssuePriority: p.IssuePriority,
 	}
 	out.SamplesPerSecond = perSecond(int64(p.SampleCount), p.LastCompletion)
 	optional := func(s loadgen.LatencyStats) *Latencies {
@@ -123,8 +144,8 @@ func performance(p *loadgen.Performance, peak []loadgen.PeakStep) *Performance {
 	out.TimePerOutputTokenNS = optional(p.TimePerOutputToken)
 	if p.Effective.Scenario == loadgen.Server {
 		out.ScheduledPerSecond = finite(p.ScheduledQPS())
-		out.IssueDelayNS = optional(p.IssueDelay)
 	}
+	out.IssueDelayNS = optional(p.IssueDelay)
 	if es := p.EarlyStopping; es.Estimate > 0 && !p.Effective.UseTokenLatencies {
 		out.EarlyStopping = map[string]float64{
 			"percentile":  es.Percentile,
@@ -133,9 +154,6 @@ func performance(p *loadgen.Performance, peak []loadgen.PeakStep) *Performance {
 		if es.MultiStreamEstimate > 0 {
 			out.EarlyStopping["multi_stream_estimate_ns"] = float64(es.MultiStreamEstimate)
 		}
-	}
-	for _, step := range peak {
-		out.Peak = append(out.Peak, PeakStep{TargetQPS: step.TargetQPS, Met: step.PerfConstraintsMet})
 	}
 	return out
 }
@@ -158,6 +176,9 @@ func constraints(p *loadgen.Performance, origin func(string) string) []Constrain
 			add(c.Constraint, c.key)
 		}
 	}
+	if e.FixedInterval {
+		add(intervalConstraint(p), "samples_per_query")
+	}
 	add(durationConstraint(p), "min_duration")
 	add(Constraint{
 		Name:     "queries",
@@ -166,10 +187,10 @@ func constraints(p *loadgen.Performance, origin func(string) string) []Constrain
 		Met:      p.MinQueriesMet,
 		Advice:   "the test ended early; the detail log says why",
 	}, "min_query_count")
-	if e.Scenario != loadgen.Offline {
+	if e.Scenario != loadgen.Offline && !e.WithoutEarlyStopping {
 		add(earlyStoppingConstraint(p), "")
 	}
-	if e.Scenario == loadgen.Server && p.MaxIssueDelay > 0 {
+	if p.MaxIssueDelay > 0 {
 		add(Constraint{
 			Name:     "generator",
 			Required: fmt.Sprintf("issue delay ≤ %v", round(p.MaxIssueDelay)),
@@ -204,6 +225,18 @@ func latencyConstraints(p *loadgen.Performance) []keyed {
 	return []keyed{
 		bound("time to first token", "ttft_latency", p.FirstToken.Target, e.ServerTTFTLatency, p.TTFTMet),
 		bound("time per output token", "tpot_latency", p.TimePerOutputToken.Target, e.ServerTPOTLatency, p.TPOTMet),
+	}
+}
+
+// intervalConstraint is the rule of MultiStream before v2.0.
+func intervalConstraint(p *loadgen.Performance) Constraint {
+	e := p.Effective
+	return Constraint{
+		Name:     "intervals",
+		Required: fmt.Sprintf("%g %% of queries answered within %v", percent(e.TargetLatencyPercentile), round(e.TargetLatency)),
+		Observed: fmt.Sprintf("%d of %d made the next interval be skipped", p.Skips, p.QueryCount),
+		Met:      p.PerfConstraintsMet,
+		Advice:   "lower the samples per query, or make the system faster",
 	}
 }
 

@@ -43,6 +43,8 @@ type Results struct {
 	Performance *Performance `json:"performance,omitempty"`
 	Accuracy    *Accuracy    `json:"accuracy,omitempty"`
 	Calibration *Calibration `json:"calibration,omitempty"`
+	Peak        *Peak        `json:"find_peak,omitempty"`
+	Runs        []RunOutcome `json:"runs,omitempty"` // if there were several: the lowest metric counts
 
 	Settings []Setting     `json:"settings"`
 	Backend  Backend       `json:"backend"`
@@ -92,9 +94,9 @@ type Performance struct {
 	Tokens               int64              `json:"tokens,omitempty"`
 	EarlyStopping        map[string]float64 `json:"early_stopping,omitempty"`
 	IssueDelayNS         *Latencies         `json:"issue_delay_ns,omitempty"`
+	IssuePriority        string             `json:"issue_priority,omitempty"` // of the thread that keeps the schedule
 	GCCycles             int                `json:"gc_cycles"`
 	GCPauseNS            int64              `json:"gc_pause_ns"`
-	Peak                 []PeakStep         `json:"find_peak,omitempty"`
 }
 
 // Latencies describe a set of times in nanoseconds.
@@ -110,10 +112,29 @@ type Latencies struct {
 	Max  int64 `json:"max"`
 }
 
-// A PeakStep is a rate that was tried when searching the highest.
+// A Peak is what a search for the highest load found.
+type Peak struct {
+	Unit     string     `json:"unit"` // of loads
+	Best     float64    `json:"best"` // 0: none was found
+	UserConf string     `json:"user_conf,omitempty"`
+	Steps    []PeakStep `json:"steps"` // in the order in which they were tried
+}
+
+// A PeakStep is a load that was tried.
 type PeakStep struct {
-	TargetQPS float64 `json:"target_qps"`
+	Load      float64 `json:"load"`
 	Met       bool    `json:"met"`
+	Full      bool    `json:"full_length,omitempty"` // as long as the rules want; else a short one
+	Seconds   float64 `json:"seconds,omitempty"`
+	LatencyNS int64   `json:"latency_ns,omitempty"` // of a query, at the target percentile
+	Reason    string  `json:"reason,omitempty"`     // why it was not met
+}
+
+// A RunOutcome is one of several runs that make a result.
+type RunOutcome struct {
+	Folder string  `json:"folder"` // within that of the results
+	Result string  `json:"result"`
+	Metric *Metric `json:"metric,omitempty"`
 }
 
 // Accuracy is the score of an accuracy run.
@@ -139,13 +160,25 @@ type Calibration struct {
 
 // Backend says what answered the queries.
 type Backend struct {
-	Engine    string            `json:"engine"`
-	Library   string            `json:"library,omitempty"`
-	Devices   map[string]int    `json:"devices"` // nodes of the model; -1: not known
-	Instances int               `json:"instances"`
-	MaxBatch  int               `json:"max_batch_size"`
-	MaxDelay  string            `json:"max_batch_delay"`
-	Facts     map[string]string `json:"facts,omitempty"`
+	Engine    string         `json:"engine"`
+	Library   string         `json:"library,omitempty"`
+	Devices   map[string]int `json:"devices"` // nodes of the model; -1: not known
+	Instances int            `json:"instances"`
+	Threads   int            `json:"intra_op_threads"` // of an instance
+	Sessions  int            `json:"sessions"`         // loaded models; instances may share one
+	// ReservedCores are left to the load generator.
+	ReservedCores int               `json:"reserved_cores,omitempty"`
+	MaxBatch      int               `json:"max_batch_size"`
+	MaxDelay      string            `json:"max_batch_delay"`
+	Facts         map[string]string `json:"facts,omitempty"`
+	WarmUp        WarmUp            `json:"warm_up"`
+}
+
+// WarmUp says how the model was run before the test.
+type WarmUp struct {
+	Runs      int   `json:"runs"`
+	Stable    bool  `json:"stable"`     // the last runs took about as long as each other
+	LatencyNS int64 `json:"latency_ns"` // of one sample, the median of the last runs
 }
 
 // Input says which model and data were used.
@@ -153,6 +186,7 @@ type Input struct {
 	ModelPath   string   `json:"model_path"`
 	ModelSHA256 string   `json:"model_sha256,omitempty"`
 	ModelBytes  int64    `json:"model_bytes,omitempty"`
+	Precision   string   `json:"precision,omitempty"` // fp32, fp16 or int8; empty: that of a user's file, which is not known
 	BuiltIn     bool     `json:"built_in_model"`
 	DatasetPath string   `json:"dataset_path"`
 	BuiltInData bool     `json:"built_in_data"`
@@ -173,11 +207,15 @@ type WorkerStats struct {
 	Busy    float64 `json:"busy_seconds"`
 }
 
-// QueueStats tell whether the system kept up: a queue that is longest at the end grew all
-// the time.
+// QueueStats tell whether the system kept up. Times are since the start of the
+// traffic; of a SubmissionRun, of the test.
 type QueueStats struct {
 	Peak        int     `json:"peak_samples"`
-	PeakSeconds float64 `json:"peak_at_seconds"` // since the start of the test
+	PeakSeconds float64 `json:"peak_at_seconds"`
+	// Backlog is what waited when the last query had been issued, and GrewSeconds when that
+	// began to gather: samples waited without a break from then on. Server only.
+	Backlog     int     `json:"backlog_samples,omitempty"`
+	GrewSeconds float64 `json:"grew_from_seconds,omitempty"`
 }
 
 // NewLatencies converts what package loadgen measured.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -27,6 +28,12 @@ func Summary(w io.Writer, r *Results) error {
 	}
 	if p := r.Performance; p != nil {
 		performanceLines(&b, p)
+	}
+	if r.Peak != nil {
+		b.WriteString(indent(strings.Join(peakLines(r.Peak), "\n")))
+	}
+	if len(r.Runs) > 0 {
+		b.WriteString(indent(runTable(r.Runs)))
 	}
 	list(&b, "Why it is not valid", r.Problems)
 	list(&b, "Warnings", r.Warnings)
@@ -77,11 +84,8 @@ func performanceLines(b *strings.Builder, p *Performance) {
 	fmt.Fprintf(b, "  %d %s, %d samples in %v, %s samples/s\n", p.Queries, queries, p.Samples, shorten(p.DurationNS), digits(p.SamplesPerSecond))
 	if p.IssueDelayNS != nil {
 		i := p.IssueDelayNS
-		fmt.Fprintf(b, "  the generator issued %v late at p50, %v at p99, %v at most; %d garbage collections, %v paused\n",
-			shorten(i.P50), shorten(i.P99), shorten(i.Max), p.GCCycles, shorten(p.GCPauseNS))
-	}
-	if len(p.Peak) > 0 {
-		peakLine(b, p.Peak)
+		fmt.Fprintf(b, "  the generator (priority: %s) issued %v late at p50, %v at p99, %v at most; %d garbage collections, %v paused\n",
+			p.IssuePriority, shorten(i.P50), shorten(i.P99), shorten(i.Max), p.GCCycles, shorten(p.GCPauseNS))
 	}
 }
 
@@ -90,19 +94,46 @@ func latencyLine(b *strings.Builder, name string, l Latencies) {
 		name, shorten(l.Min), shorten(l.P50), shorten(l.P90), shorten(l.P99), shorten(l.Max))
 }
 
-// peakLine says what the search for the highest rate found.
-func peakLine(b *strings.Builder, steps []PeakStep) {
-	best := 0.0
-	for _, s := range steps {
-		if s.Met {
-			best = max(best, s.TargetQPS)
+// peakLines say what the search for the highest load found.
+func peakLines(p *Peak) []string {
+	if p.Best == 0 {
+		return []string{fmt.Sprintf("no load that was tried (%d) kept the bound", len(p.Steps))}
+	}
+	lines := []string{fmt.Sprintf("of %d loads that were tried, %s %s is the highest that kept the bound", len(p.Steps), digits(p.Best), p.Unit)}
+	if p.UserConf != "" {
+		lines = append(lines, "for user.conf: "+p.UserConf)
+	}
+	return lines
+}
+
+// peakTable is the curve: every load in ascending order, with its latency.
+func peakTable(p *Peak) string {
+	t := newTable(table.Row{"load, " + p.Unit, "length", "latency", "kept the bound", "why not"})
+	for _, s := range slices.SortedStableFunc(slices.Values(p.Steps), func(a, b PeakStep) int { return cmp.Compare(a.Load, b.Load) }) {
+		length := "short"
+		if s.Full {
+			length = "full"
 		}
+		latency := ""
+		if s.LatencyNS > 0 {
+			latency = shorten(s.LatencyNS).String()
+		}
+		t.AppendRow(table.Row{digits(s.Load), length, latency, yesNo(s.Met), s.Reason})
 	}
-	if best == 0 {
-		fmt.Fprintf(b, "  no rate that was tried (%d) met the latency bound\n", len(steps))
-		return
+	return t.Render() + "\n"
+}
+
+// runTable lists the runs of which the lowest counts.
+func runTable(runs []RunOutcome) string {
+	t := newTable(table.Row{"run", "result", "metric"})
+	for _, r := range runs {
+		value := ""
+		if r.Metric != nil {
+			value = number(*r.Metric)
+		}
+		t.AppendRow(table.Row{r.Folder, r.Result, value})
 	}
-	fmt.Fprintf(b, "  of %d rates that were tried, %s queries/s is the highest that met the latency bound\n", len(steps), digits(best))
+	return t.Render() + "\n"
 }
 
 func shorten(ns int64) time.Duration { return round(time.Duration(ns)) }
@@ -177,6 +208,12 @@ func Explain(w io.Writer, r *Results) error {
 		b.WriteString("\n")
 	}
 	list(&b, "What to do next", advice(r.Constraints))
+	if r.Peak != nil {
+		b.WriteString(peakTable(r.Peak) + strings.Join(peakLines(r.Peak), "\n") + "\n\n")
+	}
+	if len(r.Runs) > 0 {
+		b.WriteString(runTable(r.Runs) + "\n")
+	}
 	if r.Accuracy != nil {
 		b.WriteString(strings.Join(accuracyLines(r.Accuracy), "\n") + "\n")
 	}

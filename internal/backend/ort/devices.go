@@ -90,6 +90,14 @@ func Devices() []string {
 }
 
 // deviceNamed returns the device of that name; any case, and - and _ do not count.
+// Converts says whether a device, the first of a list separated by commas, computes in a
+// precision by itself, given an FP32 model.
+func Converts(list, precision string) bool {
+	first, _, _ := strings.Cut(list, ",")
+	d, err := deviceNamed(first)
+	return err == nil && d.precision[precision] != nil
+}
+
 func deviceNamed(name string) (*device, error) {
 	want := plainName(name)
 	for i := range devices {

@@ -1,0 +1,176 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+)
+
+// A shape says how many workers run the model at once, with how many threads each, and how
+// many samples they take at most.
+type shape struct{ workers, threads, batch int }
+
+// A loadedModel is a model file, loaded for a shape.
+type loadedModel struct {
+	shape      shape
+	sessions   []backend.Session
+	predictors []models.Predictor
+	file       os.FileInfo // of the model file as it was opened; nil if there is none
+}
+
+// chooseShape chooses what the caller left open. The choices were the best of a sweep on
+// processors (docs/how-a-run-works.md): one worker with all cores where one query runs
+// at a time, one worker per core otherwise, because cores that compute different samples
+// need not wait for each other.
+func (r *run) chooseShape(cores int) shape {
+	cores -= r.reserved(cores)
+	s := shape{r.cfg.Instances, r.cfg.Backend.IntraThreads, r.cfg.MaxBatch}
+	alone := r.settings.Scenario == loadgen.SingleStream || r.settings.Scenario == loadgen.MultiStream
+	if s.workers == 0 {
+		if s.workers = cores; alone {
+			s.workers = 1
+		}
+		if s.threads > 0 && !alone {
+			s.workers = max(1, cores/s.threads)
+		}
+	}
+	if s.threads == 0 {
+		s.threads = max(1, cores/s.workers)
+	}
+	if s.batch == 0 {
+		s.batch = r.chooseBatch(s.threads)
+	}
+	return s
+}
+
+// reserved is how many cores the load generator has for itself.
+func (r *run) reserved(cores int) int {
+	if r.cfg.ReserveCore && r.settings.Scenario == loadgen.Server && cores > 1 {
+		return 1
+	}
+	return 0
+}
+
+const (
+	offlineBatch = 8
+	// greedyBatch is how many of the samples that wait a worker with several threads takes
+	// at once in Server, where that halves the 99th percentile near saturation. For workers
+	// with one thread larger batches only make samples wait for each other.
+	greedyBatch = 4
+)
+
+func (r *run) chooseBatch(threads int) int {
+	batch := 1
+	switch r.settings.Scenario {
+	case loadgen.MultiStream:
+		batch = int(r.settings.MultiStreamSamplesPerQuery)
+	case loadgen.Offline:
+		batch = offlineBatch
+	case loadgen.Server:
+		if threads > 1 {
+			batch = greedyBatch
+		}
+	}
+	if fixed := r.workload.Batch(); fixed > 0 {
+		batch = min(batch, fixed)
+	}
+	return batch
+}
+
+// loadModel loads the model. Workers with one thread share a session: it has no threads
+// of its own then. Others have one each, because a session's threads serve one run at a
+// time.
+func (r *run) loadModel(ctx context.Context, s shape) error {
+	opts := r.cfg.Backend
+	opts.IntraThreads = s.threads
+	opts.Outputs = r.workload.Outputs()
+	r.model = loadedModel{shape: s}
+	r.model.file, _ = os.Stat(opts.ModelPath) // the engine says it better if there is none
+	for i := range s.workers {
+		if i == 0 || s.threads > 1 {
+			opts.CountDeviceNode = i == 0 && opts.Device != "" && opts.Device != "cpu" // it loads the model twice
+			session, err := r.cfg.Engine.Open(ctx, opts)
+			if err != nil {
+				return err
+			}
+			r.model.sessions = append(r.model.sessions, session)
+		}
+		p, err := r.workload.NewPredictor(r.model.sessions[len(r.model.sessions)-1], s.batch)
+		if err != nil {
+			return err
+		}
+		r.model.predictors = append(r.model.predictors, p)
+	}
+	for _, w := range r.model.info().Warnings {
+		r.warnings.add(errors.New(w))
+	}
+	return nil
+}
+
+// info describes the model as the engine sees it.
+func (m *loadedModel) info() backend.Info { return m.sessions[0].Info() }
+
+// changed says whether the file is another one than was opened.
+func (m *loadedModel) changed(path string) bool {
+	if m.file == nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err != nil || !os.SameFile(m.file, now) || now.Size() != m.file.Size() || !now.ModTime().Equal(m.file.ModTime())
+}
+
+func (m *loadedModel) close() error {
+	var errs []error
+	for _, p := range m.predictors {
+		errs = append(errs, p.Close())
+	}
+	for _, s := range m.sessions {
+		errs = append(errs, s.Close())
+	}
+	m.predictors, m.sessions = nil, nil
+	return errors.Join(errs...)
+}
+
+// widen gives one worker all cores if a single thread takes so long for a sample that the
+// Server bound leaves no room to wait for another one, and all cores may be fast enough.
+func (r *run) widen(ctx context.Context, cores int) error {
+	cores -= r.reserved(cores)
+	bound := r.settings.ServerTargetLatency
+	chosen := r.cfg.Instances != 0 || r.cfg.Backend.IntraThreads != 0
+	if r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies || chosen || cores == 1 {
+		return nil
+	}
+	if 2*r.warm.latency <= bound || r.warm.latency/time.Duration(cores) > bound {
+		return nil
+	}
+	narrow := r.model.shape
+	wide := shape{workers: 1, threads: cores, batch: r.cfg.MaxBatch}
+	if wide.batch == 0 {
+		wide.batch = r.chooseBatch(cores)
+	}
+	took := r.warm.latency
+	if err := r.reopen(ctx, wide); err != nil || r.warm.latency <= bound {
+		if err == nil {
+			r.cfg.Observer.Note(fmt.Sprintf("a sample takes %v with one thread and %v with %d, the latency bound is %v: one worker has all cores",
+				took.Round(10*time.Microsecond), r.warm.latency.Round(10*time.Microsecond), cores, bound))
+		}
+		return err
+	}
+	return r.reopen(ctx, narrow)
+}
+
+func (r *run) reopen(ctx context.Context, s shape) error {
+	if err := r.model.close(); err != nil {
+		return err
+	}
+	if err := r.loadModel(ctx, s); err != nil {
+		return err
+	}
+	return r.tryModel(ctx)
+}

@@ -1,0 +1,240 @@
+package bench
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// PeakFile is where a search for the highest load keeps what it tried, in the folder of
+// the run. A search in the same folder goes on with it.
+const PeakFile = "find-peak.json"
+
+// findPeak searches the highest load that keeps the bound. The results are those of the
+// full-length test at that load, or of the last test if no load keeps it.
+func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
+	search, err := r.newPeakSearch()
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.readPeakState()
+	if err != nil {
+		return nil, err
+	}
+	var last *report.Results
+	for {
+		t, more := search.next(state.Steps)
+		if !more && last == nil {
+			return report.Read(r.cfg.OutputDir) // the search was over before
+		}
+		if !more {
+			return last, r.finishPeak(last, state)
+		}
+		results, err := r.try(ctx, t, state)
+		if err != nil {
+			return results, errors.Join(err, r.finishPeak(results, state))
+		}
+		last = results
+	}
+}
+
+// newPeakSearch says what a load is in the scenario, and where to begin.
+func (r *run) newPeakSearch() (peakSearch, error) {
+	switch s := r.settings; {
+	case s.Scenario == loadgen.Server:
+		return peakSearch{first: s.ServerTargetQPS}, nil
+	case s.Scenario == loadgen.MultiStream && s.MultiStreamQPS > 0:
+		return peakSearch{first: float64(s.MultiStreamSamplesPerQuery), whole: true}, nil
+	}
+	return peakSearch{}, fmt.Errorf("there is no bound in %v by which to find a peak", r.settings.Scenario)
+}
+
+// peakState is the content of PeakFile.
+type peakState struct {
+	// Key names everything that decides what a load may reach.
+	Key   string            `json:"key"`
+	Unit  string            `json:"unit"`
+	Steps []report.PeakStep `json:"steps"`
+}
+
+func (r *run) readPeakState() (*peakState, error) {
+	state := &peakState{Key: r.peakKey(), Unit: "queries/s"}
+	if r.settings.Scenario == loadgen.MultiStream {
+		state.Unit = "samples per query"
+	}
+	path := filepath.Join(r.cfg.OutputDir, PeakFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the search so far: %w", err)
+	}
+	var kept peakState
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return nil, fmt.Errorf("reading the search so far: %s: %w", path, err)
+	}
+	if kept.Key != state.Key {
+		return nil, fmt.Errorf("%s is of a search with another model, data, settings or machine: choose another output folder, or delete it", path)
+	}
+	r.cfg.Observer.Note(fmt.Sprintf("the search goes on after %d loads that were tried before", len(kept.Steps)))
+	return &kept, nil
+}
+
+// peakKey leaves out the load to begin with.
+func (r *run) peakKey() string {
+	s := r.settings
+	s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0
+	b := r.cfg.Backend
+	key, _ := json.Marshal([]any{s, b.ModelPath, b.Device, b.DeviceOptions, b.Config, r.cfg.DatasetDir, r.cfg.Model.Name, r.cfg.Rules,
+		len(r.model.predictors), r.model.shape.batch, r.cfg.MaxDelay, r.model.info().Engine})
+	sum := sha256.Sum256(key)
+	return hex.EncodeToString(sum[:16])
+}
+
+func (s *peakState) write(dir string) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("keeping the search: %w", err)
+	}
+	path := filepath.Join(dir, PeakFile)
+	if err := os.WriteFile(path+".new", append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("keeping the search: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
+// try tries a load and keeps the outcome.
+func (r *run) try(ctx context.Context, t trial, state *peakState) (*report.Results, error) {
+	test, err := r.tryLoad(ctx, t, state.Unit)
+	if test == nil {
+		return nil, err
+	}
+	results := r.results(test)
+	if err := errors.Join(append(test.Faults, err, r.outcome(test, results, r.cfg.OutputDir))...); err != nil {
+		return results, err
+	}
+	state.Steps = append(state.Steps, peakStep(t, test))
+	return results, state.write(r.cfg.OutputDir)
+}
+
+func (r *run) tryLoad(ctx context.Context, t trial, unit string) (test *loadgen.Result, err error) {
+	if t.full {
+		r.cfg.Observer.Note(fmt.Sprintf("confirming %.5g %s at full length", t.load, unit))
+		r.setLoad(t.load)
+		return r.issue(ctx, r.cfg.OutputDir)
+	}
+	r.cfg.Observer.Note(fmt.Sprintf("trying %.5g %s", t.load, unit))
+	err = r.phase(ctx, "search", func() (err error) {
+		test, err = r.traffic(ctx, r.short(t.load), nil)
+		return err
+	})
+	return test, err
+}
+
+// peakStep says what came of a test. A short one need not satisfy early stopping.
+func peakStep(t trial, test *loadgen.Result) report.PeakStep {
+	p := test.Performance
+	step := report.PeakStep{Load: t.load, Full: t.full, Seconds: p.LastCompletion.Seconds(), LatencyNS: int64(p.SampleLatency.Target)}
+	if p.Effective.Scenario == loadgen.MultiStream {
+		step.LatencyNS = int64(p.QueryLatency.Target)
+	}
+	step.Met = test.Valid() || !t.full && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
+	if step.Met {
+		return step
+	}
+	for _, e := range test.Events {
+		if e.IsError {
+			step.Reason = fmt.Sprint(e.Value)
+			return step
+		}
+	}
+	step.Reason = p.Problems()[0]
+	return step
+}
+
+// finishPeak adds the search to the results and writes them.
+func (r *run) finishPeak(results *report.Results, state *peakState) error {
+	if results == nil {
+		return nil
+	}
+	peak := &report.Peak{Unit: state.Unit, Steps: state.Steps}
+	for _, step := range state.Steps {
+		if step.Full && step.Met {
+			peak.Best = step.Load
+			peak.UserConf = r.userConf(step.Load)
+		}
+	}
+	switch {
+	case results.Result == report.Interrupted:
+		results.Problems = append(results.Problems, "the search is not over; the same command with --output "+r.cfg.OutputDir+" goes on with it")
+	case peak.Best == 0:
+		results.Result = report.Invalid
+		results.Problems = append(results.Problems, "no load that was tried kept the bound")
+	}
+	results.Mode, results.Peak = "FindPeak", peak
+	return results.Write(r.cfg.OutputDir)
+}
+
+// userConf is the line that makes a load the target of later runs. It is rounded down:
+// what was confirmed is the load itself.
+func (r *run) userConf(load float64) string {
+	key := "target_qps"
+	if r.settings.Scenario == loadgen.MultiStream {
+		key = "samples_per_query"
+	}
+	digits := math.Pow(10, 3-math.Floor(math.Log10(load)))
+	return fmt.Sprintf("%s.%v.%s = %g", r.cfg.Model.Name, r.settings.Scenario, key, math.Floor(load*digits)/digits)
+}
+
+// setLoad makes a load the run's own.
+func (r *run) setLoad(load float64) {
+	if r.settings.Scenario == loadgen.MultiStream {
+		r.settings.MultiStreamSamplesPerQuery = uint64(load)
+		r.set("samples_per_query", strconv.FormatUint(uint64(load), 10), "find-peak")
+		return
+	}
+	r.settings.ServerTargetQPS = load
+	r.set("target_qps", strconv.FormatFloat(load, 'g', 5, 64), "find-peak")
+}
+
+const (
+	shortShare = 20 // of the full duration
+	leastShort = 2 * time.Second
+	// A queue that holds this many times the queries that may be under way within the
+	// latency bound does not get shorter again.
+	pointlessFactor, pointlessLeast = 4, 64
+	longestFactor                   = 8 // of the shortest duration
+)
+
+// short are the settings of a short test: long enough to know the percentile, and ended
+// when the queue has grown beyond hope.
+func (r *run) short(load float64) loadgen.TestSettings {
+	s := r.settings
+	percentile, rate := s.ServerTargetLatencyPercentile, load
+	if s.Scenario == loadgen.MultiStream {
+		s.MultiStreamSamplesPerQuery = uint64(load)
+		percentile, rate = s.MultiStreamTargetLatencyPercentile, s.MultiStreamQPS
+	} else {
+		s.ServerTargetQPS = load
+		if !s.UseTokenLatencies {
+			s.ServerMaxAsyncQueries = uint64(pointlessFactor*load*s.ServerTargetLatency.Seconds()) + pointlessLeast
+		}
+	}
+	s.MinDuration = min(s.MinDuration, max(leastShort, s.MinDuration/shortShare))
+	s.MinQueryCount = min(s.MinQueryCount, loadgen.NeededQueries(1, percentile))
+	s.MaxDuration = longestFactor * max(s.MinDuration, time.Duration(float64(s.MinQueryCount)/rate*float64(time.Second)))
+	return s
+}

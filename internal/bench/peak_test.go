@@ -1,0 +1,167 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// peakConfig searches the peak of one worker that takes 5 ms for a sample: 200/s, less for
+// the bound of 15 ms.
+func peakConfig(t *testing.T, n *numbers) Config {
+	cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+	cfg.FindPeak = true
+	cfg.Instances, cfg.MaxBatch = 1, 1
+	cfg.Settings.ServerTargetQPS, cfg.Settings.ServerTargetLatency = 60, 15*time.Millisecond
+	cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = 60*time.Second, 2000
+	return cfg
+}
+
+func TestThePeakIsConfirmedAtFullLength(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := peakConfig(t, n)
+		r := mustRun(t, n, cfg)
+		p := r.Peak
+		if !r.Valid() || p == nil || p.Best < 50 || p.Best > 80 {
+			t.Fatalf("%s %v: %+v", r.Result, r.Problems, p)
+		}
+		last := p.Steps[len(p.Steps)-1]
+		if !last.Full || !last.Met || last.Seconds < 60 || r.Performance.DurationNS < 60e9 {
+			t.Errorf("the last step is %+v of %v ns", last, r.Performance.DurationNS)
+		}
+		for _, step := range p.Steps {
+			if !step.Full && step.Seconds > 50 || step.Met != (step.Reason == "") {
+				t.Errorf("step %+v", step)
+			}
+		}
+		if !strings.HasPrefix(p.UserConf, "numbers.Server.target_qps = ") {
+			t.Errorf("user.conf: %q", p.UserConf)
+		}
+		checkFiles(t, cfg, r)
+		again, err := report.Read(cfg.OutputDir)
+		if err != nil || cmp.Diff(p, again.Peak) != "" {
+			t.Errorf("in the file: %v, %s", err, cmp.Diff(p, again.Peak))
+		}
+	})
+}
+
+func TestAnInterruptedSearchGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		whole := mustRun(t, n, peakConfig(t, n)).Peak
+
+		stopped := errors.New("that is enough")
+		cfg := peakConfig(t, n)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		go func() {
+			time.Sleep(25 * time.Second)
+			cancel(stopped)
+		}()
+		part, err := Run(ctx, cfg)
+		if !errors.Is(err, stopped) || part.Result != report.Interrupted || len(part.Peak.Steps) == 0 || part.Peak.Best != 0 {
+			t.Fatalf("%v, %+v", err, part)
+		}
+		if !strings.Contains(strings.Join(part.Problems, "; "), "--output "+cfg.OutputDir) {
+			t.Errorf("problems: %v", part.Problems)
+		}
+		done := len(part.Peak.Steps)
+		cfg.Engine = peakConfig(t, n).Engine
+		r, err := Run(t.Context(), cfg)
+		if err != nil || !r.Valid() {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if diff := cmp.Diff(part.Peak.Steps, r.Peak.Steps[:done]); diff != "" {
+			t.Errorf("what was tried was tried again: %s", diff)
+		}
+		if r.Peak.Best != whole.Best || len(r.Peak.Steps) != len(whole.Steps) {
+			t.Errorf("the peak is %v after %d steps, without interruption %v after %d", r.Peak.Best, len(r.Peak.Steps), whole.Best, len(whole.Steps))
+		}
+	})
+}
+
+func TestASearchWithOtherSettingsIsNotContinued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := peakConfig(t, n)
+		mustRun(t, n, cfg)
+		finished, err := os.ReadFile(filepath.Join(cfg.OutputDir, report.FileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		cfg.Engine = peakConfig(t, n).Engine
+		again, err := Run(t.Context(), cfg)
+		if err != nil || !again.Valid() || again.Peak.Best == 0 {
+			t.Errorf("a search that is over: %+v, %v", again, err)
+		}
+		if now, _ := os.ReadFile(filepath.Join(cfg.OutputDir, report.FileName)); string(now) != string(finished) {
+			t.Error("its results changed")
+		}
+
+		cfg.Engine = peakConfig(t, n).Engine
+		cfg.Settings.ServerTargetLatency = 20 * time.Millisecond
+		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), PeakFile) {
+			t.Errorf("with another bound: %v", err)
+		}
+		if err := os.WriteFile(filepath.Join(cfg.OutputDir, PeakFile), []byte("{"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), PeakFile) {
+			t.Errorf("with a broken file: %v", err)
+		}
+	})
+}
+
+func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := peakConfig(t, n)
+		cfg.Settings.ServerTargetLatency = 4 * time.Millisecond
+		r := mustRun(t, n, cfg)
+		if r.Valid() || r.Peak.Best != 0 || r.Peak.UserConf != "" || len(r.Peak.Steps) < 3 {
+			t.Errorf("%s: %+v", r.Result, r.Peak)
+		}
+		if text := strings.Join(r.Problems, "; "); !strings.Contains(text, "no load") {
+			t.Errorf("problems: %s", text)
+		}
+	})
+}
+
+func TestThePeakOfFixedIntervalsIsANumberOfStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
+		cfg.FindPeak, cfg.Instances, cfg.MaxBatch = true, 1, 100
+		cfg.Settings.MultiStreamQPS, cfg.Settings.MultiStreamSamplesPerQuery = 20, 4 // 50 ms
+		cfg.Settings.WithoutEarlyStopping = true
+		r := mustRun(t, n, cfg)
+		// 5 ms for the first sample and 1 ms for each further one.
+		if p := r.Peak; !r.Valid() || p.Best < 44 || p.Best > 46 || p.UserConf == "" || r.Metric.Value != p.Best {
+			t.Errorf("%s %v: %+v, metric %+v", r.Result, r.Problems, p, r.Metric)
+		}
+	})
+}
+
+func TestAScenarioWithoutABoundHasNoPeak(t *testing.T) {
+	for _, scenario := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream, loadgen.Offline} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := config(t, newNumbers(100), scenario, loadgen.PerformanceOnly)
+			cfg.FindPeak = true
+			if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), scenario.String()) {
+				t.Errorf("%v: %v", scenario, err)
+			}
+		})
+	}
+}

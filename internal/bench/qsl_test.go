@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// unequal has samples of different sizes: sample i has i+1 bytes, each of them i+1.
+type unequal struct {
+	models.Workload
+	prepared int
+}
+
+func (u *unequal) Len() int { return 10 }
+func (u *unequal) Row() []models.Slot {
+	return []models.Slot{{Type: tensor.Uint8, Shape: tensor.Shape{10}}}
+}
+func (u *unequal) CacheKey() string            { return "unequal" }
+func (u *unequal) SampleBytes(index int) int64 { return int64(index + 1) }
+
+func (u *unequal) Prepare(index int, row []tensor.Tensor) error {
+	u.prepared++
+	for i := range index + 1 {
+		tensor.Data[uint8](row[0])[i] = uint8(index + 1)
+	}
+	return nil
+}
+
+func TestSamplesOfDifferentSizesTakeWhatTheyNeed(t *testing.T) {
+	dir := t.TempDir()
+	u := &unequal{}
+	for round, prepared := range []int{3, 3} { // the second time they come from the cache
+		cache, err := dataset.OpenSampleCache(dir, "key", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		free := uint64(1 + 5 + 10)
+		q := &qsl{
+			workload: u, cache: cache, freeMemory: func() uint64 { return free }, use: func(*models.Store) error { return nil },
+			idle: func() bool { return true }, warn: func(err error) { t.Error(err) },
+		}
+		samples := []loadgen.QuerySampleIndex{0, 4, 9}
+		if err := q.LoadSamplesToRAM(t.Context(), samples); err != nil {
+			t.Fatal(err)
+		}
+		for row, i := range samples {
+			data := tensor.Data[uint8](q.store.Slot(0, row, 1))
+			if last := int(i); data[0] != uint8(i+1) || data[last] != uint8(i+1) || last < 9 && data[last+1] != 0 {
+				t.Errorf("round %d: sample %d is %v", round, i, data)
+			}
+		}
+		if u.prepared != prepared {
+			t.Errorf("round %d: %d samples were prepared, want %d", round, u.prepared, prepared)
+		}
+		free--
+		if err := q.LoadSamplesToRAM(t.Context(), samples); err == nil || !strings.Contains(err.Error(), "3 samples need") {
+			t.Errorf("with a byte less: %v", err)
+		}
+		if err := q.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestACacheThatWouldFillTheDiskIsNotUsed(t *testing.T) {
+	for free, warnings := range map[uint64]int{0: 0, 400: 0, 399: 0, 398: 0, 111: 0, 110: 0, 109: 1, 1: 1} {
+		r := newRun(Config{CacheDir: t.TempDir(), FreeDisk: func(string) uint64 { return free }})
+		r.workload = &unequal{} // 55 bytes in all
+		cache := r.openCache()
+		if (cache == nil) != (warnings == 1) || len(r.warnings.list) != warnings {
+			t.Errorf("%d bytes free: cache %v, warnings %q", free, cache, r.warnings.list)
+		}
+		if cache != nil {
+			if err := cache.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

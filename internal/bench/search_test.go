@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// searched carries a search out against a system and returns what it tried.
+func searched(t *testing.T, s peakSearch, keeps func(trial) bool) []report.PeakStep {
+	t.Helper()
+	var steps []report.PeakStep
+	for {
+		next, more := s.next(steps)
+		if !more {
+			return steps
+		}
+		if len(steps) > 100 {
+			t.Fatalf("the search does not end: %+v", steps[90:])
+		}
+		if !(next.load > 0) || s.whole && next.load != math.Trunc(next.load) {
+			t.Fatalf("load %v is tried", next.load)
+		}
+		steps = append(steps, report.PeakStep{Load: next.load, Full: next.full, Met: keeps(next)})
+	}
+}
+
+func TestASearchFindsTheCapacityWhereverItBegins(t *testing.T) {
+	for _, capacity := range []float64{0.37, 20, 1234.5, 2e6} {
+		for _, first := range []float64{capacity / 500, capacity * 0.3, capacity, capacity * 1.01, capacity * 7, capacity * 800} {
+			t.Run(fmt.Sprintf("%g from %g", capacity, first), func(t *testing.T) {
+				steps := searched(t, peakSearch{first: first}, func(n trial) bool { return n.load <= capacity })
+				last := steps[len(steps)-1]
+				if !last.Full || !last.Met || last.Load > capacity || last.Load < capacity/resolution {
+					t.Errorf("the last of %d steps is %+v", len(steps), last)
+				}
+			})
+		}
+	}
+}
+
+func TestASearchForStreamsFindsTheNumberItself(t *testing.T) {
+	for capacity := 1.0; capacity <= 70; capacity++ {
+		for _, first := range []float64{1, 4, 8, 70} {
+			steps := searched(t, peakSearch{first: first, whole: true}, func(n trial) bool { return n.load <= capacity })
+			if last := steps[len(steps)-1]; !last.Full || !last.Met || last.Load != capacity {
+				t.Errorf("from %g: %g streams: the last of %d steps is %+v", first, capacity, len(steps), last)
+			}
+		}
+	}
+}
+
+func TestASearchGivesUpWhereNothingKeepsTheBound(t *testing.T) {
+	for _, s := range []peakSearch{{first: 100}, {first: 8, whole: true}} {
+		steps := searched(t, s, func(trial) bool { return false })
+		for _, step := range steps {
+			if step.Full {
+				t.Errorf("%+v is confirmed", step)
+			}
+		}
+		if len(steps) < 4 || len(steps) > 25 {
+			t.Errorf("%d steps", len(steps))
+		}
+	}
+}
+
+func TestALoadThatFailsAtFullLengthIsLowered(t *testing.T) {
+	keeps := func(n trial) bool { return n.load <= 100 && !n.full || n.load <= 93 }
+	steps := searched(t, peakSearch{first: 50}, keeps)
+	last := steps[len(steps)-1]
+	if !last.Full || !last.Met || last.Load > 93 || last.Load < 85 {
+		t.Errorf("the last step is %+v", last)
+	}
+	never := searched(t, peakSearch{first: 50}, func(n trial) bool { return n.load <= 100 && !n.full })
+	full := 0
+	for _, step := range never {
+		if step.Full {
+			full++
+		}
+	}
+	if full != mostConfirmations {
+		t.Errorf("%d confirmations, want %d", full, mostConfirmations)
+	}
+}
+
+func TestANoisySystemIsNotOverestimated(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		// Up to 10 % of the capacity depends on chance.
+		steps := searched(t, peakSearch{first: 10}, func(n trial) bool { return n.load <= 100*(0.9+0.1*rng.Float64()) })
+		last := steps[len(steps)-1]
+		if last.Full && last.Met && (last.Load < 70 || last.Load > 100) {
+			t.Errorf("%+v", last)
+		}
+	}
+}
+
+func TestASearchGoesOnWhereItWas(t *testing.T) {
+	keeps := func(n trial) bool { return n.load <= 42 }
+	s := peakSearch{first: 5}
+	whole := searched(t, s, keeps)
+	for n := range whole {
+		next, more := s.next(whole[:n])
+		if !more || next.load != whole[n].Load || next.full != whole[n].Full {
+			t.Errorf("after %d steps: %+v, want %+v", n, next, whole[n])
+		}
+	}
+}
