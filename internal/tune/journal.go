@@ -1,0 +1,195 @@
+package tune
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// JournalSchema names the form of a journal.
+const JournalSchema = "mlperf-go/tune/1"
+
+// A Header is the first line of a journal: everything that decides what a point measures.
+type Header struct {
+	Schema string `json:"schema"`
+	Subject
+	Engine          string        `json:"engine"`
+	Options         string        `json:"options"`     // of the engine, in its own words
+	ModelFiles      []string      `json:"model_files"` // label, path and size
+	Dataset         string        `json:"dataset"`
+	Percentile      float64       `json:"percentile,omitempty"`
+	SamplesPerQuery int           `json:"samples_per_query,omitempty"`
+	BoundAsked      string        `json:"bound_asked,omitempty"` // of Server: a time, or auto
+	Bound           time.Duration `json:"bound_ns,omitempty"`    // that was used
+	Base            Point         `json:"base"`                  // what a run without a profile chooses
+}
+
+// differences names what keeps measurements of two searches from being compared. What was
+// found by measuring is taken over instead.
+func (h Header) differences(other Header) []string {
+	h.Bound, other.Bound = 0, 0
+	h.Base, other.Base = Point{}, Point{}
+	a, b := h.fields(), other.fields()
+	var names []string
+	for name, value := range a {
+		if !bytes.Equal(value, b[name]) {
+			names = append(names, name)
+		}
+	}
+	for name := range b {
+		if _, known := a[name]; !known {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// fields are the header's as they are written.
+func (h Header) fields() map[string]json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	if data, err := json.Marshal(h); err == nil {
+		_ = json.Unmarshal(data, &fields) // it is an object
+	}
+	return fields
+}
+
+// A Journal keeps the measurements of a search, one line each. What was appended is there
+// even if the program is killed.
+type Journal struct {
+	Header Header
+	Done   []Measurement
+	file   *os.File
+}
+
+// OpenJournal opens the journal of a search, or begins one. If there is one of another
+// search, that is an error, unless it is to begin afresh.
+func OpenJournal(path string, h Header, fresh bool) (*Journal, error) {
+	h.Schema = JournalSchema
+	j := &Journal{Header: h}
+	data, err := os.ReadFile(path)
+	if fresh || errors.Is(err, fs.ErrNotExist) {
+		return j, j.begin(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the measurements so far: %w", err)
+	}
+	kept, done, whole, err := ParseJournal(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading the measurements so far: %s: %w; --fresh begins anew", path, err)
+	}
+	if whole == 0 {
+		return j, j.begin(path) // killed before the first line was there
+	}
+	if names := kept.differences(h); len(names) > 0 {
+		return nil, fmt.Errorf("%s is of another search (%s): --fresh begins anew", path, strings.Join(names, ", "))
+	}
+	j.Header, j.Done = kept, done
+	if j.file, err = os.OpenFile(path, os.O_RDWR, 0o644); err != nil {
+		return nil, fmt.Errorf("keeping the measurements: %w", err)
+	}
+	// A line that a killed program left unfinished is overwritten.
+	_, seek := j.file.Seek(int64(whole), io.SeekStart)
+	if err := errors.Join(j.file.Truncate(int64(whole)), seek); err != nil {
+		return nil, errors.Join(fmt.Errorf("keeping the measurements: %w", err), j.file.Close())
+	}
+	return j, nil
+}
+
+func (j *Journal) begin(path string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("keeping the measurements: %w", err)
+	}
+	if j.file, err = os.Create(path); err != nil {
+		return fmt.Errorf("keeping the measurements: %w", err)
+	}
+	if err := j.line(j.Header); err != nil {
+		return errors.Join(err, j.file.Close())
+	}
+	return nil
+}
+
+// Append keeps a measurement.
+func (j *Journal) Append(m Measurement) error {
+	j.Done = append(j.Done, m)
+	return j.line(m)
+}
+
+func (j *Journal) line(content any) error {
+	data, err := json.Marshal(content)
+	if err == nil {
+		_, err = j.file.Write(append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the measurements: %w", err)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// ParseJournal reads a journal from the content of its file. A last line without an end is
+// left out; whole is the length of the lines before it.
+func ParseJournal(data []byte) (h Header, done []Measurement, whole int, err error) {
+	whole = bytes.LastIndexByte(data, '\n') + 1
+	number := 0
+	for line := range bytes.Lines(data[:whole]) {
+		number++
+		if number == 1 {
+			err = h.parse(line)
+		} else {
+			var m Measurement
+			m, err = parseMeasurement(line)
+			done = append(done, m)
+		}
+		if err != nil {
+			return Header{}, nil, 0, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	return h, done, whole, nil
+}
+
+func (h *Header) parse(line []byte) error {
+	if err := strict(line, h); err != nil {
+		return err
+	}
+	if h.Schema != JournalSchema {
+		return fmt.Errorf("schema is %q, this program reads %q", h.Schema, JournalSchema)
+	}
+	return nil
+}
+
+func parseMeasurement(line []byte) (m Measurement, err error) {
+	if err := strict(line, &m); err != nil {
+		return m, err
+	}
+	if m.Stage < 0 || m.Stage >= stageCount {
+		return m, fmt.Errorf("stage is %d, want 0 to %d", m.Stage, stageCount-1)
+	}
+	if m.Took < 0 || m.Length < 0 || m.Value < 0 {
+		return m, errors.New("a time or the value is negative")
+	}
+	return m, nil
+}
+
+// strict reads one JSON document without unknown fields.
+func strict(data []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON document")
+	}
+	return nil
+}
