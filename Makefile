@@ -7,10 +7,10 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test check bench bench-loadgen fmt onnxruntime clean
+.PHONY: help build run test check bench bench-backend bench-loadgen fmt onnxruntime clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/mlperf
 	$(GO) build -o $(BIN) ./cmd/mlperf
@@ -29,7 +29,10 @@ check: ## formatting, vet, staticcheck, race detector
 	$(GO) test -race ./...
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime
-	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench . -benchmem ./...
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+bench-backend: onnxruntime ## runs of built-in models against bare loops over the same session: speed, latency, memory, batching
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/builtin
 
 bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)
 	$(BIN) selftest --all $(if $(PEER),--peer $(PEER))

@@ -16,16 +16,20 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "internal/backend internal/backend/ort internal/backend/simulated internal/accuracy internal/bench internal/builtin " +
-		"internal/config internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/report",
+		"configs internal/config internal/convert internal/download internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/quantize internal/report internal/tensor internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/loadgen internal/loadgen/mlperflog " +
 		"internal/machine internal/models internal/report",
-	"internal/builtin": "internal/backend internal/bench internal/dataset/synth internal/loadgen internal/models internal/onnxgraph " +
-		"internal/preprocess internal/tensor",
-	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/onnxgraph " +
-		"internal/preprocess internal/tensor",
+	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen internal/models " +
+		"internal/onnxgraph internal/preprocess internal/tensor",
+	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/dataset/volume internal/onnxgraph " +
+		"internal/preprocess internal/tensor internal/tensor/npy",
+	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/models internal/onnxgraph internal/quantize internal/tensor",
+	"internal/quantize": "internal/backend internal/onnxgraph internal/tensor",
+
 	"internal/report": "internal/loadgen",
+	"internal/tune":   "internal/loadgen",
 	"internal/config": "configs internal/loadgen",
 
 	"internal/backend":           "internal/tensor",
@@ -33,8 +37,12 @@ var mayImport = map[string]string{
 	"internal/backend/ort":       "internal/backend internal/home internal/tensor",
 	"internal/backend/simulated": "internal/backend internal/tensor",
 
-	"internal/dataset":       "internal/accuracy",
-	"internal/dataset/synth": "",
+	"internal/download": "configs internal/accuracy internal/dataset/synth internal/preprocess internal/preprocess/jpeg",
+
+	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume",
+	"internal/dataset/pickle": "",
+	"internal/dataset/synth":  "",
+	"internal/dataset/volume": "",
 
 	"internal/preprocess":      "internal/preprocess/exif internal/preprocess/jpeg internal/tensor",
 	"internal/preprocess/exif": "",

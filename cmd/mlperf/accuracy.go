@@ -18,6 +18,7 @@ type accuracyOptions struct {
 	model, log, datasetPath string
 	dtype                   string
 	verbose, asJSON         bool
+	inverseMap, dropEmpty   bool
 }
 
 func newAccuracy() *cobra.Command {
@@ -44,6 +45,8 @@ Exit status: 0 target met, 4 below the target, 1 error.`,
 	f.StringVar(&o.log, "log", "", "accuracy log (default: the run's)")
 	f.StringVar(&o.datasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
 	f.StringVar(&o.dtype, "dtype", "", "type of the numbers in the log (default: the official script's)")
+	f.BoolVar(&o.inverseMap, "use-inv-map", false, "labels of a detector are numbers of categories, not their ids (default: as the model's are)")
+	f.BoolVar(&o.dropEmpty, "remove-48-empty-images", false, "samples of a detector are the images in which something is annotated")
 	f.BoolVar(&o.verbose, "verbose", false, "also print every wrong sample, where the official script can")
 	f.BoolVar(&o.asJSON, "json", false, "print the score as JSON")
 	return cmd
@@ -71,7 +74,13 @@ func (o *accuracyOptions) run(cmd *cobra.Command, args []string) error {
 	if run != nil && run.Accuracy != nil {
 		target.Reference = run.Accuracy.Reference
 	}
-	scoring := models.Scoring{DatasetDir: o.datasetPath, DType: accuracy.DType(o.dtype), Verbose: o.verbose}
+	scoring := models.Scoring{DatasetDir: o.datasetPath, DType: accuracy.DType(o.dtype), Verbose: o.verbose, DropEmpty: o.dropEmpty}
+	if run != nil {
+		scoring.Samples = run.Input.Samples
+	}
+	if cmd.Flags().Changed("use-inv-map") {
+		scoring.InverseMap = &o.inverseMap
+	}
 	score, warnings, err := bench.Score(o.log, model, scoring, target)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func TestHelpExamplesRun(t *testing.T) {
 			run := exec.Command(self, args...)
 			run.Args[0] = "mlperf"
 			run.Dir = dir
-			run.Env = append(os.Environ(), "MLPERF_TEST_MAIN=1", "MLPERF_CACHE_DIR="+filepath.Join(dir, "cache"), "MLPERF_ORT_LIB=")
+			run.Env = append(os.Environ(), "MLPERF_TEST_MAIN=1", "MLPERF_CACHE_DIR="+filepath.Join(dir, "cache"), "MLPERF_DATA_DIR="+filepath.Join(dir, "data"), "MLPERF_ORT_LIB=")
 			out, err := run.CombinedOutput()
 			var exit *exec.ExitError
 			if errors.As(err, &exit) && slices.Contains([]int{exitInvalid, exitInaccurate}, exit.ExitCode()) {
@@ -117,13 +117,18 @@ func order(cmd *cobra.Command) int {
 func exampleArgs(words []string) []string {
 	args := slices.Clone(words[1:])
 	switch args[0] {
-	case "synth", "doctor":
+	case "synth", "doctor", "quantize":
 		return nil
 	case "run":
 		if !slices.Contains(args, "--model-path") {
 			args = append(args, "--model-path", "my.onnx", "--dataset-path", "imagenet")
 		}
 		return append(args, "--backend", "simulated", "--sim-latency", "1ms", "--min-duration", "100ms", "--min-query-count", "64")
+	case "tune":
+		if !slices.Contains(args, "--model-path") {
+			args = append(args, "--model-path", "my.onnx")
+		}
+		return append(args, "--dataset-path", "imagenet", "--backend", "simulated", "--sim-latency", "1ms", "--instances", "1", "--intra-threads", "1", "--budget", "300ms")
 	case "accuracy":
 		for i, a := range args {
 			if a == "mlperf_log_accuracy.json" {

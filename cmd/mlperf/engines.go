@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // engineOptions choose an engine.
@@ -64,5 +65,16 @@ func (o *engineOptions) simulate(path string) (backend.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return simulated.New(simulated.Config{Inputs: inputs, Outputs: outputs, Latency: o.latency, Jitter: o.jitter})
+	return simulated.New(simulated.Config{Inputs: inputs, Outputs: outputs, Latency: o.latency, Jitter: o.jitter, Answer: pretend})
+}
+
+// pretend answers with a class that follows from the image. Detectors, which have several
+// outputs, and models with large outputs find nothing: any other answer would have to
+// make sense.
+func pretend(inputs, outputs []tensor.Tensor) error {
+	const classes = 4096 // more than a classifier has
+	if len(outputs) > 1 || len(outputs[0].Shape) > 0 && outputs[0].Len() > classes*int(outputs[0].Shape[0]) {
+		return nil
+	}
+	return simulated.Echo(inputs, outputs)
 }

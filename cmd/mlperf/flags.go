@@ -66,3 +66,16 @@ func (s *scenarioFlag) Set(name string) error {
 	*s = scenarioFlag(v)
 	return err
 }
+
+// pacerFlags say how the load generator waits for its instants.
+type pacerFlags struct {
+	spin     time.Duration
+	priority bool
+}
+
+func (p *pacerFlags) define(f *pflag.FlagSet) {
+	durationVar(f, &p.spin, "spin", loadgen.DefaultSpin, "how long before an instant the generator stops sleeping and spins")
+	f.BoolVar(&p.priority, "issue-priority", true, "raise the priority of the thread that keeps the schedule")
+}
+
+func (p *pacerFlags) newPacer() loadgen.Pacer { return loadgen.NewPacer(p.spin, p.priority) }

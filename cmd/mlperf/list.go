@@ -91,17 +91,19 @@ func listDatasets(w io.Writer, asJSON bool) error {
 		return err
 	}
 	var rows []datasetRow
+	var folders []string // of the rows
 	for _, m := range models.All() {
-		i := slices.IndexFunc(rows, func(r datasetRow) bool { return r.Name == m.Dataset })
-		if i >= 0 {
+		row := datasetRow{Name: m.Dataset, Models: m.Name, BuiltIn: "made when first used"}
+		dir, ok := builtin.HasDataset(cache, m)
+		if ok {
+			row.BuiltIn, row.Dir = "present", dir
+		}
+		// Models with the same built-in data share a row. The folder is known before it is made.
+		if i := slices.Index(folders, dir); i >= 0 {
 			rows[i].Models += ", " + m.Name
 			continue
 		}
-		row := datasetRow{Name: m.Dataset, Models: m.Name, BuiltIn: "made when first used"}
-		if dir, ok := builtin.HasDataset(cache, m.Dataset); ok {
-			row.BuiltIn, row.Dir = "present", dir
-		}
-		rows = append(rows, row)
+		folders, rows = append(folders, dir), append(rows, row)
 	}
 	if asJSON {
 		return report.JSON(w, rows)

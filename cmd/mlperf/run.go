@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -34,15 +36,19 @@ type runOptions struct {
 	set                   []string // key=value
 	quick                 bool
 	targetLatency         string
+	precision             string
 
+	pace    pacerFlags
 	engine  engineOptions
-	backend backend.Options
+	backend backendFlags
 	bind    bindingFlags
 
 	modelPath, datasetPath string
 	count                  int
 	instances, maxBatch    int
+	reserveCore            bool
 	maxDelay               time.Duration
+	profile                string
 	output                 string
 	trace, asJSON          bool
 }
@@ -109,14 +115,16 @@ func (o *runOptions) define(f *pflag.FlagSet) {
 	o.bind.define(f)
 
 	o.engine.define(f)
-	f.StringVar(&o.backend.Device, "device", "cpu", "execution provider: cpu, cuda, tensorrt, …")
-	f.BoolVar(&o.backend.AllowFallback, "allow-fallback", false, "go on if the device cannot be used")
+	f.StringVar(&o.precision, "precision", "", "fp32, fp16 or int8: converted by the device, or once by mlperf (see quantize); default: as the model is")
+	o.backend.define(f)
 	f.IntVar(&o.instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
-	f.IntVar(&o.backend.IntraThreads, "intra-threads", 0, "threads inside an operator; 0: chosen for the scenario")
-	f.IntVar(&o.backend.InterThreads, "inter-threads", 0, "operators at once")
 	f.IntVar(&o.maxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: chosen for the scenario")
 	durationVar(f, &o.maxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill")
 
+	o.pace.define(f)
+	f.BoolVar(&o.reserveCore, "reserve-core", false, "Server: leave a core to the load generator")
+
+	f.StringVar(&o.profile, "profile", "", "instances, threads, batches and delay that mlperf tune found: auto, or the file of a profile; other flags win")
 	f.StringVar(&o.output, "output", "", "folder for logs and results (default results/<model>/<scenario>/<mode>/<time>)")
 	f.BoolVar(&o.trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
@@ -132,9 +140,14 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	applied, err := o.useProfile(cfg, merged)
+	if err != nil {
+		return err
+	}
 	progress := newProgress(cmd.ErrOrStderr())
 	defer progress.done()
 	cfg.Observer = progress
+	applied.tell(cfg)
 	if err := o.provide(cmd.Context(), model, cfg); err != nil {
 		return exitOf(nil, err)
 	}
@@ -157,6 +170,9 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 	if err != nil {
 		return none, nil, usage("%w", err)
 	}
+	if o.precision != "" && !slices.Contains(convert.Precisions(), o.precision) {
+		return none, nil, usage("--precision is %q, want %s", o.precision, strings.Join(convert.Precisions(), ", "))
+	}
 	if err := errors.Join(o.checkNumbers(), o.engine.check()); err != nil {
 		return none, nil, err
 	}
@@ -170,20 +186,30 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 		Rules:      resolved.Rules.Version,
 		Settings:   resolved.Settings,
 		Warnings:   append(merged.Warnings, resolved.Warnings...),
-		Backend:    o.backend,
 		Instances:  o.instances,
 		MaxBatch:   o.maxBatch,
 		MaxDelay:   o.maxDelay,
 		Count:      o.count,
 		Trace:      o.trace,
 		FreeMemory: machine.AvailableMemory,
-		OutputDir:  o.output,
+		FreeDisk:   freeDisk,
+		FindPeak:   o.mode == findPeak,
+
+		ReserveCore: o.reserveCore,
+		NewPacer:    o.pace.newPacer,
+		OutputDir:   o.output,
 	}
 	if cfg.Binding, err = o.bind.binding(); err != nil {
 		return none, nil, err
 	}
+	if cfg.Backend, err = o.backend.parse(); err != nil {
+		return none, nil, err
+	}
 	for _, s := range resolved.Made {
 		cfg.Made = append(cfg.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
+	}
+	if err := o.chooseRuns(resolved, cfg); err != nil {
+		return none, nil, err
 	}
 	cfg.Calibrate = needsTarget(resolved)
 	cfg.AutoLatency = o.targetLatency == autoLatency
@@ -202,166 +228,13 @@ func (o *runOptions) checkNumbers() error {
 		value int
 	}{
 		{"instances", o.instances}, {"max-batchsize", o.maxBatch}, {"count", o.count},
-		{"intra-threads", o.backend.IntraThreads}, {"inter-threads", o.backend.InterThreads},
+		{"intra-threads", o.backend.options.IntraThreads}, {"inter-threads", o.backend.options.InterThreads},
 	} {
 		if n.value < 0 {
 			return usage("--%s is %d, want a positive number, or 0 for the default", n.flag, n.value)
 		}
 	}
 	return nil
-}
-
-// autoLatency is the value of --target-latency that has the bound measured.
-const autoLatency = "auto"
-
-// resolve merges rules, conf files and flags.
-func (o *runOptions) resolve(model models.Model, flags *pflag.FlagSet, merged *config.Merged) (*config.Resolved, error) {
-	scenario, interactive, err := config.ParseScenario(o.scenario)
-	if err != nil {
-		return nil, usage("%w", err)
-	}
-	rules, err := config.Rules(o.rules)
-	if err != nil {
-		return nil, usage("%w", err)
-	}
-	if _, err := config.ParseMode(o.mode); err != nil {
-		return nil, usage("%w", err)
-	}
-	if o.targetLatency == autoLatency && scenario != loadgen.Server {
-		return nil, usage("--target-latency auto is for the Server scenario, the only one with a latency bound")
-	}
-	request := config.Request{Model: model.Name, Interactive: interactive, Scenario: scenario, Rules: rules}
-	for _, f := range []struct {
-		path string
-		conf **config.Conf
-	}{{o.mlperfConf, &request.MLPerfConf}, {o.userConfPath(), &request.UserConf}, {o.auditConf, &request.AuditConf}} {
-		if f.path == "" {
-			continue
-		}
-		if *f.conf, err = config.ReadConf(f.path, config.ParseOptions{AllowUnknownKeys: o.allowUnknownKeys}); err != nil {
-			return nil, err
-		}
-	}
-	if request.Options, err = o.overrides(scenario, flags, merged); err != nil {
-		return nil, err
-	}
-	return config.Resolve(request)
-}
-
-// userConfPath is the user.conf to read: the one that was given, or the one that is there.
-func (o *runOptions) userConfPath() string {
-	const here = "user.conf"
-	if o.userConf == "" {
-		if _, err := os.Stat(here); err == nil {
-			return here
-		}
-	}
-	return o.userConf
-}
-
-// overrides are the settings that flags make. Those of --quick come first, so that an
-// explicit flag wins.
-func (o *runOptions) overrides(scenario loadgen.Scenario, flags *pflag.FlagSet, merged *config.Merged) ([]config.Override, error) {
-	var list []config.Override
-	add := func(key, value, origin string) {
-		list = append(list, config.Override{Key: key, Value: value, Origin: origin})
-	}
-	if o.quick {
-		for _, s := range quickSettings(scenario) {
-			add(s[0], s[1], "--quick")
-		}
-	}
-	add("mode", o.mode, merged.Origin("mode"))
-	for _, s := range settingFlags {
-		value := flags.Lookup(s.flag).Value.String()
-		if value == "" {
-			continue
-		}
-		if s.kind == "duration" {
-			d, err := parseDuration(value)
-			if err != nil {
-				return nil, usage("--%s: %w", s.flag, err)
-			}
-			value = d.String()
-		}
-		add(s.key, value, merged.Origin(s.flag))
-	}
-	if o.targetLatency != "" && o.targetLatency != autoLatency {
-		d, err := parseDuration(o.targetLatency)
-		if err != nil {
-			return nil, usage("--target-latency: %w", err)
-		}
-		add("target_latency", d.String(), merged.Origin("target-latency"))
-	}
-	for _, s := range o.set {
-		key, value, ok := strings.Cut(s, "=")
-		if !ok {
-			return nil, usage("--set %s: want key=value", s)
-		}
-		add(key, value, "flag --set")
-	}
-	return list, nil
-}
-
-// quickSettings make a run of about ten seconds that can be VALID: the 90th percentile
-// needs 64 queries to be known, the 99th would need 662.
-func quickSettings(s loadgen.Scenario) [][2]string {
-	settings := [][2]string{{"min_duration", "10s"}}
-	switch s {
-	case loadgen.Offline:
-		return append(settings, [2]string{"min_query_count", "1"})
-	case loadgen.SingleStream, loadgen.MultiStream:
-		settings = append(settings, [2]string{"min_query_count", "64"})
-	case loadgen.Server:
-		settings = append(settings, [2]string{"min_query_count", "100"})
-	}
-	return append(settings, [2]string{"target_latency_percentile", "90"})
-}
-
-// needsTarget says whether nobody but the rules' placeholder gave the rate, or the
-// expected latency, of the scenario.
-func needsTarget(r *config.Resolved) bool {
-	key := "target_qps"
-	if s := r.Settings.Scenario; s == loadgen.SingleStream || s == loadgen.MultiStream {
-		key = "target_latency"
-	}
-	origin := r.Origin(key)
-	return origin == config.Default || strings.HasPrefix(origin, "rules ")
-}
-
-// marks say which of the settings make a run something else than the rules want.
-func (o *runOptions) marks(r *config.Resolved) []string {
-	var marks []string
-	if o.quick {
-		marks = append(marks, "a run under the rules: --quick lasts ten seconds and is judged by the 90th percentile")
-	} else if r.Settings.MinDuration < r.Rules.MinDuration {
-		marks = append(marks, fmt.Sprintf("a run under the rules: min_duration is %v, rules %s want %v",
-			r.Settings.MinDuration, r.Rules.Version, r.Rules.MinDuration))
-	}
-	for _, key := range []string{"qsl_rng_seed", "sample_index_rng_seed", "schedule_rng_seed"} {
-		if origin := r.Origin(key); !strings.HasPrefix(origin, "rules ") {
-			marks = append(marks, fmt.Sprintf("a run under the rules: %s was changed (%s)", key, origin))
-		}
-	}
-	return marks
-}
-
-// confFiles are the conf files that were used, to be kept with the results.
-func (o *runOptions) confFiles() (map[string][]byte, error) {
-	rules, err := config.Rules(o.rules)
-	if err != nil {
-		return nil, err
-	}
-	files := map[string][]byte{"mlperf.conf": rules.Conf.Format()}
-	for name, path := range map[string]string{"mlperf.conf": o.mlperfConf, "user.conf": o.userConfPath(), "audit.config": o.auditConf} {
-		if path == "" {
-			continue
-		}
-		if files[name], err = os.ReadFile(path); err != nil {
-			return nil, err
-		}
-	}
-	return files, nil
 }
 
 // provide opens the engine and sees to it that there is a model file and a data set.
@@ -392,7 +265,7 @@ func (o *runOptions) provide(ctx context.Context, model models.Model, cfg *bench
 // provideBuiltIn makes what the user does not bring.
 func (o *runOptions) provideBuiltIn(ctx context.Context, maker builtin.Maker, model models.Model, cfg *bench.Config) (err error) {
 	if o.datasetPath == "" {
-		if cfg.DatasetDir, err = maker.Dataset(ctx, model.Dataset); err != nil {
+		if cfg.DatasetDir, err = maker.Dataset(ctx, model); err != nil {
 			return err
 		}
 		cfg.BuiltInData = true
@@ -403,11 +276,50 @@ func (o *runOptions) provideBuiltIn(ctx context.Context, maker builtin.Maker, mo
 		}
 		cfg.BuiltInModel = true
 	}
+	if cfg.Backend.ModelPath, err = o.convert(ctx, maker, cfg); err != nil {
+		return err
+	}
+	if cfg.Precision = o.precision; cfg.Precision == "" && cfg.BuiltInModel {
+		cfg.Precision = convert.FP32
+	}
 	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
 	if cfg.BuiltInData && cfg.BuiltInModel && scored && maker.Engine != nil {
 		cfg.Reference, err = maker.Reference(ctx, model)
 	}
 	return err
+}
+
+// convert returns the file of the model in the precision that was asked for. Devices that
+// convert by themselves get the FP32 model.
+func (o *runOptions) convert(ctx context.Context, maker builtin.Maker, cfg *bench.Config) (string, error) {
+	source := cfg.Backend.ModelPath
+	if o.precision == "" || o.precision == convert.FP32 || ort.Converts(cfg.Backend.Device, o.precision) {
+		cfg.Backend.Precision = o.precision
+		return source, nil
+	}
+	if maker.Engine == nil {
+		return "", usage("--precision %s needs ONNX Runtime, the engine is %s", o.precision, o.engine.name)
+	}
+	c := convert.Converter{
+		Model: cfg.Model, Source: source, DatasetDir: cfg.DatasetDir, Binding: cfg.Binding,
+		Engine: maker.Engine, CacheDir: cfg.CacheDir, Program: cfg.Program, Observer: cfg.Observer,
+	}
+	r := convert.Request{Precision: o.precision}
+	r.Options.SevenBitWeights = !machine.FastInt8()
+	path, err := c.Cached(ctx, r, filepath.Join(maker.Dir, "converted"))
+	if err == nil {
+		cfg.Observer.Note("the model is converted to " + o.precision + ", described in " + convert.DescriptionFile(path))
+	}
+	return path, err
+}
+
+// freeDisk is the space that is left where a folder is or would be; 0 if that is not known.
+func freeDisk(dir string) uint64 {
+	d, err := machine.DiskOf(dir)
+	if err != nil {
+		return 0
+	}
+	return d.FreeBytes
 }
 
 // linkLatest points the link "latest" beside a run's folder to it.

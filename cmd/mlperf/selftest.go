@@ -16,6 +16,7 @@ func newSelftest() *cobra.Command {
 	var (
 		scenario = loadgen.Server
 		opts     bench.SelfTest
+		pace     pacerFlags
 		asJSON   bool
 		all      bool
 		peer     string
@@ -31,7 +32,7 @@ it can issue, how late, and how much memory a query takes.`,
 			if all {
 				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer)
 			}
-			opts.Scenario = scenario
+			opts.Scenario, opts.NewPacer = scenario, pace.newPacer
 			r, err := opts.Run(cmd.Context())
 			if err != nil {
 				return err
@@ -46,8 +47,7 @@ it can issue, how late, and how much memory a query takes.`,
 	f.Var((*scenarioFlag)(&scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
 	f.Float64Var(&opts.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration")
 	durationVar(f, &opts.Duration, "duration", 3*time.Second, "how long")
-	durationVar(f, &opts.Spin, "spin", loadgen.DefaultSpin, "how long before an instant the generator stops sleeping and spins")
-	f.BoolVar(&opts.Priority, "issue-priority", true, "raise the priority of the thread that keeps the schedule")
+	pace.define(f)
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.BoolVar(&all, "all", false, "measure every scenario and print a table")
 	f.StringVar(&peer, "peer", "", "with --all: program to compare with, called with scenario, target QPS and seconds (docs/loadgen.md)")

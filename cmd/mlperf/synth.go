@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,33 +65,67 @@ func newSynthDataset() *cobra.Command {
 		Short: "Make a built-in data set, and measure what the built-in models reach on it",
 		Long: `Make a built-in data set in the official layout, and measure the reference accuracy of
 the built-in models on it: FP32, on the CPU. The scores are kept in builtin.json
-beside the data.`,
-		Example: "  mlperf synth dataset imagenet",
+beside the data. Where the ground truth follows from what a model answers, each model
+has a data set of its own: NAME may also be that of a model.`,
+		Example: "  mlperf synth dataset imagenet\n  mlperf synth dataset ssd-mobilenet",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withMaker(cmd, engine, func(ctx context.Context, maker builtin.Maker) error {
-				dir, err := maker.Dataset(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(cmd.OutOrStdout(), dir)
-				for _, m := range models.All() {
-					if m.Dataset != args[0] || noScore {
-						continue
-					}
-					score, err := maker.Reference(ctx, m)
-					if err != nil {
-						return err
-					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %.6g\n", m.Name, m.Quality.Metric, score)
-				}
-				return nil
+				return synthDataset(ctx, cmd.OutOrStdout(), maker, args[0], noScore)
 			})
 		},
 	}
 	engine.defineLibrary(cmd.Flags())
 	cmd.Flags().BoolVar(&noScore, "no-score", false, "do not measure the models")
 	return cmd
+}
+
+// synthDataset makes the built-in data set of a model, or those of all models that have a
+// data set of that name.
+func synthDataset(ctx context.Context, w io.Writer, maker builtin.Maker, name string, noScore bool) error {
+	all, err := modelsOf(name)
+	if err != nil {
+		return usage("%w", err)
+	}
+	said := ""
+	for _, m := range all {
+		dir, err := maker.Dataset(ctx, m)
+		if err != nil {
+			return err
+		}
+		if dir != said {
+			fmt.Fprintln(w, dir)
+			said = dir
+		}
+		if noScore {
+			continue
+		}
+		score, err := maker.Reference(ctx, m)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s: %s %.6g\n", m.Name, m.Quality.Metric, score)
+	}
+	return nil
+}
+
+// modelsOf returns the models that have a data set, or the one model of that name.
+func modelsOf(dataset string) ([]models.Model, error) {
+	var all []models.Model
+	names := map[string]bool{}
+	for _, m := range models.All() {
+		names[m.Dataset] = true
+		if m.Dataset == dataset {
+			all = append(all, m)
+		}
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	if m, err := models.Lookup(dataset); err == nil {
+		return []models.Model{m}, nil
+	}
+	return nil, fmt.Errorf("unknown data set %q, want one of %s, or a model", dataset, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 }
 
 // withMaker calls f with a maker that has ONNX Runtime.

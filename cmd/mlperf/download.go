@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/mlperf-go/mlperf/configs"
+	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/machine"
+)
+
+func newDownload() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "download",
+		Short: "Get official data sets and models",
+		Long: `Get official data sets and models. The licence is shown, and has to be accepted, before
+anything is fetched. An interrupted download goes on where it stopped when the same
+command is given again; what is there and right is not fetched again. Files are
+checked against the checksums that their publishers give, where they give any.
+
+What wants registration has to be got by hand: the steps are printed, and --from-file
+takes what came of them. docs/data.md has the details.`,
+		Example: "  mlperf download list\n  mlperf download model resnet50 --dry-run",
+		Args:    noVerb,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newDownloadItem(download.Dataset), newDownloadItem(download.Model), newDownloadList())
+	return cmd
+}
+
+// downloadOptions are the flags of download dataset and download model.
+type downloadOptions struct {
+	download.Options
+	accept, dryRun bool
+	upscale        string
+	upscaleFormat  string
+}
+
+func (o *downloadOptions) define(f *pflag.FlagSet, kind download.Kind) {
+	f.StringVar(&o.Dir, "dir", "", "folder for it (default: below the data directory, see mlperf doctor)")
+	f.StringArrayVar(&o.FromFiles, "from-file", nil, "file or folder that you have got already; may be repeated")
+	f.StringVar(&o.Mirror, "mirror", "", "address of a folder that has the files by their names; asked first")
+	f.IntVar(&o.Connections, "connections", 4, "requests at a time")
+	f.BoolVar(&o.accept, "accept-license", false, "accept the licence without being asked")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be fetched, from where, and the licence")
+	f.BoolVar(&o.Force, "force", false, "replace files that are in the way")
+	f.BoolVar(&o.KeepArchives, "keep-archives", false, "keep archives after they were unpacked")
+	if kind == download.Dataset {
+		f.IntVar(&o.Count, "count", 0, "only so many samples (imagenet, coco, openimages); annotations are cut to them")
+		f.Uint64Var(&o.Seed, "seed", 0, "which samples --count chooses")
+		f.StringVar(&o.upscale, "upscale", "", "coco: also make an enlarged copy, WIDTHxHEIGHT pixels, such as 1200x1200")
+		f.StringVar(&o.upscaleFormat, "upscale-format", "png", "of the enlarged images: png (pixels as the reference's) or jpg")
+	}
+}
+
+func newDownloadItem(kind download.Kind) *cobra.Command {
+	var o downloadOptions
+	cmd := &cobra.Command{
+		Use:               string(kind) + " NAME",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: itemNames(kind),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, it, err := lookupItem(kind, args[0])
+			if err != nil {
+				return err
+			}
+			return o.run(cmd, m, it)
+		},
+	}
+	if kind == download.Dataset {
+		cmd.Short = "Get a data set and print its folder"
+		cmd.Example = "  mlperf download dataset coco --dry-run\n  mlperf download dataset imagenet --count 500 --dry-run"
+	} else {
+		cmd.Short = "Get a model and print its file, or its folder"
+		cmd.Example = "  mlperf download model retinanet --dry-run\n" +
+			"  mlperf download model mobilenet --from-file my.onnx --dir models/mobilenet --accept-license"
+	}
+	o.define(cmd.Flags(), kind)
+	return cmd
+}
+
+// lookupItem finds an item of the manifest.
+func lookupItem(kind download.Kind, name string) (*download.Manifest, download.Item, error) {
+	m, err := download.ParseManifest(configs.Downloads())
+	if err != nil {
+		return nil, download.Item{}, err
+	}
+	it, err := m.Lookup(kind, name)
+	if err != nil {
+		return nil, it, usage("%w", err)
+	}
+	return m, it, nil
+}
+
+// itemNames completes names.
+func itemNames(kind download.Kind) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		m, err := download.ParseManifest(configs.Downloads())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var names []string
+		for _, it := range m.Items {
+			if it.Kind == kind {
+				names = append(names, it.Name+"\t"+it.Title)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// itemDir is the folder for an item, unless another is wanted.
+func itemDir(it download.Item) (string, error) { return home.DataDir(string(it.Kind)+"s", it.Name) }
+
+func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it download.Item) error {
+	if _, err := mergeOptions(cmd); err != nil {
+		return usage("%w", err)
+	}
+	size, err := o.prepare(it)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return showItem(cmd.OutOrStdout(), m, it, o.Dir)
+	}
+	if err := acceptLicense(cmd.ErrOrStderr(), os.Stdin, m.LicenseOf(it), it, o.accept); err != nil {
+		return err
+	}
+	progress := newProgress(cmd.ErrOrStderr())
+	defer progress.done()
+	o.Observer = &downloadProgress{progress: progress}
+	o.Free = func(dir string) (uint64, error) {
+		disk, err := machine.DiskOf(dir)
+		return disk.FreeBytes, err
+	}
+	dir, err := o.get(cmd.Context(), m, it, size)
+	progress.done()
+	if err != nil {
+		return explainDownload(cmd.ErrOrStderr(), it, err)
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), dir)
+	return err
+}
+
+// prepare checks the flags and finds the folder.
+func (o *downloadOptions) prepare(it download.Item) (size [2]int, err error) {
+	if o.upscale != "" {
+		if it.Layout != download.LayoutCOCO {
+			return size, usage("--upscale is for coco, not for %s", it.Name)
+		}
+		if size, err = parseSize(o.upscale); err != nil {
+			return size, err
+		}
+	}
+	for _, name := range o.FromFiles {
+		if _, err := os.Stat(name); err != nil {
+			return size, usage("--from-file: %w", err)
+		}
+	}
+	if o.Count < 0 {
+		return size, usage("--count is %d", o.Count)
+	}
+	if o.Dir == "" {
+		o.Dir, err = itemDir(it)
+	}
+	return size, err
+}
+
+// parseSize reads 1200x1200, or 1200 for both.
+func parseSize(s string) (size [2]int, err error) {
+	w, h, both := strings.Cut(strings.ToLower(s), "x")
+	if !both {
+		h = w
+	}
+	_, errW := fmt.Sscanf(w+"\n", "%d\n", &size[0])
+	_, errH := fmt.Sscanf(h+"\n", "%d\n", &size[1])
+	if errW != nil || errH != nil || size[0] < 1 || size[1] < 1 {
+		return size, usage("--upscale is %q, want WIDTHxHEIGHT in pixels", s)
+	}
+	return size, nil
+}
+
+// get brings the item, and makes the enlarged copy. It returns what is printed.
+func (o *downloadOptions) get(ctx context.Context, m *download.Manifest, it download.Item, size [2]int) (string, error) {
+	got, err := download.Get(ctx, m, it, o.Options)
+	if err != nil {
+		return "", err
+	}
+	o.sayDone(got)
+	if size[0] == 0 {
+		return got.Path, nil
+	}
+	u := download.Upscaling{Width: size[0], Height: size[1], Format: o.upscaleFormat, Observer: o.Observer}
+	got, err = download.Upscale(ctx, o.Dir, fmt.Sprintf("%s-%dx%d", o.Dir, size[0], size[1]), u)
+	if err != nil {
+		return "", err
+	}
+	o.sayDone(got)
+	return got.Path, nil
+}
+
+func (o *downloadOptions) sayDone(got download.Result) {
+	text := "done"
+	if got.Already {
+		text = "already there, with the right checksums"
+	}
+	o.Observer.Note(fmt.Sprintf("%s: %d files, %s, in %s", text, got.Files, download.Bytes(got.Bytes), got.Dir))
+}
+
+// explainDownload says what to do after a download that failed.
+func explainDownload(w io.Writer, it download.Item, err error) error {
+	var registration *download.RegistrationError
+	switch {
+	case errors.As(err, &registration):
+		fmt.Fprintf(w, "%s: a person has to get it:\n", it.Title)
+		printSteps(w, it)
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintln(w, "What has come is kept: the same command goes on with it.")
+	}
+	return err
+}
+
+func printSteps(w io.Writer, it download.Item) {
+	for i, step := range it.Steps {
+		fmt.Fprintf(w, "  %d. %s\n", i+1, step)
+	}
+}
+
+// acceptLicense states the licence, and asks whether it is accepted where there is
+// somebody to ask.
+func acceptLicense(w io.Writer, in *os.File, license download.License, it download.Item, accepted bool) error {
+	fmt.Fprintf(w, "%s\nLicence: %s\n  %s\n  %s\n", it.Title, license.Name, license.Summary, license.URL)
+	if accepted {
+		return nil
+	}
+	if !term.IsTerminal(int(in.Fd())) {
+		return usage("%s %s is under %s (%s): read it, and accept it with --accept-license", it.Kind, it.Name, license.Name, license.URL)
+	}
+	fmt.Fprint(w, "Do you accept it? [y/N] ")
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && line == "" {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("the licence was not accepted: nothing was fetched")
+}
+
+// downloadProgress shows how a download goes on. It implements download.Observer.
+type downloadProgress struct {
+	*progress
+	begun time.Time
+	first int64 // bytes that were there when the phase began
+	fresh bool
+}
+
+// Phase implements download.Observer.
+func (d *downloadProgress) Phase(name string) {
+	d.progress.Phase(name)
+	d.begun, d.fresh = time.Now(), true
+}
+
+// Bytes implements download.Observer.
+func (d *downloadProgress) Bytes(done, of int64) {
+	if d.fresh {
+		d.first, d.fresh = done, false
+	}
+	text := download.Bytes(done).String()
+	if of > 0 {
+		text += " of " + download.Bytes(of).String()
+	}
+	if s := time.Since(d.begun).Seconds(); s > 1 {
+		rate := float64(done-d.first) / s
+		text += fmt.Sprintf(", %s/s", download.Bytes(rate))
+		if left := float64(of-done) / rate; of > 0 && rate > 0 {
+			text += fmt.Sprintf(", %v left", (time.Duration(left) * time.Second))
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if of == 0 && d.terminal {
+		of = -1 // progressbar: unknown
+	}
+	d.step(done, of, text)
+}
+
+// Items implements download.Observer.
+func (d *downloadProgress) Items(done, of int) { d.Loading(done, of) }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/configs"
+	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// showItem prints what the manifest has about an item.
+func showItem(w io.Writer, m *download.Manifest, it download.Item, dir string) error {
+	license := m.LicenseOf(it)
+	fmt.Fprintf(w, "%s %s: %s\n", it.Kind, it.Name, it.Title)
+	fmt.Fprintf(w, "licence   %s, %s\n          %s\n", license.Name, license.URL, license.Summary)
+	fmt.Fprintf(w, "folder    %s\n", dir)
+	if it.Note != "" {
+		fmt.Fprintf(w, "note      %s\n", it.Note)
+	}
+	for _, f := range it.Files {
+		showFile(w, f)
+	}
+	if o := it.OpenImages; o != nil {
+		fmt.Fprintf(w, "file      %s/*.jpg, one by one\n          %s\n", o.Images, o.URL)
+	}
+	if len(it.Steps) > 0 {
+		fmt.Fprintln(w, "by hand")
+		printSteps(w, it)
+	}
+	return nil
+}
+
+func showFile(w io.Writer, f download.File) {
+	if f.R2 != "" {
+		fmt.Fprintf(w, "files     as listed, with MD5, at\n          %s.md5\n", f.R2)
+		return
+	}
+	facts := []string{"size not published"}
+	if f.Size > 0 {
+		facts[0] = download.Bytes(f.Size).String()
+	}
+	switch {
+	case f.SHA256 != "":
+		facts = append(facts, "SHA-256 "+f.SHA256)
+	case f.MD5 != "":
+		facts = append(facts, "MD5 "+f.MD5)
+	default:
+		facts = append(facts, "no checksum published")
+	}
+	if f.Registration {
+		facts = append(facts, "wants registration")
+	}
+	fmt.Fprintf(w, "file      %s: %s\n", f.Name, strings.Join(facts, ", "))
+	for _, u := range f.URLs {
+		fmt.Fprintf(w, "          %s\n", u)
+	}
+}
+
+func newDownloadList() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List what can be downloaded, and what is there",
+		Example: "  mlperf download list",
+		Args:    arguments(0, 0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listDownloads(cmd.OutOrStdout(), asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+type downloadRow struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Access  string `json:"access"` // free, or by hand
+	Present bool   `json:"present"`
+	Dir     string `json:"dir"`
+	License string `json:"license"`
+}
+
+func listDownloads(w io.Writer, asJSON bool) error {
+	m, err := download.ParseManifest(configs.Downloads())
+	if err != nil {
+		return err
+	}
+	var rows []downloadRow
+	for _, it := range m.Items {
+		dir, err := itemDir(it)
+		if err != nil {
+			return err
+		}
+		row := downloadRow{string(it.Kind), it.Name, it.Title, "free", download.Installed(dir, it), dir, m.LicenseOf(it).Name}
+		if len(it.Steps) > 0 {
+			row.Access = "by hand"
+		}
+		rows = append(rows, row)
+	}
+	if asJSON {
+		return report.JSON(w, rows)
+	}
+	return printTable(w, table.Row{"kind", "name", "title", "licence", "access", "present"}, rows, func(r downloadRow) table.Row {
+		present := ""
+		if r.Present {
+			present = "yes"
+		}
+		return table.Row{r.Kind, r.Name, r.Title, r.License, r.Access, present}
+	})
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestADownloadFromAMirror(t *testing.T) {
+	data := bytes.Repeat([]byte("model"), 1000)
+	mirror := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/files/mobilenet_v1_1.0_224.onnx" {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+	}))
+	defer mirror.Close()
+	dir := filepath.Join(t.TempDir(), "m")
+	var stdout, stderr bytes.Buffer
+	status := execute([]string{"download", "model", "mobilenet", "--mirror", mirror.URL + "/files", "--dir", dir, "--accept-license"}, &stdout, &stderr)
+	if status != exitDone {
+		t.Fatalf("status %d: %s", status, stderr.String())
+	}
+	path := strings.TrimSpace(stdout.String())
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%s has %d bytes, %v", path, len(got), err)
+	}
+}
+
+// TestAnInterruptedDownloadSaysHowToGoOn sends the program a real signal.
+func TestAnInterruptedDownloadSaysHowToGoOn(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals to send")
+	}
+	data := bytes.Repeat([]byte("x"), 20<<20)
+	begun, release := make(chan struct{}), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Range"), "bytes=16777216-") { // the third chunk never comes
+			close(begun)
+			select {
+			case <-r.Context().Done():
+			case <-release:
+			}
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+	}))
+	defer slow.Close()
+	defer close(release)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "m")
+	cmd := exec.Command(self, "download", "model", "mobilenet", "--mirror", slow.URL, "--dir", dir, "--accept-license")
+	cmd.Args[0] = "mlperf"
+	cmd.Env = append(os.Environ(), "MLPERF_TEST_MAIN=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-begun:
+	case <-time.After(20 * time.Second):
+		t.Error("the download does not begin")
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("%v, want status %d", err, exitInterrupted)
+	}
+	if !strings.Contains(stderr.String(), "the same command goes on with it") {
+		t.Errorf("it says %s", stderr.String())
+	}
+	parts, err := filepath.Glob(filepath.Join(dir, ".mlperf-download", "*.part"))
+	if err != nil || len(parts) != 1 {
+		t.Errorf("parts %q, %v; want what has come", parts, err)
+	}
+}

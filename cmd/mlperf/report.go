@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// reportFormats are the values of --format.
+var reportFormats = []string{"mlmark", "table", "csv", "json"}
+
+func newReport() *cobra.Command {
+	format, price := "table", 0.0
+	cmd := &cobra.Command{
+		Use:   "report [RUN_DIR…]",
+		Short: "List runs side by side: as a table, CSV, JSON, or as MLMark does",
+		Long: `List the runs below folders (default: results).
+
+--format mlmark shows what EEMBC's MLMark reports: frames per second, 95th-percentile
+latency, and accuracy, beside precision, batch and concurrency, with three significant
+digits. Accuracy is that of the newest accuracy run of the same model file on the same
+engine and device. With --price, the price of the system in dollars, it also shows frames
+per second per dollar. These are not MLMark scores: those come from EEMBC's own program.`,
+		Example: `  mlperf report
+  mlperf report --format mlmark --price 1499 results/mobilenet
+  mlperf report --format csv results/resnet50/server/performance/latest`,
+		Args: arguments(0, 1000),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(reportFormats, format) {
+				return usage("unknown format %q, want %s", format, strings.Join(reportFormats, ", "))
+			}
+			if price < 0 {
+				return usage("--price is %g, want dollars", price)
+			}
+			lines, err := reportLines(cmd, args, price)
+			if err != nil {
+				return err
+			}
+			return printLines(cmd.OutOrStdout(), format, lines)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", format, "mlmark, table, csv or json")
+	cmd.Flags().Float64Var(&price, "price", 0, "price of the system in dollars")
+	return cmd
+}
+
+// reportLines lists the runs below folders. Their accuracy may also come from another run in
+// the folder where runs are kept.
+func reportLines(cmd *cobra.Command, folders []string, price float64) ([]report.Line, error) {
+	const kept = "results"
+	var others []report.Run
+	if len(folders) == 0 {
+		folders = []string{kept}
+	} else {
+		others, _, _ = report.Collect([]string{kept}) // it need not exist
+	}
+	runs, problems, err := report.Collect(folders)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range problems {
+		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %v\n", p)
+	}
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("there are no runs below %s", strings.Join(folders, ", "))
+	}
+	return report.Lines(runs, others, price), nil
+}
+
+func printLines(w io.Writer, format string, lines []report.Line) error {
+	switch format {
+	case "mlmark":
+		return report.MLMark(w, lines)
+	case "csv":
+		return report.CSV(w, lines)
+	case "json":
+		return report.JSON(w, lines)
+	}
+	return report.Table(w, lines)
+}

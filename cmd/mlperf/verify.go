@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+func newVerify() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check a data set or a model that is on this machine",
+		Long: `Check a data set or a model that is on this machine: layout, counts, checksums where they
+are published or were noted when it was downloaded, and whether the lists and
+annotations agree with the files. Nothing is changed. The exit status is 1 if anything
+is wrong.`,
+		Example: "  mlperf verify dataset imagenet --dir imagenet --count 12",
+		Args:    noVerb,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newVerifyItem(download.Dataset), newVerifyItem(download.Model))
+	return cmd
+}
+
+func newVerifyItem(kind download.Kind) *cobra.Command {
+	var o download.VerifyOptions
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:               string(kind) + " NAME",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: itemNames(kind),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := mergeOptions(cmd); err != nil {
+				return usage("%w", err)
+			}
+			return verifyItem(cmd, kind, args[0], o, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&o.Dir, "dir", "", "folder (default: where mlperf download puts it)")
+	cmd.Flags().IntVar(&o.MaxProblems, "max-problems", 10, "how many problems of each kind to print")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	if kind == download.Dataset {
+		cmd.Short = "Check a data set"
+		cmd.Example = "  mlperf verify dataset imagenet --dir imagenet --count 12"
+		cmd.Flags().IntVar(&o.Count, "count", 0, "how many samples there should be (default: as downloaded, or all)")
+	} else {
+		cmd.Short = "Check a model"
+		cmd.Example = "  mlperf verify model mobilenet --dir models/mobilenet"
+	}
+	return cmd
+}
+
+func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.VerifyOptions, asJSON bool) error {
+	_, it, err := lookupItem(kind, name)
+	if err != nil {
+		return err
+	}
+	if o.Dir == "" {
+		if o.Dir, err = itemDir(it); err != nil {
+			return err
+		}
+	}
+	progress := newProgress(cmd.ErrOrStderr())
+	defer progress.done()
+	o.Observer = &downloadProgress{progress: progress}
+	found, err := download.Verify(cmd.Context(), it, o)
+	progress.done()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = report.JSON(cmd.OutOrStdout(), found)
+	} else {
+		err = printReport(cmd.OutOrStdout(), it, found)
+	}
+	if err == nil && !found.OK() {
+		err = fmt.Errorf("%s %s in %s is not as it should be", it.Kind, it.Name, o.Dir)
+	}
+	return err
+}
+
+func printReport(w io.Writer, it download.Item, r *download.Report) error {
+	fmt.Fprintf(w, "%s %s in %s\n", it.Kind, it.Name, r.Dir)
+	for _, text := range r.Fine {
+		fmt.Fprintf(w, "  fine     %s\n", text)
+	}
+	for _, text := range r.Unknown {
+		fmt.Fprintf(w, "  unknown  %s\n", text)
+	}
+	for _, text := range r.Problems {
+		fmt.Fprintf(w, "  wrong    %s\n", text)
+	}
+	if r.More > 0 {
+		fmt.Fprintf(w, "  wrong    … and %d more\n", r.More)
+	}
+	verdict := "nothing is wrong"
+	switch n := len(r.Problems) + r.More; n {
+	case 0:
+	case 1:
+		verdict = "1 problem"
+	default:
+		verdict = fmt.Sprintf("%d problems", n)
+	}
+	_, err := fmt.Fprintln(w, verdict)
+	return err
+}
