@@ -63,6 +63,7 @@ func commands(root *cobra.Command) []*cobra.Command {
 // TestHelpExamplesRun runs every example that --help shows. What they run is a tiny
 // model on the simulated engine.
 func TestHelpExamplesRun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := writeModels(t, dir); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func (o *runOptions) useProfile(cfg *bench.Config, merged *config.Merged) (*appl
 	for _, f := range []struct{ what, of, want string }{
 		{"model", p.Model, subject.Model}, {"scenario", p.Scenario, subject.Scenario}, {"device", p.Device, subject.Device},
 	} {
-		if f.of != f.want {
+		if !strings.EqualFold(f.of, f.want) {
 			return nil, usage("the profile %s is of %s %s, this run of %s", path, f.what, f.of, f.want)
 		}
 	}
