@@ -16,7 +16,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "internal/backend internal/backend/ort internal/backend/simulated internal/accuracy internal/bench internal/builtin " +
-		"configs internal/config internal/convert internal/download internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/quantize internal/report internal/tensor internal/tune",
+		"configs internal/config internal/convert internal/download internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/quantize internal/report internal/tensor internal/tensor/npy internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/loadgen internal/loadgen/mlperflog " +

@@ -8,12 +8,13 @@ func deepLabV3Plus() Model {
 		classes:   31,
 	}
 	return Model{
-		Name:    "deeplab-v3plus",
-		Title:   "DeepLab v3+ MobileNet-v2",
-		Task:    "image segmentation, ADE20K, 32 classes, 512×512, mobile",
-		Dataset: "ade20k",
-		BuiltIn: BuiltIn{Architecture: "deeplab-v3plus", Samples: 64},
-		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
+		Name:      "deeplab-v3plus",
+		Title:     "DeepLab v3+ MobileNet-v2",
+		Task:      "image segmentation, ADE20K, 32 classes, 512×512, mobile",
+		Dataset:   "ade20k",
+		BuiltIn:   BuiltIn{Architecture: "deeplab-v3plus", Samples: 64},
+		Source:    "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
+		Pipelines: m.pipelines,
 
 		PerformanceSampleCount: 256,
 		// mobile rules: 97 % of 54.8 %.

@@ -7,12 +7,13 @@ const mobilenetPipeline = "mobilenet_224"
 func mobilenet() Model {
 	c := classifier{pipelines: []string{mobilenetPipeline}}
 	return Model{
-		Name:    "mobilenet",
-		Title:   "MobileNet-v1 1.0 224",
-		Task:    "image classification, ImageNet, 224×224",
-		Dataset: "imagenet",
-		BuiltIn: BuiltIn{Architecture: "mobilenet", Pipeline: mobilenetPipeline},
-		Source:  "https://zenodo.org/record/4735651/files/mobilenet_v1_1.0_224.onnx",
+		Name:      "mobilenet",
+		Title:     "MobileNet-v1 1.0 224",
+		Task:      "image classification, ImageNet, 224×224",
+		Dataset:   "imagenet",
+		BuiltIn:   BuiltIn{Architecture: "mobilenet", Pipeline: mobilenetPipeline},
+		Source:    "https://zenodo.org/record/4735651/files/mobilenet_v1_1.0_224.onnx",
+		Pipelines: c.pipelines,
 
 		PerformanceSampleCount: 1024,
 		// v0.5 rules: 98 % of 71.68 %.

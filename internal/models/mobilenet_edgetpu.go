@@ -13,12 +13,13 @@ func mobileNetEdgeTPU() Model {
 		payload:   accuracy.Int32,
 	}
 	return Model{
-		Name:    "mobilenet-edgetpu",
-		Title:   "MobileNetEdgeTPU 1.0 224",
-		Task:    "image classification, ImageNet, 224×224, mobile",
-		Dataset: "imagenet",
-		BuiltIn: BuiltIn{Architecture: "mobilenet-edgetpu", Pipeline: mobileNetEdgeTPUPipeline},
-		Source:  "https://mobile.mlcommons-storage.org/app-resources/models/v1_1/mobilenet_edgetpu_224_1.0_float.tflite",
+		Name:      "mobilenet-edgetpu",
+		Title:     "MobileNetEdgeTPU 1.0 224",
+		Task:      "image classification, ImageNet, 224×224, mobile",
+		Dataset:   "imagenet",
+		BuiltIn:   BuiltIn{Architecture: "mobilenet-edgetpu", Pipeline: mobileNetEdgeTPUPipeline},
+		Source:    "https://mobile.mlcommons-storage.org/app-resources/models/v1_1/mobilenet_edgetpu_224_1.0_float.tflite",
+		Pipelines: c.pipelines,
 
 		PerformanceSampleCount: 1024,
 		// mobile rules: 98 % of the FP32 model's 76.19 %.

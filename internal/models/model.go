@@ -21,6 +21,10 @@ type Model struct {
 	// Source says where the official model file comes from.
 	Source string
 
+	// Pipelines are the ways to pre-process an image, of package preprocess: the reference's
+	// first, then those for inputs of other types. Models of volumes have none.
+	Pipelines []string
+
 	// PerformanceSampleCount is how many samples the official runs keep in memory.
 	PerformanceSampleCount int
 	// Quality is what the official scripts measure with the official model and data.

@@ -7,12 +7,13 @@ const resnet50Pipeline = "resnet50_vgg_224"
 func resnet50() Model {
 	c := classifier{pipelines: []string{resnet50Pipeline}}
 	return Model{
-		Name:    "resnet50",
-		Title:   "ResNet-50 v1.5",
-		Task:    "image classification, ImageNet, 224×224",
-		Dataset: "imagenet",
-		BuiltIn: BuiltIn{Architecture: "resnet50", Pipeline: resnet50Pipeline},
-		Source:  "https://zenodo.org/record/4735647/files/resnet50_v1.onnx",
+		Name:      "resnet50",
+		Title:     "ResNet-50 v1.5",
+		Task:      "image classification, ImageNet, 224×224",
+		Dataset:   "imagenet",
+		BuiltIn:   BuiltIn{Architecture: "resnet50", Pipeline: resnet50Pipeline},
+		Source:    "https://zenodo.org/record/4735647/files/resnet50_v1.onnx",
+		Pipelines: c.pipelines,
 
 		PerformanceSampleCount: 1024,
 		// tools/submission, constants.py: acc 76.46 × 0.99.

@@ -15,12 +15,13 @@ func retinaNet() Model {
 		listed: &boxRule{order: xyxy, pixels: 800, threshold: 0.05},
 	}
 	return Model{
-		Name:    "retinanet",
-		Title:   "RetinaNet ResNeXt50-32x4d-FPN",
-		Task:    "object detection, OpenImages, 800×800",
-		Dataset: "openimages",
-		BuiltIn: BuiltIn{Architecture: "retinanet", Samples: 24},
-		Source:  "https://zenodo.org/record/6617879/files/resnext50_32x4d_fpn.onnx",
+		Name:      "retinanet",
+		Title:     "RetinaNet ResNeXt50-32x4d-FPN",
+		Task:      "object detection, OpenImages, 800×800",
+		Dataset:   "openimages",
+		BuiltIn:   BuiltIn{Architecture: "retinanet", Samples: 24},
+		Source:    "https://zenodo.org/record/6617879/files/resnext50_32x4d_fpn.onnx",
+		Pipelines: d.pipelines,
 
 		PerformanceSampleCount: 64,
 		// tools/submission, constants.py: mAP 37.55 × 0.99.

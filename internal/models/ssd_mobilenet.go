@@ -16,12 +16,13 @@ func ssdMobileNet() Model {
 		listed:  &boxRule{order: xyxy, threshold: 0.3},
 	}
 	return Model{
-		Name:    "ssd-mobilenet",
-		Title:   "SSD-MobileNet-v1",
-		Task:    "object detection, COCO, 300×300",
-		Dataset: "coco",
-		BuiltIn: BuiltIn{Architecture: "ssd-mobilenet", Samples: 256},
-		Source:  "https://zenodo.org/record/4735652/files/ssd_mobilenet_v1_coco_2018_01_28.onnx",
+		Name:      "ssd-mobilenet",
+		Title:     "SSD-MobileNet-v1",
+		Task:      "object detection, COCO, 300×300",
+		Dataset:   "coco",
+		BuiltIn:   BuiltIn{Architecture: "ssd-mobilenet", Samples: 256},
+		Source:    "https://zenodo.org/record/4735652/files/ssd_mobilenet_v1_coco_2018_01_28.onnx",
+		Pipelines: d.pipelines,
 
 		PerformanceSampleCount: 256,
 		// tools/submission, constants.py: mAP 22 × 0.99.

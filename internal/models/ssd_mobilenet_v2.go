@@ -14,12 +14,13 @@ func ssdMobileNetV2() Model {
 		counted: &boxRule{order: yxyx, offset: 1},
 	}
 	return Model{
-		Name:    "ssd-mobilenet-v2",
-		Title:   "SSD-MobileNet-v2",
-		Task:    "object detection, COCO, 300×300, mobile",
-		Dataset: "coco",
-		BuiltIn: BuiltIn{Architecture: "ssd-mobilenet-v2", Samples: 256},
-		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
+		Name:      "ssd-mobilenet-v2",
+		Title:     "SSD-MobileNet-v2",
+		Task:      "object detection, COCO, 300×300, mobile",
+		Dataset:   "coco",
+		BuiltIn:   BuiltIn{Architecture: "ssd-mobilenet-v2", Samples: 256},
+		Source:    "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
+		Pipelines: d.pipelines,
 
 		PerformanceSampleCount: 256,
 		// mobile rules v0.7: 93 % of the FP32 model's 0.244.

@@ -20,12 +20,13 @@ func ssdResNet34() Model {
 		inverseMap: true,
 	}
 	return Model{
-		Name:    "ssd-resnet34",
-		Title:   "SSD-ResNet34",
-		Task:    "object detection, COCO, 1200×1200",
-		Dataset: "coco",
-		BuiltIn: BuiltIn{Architecture: "ssd-resnet34", Samples: 24, NumberedLabels: true},
-		Source:  "https://zenodo.org/record/3228411/files/resnet34-ssd1200.onnx",
+		Name:      "ssd-resnet34",
+		Title:     "SSD-ResNet34",
+		Task:      "object detection, COCO, 1200×1200",
+		Dataset:   "coco",
+		BuiltIn:   BuiltIn{Architecture: "ssd-resnet34", Samples: 24, NumberedLabels: true},
+		Source:    "https://zenodo.org/record/3228411/files/resnet34-ssd1200.onnx",
+		Pipelines: d.pipelines,
 
 		PerformanceSampleCount: 64,
 		// tools/submission, constants.py: mAP 20 × 0.99.
