@@ -63,6 +63,9 @@ func commands(root *cobra.Command) []*cobra.Command {
 // TestHelpExamplesRun runs every example that --help shows. What they run is a tiny
 // model on the simulated engine.
 func TestHelpExamplesRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its commands are those of the scripts")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	if err := writeModels(t, dir); err != nil {

@@ -76,6 +76,9 @@ func boxMaker(t testing.TB, images int) (Maker, *boxEngine) {
 }
 
 func TestADetectorIsAboutHalfRightOnItsOwnData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	m, engine := boxMaker(t, 24)
 	model := lookupModel(t, "ssd-mobilenet")
 	score, err := m.Reference(t.Context(), model)

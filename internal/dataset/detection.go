@@ -116,11 +116,19 @@ func (l detectionLayout) open(dir string, o Options) (*Detection, error) {
 	return d, nil
 }
 
-// annotated returns the images in which there is an object, in the order of the file.
+// annotated returns the images in which there is an object of a category that is listed,
+// in the order of the file: the samples that accuracy.DetectionOptions.RemoveEmptyImages
+// means.
 func annotated(truth *accuracy.GroundTruth) []accuracy.Image {
+	listed := make(map[int64]bool)
+	for _, c := range truth.Categories {
+		listed[c.ID] = true
+	}
 	seen := make(map[int64]bool)
 	for _, a := range truth.Annotations {
-		seen[a.ImageID] = true
+		if listed[a.CategoryID] {
+			seen[a.ImageID] = true
+		}
 	}
 	var images []accuracy.Image
 	for _, image := range truth.Images {

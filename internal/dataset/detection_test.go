@@ -77,6 +77,10 @@ func TestDetectionHasTheOrderOfTheAnnotationFile(t *testing.T) {
 			t.Errorf("%+v: the fingerprint is that of all images: %v", o, same)
 		}
 	}
+	put(t, dir, cocoFile, strings.Replace(annotations(), `"id":2,"image_id":7,"category_id":1`, `"id":2,"image_id":7,"category_id":5`, 1))
+	if some, err := OpenCOCO(dir, Options{DropEmpty: true}); err != nil || names(some) != "b.jpg" {
+		t.Errorf("with an object of no listed category: %v, %v, want b.jpg", some, err)
+	}
 	truth, err := ReadCOCO(dir)
 	if err != nil || len(truth.Annotations) != 3 {
 		t.Errorf("ground truth %+v, %v", truth, err)

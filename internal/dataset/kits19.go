@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 )
@@ -180,29 +183,59 @@ func (d *KiTS19) Fingerprint() string { return d.fingerprint }
 // runs of labels for each.
 const goldenCases = "cases.json"
 
-// ReadKiTS19Truth reads the labels of all cases of the data set in a folder, on the grid
-// of the prepared volumes. Besides the forms of OpenKiTS19 there may be nothing but a file
-// cases.json (accuracy.ReadKiTSCases).
-func ReadKiTS19Truth(dir string) ([]accuracy.KiTSCase, error) {
+// ReadKiTS19Truth reads the labels of the first count cases, or of all if count is 0, of
+// the data set in a folder, on the grid of the prepared volumes. Besides the forms of
+// OpenKiTS19 there may be nothing but a file cases.json (accuracy.ReadKiTSCases).
+func ReadKiTS19Truth(dir string, count int) ([]accuracy.KiTSCase, error) {
 	if path := filepath.Join(dir, goldenCases); exists(path) {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("opening KiTS19: %w", err)
-		}
-		defer f.Close()
-		return accuracy.ReadKiTSCases(f)
+		return readGoldenCases(path, count)
 	}
-	d, err := OpenKiTS19(dir, Options{})
+	d, err := OpenKiTS19(dir, Options{Count: count})
 	if err != nil {
 		return nil, err
 	}
 	truth := make([]accuracy.KiTSCase, d.Len())
-	for i, c := range d.cases {
-		labels, err := c.labels()
-		if err != nil {
-			return nil, fmt.Errorf("opening KiTS19: %w", err)
-		}
-		truth[i] = accuracy.KiTSCase{Name: c.name, Shape: c.shape[:], Truth: accuracy.EncodeRuns(labels)}
+	errs := make([]error, d.Len())
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), mostAtOnce) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < d.Len(); i = int(next.Add(1)) - 1 {
+				truth[i], errs[i] = d.cases[i].truth()
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("opening KiTS19: %w", err)
 	}
 	return truth, nil
+}
+
+// mostAtOnce bounds how many volumes are in memory while labels are read: half a gigabyte
+// each.
+const mostAtOnce = 4
+
+func (c *kitsCase) truth() (accuracy.KiTSCase, error) {
+	labels, err := c.labels()
+	if err == nil && len(labels) != c.shape[0]*c.shape[1]*c.shape[2] {
+		err = fmt.Errorf("%s: there are %d labels for a volume of %v", c.name, len(labels), c.shape)
+	}
+	if err != nil {
+		return accuracy.KiTSCase{}, err
+	}
+	return accuracy.KiTSCase{Name: c.name, Shape: c.shape[:], Truth: accuracy.EncodeRuns(labels)}, nil
+}
+
+func readGoldenCases(path string, count int) ([]accuracy.KiTSCase, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening KiTS19: %w", err)
+	}
+	defer f.Close()
+	truth, err := accuracy.ReadKiTSCases(f)
+	if err == nil && count > 0 && count < len(truth) {
+		truth = truth[:count]
+	}
+	return truth, err
 }

@@ -66,7 +66,7 @@ func TestKiTS19IsPreparedWhileItIsRead(t *testing.T) {
 	if err := d.Image(1, voxels); err != nil || voxels[0] != 0 || voxels[len(voxels)-1] != 0 {
 		t.Errorf("the image begins with %v, %v; want 0 for the mean density", voxels[0], err)
 	}
-	truth, err := ReadKiTS19Truth(dir)
+	truth, err := ReadKiTS19Truth(dir, 0)
 	if err != nil || len(truth) != 2 || truth[1].Name != "case_a" || truth[1].Truth.Len() != len(voxels) || truth[1].Truth[0].Label != 2 {
 		t.Errorf("labels %d, %v", len(truth), err)
 	}
@@ -106,7 +106,7 @@ func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
 	if err := d.Image(1, voxels); err != nil || voxels[5] != -2.5 {
 		t.Errorf("voxel 5 is %v, %v", voxels[5], err)
 	}
-	if truth, err := ReadKiTS19Truth(dir); err != nil || truth[0].Truth[0].Label != 1 || truth[0].Name != "b" {
+	if truth, err := ReadKiTS19Truth(dir, 0); err != nil || truth[0].Truth[0].Label != 1 || truth[0].Name != "b" {
 		t.Errorf("labels %v", err)
 	}
 	put(t, dir, "a.pkl", pickled([3]int{128, 128, 100}, 1, 1))
@@ -137,7 +137,7 @@ func TestKiTS19NamesWhatIsWrong(t *testing.T) {
 			dir := kitsFolder(t, "c")
 			put(t, dir, "inference_cases.json", `["c"]`)
 			test.change(dir)
-			if _, err := ReadKiTS19Truth(dir); err == nil || !strings.HasPrefix(err.Error(), "opening KiTS19: ") || !strings.Contains(err.Error(), test.want) {
+			if _, err := ReadKiTS19Truth(dir, 0); err == nil || !strings.HasPrefix(err.Error(), "opening KiTS19: ") || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})

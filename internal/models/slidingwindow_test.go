@@ -82,6 +82,9 @@ func plainLabels(image []float32, n [3]int, weights []float32) []byte {
 }
 
 func TestWindowsAddUpAsInTheReference(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	volumes := [][3]int{{192, 128, 192}}
 	largest, slice := 0, 0
 	for _, n := range volumes {

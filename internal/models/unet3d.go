@@ -2,7 +2,6 @@ package models
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -134,12 +133,9 @@ func (u *unet) Notes() []string {
 
 // scoreUNet scores a log of label volumes.
 func scoreUNet(log accuracy.Input, s Scoring) (*accuracy.Score, error) {
-	truth, err := dataset.ReadKiTS19Truth(s.DatasetDir)
+	truth, err := dataset.ReadKiTS19Truth(s.DatasetDir, s.Samples)
 	if err != nil {
 		return nil, err
-	}
-	if s.Samples > 0 && s.Samples < len(truth) {
-		truth = slices.Clone(truth[:s.Samples])
 	}
 	score, err := accuracy.ScoreKiTS(log, truth, accuracy.KiTSOptions{DType: s.DType})
 	if err != nil {

@@ -139,6 +139,9 @@ func TestFilesAreTheSameByteByByte(t *testing.T) {
 		"deeplab-v3plus":    "8c1686bb96f6e0ffae7faa9d5add269f5dc86eff374fd1075166eef9e65b9747",
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "mobilenet" {
+				t.Skip("much arithmetic, and nothing at once")
+			}
 			t.Parallel()
 			m, _ := build(t, lookup(t, name), Options{})
 			h := sha256.New()
@@ -153,6 +156,9 @@ func TestFilesAreTheSameByteByByte(t *testing.T) {
 }
 
 func TestWritingResNetNeedsLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	var n int64
 	allocated := allocatedBy(func() {
 		m, _ := build(t, lookup(t, "resnet50"), Options{})

@@ -174,6 +174,9 @@ func TestResizeEqualsTheReferenceOnNoise(t *testing.T) {
 }
 
 func TestPipelinesEqualTheReferenceFromFileToTensor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	type tensorHash struct {
 		Pipeline, Image string
 		HWC             string `json:"sha256_hwc"`
@@ -203,6 +206,9 @@ func lookup(t testing.TB, name string) Pipeline {
 }
 
 func TestPipelinesEqualTheReferenceOnNoiseOfAnySize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	type run struct {
 		Width, Height int
 		Seed          uint32

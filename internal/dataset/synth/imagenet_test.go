@@ -12,6 +12,9 @@ import (
 )
 
 func TestImageNetFilesDoNotChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	const want = "a019afc6e4b3ceee5ee32577ac58d016"
 	dir := filepath.Join(t.TempDir(), "set")
 	spec := ImageNetSpec{Seed: 1, Images: 20, Classes: 7, Jitter: 0.15}
@@ -71,6 +74,9 @@ func TestImageNetHasTheOfficialLayout(t *testing.T) {
 }
 
 func TestEqualSpecsMakeEqualFilesAndOthersDoNot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	base := ImageNetSpec{Seed: 3, Images: 4, Classes: 2, Jitter: 0.1}
 	hashes := map[string]ImageNetSpec{}
 	keys := map[string]bool{}
@@ -126,6 +132,9 @@ func TestLabelsAreSpreadEvenly(t *testing.T) {
 
 // With pixels in the place of features. Whole networks find it harder.
 func TestImagesAreNearestToTheirOwnAnchor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	for _, c := range []struct {
 		jitter      float64
 		least, most int

@@ -41,6 +41,9 @@ func TestEncodedBytesDoNotChange(t *testing.T) {
 
 // The thresholds are a decibel below what this encoder reaches with these pictures.
 func TestTheStandardLibraryReadsWhatWasWritten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	least := map[int][samplings]float64{
 		10:  {26, 25, 24, 25, 28},
 		50:  {31.5, 29, 28, 30, 34},

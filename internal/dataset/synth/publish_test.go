@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 var small = ImageNetSpec{Seed: 1, Images: 8, Classes: 3, Jitter: 0.1}
@@ -218,15 +220,15 @@ func TestAFileIsReplacedWholeOrNotAtAll(t *testing.T) {
 
 func TestTheFirstErrorStopsAllWorkers(t *testing.T) {
 	failure := errors.New("failure")
-	var mu sync.Mutex
-	ran := 0
+	var ran atomic.Int64
 	err := forEach(t.Context(), 1000, func() func(int) error {
 		return func(i int) error {
-			mu.Lock()
-			defer mu.Unlock()
-			ran++
+			ran.Add(1)
 			if i == 10 {
 				return failure
+			}
+			if i > 10 {
+				time.Sleep(time.Millisecond) // the failed worker needs a moment to say so
 			}
 			return nil
 		}
@@ -234,7 +236,7 @@ func TestTheFirstErrorStopsAllWorkers(t *testing.T) {
 	if err != failure {
 		t.Errorf("forEach = %v, want the error of the job", err)
 	}
-	if ran == 1000 {
+	if ran.Load() == 1000 {
 		t.Error("all jobs were done after the error")
 	}
 }

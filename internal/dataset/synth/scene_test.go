@@ -52,6 +52,9 @@ func TestNoJitterIsTheSameScene(t *testing.T) {
 }
 
 func TestMoreJitterMovesPixelsFarther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	last := 0.0
 	for _, amount := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5} {
 		d := meanDistance(t, func(seed uint64) Scene { return NewScene(seed).Jitter(seed+100, amount) })
@@ -108,6 +111,9 @@ func TestReflected(t *testing.T) {
 }
 
 func TestEverySizeShowsTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	for _, size := range []image.Point{{800, 600}, {400, 800}, {600, 200}} {
 		for seed := range uint64(6) {
 			s := quiet(NewScene(seed))

@@ -39,6 +39,9 @@ func decodeFile(t *testing.T, path string) image.Image {
 }
 
 func TestADE20KHasImagesAndMasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	spec := ADE20KSpec{Seed: 3, Images: 6}
 	dir := writeADE20K(t, spec, nil)
 	if a, b := namesIn(t, filepath.Join(dir, "images")), namesIn(t, filepath.Join(dir, "annotations")); len(a) != 6 || len(b) != 6 {
@@ -107,6 +110,9 @@ func TestVolumesDoNotChange(t *testing.T) {
 }
 
 func TestKiTS19HasVolumesThatOtherReadersUnderstand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic, and nothing at once")
+	}
 	spec := KiTS19Spec{Seed: 1, Cases: 1}
 	dir := filepath.Join(t.TempDir(), spec.Key())
 	if err := WriteKiTS19(t.Context(), dir, spec, nil, nil); err != nil {
