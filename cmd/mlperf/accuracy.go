@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -45,7 +46,7 @@ Exit status: 0 target met, 4 below the target, 1 error.`,
 	f.StringVar(&o.log, "log", "", "accuracy log (default: the run's)")
 	f.StringVar(&o.datasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
 	f.StringVar(&o.dtype, "dtype", "", "type of the numbers in the log (default: the official script's)")
-	f.BoolVar(&o.inverseMap, "use-inv-map", false, "labels of a detector are numbers of categories, not their ids (default: as the model's are)")
+	f.BoolVar(&o.inverseMap, "use-inv-map", false, "labels of a detector are numbers of categories, not their ids (default: as the model's are, unless the log has labels that only ids can be)")
 	f.BoolVar(&o.dropEmpty, "remove-48-empty-images", false, "samples of a detector are the images in which something is annotated")
 	f.BoolVar(&o.verbose, "verbose", false, "also print every wrong sample, where the official script can")
 	f.BoolVar(&o.asJSON, "json", false, "print the score as JSON")
@@ -82,6 +83,13 @@ func (o *accuracyOptions) run(cmd *cobra.Command, args []string) error {
 		scoring.InverseMap = &o.inverseMap
 	}
 	score, warnings, err := bench.Score(o.log, model, scoring, target)
+	var beyond *accuracy.NoCategoryError
+	if run == nil && scoring.InverseMap == nil && errors.As(err, &beyond) {
+		ids := false
+		scoring.InverseMap = &ids
+		score, warnings, err = bench.Score(o.log, model, scoring, target)
+		warnings = append(warnings, fmt.Sprintf("label %d is beyond the %d categories: labels are taken for categories' ids", beyond.Label, beyond.Categories))
+	}
 	if err != nil {
 		return err
 	}

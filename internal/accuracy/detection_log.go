@@ -187,7 +187,7 @@ func (r *detectionReader) row(row [rowLength]float32, sample uint64, image *Imag
 func (r *detectionReader) category(label int64) (int64, error) {
 	n := int64(len(r.inverseMap))
 	if label < -n || label >= n {
-		return 0, fmt.Errorf("label %d: the ground truth has %d categories, so labels end at %d", label, n-1, n-1)
+		return 0, &NoCategoryError{Label: label, Categories: n - 1}
 	}
 	if label < 0 {
 		label += n
@@ -277,4 +277,12 @@ func (s *DetectionScore) describe(gt *GroundTruth, verbose bool) {
 	if strays := gt.Strays(); strays != "" {
 		s.warnf("%s: they have no effect", strays)
 	}
+}
+
+// A NoCategoryError says that a label is beyond the list of categories. Labels that are
+// categories' ids, read as numbers of categories, often are.
+type NoCategoryError struct{ Label, Categories int64 }
+
+func (e *NoCategoryError) Error() string {
+	return fmt.Sprintf("label %d: the ground truth has %d categories, so labels end at %d", e.Label, e.Categories, e.Categories)
 }
