@@ -25,7 +25,7 @@ type quantizeOptions struct {
 	precision                     string
 	calibration                   string // file
 	samples                       int
-	method, activations           string
+	method, activations, rank     string
 	request                       convert.Request
 	sensitivity                   bool
 	threads                       int
@@ -34,6 +34,12 @@ type quantizeOptions struct {
 	engine engineOptions
 	bind   bindingFlags
 }
+
+// The ways to rank layers.
+const (
+	rankByScore = "score"
+	rankByNoise = "noise"
+)
 
 func newQuantize() *cobra.Command {
 	o := &quantizeOptions{}
@@ -76,6 +82,7 @@ func (o *quantizeOptions) define(f *pflag.FlagSet) {
 	f.BoolVar(&r.Options.SkipLast, "skip-last", false, "the layers that make the outputs stay in FP32")
 	f.Float64Var(&r.Target, "target", 0, "part of the FP32 accuracy to reach by leaving layers in FP32, e.g. 0.99")
 	f.IntVar(&r.ScoreCount, "count", 0, "with --target: score the first N samples only")
+	f.StringVar(&o.rank, "rank", rankByScore, "with --target: find the most sensitive layers by their score, or quickly by noise, which misjudges detectors")
 	f.BoolVar(&o.sensitivity, "sensitivity", false, "show what each layer costs alone, and make nothing")
 	f.IntVar(&o.threads, "intra-threads", 0, "threads inside an operator; 0: all cores")
 	f.StringVar(&o.output, "output", "", "file to write (default <model>-<precision>.onnx); its description is beside it, as .md")
@@ -123,6 +130,10 @@ func (o *quantizeOptions) parse() error {
 	if r.Method, err = quantize.ParseMethod(o.method); err != nil {
 		return usage("--method: %w", err)
 	}
+	if o.rank != rankByScore && o.rank != rankByNoise {
+		return usage("--rank is %q, want %s or %s", o.rank, rankByScore, rankByNoise)
+	}
+	r.RankByNoise = o.rank == rankByNoise
 	if r.Target < 0 || r.Target > 1 {
 		return usage("--target is %v, want a part of the FP32 accuracy, 0 to 1", r.Target)
 	}

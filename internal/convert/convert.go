@@ -55,8 +55,11 @@ type Request struct {
 	Options quantize.Options
 	// Target is the part of the FP32 score to reach by leaving layers in FP32; 0: none are.
 	// ScoreCount samples are scored; 0: all.
-	Target     float64
-	ScoreCount int
+	// Which layers cost most is found by the score too, one run for each layer, or quickly by
+	// RankByNoise: signal to noise at the last layers, which misjudges detectors.
+	Target      float64
+	ScoreCount  int
+	RankByNoise bool
 }
 
 // defaultSamples is how many samples a calibration takes if nobody says which.
@@ -122,17 +125,23 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 		return nil, fmt.Errorf("scoring the FP32 model: %w", err)
 	}
 	c.Observer.Note(fmt.Sprintf("the FP32 model scores %.5g, the target is %.5g", reference, r.Target*reference))
-	return &quantize.Search{
+	score := func(ctx context.Context, m *onnxgraph.Model) (float64, error) {
+		return c.scoreModel(ctx, m, r.ScoreCount)
+	}
+	s := &quantize.Search{
 		Target: r.Target * reference,
-		Score: func(ctx context.Context, m *onnxgraph.Model) (float64, error) {
-			return c.scoreModel(ctx, m, r.ScoreCount)
-		},
+		Score:  score,
+		Rank:   score,
 		Progress: func(_ string, done, total int) {
 			if total > 0 {
 				c.Observer.Loading(done, total)
 			}
 		},
-	}, nil
+	}
+	if r.RankByNoise {
+		s.Rank = nil
+	}
+	return s, nil
 }
 
 func (c Converter) scoreModel(ctx context.Context, m *onnxgraph.Model, count int) (float64, error) {
