@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,9 +41,9 @@ func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, e
 }
 
 // key names everything that a converted model follows from. A source file is known by its
-// place, size and time.
+// place, size, time, and beginning.
 func (c Converter) key(r Request) (string, error) {
-	info, err := os.Stat(c.Source)
+	info, begin, err := identify(c.Source)
 	if err != nil {
 		return "", fmt.Errorf("the model file: %w", err)
 	}
@@ -54,12 +55,32 @@ func (c Converter) key(r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]any{version, source, info.Size(), info.ModTime(), data, c.Binding, r})
+	text, err := json.Marshal([]any{version, source, info.Size(), info.ModTime(), begin, data, c.Binding, r})
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8]), nil
+}
+
+// identify returns what is known of a file without reading all of it. The beginning tells
+// apart what was written within a tick of the clock.
+func identify(path string) (os.FileInfo, []byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	h := sha256.New()
+	_, err = io.CopyN(h, f, 1<<16)
+	if errors.Is(err, io.EOF) {
+		err = nil // a small file
+	}
+	return info, h.Sum(nil), err
 }
 
 // Write writes a model and, beside it, its description.
