@@ -126,7 +126,7 @@ func (r *run) try(ctx context.Context, t trial, state *peakState) (*report.Resul
 	if err := errors.Join(append(test.Faults, err, r.outcome(test, results, r.cfg.OutputDir))...); err != nil {
 		return results, err
 	}
-	state.Steps = append(state.Steps, peakStep(t, test))
+	state.Steps = append(state.Steps, peakStep(t, test, results.Queue))
 	return results, state.write(r.cfg.OutputDir)
 }
 
@@ -144,15 +144,19 @@ func (r *run) tryLoad(ctx context.Context, t trial, unit string) (test *loadgen.
 	return test, err
 }
 
-// peakStep says what came of a test. A short one need not satisfy early stopping.
-func peakStep(t trial, test *loadgen.Result) report.PeakStep {
+// peakStep says what came of a test. A short one need not satisfy early stopping, but its
+// queue must not have grown without a break through its second half: that would go on.
+func peakStep(t trial, test *loadgen.Result, queue *report.QueueStats) report.PeakStep {
 	p := test.Performance
 	step := report.PeakStep{Load: t.load, Full: t.full, Seconds: p.LastCompletion.Seconds(), LatencyNS: int64(p.SampleLatency.Target)}
 	if p.Effective.Scenario == loadgen.MultiStream {
 		step.LatencyNS = int64(p.QueryLatency.Target)
 	}
 	step.Met = test.Valid() || !t.full && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
-	if step.Met {
+	if !t.full && queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2 {
+		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %.3f s on", queue.GrewSeconds)
+	}
+	if step.Met || step.Reason != "" {
 		return step
 	}
 	for _, e := range test.Events {
@@ -213,6 +217,8 @@ func (r *run) setLoad(load float64) {
 const (
 	shortShare = 20 // of the full duration
 	leastShort = 2 * time.Second
+	// A queue that is about to break the bound needs many times the bound to gather.
+	boundsShort = 40
 	// A queue that holds this many times the queries that may be under way within the
 	// latency bound does not get shorter again.
 	pointlessFactor, pointlessLeast = 4, 64
@@ -233,7 +239,7 @@ func (r *run) short(load float64) loadgen.TestSettings {
 			s.ServerMaxAsyncQueries = uint64(pointlessFactor*load*s.ServerTargetLatency.Seconds()) + pointlessLeast
 		}
 	}
-	s.MinDuration = min(s.MinDuration, max(leastShort, s.MinDuration/shortShare))
+	s.MinDuration = min(s.MinDuration, max(leastShort, s.MinDuration/shortShare, boundsShort*s.ServerTargetLatency))
 	s.MinQueryCount = min(s.MinQueryCount, loadgen.NeededQueries(1, percentile))
 	s.MaxDuration = longestFactor * max(s.MinDuration, time.Duration(float64(s.MinQueryCount)/rate*float64(time.Second)))
 	return s

@@ -21,9 +21,9 @@ type peakSearch struct {
 const (
 	widenFactor = 1.5
 	resolution  = 1.02 // the interval's ends, one by the other, at which the search is over
-	lowerBy     = 0.03 // of a load that was not confirmed, times how many were not
+	lowerBy     = 0.96 // of a load that was not confirmed
 
-	mostConfirmations = 5
+	mostConfirmations = 12
 	// The loads that a search gives up at, relative to the first: nothing that could be
 	// measured lies beyond.
 	leastShare, mostShare = 1e-3, 1e4
@@ -55,7 +55,7 @@ func (s peakSearch) next(tried []report.PeakStep) (trial, bool) {
 		low = s.below(high, tried) // chance: what failed counts
 	}
 	if confirmations > 0 {
-		next := s.round(last*(1-lowerBy*float64(confirmations)), -1)
+		next := s.round(last*lowerBy, -1)
 		return trial{next, true}, confirmations < mostConfirmations && next > 0
 	}
 	return s.narrow(low, high, len(tried))

@@ -197,7 +197,7 @@ func config(t testing.TB, n *numbers, s loadgen.Scenario, m loadgen.Mode) Config
 	set := settings(s)
 	set.Mode = m
 	set.MinDuration = 4 * time.Second
-	set.OfflineExpectedQPS = 1500 // two workers do 1333
+	set.OfflineExpectedQPS = 1100 // two workers do 1000
 	if s == loadgen.MultiStream {
 		set.MinQueryCount = 662 // what early stopping asks for
 	}
