@@ -27,7 +27,10 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the command line as a user would: testdata/*.txtar.
-func TestScripts(t *testing.T) { runScripts(t, "testdata/*.txtar") }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, "testdata/*.txtar")
+}
 
 func runScripts(t *testing.T, pattern string) {
 	files, err := filepath.Glob(pattern)

@@ -438,3 +438,12 @@ func TestORTAgreesWithAllShapes(t *testing.T) {
 		}
 	}
 }
+
+// TestORTLargeFilesAreTheSameByteByByte needs no library, but seconds.
+func TestORTLargeFilesAreTheSameByteByByte(t *testing.T) {
+	checkFiles(t, map[string]string{
+		"ssd-resnet34": "870242837c7348ddc5fbf8509475ce516ba23f483ba3d20343ed13196c440ce8",
+		"retinanet":    "356d5730064dcc8048085a7afce584e420e7b25f938bd3199d55eb6086bbf8d6",
+		"3d-unet":      "40e93abeef4a2fe38ebcc8cb86bbda0c788e957e16e5a680eddfd1850202ae0c",
+	})
+}
