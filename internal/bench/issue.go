@@ -49,7 +49,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	}
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, batching{r.model.shape.batch, r.cfg.MaxDelay}, r.failOnce(fail))
+	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, batching{r.model.shape.batch, r.cfg.MaxDelay}, oneAtATime(s), r.failOnce(fail))
 	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
 		AccuracyLog:    log,
 		Progress:       r.cfg.Observer.Traffic,
@@ -59,6 +59,12 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	})
 	r.stuck = r.sut.stop() != nil
 	return test, err
+}
+
+// oneAtATime says whether a test issues a query when the one before was answered. At fixed
+// intervals the issue thread has to keep its schedule.
+func oneAtATime(s loadgen.TestSettings) bool {
+	return s.Scenario == loadgen.SingleStream || s.Scenario == loadgen.MultiStream && s.MultiStreamQPS == 0
 }
 
 // failOnce returns what the SUT is to call when a prediction fails: the test ends then,

@@ -76,6 +76,13 @@ func (q *queue) add(query loadgen.Query) {
 	q.ready.Signal()
 }
 
+// waiting says whether there are samples that nobody has taken.
+func (q *queue) waiting() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.samples > 0 && !q.closed
+}
+
 // flush says that no query will follow for now.
 func (q *queue) flush() {
 	q.mu.Lock()

@@ -64,6 +64,10 @@ func (q *memoryQSL) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error { ret
 
 // system is a SUT over fake predictors, and the QSL that it knows.
 func system(b batching, predictors ...*fakePredictor) (*sut, *memoryQSL, *[]error) {
+	return systemFor(false, b, predictors...)
+}
+
+func systemFor(oneAtATime bool, b batching, predictors ...*fakePredictor) (*sut, *memoryQSL, *[]error) {
 	rows := &rows{}
 	var mu sync.Mutex
 	var failures []error
@@ -71,7 +75,7 @@ func system(b batching, predictors ...*fakePredictor) (*sut, *memoryQSL, *[]erro
 	for _, p := range predictors {
 		list = append(list, p)
 	}
-	s := newSUT("fake", list, rows, b, func(err error) {
+	s := newSUT("fake", list, rows, b, oneAtATime, func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		failures = append(failures, err)
@@ -93,6 +97,41 @@ func settings(s loadgen.Scenario) loadgen.TestSettings {
 }
 
 var inFakeTime = loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }}
+
+// Where one query is under way at a time, it is answered when IssueQuery returns.
+func TestTheOnlyWorkerAnswersWhereItIsAsked(t *testing.T) {
+	for _, scenario := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &fakePredictor{takes: each(5 * time.Millisecond)}
+			s, data, failures := systemFor(true, batching{maxBatch: 3}, p)
+			asked := &asking{sut: s, answered: func() bool { return !s.queue.waiting() && s.queue.idle() }}
+			r, err := loadgen.Run(t.Context(), asked, data, settings(scenario), inFakeTime)
+			if err != nil || !r.Valid() || len(*failures) > 0 {
+				t.Fatalf("%v, %v, failures %v", err, r.Faults, *failures)
+			}
+			if asked.late > 0 {
+				t.Errorf("%v: %d queries were not answered when IssueQuery returned", scenario, asked.late)
+			}
+			if err := s.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// asking looks at a SUT after each query.
+type asking struct {
+	*sut
+	answered func() bool
+	late     int
+}
+
+func (a *asking) IssueQuery(q loadgen.Query) {
+	a.sut.IssueQuery(q)
+	if !a.answered() {
+		a.late++
+	}
+}
 
 func TestEveryScenarioIsAnswered(t *testing.T) {
 	for _, scenario := range loadgen.Scenarios() {
