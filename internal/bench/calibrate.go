@@ -227,8 +227,8 @@ func (r *run) chooseRate(ctx context.Context) error {
 		rate *= offlineMargin
 		r.settings.OfflineExpectedQPS = rate
 		c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "samples/s"}
-		c.Reason = fmt.Sprintf("%d workers did %.4g samples/s for %v, and a quarter more makes the test long enough",
-			len(r.model.predictors), c.SamplesPerSecond, probeTime)
+		c.Reason = fmt.Sprintf("%s reached %.4g samples/s for %v, and a quarter more makes the test long enough",
+			r.workers(), c.SamplesPerSecond, probeTime)
 		r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	case loadgen.Server:
 		return r.chooseServerRate(ctx, c)
@@ -266,8 +266,16 @@ func (r *run) chooseServerRate(ctx context.Context, c *report.Calibration) error
 	c.SamplesPerSecond = capacity
 	r.settings.ServerTargetQPS = rate
 	c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "queries/s"}
-	c.Reason = fmt.Sprintf("%d workers do %.4g samples/s one by one, and at %.0f %% of that the queue should keep latencies below %v",
-		len(r.model.predictors), capacity, load*100, r.settings.ServerTargetLatency)
+	c.Reason = fmt.Sprintf("%s reached %.4g samples/s one by one, and at %.0f %% of that the queue should keep latencies below %v",
+		r.workers(), capacity, load*100, r.settings.ServerTargetLatency)
 	r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	return nil
+}
+
+// workers says in words how many there are.
+func (r *run) workers() string {
+	if n := len(r.model.predictors); n > 1 {
+		return fmt.Sprintf("%d workers", n)
+	}
+	return "1 worker"
 }

@@ -39,9 +39,9 @@ func TestCalibrationChoosesATargetAndSaysSo(t *testing.T) {
 		{loadgen.MultiStream, report.Calibration{Chosen: report.Metric{Name: "expected query latency", Value: 12, Unit: "ms"}},
 			"target_latency", "12ms", "8 samples take 1 rounds of 12ms"},
 		{loadgen.Offline, report.Calibration{SamplesPerSecond: 8 / 0.008, Chosen: report.Metric{Name: "target_qps", Value: 1.25 * 8 / 0.008, Unit: "samples/s"}},
-			"target_qps", "1250", "2 workers did 1000 samples/s for 1s, and a quarter more makes the test long enough"},
+			"target_qps", "1250", "2 workers reached 1000 samples/s for 1s, and a quarter more makes the test long enough"},
 		{loadgen.Server, report.Calibration{SamplesPerSecond: 400, Chosen: report.Metric{Name: "target_qps", Value: 240, Unit: "queries/s"}},
-			"target_qps", "240", "2 workers do 400 samples/s one by one, and at 60 % of that the queue should keep latencies below 100ms"},
+			"target_qps", "240", "2 workers reached 400 samples/s one by one, and at 60 % of that the queue should keep latencies below 100ms"},
 	}
 	for _, test := range tests {
 		t.Run(test.scenario.String(), func(t *testing.T) {
