@@ -29,10 +29,10 @@ check: ## formatting, vet, staticcheck, race detector
 	$(GO) test -timeout 30m -race -short ./... # without tests that only compute
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime
-	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 30m -tags ort -run '^$$' -bench . -benchmem -timeout 60m ./...
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench . -benchmem -timeout 60m ./...
 
 bench-backend: onnxruntime ## runs of built-in models against bare loops over the same session: speed, latency, memory, batching
-	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 30m -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/builtin
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/builtin
 
 bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)
 	$(BIN) selftest --all $(if $(PEER),--peer $(PEER))

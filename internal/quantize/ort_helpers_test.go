@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/onnxgraph"
 	"github.com/mlperf-go/mlperf/internal/quantize"
@@ -51,6 +52,14 @@ type classifier struct {
 	labels []int         // as the model numbers them
 }
 
+// silent is told how models are made, and says nothing.
+type silent struct{}
+
+func (silent) Phase(string)             {}
+func (silent) Loading(int, int)         {}
+func (silent) Traffic(loadgen.Progress) {}
+func (silent) Note(string)              {}
+
 // openClassifier loads the images first to first+n-1.
 func openClassifier(t testing.TB, name string, first, n int) *classifier {
 	t.Helper()
@@ -63,7 +72,7 @@ func openClassifier(t testing.TB, name string, first, n int) *classifier {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maker := builtin.Maker{Dir: cache, Engine: engine}
+	maker := builtin.Maker{Dir: cache, Engine: engine, Observer: silent{}}
 	dir, err := maker.Dataset(t.Context(), model)
 	if err != nil {
 		t.Fatal(err)
