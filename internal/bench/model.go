@@ -90,6 +90,7 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 	opts := r.cfg.Backend
 	opts.IntraThreads = s.threads
 	opts.Outputs = r.workload.Outputs()
+	opts.ProfileShapes = [2]int{1, s.batch}
 	r.model = loadedModel{shape: s}
 	r.model.file, _ = os.Stat(opts.ModelPath) // the engine says it better if there is none
 	for i := range s.workers {

@@ -136,6 +136,9 @@ func TestWithoutAnEngineModelsAreMadeThatOnlyPretend(t *testing.T) {
 
 // TestMakersAtOnceMakeTheSame has two programs, as it were, make everything in one folder.
 func TestMakersAtOnceMakeTheSame(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
+	}
 	m := maker(t)
 	learn(t, m)
 	type made struct {

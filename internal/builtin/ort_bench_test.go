@@ -165,6 +165,33 @@ func BenchmarkORTServer(b *testing.B) {
 
 const serverTurns = 3
 
+// BenchmarkORTPeak compares the highest Server rate that keeps 100 ms at the 99th percentile:
+// one by one, as a run chooses, and waiting for batches to fill, as a naive harness does.
+func BenchmarkORTPeak(b *testing.B) {
+	const model = "mobilenet"
+	m := ortMaker(b)
+	for _, way := range []struct {
+		name  string
+		batch int
+		wait  time.Duration
+	}{{"one by one", 1, 0}, {"waiting 20 ms for 8", 8, 20 * time.Millisecond}} {
+		b.Run(way.name, func(b *testing.B) {
+			cfg := builtIn(b, m, lookup(b, model), subset)
+			cfg.FindPeak, cfg.MaxBatch, cfg.MaxDelay = true, way.batch, way.wait
+			cfg.Settings.Scenario, cfg.Settings.Mode = loadgen.Server, loadgen.PerformanceOnly
+			cfg.Settings.MinDuration, cfg.Settings.ServerTargetLatency = 2*offlineTime, 100*time.Millisecond
+			for b.Loop() {
+				cfg.OutputDir = b.TempDir()
+				r, err := bench.Run(b.Context(), cfg)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(r.Peak.Best, "peak-qps")
+			}
+		})
+	}
+}
+
 // BenchmarkORTMemory tells how much more memory a process takes that runs Offline than one
 // that runs a bare loop, beyond the samples that are loaded.
 func BenchmarkORTMemory(b *testing.B) {

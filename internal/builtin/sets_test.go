@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,8 +77,8 @@ func boxMaker(t testing.TB, images int) (Maker, *boxEngine) {
 }
 
 func TestADetectorIsAboutHalfRightOnItsOwnData(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	m, engine := boxMaker(t, 24)
 	model := lookupModel(t, "ssd-mobilenet")

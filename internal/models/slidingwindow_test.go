@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -82,8 +83,8 @@ func plainLabels(image []float32, n [3]int, weights []float32) []byte {
 }
 
 func TestWindowsAddUpAsInTheReference(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	volumes := [][3]int{{192, 128, 192}}
 	largest, slice := 0, 0

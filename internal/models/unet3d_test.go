@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,8 +22,8 @@ func volumes(t testing.TB, cases int) string {
 }
 
 func TestVolumesFillAPartOfTheirRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	w := open(t, "3d-unet-99", builtInSetup(t, "3d-unet", volumes(t, 2)))
 	// The second volume has 192 slices and is the largest.
@@ -46,8 +47,8 @@ func TestVolumesFillAPartOfTheirRows(t *testing.T) {
 }
 
 func TestModelsWithoutWindowsAreRefused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	dir := volumes(t, 1)
 	for want, change := range map[string]func(*Setup){

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -142,8 +143,8 @@ func checkFiles(t *testing.T, sums map[string]string) {
 	t.Helper()
 	for name, want := range sums {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "mobilenet" {
-				t.Skip("much arithmetic, and nothing at once")
+			if os.Getenv("MLPERF_LONG_TESTS") == "" && name != "mobilenet" {
+				t.Skip("much arithmetic: make test")
 			}
 			t.Parallel()
 			m, _ := build(t, lookup(t, name), Options{})
@@ -159,8 +160,8 @@ func checkFiles(t *testing.T, sums map[string]string) {
 }
 
 func TestWritingResNetNeedsLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	var n int64
 	allocated := allocatedBy(func() {

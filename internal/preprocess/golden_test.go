@@ -174,8 +174,8 @@ func TestResizeEqualsTheReferenceOnNoise(t *testing.T) {
 }
 
 func TestPipelinesEqualTheReferenceFromFileToTensor(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	type tensorHash struct {
 		Pipeline, Image string
@@ -206,8 +206,8 @@ func lookup(t testing.TB, name string) Pipeline {
 }
 
 func TestPipelinesEqualTheReferenceOnNoiseOfAnySize(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	type run struct {
 		Width, Height int

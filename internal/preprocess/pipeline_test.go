@@ -3,6 +3,7 @@ package preprocess
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -115,8 +116,8 @@ func TestBlueFirstSwapsChannelsInEveryPath(t *testing.T) {
 }
 
 func TestApplyDoesNotDependOnEarlierImages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	big := Image{Width: 500, Height: 400, Pix: noise(3, 3*500*400)}
 	small := Image{Width: 20, Height: 31, Pix: noise(4, 3*20*31)}
@@ -142,8 +143,8 @@ func TestApplyDoesNotDependOnEarlierImages(t *testing.T) {
 
 // ApplyFile decodes no more of a file than the pipeline looks at.
 func TestApplyFileGivesWhatDecodeAndApplyGive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	files := [][]byte{read(t, "jpeg/testdata/images/exif6_400x300_420_q60.jpg")}
 	for _, size := range []Size{{640, 60}, {601, 230}, {333, 500}, {90, 411}, {700, 233}, {1111, 240}, {240, 1000}} {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 )
 
 func TestImageNetFilesDoNotChange(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	const want = "a019afc6e4b3ceee5ee32577ac58d016"
 	dir := filepath.Join(t.TempDir(), "set")
@@ -74,8 +75,8 @@ func TestImageNetHasTheOfficialLayout(t *testing.T) {
 }
 
 func TestEqualSpecsMakeEqualFilesAndOthersDoNot(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	base := ImageNetSpec{Seed: 3, Images: 4, Classes: 2, Jitter: 0.1}
 	hashes := map[string]ImageNetSpec{}
@@ -132,8 +133,8 @@ func TestLabelsAreSpreadEvenly(t *testing.T) {
 
 // With pixels in the place of features. Whole networks find it harder.
 func TestImagesAreNearestToTheirOwnAnchor(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	for _, c := range []struct {
 		jitter      float64

@@ -3,6 +3,7 @@ package synth
 import (
 	"image"
 	"math"
+	"os"
 	"testing"
 )
 
@@ -52,8 +53,8 @@ func TestNoJitterIsTheSameScene(t *testing.T) {
 }
 
 func TestMoreJitterMovesPixelsFarther(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	last := 0.0
 	for _, amount := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5} {
@@ -111,8 +112,8 @@ func TestReflected(t *testing.T) {
 }
 
 func TestEverySizeShowsTheSame(t *testing.T) {
-	if testing.Short() {
-		t.Skip("much arithmetic, and nothing at once")
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("much arithmetic: make test")
 	}
 	for _, size := range []image.Point{{800, 600}, {400, 800}, {600, 200}} {
 		for seed := range uint64(6) {
