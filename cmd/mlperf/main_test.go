@@ -37,9 +37,10 @@ func runScripts(t *testing.T, pattern string) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts match %s", pattern)
 	}
+	made := material(t)
 	testscript.Run(t, testscript.Params{
 		Files: files,
-		Setup: setup,
+		Setup: func(env *testscript.Env) error { return setup(env, made) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,
 			"finishes": finishes,
@@ -48,16 +49,26 @@ func runScripts(t *testing.T, pattern string) {
 	})
 }
 
-// setup gives each script a tiny model and data set, and folders of its own.
-func setup(env *testscript.Env) error {
+// material makes a tiny data set and tiny models, once for all scripts.
+func material(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	spec := synth.ImageNetSpec{Seed: 1, Images: 12, Classes: 10, Jitter: 0.1}
+	if err := synth.WriteImageNet(t.Context(), filepath.Join(dir, "imagenet"), spec, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeModels(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// setup gives each script the material, and folders of its own.
+func setup(env *testscript.Env, material string) error {
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("MLPERF_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
 	env.Setenv("MLPERF_ORT_LIB", os.Getenv("MLPERF_ORT_LIB"))
-	spec := synth.ImageNetSpec{Seed: 1, Images: 12, Classes: 10, Jitter: 0.1}
-	if err := synth.WriteImageNet(env.T().(testing.TB).Context(), filepath.Join(env.WorkDir, "imagenet"), spec, nil); err != nil {
-		return err
-	}
-	return writeModels(env.T().(testing.TB), env.WorkDir)
+	return os.CopyFS(env.WorkDir, os.DirFS(material))
 }
 
 // writeModels writes classifiers as users have them: of all layouts, types and outputs.
