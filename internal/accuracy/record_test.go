@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -109,6 +110,9 @@ func TestRecordsSayWhereALogIsWrong(t *testing.T) {
 }
 
 func TestRecordsBeforeTheEndOfATruncatedLogAreGiven(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	log := string(readTestdata(t, "logs/resnet50/offline_float32/mlperf_log_accuracy.json"))
 	whole, err := readLog(text(log))
 	if err != nil {

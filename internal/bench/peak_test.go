@@ -57,6 +57,9 @@ func TestThePeakIsConfirmedAtFullLength(t *testing.T) {
 }
 
 func TestAnInterruptedSearchGoesOn(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		whole := mustRun(t, n, peakConfig(t, n)).Peak
@@ -143,6 +146,9 @@ func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
 }
 
 func TestThePeakOfFixedIntervalsIsANumberOfStreams(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)

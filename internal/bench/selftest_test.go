@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 // cannot host. What they want holds on a busy machine too.
 
 func TestASelfTestMeasuresTheGenerator(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
 			s := SelfTest{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond}

@@ -200,6 +200,9 @@ func checkWhole(t *testing.T, m Maker) {
 }
 
 func TestTheReferenceIsMeasuredOnceAndKept(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	m := maker(t)
 	learn(t, m)
 	o, engine, model := m.Observer.(*observer), m.Engine.(*poolEngine), mobileNet(t)
@@ -235,6 +238,9 @@ func TestTheReferenceIsMeasuredOnceAndKept(t *testing.T) {
 
 // TestEveryScenarioReachesTheReference, and a run with labels that are off by one does not.
 func TestEveryScenarioReachesTheReference(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	m := maker(t)
 	learn(t, m)
 	reference, err := m.Reference(t.Context(), mobileNet(t))
@@ -280,6 +286,9 @@ func run(t testing.TB, m Maker, scenario loadgen.Scenario, binding models.Bindin
 // TestAnInterruptionLeavesNothingBehind interrupts the same work again and again, each
 // time a little later. What was complete is kept, and nothing else.
 func TestAnInterruptionLeavesNothingBehind(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	stopped := errors.New("interrupted by the user")
 	m := maker(t)
 	learn(t, m)

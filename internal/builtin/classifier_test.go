@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -146,6 +147,9 @@ func TestAnchorFeaturesComeInOrder(t *testing.T) {
 }
 
 func TestAnEngineThatFailsIsAnErrorAndNothingIsLeft(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	broken := errors.New("no such device")
 	for name, test := range map[string]struct {
 		engine *poolEngine

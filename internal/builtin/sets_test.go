@@ -150,6 +150,9 @@ func lookupModel(t testing.TB, name string) models.Model {
 }
 
 func TestNothingIsLeftOfADataSetThatCannotBeMarked(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	m, engine := boxMaker(t, 6)
 	model := lookupModel(t, "ssd-mobilenet")
 	engine.fail = errors.New("out of memory")

@@ -91,6 +91,9 @@ func TestTheCasesOfTheBenchmarkAreKnown(t *testing.T) {
 }
 
 func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	dir := t.TempDir()
 	put(t, dir, "preprocessed_files.pkl", "}(\x8c\tfile_list](\x8c\x01b\x8c\x01ae\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape(K\x01K\x80K\x80K\xc0tssu.")
 	put(t, dir, "b.pkl", pickled([3]int{128, 128, 192}, 0.25, 1))

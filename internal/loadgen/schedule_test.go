@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,9 @@ func anySettings(r *rand.Rand) TestSettings {
 }
 
 func TestATraceIsWhatARunIssues(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
 		s, total := anySettings(r), 1+r.Uint64N(200)

@@ -82,6 +82,9 @@ func TestReadFileReturnsWhatWriteFileWrote(t *testing.T) {
 }
 
 func TestReadFileDoesNotReadWeights(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	const size = 64 << 20
 	path := writeModel(t, &Model{
 		IRVersion: 8, Opsets: []Opset{{Version: 17}},

@@ -220,6 +220,9 @@ func (u *user) wantInstalled() {
 }
 
 func TestTheScriptInstallsOnce(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
 	out, status := u.run(u.sum())

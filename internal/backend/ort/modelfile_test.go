@@ -116,6 +116,9 @@ func (r *countingReader) ReadAt(p []byte, at int64) (int, error) {
 }
 
 func TestWeightsAreSteppedOver(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	g := doubled("N")
 	for i := range 10 {
 		g.weights = append(g.weights, weight(fmt.Sprint("w", i), make([]float32, 1<<20), 1<<20))

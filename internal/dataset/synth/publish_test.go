@@ -15,6 +15,9 @@ import (
 var small = ImageNetSpec{Seed: 1, Images: 8, Classes: 3, Jitter: 0.1}
 
 func TestOfManyWritersOneSetRemains(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	alone := filepath.Join(t.TempDir(), "set")
 	if err := WriteImageNet(t.Context(), alone, small, nil); err != nil {
 		t.Fatal(err)

@@ -139,6 +139,9 @@ func shapeOfDetail(t *testing.T, text string, steps bool) []string {
 }
 
 func TestDetailLogsHaveTheShapeAndSettingsOfTheReference(t *testing.T) {
+	if os.Getenv("MLPERF_LONG_TESTS") == "" {
+		t.Skip("takes long: make test")
+	}
 	for _, c := range readCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			steps := c.name == "find-peak"
