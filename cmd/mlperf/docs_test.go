@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/cli.md")
@@ -67,15 +65,8 @@ func TestHelpExamplesRun(t *testing.T) {
 		t.Skip("many processes: make test")
 	}
 	t.Parallel()
-	dir := t.TempDir()
-	if err := writeModels(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := material(t)
 	if err := os.Rename(filepath.Join(dir, "tiny.onnx"), filepath.Join(dir, "my.onnx")); err != nil {
-		t.Fatal(err)
-	}
-	spec := synth.ImageNetSpec{Seed: 1, Images: 12, Classes: 10, Jitter: 0.1}
-	if err := synth.WriteImageNet(t.Context(), filepath.Join(dir, "imagenet"), spec, nil); err != nil {
 		t.Fatal(err)
 	}
 	self, err := os.Executable()

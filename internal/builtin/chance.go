@@ -1,10 +1,10 @@
 package builtin
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 )
 
 // chance gives random numbers that follow from what they are for. Only the generator is
@@ -12,14 +12,7 @@ import (
 type chance struct{ pcg rand.PCG }
 
 func newChance(purpose string, numbers ...uint64) *chance {
-	key := append([]byte(purpose), 0)
-	for _, n := range numbers {
-		key = binary.LittleEndian.AppendUint64(key, n)
-	}
-	sum := sha256.Sum256(key)
-	c := &chance{}
-	c.pcg.Seed(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))
-	return c
+	return &chance{synth.Seeded(purpose, numbers...)}
 }
 
 // uniform returns a number from 0 up to but not including 1.

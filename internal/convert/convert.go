@@ -302,26 +302,13 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 	if err != nil {
 		return nil, err
 	}
-	calibration.Samples = few(calibration.Samples)
+	calibration.Samples = quantize.FirstBatches(calibration.Samples, quantize.JudgedBatches)
 	score, err := quantize.SignalToNoise(ctx, m, calibration)
 	if err != nil {
 		return nil, err
 	}
 	c.Observer.Phase("quantising one layer at a time")
 	return quantize.Sensitivity(ctx, m, ranges, r.Options, score, c.Observer.Loading)
-}
-
-// few are the first samples: noise is alike in all, and there are many layers.
-func few(samples quantize.Samples) quantize.Samples {
-	const enough = 8
-	return func(yield func([]tensor.Tensor, error) bool) {
-		n := 0
-		for inputs, err := range samples {
-			if n++; !yield(inputs, err) || n == enough {
-				return
-			}
-		}
-	}
 }
 
 // open joins the model with its data. Samples have to be what the model takes: those of

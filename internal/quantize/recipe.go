@@ -19,9 +19,9 @@ type Recipe struct {
 	Search *Search
 }
 
-// judgedBatches is over how many batches signal to noise is measured: noise is alike in all
+// JudgedBatches is over how many batches signal to noise is measured: noise is alike in all
 // samples, and there are many models to measure.
-const judgedBatches = 8
+const JudgedBatches = 8
 
 // Make equalises, calibrates and quantises a model, and searches if it should. The
 // calibration's Options are those of the recipe. If the target of the search cannot be
@@ -112,12 +112,12 @@ func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration)
 
 // judge returns signal to noise over a few samples.
 func judge(ctx context.Context, m *onnxgraph.Model, c Calibration) (Score, error) {
-	c.Samples = firstBatches(c.Samples, judgedBatches)
+	c.Samples = FirstBatches(c.Samples, JudgedBatches)
 	return SignalToNoise(ctx, m, c)
 }
 
-// firstBatches returns the first n batches of samples.
-func firstBatches(s Samples, n int) Samples {
+// FirstBatches returns the first n batches of samples.
+func FirstBatches(s Samples, n int) Samples {
 	return func(yield func([]tensor.Tensor, error) bool) {
 		seen := 0
 		for inputs, err := range s {

@@ -14,17 +14,19 @@ import (
 // as it is; what is made of its bits is ours, and the same on every platform.
 type stream struct{ pcg rand.PCG }
 
-// newStream hashes before it seeds, since the first numbers of a PCG resemble those of
-// its neighbour's.
 func newStream(purpose string, numbers ...uint64) *stream {
+	return &stream{Seeded(purpose, numbers...)}
+}
+
+// Seeded returns the generator for a purpose and the numbers that tell its uses apart. It
+// hashes before it seeds, since the first numbers of a PCG resemble those of its neighbour's.
+func Seeded(purpose string, numbers ...uint64) rand.PCG {
 	key := append([]byte(purpose), 0)
 	for _, n := range numbers {
 		key = binary.LittleEndian.AppendUint64(key, n)
 	}
 	sum := sha256.Sum256(key)
-	s := &stream{}
-	s.pcg.Seed(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))
-	return s
+	return *rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))
 }
 
 // deriveSeed returns a seed for one use of many that a seed has.
