@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -97,6 +99,46 @@ func settings(s loadgen.Scenario) loadgen.TestSettings {
 }
 
 var inFakeTime = loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }}
+
+// While the issuing thread answers, Go has one processor; while samples are loaded, all.
+func TestTheIssuingThreadIsAloneOnlyWhileItAnswers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	for _, test := range []struct {
+		scenario  loadgen.Scenario
+		mode      loadgen.Mode
+		instances int
+		want      map[int]bool // during predictions, warming up included
+	}{
+		{loadgen.SingleStream, loadgen.PerformanceOnly, 1, map[int]bool{3: true, 1: true}},
+		{loadgen.SingleStream, loadgen.AccuracyOnly, 1, map[int]bool{3: true, 1: true}},
+		{loadgen.SingleStream, loadgen.PerformanceOnly, 2, map[int]bool{3: true}},
+		{loadgen.Offline, loadgen.PerformanceOnly, 1, map[int]bool{3: true}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			var mu sync.Mutex
+			preparing, predicting := map[int]bool{}, map[int]bool{}
+			see := func(procs map[int]bool) error {
+				mu.Lock()
+				defer mu.Unlock()
+				procs[runtime.GOMAXPROCS(0)] = true
+				return nil
+			}
+			n.prepare = func(int) error { return see(preparing) }
+			n.predict = func(int64) error { return see(predicting) }
+			cfg := config(t, n, test.scenario, test.mode)
+			cfg.Instances = test.instances
+			mustRun(t, n, cfg)
+			if !maps.Equal(preparing, map[int]bool{3: true}) || !maps.Equal(predicting, test.want) {
+				t.Errorf("%v %v, %d workers: samples were loaded with %v processors, answered with %v",
+					test.scenario, test.mode, test.instances, preparing, predicting)
+			}
+		})
+		if procs := runtime.GOMAXPROCS(0); procs != 3 {
+			t.Fatalf("%d processors are left", procs)
+		}
+	}
+}
 
 // Where one query is under way at a time, it is answered when IssueQuery returns.
 func TestTheOnlyWorkerAnswersWhereItIsAsked(t *testing.T) {
