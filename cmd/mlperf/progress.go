@@ -14,27 +14,62 @@ import (
 )
 
 // A progress shows how a command goes on: a bar on a terminal, a plain line now and
-// then elsewhere. It implements bench.Observer.
+// then elsewhere. Of a phase that counts nothing it shows how long it takes already.
+// It implements bench.Observer.
 type progress struct {
 	out      io.Writer
 	terminal bool
+	clock    *time.Ticker // for phases that count nothing
+	over     chan struct{}
+	ended    sync.Once
 
 	mu    sync.Mutex
 	bar   *progressbar.ProgressBar // of the current phase, on a terminal
-	phase string
+	of    int64                    // what the bar counts to
+	phase string                   // empty: none yet, or all are over
 	begun time.Time
-	said  time.Time // last plain line
+	said  time.Time // last step, or plain line
 }
 
 // plainEvery is how often a plain line tells of the progress.
 const plainEvery = 5 * time.Second
 
 func newProgress(out io.Writer) *progress {
-	p := &progress{out: out}
+	p := &progress{out: out, clock: time.NewTicker(time.Second), over: make(chan struct{})}
 	if f, ok := out.(*os.File); ok {
 		p.terminal = term.IsTerminal(int(f.Fd()))
 	}
+	go p.watch()
 	return p
+}
+
+// watch says now and then how long a phase takes already that says nothing itself.
+func (p *progress) watch() {
+	for {
+		select {
+		case now := <-p.clock.C:
+			p.tick(now)
+		case <-p.over:
+			return
+		}
+	}
+}
+
+// silence is how long a phase may say nothing on a terminal.
+const silence = 2 * time.Second
+
+func (p *progress) tick(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := fmt.Sprintf("%v so far", now.Sub(p.begun).Round(time.Second))
+	switch quiet := now.Sub(p.said); {
+	case p.phase == "":
+	case !p.terminal && quiet >= plainEvery:
+		p.said = now
+		fmt.Fprintf(p.out, "%s: %s\n", p.phase, text)
+	case p.terminal && quiet >= silence && (p.bar == nil || p.of == countsNothing):
+		p.show(countsNothing, text)
+	}
 }
 
 // Phase implements bench.Observer.
@@ -87,14 +122,27 @@ func (p *progress) Note(text string) {
 
 // step shows how far the phase has come.
 func (p *progress) step(done, of int64, text string) {
+	now := time.Now()
 	if !p.terminal {
-		if now := time.Now(); now.Sub(p.said) >= plainEvery {
+		if now.Sub(p.said) >= plainEvery {
 			p.said = now
 			fmt.Fprintf(p.out, "%s: %s\n", p.phase, text)
 		}
 		return
 	}
-	if p.bar == nil {
+	p.said = now
+	p.show(of, text)
+	_ = p.bar.Set64(min(done, of))
+}
+
+// countsNothing is what the bar of a phase counts to that only takes time.
+const countsNothing = -1
+
+// show describes the phase beside its bar.
+func (p *progress) show(of int64, text string) {
+	if p.bar == nil || p.of != of {
+		p.finishBar()
+		p.of = of
 		p.bar = progressbar.NewOptions64(of,
 			progressbar.OptionSetWriter(p.out),
 			progressbar.OptionSetWidth(20),
@@ -105,7 +153,6 @@ func (p *progress) step(done, of int64, text string) {
 		)
 	}
 	p.bar.Describe(p.phase + ": " + text)
-	_ = p.bar.Set64(min(done, of))
 }
 
 func (p *progress) finishBar() {
@@ -115,9 +162,14 @@ func (p *progress) finishBar() {
 	}
 }
 
-// done removes the bar. Calling it again does nothing.
+// done removes the bar and ends the phase. Calling it again does nothing.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finishBar()
+	p.phase = ""
+	p.ended.Do(func() {
+		p.clock.Stop()
+		close(p.over)
+	})
 }

@@ -98,7 +98,7 @@ func (o *runOptions) define(f *pflag.FlagSet) {
 	f.StringVar(&o.scenario, "scenario", "", "SingleStream, MultiStream, Server or Offline")
 	f.StringVar(&o.mode, "mode", "performance", "performance, accuracy, submission or find-peak")
 	f.StringVar(&o.rules, "rules", config.Newest, "rule set: durations, counts, percentiles, seeds")
-	f.BoolVar(&o.quick, "quick", false, "about ten seconds of traffic, judged by the 90th percentile; not a result under the rules")
+	f.BoolVar(&o.quick, "quick", false, "about ten seconds of traffic, judged by the 90th percentile (slow models: a few queries, the median); not a result under the rules")
 	for _, s := range settingFlags {
 		f.String(s.flag, "", s.text)
 	}
@@ -119,7 +119,7 @@ func (o *runOptions) define(f *pflag.FlagSet) {
 	o.backend.define(f)
 	f.IntVar(&o.instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
 	f.IntVar(&o.maxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: chosen for the scenario")
-	durationVar(f, &o.maxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill")
+	durationVar(f, &o.maxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill; in Server at most what the latency bound leaves")
 
 	o.pace.define(f)
 	f.BoolVar(&o.reserveCore, "reserve-core", false, "Server: leave a core to the load generator")
@@ -213,6 +213,7 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 	}
 	cfg.Calibrate = needsTarget(resolved)
 	cfg.AutoLatency = o.targetLatency == autoLatency
+	cfg.FewQueries = o.fewQueries(resolved)
 	cfg.Marks = o.marks(resolved)
 	if cfg.OutputDir == "" {
 		cfg.OutputDir = filepath.Join("results", model.Name, strings.ToLower(resolved.Settings.Scenario.String()), o.mode,

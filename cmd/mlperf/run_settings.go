@@ -61,6 +61,9 @@ func (o *runOptions) userConfPath() string {
 	return o.userConf
 }
 
+// originQuick is the origin of the settings of --quick.
+const originQuick = "--quick"
+
 // overrides are the settings that flags make. Those of --quick come first, so that an
 // explicit flag wins.
 func (o *runOptions) overrides(scenario loadgen.Scenario, flags *pflag.FlagSet, merged *config.Merged) ([]config.Override, error) {
@@ -70,7 +73,7 @@ func (o *runOptions) overrides(scenario loadgen.Scenario, flags *pflag.FlagSet, 
 	}
 	if o.quick {
 		for _, s := range quickSettings(scenario) {
-			add(s[0], s[1], "--quick")
+			add(s[0], s[1], originQuick)
 		}
 	}
 	add("mode", o.loadgenMode(), merged.Origin("mode"))
@@ -147,6 +150,12 @@ func quickSettings(s loadgen.Scenario) [][2]string {
 	return append(settings, [2]string{"target_latency_percentile", "90"})
 }
 
+// fewQueries says whether --quick, and not the user, chose the number of queries and the
+// percentile: then a slow model may have less.
+func (o *runOptions) fewQueries(r *config.Resolved) bool {
+	return o.quick && r.Origin("min_query_count") == originQuick && r.Origin("target_latency_percentile") == originQuick
+}
+
 // needsTarget says whether nobody but the rules' placeholder gave the rate, or the
 // expected latency, of the scenario.
 func needsTarget(r *config.Resolved) bool {
@@ -162,7 +171,7 @@ func needsTarget(r *config.Resolved) bool {
 func (o *runOptions) marks(r *config.Resolved) []string {
 	var marks []string
 	if o.quick {
-		marks = append(marks, "a run under the rules: --quick lasts ten seconds and is judged by the 90th percentile")
+		marks = append(marks, "a run under the rules: --quick is shorter and judged by a lower percentile")
 	} else if r.Settings.MinDuration < r.Rules.MinDuration {
 		marks = append(marks, fmt.Sprintf("a run under the rules: min_duration is %v, rules %s want %v",
 			r.Settings.MinDuration, r.Rules.Version, r.Rules.MinDuration))

@@ -218,7 +218,7 @@ func prepare(search *tune.Config, cfg *bench.Config, files []modelFile) {
 		s.PerformanceSampleCountOverride = probeSamples
 	}
 	search.Settings = *s
-	search.Facts = tune.Facts{Cores: runtime.GOMAXPROCS(0), Accelerator: accelerates(cfg.Backend.Device)}
+	search.Facts = tune.Facts{Cores: cfg.Cores(runtime.GOMAXPROCS(0)), Accelerator: accelerates(cfg.Backend.Device)}
 	search.Open = func(ctx context.Context, p tune.Point) (tune.Opened, error) {
 		c := *cfg
 		c.Observer = quiet{}

@@ -84,6 +84,9 @@ type Options struct {
 	Affinity        string // of the threads, in the engine's own notation
 	OptimizeLevel   string // none, basic, extended or all; empty: all
 	Config          map[string]string
+
+	// Note is told of work that takes minutes, before it begins; nil: nobody is.
+	Note func(text string) `json:"-"`
 }
 
 // Info describes an opened model.

@@ -30,6 +30,9 @@ type Config struct {
 	// one in Settings is out of its reach.
 	Calibrate   bool
 	AutoLatency bool
+	// FewQueries lets a slow model that answers one query at a time be judged by the median
+	// of as few queries as that takes, instead of the settings' percentile and number.
+	FewQueries bool
 
 	// Runs is how many runs make the result: the lowest counts. 0: one.
 	Runs int
@@ -201,19 +204,32 @@ func (r *run) phase(ctx context.Context, name string, f func() error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// set makes a setting that was found by measuring.
+// set makes a setting that was found by measuring, instead of the one that was made before.
 func (r *run) set(key, value, origin string) {
-	r.made = append(r.made, report.Setting{Key: key, Value: value, Origin: origin})
+	s := report.Setting{Key: key, Value: value, Origin: origin}
+	if i := r.find(key); i >= 0 {
+		r.made[i] = s
+		return
+	}
+	r.made = append(r.made, s)
 }
 
-// origin says who made a setting. What was made last counts.
+// origin says who made a setting.
 func (r *run) origin(key string) string {
-	for i := len(r.made) - 1; i >= 0; i-- {
-		if r.made[i].Key == key {
-			return r.made[i].Origin
-		}
+	if i := r.find(key); i >= 0 {
+		return r.made[i].Origin
 	}
 	return "default"
+}
+
+// find returns where a setting is in r.made, of several the last, which counts; -1: nowhere.
+func (r *run) find(key string) int {
+	for i := len(r.made) - 1; i >= 0; i-- {
+		if r.made[i].Key == key {
+			return i
+		}
+	}
+	return -1
 }
 
 // close frees the model and the data.

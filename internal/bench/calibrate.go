@@ -153,14 +153,47 @@ func (r *run) calibrate(ctx context.Context) error {
 		return nil
 	}
 	r.chooseLatencyBound()
-	if !r.cfg.Calibrate {
-		return nil
+	if err := r.limitDelay(ctx); err != nil {
+		return err
 	}
-	err := r.phase(ctx, "calibration", func() error { return r.chooseRate(ctx) })
-	if c := r.calibration; err == nil && c != nil {
-		r.cfg.Observer.Note(fmt.Sprintf("nobody gave a target: %s = %.4g %s, because %s", c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
+	if r.cfg.Calibrate {
+		if err := r.phase(ctx, "calibration", func() error { return r.chooseRate(ctx) }); err != nil {
+			return err
+		}
+		if c := r.calibration; c != nil {
+			r.cfg.Observer.Note(fmt.Sprintf("nobody gave a target: %s = %.4g %s, because %s",
+				c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
+		}
 	}
-	return err
+	r.chooseQueryCount()
+	return nil
+}
+
+const (
+	// patience is how long the queries of a test may take before FewQueries matters.
+	patience = 20 * time.Second
+	// fewPercentile is the lowest that still says something about most queries.
+	fewPercentile = 0.5
+)
+
+// chooseQueryCount makes do with a lower percentile, for which fewer queries suffice, if
+// that was asked for and the model is slow. Only streams need it: they have one query at a time.
+func (r *run) chooseQueryCount() {
+	s := &r.settings
+	queryNS, count, percentile := s.SingleStreamExpectedLatencyNS, &s.MinQueryCount, &s.SingleStreamTargetLatencyPercentile
+	if s.Scenario == loadgen.MultiStream {
+		queryNS, percentile = s.MultiStreamExpectedLatencyNS, &s.MultiStreamTargetLatencyPercentile
+	}
+	took := time.Duration(queryNS * float64(*count))
+	few := loadgen.NeededQueries(1, fewPercentile)
+	if !r.cfg.FewQueries || !oneAtATime(*s) || took <= patience || *count <= few {
+		return
+	}
+	why := fmt.Sprintf("%d queries would take %v", *count, took.Round(time.Second))
+	*count, *percentile = few, fewPercentile
+	r.set("min_query_count", fmt.Sprint(few), "--quick: "+why)
+	r.set("target_latency_percentile", fmt.Sprint(100*fewPercentile), "--quick: "+why)
+	r.cfg.Observer.Note(fmt.Sprintf("%s: %d are enough to know the %.0fth percentile", why, few, 100*fewPercentile))
 }
 
 // calibrateAccuracy spares an accuracy run the wait for a Poisson process at the default
@@ -200,6 +233,29 @@ func (r *run) raiseLatencyBound(bound, took time.Duration) {
 		"which this machine cannot keep", auto, bound))
 	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v, too long for the official bound of %v: the bound is %v for this run, "+
 		"an open-division limit", took, bound, auto))
+}
+
+// limitDelay sees to it that no sample waits longer for a batch to fill than the Server bound
+// leaves beside the time that the batch takes.
+func (r *run) limitDelay(ctx context.Context) error {
+	if r.cfg.MaxDelay == 0 || r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies {
+		return nil
+	}
+	items, err := r.sampleRows(ctx, r.model.shape.batch)
+	if err != nil {
+		return err
+	}
+	w, err := stableTime(ctx, r.model.predictors[0], items)
+	if err != nil {
+		return err
+	}
+	bound := r.settings.ServerTargetLatency
+	if left := max(0, bound-w.latency); r.cfg.MaxDelay > left {
+		r.cfg.Observer.Note(fmt.Sprintf("a batch of %d takes %v of the %v that a query may take: samples wait at most %v for it, not %v",
+			len(items), w.latency.Round(10*time.Microsecond), bound, left.Round(10*time.Microsecond), r.cfg.MaxDelay))
+		r.cfg.MaxDelay = left
+	}
+	return nil
 }
 
 // offlineMargin makes the Offline query larger than the measured rate asks for. A rate
@@ -251,7 +307,7 @@ func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) err
 	latency := time.Duration(rounds) * w.latency
 	r.settings.MultiStreamExpectedLatencyNS = float64(latency)
 	c.Chosen = report.Metric{Name: "expected query latency", Value: latency.Seconds() * 1e3, Unit: "ms"}
-	c.Reason = fmt.Sprintf("%d samples take %d rounds of %v", n, rounds, w.latency.Round(10*time.Microsecond))
+	c.Reason = fmt.Sprintf("%d samples take %d × %v", n, rounds, w.latency.Round(10*time.Microsecond))
 	r.set("target_latency", fmt.Sprint(latency), "calibration")
 	return nil
 }

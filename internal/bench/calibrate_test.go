@@ -38,7 +38,7 @@ func TestCalibrationChoosesATargetAndSaysSo(t *testing.T) {
 		{loadgen.SingleStream, report.Calibration{Chosen: report.Metric{Name: "expected latency", Value: 5, Unit: "ms"}},
 			"target_latency", "5ms", "that is the median of a few runs"},
 		{loadgen.MultiStream, report.Calibration{Chosen: report.Metric{Name: "expected query latency", Value: 12, Unit: "ms"}},
-			"target_latency", "12ms", "8 samples take 1 rounds of 12ms"},
+			"target_latency", "12ms", "8 samples take 1 × 12ms"},
 		{loadgen.Offline, report.Calibration{SamplesPerSecond: 8 / 0.008, Chosen: report.Metric{Name: "target_qps", Value: 1.25 * 8 / 0.008, Unit: "samples/s"}},
 			"target_qps", "1250", "2 workers reached 1000 samples/s for 1s, and a quarter more makes the test long enough"},
 		{loadgen.Server, report.Calibration{SamplesPerSecond: 400, Chosen: report.Metric{Name: "target_qps", Value: 240, Unit: "queries/s"}},
@@ -100,7 +100,7 @@ func TestASmallerBatchThanTheQueryTakesSeveralRounds(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
 		cfg.Calibrate, cfg.MaxBatch = true, 3 // 8 samples are 3 batches, 2 rounds for 2 workers, of 7 ms
-		if r := mustRun(t, n, cfg); r.Calibration.Chosen.Value != 14 || r.Calibration.Reason != "8 samples take 2 rounds of 7ms" {
+		if r := mustRun(t, n, cfg); r.Calibration.Chosen.Value != 14 || r.Calibration.Reason != "8 samples take 2 × 7ms" {
 			t.Errorf("calibration %+v", r.Calibration)
 		}
 	})
@@ -267,6 +267,87 @@ func TestAModelFasterThanTheClockIsCalibratedToo(t *testing.T) {
 			t.Errorf("latency %v, error %v", r.warm.latency, err)
 		}
 	})
+}
+
+// TestNoSampleWaitsLongerThanTheBoundLeaves has a bound of 100 ms and batches that take 30 ms.
+func TestNoSampleWaitsLongerThanTheBoundLeaves(t *testing.T) {
+	tests := []struct {
+		name        string
+		scenario    loadgen.Scenario
+		bound       time.Duration
+		asked, want time.Duration
+	}{
+		{"short enough", loadgen.Server, 100 * time.Millisecond, 70 * time.Millisecond, 70 * time.Millisecond},
+		{"too long", loadgen.Server, 100 * time.Millisecond, 71 * time.Millisecond, 70 * time.Millisecond},
+		{"no time at all", loadgen.Server, 20 * time.Millisecond, 5 * time.Millisecond, 0},
+		{"no bound", loadgen.Offline, 100 * time.Millisecond, time.Second, time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(100)
+				cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+				cfg.Engine = engine(t, simulated.Config{Latency: 15 * time.Millisecond, PerSample: 5 * time.Millisecond})
+				cfg.MaxBatch, cfg.MaxDelay = 4, test.asked
+				cfg.Settings.ServerTargetLatency, cfg.Settings.ServerTargetQPS = test.bound, 50
+				seen := cfg.Observer.(*observer)
+				r := mustRun(t, n, cfg)
+				if r.Backend.MaxDelay != test.want.String() {
+					t.Errorf("samples wait at most %s, want %v", r.Backend.MaxDelay, test.want)
+				}
+				if noted := strings.Contains(strings.Join(seen.notes, "\n"), "samples wait at most"); noted != (test.want < test.asked) {
+					t.Errorf("notes %q", seen.notes)
+				}
+			})
+		})
+	}
+}
+
+// Where 64 queries take over 20 s, a test that may have few has 11 and is judged by the median.
+func TestASlowModelMayHaveFewQueries(t *testing.T) {
+	tests := []struct {
+		name     string
+		scenario loadgen.Scenario
+		latency  time.Duration
+		few      bool
+		change   func(*Config)
+		queries  uint64
+	}{
+		{"slow", loadgen.SingleStream, time.Second, true, nil, 11},
+		{"slow, a given target", loadgen.SingleStream, time.Second, true, func(c *Config) { c.Calibrate = false }, 11},
+		{"slow samples of a query", loadgen.MultiStream, 100 * time.Millisecond, true, func(c *Config) { c.MaxBatch = 1 }, 11},
+		{"not asked for", loadgen.SingleStream, time.Second, false, nil, 64},
+		{"fast", loadgen.SingleStream, 300 * time.Millisecond, true, nil, 64},
+		{"few already", loadgen.SingleStream, time.Minute, true, func(c *Config) { c.Settings.MinQueryCount = 10 }, 10},
+		{"one query", loadgen.Offline, time.Minute, true, func(c *Config) { c.Settings.OfflineExpectedQPS = 1 }, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(100)
+				cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+				cfg.Engine = engine(t, simulated.Config{Latency: test.latency})
+				cfg.Instances, cfg.FewQueries, cfg.Calibrate = 1, test.few, true
+				s := &cfg.Settings
+				s.MinQueryCount, s.SingleStreamTargetLatencyPercentile, s.MultiStreamTargetLatencyPercentile = 64, 0.9, 0.9
+				s.SingleStreamExpectedLatencyNS, s.MinDuration = float64(test.latency), time.Millisecond
+				if test.change != nil {
+					test.change(&cfg)
+				}
+				r := mustRun(t, n, cfg)
+				if r.Performance.Queries != test.queries {
+					t.Errorf("%d queries, want %d", r.Performance.Queries, test.queries)
+				}
+				few := test.queries == 11
+				if count, percentile := setting(r, "min_query_count"), setting(r, "target_latency_percentile"); few && (count.Value != "11" || percentile.Value != "50") {
+					t.Errorf("the results say %v and %v", count, percentile)
+				}
+				if few && !r.Valid() {
+					t.Errorf("%s: %v", r.Result, r.Problems)
+				}
+			})
+		})
+	}
 }
 
 func TestASlowModelIsMeasuredOnlyOnce(t *testing.T) {

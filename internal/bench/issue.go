@@ -50,6 +50,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, batching{r.model.shape.batch, r.cfg.MaxDelay}, oneAtATime(s), r.failOnce(fail))
+	r.sut.preempted = r.warm.latency*time.Duration(r.model.shape.batch) > preemptAfter
 	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
 		AccuracyLog:    log,
 		Progress:       r.cfg.Observer.Traffic,

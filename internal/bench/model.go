@@ -29,7 +29,7 @@ type loadedModel struct {
 // at a time, one worker per core otherwise, because cores that compute different samples
 // need not wait for each other.
 func (r *run) chooseShape(cores int) shape {
-	cores -= r.reserved(cores)
+	cores = r.cfg.Cores(cores)
 	s := shape{r.cfg.Instances, r.cfg.Backend.IntraThreads, r.cfg.MaxBatch}
 	alone := r.settings.Scenario == loadgen.SingleStream || r.settings.Scenario == loadgen.MultiStream
 	if s.workers == 0 {
@@ -49,12 +49,12 @@ func (r *run) chooseShape(cores int) shape {
 	return s
 }
 
-// reserved is how many cores the load generator has for itself.
-func (r *run) reserved(cores int) int {
-	if r.cfg.ReserveCore && r.settings.Scenario == loadgen.Server && cores > 1 {
-		return 1
+// Cores is how many of the cores are for workers.
+func (c Config) Cores(all int) int {
+	if c.ReserveCore && c.Settings.Scenario == loadgen.Server && all > 1 {
+		return all - 1
 	}
-	return 0
+	return all
 }
 
 const (
@@ -91,6 +91,7 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 	opts.IntraThreads = s.threads
 	opts.Outputs = r.workload.Outputs()
 	opts.ProfileShapes = [2]int{1, s.batch}
+	opts.Note = r.cfg.Observer.Note
 	r.model = loadedModel{shape: s}
 	r.model.file, _ = os.Stat(opts.ModelPath) // the engine says it better if there is none
 	for i := range s.workers {
@@ -141,7 +142,7 @@ func (m *loadedModel) close() error {
 // widen gives one worker all cores if a single thread takes so long for a sample that the
 // Server bound leaves no room to wait for another one, and all cores may be fast enough.
 func (r *run) widen(ctx context.Context, cores int) error {
-	cores -= r.reserved(cores)
+	cores = r.cfg.Cores(cores)
 	bound := r.settings.ServerTargetLatency
 	chosen := r.cfg.Instances != 0 || r.cfg.Backend.IntraThreads != 0
 	if r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies || chosen || cores == 1 {

@@ -175,7 +175,8 @@ func TestShapeIsChosenForTheScenario(t *testing.T) {
 		{"a fixed batch below the query", loadgen.MultiStream, 0, 0, 0, 2, 1, 4, 2},
 		{"what was asked for stays, for the model to refuse", loadgen.Offline, 0, 0, 32, 4, 4, 1, 32},
 	}
-	reserving := &run{workload: &numbers{batch: -1}, settings: settings(loadgen.Server), cfg: Config{ReserveCore: true}}
+	server := settings(loadgen.Server)
+	reserving := &run{workload: &numbers{batch: -1}, settings: server, cfg: Config{ReserveCore: true, Settings: server}}
 	if got, want := reserving.chooseShape(4), (shape{3, 1, 1}); got != want {
 		t.Errorf("with a core for the generator, the shape is %+v, want %+v", got, want)
 	}

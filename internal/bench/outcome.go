@@ -105,7 +105,7 @@ func (r *run) backend() report.Backend {
 	}
 	return report.Backend{
 		Engine: info.Engine, Library: info.Library, Devices: devices, Facts: info.Facts,
-		ReservedCores: r.reserved(runtime.GOMAXPROCS(0)),
+		ReservedCores: runtime.GOMAXPROCS(0) - r.cfg.Cores(runtime.GOMAXPROCS(0)),
 		Threads:       r.model.shape.threads, Sessions: len(r.model.sessions),
 		WarmUp:    report.WarmUp{Runs: r.warm.runs, Stable: r.warm.stable, LatencyNS: int64(r.warm.latency)},
 		Instances: len(r.model.predictors), MaxBatch: r.model.shape.batch, MaxDelay: r.cfg.MaxDelay.String(),

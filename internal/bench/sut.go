@@ -31,8 +31,10 @@ type sut struct {
 	// answers on the thread that issues: a thread that is woken for each query is sometimes
 	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
 	inline *worker
-	// procs is how many processors Go's scheduler had before alone; 0: it has them.
-	procs int
+	// preempted says that a run of the model takes so long that Go's scheduler wants to give
+	// other goroutines a turn afterwards.
+	preempted bool
+	procs     int // that Go's scheduler had before alone; 0: it has them
 }
 
 // A worker answers batches with a predictor of its own.
@@ -93,14 +95,18 @@ func (s *sut) IssueQuery(q loadgen.Query) {
 	}
 }
 
-// alone takes all but one processor from Go's scheduler while the inline worker answers, and
-// gives them back. With several the scheduler moves the issuing goroutine to another thread
-// after each run of a model that takes over 10 ms, which the system wakes on the core of an
-// engine's thread as often as not: ResNet-50's p90 is 2 % higher then. An engine's threads
-// are not Go's. Nothing but the issuing goroutine has work to do meanwhile.
+// preemptAfter is how long Go lets a goroutine run (forcePreemptNS in its runtime/proc.go).
+const preemptAfter = 10 * time.Millisecond
+
+// alone takes all but one processor from Go's scheduler while the inline worker answers with
+// long runs, and gives them back. With several the scheduler moves the issuing goroutine to
+// another thread after each such run, which the system wakes on the core of an engine's
+// thread as often as not: ResNet-50's p90 is 2 % higher then. After shorter runs it does not,
+// and one processor would be worse: MobileNet's p90 by 4 %. An engine's threads are not Go's.
+// Nothing but the issuing goroutine has work to do meanwhile.
 func (s *sut) alone(on bool) {
 	switch {
-	case on && s.inline != nil && s.procs == 0:
+	case on && s.inline != nil && s.preempted && s.procs == 0:
 		s.procs = runtime.GOMAXPROCS(1)
 	case !on && s.procs != 0:
 		runtime.GOMAXPROCS(s.procs)

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 )
@@ -100,19 +101,23 @@ func settings(s loadgen.Scenario) loadgen.TestSettings {
 
 var inFakeTime = loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }}
 
-// While the issuing thread answers, Go has one processor; while samples are loaded, all.
+// While the issuing thread answers with long runs, Go has one processor; while samples are
+// loaded, all.
 func TestTheIssuingThreadIsAloneOnlyWhileItAnswers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	for _, test := range []struct {
 		scenario  loadgen.Scenario
 		mode      loadgen.Mode
 		instances int
+		latency   time.Duration
 		want      map[int]bool // during predictions, warming up included
 	}{
-		{loadgen.SingleStream, loadgen.PerformanceOnly, 1, map[int]bool{3: true, 1: true}},
-		{loadgen.SingleStream, loadgen.AccuracyOnly, 1, map[int]bool{3: true, 1: true}},
-		{loadgen.SingleStream, loadgen.PerformanceOnly, 2, map[int]bool{3: true}},
-		{loadgen.Offline, loadgen.PerformanceOnly, 1, map[int]bool{3: true}},
+		{loadgen.SingleStream, loadgen.PerformanceOnly, 1, 11 * time.Millisecond, map[int]bool{3: true, 1: true}},
+		{loadgen.SingleStream, loadgen.AccuracyOnly, 1, 11 * time.Millisecond, map[int]bool{3: true, 1: true}},
+		{loadgen.SingleStream, loadgen.PerformanceOnly, 1, 9 * time.Millisecond, map[int]bool{3: true}},
+		{loadgen.MultiStream, loadgen.AccuracyOnly, 1, 9 * time.Millisecond, map[int]bool{3: true, 1: true}},
+		{loadgen.SingleStream, loadgen.PerformanceOnly, 2, 11 * time.Millisecond, map[int]bool{3: true}},
+		{loadgen.Offline, loadgen.PerformanceOnly, 1, 11 * time.Millisecond, map[int]bool{3: true}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
@@ -128,10 +133,11 @@ func TestTheIssuingThreadIsAloneOnlyWhileItAnswers(t *testing.T) {
 			n.predict = func(int64) error { return see(predicting) }
 			cfg := config(t, n, test.scenario, test.mode)
 			cfg.Instances = test.instances
+			cfg.Engine = engine(t, simulated.Config{Latency: test.latency})
 			mustRun(t, n, cfg)
 			if !maps.Equal(preparing, map[int]bool{3: true}) || !maps.Equal(predicting, test.want) {
-				t.Errorf("%v %v, %d workers: samples were loaded with %v processors, answered with %v",
-					test.scenario, test.mode, test.instances, preparing, predicting)
+				t.Errorf("%v %v, %d workers, %v: samples were loaded with %v processors, answered with %v",
+					test.scenario, test.mode, test.instances, test.latency, preparing, predicting)
 			}
 		})
 		if procs := runtime.GOMAXPROCS(0); procs != 3 {

@@ -56,6 +56,24 @@ func (p plan) compileOptions(r request, inputs []modelPort, version, root string
 	return add, warnings, nil
 }
 
+// tellCompiling says that a device is about to compile the model, unless what it compiled
+// before is there.
+func (p plan) tellCompiling(device string, options map[string]string) {
+	option := cacheOption[device]
+	if device == "tensorrt" {
+		option = "trt_engine_cache_path"
+	}
+	dir := options[option]
+	if p.options.Note == nil || dir == "" {
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != keyFile }) {
+		return
+	}
+	p.options.Note(fmt.Sprintf("%s compiles the model for this machine, which can take minutes; the result is kept in %s", device, dir))
+}
+
 // profilePrefix begins the names of the options that take shape profiles.
 var profilePrefix = map[string]string{"tensorrt": "trt_profile_", "tensorrt-rtx": "nv_profile_"}
 
@@ -102,8 +120,10 @@ func (p plan) engineDir(r request, add map[string]string, version, root string) 
 		return "", fmt.Errorf("making the engine cache: %w", err)
 	}
 	// For people who wonder what a folder belongs to.
-	return dir, os.WriteFile(filepath.Join(dir, "key.txt"), []byte(text), 0o644)
+	return dir, os.WriteFile(filepath.Join(dir, keyFile), []byte(text), 0o644)
 }
+
+const keyFile = "key.txt"
 
 func fileSum(path string) (string, error) {
 	file, err := os.Open(path)

@@ -180,6 +180,7 @@ func (o *opening) addDevice(options *onnx.SessionOptions, r request) error {
 	if err := appendDevice(options, r.device, with(r.options, add)); err != nil {
 		return deviceError(r.device, library.Path, err)
 	}
+	o.plan.tellCompiling(r.name, add)
 	return nil
 }
 

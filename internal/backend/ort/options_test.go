@@ -286,6 +286,46 @@ func TestOtherCompilingDevicesGetTheirOwnCacheOption(t *testing.T) {
 	}
 }
 
+// TestCompilingIsAnnouncedUnlessTheResultIsThere looks at the folder as a device leaves it.
+func TestCompilingIsAnnouncedUnlessTheResultIsThere(t *testing.T) {
+	dir := t.TempDir()
+	model := filepath.Join(dir, "m.onnx")
+	if err := os.WriteFile(model, []byte("weights"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for device, option := range map[string]string{"tensorrt": "trt_engine_cache_path", "openvino": "cache_dir"} {
+		var notes []string
+		options := backend.Options{
+			ModelPath: model, Device: device, EngineCacheDir: dir, Note: func(text string) { notes = append(notes, text) },
+		}
+		p, err := planOf(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add, _, err := p.compileOptions(p.requests[0], nil, "1.24.3", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.tellCompiling(device, add)
+		if len(notes) != 1 || !strings.Contains(notes[0], device) || !strings.Contains(notes[0], add[option]) {
+			t.Errorf("%s: notes %q, want one with the folder %s", device, notes, add[option])
+		}
+		if err := os.WriteFile(filepath.Join(add[option], "graph_0.engine"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if p.tellCompiling(device, add); len(notes) != 1 {
+			t.Errorf("%s: with the result in the folder it said %q", device, notes[1:])
+		}
+		p.options.EngineCacheDir = ""
+		if add, _, err = p.compileOptions(p.requests[0], nil, "1.24.3", dir); err != nil {
+			t.Fatal(err)
+		}
+		if p.tellCompiling(device, add); len(notes) != 1 {
+			t.Errorf("%s: with no folder it said %q", device, notes[1:])
+		}
+	}
+}
+
 func TestDirectMLTakesOnlyANumber(t *testing.T) {
 	if id, err := directMLDevice(map[string]string{"device_id": "2"}); err != nil || id != 2 {
 		t.Errorf("got %d, %v, want 2", id, err)

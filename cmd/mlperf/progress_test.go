@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Where a phase says nothing, or seldom, it is said how long it takes already.
+func TestAPhaseThatTakesLongIsSeenToGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		p := newProgress(&out)
+		p.Phase("model")
+		time.Sleep(11500 * time.Millisecond)
+		p.Phase("loading")
+		for i := range 12 {
+			time.Sleep(time.Second)
+			p.Loading(i, 12)
+		}
+		time.Sleep(7 * time.Second)
+		p.done()
+		p.done()
+		time.Sleep(time.Minute)
+		want := []string{
+			"model …", "model: 5s so far", "model: 10s so far",
+			"loading …", "loading: 4 of 12", "loading: 9 of 12", "loading: 16s so far", "",
+		}
+		if got := out.String(); got != strings.Join(want, "\n") {
+			t.Errorf("got\n%swant\n%s", got, strings.Join(want, "\n"))
+		}
+	})
+}
