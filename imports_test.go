@@ -32,10 +32,11 @@ var mayImport = map[string]string{
 	"internal/tune":   "internal/loadgen",
 	"internal/config": "configs internal/loadgen",
 
-	"internal/backend":           "internal/tensor",
-	"internal/backend/hostmem":   "internal/tensor",
-	"internal/backend/ort":       "internal/backend internal/home internal/tensor",
-	"internal/backend/simulated": "internal/backend internal/tensor",
+	"internal/backend":             "internal/tensor",
+	"internal/backend/hostmem":     "internal/tensor",
+	"internal/backend/ort":         "internal/backend internal/home internal/tensor",
+	"internal/backend/ort/orttest": "internal/backend/ort",
+	"internal/backend/simulated":   "internal/backend internal/tensor",
 
 	"internal/download": "configs internal/accuracy internal/dataset/synth internal/preprocess internal/preprocess/jpeg",
 
@@ -55,6 +56,7 @@ var mayImport = map[string]string{
 	"internal/tensor":            "",
 	"internal/tensor/npy":        "internal/tensor",
 	"internal/home":              "",
+	"internal/longtest":          "",
 	"internal/machine":           "",
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/cli.md")
@@ -61,9 +63,7 @@ func commands(root *cobra.Command) []*cobra.Command {
 // TestHelpExamplesRun runs every example that --help shows. What they run is a tiny
 // model on the simulated engine.
 func TestHelpExamplesRun(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("many processes: make test")
-	}
+	longtest.Skip(t, "many processes")
 	t.Parallel()
 	dir := material(t)
 	if err := os.Rename(filepath.Join(dir, "tiny.onnx"), filepath.Join(dir, "my.onnx")); err != nil {

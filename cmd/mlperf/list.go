@@ -133,17 +133,3 @@ func listBackends(w io.Writer, asJSON bool) error {
 	return printTable(w, table.Row{"backend", "state", "devices that it knows (mlperf doctor: which work)"}, rows,
 		func(r backendRow) table.Row { return table.Row{r.Name, r.State, strings.Join(r.Devices, " ")} })
 }
-
-// printTable prints rows in columns.
-func printTable[T any](w io.Writer, header table.Row, rows []T, columns func(T) table.Row) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.Style().Options.SeparateColumns = false
-	t.AppendHeader(header)
-	for _, r := range rows {
-		t.AppendRow(columns(r))
-	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
-}

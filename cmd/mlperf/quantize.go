@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -214,13 +213,6 @@ func showSensitivity(ctx context.Context, w io.Writer, c convert.Converter, r co
 	if err != nil {
 		return err
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.AppendHeader(table.Row{"layer", "signal to noise if it alone is quantised"})
-	for _, s := range scores {
-		t.AppendRow(table.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)})
-	}
-	_, err = fmt.Fprintln(w, strings.TrimRight(t.Render(), "\n"))
-	return err
+	return printTable(w, table.Row{"layer", "signal to noise if it alone is quantised"}, scores,
+		func(s quantize.LayerScore) table.Row { return table.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
 }

@@ -64,10 +64,7 @@ func selftestAll(ctx context.Context, w io.Writer, peer string) error {
 	if peer != "" {
 		header = append(header, "peer", "ratio")
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.AppendHeader(header)
+	t := newTable(header)
 	cache := map[string][]*bench.SelfTestResult{}
 	for _, m := range measures() {
 		var ours, theirs []float64

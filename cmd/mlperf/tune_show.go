@@ -124,10 +124,7 @@ func pointTable(out *tune.Outcome) string {
 		}
 		return out.Objective.Compare(a.last.Value, b.last.Value)
 	})
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.AppendHeader(table.Row{"model", "instances", "threads", "batch", "delay", "estimate, " + out.Objective.Unit, "short", "long", ""})
+	t := newTable(table.Row{"model", "instances", "threads", "batch", "delay", "estimate, " + out.Objective.Unit, "short", "long", ""})
 	for _, l := range lines {
 		row := table.Row{l.point.Variant, l.point.Instances, l.point.Threads, l.point.MaxBatch, l.point.MaxDelay}
 		for _, m := range l.stages {

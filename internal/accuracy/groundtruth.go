@@ -50,27 +50,17 @@ type COCOOptions struct {
 func ReadCOCO(in Input, opts COCOOptions) (*GroundTruth, error) {
 	s := newScanner(in)
 	gt := &GroundTruth{}
-	f := fields{names: []string{"images", "categories", "annotations"}}
-	err := s.object(func(key []byte) error {
-		section, err := f.mark(s, key)
-		if err != nil {
-			return err
-		}
+	err := s.fields([]string{"images", "categories", "annotations"}, 3, func(section int) (err error) {
 		switch section {
 		case 0:
-			gt.Images, err = readSection(s, "image", func() (Image, error) { return readImage(s) })
+			gt.Images, err = readSection(s, "image", s.image)
 		case 1:
-			gt.Categories, err = readSection(s, "category", func() (Category, error) { return readCategory(s) })
+			gt.Categories, err = readSection(s, "category", s.category)
 		case 2:
-			gt.Annotations, err = readSection(s, "annotation", func() (Annotation, error) { return readAnnotation(s, opts) })
-		default:
-			err = s.skip()
+			gt.Annotations, err = readSection(s, "annotation", func() (Annotation, error) { return s.annotation(opts) })
 		}
 		return err
 	})
-	if err == nil {
-		err = f.require(s, 3)
-	}
 	if err == nil {
 		err = s.atEnd()
 	}
@@ -96,72 +86,44 @@ func readSection[T any](s *scanner, unit string, read func() (T, error)) ([]T, e
 	return all, err
 }
 
-func readImage(s *scanner) (Image, error) {
+func (s *scanner) image() (Image, error) {
 	var image Image
-	f := fields{names: []string{"id", "file_name", "width", "height", "coco_url"}}
-	err := s.object(func(key []byte) error {
-		field, err := f.mark(s, key)
-		if err != nil {
-			return err
-		}
-		var text []byte
+	err := s.fields([]string{"id", "file_name", "width", "height", "coco_url"}, 4, func(field int) (err error) {
 		switch field {
 		case 0:
 			image.ID, err = s.int()
 		case 1:
-			text, err = s.str()
-			image.FileName = string(text)
+			image.FileName, err = s.string()
 		case 2:
 			image.Width, err = s.extent("width")
 		case 3:
 			image.Height, err = s.extent("height")
 		case 4:
 			image.COCOURL, err = s.optionalString()
-		default:
-			err = s.skip()
 		}
 		return err
 	})
-	if err == nil {
-		err = f.require(s, 4)
-	}
 	return image, err
 }
 
-func readCategory(s *scanner) (Category, error) {
+func (s *scanner) category() (Category, error) {
 	var category Category
-	f := fields{names: []string{"id", "name"}}
-	err := s.object(func(key []byte) error {
-		field, err := f.mark(s, key)
-		if err != nil {
-			return err
-		}
-		var text []byte
+	err := s.fields([]string{"id", "name"}, 1, func(field int) (err error) {
 		switch field {
 		case 0:
 			category.ID, err = s.int()
 		case 1:
-			text, err = s.str()
-			category.Name = string(text)
-		default:
-			err = s.skip()
+			category.Name, err = s.string()
 		}
 		return err
 	})
-	if err == nil {
-		err = f.require(s, 1)
-	}
 	return category, err
 }
 
-func readAnnotation(s *scanner, opts COCOOptions) (Annotation, error) {
+func (s *scanner) annotation(opts COCOOptions) (Annotation, error) {
 	var a Annotation
-	f := fields{names: []string{"id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation"}}
-	err := s.object(func(key []byte) error {
-		field, err := f.mark(s, key)
-		if err != nil {
-			return err
-		}
+	names := []string{"id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation"}
+	err := s.fields(names, 6, func(field int) (err error) {
 		switch field {
 		case 0:
 			a.ID, err = s.int()
@@ -181,14 +143,9 @@ func readAnnotation(s *scanner, opts COCOOptions) (Annotation, error) {
 				break
 			}
 			err = s.skip()
-		default:
-			err = s.skip()
 		}
 		return err
 	})
-	if err == nil {
-		err = f.require(s, 6)
-	}
 	return a, err
 }
 
@@ -206,12 +163,8 @@ func (s *scanner) optionalString() (*string, error) {
 	if s.next() == 'n' {
 		return nil, s.literal("null")
 	}
-	text, err := s.str()
-	if err != nil {
-		return nil, err
-	}
-	v := string(text)
-	return &v, nil
+	text, err := s.string()
+	return &text, err
 }
 
 // box reads [x, y, width, height]. The box may reach beyond the image, or be empty.

@@ -21,27 +21,17 @@ func ReadKiTSCases(in Input) ([]KiTSCase, error) {
 	var names []string
 	var shapes [][]int
 	var truths []LabelRuns
-	f := fields{names: []string{"file_list", "image_shape", "target_rle"}}
-	err := s.object(func(key []byte) error {
-		section, err := f.mark(s, key)
-		if err != nil {
-			return err
-		}
+	err := s.fields([]string{"file_list", "image_shape", "target_rle"}, 3, func(section int) (err error) {
 		switch section {
 		case 0:
-			names, err = readSection(s, "file", func() (string, error) { text, err := s.str(); return string(text), err })
+			names, err = readSection(s, "file", s.string)
 		case 1:
 			shapes, err = readSection(s, "shape", s.shape)
 		case 2:
 			truths, err = readSection(s, "target", s.labelRuns)
-		default:
-			err = s.skip()
 		}
 		return err
 	})
-	if err == nil {
-		err = f.require(s, 3)
-	}
 	if err == nil {
 		err = s.atEnd()
 	}

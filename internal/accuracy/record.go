@@ -64,12 +64,7 @@ var errStop = errors.New("stop")
 
 // record reads one record into rec, whose Data and token give memory for the bytes.
 func (s *scanner) record(rec *Record, token []byte) error {
-	f := fields{names: []string{"qsl_idx", "data", "seq_id", "token_count", "token_data"}}
-	err := s.object(func(key []byte) error {
-		field, err := f.mark(s, key)
-		if err != nil {
-			return err
-		}
+	return s.fields([]string{"qsl_idx", "data", "seq_id", "token_count", "token_data"}, 2, func(field int) (err error) {
 		switch field {
 		case 0:
 			rec.QSLIndex, err = s.uint("qsl_idx")
@@ -84,15 +79,9 @@ func (s *scanner) record(rec *Record, token []byte) error {
 			rec.TokenCount = &count
 		case 4:
 			rec.TokenData, err = s.hex(token)
-		default:
-			err = s.skip()
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return f.require(s, 2)
 }
 
 // hex reads a string of hexadecimal digits and appends the bytes it stands for to dst.

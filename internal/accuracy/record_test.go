@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // readLog returns copies of all records before the first error.
@@ -110,9 +111,7 @@ func TestRecordsSayWhereALogIsWrong(t *testing.T) {
 }
 
 func TestRecordsBeforeTheEndOfATruncatedLogAreGiven(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	log := string(readTestdata(t, "logs/resnet50/offline_float32/mlperf_log_accuracy.json"))
 	whole, err := readLog(text(log))
 	if err != nil {

@@ -204,6 +204,12 @@ func (s *scanner) list(open, end byte, item func(i int) error) error {
 	}
 }
 
+// string reads a string.
+func (s *scanner) string() (string, error) {
+	text, err := s.str()
+	return string(text), err
+}
+
 // str reads a string. The result is valid until the next call on s.
 func (s *scanner) str() ([]byte, error) {
 	if err := s.expect('"'); err != nil {
@@ -319,32 +325,29 @@ func (s *scanner) atEnd() error {
 	return nil
 }
 
-// fields keeps track of which keys of an object were seen, as bits in the order of names.
-type fields struct {
-	names []string
-	seen  uint64
-}
-
-// mark returns the position of key among the names, -1 for one that is not among
-// them, and an error for a repeated one: Python would silently take the last.
-func (f *fields) mark(s *scanner, key []byte) (int, error) {
-	for i, name := range f.names {
-		if string(key) != name {
-			continue
+// fields reads an object: read is called for each field whose name is among the names, with
+// its position there; others are skipped. The first required names must be there, and none
+// twice: Python would silently take the last.
+func (s *scanner) fields(names []string, required int, read func(field int) error) error {
+	seen := uint64(0)
+	err := s.object(func(key []byte) error {
+		for i, name := range names {
+			if string(key) != name {
+				continue
+			}
+			if seen>>i&1 == 1 {
+				return s.invalid("second %q before this", name)
+			}
+			seen |= 1 << i
+			return read(i)
 		}
-		if f.seen>>i&1 == 1 {
-			return 0, s.invalid("second %q before this", name)
-		}
-		f.seen |= 1 << i
-		return i, nil
+		return s.skip()
+	})
+	if err != nil {
+		return err
 	}
-	return -1, nil
-}
-
-// require fails with the first of the first n names that was not seen.
-func (f *fields) require(s *scanner, n int) error {
-	for i, name := range f.names[:n] {
-		if f.seen>>i&1 == 0 {
+	for i, name := range names[:required] {
+		if seen>>i&1 == 0 {
 			return s.invalid("object before this has no %q", name)
 		}
 	}

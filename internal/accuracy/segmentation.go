@@ -35,23 +35,12 @@ func (s *scanner) segmentation() (*Segmentation, error) {
 		return s.polygons()
 	}
 	g := &Segmentation{}
-	f := fields{names: []string{"size", "counts"}}
-	err := s.object(func(key []byte) error {
-		field, err := f.mark(s, key)
-		if err != nil {
-			return err
-		}
-		switch field {
-		case 0:
+	err := s.fields([]string{"size", "counts"}, 2, func(field int) error {
+		if field == 0 {
 			return s.maskSize(g)
-		case 1:
-			return s.runs(g)
 		}
-		return s.skip()
+		return s.runs(g)
 	})
-	if err == nil {
-		err = f.require(s, 2)
-	}
 	return g, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -57,9 +58,7 @@ func TestThePeakIsConfirmedAtFullLength(t *testing.T) {
 }
 
 func TestAnInterruptedSearchGoesOn(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		whole := mustRun(t, n, peakConfig(t, n)).Peak
@@ -128,9 +127,7 @@ func TestASearchWithOtherSettingsIsNotContinued(t *testing.T) {
 }
 
 func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := peakConfig(t, n)
@@ -146,9 +143,7 @@ func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
 }
 
 func TestThePeakOfFixedIntervalsIsANumberOfStreams(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)

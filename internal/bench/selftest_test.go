@@ -4,20 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // These tests take real time: the generator's pacers sleep in the kernel, which fake time
 // cannot host. What they want holds on a busy machine too.
 
 func TestASelfTestMeasuresTheGenerator(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
 			s := SelfTest{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond}

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -136,9 +137,7 @@ func TestWithoutAnEngineModelsAreMadeThatOnlyPretend(t *testing.T) {
 
 // TestMakersAtOnceMakeTheSame has two programs, as it were, make everything in one folder.
 func TestMakersAtOnceMakeTheSame(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	m := maker(t)
 	learn(t, m)
 	type made struct {
@@ -200,9 +199,7 @@ func checkWhole(t *testing.T, m Maker) {
 }
 
 func TestTheReferenceIsMeasuredOnceAndKept(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	m := maker(t)
 	learn(t, m)
 	o, engine, model := m.Observer.(*observer), m.Engine.(*poolEngine), mobileNet(t)
@@ -238,9 +235,7 @@ func TestTheReferenceIsMeasuredOnceAndKept(t *testing.T) {
 
 // TestEveryScenarioReachesTheReference, and a run with labels that are off by one does not.
 func TestEveryScenarioReachesTheReference(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	m := maker(t)
 	learn(t, m)
 	reference, err := m.Reference(t.Context(), mobileNet(t))
@@ -286,9 +281,7 @@ func run(t testing.TB, m Maker, scenario loadgen.Scenario, binding models.Bindin
 // TestAnInterruptionLeavesNothingBehind interrupts the same work again and again, each
 // time a little later. What was complete is kept, and nothing else.
 func TestAnInterruptionLeavesNothingBehind(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	stopped := errors.New("interrupted by the user")
 	m := maker(t)
 	learn(t, m)

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/onnxgraph"
 )
 
@@ -147,9 +147,7 @@ func TestAnchorFeaturesComeInOrder(t *testing.T) {
 }
 
 func TestAnEngineThatFailsIsAnErrorAndNothingIsLeft(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	broken := errors.New("no such device")
 	for name, test := range map[string]struct {
 		engine *poolEngine

@@ -21,14 +21,7 @@ import (
 // measured is the accuracy of a run.
 func measured(t testing.TB, cfg bench.Config) float64 {
 	t.Helper()
-	r, err := bench.Run(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !r.Valid() || r.Accuracy == nil {
-		t.Fatalf("the run is %s: %v", r.Result, r.Problems)
-	}
-	return r.Accuracy.Value
+	return mustScore(t, cfg).Accuracy.Value
 }
 
 func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
@@ -34,27 +34,11 @@ import (
 // ortMaker makes built-in models where a user's are.
 func ortMaker(t testing.TB) Maker {
 	t.Helper()
-	if os.Getenv(ort.LibraryVariable) == "" {
-		t.Fatalf("%s is not set: run scripts/install_onnxruntime.sh and set it to what --print-path says", ort.LibraryVariable)
-	}
-	library, _, err := ort.Search{}.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := ort.New(library)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	dir, err := home.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Maker{Dir: dir, Engine: engine, Observer: &observer{t: t}, Program: "test"}
+	return Maker{Dir: dir, Engine: orttest.Engine(t), Observer: &observer{t: t}, Program: "test"}
 }
 
 func lookup(t testing.TB, name string) models.Model {
@@ -85,8 +69,8 @@ func builtIn(t testing.TB, m Maker, model models.Model, count int) bench.Config 
 	}
 }
 
-// accurate runs an accuracy run and returns the labels that it logged, by sample.
-func accurate(t testing.TB, cfg bench.Config) (*report.Accuracy, []int) {
+// mustScore is an accuracy run that is valid.
+func mustScore(t testing.TB, cfg bench.Config) *report.Results {
 	t.Helper()
 	r, err := bench.Run(t.Context(), cfg)
 	if err != nil {
@@ -95,6 +79,13 @@ func accurate(t testing.TB, cfg bench.Config) (*report.Accuracy, []int) {
 	if !r.Valid() || r.Accuracy == nil {
 		t.Fatalf("the run is %s: %v", r.Result, r.Problems)
 	}
+	return r
+}
+
+// accurate runs an accuracy run and returns the labels that it logged, by sample.
+func accurate(t testing.TB, cfg bench.Config) (*report.Accuracy, []int) {
+	t.Helper()
+	r := mustScore(t, cfg)
 	f, err := os.Open(filepath.Join(cfg.OutputDir, mlperflog.AccuracyFile))
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -77,9 +77,7 @@ func boxMaker(t testing.TB, images int) (Maker, *boxEngine) {
 }
 
 func TestADetectorIsAboutHalfRightOnItsOwnData(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	m, engine := boxMaker(t, 24)
 	model := lookupModel(t, "ssd-mobilenet")
 	score, err := m.Reference(t.Context(), model)
@@ -150,9 +148,7 @@ func lookupModel(t testing.TB, name string) models.Model {
 }
 
 func TestNothingIsLeftOfADataSetThatCannotBeMarked(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	m, engine := boxMaker(t, 6)
 	model := lookupModel(t, "ssd-mobilenet")
 	engine.fail = errors.New("out of memory")

@@ -6,50 +6,50 @@ import (
 	"image"
 	_ "image/jpeg" // image.DecodeConfig reads these
 	"image/png"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// ADE20K is a set of images of which every pixel has a class, as MLPerf Mobile prepares
-// it: images of 512×512 pixels, the longer side of the original resized to that and the
-// rest padded, and masks of the same size with the classes 1 to 31, or 0 for all others
-// (mlcommons/mobile_open, vision/deeplab).
+// ADE20K is a set of images of which every pixel has a class: 1 to 31 are those of MLPerf
+// Mobile, 0 and all others do not count. Images and masks may be the official ones, of any
+// size, or have been prepared: 512×512 pixels, the longer side of the original resized to
+// that and the rest filled up (mlcommons/mobile_open, vision/deeplab).
 type ADE20K struct {
 	dir         string
+	layout      adeLayout
 	options     Options
 	images      []string // names, in order
 	fingerprint string
 }
 
-// ADE20KSize is the height and width of images and masks.
+// ADE20KSize is the height and width of images and masks as the model takes them.
 const ADE20KSize = 512
 
-// The folders of the data set.
-const (
-	adeImages = "images"
-	adeMasks  = "annotations"
-)
+// An adeLayout says where images and masks are.
+type adeLayout struct{ images, masks string }
+
+// adeLayouts are those of prepared images, and of the validation images as they are
+// published, in a folder or below the one that the archive has.
+var adeLayouts = []adeLayout{
+	{"images", "annotations"},
+	{"images/validation", "annotations/validation"},
+	{"ADEChallengeData2016/images/validation", "ADEChallengeData2016/annotations/validation"},
+}
 
 // OpenADE20K opens the data set in a folder: images/NAME.jpg or .png, in the order of
-// their names, and a mask annotations/NAME.png for each.
+// their names, and a mask annotations/NAME.png for each; or the official folders, of which
+// it takes the validation images.
 func OpenADE20K(dir string, o Options) (*ADE20K, error) {
 	d := &ADE20K{dir: dir, options: o}
+	if err := d.find(); err != nil {
+		return nil, fmt.Errorf("opening ADE20K: %w", err)
+	}
 	count := o.Count
-	entries, err := os.ReadDir(filepath.Join(dir, adeImages))
-	if err != nil {
-		return nil, fmt.Errorf("opening ADE20K: %w: want the folders %s and %s", err, adeImages, adeMasks)
-	}
-	for _, e := range entries {
-		switch strings.ToLower(filepath.Ext(e.Name())) {
-		case ".jpg", ".jpeg", ".png":
-			d.images = append(d.images, e.Name())
-		}
-	}
-	slices.Sort(d.images)
-	if len(d.images) == 0 || count > len(d.images) {
-		return nil, fmt.Errorf("opening ADE20K: %s has %d images, want at least %d", filepath.Join(dir, adeImages), len(d.images), max(count, 1))
+	if count > len(d.images) {
+		return nil, fmt.Errorf("opening ADE20K: %s has %d images, want at least %d", filepath.Join(dir, d.layout.images), len(d.images), count)
 	}
 	if count == 0 {
 		count = len(d.images)
@@ -61,12 +61,35 @@ func OpenADE20K(dir string, o Options) (*ADE20K, error) {
 	return d, nil
 }
 
-// check wants the first count images and their masks to have the right size. The
+// find finds the images.
+func (d *ADE20K) find() error {
+	for _, layout := range adeLayouts {
+		entries, err := os.ReadDir(filepath.Join(d.dir, layout.images))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			switch strings.ToLower(filepath.Ext(e.Name())) {
+			case ".jpg", ".jpeg", ".png":
+				d.images = append(d.images, e.Name())
+			}
+		}
+		if len(d.images) > 0 {
+			slices.Sort(d.images)
+			d.layout = layout
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no images: want the folders %s and %s, or %s and %s", d.dir,
+		adeLayouts[0].images, adeLayouts[0].masks, adeLayouts[1].images, adeLayouts[1].masks)
+}
+
+// check wants the first count images and their masks to have the same size. The
 // fingerprint has all of them.
 func (d *ADE20K) check(count int) error {
 	files := newFileCheck(d.dir)
 	for i, name := range d.images {
-		err := errors.Join(files.add(adeImages+"/"+name, d.Path(i)), files.add(adeMasks+"/"+name, d.MaskPath(i)))
+		err := errors.Join(files.add(d.layout.images+"/"+name, d.Path(i)), files.add(d.layout.masks+"/"+name, d.MaskPath(i)))
 		if i < count && err == nil {
 			err = d.checkSizes(i)
 		}
@@ -78,30 +101,31 @@ func (d *ADE20K) check(count int) error {
 	return files.err()
 }
 
-// checkSizes wants an image and its mask to have the official size.
+// checkSizes wants an image and its mask to have the same size.
 func (d *ADE20K) checkSizes(i int) error {
-	if d.options.Preprocessed != "" {
-		return checkSize(d.MaskPath(i))
+	mask, err := pictureSize(d.MaskPath(i))
+	if err != nil || d.options.Preprocessed != "" {
+		return err
 	}
-	return errors.Join(checkSize(d.Path(i)), checkSize(d.MaskPath(i)))
+	picture, err := pictureSize(d.Path(i))
+	if err == nil && picture != mask {
+		err = fmt.Errorf("%s has %d×%d pixels, the image %d×%d", d.MaskPath(i), mask.X, mask.Y, picture.X, picture.Y)
+	}
+	return err
 }
 
-// checkSize wants a picture of the official size.
-func checkSize(path string) error {
+// pictureSize reads how large a picture is.
+func pictureSize(path string) (image.Point, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return image.Point{}, err
 	}
 	defer f.Close()
 	c, _, err := image.DecodeConfig(f)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
-	case c.Width != ADE20KSize || c.Height != ADE20KSize:
-		return fmt.Errorf("%s has %d×%d pixels, want %d×%d: prepare images and masks as the rules of MLPerf Mobile say",
-			path, c.Width, c.Height, ADE20KSize, ADE20KSize)
+	if err != nil {
+		return image.Point{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return nil
+	return image.Pt(c.Width, c.Height), nil
 }
 
 // Len is the number of images.
@@ -109,32 +133,38 @@ func (d *ADE20K) Len() int { return len(d.images) }
 
 // Path returns the file of an image, or of what was made of it.
 func (d *ADE20K) Path(i int) string {
-	return d.options.path(d.dir, adeImages+"/"+d.images[i], d.images[i])
+	return d.options.path(d.dir, d.layout.images+"/"+d.images[i], d.images[i])
 }
 
 // MaskPath returns the file of an image's mask.
 func (d *ADE20K) MaskPath(i int) string {
 	name := d.images[i]
-	return filepath.Join(d.dir, adeMasks, strings.TrimSuffix(name, filepath.Ext(name))+".png")
+	return filepath.Join(d.dir, d.layout.masks, strings.TrimSuffix(name, filepath.Ext(name))+".png")
 }
 
 // Read returns the content of the file.
 func (d *ADE20K) Read(i int) ([]byte, error) { return os.ReadFile(d.Path(i)) }
 
-// Mask returns the class of each pixel of an image, row by row.
-func (d *ADE20K) Mask(i int) ([]uint8, error) { return ReadMask(d.MaskPath(i)) }
+// Mask returns the mask of an image, of the size that it has in the file.
+func (d *ADE20K) Mask(i int) (Mask, error) { return ReadMask(d.MaskPath(i)) }
+
+// A Mask has the class of each pixel of an image, row by row.
+type Mask struct {
+	Width, Height int
+	Classes       []uint8
+}
 
 // ReadMask reads a PNG file whose pixels are classes: 8-bit grey, or indices of a
 // palette.
-func ReadMask(path string) ([]uint8, error) {
+func ReadMask(path string) (Mask, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading a mask: %w", err)
+		return Mask{}, fmt.Errorf("reading a mask: %w", err)
 	}
 	defer f.Close()
 	m, err := png.Decode(f)
 	if err != nil {
-		return nil, fmt.Errorf("reading the mask %s: %w", path, err)
+		return Mask{}, fmt.Errorf("reading the mask %s: %w", path, err)
 	}
 	width, height := m.Bounds().Dx(), m.Bounds().Dy()
 	var pixels []uint8
@@ -145,13 +175,13 @@ func ReadMask(path string) ([]uint8, error) {
 	case *image.Paletted:
 		pixels, stride = m.Pix, m.Stride
 	default:
-		return nil, fmt.Errorf("reading the mask %s: its pixels are no classes: want 8-bit grey or a palette", path)
+		return Mask{}, fmt.Errorf("reading the mask %s: its pixels are no classes: want 8-bit grey or a palette", path)
 	}
 	classes := make([]uint8, 0, width*height)
 	for y := range height {
 		classes = append(classes, pixels[y*stride:][:width]...)
 	}
-	return classes, nil
+	return Mask{width, height, classes}, nil
 }
 
 // Fingerprint names the content of the whole data set, as far as names, sizes and times

@@ -61,12 +61,33 @@ func TestADE20KHasTheOrderOfTheNames(t *testing.T) {
 	}
 	for i, class := range []uint8{2, 1} {
 		mask, err := d.Mask(i)
-		if err != nil || len(mask) != ADE20KSize*ADE20KSize || mask[0] != class || mask[len(mask)-1] != class {
-			t.Errorf("mask %d has %d pixels of class %d, %v", i, len(mask), mask[0], err)
+		if err != nil || mask.Width != ADE20KSize || !bytes.Equal(mask.Classes, bytes.Repeat([]byte{class}, ADE20KSize*ADE20KSize)) {
+			t.Errorf("mask %d has %d×%d pixels, not all of class %d, %v", i, mask.Width, mask.Height, class, err)
 		}
 	}
 	if one, err := OpenADE20K(dir, Options{Count: 1}); err != nil || one.Len() != 1 || one.Fingerprint() != d.Fingerprint() {
 		t.Errorf("the first image alone: %v, %v", one, err)
+	}
+}
+
+// TestADE20KIsReadAsItIsPublished reads images of any size from the folders of the archive.
+func TestADE20KIsReadAsItIsPublished(t *testing.T) {
+	for _, below := range []string{"", "ADEChallengeData2016/"} {
+		dir := t.TempDir()
+		shape := image.Rect(0, 0, 30, 20)
+		put(t, dir, below+"images/validation/ADE_val_00000001.png", picture(t, image.NewRGBA(shape), 9))
+		put(t, dir, below+"annotations/validation/ADE_val_00000001.png", picture(t, image.NewGray(shape), 7))
+		put(t, dir, below+"images/training/ADE_train_00000001.png", picture(t, image.NewRGBA(shape), 9))
+		d, err := OpenADE20K(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mask, err := d.Mask(0); d.Len() != 1 || err != nil || mask.Width != 30 || mask.Height != 20 || mask.Classes[0] != 7 {
+			t.Errorf("%s: %d images, mask of %d×%d, %v", below, d.Len(), mask.Width, mask.Height, err)
+		}
+		if data, err := d.Read(0); err != nil || len(data) == 0 {
+			t.Errorf("%s: image of %d bytes, %v", below, len(data), err)
+		}
 	}
 }
 
@@ -78,13 +99,11 @@ func TestADE20KNamesWhatIsWrong(t *testing.T) {
 		count  int
 		want   string
 	}{
-		{"nothing", func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "images")) }, 0, "want the folders images and annotations"},
+		{"nothing", func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "images")) }, 0, "want the folders images and annotations, or images/validation and annotations/validation"},
 		{"more than there are", func(*testing.T, string) {}, 3, "has 2 images, want at least 3"},
 		{"a mask is missing", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "annotations/b.png")) }, 0, "image b.png: "},
-		{"an image of another size", func(t *testing.T, dir string) { put(t, dir, "images/a.png", picture(t, image.NewRGBA(small), 1)) }, 0,
-			"a.png has 512×500 pixels, want 512×512: prepare images and masks"},
 		{"a mask of another size", func(t *testing.T, dir string) { put(t, dir, "annotations/a.png", picture(t, image.NewGray(small), 1)) }, 0,
-			"annotations/a.png has 512×500 pixels"},
+			"annotations/a.png has 512×500 pixels, the image 512×512"},
 		{"an image that is none", func(t *testing.T, dir string) { put(t, dir, "images/a.png", "<html>") }, 0, "images/a.png: image: unknown format"},
 	}
 	for _, test := range tests {
@@ -107,7 +126,7 @@ func TestMasksAreGreyOrHaveAPalette(t *testing.T) {
 	b := image.Rect(0, 0, 5, 3)
 	for name, content := range map[string]string{"grey": picture(t, image.NewGray(b), 150), "palette": picture(t, image.NewPaletted(b, palette), 150)} {
 		put(t, dir, name, content)
-		if mask, err := ReadMask(filepath.Join(dir, name)); err != nil || !bytes.Equal(mask, bytes.Repeat([]byte{150}, 15)) {
+		if mask, err := ReadMask(filepath.Join(dir, name)); err != nil || mask.Width != 5 || !bytes.Equal(mask.Classes, bytes.Repeat([]byte{150}, 15)) {
 			t.Errorf("%s: mask %v, %v", name, mask, err)
 		}
 	}

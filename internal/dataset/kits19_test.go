@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // nifti returns a file of voxels that are 1.6×1.2×1.2 mm large, all of one number.
@@ -91,9 +93,7 @@ func TestTheCasesOfTheBenchmarkAreKnown(t *testing.T) {
 }
 
 func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	dir := t.TempDir()
 	put(t, dir, "preprocessed_files.pkl", "}(\x8c\tfile_list](\x8c\x01b\x8c\x01ae\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape(K\x01K\x80K\x80K\xc0tssu.")
 	put(t, dir, "b.pkl", pickled([3]int{128, 128, 192}, 0.25, 1))

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // anySettings draws settings of a small test that ends by itself.
@@ -40,9 +41,7 @@ func anySettings(r *rand.Rand) TestSettings {
 }
 
 func TestATraceIsWhatARunIssues(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
 		s, total := anySettings(r), 1+r.Uint64N(200)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // A files map is a made-up file system: contents by path, "-> target" for links.
@@ -232,9 +234,7 @@ func TestTheDiskOfAFutureFolderIsFound(t *testing.T) {
 }
 
 func TestTimersAreMeasured(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	start := time.Now()
 	timers, err := ProbeTimers(context.Background())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -132,7 +133,7 @@ func (m segmenter) score(log accuracy.Input, s Scoring) (*accuracy.Score, error)
 			continue
 		}
 		seen[i] = true
-		truth, err := data.Mask(i)
+		truth, err := prepareMask(data.Mask(i))
 		if err == nil {
 			err = counts.Add(rec.Data, truth)
 		}
@@ -141,6 +142,15 @@ func (m segmenter) score(log accuracy.Input, s Scoring) (*accuracy.Score, error)
 		}
 	}
 	return meanIoU(log, counts)
+}
+
+// prepareMask brings a mask to the size that images are brought to, unless it has that already.
+func prepareMask(m dataset.Mask, err error) ([]uint8, error) {
+	const size = dataset.ADE20KSize
+	if err != nil || m.Width == size && m.Height == size {
+		return m.Classes, err
+	}
+	return preprocess.PadClasses(m.Classes, preprocess.Size{Width: m.Width, Height: m.Height}, size)
 }
 
 // meanIoU is the score of pixel counts. With few images a class may be nowhere, and the

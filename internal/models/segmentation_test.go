@@ -139,6 +139,35 @@ func TestMasksAreScoredAsTheAppDoes(t *testing.T) {
 	}
 }
 
+// Masks of other sizes are brought to that of the images that the model sees.
+func TestMasksOfAnySizeAreScored(t *testing.T) {
+	dir := t.TempDir()
+	mask := image.NewGray(image.Rect(0, 0, 30, 20)) // fills 512×342 pixels
+	for i := range mask.Pix {
+		mask.Pix[i] = 1 + uint8(i/mask.Stride/10) // the upper half has class 1, the lower 2
+	}
+	for name, m := range map[string]image.Image{"images": image.NewRGBA(mask.Rect), "annotations": mask} {
+		var file bytes.Buffer
+		if err := png.Encode(&file, m); err != nil {
+			t.Fatal(err)
+		}
+		put(t, dir, filepath.Join(name, "validation", "a.png"), file.String())
+	}
+	log := maskLog(1, func(y int) int { // what is below the image does not count
+		if y < 171 {
+			return 1
+		}
+		return 2
+	})
+	score, err := deepLabV3Plus().Score(log, Scoring{DatasetDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := score.Lookup("mIoU of present classes"); !ok || v.Value != 1 {
+		t.Errorf("%+v, want 1", v)
+	}
+}
+
 // The app has no number if one class is nowhere, which is often so in a few images.
 func TestAClassThatIsNowhereIsAWarning(t *testing.T) {
 	counts, err := accuracy.NewIoUCounts(3)

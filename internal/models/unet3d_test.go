@@ -2,13 +2,13 @@ package models
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -22,9 +22,7 @@ func volumes(t testing.TB, cases int) string {
 }
 
 func TestVolumesFillAPartOfTheirRows(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	w := open(t, "3d-unet-99", builtInSetup(t, "3d-unet", volumes(t, 2)))
 	// The second volume has 192 slices and is the largest.
 	if w.Len() != 2 || fmt.Sprint(w.Row()) != fmt.Sprintf("[float32[%d]]", 192*128*128) || w.Batch() != 1 {
@@ -47,9 +45,7 @@ func TestVolumesFillAPartOfTheirRows(t *testing.T) {
 }
 
 func TestModelsWithoutWindowsAreRefused(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	dir := volumes(t, 1)
 	for want, change := range map[string]func(*Setup){
 		"no input of the model is a window, float32[? 1 128 128 128]; it has input float32[? 4 128 128 128]": func(s *Setup) { s.Inputs[0].Shape[1] = 4 },

@@ -5,12 +5,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 func lookup(t testing.TB, name string) Architecture {
@@ -143,7 +144,7 @@ func checkFiles(t *testing.T, sums map[string]string) {
 	t.Helper()
 	for name, want := range sums {
 		t.Run(name, func(t *testing.T) {
-			if os.Getenv("MLPERF_LONG_TESTS") == "" && name != "mobilenet" {
+			if !longtest.Wanted() && name != "mobilenet" {
 				t.Skip("much arithmetic: make test")
 			}
 			t.Parallel()
@@ -160,9 +161,7 @@ func checkFiles(t *testing.T, sums map[string]string) {
 }
 
 func TestWritingResNetNeedsLittleMemory(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	var n int64
 	allocated := allocatedBy(func() {
 		m, _ := build(t, lookup(t, "resnet50"), Options{})

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // bigModel has one tensor that ReadFile leaves in the file and one that it does not.
@@ -82,9 +84,7 @@ func TestReadFileReturnsWhatWriteFileWrote(t *testing.T) {
 }
 
 func TestReadFileDoesNotReadWeights(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	const size = 64 << 20
 	path := writeModel(t, &Model{
 		IRVersion: 8, Opsets: []Opset{{Version: 17}},

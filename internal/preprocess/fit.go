@@ -5,8 +5,8 @@ import "math"
 // A Fit is how an image of any shape is brought to the model's square.
 type Fit uint8
 
-// The fits of the reference's pre-processing functions and of the mobile app. All but
-// Stretch keep the proportions: the shorter side is resized to a little more than the
+// The fits of the reference's pre-processing functions and of the mobile app. The Crop ones
+// keep the proportions: the shorter side is resized to a little more than the
 // model's size, or just to it, and the middle is cut out. They round differently.
 const (
 	Stretch       Fit = iota // resize both sides to the model's size
@@ -14,14 +14,23 @@ const (
 	CropTorch                // torchvision Resize(size/0.875) and CenterCrop(size)
 	CropTorchFull            // torchvision Resize(size) and CenterCrop(size)
 	CropTFLite               // TFLite evaluation stage with a cropping fraction of 0.875
+	PadDeepLab               // DeepLab's input_preprocess.py: the longer side is resized, right and bottom are filled up
 )
+
+// deepLabMean is what DeepLab fills up images with, unless it is told the network: red, green,
+// blue (_MEAN_RGB in tensorflow/models, research/deeplab/core/feature_extractor.py).
+var deepLabMean = [3]float32{123.15, 115.90, 103.06}
 
 // spans returns what to resize along each axis, and what to keep, for an output of
 // size×size pixels.
 func (f Fit) spans(from Size, size int) (x, y span) {
 	to := f.resized(from, size)
 	x, y = whole(from.Width, to.Width), whole(from.Height, to.Height)
-	if f != Stretch {
+	switch f {
+	case PadDeepLab:
+		x.size, y.size = to.Width, to.Height
+	case Stretch:
+	default:
 		x.first, x.size = f.margin(to.Width-size), size
 		y.first, y.size = f.margin(to.Height-size), size
 	}
@@ -41,6 +50,10 @@ func (f Fit) resized(from Size, size int) Size {
 		return Size{round(from.Width), round(from.Height)}
 	case Stretch:
 		return Size{size, size}
+	case PadDeepLab: // resize_to_range in core/preprocess_utils.py, with one size for both bounds
+		ratio := float32(size) / float32(max(from.Width, from.Height))
+		fit := func(n int) int { return min(int(math.Ceil(float64(float32(n)*ratio))), size) }
+		return Size{fit(from.Width), fit(from.Height)}
 	}
 	long := func(a, b int) int { return int(float64(short*a) / float64(b)) }
 	if from.Height > from.Width {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -174,9 +175,7 @@ func TestResizeEqualsTheReferenceOnNoise(t *testing.T) {
 }
 
 func TestPipelinesEqualTheReferenceFromFileToTensor(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	type tensorHash struct {
 		Pipeline, Image string
 		HWC             string `json:"sha256_hwc"`
@@ -206,9 +205,7 @@ func lookup(t testing.TB, name string) Pipeline {
 }
 
 func TestPipelinesEqualTheReferenceOnNoiseOfAnySize(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	type run struct {
 		Width, Height int
 		Seed          uint32

@@ -12,18 +12,20 @@ type Kernel uint8
 
 // The kernels.
 const (
-	CV2Linear      Kernel = iota + 1 // OpenCV INTER_LINEAR
-	CV2Area                          // OpenCV INTER_AREA
-	PillowBilinear                   // Pillow BILINEAR, antialiased
-	PillowBicubic                    // Pillow BICUBIC, antialiased
-	TorchBilinear                    // PyTorch interpolate(mode="bilinear", align_corners=False); float32 only
-	TFLiteBilinear                   // TFLite ResizeBilinear, neither corners aligned nor half pixels; float32 only
+	CV2Linear       Kernel = iota + 1 // OpenCV INTER_LINEAR
+	CV2Area                           // OpenCV INTER_AREA
+	PillowBilinear                    // Pillow BILINEAR, antialiased
+	PillowBicubic                     // Pillow BICUBIC, antialiased
+	TorchBilinear                     // PyTorch interpolate(mode="bilinear", align_corners=False); float32 only
+	TFLiteBilinear                    // TFLite ResizeBilinear, neither corners aligned nor half pixels; float32 only
+	DeepLabBilinear                   // TensorFlow resize_bilinear with aligned corners, as bytes as DeepLab's padding leaves them; bytes only
 )
 
 var kernelNames = [...]string{
 	CV2Linear: "OpenCV INTER_LINEAR", CV2Area: "OpenCV INTER_AREA",
 	PillowBilinear: "Pillow BILINEAR", PillowBicubic: "Pillow BICUBIC",
 	TorchBilinear: "PyTorch bilinear", TFLiteBilinear: "TFLite ResizeBilinear",
+	DeepLabBilinear: "DeepLab resize_bilinear",
 }
 
 // String returns the name that the library gives the kernel.

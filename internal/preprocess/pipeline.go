@@ -104,7 +104,7 @@ func (p Pipeline) validate(dst tensor.Tensor) error {
 	if p.Type != tensor.Float32 && p.Type != tensor.Uint8 && p.Type != tensor.Int8 {
 		return fmt.Errorf("output type is %v, want float32, uint8 or int8", p.Type)
 	}
-	if p.Size < 1 || p.Fit > CropTFLite || p.Layout > NHWC {
+	if p.Size < 1 || p.Fit > PadDeepLab || p.Float && p.Fit == PadDeepLab || p.Layout > NHWC {
 		return fmt.Errorf("size %d, fit %d or layout %v is not valid", p.Size, p.Fit, p.Layout)
 	}
 	for _, s := range p.Steps {
@@ -137,12 +137,27 @@ func run[T element](p Pipeline, dst []T, t task, pix []byte, s *Scratch, tab *ta
 		return err
 	}
 	tab.fill(p.Steps)
-	s.line = resized(s.line, t.width())
+	s.line = resized(s.line, 3*p.Size)
 	for y := range p.Size {
-		s.bytes.row(y, s.line)
+		if y < t.y.size {
+			s.bytes.row(y, s.line[:t.width()])
+		}
+		switch {
+		case y == 0:
+			fillUp(s.line[t.width():])
+		case y == t.y.size:
+			fillUp(s.line)
+		}
 		out.bytes(y, s.line, tab)
 	}
 	return nil
+}
+
+// fillUp gives pixels the colour of what is beyond an image.
+func fillUp(pixels []byte) {
+	for i := range pixels {
+		pixels[i] = uint8(deepLabMean[i%3])
+	}
 }
 
 func runFloats[T element](p Pipeline, out output[T], t task, pix []byte, s *Scratch) error {

@@ -9,6 +9,7 @@ type byteRows struct {
 	area   areaRows[uint8]
 	cells  cellRows[uint8]
 	pillow pillowBytes
+	padded deepLabBytes
 	plain  copyRows[uint8]
 
 	row func(y int, dst []byte) // writes row y of the wanted ones
@@ -32,6 +33,9 @@ func (r *byteRows) start(t task, src []byte) error {
 	case methodPillow:
 		r.pillow.start(t, src)
 		r.row = r.pillow.row
+	case methodDeepLab:
+		r.padded.start(t, src)
+		r.row = r.padded.row
 	default:
 		return fmt.Errorf("%v does not resize bytes", t.kernel)
 	}
@@ -71,7 +75,7 @@ func (r *floatRows[T]) start(t task, src []T) error {
 		r.corners.start(t, src)
 		r.row = r.corners.row
 	default:
-		return fmt.Errorf("%v is not a known resize kernel", t.kernel)
+		return fmt.Errorf("%v does not resize floats", t.kernel)
 	}
 	return nil
 }
@@ -88,6 +92,7 @@ const (
 	methodArea
 	methodPillow
 	methodCorners
+	methodDeepLab
 )
 
 // method decides as cv::resize does for OpenCV's kernels: shrinking both sides to half
@@ -103,6 +108,8 @@ func (t task) method() method {
 		return methodPillow
 	case t.kernel == TorchBilinear || t.kernel == TFLiteBilinear:
 		return methodCorners
+	case t.kernel == DeepLabBilinear:
+		return methodDeepLab
 	case t.kernel == CV2Linear && fx == 2 && fy == 2:
 		return methodCells
 	case t.kernel == CV2Linear:

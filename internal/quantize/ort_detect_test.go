@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/onnxgraph"
 	"github.com/mlperf-go/mlperf/internal/quantize"
@@ -79,7 +80,7 @@ func found(want, got [][]box) float64 {
 }
 
 func TestORTQuantizedDetectorFindsTheSameBoxes(t *testing.T) {
-	engine := openEngine(t)
+	engine := orttest.Engine(t)
 	a, err := onnxgraph.Lookup("ssd-mobilenet")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/home"
@@ -25,24 +25,6 @@ import (
 // These tests run quantised models in ONNX Runtime:
 //
 //	MLPERF_ORT_LIB=/path/to/libonnxruntime.so go test -tags ort -run TestORT -v ./internal/quantize
-
-func openEngine(t testing.TB) backend.Engine {
-	t.Helper()
-	library, _, err := ort.Search{}.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := ort.New(library)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return engine
-}
 
 // A classifier is a built-in model with some of its data.
 type classifier struct {
@@ -63,7 +45,7 @@ func (silent) Note(string)              {}
 // openClassifier loads the images first to first+n-1.
 func openClassifier(t testing.TB, name string, first, n int) *classifier {
 	t.Helper()
-	engine := openEngine(t)
+	engine := orttest.Engine(t)
 	cache, err := home.CacheDir()
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // These tests run scripts/install_onnxruntime.sh against a server of their own, with a made-up
@@ -220,9 +222,7 @@ func (u *user) wantInstalled() {
 }
 
 func TestTheScriptInstallsOnce(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
 	out, status := u.run(u.sum())
@@ -286,9 +286,7 @@ func TestTwoRunsOfTheScriptAtOnceDownloadOnce(t *testing.T) {
 }
 
 func TestABrokenDownloadGoesOn(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("waits for downloads: make test")
-	}
+	longtest.Skip(t, "waits for downloads")
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage(), limits: []int{200_000}})
 	out, status := u.run(u.sum(), "--source", "npm")
@@ -359,9 +357,7 @@ func TestAnOldPartOfAnotherFileDoesNoHarm(t *testing.T) {
 }
 
 func TestTheProjectsArchiveIsPreferred(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("waits for downloads: make test")
-	}
+	longtest.Skip(t, "waits for downloads")
 	t.Parallel()
 	for _, prefix := range []string{"", "./"} {
 		u := newUser(t, content{npm: npmPackage(), github: githubArchive(prefix, library()), limits: []int{100_000}})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -116,9 +117,7 @@ func (r *countingReader) ReadAt(p []byte, at int64) (int, error) {
 }
 
 func TestWeightsAreSteppedOver(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	g := doubled("N")
 	for i := range 10 {
 		g.weights = append(g.weights, weight(fmt.Sprint("w", i), make([]float32, 1<<20), 1<<20))

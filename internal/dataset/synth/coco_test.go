@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -59,9 +61,7 @@ func writeCOCO(t *testing.T, spec COCOSpec) (dir string) {
 }
 
 func TestCOCOFilesDoNotChange(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	for layout, want := range map[Layout]string{COCO: "9141750380e58d570f749e1faadd388c", OpenImages: "8f34254d5afa8235d61b3e2eb59d6762"} {
 		dir := writeCOCO(t, COCOSpec{Layout: layout, Seed: 1, Images: 4})
 		if got := hashOfFiles(filesOf(t, dir)); got != want {
@@ -71,9 +71,7 @@ func TestCOCOFilesDoNotChange(t *testing.T) {
 }
 
 func TestCOCOHasTheOfficialLayout(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	for layout, folder := range map[Layout]string{COCO: "val2017", OpenImages: "validation/data"} {
 		spec := COCOSpec{Layout: layout, Seed: 5, Images: 10}
 		dir := writeCOCO(t, spec)

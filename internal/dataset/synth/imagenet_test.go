@@ -5,17 +5,16 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 func TestImageNetFilesDoNotChange(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	const want = "a019afc6e4b3ceee5ee32577ac58d016"
 	dir := filepath.Join(t.TempDir(), "set")
 	spec := ImageNetSpec{Seed: 1, Images: 20, Classes: 7, Jitter: 0.15}
@@ -75,9 +74,7 @@ func TestImageNetHasTheOfficialLayout(t *testing.T) {
 }
 
 func TestEqualSpecsMakeEqualFilesAndOthersDoNot(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	base := ImageNetSpec{Seed: 3, Images: 4, Classes: 2, Jitter: 0.1}
 	hashes := map[string]ImageNetSpec{}
 	keys := map[string]bool{}
@@ -133,9 +130,7 @@ func TestLabelsAreSpreadEvenly(t *testing.T) {
 
 // With pixels in the place of features. Whole networks find it harder.
 func TestImagesAreNearestToTheirOwnAnchor(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	for _, c := range []struct {
 		jitter      float64
 		least, most int

@@ -7,9 +7,10 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 func encodeJPEG(t *testing.T, img *RGB, opts JPEGOptions) []byte {
@@ -42,9 +43,7 @@ func TestEncodedBytesDoNotChange(t *testing.T) {
 
 // The thresholds are a decibel below what this encoder reaches with these pictures.
 func TestTheStandardLibraryReadsWhatWasWritten(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	least := map[int][samplings]float64{
 		10:  {26, 25, 24, 25, 28},
 		50:  {31.5, 29, 28, 30, 34},

@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 var small = ImageNetSpec{Seed: 1, Images: 8, Classes: 3, Jitter: 0.1}
 
 func TestOfManyWritersOneSetRemains(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	alone := filepath.Join(t.TempDir(), "set")
 	if err := WriteImageNet(t.Context(), alone, small, nil); err != nil {
 		t.Fatal(err)

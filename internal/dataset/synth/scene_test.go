@@ -3,8 +3,9 @@ package synth
 import (
 	"image"
 	"math"
-	"os"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // These pixels were looked at and found good. They have to be the same on all platforms.
@@ -53,9 +54,7 @@ func TestNoJitterIsTheSameScene(t *testing.T) {
 }
 
 func TestMoreJitterMovesPixelsFarther(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	last := 0.0
 	for _, amount := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5} {
 		d := meanDistance(t, func(seed uint64) Scene { return NewScene(seed).Jitter(seed+100, amount) })
@@ -112,9 +111,7 @@ func TestReflected(t *testing.T) {
 }
 
 func TestEverySizeShowsTheSame(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	for _, size := range []image.Point{{800, 600}, {400, 800}, {600, 200}} {
 		for seed := range uint64(6) {
 			s := quiet(NewScene(seed))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 func writeADE20K(t *testing.T, spec ADE20KSpec, judge Judge) (dir string) {
@@ -39,9 +40,7 @@ func decodeFile(t *testing.T, path string) image.Image {
 }
 
 func TestADE20KHasImagesAndMasks(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	spec := ADE20KSpec{Seed: 3, Images: 6}
 	dir := writeADE20K(t, spec, nil)
 	if a, b := namesIn(t, filepath.Join(dir, "images")), namesIn(t, filepath.Join(dir, "annotations")); len(a) != 6 || len(b) != 6 {
@@ -110,9 +109,7 @@ func TestVolumesDoNotChange(t *testing.T) {
 }
 
 func TestKiTS19HasVolumesThatOtherReadersUnderstand(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("much arithmetic: make test")
-	}
+	longtest.Skip(t, "much arithmetic")
 	spec := KiTS19Spec{Seed: 1, Cases: 1}
 	dir := filepath.Join(t.TempDir(), spec.Key())
 	if err := WriteKiTS19(t.Context(), dir, spec, nil, nil); err != nil {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 var (
@@ -139,9 +141,7 @@ func shapeOfDetail(t *testing.T, text string, steps bool) []string {
 }
 
 func TestDetailLogsHaveTheShapeAndSettingsOfTheReference(t *testing.T) {
-	if os.Getenv("MLPERF_LONG_TESTS") == "" {
-		t.Skip("takes long: make test")
-	}
+	longtest.Skip(t, "takes long")
 	for _, c := range readCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			steps := c.name == "find-peak"
