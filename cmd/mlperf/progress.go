@@ -28,7 +28,8 @@ type progress struct {
 	of    int64                    // what the bar counts to
 	phase string                   // empty: none yet, or all are over
 	begun time.Time
-	said  time.Time // last step, or plain line
+	said  time.Time // last plain line
+	moved time.Time // last step
 }
 
 // plainEvery is how often a plain line tells of the progress.
@@ -62,9 +63,9 @@ func (p *progress) tick(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := fmt.Sprintf("%v so far", now.Sub(p.begun).Round(time.Second))
-	switch quiet := now.Sub(p.said); {
+	switch quiet := now.Sub(p.moved); {
 	case p.phase == "":
-	case !p.terminal && quiet >= plainEvery:
+	case !p.terminal && quiet >= plainEvery && now.Sub(p.said) >= plainEvery:
 		p.said = now
 		fmt.Fprintf(p.out, "%s: %s\n", p.phase, text)
 	case p.terminal && quiet >= silence && (p.bar == nil || p.of == countsNothing):
@@ -77,7 +78,8 @@ func (p *progress) Phase(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finishBar()
-	p.phase, p.begun, p.said = name, time.Now(), time.Now()
+	now := time.Now()
+	p.phase, p.begun, p.said, p.moved = name, now, now, now
 	if !p.terminal {
 		fmt.Fprintf(p.out, "%s …\n", name)
 	}
@@ -123,6 +125,7 @@ func (p *progress) Note(text string) {
 // step shows how far the phase has come.
 func (p *progress) step(done, of int64, text string) {
 	now := time.Now()
+	p.moved = now
 	if !p.terminal {
 		if now.Sub(p.said) >= plainEvery {
 			p.said = now
@@ -130,7 +133,6 @@ func (p *progress) step(done, of int64, text string) {
 		}
 		return
 	}
-	p.said = now
 	p.show(of, text)
 	_ = p.bar.Set64(min(done, of))
 }

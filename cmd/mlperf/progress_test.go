@@ -25,7 +25,7 @@ func TestAPhaseThatTakesLongIsSeenToGoOn(t *testing.T) {
 		time.Sleep(time.Minute)
 		want := []string{
 			"model …", "model: 5s so far", "model: 10s so far",
-			"loading …", "loading: 4 of 12", "loading: 9 of 12", "loading: 16s so far", "",
+			"loading …", "loading: 4 of 12", "loading: 9 of 12", "loading: 18s so far", "",
 		}
 		if got := out.String(); got != strings.Join(want, "\n") {
 			t.Errorf("got\n%swant\n%s", got, strings.Join(want, "\n"))
