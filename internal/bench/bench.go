@@ -30,8 +30,8 @@ type Config struct {
 	// one in Settings is out of its reach.
 	Calibrate   bool
 	AutoLatency bool
-	// FewQueries lets a slow model that answers one query at a time be judged by the median
-	// of as few queries as that takes, instead of the settings' percentile and number.
+	// FewQueries lets a slow model be judged by the median of as few queries as that takes,
+	// instead of the settings' percentile and number.
 	FewQueries bool
 
 	// Runs is how many runs make the result: the lowest counts. 0: one.

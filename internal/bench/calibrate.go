@@ -174,23 +174,37 @@ const (
 	patience = 20 * time.Second
 	// fewPercentile is the lowest that still says something about most queries.
 	fewPercentile = 0.5
+	// fewOver is how many of few Server queries may be over the bound: about a quarter, so
+	// that a test at a load that keeps it is seldom invalid by chance.
+	fewOver = 5
 )
 
 // chooseQueryCount makes do with a lower percentile, for which fewer queries suffice, if
-// that was asked for and the model is slow. Only streams need it: they have one query at a time.
+// that was asked for and the model is slow.
 func (r *run) chooseQueryCount() {
 	s := &r.settings
-	queryNS, count, percentile := s.SingleStreamExpectedLatencyNS, &s.MinQueryCount, &s.SingleStreamTargetLatencyPercentile
-	if s.Scenario == loadgen.MultiStream {
-		queryNS, percentile = s.MultiStreamExpectedLatencyNS, &s.MultiStreamTargetLatencyPercentile
-	}
-	took := time.Duration(queryNS * float64(*count))
-	few := loadgen.NeededQueries(1, fewPercentile)
-	if !r.cfg.FewQueries || !oneAtATime(*s) || took <= patience || *count <= few {
+	var gap float64 // between queries, s
+	var percentile *float64
+	over := uint64(1)
+	switch {
+	case !r.cfg.FewQueries:
+		return
+	case s.Scenario == loadgen.SingleStream:
+		gap, percentile = s.SingleStreamExpectedLatencyNS/1e9, &s.SingleStreamTargetLatencyPercentile
+	case s.Scenario == loadgen.MultiStream && s.MultiStreamQPS == 0:
+		gap, percentile = s.MultiStreamExpectedLatencyNS/1e9, &s.MultiStreamTargetLatencyPercentile
+	case s.Scenario == loadgen.Server && !s.UseTokenLatencies:
+		gap, percentile, over = 1/s.ServerTargetQPS, &s.ServerTargetLatencyPercentile, fewOver
+	default:
 		return
 	}
-	why := fmt.Sprintf("%d queries would take %v", *count, took.Round(time.Second))
-	*count, *percentile = few, fewPercentile
+	few := loadgen.NeededQueries(over, fewPercentile)
+	took := gap * float64(s.MinQueryCount)
+	if took <= patience.Seconds() || s.MinQueryCount <= few {
+		return
+	}
+	why := fmt.Sprintf("%d queries would take %v", s.MinQueryCount, time.Duration(took*1e9).Round(time.Second))
+	s.MinQueryCount, *percentile = few, fewPercentile
 	r.set("min_query_count", fmt.Sprint(few), "--quick: "+why)
 	r.set("target_latency_percentile", fmt.Sprint(100*fewPercentile), "--quick: "+why)
 	r.cfg.Observer.Note(fmt.Sprintf("%s: %d are enough to know the %.0fth percentile", why, few, 100*fewPercentile))

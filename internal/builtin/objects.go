@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"maps"
 	"math"
@@ -22,6 +23,9 @@ func (m Maker) detectionSet(model models.Model, layout synth.Layout) (set, error
 	truth, err := m.truth(model)
 	if err != nil {
 		return set{}, err
+	}
+	if truth != "" {
+		truth = fmt.Sprintf("%s-objects%d", truth, objectsVersion)
 	}
 	spec := synth.COCOSpec{Layout: layout, Seed: detectionSeed, Images: m.samples(model), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
@@ -64,14 +68,21 @@ func drawnObjects(spec synth.COCOSpec) iter.Seq[synth.Annotation] {
 	}
 }
 
+// objectsVersion must be raised when the same boxes come to make other objects.
+const objectsVersion = 2
+
 // How the objects that a model found become the truth. With these numbers the built-in
 // models reach a mAP of 40 to 60 %.
 const (
-	emptyEvery = 16   // of so many images one has no objects
-	missing    = 0.2  // of the objects are no objects: the model is wrong to find them
-	invented   = 0.15 // as many more are, which the model does not find
-	misnamed   = 0.04 // are of another category
-	crowded    = 0.04 // are marked as crowds
+	emptyEvery = 16 // of so many images one has no objects
+	// doubtful is the part of all boxes, those with the lowest scores, that are no objects: a
+	// model is wrong where it is not sure. It also keeps from the truth what is found only
+	// just, which any other way to compute would miss.
+	doubtful = 0.3
+	missing  = 0.2  // of the others are no objects either
+	invented = 0.15 // as many more are, which the model does not find
+	misnamed = 0.04 // are of another category
+	crowded  = 0.04 // are marked as crowds
 
 	// Half of the boxes are exactly where the model sees them. Some of the others are near, so
 	// that the higher thresholds miss them, and some far off. Distances are parts of the
@@ -86,6 +97,7 @@ func disturbedObjects(spec synth.COCOSpec, responses [][]byte, numbered bool) it
 	for i, response := range responses {
 		all[i] = readBoxes(response, numbered, spec.Layout.Categories())
 	}
+	all = sure(all)
 	categories := foundCategories(all)
 	return func(yield func(synth.Annotation) bool) {
 		for i, image := range spec.List() {
@@ -100,6 +112,26 @@ func disturbedObjects(spec synth.COCOSpec, responses [][]byte, numbered bool) it
 			}
 		}
 	}
+}
+
+// sure leaves out the boxes that are doubtful.
+func sure(all [][]found) [][]found {
+	scores := []float64{}
+	for _, boxes := range all {
+		for _, f := range boxes {
+			scores = append(scores, f.score)
+		}
+	}
+	slices.Sort(scores)
+	kept := make([][]found, len(all))
+	for i, boxes := range all {
+		for _, f := range boxes {
+			if f.score >= scores[int(doubtful*float64(len(scores)))] {
+				kept[i] = append(kept[i], f)
+			}
+		}
+	}
+	return kept
 }
 
 // foundCategories lists the categories of which there is a box. Objects of any other
@@ -117,6 +149,7 @@ func foundCategories(all [][]found) []int64 {
 // A found is a box in a response: ymin, xmin, ymax, xmax from 0 to 1.
 type found struct {
 	corners  [4]float64
+	score    float64
 	category int64
 }
 
@@ -132,7 +165,7 @@ func readBoxes(response []byte, numbered bool, categories []synth.Category) []fo
 	}
 	var boxes []found
 	for i := 0; i+7 <= len(response)/4; i += 7 {
-		f := found{corners: [4]float64{number(i + 1), number(i + 2), number(i + 3), number(i + 4)}, category: int64(number(i + 6))}
+		f := found{corners: [4]float64{number(i + 1), number(i + 2), number(i + 3), number(i + 4)}, score: number(i + 5), category: int64(number(i + 6))}
 		if numbered && f.category >= 1 && int(f.category) <= len(categories) {
 			f.category = categories[f.category-1].ID
 		}

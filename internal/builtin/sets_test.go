@@ -272,3 +272,30 @@ func TestDisturbedLabelsAreMostlyTheModels(t *testing.T) {
 		t.Errorf("%v of the voxels are the model's", share)
 	}
 }
+
+// The boxes with the lowest scores of all images are no objects.
+func TestDoubtfulBoxesAreNoObjects(t *testing.T) {
+	var all [][]found
+	for i := range 10 {
+		var boxes []found
+		for k := range 10 {
+			boxes = append(boxes, found{score: float64(10*k+i) / 100})
+		}
+		all = append(all, boxes)
+	}
+	n := 0
+	for i, boxes := range sure(all) {
+		for _, f := range boxes {
+			n++
+			if f.score < doubtful {
+				t.Errorf("image %d has an object with the score %v", i, f.score)
+			}
+		}
+	}
+	if n != 70 {
+		t.Errorf("%d of 100 boxes are objects, want 70", n)
+	}
+	if got := sure(make([][]found, 3)); len(got) != 3 {
+		t.Errorf("of three images without boxes %d are left", len(got))
+	}
+}

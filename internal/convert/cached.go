@@ -16,7 +16,7 @@ import (
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
-const version = 1
+const version = 2
 
 // Cached returns the file of a converted model, which is made if it is not in the folder
 // yet. A description is beside it, with the extension .md.

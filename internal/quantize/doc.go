@@ -34,7 +34,7 @@
 //     of the values' distribution from that of the integers is least (Entropy, over 2048
 //     bins of magnitude).
 //  4. Activations become unsigned bytes with a zero point (U8), q = round(x/scale) + zero,
-//     scale = (max-min)/255, the range extended to contain 0, which an integer represents
+//     scale = (max-min)/255 or a little more, the range extended to contain 0, which an integer represents
 //     exactly; or signed bytes without one (S8), scale = max|x|/127. Rounding is to nearest,
 //     ties to even.
 //  5. Weights become signed bytes, symmetric, with one scale for each output channel or one

@@ -356,3 +356,26 @@ func (p *plan) channelMeans() []channels {
 	}
 	return list
 }
+
+// onlySigmoid reports whether nothing but a Sigmoid sees a value, perhaps after its elements
+// were moved.
+func (p *plan) onlySigmoid(value string) bool {
+	readers := p.index.Consumers(value)
+	if len(readers) == 0 || p.index.IsOutput(value) {
+		return false
+	}
+	for _, n := range readers {
+		switch {
+		case !isONNX(n):
+			return false
+		case n.Op == "Sigmoid":
+		case n.Op == "Concat", n.Op != "Resize" && kinds[n.Op] == carrying && n.Input(0) == value:
+			if !p.onlySigmoid(n.Outputs[0]) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -40,14 +40,41 @@ func (a Activations) of(r Range) Parameters {
 	if a == S8 {
 		return Parameters{usable(max(-low, high) / 127), 0}
 	}
-	scale := usable((high - low) / 255)
-	zero := clampInt(math.RoundToEven(-low/float64(scale)), 0, 255)
+	scale, zero := unsignedGrid(low, high)
 	// ONNX Runtime drops a Clip before a QuantizeLinear if no integer stands for more than
 	// its limit. Rounding of the scale must not spoil that.
 	if zero == 0 && 255*scale > r.Max && r.Max > 0 {
 		scale = math.Nextafter32(scale, 0)
 	}
 	return Parameters{scale, zero}
+}
+
+// unsignedGrid returns the smallest scale, and the zero point for it, with which 0 to 255 stand
+// for low to high, both ends included. Rounding the zero point alone would move the grid by
+// up to half a step: for pixels from -1 to 1 by half a step exactly, so that all of them
+// would lie between two integers, and pairs of them become one.
+func unsignedGrid(low, high float64) (scale float32, zero int) {
+	step := float64(usable((high - low) / 255))
+	below := -low / step // that many steps
+	least, most := 0.0, 255.0
+	if low < 0 {
+		least = 1
+	}
+	if high > 0 {
+		most = 254
+	}
+	best := math.Inf(1)
+	for _, z := range []float64{math.Ceil(below), math.Floor(below)} {
+		z = max(least, min(most, z))
+		s := step
+		if z > 0 && z < 255 {
+			s = max(-low/z, high/(255-z))
+		}
+		if s < best {
+			best, zero = s, int(z)
+		}
+	}
+	return usable(best), zero
 }
 
 // magnitudes returns how many integers there are for the magnitudes of a range: half of
@@ -57,6 +84,15 @@ func (a Activations) magnitudes(low, high float32) int {
 		return 128
 	}
 	return 256
+}
+
+// sigmoidReach is from where on a Sigmoid is 0 or 1 but for 1e-7, the precision of float32.
+const sigmoidReach = 16
+
+// reaching cuts a range to what a Sigmoid tells apart.
+func (r Range) reaching() Range {
+	cut := func(x float32) float32 { return max(-sigmoidReach, min(sigmoidReach, x)) }
+	return Range{cut(r.Min), cut(r.Max)}
 }
 
 // smallestScale keeps the product of two scales a normal float32.

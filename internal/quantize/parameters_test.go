@@ -16,7 +16,10 @@ func TestParametersOfARange(t *testing.T) {
 		{"both signs share the integers", U8, Range{-1, 4.1}, Parameters{0.02, 50}},
 		{"a range above zero is extended to it", U8, Range{2, 51}, Parameters{0.2, 0}},
 		{"a range below zero too", U8, Range{-51, -2}, Parameters{0.2, 255}},
-		{"zero points are rounded to even", U8, Range{-127.5, 127.5}, Parameters{1, 128}},
+		{"both ends and zero are integers", U8, Range{-127.5, 127.5}, Parameters{127.5 / 127, 128}},
+		{"where that costs least", U8, Range{-1.4, 253.6}, Parameters{253.6 / 253, 2}},
+		{"a little below zero", U8, Range{-0.1, 254.9}, Parameters{254.9 / 254, 1}},
+		{"a little above zero", U8, Range{-254.9, 0.1}, Parameters{254.9 / 254, 254}},
 		{"nothing but zero", U8, Range{0, 0}, Parameters{1, 0}},
 		{"signed integers are symmetric", S8, Range{-1, 2.54}, Parameters{0.02, 0}},
 		{"the larger magnitude counts", S8, Range{-2.54, 1}, Parameters{0.02, 0}},
@@ -57,6 +60,31 @@ func TestMagnitudesHaveAsManyIntegersAsTheSignLeaves(t *testing.T) {
 	}{{U8, 0, 6, 256}, {U8, -3, 0, 256}, {U8, -1, 6, 128}, {S8, 0, 6, 128}, {S8, -1, 6, 128}} {
 		if got := c.activations.magnitudes(c.low, c.high); got != c.want {
 			t.Errorf("%s.magnitudes(%v, %v) = %d, want %d", c.activations, c.low, c.high, got, c.want)
+		}
+	}
+}
+
+func TestTheGridHoldsBothEndsOfARange(t *testing.T) {
+	for low := float32(-3); low <= 0; low += 0.013 {
+		for _, high := range []float32{0, 0.001, 0.7, 1, 100} {
+			p := U8.of(Range{low, high})
+			first, last := float64(-p.ZeroPoint)*float64(p.Scale), float64(255-p.ZeroPoint)*float64(p.Scale)
+			if first > float64(low)*(1-1e-6) || last < float64(high)*(1-1e-6) {
+				t.Errorf("the integers for [%v, %v] stand for [%v, %v]", low, high, first, last)
+			}
+			if limit := float64(high-low) / 254; limit > 0 && float64(p.Scale) > limit*1.0001 {
+				t.Errorf("the scale for [%v, %v] is %v, want at most %v", low, high, p.Scale, limit)
+			}
+		}
+	}
+}
+
+func TestASigmoidNeedsNoMoreThanItTellsApart(t *testing.T) {
+	for _, c := range []struct{ of, want Range }{
+		{Range{-100, 3}, Range{-16, 3}}, {Range{-2, 40}, Range{-2, 16}}, {Range{-100, -20}, Range{-16, -16}},
+	} {
+		if got := c.of.reaching(); got != c.want {
+			t.Errorf("of %v it tells apart %v, want %v", c.of, got, c.want)
 		}
 	}
 }

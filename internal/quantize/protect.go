@@ -27,7 +27,7 @@ func (q *quantizer) protect(n *onnxgraph.Node) {
 	case !isOp(n, "Conv") && !isOp(n, "Gemm"):
 		return
 	}
-	a, p := q.options.activations(), q.parameters[q.source[n.Inputs[0]]]
+	a, p := q.options.activations(), q.parameters[q.source[n.Inputs[0]]].Parameters
 	name := layerName(n) + "_input"
 	scale := onnxgraph.TensorOf(q.names.Unique(name+"_scale"), slices.Repeat([]float32{p.Scale}, channels), int64(channels))
 	zero := a.zeroPoints(q.names.Unique(name+"_zero_point"), p, channels)

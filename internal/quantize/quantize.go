@@ -120,10 +120,10 @@ type quantizer struct {
 	ranges      Ranges
 	plan        *plan
 	names       *onnxgraph.Index
-	parameters  map[string]Parameters // by source
-	dequantized map[string]string     // activation → what layers read instead
-	integers    map[string]string     // what DequantizeLinear makes → what it reads
-	scales      map[string][2]string  // source → scale and zero point
+	parameters  map[string]QuantizedRange // by source
+	dequantized map[string]string         // activation → what layers read instead
+	integers    map[string]string         // what DequantizeLinear makes → what it reads
+	scales      map[string][2]string      // source → scale and zero point
 	added       []*onnxgraph.Node
 	channels    map[*layer]int
 	clamped     int               // biases that did not fit
@@ -133,7 +133,7 @@ type quantizer struct {
 func newQuantizer(m *onnxgraph.Model, ranges Ranges, o Options) *quantizer {
 	return &quantizer{
 		model: m, options: o, ranges: ranges, plan: newPlan(m, o), names: m.Graph.Index(),
-		parameters:  make(map[string]Parameters),
+		parameters:  make(map[string]QuantizedRange),
 		dequantized: make(map[string]string),
 		integers:    make(map[string]string),
 		scales:      make(map[string][2]string),
@@ -156,7 +156,10 @@ func (q *quantizer) run() error {
 		if !(r.Min <= r.Max) {
 			return fmt.Errorf("the range of %q is from %v to %v", source, r.Min, r.Max)
 		}
-		q.parameters[source] = q.options.activations().of(r)
+		if q.plan.onlySigmoid(source) {
+			r = r.reaching()
+		}
+		q.parameters[source] = QuantizedRange{r, q.options.activations().of(r)}
 	}
 	if err := q.quantizeWeights(); err != nil {
 		return err
@@ -222,7 +225,7 @@ func (q *quantizer) scale(source string) [2]string {
 	if names, ok := q.scales[source]; ok {
 		return names
 	}
-	p, a := q.parameters[source], q.options.activations()
+	p, a := q.parameters[source].Parameters, q.options.activations()
 	names := [2]string{q.names.Unique(source + "_scale"), q.names.Unique(source + "_zero_point")}
 	addConstant(q.model, onnxgraph.TensorOf(names[0], []float32{p.Scale}))
 	addConstant(q.model, a.zeroPoints(names[1], p, 0))

@@ -297,3 +297,44 @@ func TestModelsOfNothingButMatMulAreCalibrated(t *testing.T) {
 		t.Errorf("Calibrate() = %v, %v, want the range of what MatMul reads and no means", ranges, err)
 	}
 }
+
+// What a Sigmoid cannot tell apart needs no integers of its own; what others see does.
+func TestOnlyWhatASigmoidReadsIsCut(t *testing.T) {
+	for _, seen := range []bool{false, true} {
+		b := onnxgraph.NewBuilder("head", 13)
+		x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 12, 12))
+		head := func(name string) *onnxgraph.Value {
+			return b.Conv(name, x, onnxgraph.Conv{Filters: 4, Kernel: onnxgraph.Axes{1}, Bias: onnxgraph.Uniform{Low: -1, High: 1}})
+		}
+		one, other := head("one"), head("other")
+		b.Output(b.Unary("Sigmoid", "scores", b.Concat("both", 1, b.Transpose("moved", one, 0, 2, 3, 1), b.Transpose("moved too", other, 0, 2, 3, 1))))
+		if seen {
+			b.Output(b.Relu("seen", one))
+		}
+		m := built(t, b)
+		ranges, err := Calibrate(t.Context(), m, calibration(1), Method{Name: MinMax})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := 0
+		for name := range ranges.Values {
+			if name != "image" {
+				ranges.Values[name] = Range{-100, 3}
+			}
+		}
+		_, report, err := Quantize(m, ranges, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range report.Ranges {
+			if r.Min == -16 && r.Max == 3 {
+				cut++
+			} else if name != "image" && r.Min != -100 {
+				t.Errorf("the range of %s is %v", name, r.Range)
+			}
+		}
+		if whole := len(report.Ranges) - 1; seen && cut == whole || !seen && cut != whole {
+			t.Errorf("seen by others %v: of %d ranges %d are cut", seen, whole, cut)
+		}
+	}
+}

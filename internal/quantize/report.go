@@ -49,14 +49,11 @@ type QuantizedRange struct {
 func (q *quantizer) report(original *onnxgraph.Model) Report {
 	r := Report{
 		Model: original.Graph.Name, Method: q.ranges.Method, Samples: q.ranges.Samples, Options: q.options,
-		Ranges: make(map[string]QuantizedRange), Excluded: q.plan.excluded, Others: make(map[string]int), ClampedBiases: q.clamped,
+		Ranges: q.parameters, Excluded: q.plan.excluded, Others: make(map[string]int), ClampedBiases: q.clamped,
 		EqualizedLayers: equalizedLayers(original),
 		BytesBefore:     weightBytes(original.Graph), BytesAfter: weightBytes(q.model.Graph),
 	}
 	r.Options.Activations = q.options.activations()
-	for source, p := range q.parameters {
-		r.Ranges[source] = QuantizedRange{q.ranges.Values[source], p}
-	}
 	for _, l := range q.plan.layers {
 		if l.kind != weighted {
 			r.Others[l.node.Op]++
@@ -101,8 +98,9 @@ func (r Report) writeMethod(b *strings.Builder) {
 		b.WriteString("- Integers: signed, symmetric: q = round(x / scale), -127 to 127, one scale for each activation, scale = max(|min|, |max|) / 127.\n")
 	default:
 		b.WriteString("- Integers: unsigned, asymmetric: q = round(x / scale) + zero point, 0 to 255, one scale and zero point for each activation, " +
-			"scale = (max - min) / 255. The range always contains 0, which is represented exactly.\n")
+			"scale = (max - min) / 255, or up to 1/254 larger, so that 0, which the range always contains, and both ends are represented.\n")
 	}
+	b.WriteString("- Of values that only a Sigmoid reads, the range is cut at ±16, beyond which that is 0 or 1.\n")
 	b.WriteString("- Rounding is to nearest, ties to even. Values outside the range become its nearest end.\n\n")
 }
 
