@@ -105,9 +105,9 @@ func (p *progress) Traffic(g loadgen.Progress) {
 		text = fmt.Sprintf("accuracy, set %d of %d: %s", g.Set, g.Sets, text)
 	}
 	done, of := int64(g.Completed), int64(g.Samples)
-	if g.PlannedDuration > 0 { // the clock decides, not the number of queries
-		done, of = int64(min(g.Elapsed, g.PlannedDuration)), int64(g.PlannedDuration)
-		text += fmt.Sprintf(", %v left", (g.PlannedDuration - min(g.Elapsed, g.PlannedDuration)).Round(time.Second))
+	if g.Elapsed < g.PlannedDuration { // the clock decides, not the number of queries
+		done, of = int64(g.Elapsed), int64(g.PlannedDuration)
+		text += fmt.Sprintf(", %v left", (g.PlannedDuration - g.Elapsed).Round(time.Second))
 	}
 	p.step(done, of, text)
 }

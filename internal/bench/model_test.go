@@ -67,6 +67,8 @@ func TestAWorkerHasAllCoresWhereOneIsTooSlowForTheBound(t *testing.T) {
 		{"no room to wait", 10 * time.Millisecond, 15 * time.Millisecond, nothing, shape{1, 4, greedyBatch}},
 		{"out of reach for one thread", 40 * time.Millisecond, 15 * time.Millisecond, nothing, shape{1, 4, greedyBatch}},
 		{"out of reach for all", 100 * time.Millisecond, 15 * time.Millisecond, nothing, shape{4, 1, 1}},
+		{"a bound that may be raised", 40 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.AutoLatency = true }, shape{4, 1, 1}},
+		{"a bound that need not be raised", 20 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.AutoLatency = true }, shape{1, 4, greedyBatch}},
 		{"a batch that was asked for", 10 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.MaxBatch = 2 }, shape{1, 4, 2}},
 		{"workers that were asked for", 10 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.Instances = 4 }, shape{4, 1, 1}},
 	} {
