@@ -282,7 +282,7 @@ func BenchmarkORTChild(b *testing.B) {
 	cfg.Settings.Mode, cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = loadgen.PerformanceOnly, offlineTime, 1
 	for b.Loop() {
 		if what == "bare" {
-			bareLoop(b, cfg, runtime.GOMAXPROCS(0), 8)
+			bareLoop(b, cfg, runtime.GOMAXPROCS(0), 4) // as a run chooses
 		} else if _, err := bench.Run(b.Context(), cfg); err != nil {
 			b.Fatal(err)
 		}
