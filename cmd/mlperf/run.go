@@ -345,8 +345,17 @@ func (o *runOptions) show(cmd *cobra.Command, r *report.Results, dir string) err
 	if err := report.Summary(cmd.OutOrStdout(), r); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "Logs and results: %s\n", dir)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%sLogs and results: %s\n", o.remedy(r), dir)
 	return err
+}
+
+// remedy says what to do if integers cost too much accuracy.
+func (o *runOptions) remedy(r *report.Results) string {
+	if o.precision != convert.INT8 || r.Accuracy == nil || r.Accuracy.Met {
+		return ""
+	}
+	return fmt.Sprintf("To reach the target: mlperf quantize --model %s --target 0.99 leaves the most sensitive layers in FP32; "+
+		"run takes its file with --model-path\n", o.model)
 }
 
 // exitOf turns the outcome of a run into the exit status.
