@@ -103,10 +103,11 @@ const preemptAfter = 10 * time.Millisecond
 // another thread after each such run, which the system wakes on the core of an engine's
 // thread as often as not: ResNet-50's p90 is 2 % higher then. After shorter runs it does not,
 // and one processor would be worse: MobileNet's p90 by 4 %. An engine's threads are not Go's.
-// Nothing but the issuing goroutine has work to do meanwhile.
+// Nothing but the issuing goroutine has work to do meanwhile. Once it has stopped it is not
+// alone any more, whoever loads samples.
 func (s *sut) alone(on bool) {
 	switch {
-	case on && s.inline != nil && s.preempted && s.procs == 0:
+	case on && s.inline != nil && s.preempted && s.procs == 0 && s.ctx.Err() == nil:
 		s.procs = runtime.GOMAXPROCS(1)
 	case !on && s.procs != 0:
 		runtime.GOMAXPROCS(s.procs)

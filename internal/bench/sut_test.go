@@ -146,6 +146,22 @@ func TestTheIssuingThreadIsAloneOnlyWhileItAnswers(t *testing.T) {
 	}
 }
 
+// Samples that are loaded after a test, to measure something, take no processors away: nobody
+// would give them back.
+func TestASystemThatHasStoppedIsNotAlone(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	s, _, _ := systemFor(true, batching{maxBatch: 1}, &fakePredictor{})
+	s.preempted = true
+	for _, c := range []struct {
+		do   func()
+		want int
+	}{{func() { s.alone(true) }, 1}, {func() { _ = s.stop() }, 3}, {func() { s.alone(true) }, 3}} {
+		if c.do(); runtime.GOMAXPROCS(0) != c.want {
+			t.Fatalf("Go has %d processors, want %d", runtime.GOMAXPROCS(0), c.want)
+		}
+	}
+}
+
 // Where one query is under way at a time, it is answered when IssueQuery returns.
 func TestTheOnlyWorkerAnswersWhereItIsAsked(t *testing.T) {
 	for _, scenario := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream} {
