@@ -216,11 +216,15 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 	cfg.FewQueries = o.fewQueries(resolved)
 	cfg.Marks = o.marks(resolved)
 	if cfg.OutputDir == "" {
-		cfg.OutputDir = filepath.Join("results", model.Name, strings.ToLower(resolved.Settings.Scenario.String()), o.mode,
-			time.Now().Format("20060102-150405"))
+		cfg.OutputDir = o.resultsFolder(model, resolved.Settings.Scenario)
 	}
 	cfg.Files, err = o.confFiles()
 	return model, cfg, err
+}
+
+// resultsFolder is where logs and results go if nobody says where.
+func (o *runOptions) resultsFolder(model models.Model, s loadgen.Scenario) string {
+	return filepath.Join("results", model.Name, strings.ToLower(s.String()), o.mode, time.Now().Format("20060102-150405"))
 }
 
 func (o *runOptions) checkNumbers() error {
@@ -351,11 +355,12 @@ func (o *runOptions) show(cmd *cobra.Command, r *report.Results, dir string) err
 
 // remedy says what to do if integers cost too much accuracy.
 func (o *runOptions) remedy(r *report.Results) string {
-	if o.precision != convert.INT8 || r.Accuracy == nil || r.Accuracy.Met {
+	model, err := models.Lookup(o.model)
+	if err != nil || o.precision != convert.INT8 || r.Accuracy == nil || r.Accuracy.Met {
 		return ""
 	}
-	return fmt.Sprintf("To reach the target: mlperf quantize --model %s --target 0.99 leaves the most sensitive layers in FP32; "+
-		"run takes its file with --model-path\n", o.model)
+	return fmt.Sprintf("To reach the target: mlperf quantize --model %s --target %g leaves the most sensitive layers in FP32; "+
+		"run takes its file with --model-path\n", o.model, model.Quality.Fraction)
 }
 
 // exitOf turns the outcome of a run into the exit status.

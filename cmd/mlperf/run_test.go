@@ -20,7 +20,7 @@ func TestAMissedTargetInINT8HasARemedy(t *testing.T) {
 	} {
 		o := &runOptions{model: "ssd-mobilenet", precision: c.precision}
 		got := o.remedy(&report.Results{Accuracy: c.accuracy})
-		if strings.Contains(got, "mlperf quantize --model ssd-mobilenet --target") != c.want {
+		if strings.Contains(got, "mlperf quantize --model ssd-mobilenet --target 0.99 ") != c.want {
 			t.Errorf("%s, %+v: %q", c.precision, c.accuracy, got)
 		}
 	}

@@ -7,19 +7,23 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
+// traceOptions are the flags of trace.
+type traceOptions struct {
+	settings    loadgen.TestSettings
+	mode        string
+	qps         float64
+	total, perf uint64 // samples
+	asJSON      bool
+}
+
 func newTrace() *cobra.Command {
-	var (
-		s           = loadgen.DefaultSettings()
-		mode        string
-		qps         float64
-		total, perf uint64
-		asJSON      bool
-	)
+	o := &traceOptions{settings: loadgen.DefaultSettings()}
 	cmd := &cobra.Command{
 		Use:   "trace",
 		Short: "Print the traffic that a test issues, without running it",
@@ -31,33 +35,19 @@ In accuracy mode a run begins the Server schedule anew with each loaded set; her
 it goes on.`,
 		Example: "  mlperf trace --scenario server --target-qps 500 --min-duration 1s --json\n" +
 			"  mlperf trace --scenario offline --total-sample-count 50000 --min-query-count 24576 --min-duration 0",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if s.Mode, err = config.ParseMode(mode); err != nil {
-				return usage("%w", err)
-			}
-			if cmd.Flags().Changed("target-qps") {
-				setTargetQPS(&s, qps)
-			}
-			if perf == 0 {
-				perf = total
-			}
-			trace, err := loadgen.NewTrace(s, perf, total)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(trace)
-			}
-			return describeTrace(cmd.OutOrStdout(), trace)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	f := cmd.Flags()
+	o.define(cmd.Flags())
+	return cmd
+}
+
+func (o *traceOptions) define(f *pflag.FlagSet) {
+	s := &o.settings
 	f.Var((*scenarioFlag)(&s.Scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
-	f.StringVar(&mode, "mode", "performance", "performance, accuracy or submission")
-	f.Uint64Var(&total, "total-sample-count", 50000, "samples in the data set")
-	f.Uint64Var(&perf, "performance-sample-count", 1024, "samples that fit in memory together; 0: all")
-	f.Float64Var(&qps, "target-qps", 0, "queries per second; in SingleStream and MultiStream the reciprocal of the expected latency")
+	f.StringVar(&o.mode, "mode", "performance", "performance, accuracy or submission")
+	f.Uint64Var(&o.total, "total-sample-count", 50000, "samples in the data set")
+	f.Uint64Var(&o.perf, "performance-sample-count", 1024, "samples that fit in memory together; 0: all")
+	f.Float64Var(&o.qps, "target-qps", 0, "queries per second; in SingleStream and MultiStream the reciprocal of the expected latency")
 	durationVar(f, &s.MinDuration, "min-duration", s.MinDuration, "shortest test")
 	durationVar(f, &s.MaxDuration, "max-duration", 0, "longest test; 0: no limit")
 	f.Uint64Var(&s.MinQueryCount, "min-query-count", s.MinQueryCount, "fewest queries; in Offline fewest samples")
@@ -70,8 +60,28 @@ it goes on.`,
 	f.BoolVar(&s.PerformanceIssueSame, "issue-same", false, "performance_issue_same: one sample again and again")
 	f.Uint64Var(&s.PerformanceIssueSameIndex, "issue-same-index", 0, "which one, as a position in the loaded set")
 	f.BoolVar(&s.SampleConcatenatePermutation, "permutation", false, "sample_concatenate_permutation: issue all samples equally often")
-	f.BoolVar(&asJSON, "json", false, "print the whole trace as JSON")
-	return cmd
+	f.BoolVar(&o.asJSON, "json", false, "print the whole trace as JSON")
+}
+
+func (o *traceOptions) run(cmd *cobra.Command) error {
+	var err error
+	if o.settings.Mode, err = config.ParseMode(o.mode); err != nil {
+		return usage("%w", err)
+	}
+	if cmd.Flags().Changed("target-qps") {
+		setTargetQPS(&o.settings, o.qps)
+	}
+	if o.perf == 0 {
+		o.perf = o.total
+	}
+	trace, err := loadgen.NewTrace(o.settings, o.perf, o.total)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(trace)
+	}
+	return describeTrace(cmd.OutOrStdout(), trace)
 }
 
 // defaultSeeds are the seeds of rules v6.1: QSL, sample index, schedule.

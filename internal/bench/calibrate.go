@@ -102,6 +102,16 @@ func stableTime(ctx context.Context, p models.Predictor, items []models.Item) (w
 	return w, nil
 }
 
+// batchTime measures how long one worker takes for a batch of n.
+func (r *run) batchTime(ctx context.Context, n int) (time.Duration, error) {
+	items, err := r.sampleRows(ctx, n)
+	if err != nil {
+		return 0, err
+	}
+	w, err := stableTime(ctx, r.model.predictors[0], items)
+	return w.latency, err
+}
+
 // tryOut has a predictor answer items, outside a test.
 func tryOut(ctx context.Context, p models.Predictor, items []models.Item) error {
 	if err := context.Cause(ctx); err != nil {
@@ -255,18 +265,15 @@ func (r *run) limitDelay(ctx context.Context) error {
 	if r.cfg.MaxDelay == 0 || r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies {
 		return nil
 	}
-	items, err := r.sampleRows(ctx, r.model.shape.batch)
-	if err != nil {
-		return err
-	}
-	w, err := stableTime(ctx, r.model.predictors[0], items)
+	batch := r.model.shape.batch
+	took, err := r.batchTime(ctx, batch)
 	if err != nil {
 		return err
 	}
 	bound := r.settings.ServerTargetLatency
-	if left := max(0, bound-w.latency); r.cfg.MaxDelay > left {
+	if left := max(0, bound-took); r.cfg.MaxDelay > left {
 		r.cfg.Observer.Note(fmt.Sprintf("a batch of %d takes %v of the %v that a query may take: samples wait at most %v for it, not %v",
-			len(items), w.latency.Round(10*time.Microsecond), bound, left.Round(10*time.Microsecond), r.cfg.MaxDelay))
+			batch, took.Round(10*time.Microsecond), bound, left.Round(10*time.Microsecond), r.cfg.MaxDelay))
 		r.cfg.MaxDelay = left
 	}
 	return nil
@@ -309,19 +316,15 @@ func (r *run) chooseRate(ctx context.Context) error {
 func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) error {
 	n := int(r.settings.MultiStreamSamplesPerQuery)
 	batches := (n + r.model.shape.batch - 1) / r.model.shape.batch
-	items, err := r.sampleRows(ctx, min(n, r.model.shape.batch))
-	if err != nil {
-		return err
-	}
-	w, err := stableTime(ctx, r.model.predictors[0], items)
+	took, err := r.batchTime(ctx, min(n, r.model.shape.batch))
 	if err != nil {
 		return err
 	}
 	rounds := (batches + len(r.model.predictors) - 1) / len(r.model.predictors)
-	latency := time.Duration(rounds) * w.latency
+	latency := time.Duration(rounds) * took
 	r.settings.MultiStreamExpectedLatencyNS = float64(latency)
 	c.Chosen = report.Metric{Name: "expected query latency", Value: latency.Seconds() * 1e3, Unit: "ms"}
-	c.Reason = fmt.Sprintf("%d samples take %d × %v", n, rounds, w.latency.Round(10*time.Microsecond))
+	c.Reason = fmt.Sprintf("%d samples take %d × %v", n, rounds, took.Round(10*time.Microsecond))
 	r.set("target_latency", fmt.Sprint(latency), "calibration")
 	return nil
 }

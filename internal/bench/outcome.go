@@ -103,9 +103,10 @@ func (r *run) backend() report.Backend {
 	for _, d := range info.Devices {
 		devices[d.Device] = d.Nodes
 	}
+	cores := runtime.GOMAXPROCS(0)
 	return report.Backend{
 		Engine: info.Engine, Library: info.Library, Devices: devices, Facts: info.Facts,
-		ReservedCores: runtime.GOMAXPROCS(0) - r.cfg.Cores(runtime.GOMAXPROCS(0)),
+		ReservedCores: cores - r.cfg.Cores(cores),
 		Threads:       r.model.shape.threads, Sessions: len(r.model.sessions),
 		WarmUp:    report.WarmUp{Runs: r.warm.runs, Stable: r.warm.stable, LatencyNS: int64(r.warm.latency)},
 		Instances: len(r.model.predictors), MaxBatch: r.model.shape.batch, MaxDelay: r.cfg.MaxDelay.String(),

@@ -116,22 +116,21 @@ func disturbedObjects(spec synth.COCOSpec, responses [][]byte, numbered bool) it
 
 // sure leaves out the boxes that are doubtful.
 func sure(all [][]found) [][]found {
-	scores := []float64{}
+	var scores []float64
 	for _, boxes := range all {
 		for _, f := range boxes {
 			scores = append(scores, f.score)
 		}
 	}
-	slices.Sort(scores)
-	kept := make([][]found, len(all))
-	for i, boxes := range all {
-		for _, f := range boxes {
-			if f.score >= scores[int(doubtful*float64(len(scores)))] {
-				kept[i] = append(kept[i], f)
-			}
-		}
+	if len(scores) == 0 {
+		return all
 	}
-	return kept
+	slices.Sort(scores)
+	least := scores[int(doubtful*float64(len(scores)))]
+	for i, boxes := range all {
+		all[i] = slices.DeleteFunc(boxes, func(f found) bool { return f.score < least })
+	}
+	return all
 }
 
 // foundCategories lists the categories of which there is a box. Objects of any other

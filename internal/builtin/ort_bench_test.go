@@ -110,12 +110,6 @@ func runLatency(b *testing.B, cfg bench.Config) float64 {
 // bareLatency is the 90th percentile of the time that the model takes for one of the images
 // of cfg in a loop, ms.
 func bareLatency(b *testing.B, cfg bench.Config) float64 {
-	times := bareTimes(b, cfg)
-	return float64(times[len(times)*9/10]) / 1e6
-}
-
-// bareTimes are the times, in order, that the model takes for the images in a loop.
-func bareTimes(b *testing.B, cfg bench.Config) []time.Duration {
 	session, err := cfg.Engine.Open(b.Context(), cfg.Backend)
 	if err != nil {
 		b.Fatal(err)
@@ -154,7 +148,7 @@ func bareTimes(b *testing.B, cfg bench.Config) []time.Duration {
 		times = append(times, time.Since(start))
 	}
 	slices.Sort(times)
-	return times
+	return float64(times[len(times)*9/10]) / 1e6
 }
 
 // BenchmarkORTServer compares ways to gather samples in Server, at 70 and 90 % of what

@@ -19,13 +19,11 @@ func PeakRSS() uint64 {
 
 // highWater reads VmHWM of a /proc/PID/status, in bytes.
 func highWater(status string) uint64 {
-	var kib uint64
 	for line := range strings.Lines(status) {
-		if value, found := strings.CutPrefix(line, "VmHWM:"); found {
-			if _, err := fmt.Sscanf(value, "%d kB", &kib); err != nil {
-				return 0
-			}
+		var kib uint64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
+			return kib * 1024
 		}
 	}
-	return kib * 1024
+	return 0
 }

@@ -26,11 +26,7 @@ var deepLabMean = [3]float32{123.15, 115.90, 103.06}
 func (f Fit) spans(from Size, size int) (x, y span) {
 	to := f.resized(from, size)
 	x, y = whole(from.Width, to.Width), whole(from.Height, to.Height)
-	switch f {
-	case PadDeepLab:
-		x.size, y.size = to.Width, to.Height
-	case Stretch:
-	default:
+	if f != Stretch && f != PadDeepLab {
 		x.first, x.size = f.margin(to.Width-size), size
 		y.first, y.size = f.margin(to.Height-size), size
 	}
