@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/onnxgraph"
 )
 
@@ -45,8 +47,17 @@ func runScripts(t *testing.T, pattern string) {
 			"status":   status,
 			"finishes": finishes,
 		},
+		Condition:     condition,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
+}
+
+// condition knows [long]: whether tests that take long are wanted.
+func condition(name string) (bool, error) {
+	if name == "long" {
+		return longtest.Wanted(), nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
 }
 
 // material makes a tiny data set and tiny models, once for all scripts.

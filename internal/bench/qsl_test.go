@@ -2,6 +2,7 @@ package bench
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
@@ -13,7 +14,7 @@ import (
 // unequal has samples of different sizes: sample i has i+1 bytes, each of them i+1.
 type unequal struct {
 	models.Workload
-	prepared int
+	prepared atomic.Int64 // samples are prepared by several goroutines
 }
 
 func (u *unequal) Len() int { return 10 }
@@ -24,7 +25,7 @@ func (u *unequal) CacheKey() string            { return "unequal" }
 func (u *unequal) SampleBytes(index int) int64 { return int64(index + 1) }
 
 func (u *unequal) Prepare(index int, row []tensor.Tensor) error {
-	u.prepared++
+	u.prepared.Add(1)
 	for i := range index + 1 {
 		tensor.Data[uint8](row[0])[i] = uint8(index + 1)
 	}
@@ -34,7 +35,7 @@ func (u *unequal) Prepare(index int, row []tensor.Tensor) error {
 func TestSamplesOfDifferentSizesTakeWhatTheyNeed(t *testing.T) {
 	dir := t.TempDir()
 	u := &unequal{}
-	for round, prepared := range []int{3, 3} { // the second time they come from the cache
+	for round, prepared := range []int64{3, 3} { // the second time they come from the cache
 		cache, err := dataset.OpenSampleCache(dir, "key", 10)
 		if err != nil {
 			t.Fatal(err)
@@ -54,8 +55,8 @@ func TestSamplesOfDifferentSizesTakeWhatTheyNeed(t *testing.T) {
 				t.Errorf("round %d: sample %d is %v", round, i, data)
 			}
 		}
-		if u.prepared != prepared {
-			t.Errorf("round %d: %d samples were prepared, want %d", round, u.prepared, prepared)
+		if u.prepared.Load() != prepared {
+			t.Errorf("round %d: %d samples were prepared, want %d", round, u.prepared.Load(), prepared)
 		}
 		free--
 		if err := q.LoadSamplesToRAM(t.Context(), samples); err == nil || !strings.Contains(err.Error(), "3 samples need") {
