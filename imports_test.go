@@ -22,11 +22,11 @@ var mayImport = map[string]string{
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/loadgen internal/loadgen/mlperflog " +
 		"internal/machine internal/models internal/report",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen internal/models " +
-		"internal/onnxgraph internal/preprocess internal/tensor",
-	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/dataset/volume internal/onnxgraph " +
+		"internal/networks internal/preprocess internal/tensor",
+	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/dataset/volume internal/onnx " +
 		"internal/preprocess internal/tensor internal/tensor/npy",
-	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/models internal/onnxgraph internal/quantize internal/tensor",
-	"internal/quantize": "internal/backend internal/onnxgraph internal/tensor",
+	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/models internal/onnx internal/quantize internal/tensor",
+	"internal/quantize": "internal/backend internal/onnx internal/tensor",
 
 	"internal/report": "internal/loadgen",
 	"internal/tune":   "internal/loadgen",
@@ -52,7 +52,8 @@ var mayImport = map[string]string{
 	"internal/loadgen":           "",
 	"internal/loadgen/mlperflog": "internal/loadgen",
 	"internal/accuracy":          "",
-	"internal/onnxgraph":         "",
+	"internal/networks":          "internal/onnx",
+	"internal/onnx":              "",
 	"internal/tensor":            "",
 	"internal/tensor/npy":        "internal/tensor",
 	"internal/home":              "",
@@ -72,7 +73,7 @@ var owners = map[string]string{
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine",
 	"golang.org/x/term":                 "cmd/mlperf",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/config internal/report",
-	"google.golang.org/protobuf/":       "internal/onnxgraph",
+	"google.golang.org/protobuf/":       "internal/onnx",
 	"github.com/disintegration/imaging": "internal/preprocess",
 }
 

@@ -14,7 +14,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/longtest"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 func TestMain(m *testing.M) {
@@ -84,44 +85,44 @@ func setup(env *testscript.Env, material string) error {
 
 // writeModels writes classifiers as users have them: of all layouts, types and outputs.
 func writeModels(t testing.TB, dir string) error {
-	for name, build := range map[string]func(*onnxgraph.Builder){
-		"tiny.onnx": func(b *onnxgraph.Builder) { tinyClassifier(b, onnxgraph.Batched(3, 224, 224), 1001, true) },
-		"static.onnx": func(b *onnxgraph.Builder) {
-			tinyClassifier(b, onnxgraph.Shape{onnxgraph.Fixed(4), onnxgraph.Fixed(3), onnxgraph.Fixed(224), onnxgraph.Fixed(224)}, 1000, false)
+	for name, build := range map[string]func(*networks.Builder){
+		"tiny.onnx": func(b *networks.Builder) { tinyClassifier(b, onnx.Batched(3, 224, 224), 1001, true) },
+		"static.onnx": func(b *networks.Builder) {
+			tinyClassifier(b, onnx.Shape{onnx.Fixed(4), onnx.Fixed(3), onnx.Fixed(224), onnx.Fixed(224)}, 1000, false)
 		},
-		"small.onnx":   func(b *onnxgraph.Builder) { tinyClassifier(b, onnxgraph.Batched(3, 192, 192), 1000, false) },
-		"classes.onnx": func(b *onnxgraph.Builder) { tinyClassifier(b, onnxgraph.Batched(3, 224, 224), 17, false) },
-		"nhwc.onnx": func(b *onnxgraph.Builder) {
-			x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(224, 224, 3))
+		"small.onnx":   func(b *networks.Builder) { tinyClassifier(b, onnx.Batched(3, 192, 192), 1000, false) },
+		"classes.onnx": func(b *networks.Builder) { tinyClassifier(b, onnx.Batched(3, 224, 224), 17, false) },
+		"nhwc.onnx": func(b *networks.Builder) {
+			x := b.Input("image", onnx.Float32, onnx.Batched(224, 224, 3))
 			tinyLayers(b, b.Transpose("chw", x, 0, 3, 1, 2), 1000, false)
 		},
-		"uint8.onnx": func(b *onnxgraph.Builder) {
-			x := b.Input("image", onnxgraph.Uint8, onnxgraph.Batched(224, 224, 3))
-			f := b.Node("Cast", "float", []*onnxgraph.Value{x}, []onnxgraph.Attribute{{Name: "to", Value: int64(onnxgraph.Float32)}},
-				onnxgraph.Type{Elem: onnxgraph.Float32, Shape: onnxgraph.Batched(224, 224, 3)})[0]
+		"uint8.onnx": func(b *networks.Builder) {
+			x := b.Input("image", onnx.Uint8, onnx.Batched(224, 224, 3))
+			f := b.Node("Cast", "float", []*onnx.Value{x}, []onnx.Attribute{{Name: "to", Value: int64(onnx.Float32)}},
+				onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(224, 224, 3)})[0]
 			tinyLayers(b, b.Transpose("chw", f, 0, 3, 1, 2), 1001, false)
 		},
-		"nan.onnx": func(b *onnxgraph.Builder) {
-			x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 224, 224))
+		"nan.onnx": func(b *networks.Builder) {
+			x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
 			tinyLayers(b, b.Unary("Sqrt", "root", x), 1000, false) // of pixels below the mean
 		},
-		"unknownop.onnx": func(b *onnxgraph.Builder) {
-			x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 224, 224))
+		"unknownop.onnx": func(b *networks.Builder) {
+			x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
 			tinyLayers(b, b.Unary("Frobnicate", "odd", x), 1000, false)
 		},
-		"failing.onnx": func(b *onnxgraph.Builder) {
-			x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 224, 224))
-			shape := b.Constant(onnxgraph.TensorOf("shape", []int64{7, 7}, 2))
-			y := b.Node("Reshape", "wrong", []*onnxgraph.Value{x, shape}, nil, x.Type)[0] // an image has not 49 values
+		"failing.onnx": func(b *networks.Builder) {
+			x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
+			shape := b.Constant(onnx.TensorOf("shape", []int64{7, 7}, 2))
+			y := b.Node("Reshape", "wrong", []*onnx.Value{x, shape}, nil, x.Type)[0] // an image has not 49 values
 			tinyLayers(b, y, 1000, false)
 		},
-		"twoinputs.onnx": func(b *onnxgraph.Builder) {
-			x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 224, 224))
-			y := b.Input("mask", onnxgraph.Float32, onnxgraph.Batched(3, 224, 224))
+		"twoinputs.onnx": func(b *networks.Builder) {
+			x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
+			y := b.Input("mask", onnx.Float32, onnx.Batched(3, 224, 224))
 			tinyLayers(b, b.Add("sum", x, y), 1000, false)
 		},
 	} {
-		b := onnxgraph.NewBuilder(name, 1)
+		b := networks.NewBuilder(name, 1)
 		build(b)
 		model, _, err := b.Model()
 		if err != nil {
@@ -134,15 +135,15 @@ func writeModels(t testing.TB, dir string) error {
 	return nil
 }
 
-func tinyClassifier(b *onnxgraph.Builder, shape onnxgraph.Shape, classes int64, argmax bool) {
-	tinyLayers(b, b.Input("image", onnxgraph.Float32, shape), classes, argmax)
+func tinyClassifier(b *networks.Builder, shape onnx.Shape, classes int64, argmax bool) {
+	tinyLayers(b, b.Input("image", onnx.Float32, shape), classes, argmax)
 }
 
 // tinyLayers classifies an image by the mean of its colours in a grid.
-func tinyLayers(b *onnxgraph.Builder, x *onnxgraph.Value, classes int64, argmax bool) {
-	x = b.AveragePool("grid", x, onnxgraph.Pool{Kernel: onnxgraph.Axes{56}, Strides: onnxgraph.Axes{56}})
+func tinyLayers(b *networks.Builder, x *onnx.Value, classes int64, argmax bool) {
+	x = b.AveragePool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
 	x = b.Flatten("features", x)
-	x = b.Dense("scores", x, onnxgraph.Dense{Units: classes})
+	x = b.Dense("scores", x, networks.Dense{Units: classes})
 	if argmax {
 		b.Output(b.ArgMax("ArgMax", x, 1))
 	}

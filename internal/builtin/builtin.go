@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
 )
 
 // version is part of every name. It must be raised when the same recipe comes to make
@@ -69,7 +69,7 @@ func (m Maker) Dataset(ctx context.Context, model models.Model) (string, error) 
 
 // Model returns the file of a built-in model.
 func (m Maker) Model(ctx context.Context, model models.Model) (string, error) {
-	architecture, err := onnxgraph.Lookup(model.BuiltIn.Architecture)
+	architecture, err := networks.Lookup(model.BuiltIn.Architecture)
 	if err != nil {
 		return "", err
 	}
@@ -93,8 +93,8 @@ func (m Maker) Model(ctx context.Context, model models.Model) (string, error) {
 	return path, nil
 }
 
-func (m Maker) makeModel(ctx context.Context, a onnxgraph.Architecture, model models.Model, path string) error {
-	var options onnxgraph.Options
+func (m Maker) makeModel(ctx context.Context, a networks.Architecture, model models.Model, path string) error {
+	var options networks.Options
 	if m.Engine != nil && a.FeatureSize > 0 {
 		var err error
 		if options.Classifier, err = m.classifier(ctx, a, model); err != nil {
@@ -110,8 +110,8 @@ func (m Maker) makeModel(ctx context.Context, a onnxgraph.Architecture, model mo
 
 // modelPath names the file of an architecture by everything that its content follows
 // from. A model that can classify has a last layer that follows from the data set.
-func modelPath(dir string, a onnxgraph.Architecture, spec synth.ImageNetSpec, classifies bool) (string, error) {
-	key, err := a.Key(onnxgraph.Options{})
+func modelPath(dir string, a networks.Architecture, spec synth.ImageNetSpec, classifies bool) (string, error) {
+	key, err := a.Key(networks.Options{})
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +123,7 @@ func modelPath(dir string, a onnxgraph.Architecture, spec synth.ImageNetSpec, cl
 
 // HasModel says whether the built-in model is there already, in the folder of a Maker.
 func HasModel(dir string, model models.Model) bool {
-	a, err := onnxgraph.Lookup(model.BuiltIn.Architecture)
+	a, err := networks.Lookup(model.BuiltIn.Architecture)
 	if err != nil {
 		return false
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -26,7 +26,7 @@ const labels = 1000
 
 // classifier computes the last layer of a built-in classifier from the features of the
 // anchors.
-func (m Maker) classifier(ctx context.Context, a onnxgraph.Architecture, model models.Model) (*onnxgraph.Classifier, error) {
+func (m Maker) classifier(ctx context.Context, a networks.Architecture, model models.Model) (*networks.Classifier, error) {
 	features, err := m.anchorFeatures(ctx, a, model)
 	if err != nil {
 		return nil, err
@@ -38,9 +38,9 @@ func (m Maker) classifier(ctx context.Context, a onnxgraph.Architecture, model m
 // alike to that of the image, by the cosine of what remains after subtracting the mean
 // over all anchors: weights w = (f - mean)/|f - mean|, bias -w·mean. The anchors' classes
 // begin with first; all others are never the answer.
-func nearestAnchor(features [][]float32, size, first, classes int) (*onnxgraph.Classifier, error) {
+func nearestAnchor(features [][]float32, size, first, classes int) (*networks.Classifier, error) {
 	mean := meanOf(features, size)
-	c := &onnxgraph.Classifier{Weights: make([]float32, classes*size), Bias: make([]float32, classes)}
+	c := &networks.Classifier{Weights: make([]float32, classes*size), Bias: make([]float32, classes)}
 	largest := 0.0
 	for k, f := range features {
 		norm := distance(f, mean)
@@ -89,7 +89,7 @@ func distance(f []float32, mean []float64) float64 {
 const anchorBatch = 4
 
 // anchorFeatures has the network compute the features of all anchors.
-func (m Maker) anchorFeatures(ctx context.Context, a onnxgraph.Architecture, model models.Model) ([][]float32, error) {
+func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, model models.Model) ([][]float32, error) {
 	spec := m.spec()
 	session, err := m.openFeatures(ctx, a)
 	if err != nil {
@@ -140,8 +140,8 @@ func (m Maker) counter(of int) func(n int) {
 
 // openFeatures opens the architecture up to its features. The file of that is gone again
 // once it is open.
-func (m Maker) openFeatures(ctx context.Context, a onnxgraph.Architecture) (backend.Session, error) {
-	graph, _, err := a.Build(onnxgraph.Options{Outputs: []string{a.Features}})
+func (m Maker) openFeatures(ctx context.Context, a networks.Architecture) (backend.Session, error) {
+	graph, _, err := a.Build(networks.Options{Outputs: []string{a.Features}})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/longtest"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
 )
 
 // randomFeatures are those of n anchors, far from the origin as features after a ReLU are.
@@ -24,7 +24,7 @@ func randomFeatures(random *rand.Rand, n, size int) [][]float32 {
 }
 
 // answer is the class that a layer gives a feature.
-func answer(c *onnxgraph.Classifier, feature []float64) int {
+func answer(c *networks.Classifier, feature []float64) int {
 	best, at := math.Inf(-1), -1
 	for class, bias := range c.Bias {
 		score := float64(bias)

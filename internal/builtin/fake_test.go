@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -22,7 +22,7 @@ import (
 // A poolEngine runs MobileNet as if its features were the brightness of the image in a
 // grid of 32×32. The last layer is told to it.
 type poolEngine struct {
-	classifier *onnxgraph.Classifier
+	classifier *networks.Classifier
 	openErr    error
 	runErr     error
 	badSize    bool // features of another size
@@ -111,9 +111,9 @@ func mobileNet(t testing.TB) models.Model {
 	return m
 }
 
-func architecture(t testing.TB, name string) onnxgraph.Architecture {
+func architecture(t testing.TB, name string) networks.Architecture {
 	t.Helper()
-	a, err := onnxgraph.Lookup(name)
+	a, err := networks.Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}

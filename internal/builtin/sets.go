@@ -6,7 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
 )
 
 // A set is a built-in data set, made or not. Models for classification share one. For all
@@ -42,11 +42,11 @@ func (m Maker) truth(model models.Model) (string, error) {
 	if m.Engine == nil {
 		return "", nil
 	}
-	a, err := onnxgraph.Lookup(model.BuiltIn.Architecture)
+	a, err := networks.Lookup(model.BuiltIn.Architecture)
 	if err != nil {
 		return "", err
 	}
-	key, err := a.Key(onnxgraph.Options{})
+	key, err := a.Key(networks.Options{})
 	return fmt.Sprintf("%s-v%d", key, version), err
 }
 

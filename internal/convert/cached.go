@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
@@ -84,7 +84,7 @@ func identify(path string) (os.FileInfo, []byte, error) {
 }
 
 // Write writes a model and, beside it, its description.
-func Write(ctx context.Context, path string, m *onnxgraph.Model, d Description) error {
+func Write(ctx context.Context, path string, m *onnx.Model, d Description) error {
 	notes, err := os.Create(DescriptionFile(path))
 	if err != nil {
 		return fmt.Errorf("writing the description of the model: %w", err)

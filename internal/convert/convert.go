@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -73,8 +73,8 @@ type Description interface {
 
 // Make makes a model. If a target was given and cannot be reached, it returns the best
 // model there is with an error that is quantize.ErrTargetMissed.
-func (c Converter) Make(ctx context.Context, r Request) (*onnxgraph.Model, Description, error) {
-	m, err := onnxgraph.ReadFile(c.Source)
+func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Description, error) {
+	m, err := onnx.ReadFile(c.Source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +89,7 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnxgraph.Model, Descr
 	return nil, nil, fmt.Errorf("models cannot be converted to %q, only to %s or %s", r.Precision, FP16, INT8)
 }
 
-func (c Converter) half(m *onnxgraph.Model) (*onnxgraph.Model, Description, error) {
+func (c Converter) half(m *onnx.Model) (*onnx.Model, Description, error) {
 	h, report, err := quantize.ToFloat16(m, quantize.Float16Options{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("converting %s: %w", c.Source, err)
@@ -97,7 +97,7 @@ func (c Converter) half(m *onnxgraph.Model) (*onnxgraph.Model, Description, erro
 	return h, report, nil
 }
 
-func (c Converter) integers(ctx context.Context, m *onnxgraph.Model, r Request) (*onnxgraph.Model, Description, error) {
+func (c Converter) integers(ctx context.Context, m *onnx.Model, r Request) (*onnx.Model, Description, error) {
 	store, err := c.prepare(ctx, r.Samples)
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +125,7 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 		return nil, fmt.Errorf("scoring the FP32 model: %w", err)
 	}
 	c.Observer.Note(fmt.Sprintf("the FP32 model scores %.5g, the target is %.5g", reference, r.Target*reference))
-	score := func(ctx context.Context, m *onnxgraph.Model) (float64, error) {
+	score := func(ctx context.Context, m *onnx.Model) (float64, error) {
 		return c.scoreModel(ctx, m, r.ScoreCount)
 	}
 	s := &quantize.Search{
@@ -144,7 +144,7 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 	return s, nil
 }
 
-func (c Converter) scoreModel(ctx context.Context, m *onnxgraph.Model, count int) (float64, error) {
+func (c Converter) scoreModel(ctx context.Context, m *onnx.Model, count int) (float64, error) {
 	dir, err := os.MkdirTemp("", "mlperf-convert")
 	if err != nil {
 		return 0, err
@@ -282,7 +282,7 @@ func parseList(list io.Reader, name string, samples int, byName map[string]int) 
 // Sensitivity returns what each layer costs if it is the only one that is quantised: signal
 // to noise at the model's last weighted layers in dB, the worst first.
 func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.LayerScore, error) {
-	m, err := onnxgraph.ReadFile(c.Source)
+	m, err := onnx.ReadFile(c.Source)
 	if err != nil {
 		return nil, err
 	}

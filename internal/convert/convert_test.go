@@ -11,7 +11,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -28,16 +29,16 @@ func tiny(t *testing.T) Converter {
 		t.Fatal(err)
 	}
 	c := Converter{Model: model, Source: filepath.Join(dir, "tiny.onnx"), DatasetDir: data, Observer: silent{}}
-	write(t, c.Source, onnxgraph.Batched(3, 224, 224))
+	write(t, c.Source, onnx.Batched(3, 224, 224))
 	return c
 }
 
-func write(t *testing.T, path string, input onnxgraph.Shape) {
+func write(t *testing.T, path string, input onnx.Shape) {
 	t.Helper()
-	b := onnxgraph.NewBuilder("tiny", 1)
-	x := b.Input("image", onnxgraph.Float32, input)
+	b := networks.NewBuilder("tiny", 1)
+	x := b.Input("image", onnx.Float32, input)
 	x = b.Flatten("features", b.GlobalAveragePool("pool", x))
-	b.Output(b.Softmax("softmax", b.Dense("scores", x, onnxgraph.Dense{Units: 1000}), 1))
+	b.Output(b.Softmax("softmax", b.Dense("scores", x, networks.Dense{Units: 1000}), 1))
 	m, _, err := b.Model()
 	if err != nil {
 		t.Fatal(err)
@@ -54,11 +55,11 @@ func TestAFloat16ModelIsMadeOnceAndDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := onnxgraph.ReadFile(path)
+	m, err := onnx.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(m.Graph.Initializers, func(w *onnxgraph.Tensor) bool { return w.Type == onnxgraph.Float16 }) {
+	if !slices.ContainsFunc(m.Graph.Initializers, func(w *onnx.Tensor) bool { return w.Type == onnx.Float16 }) {
 		t.Error("no weights are float16")
 	}
 	notes, err := os.ReadFile(DescriptionFile(path))
@@ -91,7 +92,7 @@ func TestTheNameOfAKeptModelFollowsFromAllThatItIsMadeOf(t *testing.T) {
 		}
 		names[key] = what
 	}
-	write(t, c.Source, onnxgraph.Batched(3, 192, 192))
+	write(t, c.Source, onnx.Batched(3, 192, 192))
 	if key, err := c.key(Request{Precision: FP16}); err != nil || names[key] != "" {
 		t.Errorf("another file has the key %s of %s, %v", key, names[key], err)
 	}
@@ -102,7 +103,7 @@ func TestWhatCannotBeConvertedIsRefused(t *testing.T) {
 	missing, odd := c, c
 	missing.Source = "nowhere.onnx"
 	odd.Source = filepath.Join(t.TempDir(), "odd.onnx")
-	write(t, odd.Source, onnxgraph.Batched(3, 192, 192))
+	write(t, odd.Source, onnx.Batched(3, 192, 192))
 	stopped, stop := context.WithCancelCause(t.Context())
 	stop(errors.New("enough"))
 	for _, test := range []struct {

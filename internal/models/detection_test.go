@@ -11,7 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
@@ -56,12 +57,12 @@ func scenes(t testing.TB, layout string, n int) string {
 // builtInSetup has the ports of a built-in model.
 func builtInSetup(t testing.TB, name, dir string) Setup {
 	t.Helper()
-	a, err := onnxgraph.Lookup(name)
+	a, err := networks.Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := func(values []onnxgraph.Value) []backend.Port {
-		var pointers []*onnxgraph.Value
+	list := func(values []onnx.Value) []backend.Port {
+		var pointers []*onnx.Value
 		for i := range values {
 			pointers = append(pointers, &values[i])
 		}

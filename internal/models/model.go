@@ -53,7 +53,7 @@ type Scoring struct {
 
 // BuiltIn names what a built-in model and its data are made of.
 type BuiltIn struct {
-	Architecture string // of package onnxgraph
+	Architecture string // of package onnx
 	Pipeline     string // of a classifier: how its anchors are pre-processed
 
 	// Samples is how many there are in a data set that is made for this model alone.

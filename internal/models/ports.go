@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // Ports reads the inputs and outputs of an ONNX file, without its weights.
 func Ports(path string) (inputs, outputs []backend.Port, err error) {
-	m, err := onnxgraph.ReadFile(path)
+	m, err := onnx.ReadFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -23,7 +23,7 @@ func Ports(path string) (inputs, outputs []backend.Port, err error) {
 	return inputs, outputs, nil
 }
 
-func ports(values []*onnxgraph.Value) ([]backend.Port, error) {
+func ports(values []*onnx.Value) ([]backend.Port, error) {
 	var list []backend.Port
 	for _, v := range values {
 		dtype, ok := dtypes[v.Type.Elem]
@@ -44,10 +44,10 @@ func ports(values []*onnxgraph.Value) ([]backend.Port, error) {
 }
 
 // dtypes are the element types that tensors can have, by ONNX's.
-var dtypes = map[onnxgraph.ElemType]tensor.DType{
-	onnxgraph.Float32: tensor.Float32, onnxgraph.Float64: tensor.Float64,
-	onnxgraph.Float16: tensor.Float16, onnxgraph.BFloat16: tensor.BFloat16,
-	onnxgraph.Int8: tensor.Int8, onnxgraph.Int16: tensor.Int16, onnxgraph.Int32: tensor.Int32, onnxgraph.Int64: tensor.Int64,
-	onnxgraph.Uint8: tensor.Uint8, onnxgraph.Uint16: tensor.Uint16, onnxgraph.Uint32: tensor.Uint32, onnxgraph.Uint64: tensor.Uint64,
-	onnxgraph.Bool: tensor.Bool, onnxgraph.String: tensor.String,
+var dtypes = map[onnx.ElemType]tensor.DType{
+	onnx.Float32: tensor.Float32, onnx.Float64: tensor.Float64,
+	onnx.Float16: tensor.Float16, onnx.BFloat16: tensor.BFloat16,
+	onnx.Int8: tensor.Int8, onnx.Int16: tensor.Int16, onnx.Int32: tensor.Int32, onnx.Int64: tensor.Int64,
+	onnx.Uint8: tensor.Uint8, onnx.Uint16: tensor.Uint16, onnx.Uint32: tensor.Uint32, onnx.Uint64: tensor.Uint64,
+	onnx.Bool: tensor.Bool, onnx.String: tensor.String,
 }

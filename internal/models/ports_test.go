@@ -9,16 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // writeModel writes a model that passes its input on.
-func writeModel(t *testing.T, elem onnxgraph.ElemType, shape onnxgraph.Shape) string {
+func writeModel(t *testing.T, elem onnx.ElemType, shape onnx.Shape) string {
 	t.Helper()
-	b := onnxgraph.NewBuilder("identity", 1)
+	b := networks.NewBuilder("identity", 1)
 	x := b.Input("image", elem, shape)
-	b.Output(b.Node("Identity", "copy", []*onnxgraph.Value{x}, nil, onnxgraph.Type{Elem: elem, Shape: shape})[0])
+	b.Output(b.Node("Identity", "copy", []*onnx.Value{x}, nil, onnx.Type{Elem: elem, Shape: shape})[0])
 	m, _, err := b.Model()
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ func writeModel(t *testing.T, elem onnxgraph.ElemType, shape onnxgraph.Shape) st
 }
 
 func TestPortsReadsInputsAndOutputs(t *testing.T) {
-	in, out, err := Ports(writeModel(t, onnxgraph.Float32, onnxgraph.Batched(3, 224, 224)))
+	in, out, err := Ports(writeModel(t, onnx.Float32, onnx.Batched(3, 224, 224)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestPortsNamesTheFileAndWhatIsWrong(t *testing.T) {
 	if err := os.WriteFile(page, []byte("<html></html>"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	complex64 := writeModel(t, onnxgraph.Complex64, onnxgraph.Batched(2))
+	complex64 := writeModel(t, onnx.Complex64, onnx.Batched(2))
 	for path, want := range map[string]string{
 		page:                                  "not an ONNX model",
 		filepath.Join(t.TempDir(), "no.onnx"): "no such file",

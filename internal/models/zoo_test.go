@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 )
 
@@ -76,7 +76,7 @@ func TestEveryModelOfTheCatalogueIsComplete(t *testing.T) {
 			if m.PerformanceSampleCount < 1 || m.Quality.Reference <= 0 || m.Quality.Fraction <= 0 || m.Quality.Fraction > 1 {
 				t.Errorf("performance sample count %d, quality %+v", m.PerformanceSampleCount, m.Quality)
 			}
-			a, err := onnxgraph.Lookup(m.BuiltIn.Architecture)
+			a, err := networks.Lookup(m.BuiltIn.Architecture)
 			if err != nil {
 				t.Error(err)
 			}

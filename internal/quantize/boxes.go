@@ -1,13 +1,13 @@
 package quantize
 
-import "github.com/mlperf-go/mlperf/internal/onnxgraph"
+import "github.com/mlperf-go/mlperf/internal/onnx"
 
 // boxNodes returns the nodes that compute with the boxes of a detector: those between the
 // layers with weights and the non-maximum suppression, and those that follow on it.
 // Coordinates can be as large as an image, for which float16 has steps of half a pixel
 // from 512 on, and which boxes overlap enough hangs on small differences.
-func boxNodes(g *onnxgraph.Graph) map[*onnxgraph.Node]bool {
-	b := boxFinder{index: g.Index(), found: make(map[*onnxgraph.Node]bool)}
+func boxNodes(g *onnx.Graph) map[*onnx.Node]bool {
+	b := boxFinder{index: g.Index(), found: make(map[*onnx.Node]bool)}
 	for _, n := range g.Nodes {
 		if suppresses(n) {
 			b.back(n)
@@ -30,8 +30,8 @@ func boxNodes(g *onnxgraph.Graph) map[*onnxgraph.Node]bool {
 var heavyOps = set("Conv", "ConvTranspose", "Gemm", "MatMul", "GRU", "LSTM", "RNN")
 
 // suppresses reports whether a node is a non-maximum suppression, or has one inside.
-func suppresses(n *onnxgraph.Node) bool {
-	alone := onnxgraph.Graph{Nodes: []*onnxgraph.Node{n}}
+func suppresses(n *onnx.Node) bool {
+	alone := onnx.Graph{Nodes: []*onnx.Node{n}}
 	for inner := range alone.AllNodes() {
 		if isOp(inner, "NonMaxSuppression") {
 			return true
@@ -41,12 +41,12 @@ func suppresses(n *onnxgraph.Node) bool {
 }
 
 type boxFinder struct {
-	index *onnxgraph.Index
-	found map[*onnxgraph.Node]bool
+	index *onnx.Index
+	found map[*onnx.Node]bool
 }
 
 // back goes from a node back to the layers with weights.
-func (b *boxFinder) back(n *onnxgraph.Node) {
+func (b *boxFinder) back(n *onnx.Node) {
 	if n == nil || b.found[n] || heavyOps[n.Op] {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -38,7 +38,7 @@ const defaultMemory = 512 << 20
 
 // Calibrate observes the activations of a model over samples and returns the ranges to
 // quantise it with.
-func Calibrate(ctx context.Context, m *onnxgraph.Model, c Calibration, method Method) (Ranges, error) {
+func Calibrate(ctx context.Context, m *onnx.Model, c Calibration, method Method) (Ranges, error) {
 	if err := method.validate(); err != nil {
 		return Ranges{}, err
 	}
@@ -52,7 +52,7 @@ func Calibrate(ctx context.Context, m *onnxgraph.Model, c Calibration, method Me
 // Observe observes the activations of a model over samples, in two or more passes: the
 // first finds the smallest and the largest value of each, the others count how often
 // values in between occur. Ranges then serves any method.
-func Observe(ctx context.Context, m *onnxgraph.Model, c Calibration) (*Observations, error) {
+func Observe(ctx context.Context, m *onnx.Model, c Calibration) (*Observations, error) {
 	return observe(ctx, m, c, true)
 }
 
@@ -96,7 +96,7 @@ func (o *Observations) Ranges(m Method) (Ranges, error) {
 	return r, nil
 }
 
-func observe(ctx context.Context, m *onnxgraph.Model, c Calibration, count bool) (*Observations, error) {
+func observe(ctx context.Context, m *onnx.Model, c Calibration, count bool) (*Observations, error) {
 	o, err := c.observe(ctx, m, count)
 	if err != nil {
 		return nil, fmt.Errorf("calibrating: %w", err)
@@ -104,7 +104,7 @@ func observe(ctx context.Context, m *onnxgraph.Model, c Calibration, count bool)
 	return o, nil
 }
 
-func (c *Calibration) observe(ctx context.Context, m *onnxgraph.Model, count bool) (*Observations, error) {
+func (c *Calibration) observe(ctx context.Context, m *onnx.Model, count bool) (*Observations, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (c *Calibration) observe(ctx context.Context, m *onnxgraph.Model, count boo
 }
 
 // extremes makes the pass that finds smallest and largest values.
-func (c *Calibration) extremes(ctx context.Context, p *onnxgraph.Model, o *Observations) error {
+func (c *Calibration) extremes(ctx context.Context, p *onnx.Model, o *Observations) error {
 	return c.pass(ctx, "extremes", extremesModel(p, o.values, o.means), func(outputs []tensor.Tensor, batch int) error {
 		o.Samples += batch
 		low, high, sizes := tensor.Data[float32](outputs[0]), tensor.Data[float32](outputs[1]), tensor.Data[int64](outputs[2])
@@ -152,7 +152,7 @@ func (c *Calibration) extremes(ctx context.Context, p *onnxgraph.Model, o *Obser
 }
 
 // histograms makes as many passes as the memory asks for, each for some values.
-func (c *Calibration) histograms(ctx context.Context, p *onnxgraph.Model, o *Observations) error {
+func (c *Calibration) histograms(ctx context.Context, p *onnx.Model, o *Observations) error {
 	memory := c.Memory
 	if memory <= 0 {
 		memory = defaultMemory
@@ -171,7 +171,7 @@ func (c *Calibration) histograms(ctx context.Context, p *onnxgraph.Model, o *Obs
 	return nil
 }
 
-func (c *Calibration) count(ctx context.Context, p *onnxgraph.Model, values []*observed) error {
+func (c *Calibration) count(ctx context.Context, p *onnx.Model, values []*observed) error {
 	var names []string
 	for _, v := range values {
 		v.counts = &histogram{low: v.low, high: v.high}

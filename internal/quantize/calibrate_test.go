@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -212,10 +213,10 @@ func TestCalibrationNamesTheOffender(t *testing.T) {
 // Bias correction makes the mean over the calibration samples what it was, where
 // padding does not interfere.
 func TestBiasCorrectionKeepsTheMeanOfALayer(t *testing.T) {
-	b := onnxgraph.NewBuilder("single", 3)
-	x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 12, 12))
+	b := networks.NewBuilder("single", 3)
+	x := b.Input("image", onnx.Float32, onnx.Batched(3, 12, 12))
 	x = b.Relu("positive", x)
-	b.Output(b.Conv("conv", x, onnxgraph.Conv{Filters: 16, Kernel: onnxgraph.Axes{1}}))
+	b.Output(b.Conv("conv", x, networks.Conv{Filters: 16, Kernel: networks.Axes{1}}))
 	m := built(t, b)
 	ranges, err := Calibrate(t.Context(), m, calibration(4), Method{Name: MinMax})
 	if err != nil {

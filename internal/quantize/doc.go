@@ -1,7 +1,7 @@
 // Package quantize makes models smaller and faster after training: FP32 graphs become
 // float16 graphs, or graphs that compute with 8-bit integers.
 //
-//	m, err := onnxgraph.ReadFile("resnet50_v1.onnx")
+//	m, err := onnx.ReadFile("resnet50_v1.onnx")
 //	c := quantize.Calibration{Engine: engine, Samples: samples}
 //	q, report, err := quantize.Recipe{}.Make(ctx, m, c)
 //	err = q.WriteFile(ctx, "resnet50_int8.onnx")

@@ -1,15 +1,15 @@
 package quantize
 
-import "github.com/mlperf-go/mlperf/internal/onnxgraph"
+import "github.com/mlperf-go/mlperf/internal/onnx"
 
 // elemTypes works out the element type of every value at the top level of a graph, as
 // far as it can: operators that it does not know make values of unknown type, unless
 // the file tells. A value that is missing in the result is of unknown type.
-func elemTypes(g *onnxgraph.Graph) map[string]onnxgraph.ElemType {
-	types := make(map[string]onnxgraph.ElemType)
-	for _, list := range [][]*onnxgraph.Value{g.Values, g.Outputs, g.Inputs} {
+func elemTypes(g *onnx.Graph) map[string]onnx.ElemType {
+	types := make(map[string]onnx.ElemType)
+	for _, list := range [][]*onnx.Value{g.Values, g.Outputs, g.Inputs} {
 		for _, v := range list {
-			if v.Type.Elem != onnxgraph.Undefined {
+			if v.Type.Elem != onnx.Undefined {
 				types[v.Name] = v.Type.Elem
 			}
 		}
@@ -22,7 +22,7 @@ func elemTypes(g *onnxgraph.Graph) map[string]onnxgraph.ElemType {
 	}
 	for _, n := range g.Nodes {
 		for i, name := range n.Outputs {
-			if t := outputType(n, i, types); t != onnxgraph.Undefined {
+			if t := outputType(n, i, types); t != onnx.Undefined {
 				types[name] = t
 			}
 		}
@@ -32,9 +32,9 @@ func elemTypes(g *onnxgraph.Graph) map[string]onnxgraph.ElemType {
 }
 
 // outputType returns the element type of a node's output, Undefined if it is not known.
-func outputType(n *onnxgraph.Node, i int, types map[string]onnxgraph.ElemType) onnxgraph.ElemType {
+func outputType(n *onnx.Node, i int, types map[string]onnx.ElemType) onnx.ElemType {
 	if !isONNX(n) {
-		return onnxgraph.Undefined
+		return onnx.Undefined
 	}
 	if fixed, ok := fixedOutputs[outputKey{n.Op, i}]; ok {
 		return fixed
@@ -43,12 +43,12 @@ func outputType(n *onnxgraph.Node, i int, types map[string]onnxgraph.ElemType) o
 	case "Constant":
 		return constantType(n)
 	case "ConstantOfShape":
-		if t := onnxgraph.AttrOr[*onnxgraph.Tensor](n, "value", nil); t != nil {
+		if t := onnx.AttrOr[*onnx.Tensor](n, "value", nil); t != nil {
 			return t.Type
 		}
-		return onnxgraph.Float32
+		return onnx.Float32
 	case "Cast":
-		return onnxgraph.ElemType(onnxgraph.AttrOr(n, "to", int64(0)))
+		return onnx.ElemType(onnx.AttrOr(n, "to", int64(0)))
 	case "Where", "CastLike":
 		return types[n.Input(1)]
 	case "OneHot":
@@ -57,7 +57,7 @@ func outputType(n *onnxgraph.Node, i int, types map[string]onnxgraph.ElemType) o
 	if halfOps[n.Op] || sameTypeOps[n.Op] {
 		return types[n.Input(0)]
 	}
-	return onnxgraph.Undefined
+	return onnx.Undefined
 }
 
 type outputKey struct {
@@ -66,15 +66,15 @@ type outputKey struct {
 }
 
 // fixedOutputs are the outputs whose type follows from the operator alone.
-var fixedOutputs = map[outputKey]onnxgraph.ElemType{
-	{"Shape", 0}: onnxgraph.Int64, {"Size", 0}: onnxgraph.Int64, {"NonZero", 0}: onnxgraph.Int64,
-	{"ArgMax", 0}: onnxgraph.Int64, {"ArgMin", 0}: onnxgraph.Int64, {"NonMaxSuppression", 0}: onnxgraph.Int64,
-	{"TopK", 1}: onnxgraph.Int64, {"MaxPool", 1}: onnxgraph.Int64,
-	{"Unique", 1}: onnxgraph.Int64, {"Unique", 2}: onnxgraph.Int64, {"Unique", 3}: onnxgraph.Int64,
-	{"Equal", 0}: onnxgraph.Bool, {"Greater", 0}: onnxgraph.Bool, {"GreaterOrEqual", 0}: onnxgraph.Bool,
-	{"Less", 0}: onnxgraph.Bool, {"LessOrEqual", 0}: onnxgraph.Bool, {"Not", 0}: onnxgraph.Bool,
-	{"And", 0}: onnxgraph.Bool, {"Or", 0}: onnxgraph.Bool, {"Xor", 0}: onnxgraph.Bool,
-	{"IsNaN", 0}: onnxgraph.Bool, {"IsInf", 0}: onnxgraph.Bool, {"Dropout", 1}: onnxgraph.Bool,
+var fixedOutputs = map[outputKey]onnx.ElemType{
+	{"Shape", 0}: onnx.Int64, {"Size", 0}: onnx.Int64, {"NonZero", 0}: onnx.Int64,
+	{"ArgMax", 0}: onnx.Int64, {"ArgMin", 0}: onnx.Int64, {"NonMaxSuppression", 0}: onnx.Int64,
+	{"TopK", 1}: onnx.Int64, {"MaxPool", 1}: onnx.Int64,
+	{"Unique", 1}: onnx.Int64, {"Unique", 2}: onnx.Int64, {"Unique", 3}: onnx.Int64,
+	{"Equal", 0}: onnx.Bool, {"Greater", 0}: onnx.Bool, {"GreaterOrEqual", 0}: onnx.Bool,
+	{"Less", 0}: onnx.Bool, {"LessOrEqual", 0}: onnx.Bool, {"Not", 0}: onnx.Bool,
+	{"And", 0}: onnx.Bool, {"Or", 0}: onnx.Bool, {"Xor", 0}: onnx.Bool,
+	{"IsNaN", 0}: onnx.Bool, {"IsInf", 0}: onnx.Bool, {"Dropout", 1}: onnx.Bool,
 }
 
 // sameTypeOps are the operators that stay in FP32 and make values of the type of their
@@ -87,20 +87,20 @@ var sameTypeOps = map[string]bool{
 }
 
 // constantType returns the element type of a Constant node.
-func constantType(n *onnxgraph.Node) onnxgraph.ElemType {
+func constantType(n *onnx.Node) onnx.ElemType {
 	for _, a := range n.Attributes {
 		switch a.Name {
 		case "value":
-			if t, ok := a.Value.(*onnxgraph.Tensor); ok && t != nil {
+			if t, ok := a.Value.(*onnx.Tensor); ok && t != nil {
 				return t.Type
 			}
 		case "value_float", "value_floats":
-			return onnxgraph.Float32
+			return onnx.Float32
 		case "value_int", "value_ints":
-			return onnxgraph.Int64
+			return onnx.Int64
 		case "value_string", "value_strings":
-			return onnxgraph.String
+			return onnx.String
 		}
 	}
-	return onnxgraph.Undefined
+	return onnx.Undefined
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -24,7 +24,7 @@ import (
 //
 // It returns how many layers it changed. With a Clip behind a layer, values that exceed
 // everything seen in the samples are cut off earlier than in the original.
-func Equalize(ctx context.Context, m *onnxgraph.Model, c Calibration) (*onnxgraph.Model, int, error) {
+func Equalize(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, int, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, 0, fmt.Errorf("equalising: %w", err)
@@ -43,7 +43,7 @@ func Equalize(ctx context.Context, m *onnxgraph.Model, c Calibration) (*onnxgrap
 		}
 	}
 	prune(p)
-	p.Metadata = append(p.Metadata, onnxgraph.Property{Key: equalizedKey, Value: strconv.Itoa(len(e.pairs))})
+	p.Metadata = append(p.Metadata, onnx.Property{Key: equalizedKey, Value: strconv.Itoa(len(e.pairs))})
 	return p, len(e.pairs), p.Check()
 }
 
@@ -51,7 +51,7 @@ func Equalize(ctx context.Context, m *onnxgraph.Model, c Calibration) (*onnxgrap
 const equalizedKey = "mlperf.equalized_layers"
 
 // equalizedLayers returns how many layers of a model were equalised.
-func equalizedLayers(m *onnxgraph.Model) int {
+func equalizedLayers(m *onnx.Model) int {
 	layers := 0
 	for _, p := range m.Metadata {
 		if p.Key == equalizedKey {
@@ -70,7 +70,7 @@ type equalizer struct {
 // A pair is a depthwise convolution and the only one that reads what it makes, with
 // nothing but a Relu or Clip between them.
 type pair struct {
-	depthwise, reader *onnxgraph.Node
+	depthwise, reader *onnx.Node
 	value             string    // what the reader reads
 	ranges            []float64 // largest magnitude of each channel of the value
 }
@@ -93,12 +93,12 @@ func (e *equalizer) findPairs() {
 	}
 }
 
-func (e *equalizer) weights(n *onnxgraph.Node) *onnxgraph.Tensor { return e.plan.consts[n.Inputs[1]] }
+func (e *equalizer) weights(n *onnx.Node) *onnx.Tensor { return e.plan.consts[n.Inputs[1]] }
 
 // homogeneous reports whether f(a·x) = a·f(x) for all that matters: a Relu, or a Clip
 // whose lower limit is 0. The upper limit may then cut off what is larger than anything
 // that was seen.
-func (e *equalizer) homogeneous(act *onnxgraph.Node) bool {
+func (e *equalizer) homogeneous(act *onnx.Node) bool {
 	if act.Op == "Relu" {
 		return true
 	}
@@ -106,12 +106,12 @@ func (e *equalizer) homogeneous(act *onnxgraph.Node) bool {
 	if !isFloat32Constant(low) {
 		return false
 	}
-	v, err := onnxgraph.Elements[float32](low)
+	v, err := onnx.Elements[float32](low)
 	return err == nil && len(v) == 1 && v[0] == 0
 }
 
 // observe finds the ranges of the channels of all pairs.
-func (e *equalizer) observe(ctx context.Context, m *onnxgraph.Model, c *Calibration) error {
+func (e *equalizer) observe(ctx context.Context, m *onnx.Model, c *Calibration) error {
 	g := newWatchGraph(m)
 	var lists []string
 	total := 0
@@ -120,7 +120,7 @@ func (e *equalizer) observe(ctx context.Context, m *onnxgraph.Model, c *Calibrat
 		lists = append(lists, g.reduce("ReduceMax", magnitudes))
 		total += magnitudes.count
 	}
-	g.gather(onnxgraph.Float32, total, lists)
+	g.gather(onnx.Float32, total, lists)
 	return c.pass(ctx, "channels", g.finish(), func(outputs []tensor.Tensor, _ int) error {
 		list := tensor.Data[float32](outputs[0])
 		if len(list) != total {
@@ -169,16 +169,16 @@ func (e *equalizer) scale(p *pair) error {
 
 // rewrite gives a node its own copy of one of its constants, each of whose n elements is
 // multiplied by a factor.
-func (e *equalizer) rewrite(node *onnxgraph.Node, input int, factor func(i, n int) float64) error {
+func (e *equalizer) rewrite(node *onnx.Node, input int, factor func(i, n int) float64) error {
 	old := e.plan.consts[node.Inputs[input]]
-	values, err := onnxgraph.Elements[float32](old)
+	values, err := onnx.Elements[float32](old)
 	if err != nil {
 		return err
 	}
 	for i, v := range values {
 		values[i] = float32(float64(v) * factor(i, len(values)))
 	}
-	t := onnxgraph.TensorOf(e.plan.index.Unique(old.Name+"_equalized"), values, old.Dims...)
+	t := onnx.TensorOf(e.plan.index.Unique(old.Name+"_equalized"), values, old.Dims...)
 	addConstant(e.plan.model, t)
 	e.plan.consts[t.Name] = t
 	node.Inputs[input] = t.Name

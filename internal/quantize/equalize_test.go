@@ -7,22 +7,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // separableModel has a depthwise convolution whose channels have very different ranges,
 // between two others.
-func separableModel(t testing.TB) *onnxgraph.Model {
+func separableModel(t testing.TB) *onnx.Model {
 	t.Helper()
-	b := onnxgraph.NewBuilder("separable", 5)
-	x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 12, 12))
-	x = b.Relu6("expand/relu6", b.Conv("expand", x, onnxgraph.Conv{Filters: 6, Kernel: onnxgraph.Axes{1}}))
-	x = b.Conv("depthwise", x, onnxgraph.Conv{Filters: 6, Groups: 6, Kernel: onnxgraph.Axes{3}, Pads: onnxgraph.Pad(1), Bias: onnxgraph.Constant(0.01)})
-	uneven := onnxgraph.Given{3, 0.05, 1, 0.1, 0.1, 0.5}
-	x = b.Relu6("depthwise/relu6", b.BatchNorm("depthwise/norm", x, onnxgraph.BatchNorm{Gamma: uneven}))
-	b.Output(b.Conv("project", x, onnxgraph.Conv{
-		Filters: 4, Kernel: onnxgraph.Axes{1}, Bias: onnxgraph.Constant(0.1),
-		Weights: onnxgraph.Given{ // what has small numbers has large weights
+	b := networks.NewBuilder("separable", 5)
+	x := b.Input("image", onnx.Float32, onnx.Batched(3, 12, 12))
+	x = b.Relu6("expand/relu6", b.Conv("expand", x, networks.Conv{Filters: 6, Kernel: networks.Axes{1}}))
+	x = b.Conv("depthwise", x, networks.Conv{Filters: 6, Groups: 6, Kernel: networks.Axes{3}, Pads: networks.Pad(1), Bias: networks.Constant(0.01)})
+	uneven := networks.Given{3, 0.05, 1, 0.1, 0.1, 0.5}
+	x = b.Relu6("depthwise/relu6", b.BatchNorm("depthwise/norm", x, networks.BatchNorm{Gamma: uneven}))
+	b.Output(b.Conv("project", x, networks.Conv{
+		Filters: 4, Kernel: networks.Axes{1}, Bias: networks.Constant(0.1),
+		Weights: networks.Given{ // what has small numbers has large weights
 			0.3, 40, -1, 8, -20, 2, 0.5, -30, 1, 9, 20, -1, -0.4, 50, 2, -7, 10, 1, 0.1, 20, -1, 5, -30, 3,
 		},
 	}))
@@ -96,7 +97,7 @@ func TestRecipeKeepsTheBetterOfTwoModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, model := range map[string]*onnxgraph.Model{"uneven": m, "even": e} {
+	for name, model := range map[string]*onnx.Model{"uneven": m, "even": e} {
 		scores := make(map[bool]float64)
 		for _, no := range []bool{false, true} {
 			q, _, err := Recipe{NoEqualization: no}.Make(t.Context(), model, c)
@@ -120,7 +121,7 @@ func TestEqualizeLeavesOtherLayersAlone(t *testing.T) {
 	excluded.Options.Exclude = []string{"project"}
 	for _, c := range []struct {
 		name        string
-		model       *onnxgraph.Model
+		model       *onnx.Model
 		calibration Calibration
 	}{
 		{"no convolution behind", residualModel(t), calibration(1)},
@@ -143,7 +144,7 @@ func TestRecipeSearchesUntilTheTargetIsReached(t *testing.T) {
 	c := calibration(2, 2)
 	r := Recipe{Options: Options{SkipLast: true}}
 	scored := 0
-	r.Search = &Search{Target: 1, Score: func(_ context.Context, m *onnxgraph.Model) (float64, error) {
+	r.Search = &Search{Target: 1, Score: func(_ context.Context, m *onnx.Model) (float64, error) {
 		scored++
 		return float64(len(floatLayers(m)) - 1), nil // one is enough
 	}}

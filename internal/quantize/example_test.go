@@ -3,15 +3,16 @@ package quantize_test
 import (
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 )
 
 // Convert a model whose Exp could exceed what float16 holds.
 func ExampleToFloat16() {
-	b := onnxgraph.NewBuilder("tiny", 1)
-	x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 8, 8))
-	x = b.Conv("conv", x, onnxgraph.Conv{Filters: 16, Kernel: onnxgraph.Axes{3}})
+	b := networks.NewBuilder("tiny", 1)
+	x := b.Input("image", onnx.Float32, onnx.Batched(3, 8, 8))
+	x = b.Conv("conv", x, networks.Conv{Filters: 16, Kernel: networks.Axes{3}})
 	b.Output(b.Unary("Exp", "exp", b.Relu("relu", x)))
 	m, _, err := b.Model()
 	if err != nil {

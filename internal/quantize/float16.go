@@ -5,7 +5,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 const (
@@ -86,12 +86,12 @@ func (r *Rounding) round(x float32, single bool) uint16 {
 
 // halfTensor returns a float32 tensor in float16. Its elements are converted whenever
 // they are read, so the tensor takes no memory; a first pass counts.
-func halfTensor(name string, t *onnxgraph.Tensor) (*onnxgraph.Tensor, Rounding, error) {
+func halfTensor(name string, t *onnx.Tensor) (*onnx.Tensor, Rounding, error) {
 	n, err := t.Len()
 	if err != nil {
 		return nil, Rounding{}, err
 	}
-	h := &onnxgraph.Tensor{Name: name, Type: onnxgraph.Float16, Dims: t.Dims, Doc: t.Doc, Metadata: t.Metadata}
+	h := &onnx.Tensor{Name: name, Type: onnx.Float16, Dims: t.Dims, Doc: t.Doc, Metadata: t.Metadata}
 	if t.Data == nil {
 		return h, Rounding{}, nil // no elements
 	}
@@ -103,7 +103,7 @@ func halfTensor(name string, t *onnxgraph.Tensor) (*onnxgraph.Tensor, Rounding, 
 	h.Data = source
 	if w.counts.Elements <= 16 { // a copy is smaller than what it is made from
 		if raw, err := h.Bytes(); err == nil {
-			h.Data = onnxgraph.Raw(raw)
+			h.Data = onnx.Raw(raw)
 		}
 	}
 	return h, w.counts, nil
@@ -111,14 +111,14 @@ func halfTensor(name string, t *onnxgraph.Tensor) (*onnxgraph.Tensor, Rounding, 
 
 // A halfSource yields the elements of a source of float32 as float16.
 type halfSource struct {
-	of     onnxgraph.Source
+	of     onnx.Source
 	single bool
 }
 
-// Size implements onnxgraph.Source.
+// Size implements onnx.Source.
 func (s halfSource) Size() int64 { return s.of.Size() / 2 }
 
-// WriteTo implements onnxgraph.Source.
+// WriteTo implements onnx.Source.
 func (s halfSource) WriteTo(w io.Writer) (int64, error) {
 	h := halfWriter{w: w, single: s.single}
 	_, err := s.of.WriteTo(&h)

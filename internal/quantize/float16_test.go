@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 func TestEveryFloat16SurvivesTheWayThroughFloat32(t *testing.T) {
@@ -83,7 +83,7 @@ func FuzzFloat16IsTheNearest(f *testing.F) {
 }
 
 func TestRoundingCountsWhatIsLost(t *testing.T) {
-	tensor := onnxgraph.TensorOf("w", []float32{1, 1e6, -1e6, 1e-9, 0, float32(math.Inf(1)), 0.1}, 7)
+	tensor := onnx.TensorOf("w", []float32{1, 1e6, -1e6, 1e-9, 0, float32(math.Inf(1)), 0.1}, 7)
 	half, counts, err := halfTensor("h", tensor)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestRoundingCountsWhatIsLost(t *testing.T) {
 	if want := (Rounding{Elements: 7, Clamped: 2, Flushed: 1}); counts != want {
 		t.Errorf("the counts are %+v, want %+v", counts, want)
 	}
-	bits, err := onnxgraph.Elements[uint16](half)
+	bits, err := onnx.Elements[uint16](half)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +103,11 @@ func TestRoundingCountsWhatIsLost(t *testing.T) {
 }
 
 func TestASingleSmallNumberStaysAboveZero(t *testing.T) {
-	half, counts, err := halfTensor("h", onnxgraph.TensorOf("epsilon", []float32{-1e-12}))
+	half, counts, err := halfTensor("h", onnx.TensorOf("epsilon", []float32{-1e-12}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	bits, err := onnxgraph.Elements[uint16](half)
+	bits, err := onnx.Elements[uint16](half)
 	if err != nil || len(bits) != 1 || bits[0] != 0x8001 || counts.Raised != 1 {
 		t.Errorf("halfTensor(-1e-12) = %#04x, %+v, %v; want the smallest magnitude", bits, counts, err)
 	}

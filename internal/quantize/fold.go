@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // foldAffine folds into each convolution what follows it and only scales and shifts
@@ -15,8 +15,8 @@ import (
 //
 // A node is left alone if somebody else reads the convolution's result, or if anything
 // about it is not constant.
-func foldAffine(m *onnxgraph.Model) (int, error) {
-	f := folder{model: m, consts: constants(m), index: m.Graph.Index(), dropped: make(map[*onnxgraph.Node]bool)}
+func foldAffine(m *onnx.Model) (int, error) {
+	f := folder{model: m, consts: constants(m), index: m.Graph.Index(), dropped: make(map[*onnx.Node]bool)}
 	for _, n := range m.Graph.Nodes {
 		if !isOp(n, "Conv") && !isOp(n, "ConvTranspose") {
 			continue
@@ -26,17 +26,17 @@ func foldAffine(m *onnxgraph.Model) (int, error) {
 		}
 	}
 	if len(f.dropped) > 0 {
-		m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnxgraph.Node) bool { return f.dropped[n] })
+		m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnx.Node) bool { return f.dropped[n] })
 		prune(m)
 	}
 	return len(f.dropped), nil
 }
 
 type folder struct {
-	model   *onnxgraph.Model
-	consts  map[string]*onnxgraph.Tensor
-	index   *onnxgraph.Index
-	dropped map[*onnxgraph.Node]bool
+	model   *onnx.Model
+	consts  map[string]*onnx.Tensor
+	index   *onnx.Index
+	dropped map[*onnx.Node]bool
 }
 
 // An affine maps x to scale·x + shift, for each channel.
@@ -50,7 +50,7 @@ type convolved struct {
 }
 
 // fold folds all affine nodes behind a convolution into it.
-func (f *folder) fold(conv *onnxgraph.Node) error {
+func (f *folder) fold(conv *onnx.Node) error {
 	weights := f.consts[conv.Input(1)]
 	channels := filters(conv, weights)
 	if channels == 0 || !onlyOutput(conv) {
@@ -95,14 +95,14 @@ func ones(n int64) []float64 {
 
 // filters returns the number of channels that a convolution makes, 0 if its weights are
 // not such that this package can handle them.
-func filters(conv *onnxgraph.Node, weights *onnxgraph.Tensor) int64 {
+func filters(conv *onnx.Node, weights *onnx.Tensor) int64 {
 	if !isFloat32Constant(weights) || len(weights.Dims) < 3 || slices.Contains(weights.Dims, 0) {
 		return 0
 	}
 	if conv.Op == "Conv" {
 		return weights.Dims[0]
 	}
-	groups := onnxgraph.AttrOr(conv, "group", int64(1))
+	groups := onnx.AttrOr(conv, "group", int64(1))
 	if groups < 1 || weights.Dims[0]%groups != 0 {
 		return 0
 	}
@@ -111,12 +111,12 @@ func filters(conv *onnxgraph.Node, weights *onnxgraph.Tensor) int64 {
 
 // isFloat32Constant reports whether a tensor is there, in memory or in the file of the
 // model, as float32.
-func isFloat32Constant(t *onnxgraph.Tensor) bool {
-	return t != nil && t.Type == onnxgraph.Float32 && t.External == nil
+func isFloat32Constant(t *onnx.Tensor) bool {
+	return t != nil && t.Type == onnx.Float32 && t.External == nil
 }
 
 // bias returns the bias of a convolution, and whether it is constant.
-func (f *folder) bias(conv *onnxgraph.Node, channels int64) ([]float64, bool, error) {
+func (f *folder) bias(conv *onnx.Node, channels int64) ([]float64, bool, error) {
 	if conv.Input(2) == "" {
 		return make([]float64, channels), true, nil
 	}
@@ -125,7 +125,7 @@ func (f *folder) bias(conv *onnxgraph.Node, channels int64) ([]float64, bool, er
 
 // onlyReader returns the one node that reads a value; nil if there are several, or the
 // value is an output.
-func (f *folder) onlyReader(value string) *onnxgraph.Node {
+func (f *folder) onlyReader(value string) *onnx.Node {
 	readers := f.index.Consumers(value)
 	if len(readers) != 1 || f.index.IsOutput(value) {
 		return nil
@@ -135,7 +135,7 @@ func (f *folder) onlyReader(value string) *onnxgraph.Node {
 
 // affineOf returns what a node does to each channel of x, and whether that is all it
 // does.
-func (f *folder) affineOf(n *onnxgraph.Node, x convolved) (a affine, ok bool, err error) {
+func (f *folder) affineOf(n *onnx.Node, x convolved) (a affine, ok bool, err error) {
 	if n == nil || !isONNX(n) || !onlyOutput(n) {
 		return affine{}, false, nil
 	}
@@ -149,9 +149,9 @@ func (f *folder) affineOf(n *onnxgraph.Node, x convolved) (a affine, ok bool, er
 }
 
 // batchNorm returns scale = γ/√(variance+ε) and shift = β - mean·scale.
-func (f *folder) batchNorm(n *onnxgraph.Node, x convolved) (affine, bool, error) {
+func (f *folder) batchNorm(n *onnx.Node, x convolved) (affine, bool, error) {
 	if len(n.Inputs) != 5 || n.Inputs[0] != x.name ||
-		onnxgraph.AttrOr(n, "training_mode", int64(0)) != 0 || onnxgraph.AttrOr(n, "spatial", int64(1)) != 1 {
+		onnx.AttrOr(n, "training_mode", int64(0)) != 0 || onnx.AttrOr(n, "spatial", int64(1)) != 1 {
 		return affine{}, false, nil
 	}
 	var p [4][]float64
@@ -163,7 +163,7 @@ func (f *folder) batchNorm(n *onnxgraph.Node, x convolved) (affine, bool, error)
 		}
 	}
 	gamma, beta, mean, variance := p[0], p[1], p[2], p[3]
-	epsilon := float64(onnxgraph.AttrOr(n, "epsilon", float32(1e-5)))
+	epsilon := float64(onnx.AttrOr(n, "epsilon", float32(1e-5)))
 	a := affine{make([]float64, x.channels), make([]float64, x.channels)}
 	for i := range a.scale {
 		a.scale[i] = gamma[i] / math.Sqrt(variance[i]+epsilon)
@@ -173,7 +173,7 @@ func (f *folder) batchNorm(n *onnxgraph.Node, x convolved) (affine, bool, error)
 }
 
 // arithmetic returns what x∘c does, or c∘x where the order does not matter.
-func (f *folder) arithmetic(n *onnxgraph.Node, x convolved) (affine, bool, error) {
+func (f *folder) arithmetic(n *onnx.Node, x convolved) (affine, bool, error) {
 	if len(n.Inputs) != 2 || n.Inputs[0] == n.Inputs[1] {
 		return affine{}, false, nil
 	}
@@ -214,7 +214,7 @@ func (f *folder) perChannel(name string, channels int64) ([]float64, bool, error
 	if !isFloat32Constant(t) || len(t.Dims) != 1 || t.Dims[0] != channels {
 		return nil, false, nil
 	}
-	values, err := onnxgraph.Elements[float32](t)
+	values, err := onnx.Elements[float32](t)
 	return widen(values), err == nil, err
 }
 
@@ -230,7 +230,7 @@ func (f *folder) broadcast(name string, x convolved) ([]float64, bool, error) {
 			return nil, false, nil
 		}
 	}
-	values, err := onnxgraph.Elements[float32](t)
+	values, err := onnx.Elements[float32](t)
 	if len(values) == 1 {
 		values = slices.Repeat(values, int(x.channels))
 	}
@@ -247,8 +247,8 @@ func widen(values []float32) []float64 {
 
 // rewrite gives a convolution the weights scale·w and the bias shift. The old ones may
 // have other readers, so they stay until they are pruned.
-func (f *folder) rewrite(conv *onnxgraph.Node, weights *onnxgraph.Tensor, a affine) error {
-	w, err := onnxgraph.Elements[float32](weights)
+func (f *folder) rewrite(conv *onnx.Node, weights *onnx.Tensor, a affine) error {
+	w, err := onnx.Elements[float32](weights)
 	if err != nil {
 		return err
 	}
@@ -261,8 +261,8 @@ func (f *folder) rewrite(conv *onnxgraph.Node, weights *onnxgraph.Tensor, a affi
 	for i, v := range a.shift {
 		bias[i] = float32(v)
 	}
-	folded := onnxgraph.TensorOf(f.index.Unique(weights.Name+"_folded"), w, weights.Dims...)
-	shift := onnxgraph.TensorOf(f.index.Unique(conv.Outputs[0]+"_bias"), bias, int64(len(bias)))
+	folded := onnx.TensorOf(f.index.Unique(weights.Name+"_folded"), w, weights.Dims...)
+	shift := onnx.TensorOf(f.index.Unique(conv.Outputs[0]+"_bias"), bias, int64(len(bias)))
 	addConstant(f.model, folded)
 	addConstant(f.model, shift)
 	conv.Inputs = []string{conv.Inputs[0], folded.Name, shift.Name}
@@ -272,7 +272,7 @@ func (f *folder) rewrite(conv *onnxgraph.Node, weights *onnxgraph.Tensor, a affi
 // eachFilter calls visit for every stretch of a convolution's weights that belongs to
 // one filter, which is one channel of the result. The weights of Conv are [filters,
 // channels/group, kernel…], those of ConvTranspose [channels, filters/group, kernel…].
-func eachFilter(conv *onnxgraph.Node, dims []int64, visit func(filter, first, n int)) {
+func eachFilter(conv *onnx.Node, dims []int64, visit func(filter, first, n int)) {
 	kernel := 1
 	for _, d := range dims[2:] {
 		kernel *= int(d)
@@ -284,7 +284,7 @@ func eachFilter(conv *onnxgraph.Node, dims []int64, visit func(filter, first, n 
 		}
 		return
 	}
-	groups := int(onnxgraph.AttrOr(conv, "group", int64(1)))
+	groups := int(onnx.AttrOr(conv, "group", int64(1)))
 	perGroup := int(dims[0]) / groups
 	for channel := range int(dims[0]) {
 		for j := range int(dims[1]) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // differ returns the largest difference of two arrays, relative to the largest element.
@@ -46,37 +46,37 @@ func TestPreparedModelsComputeTheSame(t *testing.T) {
 }
 
 // convolution is a model of a convolution, 2 filters of 3 channels, and what is behind.
-func convolution(behind []*onnxgraph.Node, constants ...*onnxgraph.Tensor) *onnxgraph.Model {
-	nodes := append([]*onnxgraph.Node{node("Conv", "conv", []string{"x", "w", "b"}, "c")}, behind...)
+func convolution(behind []*onnx.Node, constants ...*onnx.Tensor) *onnx.Model {
+	nodes := append([]*onnx.Node{node("Conv", "conv", []string{"x", "w", "b"}, "c")}, behind...)
 	return handmade(13, nodes, append(constants,
-		onnxgraph.TensorOf("w", []float32{1, -2, 3, 0.5, 0.25, -1}, 2, 3, 1, 1), onnxgraph.TensorOf("b", []float32{0.5, -1}, 2))...)
+		onnx.TensorOf("w", []float32{1, -2, 3, 0.5, 0.25, -1}, 2, 3, 1, 1), onnx.TensorOf("b", []float32{0.5, -1}, 2))...)
 }
 
 func TestArithmeticWithOneConstantForEachChannelIsFolded(t *testing.T) {
-	perChannel := onnxgraph.TensorOf("k", []float32{2, -4}, 1, 2, 1, 1)
-	short := onnxgraph.TensorOf("k", []float32{2, -4}, 2, 1, 1)
-	scalar := onnxgraph.TensorOf("k", []float32{3})
+	perChannel := onnx.TensorOf("k", []float32{2, -4}, 1, 2, 1, 1)
+	short := onnx.TensorOf("k", []float32{2, -4}, 2, 1, 1)
+	scalar := onnx.TensorOf("k", []float32{3})
 	for _, c := range []struct {
 		name   string
-		behind []*onnxgraph.Node
-		k      *onnxgraph.Tensor
+		behind []*onnx.Node
+		k      *onnx.Tensor
 		folded int
 	}{
-		{"Mul", []*onnxgraph.Node{node("Mul", "n", []string{"c", "k"}, "y")}, perChannel, 1},
-		{"Mul from the left", []*onnxgraph.Node{node("Mul", "n", []string{"k", "c"}, "y")}, perChannel, 1},
-		{"Add without a batch axis", []*onnxgraph.Node{node("Add", "n", []string{"c", "k"}, "y")}, short, 1},
-		{"Sub", []*onnxgraph.Node{node("Sub", "n", []string{"c", "k"}, "y")}, perChannel, 1},
-		{"Div", []*onnxgraph.Node{node("Div", "n", []string{"c", "k"}, "y")}, perChannel, 1},
-		{"a scalar", []*onnxgraph.Node{node("Mul", "n", []string{"c", "k"}, "y")}, scalar, 1},
-		{"a chain", []*onnxgraph.Node{
+		{"Mul", []*onnx.Node{node("Mul", "n", []string{"c", "k"}, "y")}, perChannel, 1},
+		{"Mul from the left", []*onnx.Node{node("Mul", "n", []string{"k", "c"}, "y")}, perChannel, 1},
+		{"Add without a batch axis", []*onnx.Node{node("Add", "n", []string{"c", "k"}, "y")}, short, 1},
+		{"Sub", []*onnx.Node{node("Sub", "n", []string{"c", "k"}, "y")}, perChannel, 1},
+		{"Div", []*onnx.Node{node("Div", "n", []string{"c", "k"}, "y")}, perChannel, 1},
+		{"a scalar", []*onnx.Node{node("Mul", "n", []string{"c", "k"}, "y")}, scalar, 1},
+		{"a chain", []*onnx.Node{
 			node("Mul", "n", []string{"c", "k"}, "d"), node("Add", "o", []string{"k", "d"}, "e"), node("Div", "p", []string{"e", "k"}, "y"),
 		}, perChannel, 3},
-		{"Sub from the left stays", []*onnxgraph.Node{node("Sub", "n", []string{"k", "c"}, "y")}, perChannel, 0},
-		{"a constant along the width stays", []*onnxgraph.Node{node("Add", "n", []string{"c", "k"}, "y")}, onnxgraph.TensorOf("k", []float32{1, 2}, 2), 0},
-		{"a value with two readers stays", []*onnxgraph.Node{
+		{"Sub from the left stays", []*onnx.Node{node("Sub", "n", []string{"k", "c"}, "y")}, perChannel, 0},
+		{"a constant along the width stays", []*onnx.Node{node("Add", "n", []string{"c", "k"}, "y")}, onnx.TensorOf("k", []float32{1, 2}, 2), 0},
+		{"a value with two readers stays", []*onnx.Node{
 			node("Mul", "n", []string{"c", "k"}, "d"), node("Add", "o", []string{"c", "d"}, "y"),
 		}, perChannel, 0},
-		{"a division by zero stays", []*onnxgraph.Node{node("Div", "n", []string{"c", "k"}, "y")}, onnxgraph.TensorOf("k", []float32{0}), 0},
+		{"a division by zero stays", []*onnx.Node{node("Div", "n", []string{"c", "k"}, "y")}, onnx.TensorOf("k", []float32{0}), 0},
 	} {
 		m := convolution(c.behind, c.k)
 		x := floats([]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 1, 3, 2, 2)
@@ -96,14 +96,14 @@ func TestArithmeticWithOneConstantForEachChannelIsFolded(t *testing.T) {
 }
 
 func TestBatchNormsFoldIntoTransposedConvolutionsByTheirOwnLayout(t *testing.T) {
-	m := handmade(13, []*onnxgraph.Node{
-		node("ConvTranspose", "up", []string{"x", "w"}, "c", onnxgraph.Attr("group", int64(2))), node("Mul", "n", []string{"c", "k"}, "y"),
-	}, onnxgraph.TensorOf("w", []float32{1, 2, 3, 4}, 4, 1, 1, 1), onnxgraph.TensorOf("k", []float32{10, 100}, 2, 1, 1))
+	m := handmade(13, []*onnx.Node{
+		node("ConvTranspose", "up", []string{"x", "w"}, "c", onnx.Attr("group", int64(2))), node("Mul", "n", []string{"c", "k"}, "y"),
+	}, onnx.TensorOf("w", []float32{1, 2, 3, 4}, 4, 1, 1, 1), onnx.TensorOf("k", []float32{10, 100}, 2, 1, 1))
 	if n, err := foldAffine(m); n != 1 || err != nil {
 		t.Fatalf("%d nodes were folded, %v, want 1", n, err)
 	}
 	weights := m.Graph.Index().Initializer(find(t, m, "up").Inputs[1])
-	got, err := onnxgraph.Elements[float32](weights)
+	got, err := onnx.Elements[float32](weights)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,18 +127,18 @@ func TestQuantizedAndBrokenModelsAreRefused(t *testing.T) {
 	if _, _, err := ToFloat16(q, Float16Options{}); !errors.Is(err, ErrQuantized) {
 		t.Errorf("converting a quantised model fails with %v, want ErrQuantized", err)
 	}
-	broken := handmade(13, []*onnxgraph.Node{node("Relu", "r", []string{"nothing"}, "y")})
+	broken := handmade(13, []*onnx.Node{node("Relu", "r", []string{"nothing"}, "y")})
 	if _, err := Prepare(broken); err == nil || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("preparing a broken model fails with %v, want the missing value", err)
 	}
 }
 
 func TestHeadsOfPooledFeaturesBecomeMatrixProducts(t *testing.T) {
-	weights := onnxgraph.TensorOf("w", []float32{1, 2, 3, 4, 5, 6}, 2, 3, 1, 1)
-	head := func(attrs ...onnxgraph.Attribute) *onnxgraph.Model {
-		return handmade(13, []*onnxgraph.Node{
+	weights := onnx.TensorOf("w", []float32{1, 2, 3, 4, 5, 6}, 2, 3, 1, 1)
+	head := func(attrs ...onnx.Attribute) *onnx.Model {
+		return handmade(13, []*onnx.Node{
 			node("GlobalAveragePool", "pool", []string{"x"}, "p"), node("Conv", "head", []string{"p", "w", "b"}, "y", attrs...),
-		}, weights, onnxgraph.TensorOf("b", []float32{1, -1}, 2))
+		}, weights, onnx.TensorOf("b", []float32{1, -1}, 2))
 	}
 	x := floats([]float32{1, 2, 3, 4, 5, 6}, 1, 3, 1, 2)
 	p, err := Prepare(head())
@@ -152,7 +152,7 @@ func TestHeadsOfPooledFeaturesBecomeMatrixProducts(t *testing.T) {
 	if d := differ(want, got); d > 1e-6 || len(got.shape) != 4 {
 		t.Errorf("as a product the result differs by %v, its shape is %v, want %v", d, got.shape, want.shape)
 	}
-	p, err = Prepare(head(onnxgraph.Attr("pads", []int64{1, 1, 1, 1})))
+	p, err = Prepare(head(onnx.Attr("pads", []int64{1, 1, 1, 1})))
 	if err != nil || find(t, p, "head").Op != "Conv" {
 		t.Errorf("a head with padding is %s, %v, want Conv", find(t, p, "head").Op, err)
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // clone returns a copy of a model that can be edited while the original stays as it
 // is. The elements of tensors are shared: nothing in this package writes to them.
-func clone(m *onnxgraph.Model) *onnxgraph.Model {
+func clone(m *onnx.Model) *onnx.Model {
 	c := *m
 	c.Opsets = slices.Clone(m.Opsets)
 	c.Metadata = slices.Clone(m.Metadata)
@@ -18,7 +18,7 @@ func clone(m *onnxgraph.Model) *onnxgraph.Model {
 	return &c
 }
 
-func cloneGraph(g *onnxgraph.Graph) *onnxgraph.Graph {
+func cloneGraph(g *onnx.Graph) *onnx.Graph {
 	if g == nil {
 		return nil
 	}
@@ -38,19 +38,19 @@ func cloneGraph(g *onnxgraph.Graph) *onnxgraph.Graph {
 		t.Values = &values
 	}
 	// A value may be in more than one list, and stays one value.
-	values := make(map[*onnxgraph.Value]*onnxgraph.Value)
+	values := make(map[*onnx.Value]*onnx.Value)
 	c.Inputs = cloneValues(g.Inputs, values)
 	c.Outputs = cloneValues(g.Outputs, values)
 	c.Values = cloneValues(g.Values, values)
 	return &c
 }
 
-func cloneSubgraphs(a *onnxgraph.Attribute) {
+func cloneSubgraphs(a *onnx.Attribute) {
 	switch v := a.Value.(type) {
-	case *onnxgraph.Graph:
+	case *onnx.Graph:
 		a.Value = cloneGraph(v)
-	case []*onnxgraph.Graph:
-		graphs := make([]*onnxgraph.Graph, len(v))
+	case []*onnx.Graph:
+		graphs := make([]*onnx.Graph, len(v))
 		for i, g := range v {
 			graphs[i] = cloneGraph(g)
 		}
@@ -67,8 +67,8 @@ func cloneAll[T any](list []*T) []*T {
 	return copies
 }
 
-func cloneValues(list []*onnxgraph.Value, done map[*onnxgraph.Value]*onnxgraph.Value) []*onnxgraph.Value {
-	copies := make([]*onnxgraph.Value, len(list))
+func cloneValues(list []*onnx.Value, done map[*onnx.Value]*onnx.Value) []*onnx.Value {
+	copies := make([]*onnx.Value, len(list))
 	for i, v := range list {
 		if done[v] == nil {
 			c := *v
@@ -81,10 +81,10 @@ func cloneValues(list []*onnxgraph.Value, done map[*onnxgraph.Value]*onnxgraph.V
 }
 
 // hasSubgraphs reports whether a node runs graphs of its own: If, Loop, Scan.
-func hasSubgraphs(n *onnxgraph.Node) bool {
-	return slices.ContainsFunc(n.Attributes, func(a onnxgraph.Attribute) bool {
+func hasSubgraphs(n *onnx.Node) bool {
+	return slices.ContainsFunc(n.Attributes, func(a onnx.Attribute) bool {
 		switch a.Value.(type) {
-		case *onnxgraph.Graph, []*onnxgraph.Graph:
+		case *onnx.Graph, []*onnx.Graph:
 			return true
 		}
 		return false
@@ -92,15 +92,15 @@ func hasSubgraphs(n *onnxgraph.Node) bool {
 }
 
 // isONNX reports whether the operator is one of ONNX's own.
-func isONNX(n *onnxgraph.Node) bool {
+func isONNX(n *onnx.Node) bool {
 	return (n.Domain == "" || n.Domain == "ai.onnx") && n.Overload == ""
 }
 
 // isOp reports whether the node is one of ONNX's own operators of that name.
-func isOp(n *onnxgraph.Node, op string) bool { return n != nil && n.Op == op && isONNX(n) }
+func isOp(n *onnx.Node, op string) bool { return n != nil && n.Op == op && isONNX(n) }
 
 // layerName is what users call a node: its name, or that of its first output.
-func layerName(n *onnxgraph.Node) string {
+func layerName(n *onnx.Node) string {
 	if n.Name != "" {
 		return n.Name
 	}
@@ -108,7 +108,7 @@ func layerName(n *onnxgraph.Node) string {
 }
 
 // output returns the name of the node's i-th output, empty if it is left out.
-func output(n *onnxgraph.Node, i int) string {
+func output(n *onnx.Node, i int) string {
 	if i < len(n.Outputs) {
 		return n.Outputs[i]
 	}
@@ -116,7 +116,7 @@ func output(n *onnxgraph.Node, i int) string {
 }
 
 // onlyOutput reports whether nothing but the node's first output exists.
-func onlyOutput(n *onnxgraph.Node) bool {
+func onlyOutput(n *onnx.Node) bool {
 	if output(n, 0) == "" {
 		return false
 	}
@@ -135,7 +135,7 @@ var integerOps = map[string]bool{
 }
 
 // acceptable refuses models that are broken or quantised.
-func acceptable(m *onnxgraph.Model) error {
+func acceptable(m *onnx.Model) error {
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("the model is not valid: %w", err)
 	}
@@ -149,8 +149,8 @@ func acceptable(m *onnxgraph.Model) error {
 
 // constants returns the initializers that nobody can replace when the model runs, by
 // name: from IR version 4 on, one that is an input too is only that input's default.
-func constants(m *onnxgraph.Model) map[string]*onnxgraph.Tensor {
-	byName := make(map[string]*onnxgraph.Tensor, len(m.Graph.Initializers))
+func constants(m *onnx.Model) map[string]*onnx.Tensor {
+	byName := make(map[string]*onnx.Tensor, len(m.Graph.Initializers))
 	for _, t := range m.Graph.Initializers {
 		byName[t.Name] = t
 	}
@@ -164,22 +164,22 @@ func constants(m *onnxgraph.Model) map[string]*onnxgraph.Tensor {
 
 // addConstant adds an initializer. Files of IR version 3 and older list their
 // initializers among the inputs.
-func addConstant(m *onnxgraph.Model, t *onnxgraph.Tensor) {
+func addConstant(m *onnx.Model, t *onnx.Tensor) {
 	m.Graph.Initializers = append(m.Graph.Initializers, t)
 	if m.IRVersion >= 4 {
 		return
 	}
-	shape := make(onnxgraph.Shape, len(t.Dims))
+	shape := make(onnx.Shape, len(t.Dims))
 	for i, d := range t.Dims {
-		shape[i] = onnxgraph.Fixed(d)
+		shape[i] = onnx.Fixed(d)
 	}
-	m.Graph.Inputs = append(m.Graph.Inputs, &onnxgraph.Value{Name: t.Name, Type: onnxgraph.Type{Elem: t.Type, Shape: shape}})
+	m.Graph.Inputs = append(m.Graph.Inputs, &onnx.Value{Name: t.Name, Type: onnx.Type{Elem: t.Type, Shape: shape}})
 }
 
 // prune drops what no output depends on. In files of IR version 3 and older
 // initializers that are dropped are dropped as inputs too: else a caller would have
 // to feed them.
-func prune(m *onnxgraph.Model) {
+func prune(m *onnx.Model) {
 	gone := make(map[string]bool)
 	for _, t := range m.Graph.Initializers {
 		gone[t.Name] = m.IRVersion < 4
@@ -188,5 +188,5 @@ func prune(m *onnxgraph.Model) {
 	for _, t := range m.Graph.Initializers {
 		delete(gone, t.Name)
 	}
-	m.Graph.Inputs = slices.DeleteFunc(m.Graph.Inputs, func(v *onnxgraph.Value) bool { return gone[v.Name] })
+	m.Graph.Inputs = slices.DeleteFunc(m.Graph.Inputs, func(v *onnx.Value) bool { return gone[v.Name] })
 }

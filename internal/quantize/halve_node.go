@@ -3,13 +3,13 @@ package quantize
 import (
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // convert makes a node read and write float16 where it had float32.
-func (h *halver) convert(n *onnxgraph.Node) error {
+func (h *halver) convert(n *onnx.Node) error {
 	for i, name := range n.Inputs {
-		if h.types[name] != onnxgraph.Float32 {
+		if h.types[name] != onnx.Float32 {
 			continue
 		}
 		if slices.Contains(fullInputs[n.Op], i) {
@@ -23,7 +23,7 @@ func (h *halver) convert(n *onnxgraph.Node) error {
 		n.Inputs[i] = half
 	}
 	for i, name := range n.Outputs {
-		if h.types[name] == onnxgraph.Float32 {
+		if h.types[name] == onnx.Float32 {
 			n.Outputs[i] = h.halfName(name)
 			h.made[n.Outputs[i]] = true
 			h.describe(name, n.Outputs[i])
@@ -34,7 +34,7 @@ func (h *halver) convert(n *onnxgraph.Node) error {
 }
 
 // full leaves a node in FP32, and makes what it reads in float32.
-func (h *halver) full(n *onnxgraph.Node) {
+func (h *halver) full(n *onnx.Node) {
 	for _, name := range readsOf(n) {
 		h.needFull(name)
 	}
@@ -47,7 +47,7 @@ func (h *halver) needFull(name string) {
 	if half == "" || !h.made[half] || h.made[name] || h.hasFull(name) {
 		return
 	}
-	h.cast(half, name, onnxgraph.Float32)
+	h.cast(half, name, onnx.Float32)
 	h.made[name] = true
 }
 
@@ -64,7 +64,7 @@ func (h *halver) hasFull(name string) bool {
 // isHalfInput reports whether the value is an input that has become float16.
 func (h *halver) isHalfInput(name string) bool {
 	half := h.half[name]
-	return half != "" && slices.ContainsFunc(h.graph.Inputs, func(v *onnxgraph.Value) bool { return v.Name == half })
+	return half != "" && slices.ContainsFunc(h.graph.Inputs, func(v *onnx.Value) bool { return v.Name == half })
 }
 
 // asHalf returns the name under which a float32 value is there as float16.
@@ -84,7 +84,7 @@ func (h *halver) asHalf(name string) (string, error) {
 		}
 	}
 	h.describe(name, half)
-	h.cast(name, half, onnxgraph.Float16)
+	h.cast(name, half, onnx.Float16)
 	return half, nil
 }
 
@@ -95,11 +95,11 @@ func (h *halver) halfName(name string) string {
 	return h.half[name]
 }
 
-func (h *halver) cast(from, to string, elem onnxgraph.ElemType) {
+func (h *halver) cast(from, to string, elem onnx.ElemType) {
 	h.report.Casts++
-	h.nodes = append(h.nodes, &onnxgraph.Node{
+	h.nodes = append(h.nodes, &onnx.Node{
 		Name: h.index.Unique(to + "_cast"), Op: "Cast", Inputs: []string{from}, Outputs: []string{to},
-		Attributes: []onnxgraph.Attribute{onnxgraph.Attr("to", int64(elem))},
+		Attributes: []onnx.Attribute{onnx.Attr("to", int64(elem))},
 	})
 }
 
@@ -111,12 +111,12 @@ func (h *halver) describe(name, half string) {
 	}
 	described := *v
 	described.Name = half
-	described.Type.Elem = onnxgraph.Float16
+	described.Type.Elem = onnx.Float16
 	described.Type.Shape = slices.Clone(v.Type.Shape)
 	h.graph.Values = append(h.graph.Values, &described)
 }
 
-func (h *halver) halveConstant(t *onnxgraph.Tensor, name string) error {
+func (h *halver) halveConstant(t *onnx.Tensor, name string) error {
 	half, counts, err := halfTensor(name, t)
 	if err != nil {
 		return err
@@ -129,9 +129,9 @@ func (h *halver) halveConstant(t *onnxgraph.Tensor, name string) error {
 
 // halveConstantNode puts a float16 twin beside a node that makes a constant. It does
 // nothing if it does not know how.
-func (h *halver) halveConstantNode(n *onnxgraph.Node, name string) (bool, error) {
+func (h *halver) halveConstantNode(n *onnx.Node, name string) (bool, error) {
 	value := constantValue(n)
-	if value == nil || value.Type != onnxgraph.Float32 || value.External != nil {
+	if value == nil || value.Type != onnx.Float32 || value.External != nil {
 		return false, nil
 	}
 	half, counts, err := halfTensor(value.Name, value)
@@ -139,26 +139,26 @@ func (h *halver) halveConstantNode(n *onnxgraph.Node, name string) (bool, error)
 		return false, err
 	}
 	h.report.Rounding.add(counts)
-	h.nodes = append(h.nodes, &onnxgraph.Node{
+	h.nodes = append(h.nodes, &onnx.Node{
 		Name: h.index.Unique(layerName(n) + "_fp16"), Op: n.Op, Inputs: slices.Clone(n.Inputs), Outputs: []string{name},
-		Attributes: []onnxgraph.Attribute{onnxgraph.Attr("value", half)},
+		Attributes: []onnx.Attribute{onnx.Attr("value", half)},
 	})
 	return true, nil
 }
 
 // constantValue returns the tensor that a Constant makes, or with which a
 // ConstantOfShape fills; nil if it is no tensor or number.
-func constantValue(n *onnxgraph.Node) *onnxgraph.Tensor {
+func constantValue(n *onnx.Node) *onnx.Tensor {
 	switch {
 	case n.Attr("value") != nil:
-		return onnxgraph.AttrOr[*onnxgraph.Tensor](n, "value", nil)
+		return onnx.AttrOr[*onnx.Tensor](n, "value", nil)
 	case n.Op == "ConstantOfShape":
-		return onnxgraph.TensorOf("", []float32{0}, 1)
+		return onnx.TensorOf("", []float32{0}, 1)
 	case n.Attr("value_float") != nil:
-		return onnxgraph.TensorOf("", []float32{onnxgraph.AttrOr(n, "value_float", float32(0))})
+		return onnx.TensorOf("", []float32{onnx.AttrOr(n, "value_float", float32(0))})
 	case n.Attr("value_floats") != nil:
-		floats := onnxgraph.AttrOr[[]float32](n, "value_floats", nil)
-		return onnxgraph.TensorOf("", floats, int64(len(floats)))
+		floats := onnx.AttrOr[[]float32](n, "value_floats", nil)
+		return onnx.TensorOf("", floats, int64(len(floats)))
 	}
 	return nil
 }
@@ -166,13 +166,13 @@ func constantValue(n *onnxgraph.Node) *onnxgraph.Tensor {
 // readsOf returns the names that a node reads itself or in its subgraphs. Names that
 // are defined inside a subgraph are among them, which does no harm: names are
 // unique over all graphs of a model.
-func readsOf(n *onnxgraph.Node) []string {
+func readsOf(n *onnx.Node) []string {
 	names := slices.Clone(n.Inputs)
 	for _, a := range n.Attributes {
 		switch v := a.Value.(type) {
-		case *onnxgraph.Graph:
+		case *onnx.Graph:
 			names = append(names, readsOfGraph(v)...)
-		case []*onnxgraph.Graph:
+		case []*onnx.Graph:
 			for _, g := range v {
 				names = append(names, readsOfGraph(g)...)
 			}
@@ -181,7 +181,7 @@ func readsOf(n *onnxgraph.Node) []string {
 	return names
 }
 
-func readsOfGraph(g *onnxgraph.Graph) []string {
+func readsOfGraph(g *onnx.Graph) []string {
 	var names []string
 	if g == nil {
 		return nil

@@ -3,17 +3,17 @@ package quantize
 import (
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // headsToGemm writes 1×1 convolutions of pooled features that make an output, as
 // MobileNet has one for its classes, as what they are: matrix products. An integer
 // product can hand out its exact sums, while an integer convolution rounds its results
 // to 8 bits, which leaves no order between classes that are close to each other.
-func headsToGemm(m *onnxgraph.Model) {
+func headsToGemm(m *onnx.Model) {
 	p := &plan{model: m, index: m.Graph.Index(), consts: constants(m)}
 	last := p.endsOf(Options{SkipLast: true})
-	var nodes []*onnxgraph.Node
+	var nodes []*onnx.Node
 	for _, n := range m.Graph.Nodes {
 		if last[n] != "" && p.isProduct(n) {
 			nodes = append(nodes, p.asGemm(n)...)
@@ -26,7 +26,7 @@ func headsToGemm(m *onnxgraph.Model) {
 }
 
 // isProduct reports whether a convolution has one pixel to see, and sees nothing else.
-func (p *plan) isProduct(n *onnxgraph.Node) bool {
+func (p *plan) isProduct(n *onnx.Node) bool {
 	w := p.consts[n.Input(1)]
 	if !isOp(n, "Conv") || !onlyOutput(n) || !isFloat32Constant(w) || len(w.Dims) < 3 || slices.Contains(w.Dims, 0) {
 		return false
@@ -35,14 +35,14 @@ func (p *plan) isProduct(n *onnxgraph.Node) bool {
 	notZero := func(x int64) bool { return x != 0 }
 	return isOp(p.index.Producer(n.Input(0)), "GlobalAveragePool") &&
 		!slices.ContainsFunc(w.Dims[2:], notOne) &&
-		onnxgraph.AttrOr(n, "group", int64(1)) == 1 &&
-		!slices.ContainsFunc(onnxgraph.AttrOr[[]int64](n, "strides", nil), notOne) &&
-		!slices.ContainsFunc(onnxgraph.AttrOr[[]int64](n, "pads", nil), notZero)
+		onnx.AttrOr(n, "group", int64(1)) == 1 &&
+		!slices.ContainsFunc(onnx.AttrOr[[]int64](n, "strides", nil), notOne) &&
+		!slices.ContainsFunc(onnx.AttrOr[[]int64](n, "pads", nil), notZero)
 }
 
 // asGemm returns the nodes that take the place of a convolution. The product keeps its
 // name.
-func (p *plan) asGemm(n *onnxgraph.Node) []*onnxgraph.Node {
+func (p *plan) asGemm(n *onnx.Node) []*onnx.Node {
 	conv := p.consts[n.Inputs[1]]
 	matrix := *conv
 	matrix.Name = p.index.Unique(conv.Name + "_matrix")
@@ -52,17 +52,17 @@ func (p *plan) asGemm(n *onnxgraph.Node) []*onnxgraph.Node {
 	for i := range list {
 		list[i] = int64(i + 2)
 	}
-	axes := onnxgraph.TensorOf(p.index.Unique(layerName(n)+"_axes"), list, int64(len(list)))
+	axes := onnx.TensorOf(p.index.Unique(layerName(n)+"_axes"), list, int64(len(list)))
 	addConstant(p.model, axes)
 	flat, product := p.index.Unique(n.Inputs[0]+"_flat"), p.index.Unique(n.Outputs[0]+"_flat")
 	gemm := *n
 	gemm.Op, gemm.Outputs = "Gemm", []string{product}
 	gemm.Inputs = append([]string{flat, matrix.Name}, n.Inputs[2:]...)
-	gemm.Attributes = []onnxgraph.Attribute{onnxgraph.Attr("transB", int64(1))}
+	gemm.Attributes = []onnx.Attribute{onnx.Attr("transB", int64(1))}
 	if gemm.Name == "" {
 		gemm.Name = layerName(n)
 	}
-	return []*onnxgraph.Node{
+	return []*onnx.Node{
 		{Name: p.index.Unique(flat + "_Flatten"), Op: "Flatten", Inputs: []string{n.Inputs[0]}, Outputs: []string{flat}},
 		&gemm,
 		{Name: p.index.Unique(product + "_Unsqueeze"), Op: "Unsqueeze", Inputs: []string{product, axes.Name}, Outputs: n.Outputs[:1:1]},

@@ -4,12 +4,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // operators are those that the tests' models use, by their definitions in the ONNX
 // specification.
-var operators = map[string]func(n *onnxgraph.Node, in []array) array{
+var operators = map[string]func(n *onnx.Node, in []array) array{
 	"Add":                elementwise(func(x, y float64) float64 { return x + y }),
 	"Sub":                elementwise(func(x, y float64) float64 { return x - y }),
 	"Mul":                elementwise(func(x, y float64) float64 { return x * y }),
@@ -17,12 +17,12 @@ var operators = map[string]func(n *onnxgraph.Node, in []array) array{
 	"Abs":                unary(math.Abs),
 	"Relu":               unary(func(x float64) float64 { return max(x, 0) }),
 	"Exp":                unary(math.Exp),
-	"Identity":           func(_ *onnxgraph.Node, in []array) array { return in[0].copy() },
+	"Identity":           func(_ *onnx.Node, in []array) array { return in[0].copy() },
 	"Clip":               clip,
 	"Cast":               cast,
 	"Conv":               conv,
 	"Gemm":               gemm,
-	"MatMul":             func(_ *onnxgraph.Node, in []array) array { return product(in[0], in[1], array{}, false) },
+	"MatMul":             func(_ *onnx.Node, in []array) array { return product(in[0], in[1], array{}, false) },
 	"BatchNormalization": batchNormalization,
 	"GlobalAveragePool":  globalAveragePool,
 	"MaxPool":            maxPool,
@@ -30,8 +30,8 @@ var operators = map[string]func(n *onnxgraph.Node, in []array) array{
 	"Reshape":            reshape,
 	"Unsqueeze":          unsqueeze,
 	"Concat":             concat,
-	"Size": func(_ *onnxgraph.Node, in []array) array {
-		return array{onnxgraph.Int64, nil, []float64{float64(len(in[0].data))}}
+	"Size": func(_ *onnx.Node, in []array) array {
+		return array{onnx.Int64, nil, []float64{float64(len(in[0].data))}}
 	},
 	"ReduceMin":        reduce(func(list []float64) float64 { return slices.Min(list) }),
 	"ReduceMax":        reduce(func(list []float64) float64 { return slices.Max(list) }),
@@ -50,8 +50,8 @@ func mean(list []float64) float64 {
 
 func (a array) copy() array { return array{a.elem, slices.Clone(a.shape), slices.Clone(a.data)} }
 
-func unary(f func(float64) float64) func(*onnxgraph.Node, []array) array {
-	return func(_ *onnxgraph.Node, in []array) array {
+func unary(f func(float64) float64) func(*onnx.Node, []array) array {
+	return func(_ *onnx.Node, in []array) array {
 		y := in[0].copy()
 		for i, x := range y.data {
 			y.data[i] = f(x)
@@ -76,8 +76,8 @@ func (a array) at(shape []int64, position int) float64 {
 	return a.data[index]
 }
 
-func elementwise(f func(x, y float64) float64) func(*onnxgraph.Node, []array) array {
-	return func(_ *onnxgraph.Node, in []array) array {
+func elementwise(f func(x, y float64) float64) func(*onnx.Node, []array) array {
+	return func(_ *onnx.Node, in []array) array {
 		shape := slices.Clone(in[0].shape)
 		if len(in[1].shape) > len(shape) {
 			shape = slices.Clone(in[1].shape)
@@ -97,7 +97,7 @@ func elementwise(f func(x, y float64) float64) func(*onnxgraph.Node, []array) ar
 	}
 }
 
-func clip(_ *onnxgraph.Node, in []array) array {
+func clip(_ *onnx.Node, in []array) array {
 	y := in[0].copy()
 	for i := range y.data {
 		if len(in) > 1 && in[1].data != nil {
@@ -110,18 +110,18 @@ func clip(_ *onnxgraph.Node, in []array) array {
 	return y
 }
 
-func cast(n *onnxgraph.Node, in []array) array {
+func cast(n *onnx.Node, in []array) array {
 	y := in[0].copy()
-	y.elem = onnxgraph.ElemType(onnxgraph.AttrOr(n, "to", int64(0)))
+	y.elem = onnx.ElemType(onnx.AttrOr(n, "to", int64(0)))
 	return y
 }
 
 // conv convolves two spatial axes.
-func conv(n *onnxgraph.Node, in []array) array {
+func conv(n *onnx.Node, in []array) array {
 	x, w := in[0], in[1]
-	groups := onnxgraph.AttrOr(n, "group", int64(1))
-	strides := onnxgraph.AttrOr(n, "strides", []int64{1, 1})
-	pads := onnxgraph.AttrOr(n, "pads", []int64{0, 0, 0, 0})
+	groups := onnx.AttrOr(n, "group", int64(1))
+	strides := onnx.AttrOr(n, "strides", []int64{1, 1})
+	pads := onnx.AttrOr(n, "pads", []int64{0, 0, 0, 0})
 	batch, filters, perGroup := x.shape[0], w.shape[0], w.shape[1]
 	height := (x.shape[2]+pads[0]+pads[2]-w.shape[2])/strides[0] + 1
 	width := (x.shape[3]+pads[1]+pads[3]-w.shape[3])/strides[1] + 1
@@ -147,12 +147,12 @@ func conv(n *onnxgraph.Node, in []array) array {
 	return y
 }
 
-func gemm(n *onnxgraph.Node, in []array) array {
+func gemm(n *onnx.Node, in []array) array {
 	var bias array
 	if len(in) > 2 {
 		bias = in[2]
 	}
-	return product(in[0], in[1], bias, onnxgraph.AttrOr(n, "transB", int64(0)) != 0)
+	return product(in[0], in[1], bias, onnx.AttrOr(n, "transB", int64(0)) != 0)
 }
 
 func product(a, b, bias array, transposed bool) array {
@@ -178,10 +178,10 @@ func product(a, b, bias array, transposed bool) array {
 	return y
 }
 
-func batchNormalization(n *onnxgraph.Node, in []array) array {
+func batchNormalization(n *onnx.Node, in []array) array {
 	y := in[0].copy()
 	plane := int(y.shape[2] * y.shape[3])
-	epsilon := float64(onnxgraph.AttrOr(n, "epsilon", float32(1e-5)))
+	epsilon := float64(onnx.AttrOr(n, "epsilon", float32(1e-5)))
 	for i := range y.data {
 		c := i / plane % int(y.shape[1])
 		y.data[i] = (y.data[i]-in[3].data[c])/math.Sqrt(in[4].data[c]+epsilon)*in[1].data[c] + in[2].data[c]
@@ -189,7 +189,7 @@ func batchNormalization(n *onnxgraph.Node, in []array) array {
 	return y
 }
 
-func globalAveragePool(_ *onnxgraph.Node, in []array) array {
+func globalAveragePool(_ *onnx.Node, in []array) array {
 	x := in[0]
 	y := newArray(x.elem, x.shape[0], x.shape[1], 1, 1)
 	plane := len(x.data) / len(y.data)
@@ -200,9 +200,9 @@ func globalAveragePool(_ *onnxgraph.Node, in []array) array {
 }
 
 // maxPool pools squares without padding.
-func maxPool(n *onnxgraph.Node, in []array) array {
+func maxPool(n *onnx.Node, in []array) array {
 	x := in[0]
-	k, s := onnxgraph.AttrOr(n, "kernel_shape", []int64{1, 1}), onnxgraph.AttrOr(n, "strides", []int64{1, 1})
+	k, s := onnx.AttrOr(n, "kernel_shape", []int64{1, 1}), onnx.AttrOr(n, "strides", []int64{1, 1})
 	y := newArray(x.elem, x.shape[0], x.shape[1], (x.shape[2]-k[0])/s[0]+1, (x.shape[3]-k[1])/s[1]+1)
 	for i := range y.data {
 		p := int64(i)
@@ -216,13 +216,13 @@ func maxPool(n *onnxgraph.Node, in []array) array {
 	return y
 }
 
-func flatten(_ *onnxgraph.Node, in []array) array {
+func flatten(_ *onnx.Node, in []array) array {
 	y := in[0].copy()
 	y.shape = []int64{y.shape[0], int64(len(y.data)) / y.shape[0]}
 	return y
 }
 
-func reshape(_ *onnxgraph.Node, in []array) array {
+func reshape(_ *onnx.Node, in []array) array {
 	y := in[0].copy()
 	y.shape = nil
 	rest := int64(len(y.data))
@@ -240,7 +240,7 @@ func reshape(_ *onnxgraph.Node, in []array) array {
 	return y
 }
 
-func unsqueeze(_ *onnxgraph.Node, in []array) array {
+func unsqueeze(_ *onnx.Node, in []array) array {
 	y := in[0].copy()
 	for _, axis := range in[1].data {
 		y.shape = slices.Insert(y.shape, int(axis), 1)
@@ -248,8 +248,8 @@ func unsqueeze(_ *onnxgraph.Node, in []array) array {
 	return y
 }
 
-func concat(n *onnxgraph.Node, in []array) array {
-	axis := int(onnxgraph.AttrOr(n, "axis", int64(0)))
+func concat(n *onnx.Node, in []array) array {
+	axis := int(onnx.AttrOr(n, "axis", int64(0)))
 	shape := slices.Clone(in[0].shape)
 	shape[axis] = 0
 	outer := 1
@@ -270,10 +270,10 @@ func concat(n *onnxgraph.Node, in []array) array {
 }
 
 // reduce reduces all axes, or all but axis 1.
-func reduce(f func([]float64) float64) func(*onnxgraph.Node, []array) array {
-	return func(n *onnxgraph.Node, in []array) array {
+func reduce(f func([]float64) float64) func(*onnx.Node, []array) array {
+	return func(n *onnx.Node, in []array) array {
 		x := in[0]
-		if onnxgraph.AttrOr[[]int64](n, "axes", nil) == nil && len(in) < 2 {
+		if onnx.AttrOr[[]int64](n, "axes", nil) == nil && len(in) < 2 {
 			return array{x.elem, nil, []float64{f(x.data)}}
 		}
 		y := newArray(x.elem, x.shape[1])
@@ -291,9 +291,9 @@ func reduce(f func([]float64) float64) func(*onnxgraph.Node, []array) array {
 	}
 }
 
-func quantizeLinear(_ *onnxgraph.Node, in []array) array {
+func quantizeLinear(_ *onnx.Node, in []array) array {
 	y, low, high := in[0].copy(), 0.0, 255.0
-	if y.elem = in[2].elem; y.elem == onnxgraph.Int8 {
+	if y.elem = in[2].elem; y.elem == onnx.Int8 {
 		low, high = -128, 127
 	}
 	for i, x := range y.data {
@@ -302,10 +302,10 @@ func quantizeLinear(_ *onnxgraph.Node, in []array) array {
 	return y
 }
 
-func dequantizeLinear(n *onnxgraph.Node, in []array) array {
+func dequantizeLinear(n *onnx.Node, in []array) array {
 	y := in[0].copy()
-	y.elem = onnxgraph.Float32
-	axis := int(onnxgraph.AttrOr(n, "axis", int64(1)))
+	y.elem = onnx.Float32
+	axis := int(onnx.AttrOr(n, "axis", int64(1)))
 	inner := 1
 	if len(in[1].shape) > 0 {
 		for _, d := range y.shape[axis+1:] {

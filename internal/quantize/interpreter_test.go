@@ -7,19 +7,19 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // An array is a value of a graph that a test runs. Its elements are exact: what an
 // operator makes is rounded to the element type.
 type array struct {
-	elem  onnxgraph.ElemType
+	elem  onnx.ElemType
 	shape []int64
 	data  []float64
 }
 
-func newArray(elem onnxgraph.ElemType, shape ...int64) array {
+func newArray(elem onnx.ElemType, shape ...int64) array {
 	n := int64(1)
 	for _, d := range shape {
 		n *= d
@@ -28,7 +28,7 @@ func newArray(elem onnxgraph.ElemType, shape ...int64) array {
 }
 
 func floats(data []float32, shape ...int64) array {
-	a := newArray(onnxgraph.Float32, shape...)
+	a := newArray(onnx.Float32, shape...)
 	copy(a.data, widen(data))
 	return a
 }
@@ -37,9 +37,9 @@ func floats(data []float32, shape ...int64) array {
 func (a array) round() array {
 	for i, x := range a.data {
 		switch a.elem {
-		case onnxgraph.Float32:
+		case onnx.Float32:
 			a.data[i] = float64(float32(x))
-		case onnxgraph.Float16:
+		case onnx.Float16:
 			a.data[i] = float64(float32Of(float16Of(float32(x))))
 		}
 	}
@@ -71,25 +71,25 @@ func float32Of(h uint16) float32 {
 }
 
 // constantArray reads an initializer.
-func constantArray(t *onnxgraph.Tensor) (array, error) {
+func constantArray(t *onnx.Tensor) (array, error) {
 	a := array{elem: t.Type, shape: t.Dims}
 	var err error
 	switch t.Type {
-	case onnxgraph.Float32:
+	case onnx.Float32:
 		a.data, err = elementsOf[float32](t)
-	case onnxgraph.Float16:
+	case onnx.Float16:
 		var bits []float64
 		bits, err = elementsOf[uint16](t)
 		for _, b := range bits {
 			a.data = append(a.data, float64(float32Of(uint16(b))))
 		}
-	case onnxgraph.Int8:
+	case onnx.Int8:
 		a.data, err = elementsOf[int8](t)
-	case onnxgraph.Uint8:
+	case onnx.Uint8:
 		a.data, err = elementsOf[uint8](t)
-	case onnxgraph.Int32:
+	case onnx.Int32:
 		a.data, err = elementsOf[int32](t)
-	case onnxgraph.Int64:
+	case onnx.Int64:
 		a.data, err = elementsOf[int64](t)
 	default:
 		err = fmt.Errorf("constant %q is of type %v", t.Name, t.Type)
@@ -97,8 +97,8 @@ func constantArray(t *onnxgraph.Tensor) (array, error) {
 	return a, err
 }
 
-func elementsOf[T onnxgraph.Element](t *onnxgraph.Tensor) ([]float64, error) {
-	list, err := onnxgraph.Elements[T](t)
+func elementsOf[T onnx.Element](t *onnx.Tensor) ([]float64, error) {
+	list, err := onnx.Elements[T](t)
 	wide := make([]float64, len(list))
 	for i, v := range list {
 		wide[i] = float64(v)
@@ -107,7 +107,7 @@ func elementsOf[T onnxgraph.Element](t *onnxgraph.Tensor) ([]float64, error) {
 }
 
 // interpret runs a graph by the definitions of its operators and returns all its values.
-func interpret(m *onnxgraph.Model, inputs map[string]array) (map[string]array, error) {
+func interpret(m *onnx.Model, inputs map[string]array) (map[string]array, error) {
 	values := make(map[string]array)
 	for name, a := range inputs {
 		values[name] = a
@@ -146,7 +146,7 @@ func (*interpreter) Name() string { return "interpreter" }
 func (*interpreter) Close() error { return nil }
 
 func (e *interpreter) Open(_ context.Context, o backend.Options) (backend.Session, error) {
-	m, err := onnxgraph.ReadFile(o.ModelPath)
+	m, err := onnx.ReadFile(o.ModelPath)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (e *interpreter) Open(_ context.Context, o backend.Options) (backend.Sessio
 		if err != nil {
 			return nil, err
 		}
-		t.Data = onnxgraph.Raw(raw)
+		t.Data = onnx.Raw(raw)
 	}
 	e.sessions++
 	e.opened++
@@ -165,7 +165,7 @@ func (e *interpreter) Open(_ context.Context, o backend.Options) (backend.Sessio
 
 type interpreted struct {
 	engine *interpreter
-	model  *onnxgraph.Model
+	model  *onnx.Model
 }
 
 type held struct{ tensor tensor.Tensor }
@@ -200,7 +200,7 @@ func (s *interpreted) Run(inputs, outputs []backend.Value) error {
 	}
 	for i, v := range s.model.Graph.Outputs {
 		a := values[v.Name]
-		if a.elem == onnxgraph.Int64 {
+		if a.elem == onnx.Int64 {
 			list := make([]int64, len(a.data))
 			for j, x := range a.data {
 				list[j] = int64(x)
@@ -214,7 +214,7 @@ func (s *interpreted) Run(inputs, outputs []backend.Value) error {
 }
 
 // evaluate runs a model with one float32 input and returns some of its values.
-func evaluate(t testing.TB, m *onnxgraph.Model, input array, wanted ...string) []array {
+func evaluate(t testing.TB, m *onnx.Model, input array, wanted ...string) []array {
 	t.Helper()
 	if err := m.Check(); err != nil {
 		t.Fatalf("the model is not valid: %v", err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // A kind says how an operator takes part in integer arithmetic.
@@ -40,12 +40,12 @@ func defaultOps() []string {
 
 // A layer is a node that is computed with integers.
 type layer struct {
-	node *onnxgraph.Node
+	node *onnx.Node
 	kind kind
 	// result is the value that leaves the layer: the node's output, or that of the
 	// activation function behind it.
 	result string
-	fused  *onnxgraph.Node // the activation function
+	fused  *onnx.Node // the activation function
 }
 
 // activations returns the positions of the inputs that are activations.
@@ -65,14 +65,14 @@ func (l *layer) hasBias() bool { return l.kind == weighted && l.node.Op != "MatM
 
 // A plan says which nodes of a prepared model become integer arithmetic.
 type plan struct {
-	model    *onnxgraph.Model
-	index    *onnxgraph.Index
-	consts   map[string]*onnxgraph.Tensor
-	types    map[string]onnxgraph.ElemType
-	layers   []*layer                   // in the graph's order
-	byNode   map[*onnxgraph.Node]*layer // the same
-	byResult map[string]*layer          // the same
-	excluded []ExcludedLayer            // weighted nodes that stay in FP32
+	model    *onnx.Model
+	index    *onnx.Index
+	consts   map[string]*onnx.Tensor
+	types    map[string]onnx.ElemType
+	layers   []*layer              // in the graph's order
+	byNode   map[*onnx.Node]*layer // the same
+	byResult map[string]*layer     // the same
+	excluded []ExcludedLayer       // weighted nodes that stay in FP32
 }
 
 // An ExcludedLayer is a layer with weights that stays in FP32, and why.
@@ -83,10 +83,10 @@ type ExcludedLayer struct {
 }
 
 // newPlan chooses the layers of a prepared model.
-func newPlan(m *onnxgraph.Model, o Options) *plan {
+func newPlan(m *onnx.Model, o Options) *plan {
 	p := &plan{
 		model: m, index: m.Graph.Index(), consts: constants(m), types: elemTypes(m.Graph),
-		byNode: make(map[*onnxgraph.Node]*layer), byResult: make(map[string]*layer),
+		byNode: make(map[*onnx.Node]*layer), byResult: make(map[string]*layer),
 	}
 	ends := p.endsOf(o)
 	for _, n := range m.Graph.Nodes {
@@ -104,7 +104,7 @@ func newPlan(m *onnxgraph.Model, o Options) *plan {
 	return p
 }
 
-func (p *plan) add(n *onnxgraph.Node, k kind) {
+func (p *plan) add(n *onnx.Node, k kind) {
 	l := &layer{node: n, kind: k, result: n.Outputs[0]}
 	if k != carrying {
 		if l.fused = p.activationBehind(n); l.fused != nil {
@@ -116,7 +116,7 @@ func (p *plan) add(n *onnxgraph.Node, k kind) {
 }
 
 // candidate says what a node could be, 0 for nothing, and why it is not.
-func (p *plan) candidate(n *onnxgraph.Node, o Options) (kind, string) {
+func (p *plan) candidate(n *onnx.Node, o Options) (kind, string) {
 	k := kinds[n.Op]
 	if k == 0 || !isONNX(n) || !onlyOutput(n) || p.constant(n) {
 		return 0, ""
@@ -141,17 +141,17 @@ func (p *plan) candidate(n *onnxgraph.Node, o Options) (kind, string) {
 }
 
 // constant reports whether a node has no input that varies.
-func (p *plan) constant(n *onnxgraph.Node) bool {
+func (p *plan) constant(n *onnx.Node) bool {
 	return !slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && p.consts[name] == nil })
 }
 
 // isActivation reports whether a value is a float32 that varies.
 func (p *plan) isActivation(name string) bool {
-	return name != "" && p.consts[name] == nil && p.types[name] == onnxgraph.Float32
+	return name != "" && p.consts[name] == nil && p.types[name] == onnx.Float32
 }
 
 // whyNotWeighted says what keeps a node with weights from being quantised.
-func (p *plan) whyNotWeighted(n *onnxgraph.Node) string {
+func (p *plan) whyNotWeighted(n *onnx.Node) string {
 	w := p.consts[n.Input(1)]
 	switch {
 	case !p.isActivation(n.Input(0)):
@@ -164,13 +164,13 @@ func (p *plan) whyNotWeighted(n *onnxgraph.Node) string {
 		return fmt.Sprintf("its weights have the shape %v", w.Dims)
 	case n.Op != "Conv" && len(w.Dims) != 2:
 		return fmt.Sprintf("its weights have the shape %v, not that of a matrix", w.Dims)
-	case n.Op == "Gemm" && (onnxgraph.AttrOr(n, "alpha", float32(1)) != 1 || onnxgraph.AttrOr(n, "transA", int64(0)) != 0):
+	case n.Op == "Gemm" && (onnx.AttrOr(n, "alpha", float32(1)) != 1 || onnx.AttrOr(n, "transA", int64(0)) != 0):
 		return "it scales or transposes its input"
 	}
 	return p.whyNotBias(n, w)
 }
 
-func (p *plan) whyNotBias(n *onnxgraph.Node, w *onnxgraph.Tensor) string {
+func (p *plan) whyNotBias(n *onnx.Node, w *onnx.Tensor) string {
 	name := n.Input(2)
 	if name == "" || n.Op == "MatMul" {
 		return ""
@@ -179,7 +179,7 @@ func (p *plan) whyNotBias(n *onnxgraph.Node, w *onnxgraph.Tensor) string {
 	switch {
 	case !isFloat32Constant(b):
 		return "its bias is not constant"
-	case n.Op == "Gemm" && onnxgraph.AttrOr(n, "beta", float32(1)) != 1:
+	case n.Op == "Gemm" && onnx.AttrOr(n, "beta", float32(1)) != 1:
 		return "it scales its bias"
 	case len(b.Dims) != 1 || b.Dims[0] != units:
 		return fmt.Sprintf("its bias has the shape %v, not [%d]", b.Dims, units)
@@ -188,8 +188,8 @@ func (p *plan) whyNotBias(n *onnxgraph.Node, w *onnxgraph.Tensor) string {
 }
 
 // unitAxis returns the axis of a node's weights along which its output channels lie.
-func unitAxis(n *onnxgraph.Node) int {
-	if n.Op == "Conv" || n.Op == "Gemm" && onnxgraph.AttrOr(n, "transB", int64(0)) != 0 {
+func unitAxis(n *onnx.Node) int {
+	if n.Op == "Conv" || n.Op == "Gemm" && onnx.AttrOr(n, "transB", int64(0)) != 0 {
 		return 0
 	}
 	return 1
@@ -197,7 +197,7 @@ func unitAxis(n *onnxgraph.Node) int {
 
 // activationBehind returns the Relu or Clip that is the only reader of a node's result:
 // the saturation of the integers does its work.
-func (p *plan) activationBehind(n *onnxgraph.Node) *onnxgraph.Node {
+func (p *plan) activationBehind(n *onnx.Node) *onnx.Node {
 	readers := p.index.Consumers(n.Outputs[0])
 	if len(readers) != 1 || p.index.IsOutput(n.Outputs[0]) {
 		return nil
@@ -249,7 +249,7 @@ func (p *plan) fed(l *layer) bool {
 
 // read reports whether a layer reads a value as an activation.
 func (p *plan) read(value string) bool {
-	return slices.ContainsFunc(p.index.Consumers(value), func(n *onnxgraph.Node) bool {
+	return slices.ContainsFunc(p.index.Consumers(value), func(n *onnx.Node) bool {
 		l := p.byNode[n]
 		return l != nil && slices.ContainsFunc(l.activations(), func(i int) bool { return n.Inputs[i] == value })
 	})
@@ -292,11 +292,11 @@ func (p *plan) values() []string {
 }
 
 // endsOf returns the first and last weighted nodes, if the options leave them out.
-func (p *plan) endsOf(o Options) map[*onnxgraph.Node]string {
-	ends := make(map[*onnxgraph.Node]string)
+func (p *plan) endsOf(o Options) map[*onnx.Node]string {
+	ends := make(map[*onnx.Node]string)
 	if o.SkipLast {
 		for _, v := range p.model.Graph.Outputs {
-			p.back(v.Name, make(map[string]bool), func(n *onnxgraph.Node) { ends[n] = "it is a last layer" })
+			p.back(v.Name, make(map[string]bool), func(n *onnx.Node) { ends[n] = "it is a last layer" })
 		}
 	}
 	if !o.SkipFirst {
@@ -304,7 +304,7 @@ func (p *plan) endsOf(o Options) map[*onnxgraph.Node]string {
 	}
 	for _, n := range p.model.Graph.Nodes {
 		first := kinds[n.Op] == weighted
-		p.back(n.Input(0), make(map[string]bool), func(*onnxgraph.Node) { first = false })
+		p.back(n.Input(0), make(map[string]bool), func(*onnx.Node) { first = false })
 		if first {
 			ends[n] = "it is a first layer"
 		}
@@ -314,7 +314,7 @@ func (p *plan) endsOf(o Options) map[*onnxgraph.Node]string {
 
 // back goes from a value back to the weighted nodes on which it depends, and no
 // further.
-func (p *plan) back(value string, seen map[string]bool, visit func(*onnxgraph.Node)) {
+func (p *plan) back(value string, seen map[string]bool, visit func(*onnx.Node)) {
 	n := p.index.Producer(value)
 	if n == nil || seen[value] {
 		return
@@ -330,9 +330,9 @@ func (p *plan) back(value string, seen map[string]bool, visit func(*onnxgraph.No
 }
 
 // inputChannels returns how many channels of its input a weighted layer reads.
-func inputChannels(n *onnxgraph.Node, w *onnxgraph.Tensor) int {
+func inputChannels(n *onnx.Node, w *onnx.Tensor) int {
 	if n.Op == "Conv" {
-		return int(w.Dims[1]) * int(max(onnxgraph.AttrOr(n, "group", int64(1)), 1))
+		return int(w.Dims[1]) * int(max(onnx.AttrOr(n, "group", int64(1)), 1))
 	}
 	return int(w.Dims[1-unitAxis(n)])
 }

@@ -7,13 +7,13 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // A Score says how good a quantised model is: an accuracy, or anything else of which
 // more is better.
-type Score func(ctx context.Context, m *onnxgraph.Model) (float64, error)
+type Score func(ctx context.Context, m *onnx.Model) (float64, error)
 
 // mostDecibels is the score of a model that differs in nothing. Rounding to FP32 alone
 // leaves about 144 dB.
@@ -27,7 +27,7 @@ const mostDecibels = 200
 //
 // It runs the FP32 model, and keeps what that makes in memory, so samples should be few. The
 // score is for results of Quantize, which have the FP32 model's names.
-func SignalToNoise(ctx context.Context, m *onnxgraph.Model, c Calibration) (Score, error) {
+func SignalToNoise(ctx context.Context, m *onnx.Model, c Calibration) (Score, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, fmt.Errorf("measuring signal to noise: %w", err)
@@ -65,7 +65,7 @@ type signal struct {
 	batches     [][][]float32 // by batch and head
 }
 
-func (s *signal) record(ctx context.Context, m *onnxgraph.Model) error {
+func (s *signal) record(ctx context.Context, m *onnx.Model) error {
 	return s.calibration.pass(ctx, "signal", valuesModel(m, s.heads), func(outputs []tensor.Tensor, _ int) error {
 		batch := make([][]float32, len(s.heads))
 		for i := range batch {
@@ -77,7 +77,7 @@ func (s *signal) record(ctx context.Context, m *onnxgraph.Model) error {
 }
 
 // score is the Score.
-func (s *signal) score(ctx context.Context, m *onnxgraph.Model) (float64, error) {
+func (s *signal) score(ctx context.Context, m *onnx.Model) (float64, error) {
 	index := m.Graph.Index()
 	for _, name := range s.heads {
 		if index.Producer(name) == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -81,11 +82,11 @@ func found(want, got [][]box) float64 {
 
 func TestORTQuantizedDetectorFindsTheSameBoxes(t *testing.T) {
 	engine := orttest.Engine(t)
-	a, err := onnxgraph.Lookup("ssd-mobilenet")
+	a, err := networks.Lookup("ssd-mobilenet")
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, _, err := a.Build(onnxgraph.Options{})
+	model, _, err := a.Build(networks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestORTQuantizedDetectorFindsTheSameBoxes(t *testing.T) {
 	two := backend.Options{IntraThreads: 2}
 	want := openNetwork(t, engine, model, two).boxes(scenes(5000, 12))
 	for what, m := range map[string]struct {
-		model *onnxgraph.Model
+		model *onnx.Model
 		least float64
 	}{"INT8": {int8, 0.8}, "float16": {half, 0.97}} {
 		got := openNetwork(t, engine, m.model, two).boxes(scenes(5000, 12))

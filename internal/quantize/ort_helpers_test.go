@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -28,7 +28,7 @@ import (
 
 // A classifier is a built-in model with some of its data.
 type classifier struct {
-	model  *onnxgraph.Model
+	model  *onnx.Model
 	engine backend.Engine
 	images tensor.Tensor // all, [N C H W]
 	labels []int         // as the model numbers them
@@ -63,7 +63,7 @@ func openClassifier(t testing.TB, name string, first, n int) *classifier {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := onnxgraph.ReadFile(path)
+	m, err := onnx.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +118,12 @@ type network struct {
 	output  int // with the scores
 }
 
-func (c *classifier) open(t testing.TB, m *onnxgraph.Model, o backend.Options) network {
+func (c *classifier) open(t testing.TB, m *onnx.Model, o backend.Options) network {
 	t.Helper()
 	return openNetwork(t, c.engine, m, o)
 }
 
-func openNetwork(t testing.TB, engine backend.Engine, m *onnxgraph.Model, o backend.Options) network {
+func openNetwork(t testing.TB, engine backend.Engine, m *onnx.Model, o backend.Options) network {
 	t.Helper()
 	o.ModelPath = filepath.Join(t.TempDir(), "model.onnx")
 	if err := m.WriteFile(t.Context(), o.ModelPath); err != nil {
@@ -143,11 +143,11 @@ func openNetwork(t testing.TB, engine backend.Engine, m *onnxgraph.Model, o back
 }
 
 // kernelsOf counts the nodes that the engine makes of a model, by operator.
-func kernelsOf(t testing.TB, engine backend.Engine, m *onnxgraph.Model) map[string]int {
+func kernelsOf(t testing.TB, engine backend.Engine, m *onnx.Model) map[string]int {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "optimised.onnx")
 	openNetwork(t, engine, m, backend.Options{OptimizedModel: path})
-	optimised, err := onnxgraph.ReadFile(path)
+	optimised, err := onnx.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

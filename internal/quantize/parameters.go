@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // A Range is the interval of an activation that quantisation keeps apart. What lies
@@ -116,13 +116,13 @@ func clampInt(x float64, low, high int) int {
 }
 
 // zeroPoints returns a tensor of n times the zero point, a scalar if n is 0.
-func (a Activations) zeroPoints(name string, p Parameters, n int) *onnxgraph.Tensor {
+func (a Activations) zeroPoints(name string, p Parameters, n int) *onnx.Tensor {
 	var dims []int64
 	if n > 0 {
 		dims = []int64{int64(n)}
 	}
 	if a == S8 {
-		return onnxgraph.TensorOf(name, slices.Repeat([]int8{int8(p.ZeroPoint)}, max(n, 1)), dims...)
+		return onnx.TensorOf(name, slices.Repeat([]int8{int8(p.ZeroPoint)}, max(n, 1)), dims...)
 	}
-	return onnxgraph.TensorOf(name, slices.Repeat([]uint8{uint8(p.ZeroPoint)}, max(n, 1)), dims...)
+	return onnx.TensorOf(name, slices.Repeat([]uint8{uint8(p.ZeroPoint)}, max(n, 1)), dims...)
 }

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // pass runs a model over all samples and shows its outputs to visit.
-func (c *Calibration) pass(ctx context.Context, name string, m *onnxgraph.Model, visit func(outputs []tensor.Tensor, batch int) error) error {
+func (c *Calibration) pass(ctx context.Context, name string, m *onnx.Model, visit func(outputs []tensor.Tensor, batch int) error) error {
 	session, err := open(ctx, c.Engine, c.Backend, m)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func batchOf(inputs []tensor.Tensor) int {
 }
 
 // open opens a model by way of a file, which is gone again when it is open.
-func open(ctx context.Context, engine backend.Engine, o backend.Options, m *onnxgraph.Model) (backend.Session, error) {
+func open(ctx context.Context, engine backend.Engine, o backend.Options, m *onnx.Model) (backend.Session, error) {
 	dir, err := os.MkdirTemp("", "quantize-")
 	if err != nil {
 		return nil, err

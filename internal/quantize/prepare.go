@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // Prepare returns the FP32 model in the form in which it is calibrated and quantised:
@@ -13,7 +13,7 @@ import (
 // prepare what they are given; who calls both saves time by doing it once before.
 //
 // A model that is quantised is refused with ErrQuantized.
-func Prepare(m *onnxgraph.Model) (*onnxgraph.Model, error) {
+func Prepare(m *onnx.Model) (*onnx.Model, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the model: %w", err)
@@ -21,7 +21,7 @@ func Prepare(m *onnxgraph.Model) (*onnxgraph.Model, error) {
 	return p, nil
 }
 
-func prepare(m *onnxgraph.Model) (*onnxgraph.Model, error) {
+func prepare(m *onnx.Model) (*onnx.Model, error) {
 	if err := acceptable(m); err != nil {
 		return nil, err
 	}
@@ -41,9 +41,9 @@ func prepare(m *onnxgraph.Model) (*onnxgraph.Model, error) {
 }
 
 // constantsToInitializers makes initializers of the Constant nodes that hold tensors.
-func constantsToInitializers(m *onnxgraph.Model) {
-	m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnxgraph.Node) bool {
-		t := onnxgraph.AttrOr[*onnxgraph.Tensor](n, "value", nil)
+func constantsToInitializers(m *onnx.Model) {
+	m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnx.Node) bool {
+		t := onnx.AttrOr[*onnx.Tensor](n, "value", nil)
 		if !isOp(n, "Constant") || t == nil || !onlyOutput(n) {
 			return false
 		}

@@ -3,7 +3,7 @@ package quantize
 import (
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // protect keeps a layer in FP32 that reads what a DequantizeLinear makes. From version 1.21
@@ -13,7 +13,7 @@ import (
 // onnxruntime/core/optimizer/qdq_transformer/weight_bias_quantization.cc). It does not where
 // the input is dequantised with a scale for each channel, so the layer gets a
 // DequantizeLinear of its own, with the same scale for every channel.
-func (q *quantizer) protect(n *onnxgraph.Node) {
+func (q *quantizer) protect(n *onnx.Node) {
 	integers, w := q.integers[n.Input(0)], q.plan.consts[n.Input(1)]
 	if q.plan.byNode[n] != nil || integers == "" || !isFloat32Constant(w) || len(w.Dims) < 2 {
 		return
@@ -22,18 +22,18 @@ func (q *quantizer) protect(n *onnxgraph.Node) {
 	switch {
 	case isOp(n, "ConvTranspose"):
 		channels = int(w.Dims[0])
-	case isOp(n, "Gemm") && onnxgraph.AttrOr(n, "transA", int64(0)) != 0:
+	case isOp(n, "Gemm") && onnx.AttrOr(n, "transA", int64(0)) != 0:
 		axis = 0
 	case !isOp(n, "Conv") && !isOp(n, "Gemm"):
 		return
 	}
 	a, p := q.options.activations(), q.parameters[q.source[n.Inputs[0]]].Parameters
 	name := layerName(n) + "_input"
-	scale := onnxgraph.TensorOf(q.names.Unique(name+"_scale"), slices.Repeat([]float32{p.Scale}, channels), int64(channels))
+	scale := onnx.TensorOf(q.names.Unique(name+"_scale"), slices.Repeat([]float32{p.Scale}, channels), int64(channels))
 	zero := a.zeroPoints(q.names.Unique(name+"_zero_point"), p, channels)
 	addConstant(q.model, scale)
 	addConstant(q.model, zero)
 	own := q.names.Unique(name)
-	q.node("DequantizeLinear", []string{integers, scale.Name, zero.Name}, own, onnxgraph.Attr("axis", axis))
+	q.node("DequantizeLinear", []string{integers, scale.Name, zero.Name}, own, onnx.Attr("axis", axis))
 	n.Inputs[0] = own
 }

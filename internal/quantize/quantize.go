@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // Options say how to quantise a model. The zero Options are the recommended ones.
@@ -47,7 +47,7 @@ func (o Options) weightLimit() int {
 }
 
 // validate reports what is wrong with options for a model.
-func (o Options) validate(m *onnxgraph.Model) error {
+func (o Options) validate(m *onnx.Model) error {
 	var errs []error
 	if a := o.activations(); a != U8 && a != S8 {
 		errs = append(errs, fmt.Errorf("unknown activations %q; there are %s and %s", a, U8, S8))
@@ -80,7 +80,7 @@ func quantizableOps() []string {
 
 // Layers returns the names of the layers that Quantize would quantise and that have
 // weights, in the model's order: what can be excluded one by one.
-func Layers(m *onnxgraph.Model, o Options) ([]string, error) {
+func Layers(m *onnx.Model, o Options) ([]string, error) {
 	_, layers, err := candidates(m, o)
 	if err != nil {
 		return nil, fmt.Errorf("listing layers: %w", err)
@@ -95,7 +95,7 @@ func Layers(m *onnxgraph.Model, o Options) ([]string, error) {
 // the model stay what they are. The original is not changed.
 //
 // A model that is quantised is refused with ErrQuantized.
-func Quantize(m *onnxgraph.Model, ranges Ranges, o Options) (*onnxgraph.Model, Report, error) {
+func Quantize(m *onnx.Model, ranges Ranges, o Options) (*onnx.Model, Report, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("quantising: %w", err)
@@ -115,22 +115,22 @@ func Quantize(m *onnxgraph.Model, ranges Ranges, o Options) (*onnxgraph.Model, R
 
 // A quantizer rewrites the graph of a plan. Nodes are appended and sorted at the end.
 type quantizer struct {
-	model       *onnxgraph.Model
+	model       *onnx.Model
 	options     Options
 	ranges      Ranges
 	plan        *plan
-	names       *onnxgraph.Index
+	names       *onnx.Index
 	parameters  map[string]QuantizedRange // by source
 	dequantized map[string]string         // activation → what layers read instead
 	integers    map[string]string         // what DequantizeLinear makes → what it reads
 	scales      map[string][2]string      // source → scale and zero point
-	added       []*onnxgraph.Node
+	added       []*onnx.Node
 	channels    map[*layer]int
 	clamped     int               // biases that did not fit
 	source      map[string]string // see plan.source; the plan itself is of no use once inputs change
 }
 
-func newQuantizer(m *onnxgraph.Model, ranges Ranges, o Options) *quantizer {
+func newQuantizer(m *onnx.Model, ranges Ranges, o Options) *quantizer {
 	return &quantizer{
 		model: m, options: o, ranges: ranges, plan: newPlan(m, o), names: m.Graph.Index(),
 		parameters:  make(map[string]QuantizedRange),
@@ -227,14 +227,14 @@ func (q *quantizer) scale(source string) [2]string {
 	}
 	p, a := q.parameters[source].Parameters, q.options.activations()
 	names := [2]string{q.names.Unique(source + "_scale"), q.names.Unique(source + "_zero_point")}
-	addConstant(q.model, onnxgraph.TensorOf(names[0], []float32{p.Scale}))
+	addConstant(q.model, onnx.TensorOf(names[0], []float32{p.Scale}))
 	addConstant(q.model, a.zeroPoints(names[1], p, 0))
 	q.scales[source] = names
 	return names
 }
 
-func (q *quantizer) node(op string, inputs []string, result string, attrs ...onnxgraph.Attribute) {
-	q.added = append(q.added, &onnxgraph.Node{
+func (q *quantizer) node(op string, inputs []string, result string, attrs ...onnx.Attribute) {
+	q.added = append(q.added, &onnx.Node{
 		Name: q.names.Unique(result + "_" + op), Op: op, Inputs: inputs, Outputs: []string{result}, Attributes: attrs,
 	})
 }

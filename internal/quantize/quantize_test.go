@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 func TestQuantizedModelsComputeNearlyTheSame(t *testing.T) {
@@ -135,9 +136,9 @@ func TestExcludedLayersStayAsTheyWere(t *testing.T) {
 }
 
 func TestConstantsShrinkToAQuarter(t *testing.T) {
-	b := onnxgraph.NewBuilder("wide", 1)
-	x := b.Input("x", onnxgraph.Float32, onnxgraph.Batched(64, 4, 4))
-	b.Output(b.Relu("relu", b.Conv("conv", x, onnxgraph.Conv{Filters: 64, Kernel: onnxgraph.Axes{3}, Bias: onnxgraph.Constant(1)})))
+	b := networks.NewBuilder("wide", 1)
+	x := b.Input("x", onnx.Float32, onnx.Batched(64, 4, 4))
+	b.Output(b.Relu("relu", b.Conv("conv", x, networks.Conv{Filters: 64, Kernel: networks.Axes{3}, Bias: networks.Constant(1)})))
 	m := built(t, b)
 	ranges := Ranges{Values: map[string]Range{"x:0": {-1, 1}, "x": {-1, 1}, "relu:0": {0, 6}}}
 	_, report, err := Quantize(m, ranges, Options{})
@@ -150,9 +151,9 @@ func TestConstantsShrinkToAQuarter(t *testing.T) {
 }
 
 func TestLayersThatShareWeightsShareTheIntegers(t *testing.T) {
-	b := onnxgraph.NewBuilder("shared", 1)
-	x := b.Input("x", onnxgraph.Float32, onnxgraph.Batched(2, 4, 4))
-	c := onnxgraph.Conv{Filters: 2, Kernel: onnxgraph.Axes{1}, Bias: onnxgraph.Constant(1)}
+	b := networks.NewBuilder("shared", 1)
+	x := b.Input("x", onnx.Float32, onnx.Batched(2, 4, 4))
+	c := networks.Conv{Filters: 2, Kernel: networks.Axes{1}, Bias: networks.Constant(1)}
 	y := b.Conv("one", x, c)
 	c.Share = "one"
 	b.Output(b.Conv("two", y, c))
@@ -185,12 +186,12 @@ func TestQuantizeNamesTheOffender(t *testing.T) {
 	spoilt := clone(m)
 	for _, tensor := range spoilt.Graph.Initializers {
 		if strings.HasSuffix(tensor.Name, "logits/bias") {
-			tensor.Data = onnxgraph.Raw(strings.Repeat("\xff", 20)) // NaN
+			tensor.Data = onnx.Raw(strings.Repeat("\xff", 20)) // NaN
 		}
 	}
 	for _, c := range []struct {
 		name    string
-		model   *onnxgraph.Model
+		model   *onnx.Model
 		ranges  Ranges
 		options Options
 		want    string
@@ -201,9 +202,9 @@ func TestQuantizeNamesTheOffender(t *testing.T) {
 		{"unknown operator", m, ranges, Options{Ops: []string{"Tanh"}}, `operator "Tanh" cannot be quantised`},
 		{"unknown integers", m, ranges, Options{Activations: "u4"}, `unknown activations "u4"; there are u8 and s8`},
 		{"nothing left", m, ranges, Options{ExcludeOps: []string{"Conv", "Gemm"}}, `nothing to quantise: Conv "stem" stays in FP32 because the operator is excluded`},
-		{"no weights", handmade(13, []*onnxgraph.Node{node("Relu", "r", []string{"x"}, "y")}), ranges, Options{}, "no layers with weights"},
+		{"no weights", handmade(13, []*onnx.Node{node("Relu", "r", []string{"x"}, "y")}), ranges, Options{}, "no layers with weights"},
 		{"a bias of NaN", spoilt, ranges, Options{}, "not all elements are finite"},
-		{"too old", handmade(6, []*onnxgraph.Node{node("Relu", "r", []string{"x"}, "y")}), ranges, Options{}, "operator set 6"},
+		{"too old", handmade(6, []*onnx.Node{node("Relu", "r", []string{"x"}, "y")}), ranges, Options{}, "operator set 6"},
 	} {
 		if _, _, err := Quantize(c.model, c.ranges, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: Quantize() fails with %v, want %q", c.name, err, c.want)
@@ -212,23 +213,23 @@ func TestQuantizeNamesTheOffender(t *testing.T) {
 }
 
 func TestLayersThatCannotBeQuantizedSayWhy(t *testing.T) {
-	w := onnxgraph.TensorOf("w", []float32{1, 2, 3, 4}, 2, 2)
+	w := onnx.TensorOf("w", []float32{1, 2, 3, 4}, 2, 2)
 	for _, c := range []struct {
 		name string
-		node *onnxgraph.Node
-		more []*onnxgraph.Tensor
+		node *onnx.Node
+		more []*onnx.Tensor
 		want string
 	}{
 		{"two activations", node("MatMul", "n", []string{"x", "x"}, "y"), nil, "its weights are not constant"},
-		{"transposed input", node("Gemm", "n", []string{"x", "w"}, "y", onnxgraph.Attr("transA", int64(1))), nil, "it scales or transposes its input"},
-		{"scaled bias", node("Gemm", "n", []string{"x", "w", "b"}, "y", onnxgraph.Attr("beta", float32(2))),
-			[]*onnxgraph.Tensor{onnxgraph.TensorOf("b", []float32{1, 2}, 2)}, "it scales its bias"},
+		{"transposed input", node("Gemm", "n", []string{"x", "w"}, "y", onnx.Attr("transA", int64(1))), nil, "it scales or transposes its input"},
+		{"scaled bias", node("Gemm", "n", []string{"x", "w", "b"}, "y", onnx.Attr("beta", float32(2))),
+			[]*onnx.Tensor{onnx.TensorOf("b", []float32{1, 2}, 2)}, "it scales its bias"},
 		{"one bias for all", node("Gemm", "n", []string{"x", "w", "b"}, "y"),
-			[]*onnxgraph.Tensor{onnxgraph.TensorOf("b", []float32{1}, 1)}, "its bias has the shape [1], not [2]"},
+			[]*onnx.Tensor{onnx.TensorOf("b", []float32{1}, 1)}, "its bias has the shape [1], not [2]"},
 		{"a vector", node("MatMul", "n", []string{"x", "v"}, "y"),
-			[]*onnxgraph.Tensor{onnxgraph.TensorOf("v", []float32{1, 2}, 2)}, "not that of a matrix"},
+			[]*onnx.Tensor{onnx.TensorOf("v", []float32{1, 2}, 2)}, "not that of a matrix"},
 	} {
-		p := newPlan(handmade(13, []*onnxgraph.Node{c.node}, append(c.more, w)...), Options{})
+		p := newPlan(handmade(13, []*onnx.Node{c.node}, append(c.more, w)...), Options{})
 		if len(p.layers) != 0 || len(p.excluded) != 1 || !strings.Contains(p.excluded[0].Reason, c.want) {
 			t.Errorf("%s: the plan excludes %v, want %q", c.name, p.excluded, c.want)
 		}
@@ -257,7 +258,7 @@ func TestLayersInFP32ReadTheirInputWithAScaleForEachChannel(t *testing.T) {
 		}
 		index := q.Graph.Index()
 		from := index.Producer(find(t, q, "block").Inputs[0])
-		if !isOp(from, "DequantizeLinear") || onnxgraph.AttrOr(from, "axis", int64(0)) != 1 {
+		if !isOp(from, "DequantizeLinear") || onnx.AttrOr(from, "axis", int64(0)) != 1 {
 			t.Fatalf("%s: the layer reads what %v makes", a, from)
 		}
 		scale, zero := index.Initializer(from.Inputs[1]), index.Initializer(from.Inputs[2])
@@ -272,9 +273,9 @@ func TestLayersInFP32ReadTheirInputWithAScaleForEachChannel(t *testing.T) {
 }
 
 func TestWeightsFromConstantNodesAreQuantized(t *testing.T) {
-	w := onnxgraph.TensorOf("", []float32{1, 2, 3, 4}, 2, 2)
-	m := handmade(13, []*onnxgraph.Node{
-		node("Constant", "w", nil, "w", onnxgraph.Attr("value", w)), node("MatMul", "product", []string{"x", "w"}, "y"),
+	w := onnx.TensorOf("", []float32{1, 2, 3, 4}, 2, 2)
+	m := handmade(13, []*onnx.Node{
+		node("Constant", "w", nil, "w", onnx.Attr("value", w)), node("MatMul", "product", []string{"x", "w"}, "y"),
 	})
 	q, report, err := Quantize(m, Ranges{Values: map[string]Range{"x": {-1, 1}}}, Options{})
 	if err != nil {
@@ -290,8 +291,8 @@ func TestWeightsFromConstantNodesAreQuantized(t *testing.T) {
 }
 
 func TestModelsOfNothingButMatMulAreCalibrated(t *testing.T) {
-	m := handmade(13, []*onnxgraph.Node{node("Flatten", "flat", []string{"x"}, "f"), node("MatMul", "product", []string{"f", "w"}, "y")},
-		onnxgraph.TensorOf("w", make([]float32, 3*144*2), 3*144, 2))
+	m := handmade(13, []*onnx.Node{node("Flatten", "flat", []string{"x"}, "f"), node("MatMul", "product", []string{"f", "w"}, "y")},
+		onnx.TensorOf("w", make([]float32, 3*144*2), 3*144, 2))
 	ranges, err := Calibrate(t.Context(), m, calibration(2), Method{Name: MinMax})
 	if err != nil || len(ranges.Values) != 1 || len(ranges.Means) != 0 {
 		t.Errorf("Calibrate() = %v, %v, want the range of what MatMul reads and no means", ranges, err)
@@ -301,10 +302,10 @@ func TestModelsOfNothingButMatMulAreCalibrated(t *testing.T) {
 // What a Sigmoid cannot tell apart needs no integers of its own; what others see does.
 func TestOnlyWhatASigmoidReadsIsCut(t *testing.T) {
 	for _, seen := range []bool{false, true} {
-		b := onnxgraph.NewBuilder("head", 13)
-		x := b.Input("image", onnxgraph.Float32, onnxgraph.Batched(3, 12, 12))
-		head := func(name string) *onnxgraph.Value {
-			return b.Conv(name, x, onnxgraph.Conv{Filters: 4, Kernel: onnxgraph.Axes{1}, Bias: onnxgraph.Uniform{Low: -1, High: 1}})
+		b := networks.NewBuilder("head", 13)
+		x := b.Input("image", onnx.Float32, onnx.Batched(3, 12, 12))
+		head := func(name string) *onnx.Value {
+			return b.Conv(name, x, networks.Conv{Filters: 4, Kernel: networks.Axes{1}, Bias: networks.Uniform{Low: -1, High: 1}})
 		}
 		one, other := head("one"), head("other")
 		b.Output(b.Unary("Sigmoid", "scores", b.Concat("both", 1, b.Transpose("moved", one, 0, 2, 3, 1), b.Transpose("moved too", other, 0, 2, 3, 1))))

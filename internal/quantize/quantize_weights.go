@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // A weightKey names weights and the axis of their units: layers with both in common
@@ -54,7 +54,7 @@ func (q *quantizer) use(l *layer) (weightUse, error) {
 	u := weightUse{input: q.parameters[q.source[l.node.Inputs[0]]].Scale}
 	var err error
 	if name := l.node.Input(2); name != "" {
-		if u.bias, err = onnxgraph.Elements[float32](q.plan.consts[name]); err == nil && !finite(widen(u.bias)) {
+		if u.bias, err = onnx.Elements[float32](q.plan.consts[name]); err == nil && !finite(widen(u.bias)) {
 			err = fmt.Errorf("bias %q: %w", name, errNotFinite)
 		}
 	}
@@ -66,7 +66,7 @@ var errNotFinite = errors.New("not all elements are finite numbers")
 // shared quantises weights and the biases of all layers that use them.
 func (q *quantizer) shared(s *sharedWeights) error {
 	t := q.plan.consts[s.key.tensor]
-	w, err := onnxgraph.Elements[float32](t)
+	w, err := onnx.Elements[float32](t)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (q *quantizer) shared(s *sharedWeights) error {
 		return errNotFinite
 	}
 	qw := quantizeWeights(w, t.Dims, s.key.axis, q.options.PerTensor, q.options.weightLimit(), s.uses)
-	name := q.constants(s.key.tensor, onnxgraph.TensorOf("", qw.values, t.Dims...), qw.scales, s.key.axis)
+	name := q.constants(s.key.tensor, onnx.TensorOf("", qw.values, t.Dims...), qw.scales, s.key.axis)
 	for i, l := range s.layers {
 		l.node.Inputs[1] = name
 		q.channels[l] = int(t.Dims[s.key.axis])
@@ -111,13 +111,13 @@ func (q *quantizer) setBias(l *layer, bias, scales []float32) {
 	if name == "" {
 		name = layerName(l.node) + "_bias"
 	}
-	dequantized := q.constants(name, onnxgraph.TensorOf("", values, int64(len(values))), scales, 0)
+	dequantized := q.constants(name, onnx.TensorOf("", values, int64(len(values))), scales, 0)
 	l.node.Inputs = append(l.node.Inputs[:2:2], dequantized)
 }
 
 // constants adds integers with their scales, and a node that turns them into numbers.
 // It returns the name of these.
-func (q *quantizer) constants(name string, integers *onnxgraph.Tensor, scales []float32, axis int) string {
+func (q *quantizer) constants(name string, integers *onnx.Tensor, scales []float32, axis int) string {
 	integers.Name = q.names.Unique(name + "_quantized")
 	scale, zero := q.names.Unique(name+"_scale"), q.names.Unique(name+"_zero_point")
 	perTensor := q.options.PerTensor
@@ -125,17 +125,17 @@ func (q *quantizer) constants(name string, integers *onnxgraph.Tensor, scales []
 	addConstant(q.model, scaleTensor(scale, scales, perTensor))
 	addConstant(q.model, zeros(zero, integers.Type, len(scales), perTensor))
 	result := q.names.Unique(name + "_dequantized")
-	var attrs []onnxgraph.Attribute
+	var attrs []onnx.Attribute
 	if !perTensor {
-		attrs = append(attrs, onnxgraph.Attr("axis", int64(axis)))
+		attrs = append(attrs, onnx.Attr("axis", int64(axis)))
 	}
 	q.node("DequantizeLinear", []string{integers.Name, scale, zero}, result, attrs...)
 	return result
 }
 
 // zeros returns zero points of the type of the integers.
-func zeros(name string, elem onnxgraph.ElemType, n int, perTensor bool) *onnxgraph.Tensor {
-	t := &onnxgraph.Tensor{Name: name, Type: elem, Data: onnxgraph.Raw(make([]byte, n*elem.Bits()/8))}
+func zeros(name string, elem onnx.ElemType, n int, perTensor bool) *onnx.Tensor {
+	t := &onnx.Tensor{Name: name, Type: elem, Data: onnx.Raw(make([]byte, n*elem.Bits()/8))}
 	if !perTensor {
 		t.Dims = []int64{int64(n)}
 	}

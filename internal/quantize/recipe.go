@@ -3,7 +3,7 @@ package quantize
 import (
 	"context"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -29,7 +29,7 @@ const JudgedBatches = 8
 //
 // Equalisation is not good for every model. It is used if it raises SignalToNoise over the first
 // 8 batches of samples.
-func (r Recipe) Make(ctx context.Context, m *onnxgraph.Model, c Calibration) (*onnxgraph.Model, Report, error) {
+func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, Report, error) {
 	if r.Method == (Method{}) {
 		r.Method.Name = MinMax
 	}
@@ -52,11 +52,11 @@ func (r Recipe) Make(ctx context.Context, m *onnxgraph.Model, c Calibration) (*o
 
 // A calibrated model is prepared, and has ranges.
 type calibratedModel struct {
-	model  *onnxgraph.Model
+	model  *onnx.Model
 	ranges Ranges
 }
 
-func (r Recipe) calibrate(ctx context.Context, m *onnxgraph.Model, c Calibration) (calibratedModel, error) {
+func (r Recipe) calibrate(ctx context.Context, m *onnx.Model, c Calibration) (calibratedModel, error) {
 	p, err := Prepare(m)
 	if err != nil {
 		return calibratedModel{}, err
@@ -95,7 +95,7 @@ func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration)
 	return as, nil
 }
 
-func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration) (*onnxgraph.Model, Report, error) {
+func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration) (*onnx.Model, Report, error) {
 	if r.Search == nil {
 		return Quantize(as.model, as.ranges, r.Options)
 	}
@@ -111,7 +111,7 @@ func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration)
 }
 
 // judge returns signal to noise over a few samples.
-func judge(ctx context.Context, m *onnxgraph.Model, c Calibration) (Score, error) {
+func judge(ctx context.Context, m *onnx.Model, c Calibration) (Score, error) {
 	c.Samples = FirstBatches(c.Samples, JudgedBatches)
 	return SignalToNoise(ctx, m, c)
 }

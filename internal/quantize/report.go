@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // A Report describes how a model was quantised: all that MLPerf's rules want to know of
@@ -46,7 +46,7 @@ type QuantizedRange struct {
 }
 
 // report describes what was done to the original model.
-func (q *quantizer) report(original *onnxgraph.Model) Report {
+func (q *quantizer) report(original *onnx.Model) Report {
 	r := Report{
 		Model: original.Graph.Name, Method: q.ranges.Method, Samples: q.ranges.Samples, Options: q.options,
 		Ranges: q.parameters, Excluded: q.plan.excluded, Others: make(map[string]int), ClampedBiases: q.clamped,

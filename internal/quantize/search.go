@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // A LayerScore is the score of a model of which only one layer is quantised.
@@ -20,7 +20,7 @@ type LayerScore struct {
 // Sensitivity quantises one layer with weights at a time, leaves all others in FP32, and
 // scores what comes of it. The layers that cost most come first. Progress, if it is not
 // nil, is called after each layer.
-func Sensitivity(ctx context.Context, m *onnxgraph.Model, ranges Ranges, o Options, score Score, progress func(done, total int)) ([]LayerScore, error) {
+func Sensitivity(ctx context.Context, m *onnx.Model, ranges Ranges, o Options, score Score, progress func(done, total int)) ([]LayerScore, error) {
 	p, layers, err := candidates(m, o)
 	if err != nil {
 		return nil, fmt.Errorf("finding sensitive layers: %w", err)
@@ -47,7 +47,7 @@ func Sensitivity(ctx context.Context, m *onnxgraph.Model, ranges Ranges, o Optio
 }
 
 // candidates prepares a model and lists the layers with weights that options quantise.
-func candidates(m *onnxgraph.Model, o Options) (*onnxgraph.Model, []LayerScore, error) {
+func candidates(m *onnx.Model, o Options) (*onnx.Model, []LayerScore, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, nil, err
@@ -100,8 +100,8 @@ type Step struct {
 
 // Found is what a search came to, and how.
 type Found struct {
-	Model  *onnxgraph.Model `json:"-"`
-	Report Report           `json:"-"` // with the search in it
+	Model  *onnx.Model `json:"-"`
+	Report Report      `json:"-"` // with the search in it
 	SearchRecord
 }
 
@@ -122,7 +122,7 @@ type SearchRecord struct {
 //
 // If the target cannot be reached, Run returns the best that it found, with an error
 // that is ErrTargetMissed.
-func (s Search) Run(ctx context.Context, m *onnxgraph.Model, ranges Ranges, o Options) (Found, error) {
+func (s Search) Run(ctx context.Context, m *onnx.Model, ranges Ranges, o Options) (Found, error) {
 	p, layers, err := candidates(m, o)
 	if err != nil {
 		return Found{}, fmt.Errorf("searching: %w", err)
@@ -146,7 +146,7 @@ func (s Search) Run(ctx context.Context, m *onnxgraph.Model, ranges Ranges, o Op
 // A search under way.
 type search struct {
 	Search
-	model   *onnxgraph.Model
+	model   *onnx.Model
 	ranges  Ranges
 	options Options
 	order   []string // layers, the most sensitive first

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // floatLayers returns the layers of residualModel that are left in FP32.
-func floatLayers(m *onnxgraph.Model) []string {
+func floatLayers(m *onnx.Model) []string {
 	var list []string
 	index := m.Graph.Index()
 	for _, n := range m.Graph.Nodes {
@@ -26,7 +26,7 @@ func floatLayers(m *onnxgraph.Model) []string {
 
 // costs is a score of 100 less what each quantised layer costs.
 func costs(of map[string]float64) Score {
-	return func(_ context.Context, m *onnxgraph.Model) (float64, error) {
+	return func(_ context.Context, m *onnx.Model) (float64, error) {
 		score := 100.0
 		for layer, cost := range of {
 			if !slices.Contains(floatLayers(m), layer) {
@@ -40,7 +40,7 @@ func costs(of map[string]float64) Score {
 func TestSensitivityQuantizesOneLayerAtATime(t *testing.T) {
 	m, ranges := calibrated(t)
 	var told []int
-	score := func(ctx context.Context, m *onnxgraph.Model) (float64, error) {
+	score := func(ctx context.Context, m *onnx.Model) (float64, error) {
 		if n := len(floatLayers(m)); n != 3 {
 			t.Errorf("%d layers are in FP32, want all but one of 4", n)
 		}
@@ -99,7 +99,7 @@ func TestSearchLeavesOutTheFewestOfTheMostSensitiveLayers(t *testing.T) {
 func TestSearchRanksByAnotherScoreIfThereIsOne(t *testing.T) {
 	m, ranges := calibrated(t)
 	scored := 0
-	score := func(ctx context.Context, m *onnxgraph.Model) (float64, error) {
+	score := func(ctx context.Context, m *onnx.Model) (float64, error) {
 		scored++
 		return costs(map[string]float64{"stem": 5})(ctx, m)
 	}
@@ -113,7 +113,7 @@ func TestSearchRanksByAnotherScoreIfThereIsOne(t *testing.T) {
 func TestSearchKeepsTheCauseOfAFailure(t *testing.T) {
 	m, ranges := calibrated(t)
 	broken := errors.New("no images")
-	s := Search{Score: func(context.Context, *onnxgraph.Model) (float64, error) { return 0, broken }, Target: 1}
+	s := Search{Score: func(context.Context, *onnx.Model) (float64, error) { return 0, broken }, Target: 1}
 	if _, err := s.Run(t.Context(), m, ranges, Options{}); !errors.Is(err, broken) {
 		t.Errorf("Run() fails with %v, want %v", err, broken)
 	}
@@ -188,7 +188,7 @@ func TestSignalToNoiseWantsTheSamplesAndNamesOfBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := score(t.Context(), handmade(13, []*onnxgraph.Node{node("Relu", "r", []string{"x"}, "y")})); err == nil || !strings.Contains(err.Error(), "logits") {
+	if _, err := score(t.Context(), handmade(13, []*onnx.Node{node("Relu", "r", []string{"x"}, "y")})); err == nil || !strings.Contains(err.Error(), "logits") {
 		t.Errorf("another model's score fails with %v, want the missing value", err)
 	}
 	sizes := []int64{1, 1}

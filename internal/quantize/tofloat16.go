@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // Float16Options say how to convert a model to float16.
@@ -71,7 +71,7 @@ const oldestOpset = 7 // before it, Cast had another attribute and broadcasting 
 // are rounded to the nearest, batch norms folded before. The original is not changed.
 //
 // A model that is quantised is refused with ErrQuantized.
-func ToFloat16(m *onnxgraph.Model, o Float16Options) (*onnxgraph.Model, Float16Report, error) {
+func ToFloat16(m *onnx.Model, o Float16Options) (*onnx.Model, Float16Report, error) {
 	if err := acceptable(m); err != nil {
 		return nil, Float16Report{}, fmt.Errorf("converting to float16: %w", err)
 	}
@@ -95,7 +95,7 @@ func ToFloat16(m *onnxgraph.Model, o Float16Options) (*onnxgraph.Model, Float16R
 	return m, report, nil
 }
 
-func weightBytes(g *onnxgraph.Graph) int64 {
+func weightBytes(g *onnx.Graph) int64 {
 	total := int64(0)
 	for _, t := range g.Initializers {
 		if t.Data != nil {
@@ -111,22 +111,22 @@ func weightBytes(g *onnxgraph.Graph) int64 {
 // changes; a node that is converted reads and writes the other names. Where a
 // name is read that no node makes, there is a cast or a converted constant.
 type halver struct {
-	model   *onnxgraph.Model
-	graph   *onnxgraph.Graph
+	model   *onnx.Model
+	graph   *onnx.Graph
 	options Float16Options
 	report  *Float16Report
 
-	index   *onnxgraph.Index
-	types   map[string]onnxgraph.ElemType
-	consts  map[string]*onnxgraph.Tensor
-	boxes   map[*onnxgraph.Node]bool
+	index   *onnx.Index
+	types   map[string]onnx.ElemType
+	consts  map[string]*onnx.Tensor
+	boxes   map[*onnx.Node]bool
 	integer map[string]bool   // float32 values made from integers
 	half    map[string]string // float32 value → the same as float16
 	made    map[string]bool   // names in half that something makes
-	nodes   []*onnxgraph.Node // of the result
+	nodes   []*onnx.Node      // of the result
 }
 
-func newHalver(m *onnxgraph.Model, o Float16Options, report *Float16Report) *halver {
+func newHalver(m *onnx.Model, o Float16Options, report *Float16Report) *halver {
 	return &halver{
 		model: m, graph: m.Graph, options: o, report: report,
 		consts: constants(m), boxes: boxNodes(m.Graph), integer: make(map[string]bool),
@@ -140,7 +140,7 @@ func (h *halver) run() error {
 	if h.options.HalfIO {
 		h.halveInterface()
 	}
-	kept, converted := make(map[*onnxgraph.Node]string), make(map[*onnxgraph.Node]bool)
+	kept, converted := make(map[*onnx.Node]string), make(map[*onnx.Node]bool)
 	for _, n := range h.graph.Nodes {
 		h.followIntegers(n)
 		reason, touches := h.keep(n)
@@ -167,7 +167,7 @@ func (h *halver) run() error {
 }
 
 // count reports the nodes that are left: constants may have lost all readers.
-func (h *halver) count(kept map[*onnxgraph.Node]string, converted map[*onnxgraph.Node]bool) {
+func (h *halver) count(kept map[*onnx.Node]string, converted map[*onnx.Node]bool) {
 	for _, n := range h.graph.Nodes {
 		switch {
 		case converted[n]:
@@ -180,14 +180,14 @@ func (h *halver) count(kept map[*onnxgraph.Node]string, converted map[*onnxgraph
 
 // keep says why a node has to stay in FP32, and whether it has to do with float32
 // values at all.
-func (h *halver) keep(n *onnxgraph.Node) (reason string, touches bool) {
+func (h *halver) keep(n *onnx.Node) (reason string, touches bool) {
 	unknown := ""
 	for _, name := range slices.Concat(n.Inputs, n.Outputs) {
 		switch t, known := h.types[name]; {
 		case name == "":
 		case !known:
 			unknown = name
-		case t == onnxgraph.Float32:
+		case t == onnx.Float32:
 			touches = true
 		}
 	}
@@ -217,18 +217,18 @@ func (h *halver) keep(n *onnxgraph.Node) (reason string, touches bool) {
 
 // followIntegers notes values that are made from integers: by a Cast, and by
 // arithmetic on nothing but such values and constants.
-func (h *halver) followIntegers(n *onnxgraph.Node) {
+func (h *halver) followIntegers(n *onnx.Node) {
 	if !h.madeFromIntegers(n) {
 		return
 	}
 	for _, name := range n.Outputs {
-		if h.types[name] == onnxgraph.Float32 {
+		if h.types[name] == onnx.Float32 {
 			h.integer[name] = true
 		}
 	}
 }
 
-func (h *halver) madeFromIntegers(n *onnxgraph.Node) bool {
+func (h *halver) madeFromIntegers(n *onnx.Node) bool {
 	if isOp(n, "Cast") {
 		t, known := h.types[n.Input(0)]
 		return known && !isFloat(t)
@@ -239,7 +239,7 @@ func (h *halver) madeFromIntegers(n *onnxgraph.Node) bool {
 	found := false
 	for _, name := range n.Inputs {
 		switch {
-		case h.types[name] != onnxgraph.Float32:
+		case h.types[name] != onnx.Float32:
 		case h.integer[name]:
 			found = true
 		case h.consts[name] == nil && !isOp(h.index.Producer(name), "Constant"):
@@ -249,9 +249,9 @@ func (h *halver) madeFromIntegers(n *onnxgraph.Node) bool {
 	return found
 }
 
-func isFloat(t onnxgraph.ElemType) bool {
+func isFloat(t onnx.ElemType) bool {
 	switch t {
-	case onnxgraph.Float32, onnxgraph.Float64, onnxgraph.Float16, onnxgraph.BFloat16:
+	case onnx.Float32, onnx.Float64, onnx.Float16, onnx.BFloat16:
 		return true
 	}
 	return false
@@ -264,13 +264,13 @@ func (h *halver) halveInterface() {
 	inputs := h.graph.FreeInputs()
 	for _, v := range slices.Concat(inputs, h.graph.Outputs) {
 		name := v.Name
-		if done[name] || h.types[name] != onnxgraph.Float32 {
+		if done[name] || h.types[name] != onnx.Float32 {
 			continue
 		}
 		full := h.index.Unique(name + "_fp32")
 		h.graph.RenameValue(name, full)
 		done[name], done[full] = true, true
-		h.types[full], h.types[name] = onnxgraph.Float32, onnxgraph.Float16
+		h.types[full], h.types[name] = onnx.Float32, onnx.Float16
 		h.half[full] = name
 		if t := h.consts[name]; t != nil {
 			delete(h.consts, name)
@@ -279,7 +279,7 @@ func (h *halver) halveInterface() {
 	}
 	for _, v := range inputs {
 		if name := h.half[v.Name]; name != "" {
-			v.Name, v.Type.Elem = name, onnxgraph.Float16
+			v.Name, v.Type.Elem = name, onnx.Float16
 			h.made[name] = true
 		}
 	}
@@ -293,7 +293,7 @@ func (h *halver) finishOutputs() error {
 			if _, err := h.asHalf(v.Name); err != nil {
 				return err
 			}
-			v.Name, v.Type.Elem = name, onnxgraph.Float16
+			v.Name, v.Type.Elem = name, onnx.Float16
 			continue
 		}
 		h.needFull(v.Name)

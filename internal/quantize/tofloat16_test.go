@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 func TestFloat16ModelsComputeNearlyTheSame(t *testing.T) {
@@ -22,14 +22,14 @@ func TestFloat16ModelsComputeNearlyTheSame(t *testing.T) {
 	if d := differ(want, got); d == 0 || d > 2e-3 {
 		t.Errorf("the result differs by %v, want above 0 and at most 0.002", d)
 	}
-	if h.Graph.Inputs[0].Type.Elem != onnxgraph.Float32 || got.elem != onnxgraph.Float32 {
+	if h.Graph.Inputs[0].Type.Elem != onnx.Float32 || got.elem != onnx.Float32 {
 		t.Errorf("the interface became %v, %v", h.Graph.Inputs[0], got.elem)
 	}
 	if report.Casts != 2 || report.Folded != 1 || len(report.Kept) != 0 || 2*report.BytesAfter > report.BytesBefore {
 		t.Errorf("the report is %+v, want a cast at either end, a folded norm and half the bytes", report)
 	}
 	for _, tensor := range h.Graph.Initializers {
-		if tensor.Type == onnxgraph.Float32 {
+		if tensor.Type == onnx.Float32 {
 			t.Errorf("constant %q is still float32", tensor.Name)
 		}
 	}
@@ -42,22 +42,22 @@ func TestHalfIOMakesTheInterfaceFloat16(t *testing.T) {
 		t.Fatal(err)
 	}
 	in, out := h.Graph.Inputs[0], h.Graph.Outputs[0]
-	if in.Name != m.Graph.Inputs[0].Name || out.Name != "logits:0" || in.Type.Elem != onnxgraph.Float16 || out.Type.Elem != onnxgraph.Float16 {
+	if in.Name != m.Graph.Inputs[0].Name || out.Name != "logits:0" || in.Type.Elem != onnx.Float16 || out.Type.Elem != onnx.Float16 {
 		t.Errorf("the interface is %v, %v", in, out)
 	}
 	if report.Casts != 0 || ops(h)["Cast"] != 0 {
 		t.Errorf("there are %d casts, want none", report.Casts)
 	}
 	x := image(1, 1)
-	x.elem = onnxgraph.Float16
+	x.elem = onnx.Float16
 	want, got := evaluate(t, m, image(1, 1), "logits:0")[0], evaluate(t, h, x.round(), "logits:0")[0]
-	if d := differ(want, got); d > 4e-3 || got.elem != onnxgraph.Float16 {
+	if d := differ(want, got); d > 4e-3 || got.elem != onnx.Float16 {
 		t.Errorf("the result is %v and differs by %v", got.elem, d)
 	}
 }
 
 func TestNodesThatCannotRunInHalfGetCasts(t *testing.T) {
-	m := handmade(13, []*onnxgraph.Node{
+	m := handmade(13, []*onnx.Node{
 		node("Relu", "relu", []string{"x"}, "a"), node("Exp", "exp", []string{"a"}, "b"), node("Add", "add", []string{"a", "b"}, "y"),
 	})
 	h, report, err := ToFloat16(m, Float16Options{})
@@ -72,7 +72,7 @@ func TestNodesThatCannotRunInHalfGetCasts(t *testing.T) {
 		t.Errorf("exp reads what %v makes, want a Cast of relu's result", p)
 	}
 	for _, name := range find(t, h, "add").Inputs {
-		if a := evaluate(t, h, floats([]float32{0.1, -1}, 2), name)[0]; a.elem != onnxgraph.Float16 {
+		if a := evaluate(t, h, floats([]float32{0.1, -1}, 2), name)[0]; a.elem != onnx.Float16 {
 			t.Errorf("add reads %q, which is %v", name, a.elem)
 		}
 	}
@@ -96,18 +96,18 @@ func TestNodesKeptByNameOrOperatorStay(t *testing.T) {
 }
 
 // detector is a model whose last layer's results go to non-maximum suppression.
-func detector() *onnxgraph.Model {
-	return handmade(13, []*onnxgraph.Node{
+func detector() *onnx.Model {
+	return handmade(13, []*onnx.Node{
 		node("Conv", "boxes", []string{"x", "w"}, "encoded"), node("Mul", "decode", []string{"encoded", "anchors"}, "corners"),
 		node("Conv", "scores", []string{"x", "w"}, "logits"), node("Sigmoid", "sigmoid", []string{"logits"}, "probabilities"),
 		node("NonMaxSuppression", "nms", []string{"corners", "probabilities"}, "chosen"),
 		node("GatherND", "gather", []string{"corners", "chosen"}, "y"), node("Relu", "side", []string{"encoded"}, "other"),
-	}, onnxgraph.TensorOf("w", []float32{1, 2}, 1, 2, 1, 1), onnxgraph.TensorOf("anchors", []float32{300}))
+	}, onnx.TensorOf("w", []float32{1, 2}, 1, 2, 1, 1), onnx.TensorOf("anchors", []float32{300}))
 }
 
 func TestWhatDetectorsDoWithBoxesStaysInFP32(t *testing.T) {
 	m := detector()
-	m.Graph.Outputs = append(m.Graph.Outputs, &onnxgraph.Value{Name: "other", Type: onnxgraph.Type{Elem: onnxgraph.Float32}})
+	m.Graph.Outputs = append(m.Graph.Outputs, &onnx.Value{Name: "other", Type: onnx.Type{Elem: onnx.Float32}})
 	_, report, err := ToFloat16(m, Float16Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -137,10 +137,10 @@ func TestQuantizingADetectorEndsAtTheLastLayers(t *testing.T) {
 }
 
 func TestNumbersMadeFromIntegersStayExact(t *testing.T) {
-	m := handmade(13, []*onnxgraph.Node{
-		node("Cast", "positions", []string{"i"}, "p", onnxgraph.Attr("to", int64(onnxgraph.Float32))),
+	m := handmade(13, []*onnx.Node{
+		node("Cast", "positions", []string{"i"}, "p", onnx.Attr("to", int64(onnx.Float32))),
 		node("Mul", "scaled", []string{"p", "k"}, "q"), node("Add", "sum", []string{"q", "x"}, "y"),
-	}, onnxgraph.TensorOf("k", []float32{3}), onnxgraph.TensorOf("i", []int64{4099}, 1))
+	}, onnx.TensorOf("k", []float32{3}), onnx.TensorOf("i", []int64{4099}, 1))
 	_, report, err := ToFloat16(m, Float16Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -155,9 +155,9 @@ func TestNumbersMadeFromIntegersStayExact(t *testing.T) {
 }
 
 func TestConstantNodesGetTwins(t *testing.T) {
-	m := handmade(13, []*onnxgraph.Node{
-		node("Constant", "k", nil, "two", onnxgraph.Attr("value", onnxgraph.TensorOf("", []float32{2}))),
-		node("Constant", "l", nil, "three", onnxgraph.Attr("value_float", float32(3))),
+	m := handmade(13, []*onnx.Node{
+		node("Constant", "k", nil, "two", onnx.Attr("value", onnx.TensorOf("", []float32{2}))),
+		node("Constant", "l", nil, "three", onnx.Attr("value_float", float32(3))),
 		node("Mul", "double", []string{"x", "two"}, "a"), node("Add", "add", []string{"a", "three"}, "y"),
 	})
 	h, report, err := ToFloat16(m, Float16Options{})
@@ -170,22 +170,22 @@ func TestConstantNodesGetTwins(t *testing.T) {
 	if ops(h)["Constant"] != 2 || ops(h)["Cast"] != 2 || len(report.Kept) != 0 {
 		t.Errorf("the result has %v, kept %v, want a Constant in the place of each and casts at the ends only", ops(h), report.Kept)
 	}
-	value := onnxgraph.AttrOr[*onnxgraph.Tensor](h.Graph.Index().Producer(find(t, h, "double").Inputs[1]), "value", nil)
-	if value == nil || value.Type != onnxgraph.Float16 {
+	value := onnx.AttrOr[*onnx.Tensor](h.Graph.Index().Producer(find(t, h, "double").Inputs[1]), "value", nil)
+	if value == nil || value.Type != onnx.Float16 {
 		t.Errorf("the factor is %v, want float16", value)
 	}
 }
 
 func TestGraphsInsideReadFloat32(t *testing.T) {
-	inner := &onnxgraph.Graph{
-		Nodes:   []*onnxgraph.Node{node("Neg", "neg", []string{"a"}, "b")},
-		Outputs: []*onnxgraph.Value{{Name: "b", Type: onnxgraph.Type{Elem: onnxgraph.Float32}}},
+	inner := &onnx.Graph{
+		Nodes:   []*onnx.Node{node("Neg", "neg", []string{"a"}, "b")},
+		Outputs: []*onnx.Value{{Name: "b", Type: onnx.Type{Elem: onnx.Float32}}},
 	}
-	m := handmade(13, []*onnxgraph.Node{
+	m := handmade(13, []*onnx.Node{
 		node("Relu", "relu", []string{"x"}, "a"),
-		node("If", "if", []string{"yes"}, "y", onnxgraph.Attr("then_branch", inner), onnxgraph.Attr("else_branch", cloneGraph(inner))),
-	}, &onnxgraph.Tensor{Name: "yes", Type: onnxgraph.Bool, Data: onnxgraph.Raw{1}})
-	m.Graph.Nodes[1].Attributes[1].Value.(*onnxgraph.Graph).Nodes[0].Name = "neg2"
+		node("If", "if", []string{"yes"}, "y", onnx.Attr("then_branch", inner), onnx.Attr("else_branch", cloneGraph(inner))),
+	}, &onnx.Tensor{Name: "yes", Type: onnx.Bool, Data: onnx.Raw{1}})
+	m.Graph.Nodes[1].Attributes[1].Value.(*onnx.Graph).Nodes[0].Name = "neg2"
 	h, report, err := ToFloat16(m, Float16Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -198,10 +198,10 @@ func TestGraphsInsideReadFloat32(t *testing.T) {
 func TestUnknownOperatorsStayInFP32(t *testing.T) {
 	custom := node("Foo", "foo", []string{"a"}, "b")
 	custom.Domain = "com.example"
-	m := handmade(13, []*onnxgraph.Node{
+	m := handmade(13, []*onnx.Node{
 		node("Relu", "relu", []string{"x"}, "a"), custom, node("Relu", "after", []string{"b"}, "c"), node("Frobnicate", "f", []string{"c"}, "y"),
 	})
-	m.Opsets = append(m.Opsets, onnxgraph.Opset{Domain: "com.example", Version: 1})
+	m.Opsets = append(m.Opsets, onnx.Opset{Domain: "com.example", Version: 1})
 	_, report, err := ToFloat16(m, Float16Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -217,8 +217,8 @@ func TestUnknownOperatorsStayInFP32(t *testing.T) {
 }
 
 func TestConversionReportsWhatDoesNotFit(t *testing.T) {
-	m := handmade(13, []*onnxgraph.Node{node("Mul", "m", []string{"x", "k"}, "a"), node("Add", "n", []string{"a", "epsilon"}, "y")},
-		onnxgraph.TensorOf("k", []float32{1e6, 1e-9, 1}, 3), onnxgraph.TensorOf("epsilon", []float32{1e-12}))
+	m := handmade(13, []*onnx.Node{node("Mul", "m", []string{"x", "k"}, "a"), node("Add", "n", []string{"a", "epsilon"}, "y")},
+		onnx.TensorOf("k", []float32{1e6, 1e-9, 1}, 3), onnx.TensorOf("epsilon", []float32{1e-12}))
 	_, report, err := ToFloat16(m, Float16Options{})
 	if want := (Rounding{Elements: 4, Clamped: 1, Flushed: 1, Raised: 1}); err != nil || report.Rounding != want {
 		t.Errorf("rounding is %+v, %v, want %+v", report.Rounding, err, want)
@@ -246,7 +246,7 @@ func TestEveryOperatorHasOneRule(t *testing.T) {
 }
 
 func TestHalfInputsAreCastForNodesInFP32(t *testing.T) {
-	m := handmade(13, []*onnxgraph.Node{node("Exp", "exp", []string{"x"}, "a"), node("Add", "add", []string{"a", "x"}, "y")})
+	m := handmade(13, []*onnx.Node{node("Exp", "exp", []string{"x"}, "a"), node("Add", "add", []string{"a", "x"}, "y")})
 	h, report, err := ToFloat16(m, Float16Options{HalfIO: true})
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func TestHalfInputsAreCastForNodesInFP32(t *testing.T) {
 		t.Errorf("exp reads what %v makes, with %d casts in all", p, report.Casts)
 	}
 	x := floats([]float32{0.5, 1}, 2)
-	x.elem = onnxgraph.Float16
+	x.elem = onnx.Float16
 	got := evaluate(t, h, x, "y")[0]
 	if d := differ(floats([]float32{2.1487, 3.7183}, 2), got); d > 1e-3 {
 		t.Errorf("the result is %v", got.data)
@@ -263,10 +263,10 @@ func TestHalfInputsAreCastForNodesInFP32(t *testing.T) {
 }
 
 func TestOldFilesListHalfConstantsAmongTheInputs(t *testing.T) {
-	m := handmade(8, []*onnxgraph.Node{node("Mul", "m", []string{"x", "k"}, "y")}, onnxgraph.TensorOf("k", []float32{1, 2}, 2))
+	m := handmade(8, []*onnx.Node{node("Mul", "m", []string{"x", "k"}, "y")}, onnx.TensorOf("k", []float32{1, 2}, 2))
 	m.IRVersion = 3
-	m.Graph.Inputs = append(m.Graph.Inputs, &onnxgraph.Value{
-		Name: "k", Type: onnxgraph.Type{Elem: onnxgraph.Float32, Shape: onnxgraph.Shape{onnxgraph.Fixed(2)}},
+	m.Graph.Inputs = append(m.Graph.Inputs, &onnx.Value{
+		Name: "k", Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Fixed(2)}},
 	})
 	h, _, err := ToFloat16(m, Float16Options{})
 	if err != nil {
@@ -278,26 +278,26 @@ func TestOldFilesListHalfConstantsAmongTheInputs(t *testing.T) {
 }
 
 func TestElementTypesFollowFromOperators(t *testing.T) {
-	attr := onnxgraph.Attr
+	attr := onnx.Attr
 	for _, c := range []struct {
-		node *onnxgraph.Node
-		want onnxgraph.ElemType
+		node *onnx.Node
+		want onnx.ElemType
 	}{
-		{node("Relu", "", []string{"x"}, "v"), onnxgraph.Float32},
-		{node("Shape", "", []string{"x"}, "v"), onnxgraph.Int64},
-		{node("Less", "", []string{"x", "x"}, "v"), onnxgraph.Bool},
-		{node("Cast", "", []string{"x"}, "v", attr("to", int64(onnxgraph.Uint8))), onnxgraph.Uint8},
-		{node("Where", "", []string{"b", "x", "x"}, "v"), onnxgraph.Float32},
-		{node("OneHot", "", []string{"i", "i", "x"}, "v"), onnxgraph.Float32},
-		{node("ConstantOfShape", "", []string{"i"}, "v"), onnxgraph.Float32},
-		{node("ConstantOfShape", "", []string{"i"}, "v", attr("value", onnxgraph.TensorOf("", []int32{0}, 1))), onnxgraph.Int32},
-		{node("Constant", "", nil, "v", attr("value_ints", []int64{1})), onnxgraph.Int64},
-		{node("Constant", "", nil, "v", attr("value_floats", []float32{1})), onnxgraph.Float32},
-		{node("Constant", "", nil, "v", attr("value_string", "a")), onnxgraph.String},
-		{node("Constant", "", nil, "v", attr("sparse_value", "?")), onnxgraph.Undefined},
-		{node("Frobnicate", "", []string{"x"}, "v"), onnxgraph.Undefined},
+		{node("Relu", "", []string{"x"}, "v"), onnx.Float32},
+		{node("Shape", "", []string{"x"}, "v"), onnx.Int64},
+		{node("Less", "", []string{"x", "x"}, "v"), onnx.Bool},
+		{node("Cast", "", []string{"x"}, "v", attr("to", int64(onnx.Uint8))), onnx.Uint8},
+		{node("Where", "", []string{"b", "x", "x"}, "v"), onnx.Float32},
+		{node("OneHot", "", []string{"i", "i", "x"}, "v"), onnx.Float32},
+		{node("ConstantOfShape", "", []string{"i"}, "v"), onnx.Float32},
+		{node("ConstantOfShape", "", []string{"i"}, "v", attr("value", onnx.TensorOf("", []int32{0}, 1))), onnx.Int32},
+		{node("Constant", "", nil, "v", attr("value_ints", []int64{1})), onnx.Int64},
+		{node("Constant", "", nil, "v", attr("value_floats", []float32{1})), onnx.Float32},
+		{node("Constant", "", nil, "v", attr("value_string", "a")), onnx.String},
+		{node("Constant", "", nil, "v", attr("sparse_value", "?")), onnx.Undefined},
+		{node("Frobnicate", "", []string{"x"}, "v"), onnx.Undefined},
 	} {
-		if got := elemTypes(handmade(13, []*onnxgraph.Node{c.node}).Graph)["v"]; got != c.want {
+		if got := elemTypes(handmade(13, []*onnx.Node{c.node}).Graph)["v"]; got != c.want {
 			t.Errorf("%s makes %v, want %v", c.node.Op, got, c.want)
 		}
 	}

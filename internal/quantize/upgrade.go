@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // Quantised models need operator set 13, the first in which QuantizeLinear and
@@ -16,7 +16,7 @@ const (
 
 // upgrade brings a model of operator sets 7 to 12 to 13, without a change of what it
 // computes. It fails if it does not know how.
-func upgrade(m *onnxgraph.Model) error {
+func upgrade(m *onnx.Model) error {
 	from := m.Opset("")
 	if from >= quantizedOpset {
 		return nil
@@ -42,22 +42,22 @@ func upgrade(m *onnxgraph.Model) error {
 
 // dropDefaults drops constants from the inputs. From IR version 4 on a constant that is
 // an input too would be one that a caller can replace.
-func dropDefaults(m *onnxgraph.Model) {
+func dropDefaults(m *onnx.Model) {
 	m.Graph.Inputs = m.Graph.FreeInputs()
 }
 
 type upgrader struct {
-	model *onnxgraph.Model
+	model *onnx.Model
 	from  int64
-	index *onnxgraph.Index // for new names
-	types *onnxgraph.Index // of the graph under way
+	index *onnx.Index // for new names
+	types *onnx.Index // of the graph under way
 }
 
-func (u *upgrader) graph(g *onnxgraph.Graph) error {
+func (u *upgrader) graph(g *onnx.Graph) error {
 	outer := u.types
 	u.types = g.Index()
 	defer func() { u.types = outer }()
-	var nodes []*onnxgraph.Node
+	var nodes []*onnx.Node
 	for _, n := range g.Nodes {
 		if err := u.subgraphs(n); err != nil {
 			return err
@@ -72,14 +72,14 @@ func (u *upgrader) graph(g *onnxgraph.Graph) error {
 	return nil
 }
 
-func (u *upgrader) subgraphs(n *onnxgraph.Node) error {
+func (u *upgrader) subgraphs(n *onnx.Node) error {
 	for _, a := range n.Attributes {
 		switch v := a.Value.(type) {
-		case *onnxgraph.Graph:
+		case *onnx.Graph:
 			if err := u.graph(v); err != nil {
 				return err
 			}
-		case []*onnxgraph.Graph:
+		case []*onnx.Graph:
 			return fmt.Errorf("attribute %q holds several graphs", a.Name)
 		}
 	}
@@ -87,15 +87,15 @@ func (u *upgrader) subgraphs(n *onnxgraph.Node) error {
 }
 
 // node returns what a node becomes.
-func (u *upgrader) node(n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+func (u *upgrader) node(n *onnx.Node) ([]*onnx.Node, error) {
 	if !isONNX(n) {
-		return []*onnxgraph.Node{n}, nil
+		return []*onnx.Node{n}, nil
 	}
 	if n.Op == "Scan" && u.from < 9 {
 		return nil, fmt.Errorf("its meaning has changed in operator set 9")
 	}
 	if steadyOps[n.Op] {
-		return []*onnxgraph.Node{n}, nil
+		return []*onnx.Node{n}, nil
 	}
 	for _, c := range changes {
 		if c.op == n.Op && u.from < c.since {
@@ -103,7 +103,7 @@ func (u *upgrader) node(n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
 		}
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.op == n.Op }) {
-		return []*onnxgraph.Node{n}, nil
+		return []*onnx.Node{n}, nil
 	}
 	return nil, fmt.Errorf("it is not known whether its meaning has changed")
 }
@@ -129,7 +129,7 @@ var steadyOps = set(
 type change struct {
 	op    string
 	since int64
-	apply func(*upgrader, *onnxgraph.Node) ([]*onnxgraph.Node, error)
+	apply func(*upgrader, *onnx.Node) ([]*onnx.Node, error)
 }
 
 var changes = []change{
@@ -151,17 +151,17 @@ var changes = []change{
 	{"Upsample", 10, upsampleToResize},
 }
 
-func only(n *onnxgraph.Node) ([]*onnxgraph.Node, error) { return []*onnxgraph.Node{n}, nil }
+func only(n *onnx.Node) ([]*onnx.Node, error) { return []*onnx.Node{n}, nil }
 
-func renamed(op string) func(*upgrader, *onnxgraph.Node) ([]*onnxgraph.Node, error) {
-	return func(_ *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+func renamed(op string) func(*upgrader, *onnx.Node) ([]*onnx.Node, error) {
+	return func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 		n.Op = op
 		return only(n)
 	}
 }
 
-func dropSpatial(_ *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
-	if onnxgraph.AttrOr(n, "spatial", int64(1)) != 1 {
+func dropSpatial(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+	if onnx.AttrOr(n, "spatial", int64(1)) != 1 {
 		return nil, fmt.Errorf("it has statistics for every pixel, which was given up in operator set 9")
 	}
 	n.DropAttr("spatial")
@@ -169,28 +169,28 @@ func dropSpatial(_ *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
 }
 
 // ints adds a constant list of whole numbers.
-func (u *upgrader) ints(n *onnxgraph.Node, what string, list []int64) string {
-	t := onnxgraph.TensorOf(u.index.Unique(layerName(n)+"_"+what), list, int64(len(list)))
+func (u *upgrader) ints(n *onnx.Node, what string, list []int64) string {
+	t := onnx.TensorOf(u.index.Unique(layerName(n)+"_"+what), list, int64(len(list)))
 	addConstant(u.model, t)
 	return t.Name
 }
 
-func (u *upgrader) float(n *onnxgraph.Node, what string, x float32) string {
-	t := onnxgraph.TensorOf(u.index.Unique(layerName(n)+"_"+what), []float32{x})
+func (u *upgrader) float(n *onnx.Node, what string, x float32) string {
+	t := onnx.TensorOf(u.index.Unique(layerName(n)+"_"+what), []float32{x})
 	addConstant(u.model, t)
 	return t.Name
 }
 
 // attributesToInputs makes inputs of attributes that are lists of whole numbers.
 // Lists that the node does not have are left out.
-func attributesToInputs(names ...string) func(*upgrader, *onnxgraph.Node) ([]*onnxgraph.Node, error) {
-	return func(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+func attributesToInputs(names ...string) func(*upgrader, *onnx.Node) ([]*onnx.Node, error) {
+	return func(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 		inputs := []string{n.Input(0)}
 		for _, name := range names {
 			if n.Attr(name) == nil {
 				break // what follows a list that is left out is left out too
 			}
-			inputs = append(inputs, u.ints(n, name, onnxgraph.AttrOr[[]int64](n, name, nil)))
+			inputs = append(inputs, u.ints(n, name, onnx.AttrOr[[]int64](n, name, nil)))
 			n.DropAttr(name)
 		}
 		n.Inputs = inputs
@@ -198,37 +198,37 @@ func attributesToInputs(names ...string) func(*upgrader, *onnxgraph.Node) ([]*on
 	}
 }
 
-func clipLimits(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+func clipLimits(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	n.Inputs = []string{n.Input(0), "", ""}
 	for i, name := range []string{"min", "max"} {
 		if n.Attr(name) != nil {
-			n.Inputs[i+1] = u.float(n, name, onnxgraph.AttrOr(n, name, float32(0)))
+			n.Inputs[i+1] = u.float(n, name, onnx.AttrOr(n, name, float32(0)))
 			n.DropAttr(name)
 		}
 	}
 	return only(n)
 }
 
-func padInputs(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
-	pads := onnxgraph.AttrOr[[]int64](n, "pads", nil)
+func padInputs(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+	pads := onnx.AttrOr[[]int64](n, "pads", nil)
 	if pads == nil {
 		return nil, fmt.Errorf("it has no attribute pads")
 	}
-	n.Inputs = []string{n.Input(0), u.ints(n, "pads", pads), u.float(n, "value", onnxgraph.AttrOr(n, "value", float32(0)))}
+	n.Inputs = []string{n.Input(0), u.ints(n, "pads", pads), u.float(n, "value", onnx.AttrOr(n, "value", float32(0)))}
 	n.DropAttr("pads")
 	n.DropAttr("value")
 	return only(n)
 }
 
-func topKInput(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
-	k := onnxgraph.AttrOr(n, "k", int64(0))
+func topKInput(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+	k := onnx.AttrOr(n, "k", int64(0))
 	n.Inputs = []string{n.Input(0), u.ints(n, "k", []int64{k})}
 	n.DropAttr("k")
 	return only(n)
 }
 
 // dropoutAtInference makes an Identity of a node that does nothing when a model runs.
-func dropoutAtInference(_ *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+func dropoutAtInference(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	if !onlyOutput(n) {
 		return nil, fmt.Errorf("its mask is used")
 	}
@@ -238,10 +238,10 @@ func dropoutAtInference(_ *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, erro
 
 // upsampleToResize writes an enlargement as Resize does from operator set 11 on, where
 // the way in which pixels are mapped has to be said.
-func upsampleToResize(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
+func upsampleToResize(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	scales := n.Input(1)
-	if list := onnxgraph.AttrOr[[]float32](n, "scales", nil); list != nil {
-		t := onnxgraph.TensorOf(u.index.Unique(layerName(n)+"_scales"), list, int64(len(list)))
+	if list := onnx.AttrOr[[]float32](n, "scales", nil); list != nil {
+		t := onnx.TensorOf(u.index.Unique(layerName(n)+"_scales"), list, int64(len(list)))
 		addConstant(u.model, t)
 		scales = t.Name
 		n.DropAttr("scales")
@@ -254,7 +254,7 @@ func upsampleToResize(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error)
 	if !isFloat32Constant(t) {
 		return nil, fmt.Errorf("its scales are not constant")
 	}
-	list, err := onnxgraph.Elements[float32](t)
+	list, err := onnx.Elements[float32](t)
 	if err != nil {
 		return nil, err
 	}
@@ -269,8 +269,8 @@ func upsampleToResize(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error)
 
 // flatSoftmax writes the Softmax of old, which took all axes from one on together,
 // as one over the last axis of a matrix.
-func flatSoftmax(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
-	axis := onnxgraph.AttrOr(n, "axis", int64(1))
+func flatSoftmax(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+	axis := onnx.AttrOr(n, "axis", int64(1))
 	if u.isLastAxis(n, axis) {
 		n.SetAttr("axis", int64(-1))
 		return only(n)
@@ -280,9 +280,9 @@ func flatSoftmax(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
 	shape, flat, result := u.index.Unique(name+"_shape"), u.index.Unique(name+"_flat"), u.index.Unique(name+"_matrix")
 	n.Inputs, n.Outputs = []string{flat}, []string{result}
 	n.SetAttr("axis", int64(-1))
-	return []*onnxgraph.Node{
+	return []*onnx.Node{
 		{Op: "Shape", Inputs: []string{x}, Outputs: []string{shape}},
-		{Op: "Flatten", Inputs: []string{x}, Outputs: []string{flat}, Attributes: []onnxgraph.Attribute{onnxgraph.Attr("axis", axis)}},
+		{Op: "Flatten", Inputs: []string{x}, Outputs: []string{flat}, Attributes: []onnx.Attribute{onnx.Attr("axis", axis)}},
 		n,
 		{Op: "Reshape", Inputs: []string{result, shape}, Outputs: []string{y}},
 	}, nil
@@ -290,7 +290,7 @@ func flatSoftmax(u *upgrader, n *onnxgraph.Node) ([]*onnxgraph.Node, error) {
 
 // isLastAxis reports whether an axis is certainly the last of a node's input, whose
 // shape is that of its output.
-func (u *upgrader) isLastAxis(n *onnxgraph.Node, axis int64) bool {
+func (u *upgrader) isLastAxis(n *onnx.Node, axis int64) bool {
 	if axis == -1 {
 		return true
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // describe writes a graph's nodes as text: operator, inputs, attributes and constants.
-func describe(m *onnxgraph.Model) string {
+func describe(m *onnx.Model) string {
 	consts := constants(m)
 	var lines []string
 	for _, n := range m.Graph.Nodes {
@@ -34,11 +34,11 @@ func describe(m *onnxgraph.Model) string {
 }
 
 func TestNodesOfOlderOperatorSetsAreWrittenAsInThirteen(t *testing.T) {
-	attr := onnxgraph.Attr
+	attr := onnx.Attr
 	for _, c := range []struct {
 		name  string
 		opset int64
-		node  *onnxgraph.Node
+		node  *onnx.Node
 		want  string
 	}{
 		{"limits become inputs", 7, node("Clip", "n", []string{"x"}, "y", attr("min", float32(0)), attr("max", float32(6))), "Clip(x, [0], [6])"},
@@ -64,7 +64,7 @@ func TestNodesOfOlderOperatorSetsAreWrittenAsInThirteen(t *testing.T) {
 			"Shape(x); Flatten(x) axis=1; Softmax(n_flat) axis=-1; Reshape(n_matrix, n_shape)"},
 		{"Conv stays", 7, node("Conv", "n", []string{"x", "w"}, "y"), "Conv(x, w)"},
 	} {
-		m := handmade(c.opset, []*onnxgraph.Node{c.node})
+		m := handmade(c.opset, []*onnx.Node{c.node})
 		if err := upgrade(m); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -79,11 +79,11 @@ func TestNodesOfOlderOperatorSetsAreWrittenAsInThirteen(t *testing.T) {
 }
 
 func TestWhatCannotBeUpgradedNamesTheNode(t *testing.T) {
-	attr := onnxgraph.Attr
+	attr := onnx.Attr
 	for _, c := range []struct {
 		name  string
 		opset int64
-		node  *onnxgraph.Node
+		node  *onnx.Node
 		want  string
 	}{
 		{"too old", 6, node("Relu", "n", []string{"x"}, "y"), "operator set 6"},
@@ -94,17 +94,17 @@ func TestWhatCannotBeUpgradedNamesTheNode(t *testing.T) {
 		{"unknown", 9, node("Frobnicate", "n", []string{"x"}, "y"), `Frobnicate "n": it is not known`},
 		{"a Scan of old", 8, node("Scan", "n", []string{"x"}, "y"), "its meaning has changed in operator set 9"},
 	} {
-		if err := upgrade(handmade(c.opset, []*onnxgraph.Node{c.node})); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := upgrade(handmade(c.opset, []*onnx.Node{c.node})); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: upgrade() fails with %v, want %q", c.name, err, c.want)
 		}
 	}
 }
 
 func TestConstantsOfOldFilesAreNoInputsAnyMore(t *testing.T) {
-	m := handmade(7, []*onnxgraph.Node{node("Clip", "n", []string{"x"}, "a", onnxgraph.Attr("min", float32(0))), node("Add", "o", []string{"a", "k"}, "y")},
-		onnxgraph.TensorOf("k", []float32{1}))
+	m := handmade(7, []*onnx.Node{node("Clip", "n", []string{"x"}, "a", onnx.Attr("min", float32(0))), node("Add", "o", []string{"a", "k"}, "y")},
+		onnx.TensorOf("k", []float32{1}))
 	m.IRVersion = 3
-	m.Graph.Inputs = append(m.Graph.Inputs, &onnxgraph.Value{Name: "k", Type: onnxgraph.Type{Elem: onnxgraph.Float32}})
+	m.Graph.Inputs = append(m.Graph.Inputs, &onnx.Value{Name: "k", Type: onnx.Type{Elem: onnx.Float32}})
 	if err := upgrade(m); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package quantize
 import (
 	"math"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // A weightUse is a layer that reads weights: what bias it adds, and the scale of its
@@ -118,11 +118,11 @@ func quantizeBias(bias, scales []float32) (values []int32, clamped int) {
 
 // scaleTensor returns scales as the tensor that goes with an axis attribute, or without
 // one if there is only one scale for all.
-func scaleTensor(name string, scales []float32, perTensor bool) *onnxgraph.Tensor {
+func scaleTensor(name string, scales []float32, perTensor bool) *onnx.Tensor {
 	if perTensor {
-		return onnxgraph.TensorOf(name, scales[:1])
+		return onnx.TensorOf(name, scales[:1])
 	}
-	return onnxgraph.TensorOf(name, scales, int64(len(scales)))
+	return onnx.TensorOf(name, scales, int64(len(scales)))
 }
 
 // errors returns by how much each weight has changed.
@@ -138,7 +138,7 @@ func (q quantizedWeights) errors(w []float32, dims []int64, axis int) []float32 
 
 // meanShifts returns by how much errors of the weights shift the mean of each unit, for
 // inputs whose channels have the given means. What padding takes away is ignored.
-func meanShifts(n *onnxgraph.Node, errors []float32, dims []int64, means []float32) []float64 {
+func meanShifts(n *onnx.Node, errors []float32, dims []int64, means []float32) []float64 {
 	axis := unitAxis(n)
 	shifts := make([]float64, dims[axis])
 	if axis == 1 { // [channels, units]

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/onnxgraph"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 func TestWeightsAreRoundedHalfToEven(t *testing.T) {
@@ -67,17 +67,17 @@ func TestMeanShiftsAreWhatTheErrorsAddToTheMean(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		op     string
-		attrs  []onnxgraph.Attribute
+		attrs  []onnx.Attribute
 		dims   []int64
 		errors []float32
 		means  []float32
 		want   []float64
 	}{
 		{"convolution", "Conv", nil, []int64{2, 2, 1, 2}, []float32{1, 2, 3, 4, 0, 0, 5, 0}, []float32{10, 100}, []float64{730, 500}},
-		{"depthwise", "Conv", []onnxgraph.Attribute{onnxgraph.Attr("group", int64(2))}, []int64{2, 1, 2, 1}, []float32{1, 2, 3, 4}, []float32{10, 100}, []float64{30, 700}},
-		{"groups", "Conv", []onnxgraph.Attribute{onnxgraph.Attr("group", int64(2))}, []int64{2, 2, 1, 1}, []float32{1, 2, 3, 4}, []float32{1, 10, 100, 1000}, []float64{21, 4300}},
+		{"depthwise", "Conv", []onnx.Attribute{onnx.Attr("group", int64(2))}, []int64{2, 1, 2, 1}, []float32{1, 2, 3, 4}, []float32{10, 100}, []float64{30, 700}},
+		{"groups", "Conv", []onnx.Attribute{onnx.Attr("group", int64(2))}, []int64{2, 2, 1, 1}, []float32{1, 2, 3, 4}, []float32{1, 10, 100, 1000}, []float64{21, 4300}},
 		{"matrix", "Gemm", nil, []int64{2, 3}, []float32{1, 2, 3, 4, 5, 6}, []float32{1, 10}, []float64{41, 52, 63}},
-		{"transposed matrix", "Gemm", []onnxgraph.Attribute{onnxgraph.Attr("transB", int64(1))}, []int64{3, 2}, []float32{1, 2, 3, 4, 5, 6}, []float32{1, 10}, []float64{21, 43, 65}},
+		{"transposed matrix", "Gemm", []onnx.Attribute{onnx.Attr("transB", int64(1))}, []int64{3, 2}, []float32{1, 2, 3, 4, 5, 6}, []float32{1, 10}, []float64{21, 43, 65}},
 	} {
 		n := node(c.op, "n", nil, "y", c.attrs...)
 		if got := meanShifts(n, c.errors, c.dims, c.means); !slices.Equal(got, c.want) {

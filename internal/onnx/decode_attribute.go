@@ -1,0 +1,175 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// An attributeReader gathers the fields of an attribute until its kind is known,
+// which is encoded after the value.
+type attributeReader struct {
+	a       *Attribute
+	depth   int    // of the graphs in it
+	kind    int64  // as encoded, kindUndefined if it is not
+	kindRaw []byte // its field
+	seen    uint   // a bit for each kind of which there was a value
+
+	f      float32
+	i      int64
+	s      string
+	t      *Tensor
+	g      *Graph
+	sparse *SparseTensor
+	typ    *Type
+
+	floats  []byte // little-endian
+	ints    []int64
+	strings []string
+	tensors []*Tensor
+	graphs  []*Graph
+	sparses []*SparseTensor
+	types   []*Type
+}
+
+func (a *Attribute) decode(msg []byte, depth int) error {
+	r := &attributeReader{a: a, depth: depth + 1}
+	err := eachField(msg, &a.Extra, r.field)
+	if err == nil {
+		err = r.finish()
+	}
+	return in("attribute", a.Name, err)
+}
+
+func (r *attributeReader) field(f field) error {
+	switch f.num {
+	case attributeName:
+		return f.string(&r.a.Name)
+	case attributeDocString:
+		return f.string(&r.a.Doc)
+	case attributeType:
+		r.kindRaw = f.raw
+		return f.int(&r.kind)
+	}
+	kind, err := r.single(f)
+	if err == errUnknownField {
+		kind, err = r.repeated(f)
+	}
+	r.seen |= 1 << kind
+	return err
+}
+
+func (r *attributeReader) single(f field) (kind uint, err error) {
+	switch f.num {
+	case attributeF:
+		return kindFloat, f.float(&r.f)
+	case attributeI:
+		return kindInt, f.int(&r.i)
+	case attributeS:
+		return kindString, f.string(&r.s)
+	case attributeT:
+		return kindTensor, decodeInto(f, &r.t, (*Tensor).decode, r.depth)
+	case attributeG:
+		return kindGraph, decodeInto(f, &r.g, (*Graph).decode, r.depth)
+	case attributeSparseTensor:
+		return kindSparseTensor, decodeInto(f, &r.sparse, (*SparseTensor).decode, r.depth)
+	case attributeTP:
+		return kindType, decodeInto(f, &r.typ, (*Type).decode, r.depth)
+	}
+	return kindUndefined, errUnknownField
+}
+
+func (r *attributeReader) repeated(f field) (kind uint, err error) {
+	switch f.num {
+	case attributeFloats:
+		return kindFloats, f.fixed(4, &r.floats)
+	case attributeInts:
+		return kindInts, f.varints(&r.ints)
+	case attributeStrings:
+		return kindStrings, f.strings(&r.strings)
+	case attributeTensors:
+		return kindTensors, decodeOne(f, &r.tensors, (*Tensor).decode, r.depth)
+	case attributeGraphs:
+		return kindGraphs, decodeOne(f, &r.graphs, (*Graph).decode, r.depth)
+	case attributeSparseTensors:
+		return kindSparseTensors, decodeOne(f, &r.sparses, (*SparseTensor).decode, r.depth)
+	case attributeTypeProtos:
+		return kindTypes, decodeOne(f, &r.types, (*Type).decode, r.depth)
+	}
+	return kindUndefined, errUnknownField
+}
+
+// finish sets the value. Files of 2017 leave the kind out; then it follows from
+// the value that is there.
+func (r *attributeReader) finish() error {
+	seen := r.seen &^ (1 << kindUndefined)
+	kind := r.kind
+	switch {
+	case bits.OnesCount(seen) > 1:
+		return errors.New("it has values of several kinds")
+	case kind == kindUndefined && seen == 0:
+		return errors.New("it has neither kind nor value")
+	case kind == kindUndefined:
+		kind = int64(bits.TrailingZeros(seen))
+	}
+	if r.a.Value = r.value(kind); r.a.Value == nil {
+		r.a.Extra += Extra(r.kindRaw)
+	}
+	if seen != 0 && seen != 1<<uint(kind) {
+		return fmt.Errorf("its kind is %d but its value of kind %d", kind, bits.TrailingZeros(seen))
+	}
+	return nil
+}
+
+// value returns the value of a kind, zero or empty if there was none, or nil for
+// a kind of a newer version of ONNX.
+func (r *attributeReader) value(kind int64) any {
+	switch kind {
+	case kindFloat:
+		return r.f
+	case kindInt:
+		return r.i
+	case kindString:
+		return r.s
+	case kindTensor:
+		return orNew(r.t)
+	case kindGraph:
+		return orNew(r.g)
+	case kindSparseTensor:
+		return orNew(r.sparse)
+	case kindType:
+		return orNew(r.typ)
+	case kindFloats:
+		return decodeFloats(r.floats)
+	case kindInts:
+		return r.ints
+	case kindStrings:
+		return r.strings
+	case kindTensors:
+		return r.tensors
+	case kindGraphs:
+		return r.graphs
+	case kindSparseTensors:
+		return r.sparses
+	case kindTypes:
+		return r.types
+	}
+	return nil
+}
+
+func orNew[T any](v *T) *T {
+	if v == nil {
+		return new(T)
+	}
+	return v
+}
+
+func decodeFloats(raw []byte) []float32 {
+	var list []float32
+	for ; len(raw) > 0; raw = raw[4:] {
+		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	}
+	return list
+}

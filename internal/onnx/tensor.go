@@ -1,0 +1,227 @@
+package onnx
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// A Tensor is a constant: an initializer of a graph or the value of an attribute.
+// The elements are in Data, in Strings if the type is String, or in another file
+// if External is not nil.
+type Tensor struct {
+	Name     string
+	Type     ElemType
+	Dims     []int64 // none for a scalar
+	Data     Source
+	Strings  []string
+	External []Property // see ExternalData
+	Doc      string
+	Metadata []Property
+	Extra    Extra
+}
+
+// A SparseTensor lists only the elements that differ from zero.
+type SparseTensor struct {
+	Values  *Tensor // its name is the name of the whole
+	Indices *Tensor // [NNZ] or [NNZ, rank]
+	Dims    []int64
+	Extra   Extra
+}
+
+// A Source yields the elements of a tensor as little-endian bytes in row-major
+// order; types of less than a byte are packed from the low bits up. It need not
+// hold them: the built-in models make their weights while they are written. A
+// Source may be read any number of times, each time with the same result.
+type Source interface {
+	// Size returns how many bytes WriteTo will write.
+	Size() int64
+	io.WriterTo
+}
+
+// Raw is a Source in memory.
+type Raw []byte
+
+// Size returns the number of bytes.
+func (r Raw) Size() int64 { return int64(len(r)) }
+
+// WriteTo writes the bytes.
+func (r Raw) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(r)
+	return int64(n), err
+}
+
+// Element is the set of Go types that Elements and TensorOf know. A bool element
+// is a uint8; those of float16 and bfloat16 are their bits in a uint16.
+type Element interface {
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+// TensorOf returns a tensor with a copy of data. The type follows from T; for
+// bool, float16 and bfloat16 set Type afterwards. No dims make a scalar.
+func TensorOf[T Element](name string, data []T, dims ...int64) *Tensor {
+	raw, err := binary.Append(make([]byte, 0, binary.Size(data)), binary.LittleEndian, data)
+	if err != nil {
+		panic("onnx: " + err.Error()) // every Element is of fixed size
+	}
+	return &Tensor{Name: name, Type: elemTypeOf[T](), Dims: dims, Data: Raw(raw)}
+}
+
+// Elements returns a copy of the tensor's elements. It fails if T is not the Go type
+// of the elements, if they are in another file, or if their number is not what Dims
+// says.
+func Elements[T Element](t *Tensor) ([]T, error) {
+	if got, want := goType(t.Type), elemTypeOf[T](); got != want {
+		return nil, fmt.Errorf("tensor %q has %v elements, not %v", t.Name, t.Type, want)
+	}
+	raw, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]T, len(raw)*8/t.Type.Bits())
+	if _, err := binary.Decode(raw, binary.LittleEndian, data); err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
+	}
+	return data, nil
+}
+
+// Bytes returns the elements in the encoding of Source, without a copy if they are
+// in memory.
+func (t *Tensor) Bytes() ([]byte, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	switch data := t.Data.(type) {
+	case nil:
+		if t.External != nil {
+			return nil, fmt.Errorf("tensor %q: its elements are in another file", t.Name)
+		}
+		return nil, nil
+	case Raw:
+		return data, nil
+	}
+	var buf bytes.Buffer
+	buf.Grow(int(t.Data.Size()))
+	if _, err := t.Data.WriteTo(&buf); err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
+	}
+	return buf.Bytes(), nil
+}
+
+// Len returns the number of elements that Dims asks for. It fails if an axis is
+// negative or the product too large.
+func (t *Tensor) Len() (int64, error) {
+	n := int64(1)
+	for _, d := range t.Dims {
+		if d < 0 || (d > 0 && n > math.MaxInt64/128/d) {
+			return 0, fmt.Errorf("tensor %q has no possible shape: %v", t.Name, t.Dims)
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+// check compares the amount of data with type and shape.
+func (t *Tensor) check() error {
+	n, err := t.Len()
+	if err != nil || t.External != nil {
+		return err
+	}
+	if t.Type == String {
+		if int64(len(t.Strings)) != n {
+			return fmt.Errorf("tensor %q of shape %v holds %d strings, want %d", t.Name, t.Dims, len(t.Strings), n)
+		}
+		return nil
+	}
+	bits := int64(t.Type.Bits())
+	if bits == 0 {
+		return fmt.Errorf("tensor %q has elements of unknown type %v", t.Name, t.Type)
+	}
+	var got int64
+	if t.Data != nil {
+		got = t.Data.Size()
+	}
+	if want := (n*bits + 7) / 8; got != want {
+		return fmt.Errorf("tensor %q of %v%v holds %d bytes, want %d", t.Name, t.Type, t.Dims, got, want)
+	}
+	return nil
+}
+
+// External says where the elements of a tensor are that is kept outside the model's
+// own file.
+type External struct {
+	Location string // slash-separated path, relative to the folder of the model
+	Offset   int64
+	Length   int64 // -1: to the end of the file
+}
+
+// ExternalData returns where the tensor's elements are, and whether they are in
+// another file at all.
+func (t *Tensor) ExternalData() (External, bool, error) {
+	if t.External == nil {
+		return External{}, false, nil
+	}
+	e := External{Length: -1}
+	for _, p := range t.External {
+		var err error
+		switch p.Key {
+		case "location":
+			e.Location = p.Value
+		case "offset":
+			e.Offset, err = parseSize(p.Value)
+		case "length":
+			e.Length, err = parseSize(p.Value)
+		}
+		if err != nil {
+			return External{}, true, fmt.Errorf("tensor %q: external data: %s %q is no size", t.Name, p.Key, p.Value)
+		}
+	}
+	if e.Location == "" {
+		return External{}, true, fmt.Errorf("tensor %q: external data without a location", t.Name)
+	}
+	return e, true, nil
+}
+
+func parseSize(text string) (int64, error) {
+	n, err := strconv.ParseUint(text, 10, 63)
+	return int64(n), err
+}
+
+// goType maps an element type to the one whose Go type represents it.
+func goType(t ElemType) ElemType {
+	switch t {
+	case Float16, BFloat16:
+		return Uint16
+	case Bool:
+		return Uint8
+	}
+	return t
+}
+
+func elemTypeOf[T Element]() ElemType {
+	switch any(*new(T)).(type) {
+	case float32:
+		return Float32
+	case float64:
+		return Float64
+	case int8:
+		return Int8
+	case int16:
+		return Int16
+	case int32:
+		return Int32
+	case int64:
+		return Int64
+	case uint8:
+		return Uint8
+	case uint16:
+		return Uint16
+	case uint32:
+		return Uint32
+	default:
+		return Uint64
+	}
+}
