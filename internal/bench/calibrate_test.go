@@ -164,7 +164,7 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 				if test.auto && !r.Valid() {
 					t.Errorf("with that bound the run is %s: %v", r.Result, r.Problems)
 				}
-				if got := r.Constraints[0].Required; got != "99 % within "+test.want.String() {
+				if got := r.Constraints[0].Required; got.Value != float64(test.want) {
 					t.Errorf("required is %s, want %v", got, test.want)
 				}
 			})

@@ -235,9 +235,9 @@ func TestResultsSayWhatWasRun(t *testing.T) {
 
 		origins := map[string]string{}
 		for _, c := range r.Constraints {
-			origins[c.Name] = c.Origin
+			origins[c.ID.String()] = c.Origin
 		}
-		want := map[string]string{"latency": "user.conf:3", "queries": "flag --min-query-count", "duration": "default", "early stopping": "", "generator": ""}
+		want := map[string]string{"latency": "user.conf:3", "queries": "flag --min-query-count", "samples": "flag --min-query-count", "duration": "default", "early stopping": "", "generator": ""}
 		if diff := cmp.Diff(want, origins); diff != "" {
 			t.Errorf("who set what is required (-want +got):\n%s", diff)
 		}

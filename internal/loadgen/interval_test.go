@@ -39,7 +39,7 @@ func TestMultiStreamAtFixedIntervals(t *testing.T) {
 			if r.Valid() || p.IntervalsTarget != 2 || p.Skips != p.QueryCount-1 {
 				t.Errorf("valid %v, %d skips in %d queries", r.Valid(), p.Skips, p.QueryCount)
 			}
-			if problems := fmt.Sprint(p.Problems()); !strings.Contains(problems, "intervals: 199 of 200") {
+			if problems := fmt.Sprint(p.Problems()); !strings.Contains(problems, "intervals: 2 intervals, want at most 1 interval at the 99th percentile") {
 				t.Errorf("problems %s", problems)
 			}
 		})

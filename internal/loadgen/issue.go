@@ -28,6 +28,7 @@ type phase struct {
 
 	stop     context.CancelCauseFunc // gives the phase up
 	flushing atomic.Bool             // inside FlushQueries
+	early    atomic.Uint32           // the first ending that was not planned
 	priority atomic.Value            // of the issue threads, in words
 	// Of queries: handed to IssueQuery (in Server; see entered), and returned from it.
 	handed   atomic.Int64
@@ -312,8 +313,14 @@ func (p *phase) coalesce(query Query, n, threads uint64, now int64) (Query, uint
 
 func saturate(ns int64) uint32 { return uint32(min(max(ns, 0), math.MaxUint32)) }
 
+// ended is why the phase ended before its time; endScheduled if it did not.
+func (p *phase) ended() ending { return ending(p.early.Load()) }
+
 // report records why a loop ended, under the keys of the reference.
 func (p *phase) report(thread uint64, end ending) {
+	if end != endNatural {
+		p.early.CompareAndSwap(uint32(endScheduled), uint32(end))
+	}
 	issued := p.returned.Load()
 	early := func(format string, args ...any) {
 		p.events.fail("error_runtime", fmt.Sprintf("issue thread %d ended early: ", thread)+format, args...)

@@ -2,6 +2,8 @@ package loadgen
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"time"
 )
 
@@ -27,13 +29,29 @@ type Result struct {
 	Faults      []error // what the SUT, or the accuracy log, did wrong
 }
 
-// Valid says whether the result may be used: the test ran to its end, the SUT made no
+// Valid reports whether the result may be used: the test ran to its end, the SUT made no
 // mistake, and every constraint is met.
 func (r *Result) Valid() bool {
 	if r.Interrupted != nil || len(r.Faults) > 0 {
 		return false
 	}
 	return r.Performance == nil || r.Performance.Valid()
+}
+
+// Problems lists, in words, why a result is not VALID: what the SUT did wrong, the rules
+// that were not kept, and what stopped the test.
+func (r *Result) Problems() []string {
+	var list []string
+	for _, fault := range r.Faults {
+		list = append(list, fault.Error())
+	}
+	if r.Performance != nil {
+		list = append(list, r.Performance.Problems()...)
+	}
+	if r.Interrupted != nil {
+		list = append(list, fmt.Sprintf("the test was stopped early: %v", r.Interrupted))
+	}
+	return list
 }
 
 // Errors counts the events that are errors.
@@ -75,6 +93,9 @@ type Performance struct {
 
 	QueryCount  uint64 // issued
 	SampleCount uint64 // issued and answered
+	// Prepared is how many queries the reference would have drawn before the start, in
+	// SingleStream and MultiStream. Here more are drawn when they run out.
+	Prepared uint64
 
 	SampleLatency LatencyStats
 	QueryLatency  LatencyStats // MultiStream only; a query's is that of its last sample
@@ -114,7 +135,8 @@ type Performance struct {
 	IssuePriority string // of the issue threads, in words; empty where nothing is scheduled
 	GC            GCStats
 
-	rec *recorder
+	rec   *recorder
+	ended ending
 }
 
 // GCStats tells how much the garbage collector of this process interfered.
@@ -123,12 +145,12 @@ type GCStats struct {
 	Pause  time.Duration // all goroutines stopped, summed
 }
 
-// Valid says whether all constraints are met.
+// Valid reports whether every constraint is met that does not belong to the reference alone.
 func (p *Performance) Valid() bool {
-	return p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.EarlyStoppingMet() && p.GeneratorMet
+	return !slices.ContainsFunc(p.Constraints(), func(c Constraint) bool { return !c.Met && !c.ReferenceOnly })
 }
 
-// EarlyStoppingMet says whether there were enough queries to trust the percentile.
+// EarlyStoppingMet reports whether there were enough queries to trust the percentile.
 func (p *Performance) EarlyStoppingMet() bool {
 	if p.Effective.WithoutEarlyStopping {
 		return true
@@ -139,30 +161,39 @@ func (p *Performance) EarlyStoppingMet() bool {
 	return p.EarlyStopping.Met
 }
 
-// HasPerfConstraints says whether the scenario bounds a latency.
+// HasPerfConstraints reports whether the scenario bounds a latency.
 func (p *Performance) HasPerfConstraints() bool {
 	return p.Effective.Scenario == Server || p.Effective.FixedInterval
 }
 
 // ScheduledQPS is the rate at which Server queries were scheduled: one less than
-// their number, because the last one only marks the end of the interval.
-func (p *Performance) ScheduledQPS() float64 { return p.lessOne() / seconds(p.FinalQueryScheduled) }
+// their number, because the last one only marks the end of the interval. Like all rates
+// it is NaN if nothing was measured.
+func (p *Performance) ScheduledQPS() float64 { return p.lessOnePer(p.FinalQueryScheduled) }
 
 // CompletedQPS is the rate up to the completion of the last issued Server query.
-func (p *Performance) CompletedQPS() float64 { return p.lessOne() / seconds(p.FinalQueryCompleted) }
+func (p *Performance) CompletedQPS() float64 { return p.lessOnePer(p.FinalQueryCompleted) }
 
 // QPSWithOverhead is the SingleStream rate of issuing.
-func (p *Performance) QPSWithOverhead() float64 { return p.lessOne() / seconds(p.FinalQueryIssued) }
+func (p *Performance) QPSWithOverhead() float64 { return p.lessOnePer(p.FinalQueryIssued) }
 
 // QPSWithoutOverhead is the reciprocal of the mean latency.
-func (p *Performance) QPSWithoutOverhead() float64 { return 1 / seconds(p.SampleLatency.Mean) }
+func (p *Performance) QPSWithoutOverhead() float64 { return rate(1, p.SampleLatency.Mean) }
 
 // SamplesPerSecond is the Offline result.
 func (p *Performance) SamplesPerSecond() float64 {
-	return float64(p.SampleCount) / seconds(p.SampleLatency.Max)
+	return rate(float64(p.SampleCount), p.SampleLatency.Max)
 }
 
-func (p *Performance) lessOne() float64 { return float64(p.SampleCount) - 1 }
+// lessOnePer needs two samples: the first one begins the time.
+func (p *Performance) lessOnePer(d time.Duration) float64 { return rate(float64(p.SampleCount)-1, d) }
+
+func rate(n float64, d time.Duration) float64 {
+	if n <= 0 || d <= 0 {
+		return math.NaN()
+	}
+	return n / seconds(d)
+}
 
 // EachSample passes the record of every issued sample to f, in the order of the
 // traffic.
@@ -195,13 +226,20 @@ func (p *phase) performance(begin time.Time, opts Options) *Performance {
 		rec:                rec,
 	}
 	perf.IssuePriority, _ = p.priority.Load().(string)
+	perf.ended = p.ended()
+	if p.traffic.endless {
+		perf.Prepared = p.traffic.count
+	}
 	perf.measure(rec)
 	perf.finalQuery(rec)
 	perf.judgeLatency(rec)
-	perf.judgeDuration()
+	perf.MinDurationMet = perf.judgedDuration() >= e.MinDuration
 	perf.MinQueriesMet = perf.QueryCount >= e.MinQueryCount && perf.SampleCount >= e.MinSampleCount
 	if e.Scenario == Server || e.FixedInterval {
 		perf.judgeGenerator(rec, opts.MaxIssueDelay)
+	}
+	if wanted, ok := perf.wantedExpectedLatency(); ok {
+		p.events.warn("%v", perf.expectedLatencyConstraint(wanted))
 	}
 	return perf
 }
@@ -302,12 +340,12 @@ func (p *Performance) judgeStream(v values, rec *recorder) {
 func (p *Performance) judgeServer(rec *recorder) {
 	e := p.Effective
 	if !e.UseTokenLatencies {
-		p.PerfConstraintsMet = p.SampleLatency.Target <= e.TargetLatency
+		p.PerfConstraintsMet = within(p.SampleLatency, e.TargetLatency)
 		p.EarlyStopping = earlyStoppingServer(e, p.Overlatency, p.QueryCount)
 		return
 	}
-	p.TTFTMet = p.FirstToken.Target <= e.ServerTTFTLatency
-	p.TPOTMet = p.TimePerOutputToken.Target <= e.ServerTPOTLatency
+	p.TTFTMet = within(p.FirstToken, e.ServerTTFTLatency)
+	p.TPOTMet = within(p.TimePerOutputToken, e.ServerTPOTLatency)
 	p.PerfConstraintsMet = p.TTFTMet && p.TPOTMet
 	over := countAbove(rec.timesPerToken, int64(e.ServerTPOTLatency))
 	if p.EarlyStopping = earlyStoppingServer(e, over, p.QueryCount); p.EarlyStopping.Met {
@@ -316,18 +354,8 @@ func (p *Performance) judgeServer(rec *recorder) {
 	}
 }
 
-// judgeDuration compares what the reference compares: the slowest sample in Offline,
-// the schedule in Server, the issue of the last query otherwise.
-func (p *Performance) judgeDuration() {
-	lasted := p.FinalQueryIssued
-	switch p.Effective.Scenario {
-	case Offline:
-		lasted = p.SampleLatency.Max
-	case Server:
-		lasted = p.FinalQueryScheduled
-	}
-	p.MinDurationMet = lasted >= p.Effective.MinDuration
-}
+// within reports whether latencies were measured and keep a limit.
+func within(l LatencyStats, limit time.Duration) bool { return l.Count > 0 && l.Target <= limit }
 
 // judgeGenerator tells a late generator from a slow SUT. Latency counts from the
 // scheduled instant, so a late generator never flatters the SUT, but a run in which
@@ -339,44 +367,4 @@ func (p *Performance) judgeGenerator(rec *recorder, bound time.Duration) {
 		p.MaxIssueDelay = p.Effective.TargetLatency / 2
 	}
 	p.GeneratorMet = p.MaxIssueDelay == 0 || p.IssueDelay.Target <= p.MaxIssueDelay
-}
-
-// Problems lists the constraints that are not met, in words, each with what was
-// required, what was observed, and what to do.
-func (p *Performance) Problems() []string {
-	var list []string
-	say := func(met bool, format string, args ...any) {
-		if !met {
-			list = append(list, fmt.Sprintf(format, args...))
-		}
-	}
-	e := p.Effective
-	if e.FixedInterval {
-		say(p.PerfConstraintsMet, "intervals: %d of %d queries made the next interval be skipped, at most %.3g %% may; lower the samples per query",
-			p.Skips, p.QueryCount, (1-e.TargetLatencyPercentile)*100)
-	} else if !e.UseTokenLatencies {
-		say(p.PerfConstraintsMet, "latency: the %g %% percentile is %v, the limit %v; lower the target QPS",
-			e.TargetLatencyPercentile*100, p.SampleLatency.Target, e.TargetLatency)
-	}
-	say(p.TTFTMet, "time to first token: the percentile is %v, the limit %v; lower the target QPS", p.FirstToken.Target, e.ServerTTFTLatency)
-	say(p.TPOTMet, "time per output token: the percentile is %v, the limit %v; lower the target QPS", p.TimePerOutputToken.Target, e.ServerTPOTLatency)
-	say(p.MinDurationMet, "duration: the test must last %v; %s", e.MinDuration, durationAdvice(e.Scenario))
-	say(p.MinQueriesMet, "queries: %d of at least %d queries and %d of %d samples were done; the events say why the test ended early",
-		p.QueryCount, e.MinQueryCount, p.SampleCount, e.MinSampleCount)
-	say(p.EarlyStopping.Met || e.WithoutEarlyStopping, "early stopping: %d queries are too few, at least %d are needed; raise min_query_count or min_duration",
-		p.EarlyStopping.Processed, p.EarlyStopping.Needed)
-	say(p.FirstTokenEarlyStopping.Met || !e.UseTokenLatencies || !p.EarlyStopping.Met || e.WithoutEarlyStopping,
-		"early stopping of the first token: %d queries are too few, at least %d are needed", p.FirstTokenEarlyStopping.Processed, p.FirstTokenEarlyStopping.Needed)
-	say(p.GeneratorMet, "generator: queries were issued up to %v late (percentile of the target), more than %v; "+
-		"the machine was too busy to keep the schedule, the SUT is not to blame", p.IssueDelay.Target, p.MaxIssueDelay)
-	return list
-}
-
-func durationAdvice(s Scenario) string {
-	switch s {
-	case Server, Offline:
-		return "raise the target QPS"
-	default:
-		return "lower the expected latency, so that more queries are prepared"
-	}
 }

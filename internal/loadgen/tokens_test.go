@@ -103,7 +103,7 @@ func TestTokenConstraints(t *testing.T) {
 		problems []string // how they begin
 	}{
 		{"both at their limit", speaking(ttft, ttft+9*tpot), 459, nil},
-		{"the first token above its limit", speaking(ttft+1, ttft+1+9*tpot), 459, []string{"time to first token: ", "early stopping of the first token: "}},
+		{"the first token above its limit", speaking(ttft+1, ttft+1+9*tpot), 459, []string{"time to first token: ", "first token early stopping: "}},
 		{"the other tokens above their limit", speaking(ttft, ttft+9*tpot+9), 459, []string{"time per output token: ", "early stopping: "}},
 		{"both above", speaking(ttft+1, ttft+9*tpot+10), 459, []string{"time to first token: ", "time per output token: ", "early stopping: "}},
 		{"a total that would be above the target latency does not count", speaking(ttft, ttft+9*tpot), 500, nil},

@@ -144,7 +144,7 @@ func fixtures() []fixture {
 
 // failed breaks every rule of a scenario.
 func failed(p *loadgen.Performance) *loadgen.Performance {
-	p.MinDurationMet, p.MinQueriesMet = false, false
+	p.MinDurationMet = false
 	p.FinalQueryScheduled, p.FinalQueryIssued, p.FinalQueryCompleted, p.LastCompletion = 4000*ms, 4001*ms, 4040*ms, 4050*ms
 	if p.Effective.Scenario == loadgen.Offline {
 		p.SampleCount, p.SampleLatency = 2000, latencies(2000, time.Second)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,10 +14,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// find returns the constraint of a name, and how many there are.
+// find returns the constraint of a name.
 func find(t *testing.T, list []Constraint, name string) Constraint {
 	t.Helper()
-	i := slices.IndexFunc(list, func(c Constraint) bool { return c.Name == name })
+	i := slices.IndexFunc(list, func(c Constraint) bool { return c.ID.String() == name })
 	if i < 0 {
 		t.Fatalf("there is no constraint %q among %v", name, list)
 	}
@@ -45,18 +46,18 @@ func TestEveryRuleIsAConstraintThatCanBeMetOrNot(t *testing.T) {
 		{"duration", loadgen.SingleStream, false, func(p *loadgen.Performance) { p.MinDurationMet, p.FinalQueryIssued = false, 58*time.Second }, "58s", "min_duration"},
 		{"duration", loadgen.MultiStream, false, func(p *loadgen.Performance) { p.MinDurationMet, p.FinalQueryIssued = false, 57*time.Second }, "57s", "min_duration"},
 		{"duration", loadgen.Offline, false, func(p *loadgen.Performance) { p.MinDurationMet, p.SampleLatency.Max = false, 56*time.Second }, "56s", "min_duration"},
-		{"queries", loadgen.Server, false, func(p *loadgen.Performance) { p.MinQueriesMet, p.QueryCount = false, 99 }, "99 with 3000 samples", "min_query_count"},
-		{"queries", loadgen.MultiStream, false, func(p *loadgen.Performance) { p.MinQueriesMet, p.SampleCount = false, 799 }, "3000 with 799 samples", "min_query_count"},
-		{"queries", loadgen.Offline, false, func(p *loadgen.Performance) { p.MinQueriesMet, p.SampleCount = false, 7 }, "1 with 7 samples", "min_query_count"},
+		{"queries", loadgen.Server, false, func(p *loadgen.Performance) { p.QueryCount = 99 }, "99 queries", "min_query_count"},
+		{"samples", loadgen.MultiStream, false, func(p *loadgen.Performance) { p.SampleCount = 799 }, "799 samples", "min_query_count"},
+		{"samples", loadgen.Offline, false, func(p *loadgen.Performance) { p.SampleCount = 7 }, "7 samples", "min_query_count"},
 		{"early stopping", loadgen.Server, false, func(p *loadgen.Performance) { p.EarlyStopping.Met, p.EarlyStopping.Processed = false, 50 }, "50 queries", ""},
 		{"early stopping", loadgen.SingleStream, false, func(p *loadgen.Performance) { p.EarlyStopping.Met, p.EarlyStopping.Processed = false, 51 }, "51 queries", ""},
-		{"early stopping", loadgen.Server, true, func(p *loadgen.Performance) {
+		{"first token early stopping", loadgen.Server, true, func(p *loadgen.Performance) {
 			p.FirstTokenEarlyStopping.Met, p.FirstTokenEarlyStopping.Processed = false, 52
 		}, "52 queries", ""},
 		{"early stopping", loadgen.Server, true, func(p *loadgen.Performance) {
 			p.EarlyStopping = loadgen.EarlyStopping{Processed: 53, Needed: 700}
 		}, "53 queries", ""},
-		{"generator", loadgen.Server, false, func(p *loadgen.Performance) { p.GeneratorMet, p.IssueDelay.Target = false, 8*ms }, "8ms at the target percentile", ""},
+		{"generator", loadgen.Server, false, func(p *loadgen.Performance) { p.GeneratorMet, p.IssueDelay.Target = false, 8*ms }, "8ms", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.scenario.String()+" "+test.rule, func(t *testing.T) {
@@ -71,9 +72,9 @@ func TestEveryRuleIsAConstraintThatCanBeMetOrNot(t *testing.T) {
 			}
 			test.breaks(p)
 			r = filled(tested(p))
-			broken := find(t, r.Constraints, test.rule)
-			if broken.Met || broken.Advice == "" || broken.Observed != test.observed || broken.Required != kept.Required {
-				t.Errorf("the broken constraint is %+v, want %q observed, %q required, and advice", broken, test.observed, kept.Required)
+			broken, early := find(t, r.Constraints, test.rule), test.rule == "early stopping" // which needs as many as were too slow
+			if broken.Met || broken.Advice == "" || broken.ObservedText() != test.observed || !early && broken.Required != kept.Required {
+				t.Errorf("the broken constraint is %+v, want %q observed, %q required, and advice", broken, test.observed, kept.RequiredText())
 			}
 			if test.origin != "" && broken.Origin != setBy(test.origin) || test.origin == "" && broken.Origin != "" {
 				t.Errorf("it was set by %q, want %q", broken.Origin, test.origin)
@@ -82,8 +83,8 @@ func TestEveryRuleIsAConstraintThatCanBeMetOrNot(t *testing.T) {
 				t.Errorf("result %s, problems %v; want INVALID for one reason", r.Result, r.Problems)
 			}
 			for _, c := range r.Constraints {
-				if c.Name != test.rule && !c.Met {
-					t.Errorf("%s is not met either", c.Name)
+				if c.ID.String() != test.rule && !c.Met {
+					t.Errorf("%v is not met either", c.ID)
 				}
 			}
 		})
@@ -96,11 +97,11 @@ func TestOnlyRulesOfTheScenarioAreConstraints(t *testing.T) {
 		tokens   bool
 		want     []string
 	}{
-		{loadgen.Server, false, []string{"latency", "duration", "queries", "early stopping", "generator"}},
-		{loadgen.Server, true, []string{"time to first token", "time per output token", "duration", "queries", "early stopping", "generator"}},
-		{loadgen.SingleStream, false, []string{"duration", "queries", "early stopping"}},
-		{loadgen.MultiStream, false, []string{"duration", "queries", "early stopping"}},
-		{loadgen.Offline, false, []string{"duration", "queries"}},
+		{loadgen.Server, false, []string{"latency", "duration", "queries", "samples", "early stopping", "generator"}},
+		{loadgen.Server, true, []string{"time to first token", "time per output token", "duration", "queries", "samples", "early stopping", "first token early stopping", "generator"}},
+		{loadgen.SingleStream, false, []string{"duration", "queries", "samples", "early stopping"}},
+		{loadgen.MultiStream, false, []string{"duration", "queries", "samples", "early stopping"}},
+		{loadgen.Offline, false, []string{"duration", "queries", "samples"}},
 	}
 	for _, test := range tests {
 		p := passed(test.scenario)
@@ -109,7 +110,7 @@ func TestOnlyRulesOfTheScenarioAreConstraints(t *testing.T) {
 		}
 		var got []string
 		for _, c := range filled(tested(p)).Constraints {
-			got = append(got, c.Name)
+			got = append(got, c.ID.String())
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", test.scenario, diff)
@@ -117,7 +118,7 @@ func TestOnlyRulesOfTheScenarioAreConstraints(t *testing.T) {
 	}
 	p := passed(loadgen.Server)
 	p.MaxIssueDelay = 0 // no latency bound, none for the generator
-	if c := constraints(p, setBy); slices.ContainsFunc(c, func(c Constraint) bool { return c.Name == "generator" }) {
+	if c := constraints(p, setBy); slices.ContainsFunc(c, func(c Constraint) bool { return c.ID == loadgen.ConstraintGenerator }) {
 		t.Error("the generator is judged without a bound")
 	}
 }
@@ -157,6 +158,34 @@ func TestFillSaysWhatBecameOfTheTest(t *testing.T) {
 	}
 }
 
+func TestRoundsUntilV40CompareScheduledSamples(t *testing.T) {
+	for rules, want := range map[string]string{
+		"v0.5": "scheduled samples", "v0.7": "scheduled samples", "v1.0": "scheduled samples", "v3.1": "scheduled samples", "v4.0": "scheduled samples",
+		"v4.1": "completed samples", "v5.0": "completed samples", "v6.1": "completed samples", "": "completed samples", "my own": "completed samples",
+	} {
+		r := base()
+		r.Rules = rules
+		p := passed(loadgen.Server)
+		if r.Fill(tested(p), setBy); r.Metric.Name != want || r.Metric.Value != map[bool]float64{true: p.ScheduledQPS(), false: p.CompletedQPS()}[want == "scheduled samples"] {
+			t.Errorf("under %q the metric is %+v, want %s", rules, *r.Metric, want)
+		}
+	}
+}
+
+func TestAResultThatTheReferenceWouldRefuseSaysSo(t *testing.T) {
+	p := passed(loadgen.SingleStream)
+	p.Prepared, p.Effective.TargetDuration, p.Effective.TargetQPS = 2000, time.Minute, 10
+	r := filled(tested(p))
+	c := find(t, r.Constraints, "expected latency")
+	if r.Result != Valid || len(r.Problems) > 0 || c.Met || !c.ReferenceOnly || c.Origin != setBy("target_latency") || c.Required != (loadgen.Quantity{Value: 40e6, Unit: "ns"}) {
+		t.Errorf("result %s, problems %q, constraint %+v", r.Result, r.Problems, c)
+	}
+	var out strings.Builder
+	if err := Explain(&out, r); err != nil || !strings.Contains(out.String(), "not for the reference") || !strings.Contains(out.String(), "lower the expected latency") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+}
+
 func TestFillKeepsWhatWasKnownBefore(t *testing.T) {
 	r := base()
 	r.Problems, r.Warnings = []string{"a problem"}, []string{"a warning"}
@@ -184,17 +213,9 @@ func TestTheMetricIsTheOneThatRulesCompare(t *testing.T) {
 		{"SingleStream with tokens", tokens(passed(loadgen.SingleStream)), Metric{"90th percentile latency", 10, "ms"}},
 	}
 	for _, test := range tests {
-		got := *metric(test.p)
+		got := *metric(test.p, false)
 		if got.Name != test.want.Name || got.Unit != test.want.Unit || math.Abs(got.Value-test.want.Value) > 1e-9 {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
-		}
-	}
-}
-
-func TestOrdinalsAreEnglish(t *testing.T) {
-	for x, want := range map[float64]string{90: "90th", 91: "91st", 92: "92nd", 93: "93rd", 99: "99th", 11: "11th", 12: "12th", 13: "13th", 99.9: "99.9th", 1: "1st"} {
-		if got := ordinal(x); got != want {
-			t.Errorf("ordinal(%v) = %s, want %s", x, got, want)
 		}
 	}
 }
@@ -212,20 +233,11 @@ func TestNothingThatJSONCannotHoldReachesIt(t *testing.T) {
 				if _, err := json.Marshal(r); err != nil {
 					t.Errorf("%v, tokens %v, %d samples: %v", scenario, withTokens, samples, err)
 				}
-				if r.Metric.Value != 0 || r.Performance.SamplesPerSecond != 0 {
-					t.Errorf("%v, tokens %v, %d samples: metric %v, %v samples/s; want 0", scenario, withTokens, samples, r.Metric, r.Performance.SamplesPerSecond)
+				if r.Metric != nil || r.Performance.SamplesPerSecond != 0 || r.Performance.LatencyNS != nil {
+					t.Errorf("%v, tokens %v, %d samples: metric %v, %v samples/s, latency %v; want none", scenario, withTokens, samples, r.Metric,
+						r.Performance.SamplesPerSecond, r.Performance.LatencyNS)
 				}
 			}
-		}
-	}
-}
-
-func TestTimesAreShortenedToAboutFourDigits(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0s", 999: "999ns", 12345: "12.35µs", 1234567: "1.23ms", 123456789: "123.46ms", 1234567890: "1.235s", 75400 * ms: "1m15s",
-	} {
-		if got := round(d).String(); got != want {
-			t.Errorf("round(%v) = %s, want %s", int64(d), got, want)
 		}
 	}
 }

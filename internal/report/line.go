@@ -73,7 +73,7 @@ func newLine(run Run) Line {
 		switch {
 		case p.QueryLatencyNS != nil:
 			l.LatencyP95MS = float64(p.QueryLatencyNS.P95) / 1e6
-		case r.Scenario != "Offline":
+		case r.Scenario != "Offline" && p.LatencyNS != nil:
 			l.LatencyP95MS = float64(p.LatencyNS.P95) / 1e6
 		}
 	}

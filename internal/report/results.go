@@ -15,7 +15,7 @@ import (
 
 // Schema names the form of results.json. It changes when a reader of the old form
 // would misread the new one.
-const Schema = "mlperf-go/results/1"
+const Schema = "mlperf-go/results/2"
 
 // FileName is the name of the document in the folder of a run.
 const FileName = "results.json"
@@ -62,16 +62,6 @@ type Metric struct {
 	Unit  string  `json:"unit"`
 }
 
-// A Constraint is a rule that a run must keep.
-type Constraint struct {
-	Name     string `json:"name"`
-	Required string `json:"required"`
-	Observed string `json:"observed"`
-	Met      bool   `json:"met"`
-	Origin   string `json:"origin,omitempty"` // which file or flag set what is required
-	Advice   string `json:"advice,omitempty"` // what to do if it is not met
-}
-
 // A Setting is one of the test's settings and where it comes from.
 type Setting struct {
 	Key    string `json:"key"`
@@ -85,9 +75,9 @@ type Performance struct {
 	Samples              uint64             `json:"samples"`
 	Overlatency          uint64             `json:"overlatency_samples"`
 	DurationNS           int64              `json:"duration_ns"` // until the last completion
-	SamplesPerSecond     float64            `json:"samples_per_second"`
+	SamplesPerSecond     float64            `json:"samples_per_second,omitempty"`
 	ScheduledPerSecond   float64            `json:"scheduled_samples_per_second,omitempty"`
-	LatencyNS            Latencies          `json:"latency_ns"`
+	LatencyNS            *Latencies         `json:"latency_ns,omitempty"` // absent if nothing was answered
 	QueryLatencyNS       *Latencies         `json:"query_latency_ns,omitempty"`
 	FirstTokenNS         *Latencies         `json:"first_token_latency_ns,omitempty"`
 	TimePerOutputTokenNS *Latencies         `json:"time_per_output_token_ns,omitempty"`
@@ -273,15 +263,17 @@ func Read(dir string) (*Results, error) {
 	return r, nil
 }
 
-// Parse reads the document from the content of its file.
+// Parse reads the document from the content of its file. A document of an older form is
+// returned in the present one.
 func Parse(data []byte) (*Results, error) {
 	r := &Results{}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, err
 	}
-	if r.Schema != Schema {
+	if r.Schema != Schema && r.Schema != schemaOfWords {
 		return nil, fmt.Errorf("schema is %q, this program reads %q", r.Schema, Schema)
 	}
+	r.Schema = Schema
 	switch r.Result {
 	case Valid, Invalid, Interrupted:
 		return r, nil

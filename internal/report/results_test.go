@@ -41,17 +41,17 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 	tests := []struct{ name, document, want string }{
 		{"nothing", "", "unexpected end"},
 		{"a page", "<html>", "invalid character '<'"},
-		{"cut off", `{"schema": "mlperf-go/results/1", "result"`, "unexpected end"},
-		{"something after it", `{"schema": "mlperf-go/results/1", "result": "VALID"} {}`, "invalid character '{'"},
+		{"cut off", `{"schema": "mlperf-go/results/2", "result"`, "unexpected end"},
+		{"something after it", `{"schema": "mlperf-go/results/2", "result": "VALID"} {}`, "invalid character '{'"},
 		{"a list", `[]`, "cannot unmarshal array"},
-		{"no schema", `{}`, `schema is "", this program reads "mlperf-go/results/1"`},
+		{"no schema", `{}`, `schema is "", this program reads "mlperf-go/results/2"`},
 		{"another program's", `{"schema": "results/1"}`, `schema is "results/1", this program reads`},
-		{"a later form", `{"schema": "mlperf-go/results/2", "result": "VALID"}`, `schema is "mlperf-go/results/2", this program reads "mlperf-go/results/1"`},
-		{"no result", `{"schema": "mlperf-go/results/1"}`, `result is "", want VALID, INVALID or INTERRUPTED`},
-		{"an unknown result", `{"schema": "mlperf-go/results/1", "result": "valid"}`, `result is "valid"`},
-		{"a number that is a text", `{"schema": "mlperf-go/results/1", "result": "VALID", "metric": {"value": "fast"}}`, "cannot unmarshal string"},
-		{"a number that is too large", `{"schema": "mlperf-go/results/1", "result": "VALID", "metric": {"value": 1e999}}`, "cannot unmarshal number"},
-		{"a time that is none", `{"schema": "mlperf-go/results/1", "result": "VALID", "created": "yesterday"}`, "yesterday"},
+		{"a later form", `{"schema": "mlperf-go/results/3", "result": "VALID"}`, `schema is "mlperf-go/results/3", this program reads "mlperf-go/results/2"`},
+		{"no result", `{"schema": "mlperf-go/results/2"}`, `result is "", want VALID, INVALID or INTERRUPTED`},
+		{"an unknown result", `{"schema": "mlperf-go/results/2", "result": "valid"}`, `result is "valid"`},
+		{"a number that is a text", `{"schema": "mlperf-go/results/2", "result": "VALID", "metric": {"value": "fast"}}`, "cannot unmarshal string"},
+		{"a number that is too large", `{"schema": "mlperf-go/results/2", "result": "VALID", "metric": {"value": 1e999}}`, "cannot unmarshal number"},
+		{"a time that is none", `{"schema": "mlperf-go/results/2", "result": "VALID", "created": "yesterday"}`, "yesterday"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,6 +59,33 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 				t.Errorf("Parse = %+v, %v; want an error with %q", r, err, test.want)
 			}
 		})
+	}
+}
+
+func TestDocumentsOfTheFirstFormAreRead(t *testing.T) {
+	data, err := os.ReadFile("testdata/results-1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Explain(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"latency │ 99 % within 15ms │ 100ms │ NO │ rules v6.1 (target_latency)", "early stopping │ ≥ 4100 queries │ 60 queries │ NO │",
+		"early stopping: run longer", "latency: lower the target QPS",
+	} {
+		text := strings.Join(strings.Fields(out.String()), " ")
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, out.String())
+		}
+	}
+	if err := r.Write(t.TempDir()); err != nil || r.Schema != Schema {
+		t.Errorf("schema %q, %v", r.Schema, err)
 	}
 }
 
@@ -112,7 +139,10 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Add([]byte(`{"schema": "mlperf-go/results/1", "result": "VALID", "system": [1e300, "\ud800", {"a": null}], "created": "0001-01-01T00:00:00+23:59"}`))
+	if old, err := os.ReadFile("testdata/results-1.json"); err == nil {
+		f.Add(old)
+	}
+	f.Add([]byte(`{"schema": "mlperf-go/results/2", "result": "VALID", "system": [1e300, "\ud800", {"a": null}], "created": "0001-01-01T00:00:00+23:59"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Parse(data)
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // Summary prints the outcome of a run: the result, whether it is valid, each
@@ -68,8 +70,8 @@ func accuracyLines(a *Accuracy) []string {
 func performanceLines(b *strings.Builder, p *Performance) {
 	if p.QueryLatencyNS != nil {
 		latencyLine(b, "query latency", *p.QueryLatencyNS)
-	} else {
-		latencyLine(b, "latency", p.LatencyNS)
+	} else if p.LatencyNS != nil {
+		latencyLine(b, "latency", *p.LatencyNS)
 	}
 	if p.FirstTokenNS != nil {
 		latencyLine(b, "time to first token", *p.FirstTokenNS)
@@ -81,7 +83,11 @@ func performanceLines(b *strings.Builder, p *Performance) {
 	if p.Queries == 1 {
 		queries = "query"
 	}
-	fmt.Fprintf(b, "  %d %s, %d samples in %v, %s samples/s\n", p.Queries, queries, p.Samples, shorten(p.DurationNS), digits(p.SamplesPerSecond))
+	fmt.Fprintf(b, "  %d %s, %d samples in %v", p.Queries, queries, p.Samples, shorten(p.DurationNS))
+	if p.SamplesPerSecond > 0 {
+		fmt.Fprintf(b, ", %s samples/s", digits(p.SamplesPerSecond))
+	}
+	b.WriteString("\n")
 	if p.IssueDelayNS != nil {
 		i := p.IssueDelayNS
 		fmt.Fprintf(b, "  the generator (priority: %s) issued %v late at p50, %v at p99, %v at most; %d garbage collections, %v paused\n",
@@ -136,7 +142,7 @@ func runTable(runs []RunOutcome) string {
 	return t.Render() + "\n"
 }
 
-func shorten(ns int64) time.Duration { return round(time.Duration(ns)) }
+func shorten(ns int64) time.Duration { return loadgen.Round(time.Duration(ns)) }
 
 // number formats a metric.
 func number(m Metric) string { return strings.TrimSpace(digits(m.Value) + " " + m.Unit) }
@@ -156,7 +162,8 @@ func constraintTable(constraints []Constraint, withOrigin bool) string {
 	}
 	t := newTable(header)
 	for _, c := range constraints {
-		row := table.Row{c.Name, c.Required, c.Observed, yesNo(c.Met)}
+		name, required, observed, met := c.row()
+		row := table.Row{name, required, observed, met}
 		if withOrigin {
 			row = append(row, c.Origin)
 		}
@@ -235,7 +242,7 @@ func advice(constraints []Constraint) []string {
 	var list []string
 	for _, c := range constraints {
 		if !c.Met && c.Advice != "" {
-			list = append(list, c.Name+": "+c.Advice)
+			list = append(list, c.ID.String()+": "+c.Advice)
 		}
 	}
 	return list

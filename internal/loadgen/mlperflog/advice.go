@@ -7,47 +7,47 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// advice says, for each constraint that is not met, what to do, in the reference's
-// order; then what only we check. Early stopping has a text of its own. A text may
-// have two lines.
+// advice says what was wrong and what to do about it: the rules that were not kept, in the
+// reference's order, then what only we check. Early stopping has a text of its own.
 func advice(r *loadgen.Result) []string {
-	p := r.Performance
 	var list []string
-	say := func(met bool, format string, args ...any) {
-		if !met {
-			list = append(list, fmt.Sprintf(format, args...))
+	for _, c := range broken(r.Performance.Constraints()) {
+		text := strings.ReplaceAll(c.String(), "µ", "u") + "."                      // the logs of the reference are ASCII
+		if c.ID == loadgen.ConstraintQueries || c.ID == loadgen.ConstraintSamples { // two lines in the reference
+			text = strings.Replace(text, "; ", ";\n   ", 1)
 		}
+		list = append(list, text)
 	}
-	switch {
-	case p.Effective.FixedInterval:
-		say(p.PerfConstraintsMet, "Too many queries made the next interval be skipped: lower the samples per query.")
-	case p.Effective.UseTokenLatencies:
-		say(p.TTFTMet, "TTFT is above its limit: lower the target QPS.")
-		say(p.TPOTMet, "TPOT is above its limit: lower the target QPS.")
-	default:
-		say(p.PerfConstraintsMet, "The latency is above its limit: lower the target QPS.")
-	}
-	say(p.MinDurationMet, "%s", durationAdvice(p.Effective.Scenario))
-	say(p.MinQueriesMet, "The test ended before enough queries were issued.\n   The detail log says why.")
-	say(p.GeneratorMet, "The generator issued queries %v late (at the target percentile), more than %v: "+
-		"this machine was too busy, which says nothing about the SUT.", p.IssueDelay.Target, p.MaxIssueDelay)
 	for _, fault := range r.Faults {
-		say(false, "The SUT or a log failed: %s.", oneLine(fault.Error()))
+		list = append(list, fmt.Sprintf("The SUT or a log failed: %s.", oneLine(fault.Error())))
 	}
 	if r.Interrupted != nil {
-		say(false, "The test was stopped before its end: %s.", oneLine(r.Interrupted.Error()))
+		list = append(list, fmt.Sprintf("The test was stopped before its end: %s.", oneLine(r.Interrupted.Error())))
 	}
 	return list
 }
 
-func durationAdvice(s loadgen.Scenario) string {
-	switch s {
-	case loadgen.Server:
-		return "The run was too short: raise the target QPS, so that more queries are prepared."
-	case loadgen.Offline:
-		return "The run was too short: raise the expected QPS, so that the query has more samples."
+// broken are the constraints that make a result INVALID, as many as the reference has lines
+// for: too few queries and too few samples are one thing there.
+func broken(constraints []loadgen.Constraint) []loadgen.Constraint {
+	var list []loadgen.Constraint
+	counted := false
+	for _, c := range constraints {
+		if c.Met || c.ReferenceOnly {
+			continue
+		}
+		switch c.ID {
+		case loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
+			continue
+		case loadgen.ConstraintQueries, loadgen.ConstraintSamples:
+			if counted {
+				continue
+			}
+			counted = true
+		}
+		list = append(list, c)
 	}
-	return "The run was too short: lower the expected latency, so that more queries are prepared."
+	return list
 }
 
 // earlyStoppingText says how the criterion came out, a line for each fact. Programs

@@ -1,6 +1,7 @@
 package mlperflog
 
 import (
+	"math"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -48,8 +49,8 @@ func (d *detailWriter) rates(p *loadgen.Performance) {
 	singleStream, multiStream := estimates(p)
 	switch p.Effective.Scenario {
 	case loadgen.SingleStream:
-		d.log("result_qps_with_loadgen_overhead", p.QPSWithOverhead())
-		d.log("result_qps_without_loadgen_overhead", p.QPSWithoutOverhead())
+		d.rate("result_qps_with_loadgen_overhead", p.QPSWithOverhead())
+		d.rate("result_qps_without_loadgen_overhead", p.QPSWithoutOverhead())
 		d.log("early_stopping_latency_ss", singleStream.Nanoseconds())
 		d.log("early_stopping_latency_ms", multiStream.Nanoseconds())
 	case loadgen.MultiStream:
@@ -57,16 +58,14 @@ func (d *detailWriter) rates(p *loadgen.Performance) {
 			d.intervals(p)
 			break
 		}
-		d.log("result_min_query_latency_ns", p.QueryLatency.Min.Nanoseconds())
-		d.log("result_max_query_latency_ns", p.QueryLatency.Max.Nanoseconds())
-		d.log("result_mean_query_latency_ns", p.QueryLatency.Mean.Nanoseconds())
+		d.extremes("result_", "_query_latency_ns", p.QueryLatency)
 		d.percentiles("result_", "_percentile_per_query_latency_ns", p.QueryLatency)
 		d.log("early_stopping_latency_ms", multiStream.Nanoseconds())
 	case loadgen.Server:
-		d.log("result_scheduled_samples_per_sec", p.ScheduledQPS())
-		d.log("result_completed_samples_per_sec", p.CompletedQPS())
+		d.rate("result_scheduled_samples_per_sec", p.ScheduledQPS())
+		d.rate("result_completed_samples_per_sec", p.CompletedQPS())
 	case loadgen.Offline:
-		d.log("result_samples_per_second", p.SamplesPerSecond())
+		d.rate("result_samples_per_second", p.SamplesPerSecond())
 	}
 }
 
@@ -81,13 +80,30 @@ func (d *detailWriter) intervals(p *loadgen.Performance) {
 }
 
 func (d *detailWriter) latencies(prefix, suffix string, l loadgen.LatencyStats) {
-	d.log(prefix+"min_"+suffix, l.Min.Nanoseconds())
-	d.log(prefix+"max_"+suffix, l.Max.Nanoseconds())
-	d.log(prefix+"mean_"+suffix, l.Mean.Nanoseconds())
+	d.extremes(prefix, "_"+suffix, l)
 	d.percentiles(prefix, "_percentile_"+suffix, l)
 }
 
+// rate logs a number that was measured.
+func (d *detailWriter) rate(key string, perSecond float64) {
+	if !math.IsNaN(perSecond) {
+		d.log(key, perSecond)
+	}
+}
+
+func (d *detailWriter) extremes(prefix, suffix string, l loadgen.LatencyStats) {
+	if l.Count == 0 {
+		return
+	}
+	d.log(prefix+"min"+suffix, l.Min.Nanoseconds())
+	d.log(prefix+"max"+suffix, l.Max.Nanoseconds())
+	d.log(prefix+"mean"+suffix, l.Mean.Nanoseconds())
+}
+
 func (d *detailWriter) percentiles(prefix, suffix string, l loadgen.LatencyStats) {
+	if l.Count == 0 {
+		return
+	}
 	for i, p := range loadgen.Percentiles() {
 		d.log(prefix+percent(p, 2)+suffix, l.Percentiles[i].Nanoseconds())
 	}
@@ -95,17 +111,17 @@ func (d *detailWriter) percentiles(prefix, suffix string, l loadgen.LatencyStats
 
 func (d *detailWriter) tokens(p *loadgen.Performance) {
 	if p.Effective.Scenario == loadgen.Offline {
-		d.log("result_tokens_per_second", tokensPer(p, p.SampleLatency.Max))
+		d.rate("result_tokens_per_second", tokensPer(p, p.SampleLatency.Max))
 		return
 	}
 	d.latencies("result_first_token_", "latency_ns", p.FirstToken)
-	d.log("result_token_throughput_with_loadgen_overhead", tokensPer(p, p.FinalQueryIssued))
-	d.log("result_token_throughput", tokensWithoutOverhead(p)/1e9) // per nanosecond, as the reference has it
+	d.rate("result_token_throughput_with_loadgen_overhead", tokensPer(p, p.FinalQueryIssued))
+	d.rate("result_token_throughput", tokensWithoutOverhead(p)/1e9) // per nanosecond, as the reference has it
 	d.percentiles("result_time_per_output_token_", "_percentile_ns", p.TimePerOutputToken)
 	d.log("result_time_to_output_token_min", p.TimePerOutputToken.Min.Nanoseconds())
 	d.log("result_time_to_output_token_max", p.TimePerOutputToken.Max.Nanoseconds())
 	d.log("result_time_to_output_token_mean", p.TimePerOutputToken.Mean.Nanoseconds())
-	d.log("result_completed_tokens_per_second", tokensPer(p, p.FinalQueryCompleted))
+	d.rate("result_completed_tokens_per_second", tokensPer(p, p.FinalQueryCompleted))
 }
 
 func (d *detailWriter) inferred(p *loadgen.Performance) {
@@ -114,9 +130,9 @@ func (d *detailWriter) inferred(p *loadgen.Performance) {
 	}
 	switch p.Effective.Scenario {
 	case loadgen.Server:
-		d.log("result_inferred_completed_tokens_per_second", inferredTokens(p))
+		d.rate("result_inferred_completed_tokens_per_second", inferredTokens(p))
 	case loadgen.Offline:
-		d.log("result_inferred_tokens_per_second", inferredTokens(p))
+		d.rate("result_inferred_tokens_per_second", inferredTokens(p))
 	}
 }
 

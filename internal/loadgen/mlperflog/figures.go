@@ -1,30 +1,38 @@
 package mlperflog
 
 import (
+	"math"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // Figures that both logs have, beside those of loadgen.Performance
-// (loadgen/results.cc). All are per second.
+// (loadgen/results.cc). All are per second, and NaN if nothing was measured.
 
 func tokensPer(p *loadgen.Performance, d time.Duration) float64 {
-	return float64(p.TokenCount) / seconds(d)
+	return rate(float64(p.TokenCount), seconds(d))
 }
 
 // tokensWithoutOverhead is the rate while samples are being answered.
 func tokensWithoutOverhead(p *loadgen.Performance) float64 {
-	return float64(p.TokenCount) / (seconds(p.SampleLatency.Mean) * float64(p.SampleCount))
+	return rate(float64(p.TokenCount), seconds(p.SampleLatency.Mean)*float64(p.SampleCount))
 }
 
 // inferredTokens estimates the token rate from the sample rate, in Server and Offline.
 func inferredTokens(p *loadgen.Performance) float64 {
 	samples, factor := float64(p.SampleCount), float64(p.Effective.TokenLatencyScalingFactor)
 	if p.Effective.Scenario == loadgen.Server {
-		return (samples - 1) * factor / seconds(p.FinalQueryCompleted)
+		return rate((samples-1)*factor, seconds(p.FinalQueryCompleted))
 	}
-	return samples * factor / seconds(p.SampleLatency.Max)
+	return rate(samples*factor, seconds(p.SampleLatency.Max))
+}
+
+func rate(n, seconds float64) float64 {
+	if n <= 0 || seconds <= 0 {
+		return math.NaN()
+	}
+	return n / seconds
 }
 
 // estimates are the latencies that early stopping guarantees. With token latencies the

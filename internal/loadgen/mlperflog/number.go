@@ -24,6 +24,8 @@ func fixed(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
+func twoDecimals(v float64) string { return fixed(v, 2) }
+
 // nonFinite writes what is no number in the spelling that parsers of JSON usually
 // accept. A C++ stream writes nan and inf, which they do not.
 func nonFinite(v float64) (string, bool) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -39,6 +40,20 @@ type summaryWriter struct{ *bufio.Writer }
 
 func (s *summaryWriter) line(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }
 
+// rate writes a number that was measured.
+func (s *summaryWriter) rate(label string, v float64, form func(float64) string) {
+	if !math.IsNaN(v) {
+		s.line("%s%s", label, form(v))
+	}
+}
+
+// latency writes the target percentile of latencies that were measured.
+func (s *summaryWriter) latency(label string, l loadgen.LatencyStats) {
+	if l.Count > 0 {
+		s.line("%s%d", label, l.Target)
+	}
+}
+
 // rule is what titles stand between.
 var rule = strings.Repeat("=", 48)
 
@@ -50,37 +65,37 @@ func (s *summaryWriter) metrics(p *loadgen.Performance) {
 	percentile := percent(e.TargetLatencyPercentile, 1)
 	switch e.Scenario {
 	case loadgen.SingleStream:
-		s.line("%sth percentile latency (ns) : %d", percentile, p.SampleLatency.Target)
+		s.latency(percentile+"th percentile latency (ns) : ", p.SampleLatency)
 	case loadgen.MultiStream:
 		if e.FixedInterval {
 			s.line("Samples per query : %d", e.SamplesPerQuery)
 			break
 		}
-		s.line("%sth percentile latency (ns) : %d", percentile, p.QueryLatency.Target)
+		s.latency(percentile+"th percentile latency (ns) : ", p.QueryLatency)
 	case loadgen.Server:
-		s.line("Completed samples per second    : %s", fixed(p.CompletedQPS(), 2))
+		s.rate("Completed samples per second    : ", p.CompletedQPS(), twoDecimals)
 	case loadgen.Offline:
-		s.line("Samples per second: %s", general(p.SamplesPerSecond()))
+		s.rate("Samples per second: ", p.SamplesPerSecond(), general)
 	}
 	if e.UseTokenLatencies {
 		s.tokenMetrics(p, percentile)
 	}
 	switch {
 	case e.InferTokenLatencies && e.Scenario == loadgen.Server:
-		s.line("Completed tokens per second (inferred): %s", fixed(inferredTokens(p), 2))
+		s.rate("Completed tokens per second (inferred): ", inferredTokens(p), twoDecimals)
 	case e.InferTokenLatencies && e.Scenario == loadgen.Offline:
-		s.line("Tokens per second (inferred): %s", general(inferredTokens(p)))
+		s.rate("Tokens per second (inferred): ", inferredTokens(p), general)
 	}
 }
 
 func (s *summaryWriter) tokenMetrics(p *loadgen.Performance, percentile string) {
 	switch p.Effective.Scenario {
 	case loadgen.Server:
-		s.line("Completed tokens per second: %s", fixed(tokensPer(p, p.FinalQueryCompleted), 2))
+		s.rate("Completed tokens per second: ", tokensPer(p, p.FinalQueryCompleted), twoDecimals)
 	case loadgen.Offline:
-		s.line("Tokens per second: %s", general(tokensPer(p, p.SampleLatency.Max)))
+		s.rate("Tokens per second: ", tokensPer(p, p.SampleLatency.Max), general)
 	default:
-		s.line("%sth first token percentile latency (ns) : %d", percentile, p.FirstToken.Target)
+		s.latency(percentile+"th first token percentile latency (ns) : ", p.FirstToken)
 	}
 }
 
@@ -132,11 +147,11 @@ func (s *summaryWriter) stats(p *loadgen.Performance) {
 	latency := p.SampleLatency
 	switch p.Effective.Scenario {
 	case loadgen.SingleStream:
-		s.line("QPS w/ loadgen overhead         : %s", fixed(p.QPSWithOverhead(), 2))
-		s.line("QPS w/o loadgen overhead        : %s", fixed(p.QPSWithoutOverhead(), 2))
+		s.rate("QPS w/ loadgen overhead         : ", p.QPSWithOverhead(), twoDecimals)
+		s.rate("QPS w/o loadgen overhead        : ", p.QPSWithoutOverhead(), twoDecimals)
 		s.line("")
 	case loadgen.Server:
-		s.line("Scheduled samples per second : %s", fixed(p.ScheduledQPS(), 2))
+		s.rate("Scheduled samples per second : ", p.ScheduledQPS(), twoDecimals)
 	case loadgen.MultiStream:
 		if p.Effective.FixedInterval {
 			s.intervals(p)
@@ -144,6 +159,9 @@ func (s *summaryWriter) stats(p *loadgen.Performance) {
 		}
 		s.line("Per-query latency:  ")
 		latency = p.QueryLatency
+	}
+	if latency.Count == 0 {
+		return
 	}
 	s.line("Min latency (ns)                : %d", latency.Min)
 	s.line("Max latency (ns)                : %d", latency.Max)
@@ -175,10 +193,10 @@ func (s *summaryWriter) tokenStats(p *loadgen.Performance) {
 	case loadgen.Offline:
 		return
 	case loadgen.SingleStream:
-		s.line("TPS w/ loadgen overhead         : %s", fixed(tokensPer(p, p.FinalQueryIssued), 2))
-		s.line("TPS w/o loadgen overhead        : %s", fixed(tokensWithoutOverhead(p), 2))
+		s.rate("TPS w/ loadgen overhead         : ", tokensPer(p, p.FinalQueryIssued), twoDecimals)
+		s.rate("TPS w/o loadgen overhead        : ", tokensWithoutOverhead(p), twoDecimals)
 	case loadgen.Server:
-		s.line("Completed tokens per second                 : %s", fixed(tokensPer(p, p.FinalQueryCompleted), 2))
+		s.rate("Completed tokens per second                 : ", tokensPer(p, p.FinalQueryCompleted), twoDecimals)
 	}
 	s.line("Min First Token latency (ns)                : %d", p.FirstToken.Min)
 	s.line("Max First Token latency (ns)                : %d", p.FirstToken.Max)

@@ -128,7 +128,7 @@ func judged() *loadgen.Result {
 		},
 		Performance: &loadgen.Performance{
 			Effective: e, QueryCount: 5, TTFTMet: true, TPOTMet: true, MaxIssueDelay: time.Millisecond,
-			IssueDelay:    loadgen.LatencyStats{Target: 2 * time.Millisecond},
+			IssueDelay:    loadgen.LatencyStats{Count: 5, Target: 2 * time.Millisecond},
 			EarlyStopping: loadgen.EarlyStopping{Processed: 5, Needed: 459, Percentile: 0.99},
 		},
 		Faults:      []error{errors.New("it\nfailed")},
@@ -139,11 +139,12 @@ func judged() *loadgen.Result {
 func TestEveryReasonIsNamed(t *testing.T) {
 	s := mustReadSummary(t, "summary.txt", summaryOf(t, judged()))
 	want := []string{
-		"* The latency is above its limit: lower the target QPS.",
-		"* The run was too short: raise the target QPS, so that more queries are prepared.",
-		"* The test ended before enough queries were issued. The detail log says why.",
-		"* The generator issued queries 2ms late (at the target percentile), more than 1ms: " +
-			"this machine was too busy, which says nothing about the SUT.",
+		"* latency: nothing measured, want at most 0s at the 90th percentile; measure again on a machine that is less busy: " +
+			"the generator's own delay is part of this latency.",
+		"* duration: nothing measured, want at least 10s; the test ended early; the detail log says why.",
+		"* queries: 5 queries, want at least 100 queries; the test ended early; the detail log says why.",
+		"* generator: 2ms, want at most 1ms at the 90th percentile; this machine was too busy to keep the schedule, " +
+			"which says nothing about the SUT: leave a core to the load generator, or lower the load of the machine.",
 		"* The SUT or a log failed: it failed.",
 		"* The test was stopped before its end: someone pressed Ctrl-C.",
 	}
@@ -174,25 +175,51 @@ func TestTokenLimitsAreToldApart(t *testing.T) {
 	p.Effective.UseTokenLatencies = true
 	p.TTFTMet, p.TPOTMet = false, false
 	text := strings.Join(advice(r), "\n")
-	if !strings.Contains(text, "TTFT is above") || !strings.Contains(text, "TPOT is above") || strings.Contains(text, "The latency is above") {
+	if !strings.Contains(text, "time to first token: ") || !strings.Contains(text, "time per output token: ") || strings.Contains(text, "\nlatency: ") {
 		t.Errorf("advice = %s", text)
 	}
 	p.TTFTMet = true
-	if text := strings.Join(advice(r), "\n"); strings.Contains(text, "TTFT is above") {
+	if text := strings.Join(advice(r), "\n"); strings.Contains(text, "time to first token: ") {
 		t.Errorf("advice = %s", text)
 	}
 }
 
-func TestARunOfOneQueryHasNoRate(t *testing.T) {
+func TestLogsAreASCII(t *testing.T) {
 	r := judged()
-	r.Performance.SampleCount = 1 // (1-1)/0
-	d := mustReadDetail(t, "detail.txt", detailOf(t, r))
-	if v, err := d.Float("result_completed_samples_per_sec"); err != nil || !math.IsNaN(v) {
-		t.Errorf("rate = %g, %v, want NaN", v, err)
+	r.Performance.IssueDelay.Target, r.Performance.MaxIssueDelay = 5*time.Microsecond, time.Microsecond
+	for name, text := range map[string]string{"summary": summaryOf(t, r), "detail": detailOf(t, r)} {
+		if i := strings.IndexFunc(text, func(c rune) bool { return c > '~' }); i >= 0 {
+			t.Errorf("the %s log has %q", name, text[max(0, i-20):i+10])
+		}
 	}
-	s := mustReadSummary(t, "summary.txt", summaryOf(t, r))
-	if v, ok := s.Float("Completed samples per second"); !ok || !math.IsNaN(v) {
-		t.Errorf("rate = %g, %v, want NaN", v, ok)
+}
+
+// TestNothingIsWrittenThatWasNotMeasured has phases that were interrupted before anything
+// was answered, or after one sample, which makes no rate.
+func TestNothingIsWrittenThatWasNotMeasured(t *testing.T) {
+	for _, scenario := range loadgen.Scenarios() {
+		for _, tokens := range []bool{false, true} {
+			r := judged()
+			r.Performance.Effective.Scenario, r.Performance.Effective.UseTokenLatencies = scenario, tokens
+			r.Performance.Effective.InferTokenLatencies = true
+			d := mustReadDetail(t, "detail.txt", detailOf(t, r))
+			for _, e := range d.Entries {
+				if v, ok := e.Value.(float64); strings.Contains(e.Key, "per_sec") || strings.Contains(e.Key, "throughput") || strings.Contains(e.Key, "_qps_w") || ok && math.IsNaN(v) ||
+					strings.HasPrefix(e.Key, "result_") && strings.Contains(e.Key, "latency_ns") {
+					t.Errorf("%v, tokens %v: the detail log has %s = %v", scenario, tokens, e.Key, e.Value)
+				}
+			}
+			for _, f := range mustReadSummary(t, "summary.txt", summaryOf(t, r)).Fields {
+				if strings.Contains(f.Label, "per second") || strings.Contains(f.Label, "QPS w") || strings.Contains(f.Label, "TPS w") || f.Section != ParametersSection && strings.Contains(f.Label, "(ns)") {
+					t.Errorf("%v, tokens %v: the summary has %s : %v", scenario, tokens, f.Label, f.Value)
+				}
+			}
+		}
+	}
+	r := judged()
+	r.Performance.SampleCount, r.Performance.FinalQueryCompleted = 1, time.Second
+	if text := summaryOf(t, r); strings.Contains(text, "samples per second") {
+		t.Errorf("one sample makes a rate: %s", text)
 	}
 }
 
