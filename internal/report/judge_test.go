@@ -153,7 +153,7 @@ func TestFillSaysWhatBecameOfTheTest(t *testing.T) {
 			}
 		})
 	}
-	if r := filled(late); r.Result != Interrupted || r.Problems[0] != "a sample was answered twice" || len(r.Problems) != 5 {
+	if r := filled(late); r.Result != Interrupted || r.Problems[0] != "a sample was answered twice" || len(r.Problems) != 6 {
 		t.Errorf("result %s, problems %q", r.Result, r.Problems)
 	}
 }
