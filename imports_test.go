@@ -38,16 +38,16 @@ var mayImport = map[string]string{
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
 
-	"internal/download": "configs internal/accuracy internal/dataset/synth internal/preprocess internal/preprocess/jpeg",
+	"internal/download": "configs internal/accuracy internal/jpeg internal/preprocess",
 
 	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume",
 	"internal/dataset/pickle": "",
-	"internal/dataset/synth":  "",
+	"internal/dataset/synth":  "internal/jpeg",
 	"internal/dataset/volume": "",
 
-	"internal/preprocess":      "internal/preprocess/exif internal/preprocess/jpeg internal/tensor",
-	"internal/preprocess/exif": "",
-	"internal/preprocess/jpeg": "internal/preprocess/exif",
+	"internal/preprocess": "internal/exif internal/jpeg internal/tensor",
+	"internal/exif":       "",
+	"internal/jpeg":       "internal/exif",
 
 	"internal/loadgen":           "",
 	"internal/loadgen/mlperflog": "internal/loadgen",

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 )
 
 // BenchmarkGet measures a whole download over loopback, with its checksums.
@@ -27,12 +27,12 @@ func BenchmarkGet(b *testing.B) {
 
 // BenchmarkUpscaleImage measures one image of COCO's usual size.
 func BenchmarkUpscaleImage(b *testing.B) {
-	scene := synth.NewRGB(640, 480)
+	scene := jpeg.NewRGB(640, 480)
 	for i := range scene.Pix {
 		scene.Pix[i] = byte(i / 1000)
 	}
 	var small bytes.Buffer
-	if err := synth.EncodeJPEG(&small, scene, synth.JPEGOptions{Quality: 90}); err != nil {
+	if err := jpeg.Encode(&small, scene, jpeg.EncodeOptions{Quality: 90}); err != nil {
 		b.Fatal(err)
 	}
 	for _, format := range []string{"png", "jpg"} {

@@ -13,22 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 )
 
 // testJPEG is a small image; odd ones have an EXIF orientation that turns them.
 func testJPEG(t testing.TB, i int) (data []byte, width, height int) {
 	t.Helper()
-	m := synth.NewRGB(20+i, 10+2*i)
+	m := jpeg.NewRGB(20+i, 10+2*i)
 	copy(m.Pix, randomBytes(len(m.Pix)))
-	o := synth.JPEGOptions{Quality: 90}
+	o := jpeg.EncodeOptions{Quality: 90}
 	width, height = m.Width, m.Height
 	if i%2 == 1 {
 		o.ExifOrientation = 6
 		width, height = height, width
 	}
 	var b bytes.Buffer
-	if err := synth.EncodeJPEG(&b, m, o); err != nil {
+	if err := jpeg.Encode(&b, m, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes(), width, height

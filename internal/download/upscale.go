@@ -17,7 +17,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 )
 
@@ -156,7 +156,7 @@ func (j *job) upscaleImage(in *os.Root, e *enlarger, name string, u Upscaling) e
 	if err != nil {
 		return err
 	}
-	big := synth.NewRGB(u.Width, u.Height)
+	big := jpeg.NewRGB(u.Width, u.Height)
 	from, size := preprocess.Size{Width: small.Width, Height: small.Height}, preprocess.Size{Width: u.Width, Height: u.Height}
 	if err := e.scratch.ResizeBytes(big.Pix, small.Pix, preprocess.CV2Linear, 3, from, size); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (j *job) upscaleImage(in *os.Root, e *enlarger, name string, u Upscaling) e
 }
 
 // writeImage writes an image file and returns its checksum.
-func (j *job) writeImage(part string, m *synth.RGB, format string) (string, error) {
+func (j *job) writeImage(part string, m *jpeg.RGB, format string) (string, error) {
 	f, err := j.root.Create(part)
 	if err != nil {
 		return "", err
@@ -181,7 +181,7 @@ func (j *job) writeImage(part string, m *synth.RGB, format string) (string, erro
 		encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 		err = encoder.Encode(w, opaque(m))
 	} else {
-		err = synth.EncodeJPEG(w, m, synth.JPEGOptions{Quality: 95, Sampling: synth.Sampling420})
+		err = jpeg.Encode(w, m, jpeg.EncodeOptions{Quality: 95, Sampling: jpeg.Sampling420})
 	}
 	return s.finish(w, f, err)
 }
@@ -194,7 +194,7 @@ func (s *summer) finish(w *bufio.Writer, f *os.File, err error) (string, error) 
 }
 
 // opaque makes of a picture one that image/png writes with three channels, fast.
-func opaque(m *synth.RGB) image.Image {
+func opaque(m *jpeg.RGB) image.Image {
 	out := image.NewNRGBA(m.Bounds())
 	for y := range m.Height {
 		row := m.Row(y)

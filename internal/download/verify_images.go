@@ -16,7 +16,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 )
 
 // imageNetClasses is the number of classes of ILSVRC-2012.

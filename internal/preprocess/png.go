@@ -10,7 +10,7 @@ import (
 	"image/color"
 	"image/png"
 
-	"github.com/mlperf-go/mlperf/internal/preprocess/exif"
+	"github.com/mlperf-go/mlperf/internal/exif"
 )
 
 // decodePNG decodes a PNG file and returns its EXIF orientation too.

@@ -7,6 +7,8 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 )
 
 // An ADE20KSpec says everything about a built-in data set for segmentation, in the layout
@@ -77,9 +79,9 @@ func (s ADE20KSpec) fill(ctx context.Context, folder string, progress func(done,
 		}
 	}
 	return forEach(ctx, s.Images, func() func(int) error {
-		var e encoder
+		var e jpeg.Encoder
 		return func(i int) error {
-			data, err := e.encode(nil, s.picture(i), JPEGOptions{Quality: 95})
+			data, err := e.Append(nil, s.picture(i), jpeg.EncodeOptions{Quality: 95})
 			if err != nil {
 				return err
 			}
@@ -92,10 +94,10 @@ func (s ADE20KSpec) fill(ctx context.Context, folder string, progress func(done,
 }
 
 // picture returns the pixels of an image.
-func (s ADE20KSpec) picture(i int) *RGB {
+func (s ADE20KSpec) picture(i int) *jpeg.RGB {
 	width, height := s.Content(i)
 	content := s.Scene(i).Render(width, height)
-	img := NewRGB(adeSize, adeSize)
+	img := jpeg.NewRGB(adeSize, adeSize)
 	for k := range img.Pix {
 		img.Pix[k] = adePadding
 	}

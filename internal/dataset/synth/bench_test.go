@@ -4,28 +4,16 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 )
 
 func BenchmarkRender(b *testing.B) {
-	scene, img := NewScene(1), NewRGB(500, 375)
+	scene, img := NewScene(1), jpeg.NewRGB(500, 375)
 	var p painter
 	b.ReportAllocs()
 	for b.Loop() {
 		p.render(&scene, img)
-	}
-}
-
-func BenchmarkEncodeJPEG(b *testing.B) {
-	img := NewScene(1).Render(500, 375)
-	for sampling := range samplings {
-		b.Run(sampling.String(), func(b *testing.B) {
-			var e encoder
-			var data []byte
-			b.ReportAllocs()
-			for b.Loop() {
-				data, _ = e.encode(data[:0], img, JPEGOptions{Quality: 90, Sampling: sampling})
-			}
-		})
 	}
 }
 

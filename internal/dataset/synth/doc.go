@@ -24,7 +24,7 @@
 //
 // Sizes, proportions, sampling of colour, quality, grey images and EXIF orientation
 // are mixed as in the official sets, so that reading costs what it costs there and no
-// special case stays untried. Go's image/jpeg writes 4:2:0 only; EncodeJPEG writes the
+// special case stays untried. Go's image/jpeg writes 4:2:0 only; jpeg.Encode writes the
 // other samplings too.
 //
 // The same spec gives the same bytes on every platform. A change that gives other bytes

@@ -1,9 +1,11 @@
 package synth
 
+import "github.com/mlperf-go/mlperf/internal/jpeg"
+
 // A frame is how a scene becomes a file: everything but what is to be seen.
 type frame struct {
 	width, height int // as seen, which with an orientation is not as stored
-	options       JPEGOptions
+	options       jpeg.EncodeOptions
 }
 
 // A mix is a distribution of frames.
@@ -71,12 +73,12 @@ func (m *mix) draw(r *stream) frame {
 	f.width, f.height = m.drawSize(r)
 	// The better of two: files of low quality are rarer.
 	f.options.Quality = max(r.between(70, 98), r.between(70, 98))
-	f.options.Sampling = Sampling(r.pick(samplingWeights[:]))
+	f.options.Sampling = jpeg.Sampling(r.pick(samplingWeights[:]))
 	return f
 }
 
-// samplingWeights are per cent, by Sampling, about as in the ILSVRC-2012 validation set.
-var samplingWeights = [samplings]int{Sampling444: 76, Sampling422: 1, Sampling420: 20, Sampling440: 1, SamplingGray: 2}
+// samplingWeights are per cent, by jpeg.Sampling, about as in the ILSVRC-2012 validation set.
+var samplingWeights = [jpeg.SamplingGray + 1]int{jpeg.Sampling444: 76, jpeg.Sampling422: 1, jpeg.Sampling420: 20, jpeg.Sampling440: 1, jpeg.SamplingGray: 2}
 
 func (m *mix) drawSize(r *stream) (width, height int) {
 	weights := []int{m.ordinary, m.small, m.large}

@@ -88,19 +88,6 @@ func psnr(t *testing.T, a, b image.Image) float64 {
 	return 20 * math.Log10(255/distance(t, a, b))
 }
 
-// gray returns the brightness of a picture, rounded as JFIF does; image.Gray cuts it off.
-func gray(m *RGB) image.Image {
-	out := image.NewGray(m.Bounds())
-	for y := range m.Height {
-		for x := range m.Width {
-			p := m.Row(y)[3*x:]
-			light, _, _ := color.RGBToYCbCr(p[0], p[1], p[2])
-			out.SetGray(x, y, color.Gray{Y: light})
-		}
-	}
-	return out
-}
-
 // wantError fails unless there is an error that says all that is wanted.
 func wantError(t *testing.T, err error, want ...string) {
 	t.Helper()

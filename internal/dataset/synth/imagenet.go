@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 )
 
 // An ImageNetSpec says everything about a built-in data set for classification. Equal
@@ -93,7 +95,7 @@ func AnchorJPEG(spec ImageNetSpec, class int) ([]byte, error) {
 	}
 	var a artist
 	scene := spec.Anchor(class)
-	return a.draw(&scene, frame{width: 500, height: 375, options: JPEGOptions{Quality: 95}})
+	return a.draw(&scene, frame{width: 500, height: 375, options: jpeg.EncodeOptions{Quality: 95}})
 }
 
 // WriteImageNet makes a data set in the layout of the official one: the images, by their
@@ -153,17 +155,17 @@ func (s ImageNetSpec) frame(sizes *mix, i int) frame {
 // An artist draws scenes into files, one after the other, and keeps the memory that takes.
 type artist struct {
 	painter painter
-	encoder encoder
-	img     RGB
+	encoder jpeg.Encoder
+	img     jpeg.RGB
 	data    []byte
 }
 
 // draw returns the file of a scene. It is valid until the next call.
 func (a *artist) draw(scene *Scene, f frame) ([]byte, error) {
-	a.img.resize(f.width, f.height)
+	a.img.Resize(f.width, f.height)
 	a.painter.render(scene, &a.img)
 	var err error
-	a.data, err = a.encoder.encode(a.data[:0], a.img.storedFor(f.options.ExifOrientation), f.options)
+	a.data, err = a.encoder.Append(a.data[:0], storedFor(&a.img, f.options.ExifOrientation), f.options)
 	return a.data, err
 }
 

@@ -3,6 +3,8 @@ package synth
 import (
 	"math"
 	"math/bits"
+
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 )
 
 // Render draws the scene in a frame of some size in pixels. It is stretched over the
@@ -10,8 +12,8 @@ import (
 // another one.
 //
 // The pixels are the same on every platform: they are computed in whole numbers.
-func (s Scene) Render(width, height int) *RGB {
-	img := NewRGB(width, height)
+func (s Scene) Render(width, height int) *jpeg.RGB {
+	img := jpeg.NewRGB(width, height)
 	var p painter
 	p.render(&s, img)
 	return img
@@ -34,7 +36,7 @@ type ripple struct {
 }
 
 // render draws over the whole of a picture.
-func (p *painter) render(s *Scene, img *RGB) {
+func (p *painter) render(s *Scene, img *jpeg.RGB) {
 	p.place(s, img.Width, img.Height)
 	noise := newStream("pixels", s.noiseSeed, uint64(img.Width), uint64(img.Height))
 	for y := range img.Height {

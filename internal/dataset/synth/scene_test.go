@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
@@ -125,8 +126,8 @@ func TestEverySizeShowsTheSame(t *testing.T) {
 }
 
 // shrink averages blocks of pixels.
-func shrink(m *RGB, width, height int) *RGB {
-	out := NewRGB(width, height)
+func shrink(m *jpeg.RGB, width, height int) *jpeg.RGB {
+	out := jpeg.NewRGB(width, height)
 	across, down := m.Width/width, m.Height/height
 	for i := range out.Pix {
 		x, y, sum := i/3%width, i/3/width, 0

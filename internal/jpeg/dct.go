@@ -1,4 +1,4 @@
-package synth
+package jpeg
 
 // dctScale is by how much the coefficients of dct are larger than those of the
 // definition (T.81 §A.3.3).

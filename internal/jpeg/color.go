@@ -13,17 +13,17 @@ func (d *Decoder) convert(dst []uint8, c Config, wanted image.Rectangle) {
 			rows[i] = d.rows.row(&d.frame, i, y)[wanted.Min.X:wanted.Max.X]
 		}
 		line := dst[3*(y*c.Width+wanted.Min.X):][:3*wanted.Dx()]
-		switch c.Color {
-		case Gray:
+		switch c.color {
+		case grayModel:
 			replicate(line, rows[0])
-		case YCbCr:
+		case yCbCrModel:
 			fromYCbCr(line, rows[0], rows[1], rows[2])
-		case RGB:
+		case rgbModel:
 			interleave(line, rows[0], rows[1], rows[2])
-		case CMYK:
+		case cmykModel:
 			interleave(line, rows[0], rows[1], rows[2])
 			applyBlack(line, rows[3])
-		case YCCK:
+		case ycckModel:
 			fromYCbCr(line, rows[0], rows[1], rows[2])
 			for i := range line {
 				line[i] = 255 - line[i]

@@ -14,23 +14,23 @@ const DefaultMaxPixels = 1 << 27
 // package does not read.
 var ErrUnsupported = errors.New("unsupported kind of JPEG")
 
-// A ColorModel says what the components of a file stand for.
-type ColorModel uint8
+// A colorModel says what the components of a file stand for.
+type colorModel uint8
 
 // The colour models, as libjpeg guesses them from markers and component ids.
 const (
-	Gray ColorModel = iota
-	YCbCr
-	RGB
-	CMYK
-	YCCK
+	grayModel colorModel = iota
+	yCbCrModel
+	rgbModel
+	cmykModel
+	ycckModel
 )
 
 // String returns the usual name of the colour model.
-func (m ColorModel) String() string {
+func (m colorModel) String() string {
 	names := [...]string{"gray", "YCbCr", "RGB", "CMYK", "YCCK"}
 	if int(m) >= len(names) {
-		return fmt.Sprintf("ColorModel(%d)", uint8(m))
+		return fmt.Sprintf("colorModel(%d)", uint8(m))
 	}
 	return names[m]
 }
@@ -39,7 +39,7 @@ func (m ColorModel) String() string {
 type Config struct {
 	Width, Height int        // as stored, before any rotation
 	Components    int        // 1, 3 or 4
-	Color         ColorModel // what the components stand for
+	color         colorModel // what the components stand for
 	Progressive   bool
 	Orientation   int // EXIF orientation 1…8 as OpenCV reads it; 1 if there is none
 }
@@ -116,7 +116,7 @@ func (d *Decoder) readConfig(data []byte) (Config, error) {
 	}
 	return Config{
 		Width: d.frame.width, Height: d.frame.height,
-		Components: len(d.frame.comps), Color: color,
+		Components: len(d.frame.comps), color: color,
 		Progressive: d.frame.progressive, Orientation: d.frame.orientation,
 	}, nil
 }

@@ -1,16 +1,17 @@
-package synth
+package jpeg
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// An encoder writes JPEG files, one after the other, and keeps the memory that takes.
-type encoder struct {
+// An Encoder writes JPEG files, one after the other, and keeps the memory that takes. The
+// zero value is ready for use. An Encoder serves one goroutine.
+type Encoder struct {
 	img          *RGB
 	components   int // 3, or 1 for gray
 	across, down int // samples of brightness for one of colour
-	quants       [2]quantTable
+	quants       [2]divider
 	quality      int // of quants
 	strip        strip
 
@@ -20,8 +21,8 @@ type encoder struct {
 	dc      [3]int32
 }
 
-// encode appends the file to dst.
-func (e *encoder) encode(dst []byte, img *RGB, opts JPEGOptions) ([]byte, error) {
+// Append appends the file to dst and returns it. With an error dst is as it was.
+func (e *Encoder) Append(dst []byte, img *RGB, opts EncodeOptions) ([]byte, error) {
 	if err := opts.check(img); err != nil {
 		return dst, err
 	}
@@ -37,7 +38,7 @@ func (e *encoder) encode(dst []byte, img *RGB, opts JPEGOptions) ([]byte, error)
 	if e.quality != opts.Quality {
 		e.quality = opts.Quality
 		for i := range e.quants {
-			e.quants[i] = newQuantTable(&quantSpecs[i], opts.Quality)
+			e.quants[i] = newDivider(&standardQuant[i], opts.Quality)
 		}
 	}
 	e.writeHeader(opts)
@@ -47,7 +48,7 @@ func (e *encoder) encode(dst []byte, img *RGB, opts JPEGOptions) ([]byte, error)
 }
 
 // writeScan writes all MCUs, row by row.
-func (e *encoder) writeScan(restart int) {
+func (e *Encoder) writeScan(restart int) {
 	width, height := 8*e.across, 8*e.down
 	columns := (e.img.Width + width - 1) / width
 	rows := (e.img.Height + height - 1) / height
@@ -69,7 +70,7 @@ func (e *encoder) writeScan(restart int) {
 
 // writeMCU writes the blocks of brightness from left to right and from top to bottom,
 // then one of each colour (T.81 §A.2.3).
-func (e *encoder) writeMCU(column int) {
+func (e *Encoder) writeMCU(column int) {
 	s := &e.strip
 	for y := range e.down {
 		for x := range e.across {
@@ -83,7 +84,7 @@ func (e *encoder) writeMCU(column int) {
 }
 
 // writeBlock transforms, quantises and codes a block.
-func (e *encoder) writeBlock(component int, samples []uint8) {
+func (e *Encoder) writeBlock(component int, samples []uint8) {
 	table := min(component, 1)
 	var block, coded [64]int32
 	dct(&block, samples, e.strip.stride[component])
@@ -116,8 +117,8 @@ const (
 
 // quantise divides the coefficients of a block, puts them into the file's order, and
 // returns which of them are not 0. Most are, so that is looked at first.
-func (q *quantTable) quantise(coded, block *[64]int32) (used uint64) {
-	for i, place := range zigzag {
+func (q *divider) quantise(coded, block *[64]int32) (used uint64) {
+	for i, place := range naturalOrder[:64] {
 		v, limit := block[place&63], q.limit[i]
 		if v < limit && v > -limit {
 			coded[i] = 0
@@ -131,7 +132,7 @@ func (q *quantTable) quantise(coded, block *[64]int32) (used uint64) {
 
 // putNumber writes the code of a number's size, together with what the symbol says
 // besides, and then the number: its lowest bits, less one if it is negative.
-func (e *encoder) putNumber(codes *huffmanCodes, symbol int, v int32) {
+func (e *Encoder) putNumber(codes *huffmanCodes, symbol int, v int32) {
 	sign := v >> 31
 	size := uint32(bits.Len32(uint32(v ^ sign - sign)))
 	c := codes[(symbol|int(size))&0xff]
@@ -140,7 +141,7 @@ func (e *encoder) putNumber(codes *huffmanCodes, symbol int, v int32) {
 }
 
 // put writes up to 27 bits.
-func (e *encoder) put(code, length uint32) {
+func (e *Encoder) put(code, length uint32) {
 	e.pending = e.pending<<length | uint64(code)
 	e.count += uint(length)
 	if e.count < 32 {
@@ -163,7 +164,7 @@ func hasFF(word uint32) bool {
 
 // putStuffed writes the lowest bytes of a word, with a 0 after each 0xff so that no
 // marker comes about (T.81 §F.1.2.3).
-func (e *encoder) putStuffed(word uint32, bytes int) {
+func (e *Encoder) putStuffed(word uint32, bytes int) {
 	for i := bytes - 1; i >= 0; i-- {
 		b := byte(word >> (8 * i))
 		e.buf = append(e.buf, b)
@@ -174,7 +175,7 @@ func (e *encoder) putStuffed(word uint32, bytes int) {
 }
 
 // align fills the last byte up with ones and writes what is pending.
-func (e *encoder) align() {
+func (e *Encoder) align() {
 	fill := -e.count & 7
 	word := uint32(e.pending<<fill) | uint32(1)<<fill - 1
 	e.putStuffed(word, int(e.count+fill)/8)

@@ -1,4 +1,4 @@
-package synth
+package jpeg
 
 import (
 	"bytes"
@@ -50,9 +50,9 @@ func (s Sampling) factors() (across, down int) {
 	return 1, 1
 }
 
-// JPEGOptions choose what EncodeJPEG writes. The zero value is quality 75, 4:4:4, and no
+// EncodeOptions choose what Encode writes. The zero value is quality 75, 4:4:4, and no
 // extras.
-type JPEGOptions struct {
+type EncodeOptions struct {
 	Quality  int // 1 to 100 as in libjpeg; 0: 75
 	Sampling Sampling
 
@@ -71,15 +71,15 @@ type JPEGOptions struct {
 const (
 	defaultQuality = 75
 	maxSegment     = 65535 - 2 // bytes after the length; T.81 §B.1.1.4
-	maxJPEGSize    = 65535     // of either side; T.81 §B.2.2
+	maxEncoded     = 65535     // of either side; T.81 §B.2.2
 )
 
-// EncodeJPEG writes a picture as a baseline JPEG file with the tables of the standard
+// Encode writes a picture as a baseline JPEG file with the tables of the standard
 // (ITU-T T.81 annex K) and libjpeg's scale of quality. The same picture and options give
 // the same bytes on every platform.
-func EncodeJPEG(w io.Writer, img *RGB, opts JPEGOptions) error {
-	var e encoder
-	data, err := e.encode(nil, img, opts)
+func Encode(w io.Writer, img *RGB, opts EncodeOptions) error {
+	var e Encoder
+	data, err := e.Append(nil, img, opts)
 	if err != nil {
 		return fmt.Errorf("encoding JPEG: %w", err)
 	}
@@ -88,7 +88,7 @@ func EncodeJPEG(w io.Writer, img *RGB, opts JPEGOptions) error {
 }
 
 // check finds what cannot be encoded.
-func (o JPEGOptions) check(img *RGB) error {
+func (o EncodeOptions) check(img *RGB) error {
 	within := func(v, low, high int, name string) error {
 		if v < low || v > high {
 			return fmt.Errorf("%s is %d, want %d to %d", name, v, low, high)
@@ -96,8 +96,8 @@ func (o JPEGOptions) check(img *RGB) error {
 		return nil
 	}
 	for _, err := range []error{
-		within(img.Width, 1, maxJPEGSize, "the width"),
-		within(img.Height, 1, maxJPEGSize, "the height"),
+		within(img.Width, 1, maxEncoded, "the width"),
+		within(img.Height, 1, maxEncoded, "the height"),
 		within(o.Quality, 0, 100, "the quality"),
 		within(int(o.Sampling), 0, int(samplings)-1, "the sampling"),
 		within(o.RestartInterval, 0, 65535, "the restart interval"),
@@ -115,23 +115,8 @@ func (o JPEGOptions) check(img *RGB) error {
 	return nil
 }
 
-// Markers of T.81 table B.1.
-const (
-	markerSOF0 = 0xc0
-	markerDHT  = 0xc4
-	markerRST0 = 0xd0
-	markerSOI  = 0xd8
-	markerEOI  = 0xd9
-	markerSOS  = 0xda
-	markerDQT  = 0xdb
-	markerDRI  = 0xdd
-	markerAPP0 = 0xe0
-	markerAPP1 = 0xe1
-	markerCOM  = 0xfe
-)
-
 // writeHeader writes everything that comes before the first scan.
-func (e *encoder) writeHeader(opts JPEGOptions) {
+func (e *Encoder) writeHeader(opts EncodeOptions) {
 	e.buf = append(e.buf, 0xff, markerSOI)
 	// JFIF 1.01 without a thumbnail, square pixels.
 	e.segment(markerAPP0, []byte("JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"))
@@ -147,8 +132,8 @@ func (e *encoder) writeHeader(opts JPEGOptions) {
 	}
 	e.segment(markerSOF0, e.frameHeader())
 	for i := range tables {
-		e.segment(markerDHT, dcSpecs[i].segment(0x00+i))
-		e.segment(markerDHT, acSpecs[i].segment(0x10+i))
+		e.segment(markerDHT, standardDC[i].segment(0x00+i))
+		e.segment(markerDHT, standardAC[i].segment(0x10+i))
 	}
 	if opts.RestartInterval > 0 {
 		e.segment(markerDRI, binary.BigEndian.AppendUint16(nil, uint16(opts.RestartInterval)))
@@ -156,7 +141,7 @@ func (e *encoder) writeHeader(opts JPEGOptions) {
 	e.segment(markerSOS, e.scanHeader())
 }
 
-func (e *encoder) segment(marker byte, content []byte) {
+func (e *Encoder) segment(marker byte, content []byte) {
 	e.buf = append(e.buf, 0xff, marker)
 	e.buf = binary.BigEndian.AppendUint16(e.buf, uint16(len(content)+2))
 	e.buf = append(e.buf, content...)
@@ -164,7 +149,7 @@ func (e *encoder) segment(marker byte, content []byte) {
 
 // frameHeader follows T.81 §B.2.2: 8 bits, the size, and each component's number,
 // sampling and quantisation table.
-func (e *encoder) frameHeader() []byte {
+func (e *Encoder) frameHeader() []byte {
 	h := []byte{8}
 	h = binary.BigEndian.AppendUint16(h, uint16(e.img.Height))
 	h = binary.BigEndian.AppendUint16(h, uint16(e.img.Width))
@@ -177,7 +162,7 @@ func (e *encoder) frameHeader() []byte {
 
 // scanHeader follows T.81 §B.2.3: each component's Huffman tables, then the whole
 // spectrum in one go.
-func (e *encoder) scanHeader() []byte {
+func (e *Encoder) scanHeader() []byte {
 	h := []byte{byte(e.components), 1, 0x00}
 	if e.components == 3 {
 		h = append(h, 2, 0x11, 3, 0x11)

@@ -166,19 +166,19 @@ func TestColorModelFollowsTheMarkers(t *testing.T) {
 	tests := []struct {
 		name  string
 		frame frame
-		want  ColorModel
+		want  colorModel
 	}{
-		{"one component", frame{comps: three[:1]}, Gray},
-		{"no marker", frame{comps: three}, YCbCr},
-		{"no marker, ids R G B", frame{comps: rgb}, RGB},
-		{"JFIF, ids R G B", frame{comps: rgb, jfif: true}, YCbCr},
-		{"Adobe 0", frame{comps: three, adobe: true}, RGB},
-		{"Adobe 1, ids R G B", frame{comps: rgb, adobe: true, transform: 1}, YCbCr},
-		{"JFIF and Adobe 0", frame{comps: three, jfif: true, adobe: true}, YCbCr},
-		{"four components", frame{comps: four}, CMYK},
-		{"four components, Adobe 0", frame{comps: four, adobe: true}, CMYK},
-		{"four components, Adobe 2", frame{comps: four, adobe: true, transform: 2}, YCCK},
-		{"four components, Adobe 1", frame{comps: four, adobe: true, transform: 1}, YCCK},
+		{"one component", frame{comps: three[:1]}, grayModel},
+		{"no marker", frame{comps: three}, yCbCrModel},
+		{"no marker, ids R G B", frame{comps: rgb}, rgbModel},
+		{"JFIF, ids R G B", frame{comps: rgb, jfif: true}, yCbCrModel},
+		{"Adobe 0", frame{comps: three, adobe: true}, rgbModel},
+		{"Adobe 1, ids R G B", frame{comps: rgb, adobe: true, transform: 1}, yCbCrModel},
+		{"JFIF and Adobe 0", frame{comps: three, jfif: true, adobe: true}, yCbCrModel},
+		{"four components", frame{comps: four}, cmykModel},
+		{"four components, Adobe 0", frame{comps: four, adobe: true}, cmykModel},
+		{"four components, Adobe 2", frame{comps: four, adobe: true, transform: 2}, ycckModel},
+		{"four components, Adobe 1", frame{comps: four, adobe: true, transform: 1}, ycckModel},
 	}
 	for _, tt := range tests {
 		if got, err := tt.frame.colorModel(); err != nil || got != tt.want {
@@ -191,7 +191,7 @@ func TestDecodeConfigReadsHeadersOnly(t *testing.T) {
 	data := read(t, "images/exif6_400x300_420_q60.jpg")
 	scan := bytes.Index(data, []byte{0xFF, markerSOS})
 	got, err := DecodeConfig(data[:scan+14])
-	want := Config{Width: 400, Height: 300, Components: 3, Color: YCbCr, Orientation: 6}
+	want := Config{Width: 400, Height: 300, Components: 3, color: yCbCrModel, Orientation: 6}
 	if err != nil || got != want {
 		t.Errorf("DecodeConfig = %+v, %v, want %+v", got, err, want)
 	}

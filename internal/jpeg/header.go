@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"image"
 
-	"github.com/mlperf-go/mlperf/internal/preprocess/exif"
+	"github.com/mlperf-go/mlperf/internal/exif"
 )
 
 const (
@@ -254,22 +254,22 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // colorModel guesses what the components stand for, as default_decompress_parms in
 // libjpeg's jdapimin.c does.
-func (f *frame) colorModel() (ColorModel, error) {
+func (f *frame) colorModel() (colorModel, error) {
 	switch len(f.comps) {
 	case 1:
-		return Gray, nil
+		return grayModel, nil
 	case 3:
 		ids := [3]uint8{f.comps[0].id, f.comps[1].id, f.comps[2].id}
 		plain := f.adobe && f.transform == 0 || !f.adobe && ids == [3]uint8{'R', 'G', 'B'}
 		if !f.jfif && plain {
-			return RGB, nil
+			return rgbModel, nil
 		}
-		return YCbCr, nil
+		return yCbCrModel, nil
 	case 4:
 		if !f.adobe || f.transform == 0 {
-			return CMYK, nil
+			return cmykModel, nil
 		}
-		return YCCK, nil
+		return ycckModel, nil
 	}
 	return 0, errors.New("scan without a frame header")
 }

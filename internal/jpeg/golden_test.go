@@ -94,7 +94,7 @@ func TestDecodeEqualsOpenCVOnPictures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Width != want.Width || got.Height != want.Height || got.Color.String() != want.Color ||
+			if got.Width != want.Width || got.Height != want.Height || got.color.String() != want.Color ||
 				got.Progressive != want.Progressive || got.Orientation != want.Orientation || got.Damaged != want.Damaged {
 				t.Errorf("Decode gives %+v, damaged: %v, want %+v", got.Config, got.Damaged, want)
 			}

@@ -1,4 +1,4 @@
-package synth
+package jpeg
 
 // A strip is a row of MCUs, as samples of brightness and of two differences of colour.
 // What lies beyond the picture repeats its last column and row.
@@ -23,7 +23,7 @@ func (s *strip) resize(components, width, height, across, down int) {
 }
 
 // fill converts the rows of the picture that begin at top.
-func (e *encoder) fill(top int) {
+func (e *Encoder) fill(top int) {
 	s := &e.strip
 	width := s.stride[0]
 	for y := range 8 * e.down {

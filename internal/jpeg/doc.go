@@ -1,4 +1,6 @@
-// Package jpeg decodes JPEG files to RGB, bit for bit as libjpeg-turbo with its
+// Package jpeg reads and writes JPEG files.
+//
+// Decoder decodes to RGB, bit for bit as libjpeg-turbo with its
 // default settings does underneath cv2.imread, which is what the MLPerf reference
 // feeds its vision models with. image/jpeg of the standard library differs from
 // that by up to 149 grey levels (no smooth chroma upsampling, another inverse
@@ -25,4 +27,10 @@
 // that is ErrUnsupported), a height given only by a DNL marker (an error in libjpeg
 // too), more than 1000 scans, ICC profiles, thumbnails, and rotating the picture as EXIF
 // asks: Orientation says how, package preprocess does it.
+//
+// Encode and Encoder write baseline files with the tables of the standard. Go's image/jpeg
+// writes 4:2:0 only; Encode writes the samplings, restart markers, orientations and
+// comments that official data sets have, the same bytes on every platform:
+//
+//	err := jpeg.Encode(w, picture, jpeg.EncodeOptions{Quality: 95, Sampling: jpeg.Sampling420})
 package jpeg

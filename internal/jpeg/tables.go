@@ -22,6 +22,15 @@ type huffSpec struct {
 	values [256]uint8 // symbols in order of their codes
 }
 
+// size returns the number of codes.
+func (h *huffSpec) size() int {
+	n := 0
+	for _, count := range h.counts {
+		n += int(count)
+	}
+	return n
+}
+
 // tables are the quantisation and Huffman tables defined so far.
 type tables struct {
 	quant   [4]quantTable
