@@ -1,9 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -24,6 +24,7 @@ type Conf struct {
 	Warnings []string
 	entries  []Entry // in the order of the file, each name once
 	index    map[string]int
+	models   []string // that the entries name, each once; without *
 }
 
 // ParseOptions are how strictly a file is read.
@@ -33,7 +34,7 @@ type ParseOptions struct {
 
 // ReadConf reads and parses a file.
 func ReadConf(path string, opts ParseOptions) (*Conf, error) {
-	text, err := os.ReadFile(path)
+	text, err := readRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading settings: %w", err)
 	}
@@ -48,9 +49,13 @@ func ParseConf(name string, text []byte, opts ParseOptions) (*Conf, error) {
 		opts: opts,
 		keys: keys(),
 	}
+	p.at.Source = name
+	text, marked := bytes.CutPrefix(text, []byte(byteOrderMark))
+	if marked {
+		p.conf.warn(Place{name, 1}, "the byte order mark before the first line is left out: LoadGen would take it for a part of the line and ignore that")
+	}
 	for line := range strings.Lines(string(text)) {
 		p.at.Line++
-		p.at.Source = name
 		if err := p.line(tokens(line)); err != nil {
 			p.errs = append(p.errs, err)
 		}
@@ -65,6 +70,9 @@ func ParseConf(name string, text []byte, opts ParseOptions) (*Conf, error) {
 	return p.conf, nil
 }
 
+// byteOrderMark is what some editors put before a text.
+const byteOrderMark = "\uFEFF"
+
 // maxErrors is how many errors of a file are reported one by one. More of them mean
 // that it is not a file of settings at all.
 const maxErrors = 20
@@ -73,21 +81,40 @@ const maxErrors = 20
 func (c *Conf) Entries() []Entry { return slices.Clone(c.entries) }
 
 // Lookup finds a setting for a model and a scenario in LoadGen's order: for exactly
-// these, for the scenario, for the model, for all.
+// these, for the scenario, for the model, for all. A model may have any of the names that
+// the rules give to it; its name in conf files comes first.
 func (c *Conf) Lookup(model, scenario, key string) (Entry, bool) {
-	for _, name := range [...]string{
-		model + "." + scenario + "." + key, "*." + scenario + "." + key, model + ".*." + key, "*.*." + key,
-	} {
-		if i, ok := c.index[name]; ok {
-			return c.entries[i], true
+	for _, pattern := range [...]struct {
+		named    bool
+		scenario string
+	}{{true, scenario}, {false, scenario}, {true, "*"}, {false, "*"}} {
+		names := []string{"*"}
+		if pattern.named {
+			names = append([]string{model}, c.otherNames(model)...)
+		}
+		for _, name := range names {
+			if i, ok := c.index[name+"."+pattern.scenario+"."+key]; ok {
+				return c.entries[i], true
+			}
 		}
 	}
 	return Entry{}, false
 }
 
-// Knows says whether the file has a setting for the model by name.
+// otherNames are those in the file that mean the model too: resnet for resnet50.
+func (c *Conf) otherNames(model string) []string {
+	var names []string
+	for _, name := range c.models {
+		if name != model && ConfName(name, false) == model {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Knows reports whether the file has a setting for the model by name.
 func (c *Conf) Knows(model string) bool {
-	return slices.ContainsFunc(c.entries, func(e Entry) bool { return e.Model == model })
+	return slices.Contains(c.models, model) || len(c.otherNames(model)) > 0
 }
 
 // Format returns the settings as the text of a file.
@@ -231,6 +258,9 @@ func (p *confParser) add(matching []*key, e Entry) error {
 	if !again {
 		p.conf.index[e.Name()] = len(p.conf.entries)
 		p.conf.entries = append(p.conf.entries, e)
+		if e.Model != "*" && !slices.Contains(p.conf.models, e.Model) {
+			p.conf.models = append(p.conf.models, e.Model)
+		}
 		return nil
 	}
 	before := p.conf.entries[i]

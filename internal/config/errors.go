@@ -28,7 +28,11 @@ func (e *KeyError) Error() string {
 	if e.Nearest != "" {
 		meant = fmt.Sprintf("; did you mean %q?", e.Nearest)
 	}
-	return fmt.Sprintf("%v: unknown %s %q%s (known: %s)", e.Place, e.Kind, e.Name, meant, strings.Join(e.Choices, ", "))
+	text := fmt.Sprintf("unknown %s %q%s (known: %s)", e.Kind, e.Name, meant, strings.Join(e.Choices, ", "))
+	if e.Source == "" {
+		return text
+	}
+	return e.Place.String() + ": " + text
 }
 
 // newKeyError finds the nearest choice itself.
@@ -39,7 +43,7 @@ func newKeyError(at Place, kind, name string, choices []string) *KeyError {
 // A Place is where something was written: a line of a file, or a source without
 // lines, such as a flag.
 type Place struct {
-	Source string // a file, or e.g. "flag --min-duration"
+	Source string // a file, or e.g. an environment variable
 	Line   int    // counted from 1; 0: the source has no lines
 }
 

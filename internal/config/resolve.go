@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -29,6 +30,11 @@ type Override struct {
 	Key    string // as in conf files, without model and scenario: target_qps
 	Value  string // durations with their unit, modes by name, switches as true or false
 	Origin string // e.g. "flag --target-qps"
+}
+
+// field names what was wrong with the setting.
+func (o Override) field(err error) error {
+	return &field.Error{Field: o.Key, Origin: o.Origin, Err: err}
 }
 
 // A Setting is a setting that was made, and where. Default settings are not made.
@@ -92,6 +98,9 @@ func Resolve(q Request) (*Resolved, error) {
 	if err := q.conflicts(); err != nil {
 		return nil, err
 	}
+	if err := q.checkInteractive(); err != nil {
+		return nil, err
+	}
 	r := &resolver{request: q, keys: keys(), made: map[*key]*Setting{}}
 	r.target.TestSettings = loadgen.DefaultSettings()
 	r.target.Scenario = q.Scenario
@@ -127,6 +136,31 @@ func (q *Request) conflicts() error {
 		role[f.conf.Name] = f.role
 	}
 	return nil
+}
+
+// checkInteractive refuses Interactive for a model that has no such variant in the round:
+// it would be Server with a bound that no rule has.
+func (q *Request) checkInteractive() error {
+	name := ConfName(q.Model, q.Interactive)
+	if !q.Interactive {
+		return nil
+	}
+	for _, c := range []*Conf{q.Rules.Conf, q.MLPerfConf, q.UserConf} {
+		if c != nil && c.Knows(name) {
+			return nil
+		}
+	}
+	var have []string
+	for _, model := range q.Rules.Conf.models {
+		if base, ok := strings.CutSuffix(model, interactiveSuffix); ok {
+			have = append(have, base)
+		}
+	}
+	among := "no model has one"
+	if len(have) > 0 {
+		among = "those of " + strings.Join(have, ", ") + " have"
+	}
+	return field.Errorf("scenario", "rules %s have no Interactive for the model %s; %s", q.Rules.Version, ConfName(q.Model, false), among)
 }
 
 type resolver struct {
@@ -201,7 +235,27 @@ func (r *resolver) test05() {
 // file applies a file that a user gave.
 func (r *resolver) file(c *Conf, model string, builtIn bool) {
 	r.warnings = append(r.warnings, c.Warnings...)
+	r.strangers(c)
 	r.lookUp(c, model, builtIn, func(e Entry) string { return c.at(e).String() })
+}
+
+// strangers warns of models that nobody knows: their lines will never apply.
+func (r *resolver) strangers(c *Conf) {
+	known := append(slices.Clone(r.request.Rules.Conf.models), r.model)
+	for _, m := range checkerMinima() {
+		known = append(known, m.model)
+	}
+	for _, name := range c.models {
+		plain := strings.TrimSuffix(ConfName(name, false), interactiveSuffix)
+		if slices.Contains(known, ConfName(name, false)) || slices.Contains(known, plain) {
+			continue
+		}
+		text := fmt.Sprintf("%s has settings of the model %q, which no rules know: they do not apply to %s", c.Name, name, r.model)
+		if near := nearest(name, sortedUnique(slices.Clone(known))); near != "" {
+			text += fmt.Sprintf("; did you mean %q?", near)
+		}
+		r.warnings = append(r.warnings, text)
+	}
 }
 
 // audit applies an audit.config in two passes, as a reference SUT and LoadGen together
@@ -260,7 +314,7 @@ func (r *resolver) options() {
 	for _, o := range options {
 		err := r.option(o)
 		if !slices.Contains(known, o.Key) {
-			err = newKeyError(Place{Source: o.Origin}, "setting", o.Key, known)
+			err = o.field(newKeyError(Place{}, "setting", o.Key, known))
 		}
 		if err != nil {
 			r.errs = append(r.errs, err)
@@ -271,7 +325,7 @@ func (r *resolver) options() {
 func (r *resolver) option(o Override) error {
 	scenario := r.request.Scenario.String()
 	fail := func(format string, args ...any) error {
-		return &SyntaxError{Place{Source: o.Origin}, fmt.Sprintf(format, args...)}
+		return o.field(fmt.Errorf(format, args...))
 	}
 	var elsewhere []string
 	for i := range r.keys {

@@ -2,12 +2,14 @@ package config
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -87,7 +89,7 @@ func TestSettingsAreListedInLoadGensOrder(t *testing.T) {
 func TestOptionsHaveUnitsAndNames(t *testing.T) {
 	r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, Options: []Override{
 		{"target_latency", "1.5ms", "flag --target-latency"},
-		{"min_duration", "2m", "flag --min-duration"},
+		{"min_duration", "120000", "flag --min-duration"},
 		{"mode", "accuracy", "flag --mode"},
 		{"coalesce_queries", "true", "flag --coalesce-queries"},
 		{"performance_issue_same", "false", "flag --issue-same"},
@@ -120,8 +122,8 @@ func TestOptionsThatCannotBeMeantAreErrors(t *testing.T) {
 		{"of another scenario", "target_qps", "1", "flag --x: target_qps has no effect in SingleStream, only in Server, Offline, MultiStream"},
 		{"ignored by LoadGen", "target_duration", "1s", `unknown setting "target_duration"`},
 		{"without its switch", "token_latency_scaling_factor", "5", "token_latency_scaling_factor has no effect: infer_token_latencies is off"},
-		{"number without unit", "min_duration", "10", `"10" is not a duration, such as 10s or 1.5ms`},
-		{"negative duration", "min_duration", "-1s", "must not be negative, is -1s"},
+		{"no number and no unit", "min_duration", "soon", `"soon" is not a time: want 90s, 10m, 1h, or milliseconds without a unit`},
+		{"negative duration", "min_duration", "-1s", `"-1s" is negative`},
 		{"no time at all", "target_latency", "0s", "must be above 0"},
 		{"word for a switch", "performance_issue_same", "maybe", `want true or false, got "maybe"`},
 		{"no such mode", "mode", "fast", `unknown mode "fast", want performance, accuracy or submission`},
@@ -251,7 +253,55 @@ func TestRemarks(t *testing.T) {
 func TestErrorsKeepTheirTypes(t *testing.T) {
 	_, err := Resolve(Request{Options: []Override{{"nonsense", "1", "mlperf.yaml: nonsense"}}})
 	var key *KeyError
-	if !errors.As(err, &key) || key.Name != "nonsense" || key.Source != "mlperf.yaml: nonsense" {
-		t.Errorf("Resolve = %v, want a KeyError", err)
+	var of *field.Error
+	if !errors.As(err, &key) || key.Name != "nonsense" || !errors.As(err, &of) || of.Field != "nonsense" || of.Origin != "mlperf.yaml: nonsense" {
+		t.Errorf("Resolve = %v, want a KeyError of a field", err)
+	}
+}
+
+func TestAFileMayUseAnyNameThatTheRulesGiveToAModel(t *testing.T) {
+	for _, name := range []string{"resnet50", "resnet", "resnet50-v1.5"} {
+		conf := mustParse(t, "user.conf", name+".Server.target_qps = 123\n*.Server.target_qps = 5\n")
+		r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: conf})
+		if r.Settings.ServerTargetQPS != 123 || r.Origin("target_qps") != "user.conf:1" || len(r.Warnings) > 0 {
+			t.Errorf("%s: target_qps = %g from %s, warnings %q", name, r.Settings.ServerTargetQPS, r.Origin("target_qps"), r.Warnings)
+		}
+	}
+}
+
+func TestSettingsOfAModelThatNobodyKnowsAreWarnedOf(t *testing.T) {
+	conf := mustParse(t, "user.conf", "resnet5.Server.target_qps = 123\nbert-99.Server.target_qps = 7\n")
+	r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: conf})
+	want := []string{`user.conf has settings of the model "resnet5", which no rules know: they do not apply to resnet50; did you mean "resnet50"?`}
+	if diff := cmp.Diff(want, r.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestAByteOrderMarkDoesNotHideTheFirstLine(t *testing.T) {
+	conf := mustParse(t, "user.conf", "\uFEFFresnet50.Server.target_qps = 123\n")
+	r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: conf})
+	if r.Settings.ServerTargetQPS != 123 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "user.conf:1: the byte order mark") {
+		t.Errorf("target_qps = %g, warnings %q", r.Settings.ServerTargetQPS, r.Warnings)
+	}
+}
+
+func TestInteractiveIsRefusedWhereNoRuleHasIt(t *testing.T) {
+	_, err := Resolve(Request{Model: "resnet50", Interactive: true, Scenario: loadgen.Server})
+	var of *field.Error
+	if !errors.As(err, &of) || of.Field != "scenario" || !strings.Contains(err.Error(), "no Interactive for the model resnet50; those of ") {
+		t.Errorf("Resolve = %v", err)
+	}
+	mustResolve(t, Request{Model: "llama2-70b", Interactive: true, Scenario: loadgen.Server})
+	own := mustParse(t, "user.conf", "resnet50-interactive.Server.target_latency = 5\n")
+	mustResolve(t, Request{Model: "resnet50", Interactive: true, Scenario: loadgen.Server, UserConf: own})
+}
+
+func TestOnlyRegularFilesAreRead(t *testing.T) {
+	if _, err := ReadConf(t.TempDir(), ParseOptions{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("ReadConf of a folder = %v", err)
+	}
+	if _, err := ReadConf(os.DevNull, ParseOptions{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("ReadConf of a device = %v", err)
 	}
 }

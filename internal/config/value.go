@@ -182,15 +182,31 @@ func parseOption(k kind, text string) (v value, inFile string, err error) {
 }
 
 func parseTimeOption(k kind, text string) (value, string, error) {
-	d, err := time.ParseDuration(text)
-	switch {
-	case err != nil:
-		return value{}, "", fmt.Errorf("%q is not a duration, such as 10s or 1.5ms", text)
-	case d < 0:
-		return value{}, "", fmt.Errorf("must not be negative, is %v", d)
+	d, err := ParseDuration(text)
+	if err != nil {
+		return value{}, "", err
 	}
 	ms := float64(d) / 1e6
 	return value{whole: uint64(d), real: float64(d)}, strconv.FormatFloat(ms, 'g', -1, 64), checkReal(k, ms)
+}
+
+// ParseDuration reads a time as people write it, 90s or 10m; a bare number is
+// milliseconds, as in conf files.
+func ParseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if ms, bare := strconv.ParseFloat(text, 64); bare == nil {
+		if math.IsNaN(ms) || math.Abs(ms) > maxMillis {
+			return 0, fmt.Errorf("%q ms are more than a run can last", text)
+		}
+		d, err = time.Duration(ms*1e6), nil
+	}
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a time: want 90s, 10m, 1h, or milliseconds without a unit", text)
+	case d < 0:
+		return 0, fmt.Errorf("%q is negative", text)
+	}
+	return d, nil
 }
 
 // ParseMode returns the mode of a name of the command line (performance, accuracy,

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/viper"
+
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // An Option is a flag of a command. The environment and mlperf.yaml may set it too.
@@ -27,6 +29,8 @@ type OptionFile struct {
 	// Known are the flags of all commands. The file may have any of them; those of other
 	// commands are left alone.
 	Known []string
+	// Variables are names of environment variables that mean something else than a flag.
+	Variables []string
 }
 
 const envPrefix = "MLPERF"
@@ -48,8 +52,8 @@ func (m *Merged) Origin(option string) string {
 
 // MergeOptions sets every option that the command line does not have from the
 // environment (MLPERF_TARGET_QPS for target-qps), or else from the file. Unknown keys
-// of the file are errors; unknown variables are not, because other programs have
-// some of that prefix, but a warning if they resemble an option.
+// of the file are errors; unknown variables are warnings, because other programs may have
+// some of that prefix.
 func MergeOptions(options []Option, file OptionFile) (*Merged, error) {
 	for _, o := range options {
 		file.Known = append(slices.Clip(file.Known), o.Name)
@@ -62,7 +66,7 @@ func MergeOptions(options []Option, file OptionFile) (*Merged, error) {
 	if err := v.MergeConfigMap(values); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file.Path, err)
 	}
-	m := &Merged{origins: map[string]string{}, Warnings: strayVariables(file.Known)}
+	m := &Merged{origins: map[string]string{}, Warnings: strayVariables(file.Known, file.Variables)}
 	var errs []error
 	for _, o := range options {
 		if err := m.merge(v, o, file.Path); err != nil {
@@ -90,7 +94,7 @@ func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 	}
 	m.origins[o.Name] = origin
 	if err := o.Set(v.GetString(o.Name)); err != nil {
-		return &SyntaxError{Place{Source: origin}, err.Error()}
+		return &field.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin, Err: err}
 	}
 	return nil
 }
@@ -99,20 +103,23 @@ func variableOf(option string) string {
 	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(option, "-", "_"))
 }
 
-// strayVariables warns of variables that look like a misspelt option.
-func strayVariables(known []string) []string {
-	var names, warnings []string
-	for _, option := range known {
+// strayVariables warns of variables that nothing reads.
+func strayVariables(options, others []string) []string {
+	names := slices.Clone(others)
+	for _, option := range options {
 		names = append(names, variableOf(option))
 	}
+	var warnings []string
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(name, envPrefix+"_") || slices.Contains(names, name) {
 			continue
 		}
-		if editDistance(name, nearest(name, names)) <= 2 {
-			warnings = append(warnings, fmt.Sprintf("environment variable %s is not used; did you mean %s?", name, nearest(name, names)))
+		text := fmt.Sprintf("environment variable %s is not used", name)
+		if near := nearest(name, names); editDistance(name, near) <= 2 {
+			text += fmt.Sprintf("; did you mean %s?", near)
 		}
+		warnings = append(warnings, text)
 	}
 	slices.Sort(warnings)
 	return warnings
@@ -123,7 +130,7 @@ func (f OptionFile) read() (map[string]any, error) {
 	if f.Path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(f.Path)
+	text, err := readRegular(f.Path)
 	if errors.Is(err, fs.ErrNotExist) && !f.Required {
 		return nil, nil
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // A command is what MergeOptions fills.
@@ -115,8 +117,8 @@ func TestAValueThatAFlagRefusesNamesItsSource(t *testing.T) {
 	refuse := func(s string) error { _, err := strconv.Atoi(s); return err }
 	file := writeYAML(t, "limit: few\n")
 	_, err := MergeOptions([]Option{{Name: "count", Set: refuse}, {Name: "limit", Set: refuse}}, file)
-	var syntax *SyntaxError
-	if !errors.As(err, &syntax) || !strings.Contains(err.Error(), "environment MLPERF_COUNT: ") || !strings.Contains(err.Error(), file.Path+": limit: ") {
+	var of *field.Error
+	if !errors.As(err, &of) || of.Field != "count" || !strings.Contains(err.Error(), "environment MLPERF_COUNT: ") || !strings.Contains(err.Error(), file.Path+": limit: ") {
 		t.Errorf("MergeOptions = %v", err)
 	}
 }
@@ -134,16 +136,17 @@ func TestAMissingFileIsAnErrorOnlyIfAskedFor(t *testing.T) {
 	}
 }
 
-func TestMisspeltVariablesAreWarnings(t *testing.T) {
+func TestVariablesThatNothingReadsAreWarnings(t *testing.T) {
 	t.Setenv("MLPERF_TARGET_QSP", "5")
 	t.Setenv("MLPERF_SCRATCH_PATH", "/scratch")
+	t.Setenv("MLPERF_CACHE_DIR", "/cache")
 	t.Setenv("MLPERF_TARGET_LATENCY", "1ms")
 	var c command
-	m, err := MergeOptions(c.options("target-qps"), OptionFile{Known: []string{"target-latency"}})
+	m, err := MergeOptions(c.options("target-qps"), OptionFile{Known: []string{"target-latency"}, Variables: []string{"MLPERF_CACHE_DIR"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"environment variable MLPERF_TARGET_QSP is not used; did you mean MLPERF_TARGET_QPS?"}
+	want := []string{"environment variable MLPERF_SCRATCH_PATH is not used", "environment variable MLPERF_TARGET_QSP is not used; did you mean MLPERF_TARGET_QPS?"}
 	if diff := cmp.Diff(want, m.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

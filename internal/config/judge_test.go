@@ -1,0 +1,162 @@
+package config_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+func differences(t *testing.T, q config.Request, division config.Division) []string {
+	t.Helper()
+	r, err := config.Resolve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.Differences(r.Settings, division)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, d := range list {
+		kind := "note: "
+		if d.Easier && !d.Allowed {
+			kind = "caveat: "
+		}
+		texts = append(texts, kind+d.String()+" ("+d.Origin+")")
+	}
+	return texts
+}
+
+func rules(t *testing.T, version string) *config.RuleSet {
+	t.Helper()
+	r, err := config.Rules(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestWhatTheRulesSayIsNoDifference(t *testing.T) {
+	for _, version := range config.Versions() {
+		set := rules(t, version)
+		for _, s := range loadgen.Scenarios() {
+			for _, model := range []string{"resnet50", "ssd-resnet34", "bert", "gnmt", "llama2-70b", "mobilenet"} {
+				q := config.Request{Model: model, Scenario: s, Rules: set, Options: []config.Override{
+					{Key: "mode", Value: "performance", Origin: "flag --mode"},
+				}}
+				if list := differences(t, q, config.Closed); len(list) > 0 {
+					t.Errorf("%s %v under %s: %s", model, s, version, strings.Join(list, "; "))
+				}
+			}
+		}
+	}
+}
+
+func TestEachDifferenceIsACaveatOrANote(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		scenario loadgen.Scenario
+		version  string
+		key      string
+		value    string
+		division config.Division
+		want     string // empty: no difference
+	}{
+		{name: "a lower percentile", scenario: loadgen.Server, key: "target_latency_percentile", value: "0.5",
+			want: "caveat: closed division: target_latency_percentile is 0.5 % instead of the official 99 % (user.conf:1)"},
+		{name: "the same in the open division", scenario: loadgen.Server, key: "target_latency_percentile", value: "0.5", division: config.Open,
+			want: "note: target_latency_percentile is 0.5 % instead of the official 99 % (user.conf:1)"},
+		{name: "a higher percentile", scenario: loadgen.SingleStream, key: "target_latency_percentile", value: "99",
+			want: "note: target_latency_percentile is 99 % instead of the official 90 % (user.conf:1)"},
+		{name: "a looser bound", scenario: loadgen.Server, key: "target_latency", value: "100",
+			want: "caveat: closed division: the latency bound is 100ms instead of the official 15ms (user.conf:1)"},
+		{name: "a tighter bound", scenario: loadgen.Server, key: "target_latency", value: "5",
+			want: "note: the latency bound is 5ms instead of the official 15ms (user.conf:1)"},
+		{name: "an expected latency is the submitter's", scenario: loadgen.SingleStream, key: "target_latency", value: "5"},
+		{name: "so is the rate", scenario: loadgen.Server, key: "target_qps", value: "50"},
+		{name: "one sample again and again", scenario: loadgen.Server, key: "performance_issue_same", value: "1",
+			want: "caveat: closed division: performance_issue_same is true instead of the official false (user.conf:1)"},
+		{name: "fewer queries", scenario: loadgen.MultiStream, key: "min_query_count", value: "10",
+			want: "caveat: closed division: min_query_count is 10 instead of the official 662 (user.conf:1)"},
+		{name: "fewer samples in memory", scenario: loadgen.Offline, key: "performance_sample_count_override", value: "8",
+			want: "caveat: closed division: performance_sample_count_override is 8 instead of the official 1024 (user.conf:1)"},
+		{name: "all samples in memory", scenario: loadgen.Offline, key: "performance_sample_count_override", value: "0",
+			want: "note: performance_sample_count_override is all instead of the official 1024 (user.conf:1)"},
+		{name: "fixed counts before early stopping", scenario: loadgen.MultiStream, version: "v0.5", key: "min_query_count", value: "1250",
+			want: "caveat: closed division: min_query_count is 1250 instead of the official 270336 (user.conf:1)"},
+		{name: "a longer interval", scenario: loadgen.MultiStream, version: "v0.5", key: "target_qps", value: "10",
+			want: "caveat: closed division: target_qps is 10 instead of the official 20 (user.conf:1)"},
+		{name: "samples per query are the result at fixed intervals", scenario: loadgen.MultiStream, version: "v0.5", key: "samples_per_query", value: "3"},
+		{name: "another seed, where user.conf may set it", scenario: loadgen.Offline, version: "v4.1", key: "qsl_rng_seed", value: "7",
+			want: "caveat: closed division: qsl_rng_seed is 7 instead of the official 3066443479025735752 (user.conf:1)"},
+		{name: "an end by the clock", scenario: loadgen.Offline, key: "max_duration", value: "900000",
+			want: "note: max_duration is 15m0s instead of the official 0s (user.conf:1)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.version == "" {
+				c.version = config.Newest
+			}
+			conf, err := config.ParseConf("user.conf", []byte("*."+c.scenario.String()+"."+c.key+" = "+c.value+"\n"), config.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(differences(t, config.Request{Model: "resnet50", Scenario: c.scenario, Rules: rules(t, c.version), UserConf: conf}, c.division), "; ")
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSpeedSettingsDoNotMatterToAccuracy(t *testing.T) {
+	q := config.Request{Model: "resnet50", Scenario: loadgen.Offline, Options: []config.Override{
+		{Key: "mode", Value: "accuracy"}, {Key: "min_duration", Value: "1s"}, {Key: "accuracy_sample_count_override", Value: "12"},
+	}}
+	got := strings.Join(differences(t, q, config.Closed), "; ")
+	if want := "caveat: closed division: accuracy_sample_count_override is 12 instead of the official all ()"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A field that is added to TestSettings has to be judged, or to be said to be free.
+func TestEveryFieldOfTestSettingsIsJudged(t *testing.T) {
+	fields := config.JudgedFields()
+	settings := reflect.TypeFor[loadgen.TestSettings]()
+	for i := range settings.NumField() {
+		name := settings.Field(i).Name
+		if fields[name] != 1 {
+			t.Errorf("%s has %d rows in the table of field rules, want 1", name, fields[name])
+		}
+		delete(fields, name)
+	}
+	for name := range fields {
+		t.Errorf("the table of field rules has %s, which is no field of TestSettings", name)
+	}
+}
+
+// What is compared must notice every change of its field.
+func TestEveryJudgedFieldIsReadFromWhereItIs(t *testing.T) {
+	for name, value := range config.JudgedValues() {
+		s := loadgen.TestSettings{}
+		f := reflect.ValueOf(&s).Elem().FieldByName(name)
+		switch f.Interface().(type) {
+		case bool:
+			f.SetBool(true)
+		case float64:
+			f.SetFloat(7)
+		case uint64:
+			f.SetUint(7)
+		case time.Duration:
+			f.SetInt(7)
+		default:
+			t.Fatalf("%s has a type that this test does not know", name)
+		}
+		if got := value(s); got != f.Interface() {
+			t.Errorf("the rule of %s reads %v, want %v", name, got, f.Interface())
+		}
+	}
+}
