@@ -16,7 +16,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "internal/backend internal/backend/ort internal/backend/simulated internal/accuracy internal/bench internal/builtin " +
-		"configs internal/config internal/convert internal/download internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/quantize internal/report internal/tensor internal/tensor/npy internal/tune",
+		"configs internal/config internal/convert internal/download internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/loadgen internal/loadgen/mlperflog " +
@@ -28,9 +28,11 @@ var mayImport = map[string]string{
 	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/models internal/onnx internal/quantize internal/tensor",
 	"internal/quantize": "internal/backend internal/onnx internal/tensor",
 
-	"internal/report": "internal/loadgen",
-	"internal/tune":   "internal/loadgen",
-	"internal/config": "configs internal/loadgen",
+	"internal/report":  "internal/loadgen",
+	"internal/tune":    "internal/loadgen internal/profile",
+	"internal/profile": "internal/loadgen",
+	"internal/config":  "configs internal/field internal/loadgen",
+	"internal/field":   "",
 
 	"internal/backend":             "internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",

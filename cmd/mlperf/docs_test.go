@@ -87,7 +87,7 @@ func TestHelpExamplesRun(t *testing.T) {
 			run := exec.Command(self, args...)
 			run.Args[0] = "mlperf"
 			run.Dir = dir
-			run.Env = append(os.Environ(), "MLPERF_TEST_MAIN=1", "MLPERF_CACHE_DIR="+filepath.Join(dir, "cache"), "MLPERF_DATA_DIR="+filepath.Join(dir, "data"), "MLPERF_ORT_LIB=")
+			run.Env = append(os.Environ(), "TEST_AS_MLPERF=1", "MLPERF_CACHE_DIR="+filepath.Join(dir, "cache"), "MLPERF_DATA_DIR="+filepath.Join(dir, "data"), "MLPERF_ORT_LIB=")
 			out, err := run.CombinedOutput()
 			var exit *exec.ExitError
 			if errors.As(err, &exit) && slices.Contains([]int{exitInvalid, exitInaccurate}, exit.ExitCode()) {

@@ -64,7 +64,7 @@ func TestAnInterruptedDownloadSaysHowToGoOn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "m")
 	cmd := exec.Command(self, "download", "model", "mobilenet", "--mirror", slow.URL, "--dir", dir, "--accept-license")
 	cmd.Args[0] = "mlperf"
-	cmd.Env = append(os.Environ(), "MLPERF_TEST_MAIN=1")
+	cmd.Env = append(os.Environ(), "TEST_AS_MLPERF=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

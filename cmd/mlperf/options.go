@@ -15,6 +15,9 @@ import (
 // optionFile is the YAML file with flags. MLPERF_CONFIG names another.
 const optionFile = "mlperf.yaml"
 
+// variables are those of the environment that are no flags.
+var variables = []string{"MLPERF_CONFIG", "MLPERF_CACHE_DIR", "MLPERF_DATA_DIR", "MLPERF_ORT_LIB", "MLPERF_LONG_TESTS"}
+
 // mergeOptions sets the flags that the command line does not have from the environment
 // and from mlperf.yaml.
 func mergeOptions(cmd *cobra.Command) (*config.Merged, error) {
@@ -24,7 +27,7 @@ func mergeOptions(cmd *cobra.Command) (*config.Merged, error) {
 			options = append(options, config.Option{Name: f.Name, Changed: f.Changed, Set: f.Value.Set})
 		}
 	})
-	file := config.OptionFile{Path: optionFile, Known: allFlags(cmd.Root())}
+	file := config.OptionFile{Path: optionFile, Known: allFlags(cmd.Root()), Variables: variables}
 	if path := os.Getenv("MLPERF_CONFIG"); path != "" {
 		file.Path, file.Required = path, true
 	}

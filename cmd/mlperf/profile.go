@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/profile"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
 // autoProfileName is the value of --profile that looks for the one of this machine.
@@ -34,19 +34,19 @@ func (a *appliedProfile) tell(cfg *bench.Config) {
 }
 
 // subject is what a profile must be of to fit this run.
-func (o *runOptions) subject(cfg *bench.Config) tune.Subject {
+func (o *runOptions) subject(cfg *bench.Config) profile.Subject {
 	device := o.backend.options.Device
 	if o.engine.name != onnxRuntime {
 		device = o.engine.name
 	}
-	return tune.Subject{
+	return profile.Subject{
 		Model: cfg.Model.Name, Scenario: cfg.Settings.Scenario.String(), Device: device,
-		Machine: tune.Machine{CPU: machine.Describe("").CPU.Model, Cores: runtime.GOMAXPROCS(0)},
+		Machine: profile.Machine{CPU: machine.Describe("").CPU.Model, Cores: runtime.GOMAXPROCS(0)},
 	}
 }
 
 // autoProfile is where the profile of a subject is kept.
-func autoProfile(s tune.Subject) (string, error) { return home.DataDir("profiles", s.FileName()) }
+func autoProfile(s profile.Subject) (string, error) { return home.DataDir("profiles", s.FileName()) }
 
 // useProfile puts the values of a profile in the place of those that nobody gave.
 func (o *runOptions) useProfile(cfg *bench.Config, merged *config.Merged) (*appliedProfile, error) {
@@ -61,7 +61,7 @@ func (o *runOptions) useProfile(cfg *bench.Config, merged *config.Merged) (*appl
 			return nil, err
 		}
 	}
-	p, err := tune.ReadProfile(path)
+	p, err := profile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) && o.profile == autoProfileName {
 		applied.notes = append(applied.notes, fmt.Sprintf("there is no profile of %s %s on this machine: mlperf tune --model %s --scenario %s makes one",
 			subject.Model, subject.Scenario, subject.Model, strings.ToLower(subject.Scenario)))
@@ -85,7 +85,7 @@ func (o *runOptions) useProfile(cfg *bench.Config, merged *config.Merged) (*appl
 }
 
 // take sets what no flag, variable or file of options has set.
-func (o *runOptions) take(a *appliedProfile, cfg *bench.Config, p *tune.Profile, path string, merged *config.Merged) {
+func (o *runOptions) take(a *appliedProfile, cfg *bench.Config, p *profile.Profile, path string, merged *config.Merged) {
 	origin := "profile " + path
 	var taken []string
 	for _, s := range []struct {

@@ -47,7 +47,7 @@ func TestTheScriptsPassEverythingOn(t *testing.T) {
 			}
 			cmd := exec.Command("sh", append([]string{filepath.Join(scripts, name)}, c.args...)...)
 			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "MLPERF="+link, "MLPERF_TEST_MAIN=1", "USER=somebody", "MLPERF_DATA_DIR="+filepath.Join(dir, "data"))
+			cmd.Env = append(os.Environ(), "MLPERF="+link, "TEST_AS_MLPERF=1", "USER=somebody", "MLPERF_DATA_DIR="+filepath.Join(dir, "data"))
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			status := 0

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/profile"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
@@ -139,23 +140,23 @@ func (o *tuneOptions) tune(cmd *cobra.Command) error {
 
 // conclude writes the profile and shows what was found. Interrupted, there is no profile:
 // the search goes on later.
-func (o *tuneOptions) conclude(cmd *cobra.Command, out *tune.Outcome, err error, subject tune.Subject, path string) error {
+func (o *tuneOptions) conclude(cmd *cobra.Command, out *tune.Outcome, err error, subject profile.Subject, path string) error {
 	if out == nil {
 		return exitOf(nil, err)
 	}
-	var profile *tune.Profile
+	var found *profile.Profile
 	if out.Found {
-		profile = out.Profile(subject)
-		profile.Program, profile.Created = program(), time.Now().UTC().Truncate(time.Second)
-		o.complete(profile, out.Winner.Variant)
+		found = out.Profile(subject)
+		found.Program, found.Created = program(), time.Now().UTC().Truncate(time.Second)
+		o.complete(found, out.Winner.Variant)
 		if out.Finished {
-			err = errors.Join(err, profile.Write(path))
+			err = errors.Join(err, found.Write(path))
 		}
 	}
 	if out.Finished && !out.Found && err == nil {
 		err = noWinner(out)
 	}
-	return exitTuned(errors.Join(err, o.show(cmd, out, profile, path)))
+	return exitTuned(errors.Join(err, o.show(cmd, out, found, path)))
 }
 
 func noWinner(out *tune.Outcome) error {
@@ -243,7 +244,7 @@ func accelerates(device string) bool {
 }
 
 // header names everything that decides what a point measures.
-func (o *tuneOptions) header(subject tune.Subject, cfg *bench.Config, files []modelFile, merged *config.Merged) tune.Header {
+func (o *tuneOptions) header(subject profile.Subject, cfg *bench.Config, files []modelFile, merged *config.Merged) tune.Header {
 	h := tune.Header{Subject: subject, Dataset: cfg.DatasetDir}
 	options := cfg.Backend
 	options.ModelPath, options.IntraThreads = "", 0
@@ -274,7 +275,7 @@ func (o *tuneOptions) header(subject tune.Subject, cfg *bench.Config, files []mo
 	return h
 }
 
-func (o *tuneOptions) profilePath(s tune.Subject) (string, error) {
+func (o *tuneOptions) profilePath(s profile.Subject) (string, error) {
 	if o.output != "" {
 		return o.output, nil
 	}

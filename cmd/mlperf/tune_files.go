@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/home"
-	"github.com/mlperf-go/mlperf/internal/tune"
+	"github.com/mlperf-go/mlperf/internal/profile"
 )
 
 // A modelFile is one of the files to compare. A label is only needed where there are several.
@@ -89,7 +89,7 @@ func labels(files []modelFile) []string {
 }
 
 // complete says in a profile which file the winner is.
-func (o *tuneOptions) complete(p *tune.Profile, variant string) {
+func (o *tuneOptions) complete(p *profile.Profile, variant string) {
 	if len(o.precisions) > 0 {
 		p.Precision = variant
 	}

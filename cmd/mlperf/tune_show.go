@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/profile"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
@@ -63,10 +64,10 @@ func outcomeOf(m tune.Measurement, o tune.Objective) string {
 }
 
 // show prints the points, the best first, and the winner.
-func (o *tuneOptions) show(cmd *cobra.Command, out *tune.Outcome, profile *tune.Profile, path string) error {
+func (o *tuneOptions) show(cmd *cobra.Command, out *tune.Outcome, found *profile.Profile, path string) error {
 	w := cmd.OutOrStdout()
 	if o.asJSON {
-		return report.JSON(w, map[string]any{"finished": out.Finished, "profile": profile, "measurements": out.Done})
+		return report.JSON(w, map[string]any{"finished": out.Finished, "profile": found, "measurements": out.Done})
 	}
 	if len(out.Done) > 0 {
 		fmt.Fprintln(w, pointTable(out))
@@ -75,13 +76,13 @@ func (o *tuneOptions) show(cmd *cobra.Command, out *tune.Outcome, profile *tune.
 		fmt.Fprintln(w, "The search is not over: the same command goes on with it.")
 		return nil
 	}
-	if profile == nil {
+	if found == nil {
 		return nil
 	}
-	return showWinner(w, out, profile, path)
+	return showWinner(w, out, found, path)
 }
 
-func showWinner(w io.Writer, out *tune.Outcome, p *tune.Profile, path string) error {
+func showWinner(w io.Writer, out *tune.Outcome, p *profile.Profile, path string) error {
 	fmt.Fprintf(w, "Fastest: %v: %.4g %s", out.Winner.Point, p.Value, p.Objective.Unit)
 	switch {
 	case out.Winner.Point == out.Points[0]:

@@ -24,7 +24,6 @@ type Conf struct {
 	Warnings []string
 	entries  []Entry // in the order of the file, each name once
 	index    map[string]int
-	models   []string // that the entries name, each once; without *
 }
 
 // ParseOptions are how strictly a file is read.
@@ -81,40 +80,32 @@ const maxErrors = 20
 func (c *Conf) Entries() []Entry { return slices.Clone(c.entries) }
 
 // Lookup finds a setting for a model and a scenario in LoadGen's order: for exactly
-// these, for the scenario, for the model, for all. A model may have any of the names that
-// the rules give to it; its name in conf files comes first.
+// these, for the scenario, for the model, for all.
 func (c *Conf) Lookup(model, scenario, key string) (Entry, bool) {
-	for _, pattern := range [...]struct {
-		named    bool
-		scenario string
-	}{{true, scenario}, {false, scenario}, {true, "*"}, {false, "*"}} {
-		names := []string{"*"}
-		if pattern.named {
-			names = append([]string{model}, c.otherNames(model)...)
-		}
-		for _, name := range names {
-			if i, ok := c.index[name+"."+pattern.scenario+"."+key]; ok {
-				return c.entries[i], true
-			}
+	for _, name := range [...]string{
+		model + "." + scenario + "." + key, "*." + scenario + "." + key, model + ".*." + key, "*.*." + key,
+	} {
+		if i, ok := c.index[name]; ok {
+			return c.entries[i], true
 		}
 	}
 	return Entry{}, false
 }
 
-// otherNames are those in the file that mean the model too: resnet for resnet50.
-func (c *Conf) otherNames(model string) []string {
+// Knows says whether the file has a setting for the model by name.
+func (c *Conf) Knows(model string) bool {
+	return slices.ContainsFunc(c.entries, func(e Entry) bool { return e.Model == model })
+}
+
+// models are the names that the file has settings for, each once, without *.
+func (c *Conf) models() []string {
 	var names []string
-	for _, name := range c.models {
-		if name != model && ConfName(name, false) == model {
-			names = append(names, name)
+	for _, e := range c.entries {
+		if e.Model != "*" && !slices.Contains(names, e.Model) {
+			names = append(names, e.Model)
 		}
 	}
 	return names
-}
-
-// Knows reports whether the file has a setting for the model by name.
-func (c *Conf) Knows(model string) bool {
-	return slices.Contains(c.models, model) || len(c.otherNames(model)) > 0
 }
 
 // Format returns the settings as the text of a file.
@@ -258,9 +249,6 @@ func (p *confParser) add(matching []*key, e Entry) error {
 	if !again {
 		p.conf.index[e.Name()] = len(p.conf.entries)
 		p.conf.entries = append(p.conf.entries, e)
-		if e.Model != "*" && !slices.Contains(p.conf.models, e.Model) {
-			p.conf.models = append(p.conf.models, e.Model)
-		}
 		return nil
 	}
 	before := p.conf.entries[i]

@@ -151,7 +151,7 @@ func (q *Request) checkInteractive() error {
 		}
 	}
 	var have []string
-	for _, model := range q.Rules.Conf.models {
+	for _, model := range q.Rules.Conf.models() {
 		if base, ok := strings.CutSuffix(model, interactiveSuffix); ok {
 			have = append(have, base)
 		}
@@ -239,23 +239,36 @@ func (r *resolver) file(c *Conf, model string, builtIn bool) {
 	r.lookUp(c, model, builtIn, func(e Entry) string { return c.at(e).String() })
 }
 
-// strangers warns of models that nobody knows: their lines will never apply.
+// strangers warns of models that no round knows: their lines will never apply.
 func (r *resolver) strangers(c *Conf) {
-	known := append(slices.Clone(r.request.Rules.Conf.models), r.model)
-	for _, m := range checkerMinima() {
-		known = append(known, m.model)
-	}
-	for _, name := range c.models {
-		plain := strings.TrimSuffix(ConfName(name, false), interactiveSuffix)
-		if slices.Contains(known, ConfName(name, false)) || slices.Contains(known, plain) {
+	var known []string
+	for _, name := range c.models() {
+		if name == r.model || r.request.Rules.Conf.Knows(ConfName(name, false)) {
+			continue
+		}
+		if known == nil {
+			known = allModels()
+		}
+		if slices.Contains(known, ConfName(name, false)) {
 			continue
 		}
 		text := fmt.Sprintf("%s has settings of the model %q, which no rules know: they do not apply to %s", c.Name, name, r.model)
-		if near := nearest(name, sortedUnique(slices.Clone(known))); near != "" {
+		if near := nearest(name, known); near != "" {
 			text += fmt.Sprintf("; did you mean %q?", near)
 		}
 		r.warnings = append(r.warnings, text)
 	}
+}
+
+// allModels are those that the conf of any round has settings for.
+func allModels() []string {
+	var names []string
+	for _, version := range Versions() {
+		if rules, err := Rules(version); err == nil {
+			names = append(names, rules.Conf.models()...)
+		}
+	}
+	return sortedUnique(names)
 }
 
 // audit applies an audit.config in two passes, as a reference SUT and LoadGen together

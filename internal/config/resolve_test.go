@@ -259,16 +259,6 @@ func TestErrorsKeepTheirTypes(t *testing.T) {
 	}
 }
 
-func TestAFileMayUseAnyNameThatTheRulesGiveToAModel(t *testing.T) {
-	for _, name := range []string{"resnet50", "resnet", "resnet50-v1.5"} {
-		conf := mustParse(t, "user.conf", name+".Server.target_qps = 123\n*.Server.target_qps = 5\n")
-		r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: conf})
-		if r.Settings.ServerTargetQPS != 123 || r.Origin("target_qps") != "user.conf:1" || len(r.Warnings) > 0 {
-			t.Errorf("%s: target_qps = %g from %s, warnings %q", name, r.Settings.ServerTargetQPS, r.Origin("target_qps"), r.Warnings)
-		}
-	}
-}
-
 func TestSettingsOfAModelThatNobodyKnowsAreWarnedOf(t *testing.T) {
 	conf := mustParse(t, "user.conf", "resnet5.Server.target_qps = 123\nbert-99.Server.target_qps = 7\n")
 	r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: conf})

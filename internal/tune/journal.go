@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/profile"
 )
 
 // JournalSchema names the form of a journal.
@@ -20,7 +22,7 @@ const JournalSchema = "mlperf-go/tune/1"
 // A Header is the first line of a journal: everything that decides what a point measures.
 type Header struct {
 	Schema string `json:"schema"`
-	Subject
+	profile.Subject
 	Engine          string        `json:"engine"`
 	Options         string        `json:"options"`     // of the engine, in its own words
 	ModelFiles      []string      `json:"model_files"` // label, path and size

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/profile"
 )
 
 // Config says what to search.
@@ -151,12 +152,12 @@ func try(ctx context.Context, cfg Config, t Trial) (Measurement, error) {
 
 // Profile is the winner as a profile. There must be one. Which file its variant is, the
 // caller knows.
-func (o *Outcome) Profile(s Subject) *Profile {
+func (o *Outcome) Profile(s profile.Subject) *profile.Profile {
 	w := o.Winner
-	p := &Profile{
-		Schema: ProfileSchema, Subject: s,
+	p := &profile.Profile{
+		Schema: profile.Schema, Subject: s,
 		Instances: w.Instances, Threads: w.Threads, MaxBatch: w.MaxBatch, MaxDelay: w.MaxDelay.String(),
-		Objective: o.Objective, Value: w.Value, Points: o.measured(),
+		Objective: profile.Objective(o.Objective), Value: w.Value, Points: o.measured(),
 	}
 	if base, ok := o.Base(o.Done, w.Stage); ok {
 		p.Default = base.Value

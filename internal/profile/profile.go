@@ -1,4 +1,4 @@
-package tune
+package profile
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// ProfileSchema names the form of a profile.
-const ProfileSchema = "mlperf-go/profile/1"
+// Schema names the form of a profile.
+const Schema = "mlperf-go/profile/1"
 
 // A Machine is what a profile holds for.
 type Machine struct {
@@ -48,6 +48,13 @@ func (s Subject) FileName() string {
 	return plain + "-" + hex.EncodeToString(sum[:4]) + ".json"
 }
 
+// An Objective is the number by which ways to run a model are compared.
+type Objective struct {
+	Name  string `json:"name"`
+	Unit  string `json:"unit"`
+	Least bool   `json:"least,omitempty"` // less is better
+}
+
 // A Profile is the fastest way that a search found.
 type Profile struct {
 	Schema  string    `json:"schema"`
@@ -74,15 +81,15 @@ func (p *Profile) Delay() time.Duration {
 	return d
 }
 
-// check finds what a run cannot be set up with.
-func (p *Profile) check() error {
+// Check finds what a run cannot be set up with.
+func (p *Profile) Check() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
 		if !ok {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	want(p.Schema == ProfileSchema, "schema is %q, this program reads %q", p.Schema, ProfileSchema)
+	want(p.Schema == Schema, "schema is %q, this program reads %q", p.Schema, Schema)
 	want(p.Model != "", "model is missing")
 	_, err := loadgen.ParseScenario(p.Scenario)
 	want(err == nil, "%w", err)
@@ -96,8 +103,8 @@ func (p *Profile) check() error {
 	return errors.Join(errs...)
 }
 
-// ParseProfile reads a profile from the content of its file.
-func ParseProfile(data []byte) (*Profile, error) {
+// Parse reads a profile from the content of its file.
+func Parse(data []byte) (*Profile, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	p := &Profile{}
@@ -107,19 +114,19 @@ func ParseProfile(data []byte) (*Profile, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the profile")
 	}
-	if err := p.check(); err != nil {
+	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// ReadProfile reads a profile.
-func ReadProfile(path string) (*Profile, error) {
+// Read reads a profile.
+func Read(path string) (*Profile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
 	}
-	p, err := ParseProfile(data)
+	p, err := Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile %s: %w", path, err)
 	}
@@ -128,7 +135,7 @@ func ReadProfile(path string) (*Profile, error) {
 
 // Write stores the profile. Nobody ever sees half of it.
 func (p *Profile) Write(path string) error {
-	if err := p.check(); err != nil {
+	if err := p.Check(); err != nil {
 		return fmt.Errorf("writing the profile: %w", err)
 	}
 	data, err := json.MarshalIndent(p, "", "  ")
