@@ -26,7 +26,7 @@ var mayImport = map[string]string{
 	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/dataset/volume internal/onnx " +
 		"internal/preprocess internal/tensor internal/tensor/npy",
 	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/models internal/onnx internal/quantize internal/tensor",
-	"internal/quantize": "internal/backend internal/onnx internal/tensor",
+	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/tensor",
 
 	"internal/report":  "internal/loadgen",
 	"internal/tune":    "internal/loadgen internal/profile",
@@ -42,10 +42,10 @@ var mayImport = map[string]string{
 
 	"internal/download": "configs internal/accuracy internal/jpeg internal/preprocess",
 
-	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume",
+	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel",
 	"internal/dataset/pickle": "",
-	"internal/dataset/synth":  "internal/jpeg",
-	"internal/dataset/volume": "",
+	"internal/dataset/synth":  "internal/jpeg internal/parallel",
+	"internal/dataset/volume": "internal/parallel",
 
 	"internal/preprocess": "internal/exif internal/jpeg internal/tensor",
 	"internal/exif":       "",
@@ -53,7 +53,7 @@ var mayImport = map[string]string{
 
 	"internal/loadgen":           "",
 	"internal/loadgen/mlperflog": "internal/loadgen",
-	"internal/accuracy":          "",
+	"internal/accuracy":          "internal/parallel",
 	"internal/networks":          "internal/onnx",
 	"internal/onnx":              "",
 	"internal/tensor":            "",
@@ -61,6 +61,7 @@ var mayImport = map[string]string{
 	"internal/home":              "",
 	"internal/longtest":          "",
 	"internal/machine":           "",
+	"internal/parallel":          "",
 }
 
 // owners are the packages that may import a third-party module.
@@ -72,6 +73,7 @@ var owners = map[string]string{
 	"github.com/spf13/pflag":            "cmd/mlperf",
 	"github.com/spf13/viper":            "internal/config",
 	"github.com/yalue/onnxruntime_go":   "internal/backend/ort",
+	"golang.org/x/sync/":                "internal/parallel",
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine",
 	"golang.org/x/term":                 "cmd/mlperf",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/config internal/report",

@@ -17,14 +17,3 @@ func COCO80To91(label int) (int, bool) {
 	}
 	return int(coco91[label-1]), true
 }
-
-// COCO91To80 returns the label from 1 to 80 of a COCO category id, or false for one of
-// the ids that COCO does not use.
-func COCO91To80(id int) (int, bool) {
-	for i, v := range coco91 {
-		if int(v) == id {
-			return i + 1, true
-		}
-	}
-	return 0, false
-}

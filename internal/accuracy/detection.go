@@ -23,9 +23,7 @@ type DetectionParams struct {
 	AreaRanges       []AreaRange // default all, small, medium, large
 	ClassAgnostic    bool        // a box may match any category's (useCats = 0)
 
-	Curves  bool // keep precision, recall and scores
-	Matches bool // keep which detection matched which annotation
-	Workers int  // most goroutines; default one per CPU. The result does not depend on it
+	Workers int // most goroutines; default one per CPU. The result does not depend on it
 }
 
 // An AreaRange is a size class of objects, in square pixels; both ends belong to it.
@@ -117,8 +115,6 @@ type DetectionResult struct {
 	APPerIoU   []float64 // all areas, last of MaxDets
 	Categories []CategoryResult
 	Params     DetectionParams // as used: ids and MaxDets sorted, defaults filled in
-	Curves     *Curves         // nil unless asked for
-	Matches    []ImageMatches  // by category, then image; nil unless asked for
 }
 
 // A CategoryResult holds one category's numbers at the last of MaxDets.
@@ -144,7 +140,7 @@ func EvaluateDetections(gt *GroundTruth, detections []Detection, params Detectio
 	e := newEvaluation(gt.Annotations, detections, p)
 	e.rank()
 	e.match()
-	return e.accumulate(), nil
+	return summarise(e.accumulate(), p), nil
 }
 
 // checkImages refuses detections in unknown images, as pycocotools' loadRes does.

@@ -1,61 +1,46 @@
 package accuracy
 
-import "slices"
+import (
+	"github.com/mlperf-go/mlperf/internal/parallel"
+)
 
-// Curves holds what an evaluation is summarised from. Undefined values are -1.
+// curves holds what an evaluation is summarised from. Undefined values are -1.
 // Indices: t of IoUThresholds, r of RecallThresholds, k of Categories, a of
 // AreaRanges, m of MaxDets.
-type Curves struct {
+type curves struct {
 	thresholds, recalls, categories, areas, maxDets int
-	precision, scores                               []float64 // [k][a][m][t][r]
+	precision                                       []float64 // [k][a][m][t][r]
 	recall                                          []float64 // [k][a][m][t]
-}
-
-// Shape returns the numbers of t, r, k, a and m.
-func (c *Curves) Shape() [5]int {
-	return [5]int{c.thresholds, c.recalls, c.categories, c.areas, c.maxDets}
 }
 
 // Precision returns the best precision at the recall threshold or beyond, 0 if the
 // recall is not reached.
-func (c *Curves) Precision(t, r, k, a, m int) float64 { return c.precision[c.at(t, r, k, a, m)] }
-
-// Score returns the score of the detection that reaches the recall threshold, 0 if
-// it is not reached.
-func (c *Curves) Score(t, r, k, a, m int) float64 { return c.scores[c.at(t, r, k, a, m)] }
+func (c *curves) Precision(t, r, k, a, m int) float64 { return c.precision[c.at(t, r, k, a, m)] }
 
 // Recall returns the recall of all detections.
-func (c *Curves) Recall(t, k, a, m int) float64 { return c.recall[c.line(t, k, a, m)] }
+func (c *curves) Recall(t, k, a, m int) float64 { return c.recall[c.line(t, k, a, m)] }
 
-func (c *Curves) line(t, k, a, m int) int {
+func (c *curves) line(t, k, a, m int) int {
 	return ((k*c.areas+a)*c.maxDets+m)*c.thresholds + t
 }
 
-func (c *Curves) at(t, r, k, a, m int) int { return c.line(t, k, a, m)*c.recalls + r }
+func (c *curves) at(t, r, k, a, m int) int { return c.line(t, k, a, m)*c.recalls + r }
 
-// accumulate counts outcomes from the best score down and summarises them.
-func (e *evaluation) accumulate() *DetectionResult {
+// accumulate counts outcomes from the best score down.
+func (e *evaluation) accumulate() *curves {
 	p := e.p
-	curves := &Curves{
+	all := &curves{
 		thresholds: len(p.IoUThresholds), recalls: len(p.RecallThresholds),
 		categories: len(e.classes), areas: len(p.AreaRanges), maxDets: len(p.MaxDets),
 	}
 	lines := len(e.classes) * len(p.AreaRanges) * len(p.MaxDets) * len(p.IoUThresholds)
-	curves.recall = filled(lines, -1)
-	curves.precision = filled(lines*len(p.RecallThresholds), -1)
-	if p.Curves {
-		curves.scores = slices.Clone(curves.precision)
-	}
-	forEach(p.Workers, len(e.classes), func() func(int) {
-		c := newCounter(e, curves)
+	all.recall = filled(lines, -1)
+	all.precision = filled(lines*len(p.RecallThresholds), -1)
+	parallel.ComputeWith(p.Workers, len(e.classes), func() func(int) {
+		c := newCounter(e, all)
 		return c.countClass
 	})
-	result := summarise(curves, p)
-	result.Matches = e.matches
-	if p.Curves {
-		result.Curves = curves
-	}
-	return result
+	return all
 }
 
 func filled(n int, v float64) []float64 {
@@ -67,23 +52,20 @@ func filled(n int, v float64) []float64 {
 }
 
 // A counter counts the outcomes of one class after another. Between its methods there
-// is one line for each pair of area range and IoU threshold.
+// is one line for each pair of area range and IoU threshold. True positives are a curve's
+// only points where the recall grows, and where the precision is higher than at all later
+// points up to the next one.
 type counter struct {
 	*evaluation
-	curves    *Curves
-	hits      [][]hit // true positives of each line, best score first
-	wrong     []int   // false positives of each line so far
-	detected  int     // detections so far
-	bestScore float64 // of the first of them
+	curves   *curves
+	hits     [][]float64 // the precision at each true positive of a line, best score first
+	wrong    []int       // false positives of each line so far
+	detected int         // detections so far
 }
 
-// A hit is a true positive: the curve's only points where the recall grows, and where
-// the precision is higher than at all later points up to the next hit.
-type hit struct{ precision, score float64 }
-
-func newCounter(e *evaluation, curves *Curves) *counter {
+func newCounter(e *evaluation, all *curves) *counter {
 	lines := len(e.p.AreaRanges) * len(e.p.IoUThresholds)
-	return &counter{evaluation: e, curves: curves, hits: make([][]hit, lines), wrong: make([]int, lines)}
+	return &counter{evaluation: e, curves: all, hits: make([][]float64, lines), wrong: make([]int, lines)}
 }
 
 func (c *counter) countClass(k int) {
@@ -128,10 +110,6 @@ func (c *counter) count(k, maxDets int) {
 		if int(s.rank) >= maxDets {
 			continue
 		}
-		score := c.detections[c.slots[s.slot]].Score
-		if c.detected == 0 {
-			c.bestScore = score
-		}
 		c.detected++
 		lines := len(c.wrong)
 		for line, o := range c.outcomes[int(s.slot)*lines : (int(s.slot)+1)*lines] {
@@ -139,7 +117,7 @@ func (c *counter) count(k, maxDets int) {
 			case falsePositive:
 				c.wrong[line]++
 			case truePositive:
-				c.hits[line] = append(c.hits[line], hit{c.precision(line), score})
+				c.hits[line] = append(c.hits[line], c.precision(line))
 			}
 		}
 	}
@@ -155,18 +133,13 @@ func (c *counter) precision(line int) float64 {
 
 // draw writes a line of the curves: for each recall threshold the best precision at the
 // first hit that reaches it, or at a later one.
-func (c *counter) draw(hits []hit, wanted, line int) {
+func (c *counter) draw(hits []float64, wanted, line int) {
 	recalls := c.p.RecallThresholds
 	precision := c.curves.precision[line*len(recalls) : (line+1)*len(recalls)]
 	clear(precision)
-	var scores []float64
-	if c.curves.scores != nil {
-		scores = c.curves.scores[line*len(recalls) : (line+1)*len(recalls)]
-		clear(scores)
-	}
 	c.curves.recall[line] = float64(len(hits)) / float64(wanted)
 	for i := len(hits) - 1; i > 0; i-- {
-		hits[i-1].precision = max(hits[i-1].precision, hits[i].precision)
+		hits[i-1] = max(hits[i-1], hits[i])
 	}
 	next := 0
 	for r, recall := range recalls {
@@ -176,21 +149,12 @@ func (c *counter) draw(hits []hit, wanted, line int) {
 		for next < len(hits) && float64(next+1)/float64(wanted) < recall {
 			next++
 		}
-		switch {
-		case recall <= 0 && c.detected > 0: // reached before the first hit
-			if len(hits) > 0 {
-				precision[r] = hits[0].precision
+		if next == len(hits) {
+			if recall > 0 || c.detected == 0 {
+				return
 			}
-			if scores != nil {
-				scores[r] = c.bestScore
-			}
-		case next == len(hits):
-			return
-		default:
-			precision[r] = hits[next].precision
-			if scores != nil {
-				scores[r] = hits[next].score
-			}
+			continue // reached before the first hit
 		}
+		precision[r] = hits[next]
 	}
 }

@@ -32,7 +32,6 @@ func (m *matcher) matchGroup(index int) {
 // truth that is left.
 func (m *matcher) matchThreshold(index, a, t int) {
 	g, areas, thresholds := m.groups[index], m.p.AreaRanges, m.p.IoUThresholds
-	record := m.recorder(index, a, t)
 	clear(m.taken)
 	for d := range g.slots.len() {
 		place := m.best(d, thresholds[t])
@@ -41,9 +40,6 @@ func (m *matcher) matchThreshold(index, a, t int) {
 		}
 		slot := g.slots.first + d
 		m.outcomes[(slot*len(areas)+a)*len(thresholds)+t] = m.outcome(g, slot, place, areas[a])
-		if record != nil {
-			record(d, place)
-		}
 	}
 }
 

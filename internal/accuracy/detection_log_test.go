@@ -153,7 +153,7 @@ func BenchmarkScoreDetections(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		gt, err := ReadCOCO(Named("annotations", bytes.NewReader(annotations)), COCOOptions{})
+		gt, err := ReadCOCO(Named("annotations", bytes.NewReader(annotations)))
 		if err != nil {
 			b.Fatal(err)
 		}

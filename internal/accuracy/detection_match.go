@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
 // An evaluation is one run of EvaluateDetections: sorted into groups (newEvaluation),
@@ -21,7 +23,6 @@ type evaluation struct {
 	groups      []group
 	classes     []class
 	outcomes    []outcome // [slot][area][threshold]
-	matches     []ImageMatches
 }
 
 // A group is the boxes of one class in one image.
@@ -174,7 +175,7 @@ func before(a, b groupKey) bool {
 // MaxDets of their image. Equal scores keep the order of images, then of the input.
 func (e *evaluation) rank() {
 	limit := int32(e.p.MaxDets[len(e.p.MaxDets)-1])
-	forEach(e.p.Workers, len(e.classes), func() func(int) {
+	parallel.ComputeWith(e.p.Workers, len(e.classes), func() func(int) {
 		return func(k int) { e.rankClass(&e.classes[k], limit) }
 	})
 }
@@ -230,11 +231,8 @@ func scoreKey(score float64) uint64 {
 // match decides the outcome of every detection.
 func (e *evaluation) match() {
 	e.outcomes = make([]outcome, len(e.slots)*len(e.p.AreaRanges)*len(e.p.IoUThresholds))
-	if e.p.Matches {
-		e.matches = make([]ImageMatches, len(e.groups))
-	}
 	const block = 64
-	forEach(e.p.Workers, (len(e.groups)+block-1)/block, func() func(int) {
+	parallel.ComputeWith(e.p.Workers, (len(e.groups)+block-1)/block, func() func(int) {
 		m := matcher{evaluation: e}
 		return func(i int) {
 			for g := i * block; g < min((i+1)*block, len(e.groups)); g++ {

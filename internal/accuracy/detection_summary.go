@@ -10,14 +10,14 @@ const every = -1
 
 // A summary computes means over parts of the curves.
 type summary struct {
-	*Curves
+	*curves
 	p      DetectionParams
 	values []float64 // scratch
 }
 
 // summarise computes every number of a result.
-func summarise(c *Curves, p DetectionParams) *DetectionResult {
-	s := &summary{Curves: c, p: p}
+func summarise(c *curves, p DetectionParams) *DetectionResult {
+	s := &summary{curves: c, p: p}
 	r := &DetectionResult{Params: p}
 	for i, stat := range cocoStats {
 		r.Stats[i] = s.stat(stat)

@@ -1,9 +1,8 @@
 // Package accuracy turns predictions and ground truth into the scores of MLPerf. Its
 // numbers, and the lines it prints, are those of the official accuracy scripts.
 //
-// There are three layers. Metrics work on values in memory: TopK, EvaluateDetections
-// (COCO and OpenImages), Mask, KiTSDice, IoUCounts. Readers give them their input, one
-// for each kind of ground truth (ReadValMap, ReadCOCO, ReadKiTSCases) and Records for
+// There are three layers. Metrics work on values in memory: EvaluateDetections (COCO and
+// OpenImages), KiTSDice, IoUCounts. Readers give them their input, one for each kind of ground truth (ReadValMap, ReadCOCO, ReadKiTSCases) and Records for
 // accuracy logs. Score functions join the two as one official script does:
 //
 //	truth, err := accuracy.ReadValMap(valMap)                                // val_map.txt

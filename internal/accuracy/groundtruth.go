@@ -33,12 +33,6 @@ type Annotation struct {
 	Box                     Box
 	Area                    float64 // of the object's outline, which decides on its size class
 	Crowd                   bool
-	Segmentation            *Segmentation // nil unless asked for
-}
-
-// COCOOptions say what ReadCOCO keeps.
-type COCOOptions struct {
-	Segmentation bool // keep outlines and masks, most of the file
 }
 
 // ReadCOCO reads an annotation file such as instances_val2017.json or
@@ -46,8 +40,9 @@ type COCOOptions struct {
 // sensible; ids must be unique. An iscrowd of -1 counts as crowd, and "ignore" has no
 // effect, as in pycocotools. As there, too, an annotation may refer to an image or a
 // category that is not listed, which leaves it without effect: people cut the
-// list of images short. Strays counts these.
-func ReadCOCO(in Input, opts COCOOptions) (*GroundTruth, error) {
+// list of images short. Strays counts these. Outlines are passed over: no benchmark asks
+// for them.
+func ReadCOCO(in Input) (*GroundTruth, error) {
 	s := newScanner(in)
 	gt := &GroundTruth{}
 	err := s.fields([]string{"images", "categories", "annotations"}, 3, func(section int) (err error) {
@@ -57,7 +52,7 @@ func ReadCOCO(in Input, opts COCOOptions) (*GroundTruth, error) {
 		case 1:
 			gt.Categories, err = readSection(s, "category", s.category)
 		case 2:
-			gt.Annotations, err = readSection(s, "annotation", func() (Annotation, error) { return s.annotation(opts) })
+			gt.Annotations, err = readSection(s, "annotation", s.annotation)
 		}
 		return err
 	})
@@ -120,9 +115,9 @@ func (s *scanner) category() (Category, error) {
 	return category, err
 }
 
-func (s *scanner) annotation(opts COCOOptions) (Annotation, error) {
+func (s *scanner) annotation() (Annotation, error) {
 	var a Annotation
-	names := []string{"id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation"}
+	names := []string{"id", "image_id", "category_id", "bbox", "area", "iscrowd"}
 	err := s.fields(names, 6, func(field int) (err error) {
 		switch field {
 		case 0:
@@ -137,12 +132,6 @@ func (s *scanner) annotation(opts COCOOptions) (Annotation, error) {
 			a.Area, err = s.area()
 		case 5:
 			a.Crowd, err = s.crowd()
-		case 6:
-			if opts.Segmentation {
-				a.Segmentation, err = s.segmentation()
-				break
-			}
-			err = s.skip()
 		}
 		return err
 	})

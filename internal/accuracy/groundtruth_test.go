@@ -30,7 +30,7 @@ func TestReadCOCOReadsWhatScoringNeeds(t *testing.T) {
 		`{"id":5,"image_id":2,"category_id":90,"bbox":[-1,2e1,0,4],"area":0.5,"iscrowd":-1,"ignore":1,"segmentation":{"size":[1,1],"counts":[0,1]}},
 		 {"id":6.0,"image_id":2,"category_id":0,"bbox":[1,2,3,4],"area":12,"iscrowd":true,"segmentation":[]},
 		 {"id":7,"image_id":2,"category_id":0,"bbox":[1,2,3,4],"area":12,"iscrowd":0.0}`,
-	)), COCOOptions{})
+	)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,37 +48,6 @@ func TestReadCOCOReadsWhatScoringNeeds(t *testing.T) {
 	}
 	if strays := gt.Strays(); strays != "" {
 		t.Errorf("Strays = %q, want none", strays)
-	}
-}
-
-func TestReadCOCOKeepsOutlinesOnRequest(t *testing.T) {
-	annotation := func(id int, segmentation string) string {
-		return strings.Replace(strings.Replace(goodAnnotation, `"id":1`, fmt.Sprintf(`"id":%d`, id), 1), "}", `,"segmentation":`+segmentation+"}", 1)
-	}
-	gt, err := ReadCOCO(text(cocoFile(goodImage, goodCategory, strings.Join([]string{
-		annotation(1, `[[0,0,4,0,4,3],[1,1,2,2,3,1]]`),
-		annotation(2, `{"size":[2,3],"counts":[1,2,3]}`),
-		annotation(3, `{"counts":"123","size":[2,3]}`),
-	}, ","))), COCOOptions{Segmentation: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []*Segmentation{
-		{Polygons: [][]float64{{0, 0, 4, 0, 4, 3}, {1, 1, 2, 2, 3, 1}}},
-		{Height: 2, Width: 3, Counts: []uint32{1, 2, 3}},
-		{Height: 2, Width: 3, Compressed: "123"},
-	}
-	for i, a := range gt.Annotations {
-		if d := cmp.Diff(want[i], a.Segmentation); d != "" {
-			t.Errorf("segmentation %d (-want +got):\n%s", i, d)
-		}
-		m, err := a.Segmentation.Mask(5, 5)
-		if err != nil {
-			t.Errorf("mask %d: %v", i, err)
-		}
-		if i > 0 && m.Area() != 2 {
-			t.Errorf("mask %d has area %d, want 2", i, m.Area())
-		}
 	}
 }
 
@@ -125,26 +94,8 @@ func TestReadCOCONamesWhatIsWrong(t *testing.T) {
 		{"an annotation id twice", cocoFile(goodImage, goodCategory, goodAnnotation+","+goodAnnotation), `annotation 1 has the id 1 of annotation 0`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ReadCOCO(text(c.file), COCOOptions{})
+			_, err := ReadCOCO(text(c.file))
 			wantError(t, err, "test.json: ", c.want)
-		})
-	}
-}
-
-func TestReadCOCONamesWhatIsWrongWithAnOutline(t *testing.T) {
-	for _, c := range []struct{ name, segmentation, want string }{
-		{"no size", `{"counts":[1]}`, `no "size"`},
-		{"no counts", `{"size":[1,1]}`, `no "counts"`},
-		{"one size", `{"size":[1],"counts":[1]}`, `size before this has 1 numbers`},
-		{"a negative run", `{"size":[1,1],"counts":[-1]}`, `run length before this is -1`},
-		{"a huge run", `{"size":[1,1],"counts":[4294967296]}`, `run length before this is 4294967296`},
-		{"text", `"x"`, `want '{'`},
-		{"a flat polygon", `[1,2,3,4,5,6]`, `want '['`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			file := cocoFile(goodImage, goodCategory, strings.Replace(goodAnnotation, "}", `,"segmentation":`+c.segmentation+"}", 1))
-			_, err := ReadCOCO(text(file), COCOOptions{Segmentation: true})
-			wantError(t, err, "annotation 0", c.want)
 		})
 	}
 }
@@ -166,7 +117,7 @@ func FuzzReadCOCO(f *testing.F) {
 	f.Add(cocoFile(goodImage, goodCategory, strings.Replace(goodAnnotation, "}", `,"segmentation":{"size":[2,2],"counts":"4"}}`, 1)))
 	f.Add(cocoFile(goodImage, goodCategory, strings.Replace(goodAnnotation, "}", `,"segmentation":{"size":[2,2],"counts":[1,3]}}`, 1)))
 	f.Fuzz(func(t *testing.T, file string) {
-		gt, err := ReadCOCO(text(file), COCOOptions{Segmentation: true})
+		gt, err := ReadCOCO(text(file))
 		if err != nil {
 			return
 		}
@@ -178,7 +129,7 @@ func FuzzReadCOCO(f *testing.F) {
 				t.Errorf("annotation %+v", a)
 			}
 		}
-		again, err := ReadCOCO(Named("again", bytes.NewReader(formatCOCO(t, gt))), COCOOptions{Segmentation: true})
+		again, err := ReadCOCO(Named("again", bytes.NewReader(formatCOCO(t, gt))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,18 +156,6 @@ func formatCOCO(t testing.TB, gt *GroundTruth) []byte {
 	for _, v := range gt.Annotations {
 		a := object{"id": v.ID, "image_id": v.ImageID, "category_id": v.CategoryID, "area": v.Area, "iscrowd": v.Crowd,
 			"bbox": []float64{v.Box.X, v.Box.Y, v.Box.W, v.Box.H}}
-		switch g := v.Segmentation; {
-		case g == nil:
-		case g.Polygons != nil:
-			for i := range g.Polygons {
-				g.Polygons[i] = append([]float64{}, g.Polygons[i]...)
-			}
-			a["segmentation"] = g.Polygons
-		case g.Counts != nil:
-			a["segmentation"] = object{"size": []int{g.Height, g.Width}, "counts": g.Counts}
-		default:
-			a["segmentation"] = object{"size": []int{g.Height, g.Width}, "counts": g.Compressed}
-		}
 		annotations = append(annotations, a)
 	}
 	data, err := json.Marshal(object{"images": images, "categories": categories, "annotations": annotations})
@@ -240,15 +179,11 @@ func BenchmarkReadCOCO(b *testing.B) {
 		fmt.Fprintf(&annotations, `1.5, 2.5]], "area": %d.5, "iscrowd": 0, "image_id": 1, "bbox": [%d.25, 101.5, 100.75, 30], "category_id": 1, "id": %d}`, i, i%500, i)
 	}
 	file := []byte(cocoFile(goodImage, goodCategory, annotations.String()))
-	for _, opts := range []COCOOptions{{}, {Segmentation: true}} {
-		b.Run(fmt.Sprintf("segmentation %v", opts.Segmentation), func(b *testing.B) {
-			b.SetBytes(int64(len(file)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := ReadCOCO(Named("instances_val2017.json", bytes.NewReader(file)), opts); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	b.SetBytes(int64(len(file)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ReadCOCO(Named("instances_val2017.json", bytes.NewReader(file))); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

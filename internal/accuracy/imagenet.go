@@ -82,6 +82,13 @@ type ClassificationScore struct {
 	Repeated int // records of a sample that was seen before, which do not count
 }
 
+// Hits counts samples and those of them that were predicted correctly.
+type Hits struct{ Good, Total int }
+
+// Percent returns the fraction in percent, rounded as accuracy-imagenet.py does
+// (100.0 * good / total).
+func (h Hits) Percent() float64 { return 100 * float64(h.Good) / float64(h.Total) }
+
 // ScoreImageNet scores a log of class labels as accuracy-imagenet.py does: the first
 // record of a sample counts, its first number is the label, cut to an integer.
 func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*ClassificationScore, error) {

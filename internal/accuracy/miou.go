@@ -56,15 +56,6 @@ func (c *IoUCounts) Classes() []float64 {
 	return ious
 }
 
-// Mean returns the mean over all classes, NaN if one never occurs.
-func (c *IoUCounts) Mean() float64 {
-	sum := 0.0
-	for _, iou := range c.Classes() {
-		sum += iou
-	}
-	return sum / float64(len(c.Right))
-}
-
 // MeanPresent returns the mean over the classes that occur, NaN if none does.
 func (c *IoUCounts) MeanPresent() float64 {
 	sum, n := 0.0, 0
@@ -77,8 +68,9 @@ func (c *IoUCounts) MeanPresent() float64 {
 	return sum / float64(n)
 }
 
-// MeanFloat32 returns Mean as the MLPerf Mobile app computes it, with a float32 sum of
-// float64 terms (flutter/cpp/datasets/ade20k.cc).
+// MeanFloat32 returns the mean over all classes, NaN if one never occurs, as the MLPerf
+// Mobile app computes it: with a float32 sum of float64 terms
+// (flutter/cpp/datasets/ade20k.cc).
 func (c *IoUCounts) MeanFloat32() float32 {
 	sum := float32(0)
 	for _, iou := range c.Classes() {

@@ -74,7 +74,7 @@ func (l detectionLayout) read(dir string) (*accuracy.GroundTruth, string, error)
 		return nil, "", fmt.Errorf("opening %s: %w", l.name, err)
 	}
 	defer f.Close()
-	truth, err := accuracy.ReadCOCO(f, accuracy.COCOOptions{})
+	truth, err := accuracy.ReadCOCO(f)
 	if err != nil {
 		return nil, "", fmt.Errorf("opening %s: %w", l.name, err)
 	}

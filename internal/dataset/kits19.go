@@ -7,10 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
 // KiTS19 is a set of volumes on which 3D-UNet finds kidneys and tumours.
@@ -196,16 +195,9 @@ func ReadKiTS19Truth(dir string, count int) ([]accuracy.KiTSCase, error) {
 	}
 	truth := make([]accuracy.KiTSCase, d.Len())
 	errs := make([]error, d.Len())
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), mostAtOnce) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < d.Len(); i = int(next.Add(1)) - 1 {
-				truth[i], errs[i] = d.cases[i].truth()
-			}
-		})
-	}
-	group.Wait()
+	parallel.Compute(min(runtime.GOMAXPROCS(0), mostAtOnce), d.Len(), func(i int) {
+		truth[i], errs[i] = d.cases[i].truth()
+	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("opening KiTS19: %w", err)
 	}

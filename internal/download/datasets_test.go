@@ -176,7 +176,7 @@ func readTruth(t *testing.T, path string) *accuracy.GroundTruth {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	truth, err := accuracy.ReadCOCO(f, accuracy.COCOOptions{Segmentation: true})
+	truth, err := accuracy.ReadCOCO(f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func (v *verification) checkAnnotations(ctx context.Context, labels, images stri
 		return nil
 	}
 	defer f.Close()
-	truth, err := accuracy.ReadCOCO(f, accuracy.COCOOptions{})
+	truth, err := accuracy.ReadCOCO(f)
 	if err != nil {
 		v.problem("%v", err)
 		return nil

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"runtime"
-	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -192,16 +191,7 @@ func (c *Calibration) count(ctx context.Context, p *onnx.Model, values []*observ
 // inParallel calls f for 0 to n-1 on all processors.
 func inParallel(n int, f func(int) error) error {
 	errs := make([]error, n)
-	var wg sync.WaitGroup
-	workers := min(n, runtime.GOMAXPROCS(0))
-	for worker := range workers {
-		wg.Go(func() {
-			for i := worker; i < n; i += workers {
-				errs[i] = f(i)
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Compute(0, n, func(i int) { errs[i] = f(i) })
 	return errors.Join(errs...)
 }
 

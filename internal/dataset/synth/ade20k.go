@@ -78,7 +78,7 @@ func (s ADE20KSpec) fill(ctx context.Context, folder string, progress func(done,
 			return err
 		}
 	}
-	return forEach(ctx, s.Images, func() func(int) error {
+	return draw(ctx, s.Images, func() func(int) error {
 		var e jpeg.Encoder
 		return func(i int) error {
 			data, err := e.Append(nil, s.picture(i), jpeg.EncodeOptions{Quality: 95})

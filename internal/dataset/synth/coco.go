@@ -172,7 +172,7 @@ func (s COCOSpec) fill(ctx context.Context, folder string, progress func(done, t
 		}
 	}
 	names := s.names()
-	err := forEach(ctx, s.Images, func() func(int) error {
+	err := draw(ctx, s.Images, func() func(int) error {
 		var a artist
 		return func(i int) error {
 			scene := s.Scene(i)

@@ -121,7 +121,7 @@ func WriteImageNet(ctx context.Context, dir string, spec ImageNetSpec, progress 
 func (s ImageNetSpec) fill(ctx context.Context, folder string, progress func(done, total int)) error {
 	labels := s.Labels()
 	sizes := imageNetMix()
-	err := forEach(ctx, s.Images, func() func(int) error {
+	err := draw(ctx, s.Images, func() func(int) error {
 		var a artist
 		return func(i int) error {
 			scene := s.Image(i, labels[i])

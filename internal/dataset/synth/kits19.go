@@ -93,7 +93,7 @@ func (s KiTS19Spec) fill(ctx context.Context, folder string, progress func(done,
 	if err := os.WriteFile(filepath.Join(folder, "inference_cases.json"), append(list, '\n'), 0o644); err != nil {
 		return err
 	}
-	return forEach(ctx, s.Cases, func() func(int) error {
+	return draw(ctx, s.Cases, func() func(int) error {
 		return func(i int) error {
 			grid := s.Grid(i)
 			body := newBody(deriveSeed("kits19 body", s.Seed, uint64(i)))

@@ -7,9 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/longtest"
 )
@@ -218,28 +216,5 @@ func TestAFileIsReplacedWholeOrNotAtAll(t *testing.T) {
 	}
 	if data, _ := os.ReadFile(path); string(data) != "third" {
 		t.Errorf("the file holds %q", data)
-	}
-}
-
-func TestTheFirstErrorStopsAllWorkers(t *testing.T) {
-	failure := errors.New("failure")
-	var ran atomic.Int64
-	err := forEach(t.Context(), 1000, func() func(int) error {
-		return func(i int) error {
-			ran.Add(1)
-			if i == 10 {
-				return failure
-			}
-			if i > 10 {
-				time.Sleep(time.Millisecond) // the failed worker needs a moment to say so
-			}
-			return nil
-		}
-	}, nil)
-	if err != failure {
-		t.Errorf("forEach = %v, want the error of the job", err)
-	}
-	if ran.Load() == 1000 {
-		t.Error("all jobs were done after the error")
 	}
 }

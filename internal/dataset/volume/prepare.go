@@ -2,9 +2,8 @@ package volume
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
 // Numbers of the reference's preprocess.py (vision/medical_imaging/3d-unet-kits19).
@@ -128,7 +127,7 @@ func arrange[T float32 | uint8](dst, zoomed []T, p *plan, beyond T) error {
 	if want := shape[0] * shape[1] * shape[2]; len(dst) != want {
 		return fmt.Errorf("there is room for %d voxels, want %d", len(dst), want)
 	}
-	inParallel(shape[0], func(i int) {
+	parallel.Compute(0, shape[0], func(i int) {
 		z, inZ := p.axes[0].source(i, p.zoomed[0])
 		for j := range shape[1] {
 			y, inY := p.axes[1].source(j, p.zoomed[1])
@@ -181,18 +180,4 @@ func Unprepare(labels []uint8, g Grid) []uint8 {
 		}
 	}
 	return out
-}
-
-// inParallel calls f(0) to f(n-1) on all processors.
-func inParallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	group.Wait()
 }
