@@ -7,6 +7,7 @@
 # Give the same command again after an interruption: it goes on. docs/data.md has more.
 
 set -eu
+self=$(readlink -f "$0" 2>/dev/null) || self=$0 # a link to this script may lie anywhere
 # shellcheck source=scripts/find_mlperf.sh
-. "$(dirname -- "$0")/find_mlperf.sh"
+. "$(dirname -- "$self")/find_mlperf.sh"
 exec "$mlperf" download model "$@"

@@ -11,8 +11,9 @@
 # status is that of mlperf run: 0 valid, 3 finished but INVALID, 4 accuracy below target.
 
 set -eu
+self=$(readlink -f "$0" 2>/dev/null) || self=$0 # a link to this script may lie anywhere
 # shellcheck source=scripts/find_mlperf.sh
-. "$(dirname -- "$0")/find_mlperf.sh"
+. "$(dirname -- "$self")/find_mlperf.sh"
 
 case ${1-} in --help | -h) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ $# -ge 2 ] || { printf '%s\n' "usage: ${0##*/} MODEL SCENARIO [flags of mlperf run]" >&2; exit 2; }

@@ -7,6 +7,7 @@
 # Exit status: 0 nothing is wrong, 1 something is, 2 wrong usage.
 
 set -eu
+self=$(readlink -f "$0" 2>/dev/null) || self=$0 # a link to this script may lie anywhere
 # shellcheck source=scripts/find_mlperf.sh
-. "$(dirname -- "$0")/find_mlperf.sh"
+. "$(dirname -- "$self")/find_mlperf.sh"
 exec "$mlperf" verify dataset "$@"
