@@ -16,7 +16,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "internal/backend internal/backend/ort internal/backend/simulated internal/accuracy internal/bench internal/builtin " +
-		"configs internal/config internal/convert internal/download internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/tune",
+		"configs internal/config internal/convert internal/download internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/loadgen internal/loadgen/mlperflog " +
@@ -40,7 +40,7 @@ var mayImport = map[string]string{
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
 
-	"internal/download": "configs internal/accuracy internal/jpeg internal/preprocess",
+	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
 	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel",
 	"internal/dataset/pickle": "",
@@ -66,6 +66,8 @@ var mayImport = map[string]string{
 
 // owners are the packages that may import a third-party module.
 var owners = map[string]string{
+	"github.com/cenkalti/backoff/":      "internal/download",
+	"github.com/dustin/go-humanize":     "cmd/mlperf internal/download",
 	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report",
 	"github.com/schollz/progressbar/":   "cmd/mlperf",
 	"github.com/shirou/gopsutil/":       "internal/machine",

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/machine"
 )
@@ -51,6 +53,7 @@ func (o *downloadOptions) define(f *pflag.FlagSet, kind download.Kind) {
 	f.StringVar(&o.Dir, "dir", "", "folder for it (default: below the data directory, see mlperf doctor)")
 	f.StringArrayVar(&o.FromFiles, "from-file", nil, "file or folder that you have got already; may be repeated")
 	f.StringVar(&o.Mirror, "mirror", "", "address of a folder that has the files by their names; asked first")
+	f.BoolVar(&o.MirrorOnly, "mirror-only", false, "ask nobody but the mirror")
 	f.IntVar(&o.Connections, "connections", 4, "requests at a time")
 	f.BoolVar(&o.accept, "accept-license", false, "accept the licence without being asked")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be fetched, from where, and the licence")
@@ -132,7 +135,7 @@ func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it downl
 		return err
 	}
 	if o.dryRun {
-		return showItem(cmd.OutOrStdout(), m, it, o.Dir)
+		return showItem(cmd.OutOrStdout(), m, it, o)
 	}
 	if err := acceptLicense(cmd.ErrOrStderr(), os.Stdin, m.LicenseOf(it), it, o.accept); err != nil {
 		return err
@@ -162,19 +165,29 @@ func (o *downloadOptions) prepare(it download.Item) (size [2]int, err error) {
 		if size, err = parseSize(o.upscale); err != nil {
 			return size, err
 		}
-	}
-	for _, name := range o.FromFiles {
-		if _, err := os.Stat(name); err != nil {
-			return size, usage("--from-file: %w", err)
+		if err := wrongFlag(o.upscaling(size).Check()); err != nil {
+			return size, err
 		}
 	}
-	if o.Count < 0 {
-		return size, usage("--count is %d", o.Count)
-	}
 	if o.Dir == "" {
-		o.Dir, err = itemDir(it)
+		if o.Dir, err = itemDir(it); err != nil {
+			return size, err
+		}
 	}
-	return size, err
+	return size, wrongFlag(o.Check(it))
+}
+
+func (o *downloadOptions) upscaling(size [2]int) download.Upscaling {
+	return download.Upscaling{Width: size[0], Height: size[1], Format: o.upscaleFormat, Observer: o.Observer}
+}
+
+// wrongFlag is an error about a field as one about the flag.
+func wrongFlag(err error) error {
+	var e *field.Error
+	if errors.As(err, &e) {
+		return usage("%s", e.Named("--"+e.Flag()))
+	}
+	return err
 }
 
 // parseSize reads 1200x1200, or 1200 for both.
@@ -185,7 +198,7 @@ func parseSize(s string) (size [2]int, err error) {
 	}
 	_, errW := fmt.Sscanf(w+"\n", "%d\n", &size[0])
 	_, errH := fmt.Sscanf(h+"\n", "%d\n", &size[1])
-	if errW != nil || errH != nil || size[0] < 1 || size[1] < 1 {
+	if errW != nil || errH != nil {
 		return size, usage("--upscale is %q, want WIDTHxHEIGHT in pixels", s)
 	}
 	return size, nil
@@ -201,8 +214,7 @@ func (o *downloadOptions) get(ctx context.Context, m *download.Manifest, it down
 	if size[0] == 0 {
 		return got.Path, nil
 	}
-	u := download.Upscaling{Width: size[0], Height: size[1], Format: o.upscaleFormat, Observer: o.Observer}
-	got, err = download.Upscale(ctx, o.Dir, fmt.Sprintf("%s-%dx%d", o.Dir, size[0], size[1]), u)
+	got, err = download.Upscale(ctx, o.Dir, fmt.Sprintf("%s-%dx%d", o.Dir, size[0], size[1]), o.upscaling(size))
 	if err != nil {
 		return "", err
 	}
@@ -215,16 +227,24 @@ func (o *downloadOptions) sayDone(got download.Result) {
 	if got.Already {
 		text = "already there, with the right checksums"
 	}
-	o.Observer.Note(fmt.Sprintf("%s: %d files, %s, in %s", text, got.Files, download.Bytes(got.Bytes), got.Dir))
+	o.Observer.Note(fmt.Sprintf("%s: %d files, %s, in %s", text, got.Files, bytesText(got.Bytes), got.Dir))
 }
 
 // explainDownload says what to do after a download that failed.
 func explainDownload(w io.Writer, it download.Item, err error) error {
-	var registration *download.RegistrationError
 	switch {
-	case errors.As(err, &registration):
+	case errors.As(err, new(*field.Error)):
+		return wrongFlag(err)
+	case errors.As(err, new(*download.RegistrationError)):
 		fmt.Fprintf(w, "%s: a person has to get it:\n", it.Title)
 		printSteps(w, it)
+		return fmt.Errorf("%w, then name it with --from-file", err)
+	case errors.As(err, new(*download.InTheWayError)):
+		return fmt.Errorf("%w; replace it with --force, or choose another --dir", err)
+	case errors.As(err, new(*download.NoRoomError)):
+		return fmt.Errorf("%w: choose another disk with --dir", err)
+	case errors.As(err, new(*download.UnreachableError)):
+		fmt.Fprintln(w, "A proxy is taken from HTTPS_PROXY. Without a network: --from-file FILE takes a file that you bring, --mirror URL one of a server nearby.")
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintln(w, "What has come is kept: the same command goes on with it.")
 	}
@@ -278,13 +298,13 @@ func (d *downloadProgress) Bytes(done, of int64) {
 	if d.fresh {
 		d.first, d.fresh = done, false
 	}
-	text := download.Bytes(done).String()
+	text := bytesText(done)
 	if of > 0 {
-		text += " of " + download.Bytes(of).String()
+		text += " of " + bytesText(of)
 	}
 	if s := time.Since(d.begun).Seconds(); s > 1 {
 		rate := float64(done-d.first) / s
-		text += fmt.Sprintf(", %s/s", download.Bytes(rate))
+		text += fmt.Sprintf(", %s/s", bytesText(int64(rate)))
 		if left := float64(of-done) / rate; of > 0 && rate > 0 {
 			text += fmt.Sprintf(", %v left", (time.Duration(left) * time.Second))
 		}
@@ -296,6 +316,9 @@ func (d *downloadProgress) Bytes(done, of int64) {
 	}
 	d.step(done, of, text)
 }
+
+// bytesText is a number of bytes as people read it: 816 MB.
+func bytesText(n int64) string { return humanize.BytesN(uint64(max(n, 0)), 3) }
 
 // Items implements download.Observer.
 func (d *downloadProgress) Items(done, of int) { d.Loading(done, of) }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/url"
+	"path"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -14,19 +16,26 @@ import (
 )
 
 // showItem prints what the manifest has about an item.
-func showItem(w io.Writer, m *download.Manifest, it download.Item, dir string) error {
+func showItem(w io.Writer, m *download.Manifest, it download.Item, o *downloadOptions) error {
 	license := m.LicenseOf(it)
 	fmt.Fprintf(w, "%s %s: %s\n", it.Kind, it.Name, it.Title)
 	fmt.Fprintf(w, "licence   %s, %s\n          %s\n", license.Name, license.URL, license.Summary)
-	fmt.Fprintf(w, "folder    %s\n", dir)
+	fmt.Fprintf(w, "folder    %s\n", o.Dir)
 	if it.Note != "" {
 		fmt.Fprintf(w, "note      %s\n", it.Note)
 	}
-	for _, f := range it.Files {
-		showFile(w, f)
+	if o.Count > 0 {
+		fmt.Fprintf(w, "part      %d of %d samples, seed %d\n", o.Count, it.Samples, o.Seed)
 	}
-	if o := it.OpenImages; o != nil {
-		fmt.Fprintf(w, "file      %s/*.jpg, one by one\n          %s\n", o.Images, o.URL)
+	for _, f := range it.Files {
+		showFile(w, f, o.Options)
+	}
+	if set := it.OpenImages; set != nil {
+		fmt.Fprintf(w, "file      %s/*.jpg, one by one\n", set.Images)
+		showSources(w, o.Sources(download.File{Name: "{id}.jpg", URLs: []string{set.URL}}))
+	}
+	if o.upscale != "" {
+		fmt.Fprintf(w, "enlarged  also a copy of %s pixels, as %s\n", o.upscale, o.upscaleFormat)
 	}
 	if len(it.Steps) > 0 {
 		fmt.Fprintln(w, "by hand")
@@ -35,14 +44,15 @@ func showItem(w io.Writer, m *download.Manifest, it download.Item, dir string) e
 	return nil
 }
 
-func showFile(w io.Writer, f download.File) {
+func showFile(w io.Writer, f download.File, o download.Options) {
 	if f.R2 != "" {
-		fmt.Fprintf(w, "files     as listed, with MD5, at\n          %s.md5\n", f.R2)
+		fmt.Fprintln(w, "files     as listed, with MD5, at")
+		showSources(w, o.Sources(download.File{Name: path.Base(f.R2) + ".md5", URLs: []string{f.R2 + ".md5"}}))
 		return
 	}
 	facts := []string{"size not published"}
 	if f.Size > 0 {
-		facts[0] = download.Bytes(f.Size).String()
+		facts[0] = bytesText(f.Size)
 	}
 	switch {
 	case f.SHA256 != "":
@@ -56,8 +66,15 @@ func showFile(w io.Writer, f download.File) {
 		facts = append(facts, "wants registration")
 	}
 	fmt.Fprintf(w, "file      %s: %s\n", f.Name, strings.Join(facts, ", "))
-	for _, u := range f.URLs {
-		fmt.Fprintf(w, "          %s\n", u)
+	if f.Registration && o.Mirror == "" { // where a person gets it
+		showSources(w, f.URLs)
+	}
+	showSources(w, o.Sources(f))
+}
+
+func showSources(w io.Writer, addresses []string) {
+	for _, u := range addresses {
+		fmt.Fprintf(w, "          %s\n", strings.Replace(u, url.PathEscape("{id}"), "{id}", 1))
 	}
 }
 

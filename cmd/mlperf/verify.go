@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +19,8 @@ func newVerify() *cobra.Command {
 		Short: "Check a data set or a model that is on this machine",
 		Long: `Check a data set or a model that is on this machine: layout, counts, checksums where they
 are published or were noted when it was downloaded, and whether the lists and
-annotations agree with the files. Nothing is changed. The exit status is 1 if anything
-is wrong.`,
+annotations agree with the files. Nothing is changed. If anything is wrong, the exit
+status is 1, and the command is printed that repairs it.`,
 		Example: "  mlperf verify dataset imagenet --dir imagenet --count 12",
 		Args:    noVerb,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -59,23 +62,35 @@ func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.
 	if err != nil {
 		return err
 	}
+	usual, err := itemDir(it)
+	if err != nil {
+		return err
+	}
 	if o.Dir == "" {
-		if o.Dir, err = itemDir(it); err != nil {
-			return err
-		}
+		o.Dir = usual
 	}
 	progress := newProgress(cmd.ErrOrStderr())
 	defer progress.done()
 	o.Observer = &downloadProgress{progress: progress}
 	found, err := download.Verify(cmd.Context(), it, o)
 	progress.done()
+	if errors.Is(err, download.ErrNotThere) {
+		return fmt.Errorf("%w: %s gets it", err, repairCommand(it, &download.Report{Dir: o.Dir, Count: o.Count, Ours: true}, usual))
+	}
 	if err != nil {
-		return err
+		return wrongFlag(err)
+	}
+	repair := ""
+	if !found.OK() && (found.Of == "" || found.Of == it.Name) { // not an enlarged copy
+		repair = repairCommand(it, found, usual)
 	}
 	if asJSON {
-		err = report.JSON(cmd.OutOrStdout(), found)
+		err = report.JSON(cmd.OutOrStdout(), struct {
+			*download.Report
+			Repair string `json:"repair,omitempty"`
+		}{found, repair})
 	} else {
-		err = printReport(cmd.OutOrStdout(), it, found)
+		err = printReport(cmd.OutOrStdout(), it, found, repair)
 	}
 	if err == nil && !found.OK() {
 		err = fmt.Errorf("%s %s in %s is not as it should be", it.Kind, it.Name, o.Dir)
@@ -83,7 +98,31 @@ func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.
 	return err
 }
 
-func printReport(w io.Writer, it download.Item, r *download.Report) error {
+// repairCommand is the command that gets what is missing or damaged in a folder. A folder
+// that download did not make has files that it replaces only by force.
+func repairCommand(it download.Item, found *download.Report, usual string) string {
+	words := []string{"mlperf", "download", string(it.Kind), it.Name}
+	if found.Dir != usual {
+		words = append(words, "--dir", found.Dir)
+	}
+	if found.Count > 0 {
+		words = append(words, "--count", strconv.Itoa(found.Count), "--seed", strconv.FormatUint(found.Seed, 10))
+	}
+	if len(it.Steps) > 0 {
+		words = append(words, "--from-file", "PATH")
+	}
+	if !found.Ours {
+		words = append(words, "--force")
+	}
+	for i, word := range words {
+		if strings.ContainsAny(word, " \t\n\"'\\$&|;<>()*?[]{}#~`") {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func printReport(w io.Writer, it download.Item, r *download.Report, repair string) error {
 	fmt.Fprintf(w, "%s %s in %s\n", it.Kind, it.Name, r.Dir)
 	for _, text := range r.Fine {
 		fmt.Fprintf(w, "  fine     %s\n", text)
@@ -96,6 +135,9 @@ func printReport(w io.Writer, it download.Item, r *download.Report) error {
 	}
 	if r.More > 0 {
 		fmt.Fprintf(w, "  wrong    … and %d more\n", r.More)
+	}
+	if repair != "" {
+		fmt.Fprintf(w, "  repair   %s\n", repair)
 	}
 	verdict := "nothing is wrong"
 	switch n := len(r.Problems) + r.More; n {

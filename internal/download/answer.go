@@ -13,11 +13,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // A remote is a file as a server describes it.
 type remote struct {
-	url            string // as asked for
+	url            string // as it may be printed
+	asked          string // as asked for
 	size           int64  // -1: not told
 	etag, modified string
 	ranges         bool
@@ -51,30 +54,40 @@ func (e *NotAFileError) Error() string {
 	return text
 }
 
+// A shorterError is a file that has no bytes where some are asked for.
+type shorterError struct {
+	url  string
+	from int64
+}
+
+func (e *shorterError) Error() string {
+	return fmt.Sprintf("%s has no bytes from %d on: the file there is shorter, or empty", e.url, e.from)
+}
+
 // ask requests the bytes from…to of a file, and looks at what comes before it is used.
 // If after the headers nothing comes for the time stall, that is an error.
-func ask(ctx context.Context, c *http.Client, stall time.Duration, address string, from, to int64) (*answer, error) {
+func (s *servers) ask(ctx context.Context, address string, from, to int64) (*answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		cancel()
-		return nil, finalError{err}
+		return nil, final("%s is not an address", shown(address))
 	}
 	req.Header.Set("User-Agent", "mlperf-go")
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, to))
-	resp, err := c.Do(req)
+	resp, err := s.do(req)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	a := &answer{body: bufio.NewReaderSize(resp.Body, 64<<10)}
 	a.close = func() { cancel(); resp.Body.Close() }
-	a.remote = remote{url: address, size: -1, etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")}
-	timer := time.AfterFunc(stall, a.close)
+	a.remote = remote{url: shown(address), asked: address, size: -1, etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")}
+	timer := time.AfterFunc(s.stall, a.close)
 	err = a.read(resp, from, to)
 	if !timer.Stop() {
-		err = fmt.Errorf("%s: nothing came for %v", address, stall)
+		err = fmt.Errorf("%s: nothing came for %v", a.url, s.stall)
 	}
 	if err != nil {
 		a.close()
@@ -96,7 +109,7 @@ func (a *answer) read(resp *http.Response, from, to int64) error {
 			a.to = -1
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
-		return final("%s has no bytes from %d on: the file there is shorter, or empty", a.url, from)
+		return backoff.Permanent(&shorterError{a.url, from})
 	default:
 		return newStatusError(resp)
 	}
@@ -111,7 +124,7 @@ func (a *answer) read(resp *http.Response, from, to int64) error {
 		return fmt.Errorf("%s: %w", a.url, unexpectedEOF(err))
 	}
 	if what := impostor(head, resp.Header.Get("Content-Type"), a.url); what != "" {
-		return finalError{&NotAFileError{URL: a.url, Final: resp.Request.URL.String(), What: what}}
+		return backoff.Permanent(&NotAFileError{URL: a.url, Final: shown(resp.Request.URL.String()), What: what})
 	}
 	return nil
 }

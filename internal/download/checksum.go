@@ -26,7 +26,7 @@ type want struct {
 
 func (f *File) want() want { return want{f.Size, f.MD5, f.SHA256} }
 
-// known says whether there is a checksum, not only a size.
+// known reports whether there is a checksum, not only a size.
 func (w want) known() bool { return w.md5 != "" || w.sha256 != "" }
 
 // check compares; name and from say what was compared.
@@ -84,7 +84,7 @@ func sumReader(ctx context.Context, r io.Reader, progress func(n int)) (sums, er
 
 // sumFile computes the checksums of a file below a folder.
 func sumFile(ctx context.Context, root *os.Root, name string, progress func(n int)) (sums, error) {
-	f, err := root.Open(name)
+	f, err := openFile(root, name)
 	if err != nil {
 		return sums{}, err
 	}

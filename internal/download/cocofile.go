@@ -26,7 +26,7 @@ type cocoEntry struct {
 
 // readCOCOFile reads an annotation file.
 func readCOCOFile(root *os.Root, name string) (*cocoFile, error) {
-	data, err := root.ReadFile(name)
+	data, err := readFile(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +134,9 @@ func separator(i int, first, other string) string {
 }
 
 // An object is a JSON object with its fields in order and their values as they are.
-type object []field
+type object []member
 
-type field struct {
+type member struct {
 	key   string
 	value json.RawMessage
 }
@@ -173,7 +173,7 @@ func (o *object) set(key string, value json.RawMessage) {
 			return
 		}
 	}
-	*o = append(*o, field{key, value})
+	*o = append(*o, member{key, value})
 }
 
 // get decodes a field into v.

@@ -1,7 +1,10 @@
 package download
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -64,4 +67,29 @@ func matchAny(patterns []string, name string) bool {
 		}
 	}
 	return false
+}
+
+var errNotAFile = errors.New("it is not a file")
+
+// openFile opens a regular file below a folder. Anything else, such as a pipe, is not
+// opened: that could wait for ever.
+func openFile(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &os.PathError{Op: "open", Path: name, Err: errNotAFile}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return root.Open(name)
+}
+
+// readFile reads all of a regular file below a folder.
+func readFile(root *os.Root, name string) ([]byte, error) {
+	f, err := openFile(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }

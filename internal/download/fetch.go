@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 )
 
 // A fetcher brings files from servers into part files below a folder.
 type fetcher struct {
-	client      *http.Client
+	servers     *servers
 	pace        pace
 	connections int
 	root        *os.Root
@@ -42,14 +41,14 @@ func (f *fetcher) fetch(ctx context.Context, part string, urls []string, w want)
 	for i, u := range urls {
 		got, err := f.fetchFrom(ctx, part, u, w)
 		if err == nil {
-			return fetched{got, u}, nil
+			return fetched{got, shown(u)}, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			return fetched{}, cause
 		}
 		errs = append(errs, err)
 		if i+1 < len(urls) {
-			f.observer.Note(fmt.Sprintf("%v; trying %s", err, urls[i+1]))
+			f.observer.Note(fmt.Sprintf("%v; trying %s", err, shown(urls[i+1])))
 		}
 	}
 	return fetched{}, errors.Join(errs...)
@@ -70,7 +69,7 @@ func (f *fetcher) fetchFrom(ctx context.Context, part, address string, w want) (
 			if got, err = f.sum(ctx, part); err != nil {
 				return sums{}, err
 			}
-			if err = w.check(got, address); err == nil {
+			if err = w.check(got, shown(address)); err == nil {
 				return got, nil
 			}
 			err = errors.Join(err, f.discard(part))
@@ -134,15 +133,15 @@ func (f *fetcher) transfer(ctx context.Context, part, address string, w want) (r
 	}
 	defer a.close()
 	if w.size > 0 && a.size >= 0 && a.size != w.size {
-		return false, final("%s has %d bytes there, want %d", address, a.size, w.size)
+		return false, final("%s has %d bytes there, want %d", a.url, a.size, w.size)
 	}
 	if j != nil && !a.ranges {
-		f.observer.Note(address + " is no longer served in pieces; beginning anew")
+		f.observer.Note(a.url + " is no longer served in pieces; beginning anew")
 		j = nil
 	}
 	if j != nil {
 		if reason := j.continues(a.remote, w.known()); reason != nil {
-			return false, &changedError{address, reason}
+			return false, &changedError{a.url, reason}
 		}
 	}
 	if !a.ranges {
@@ -159,11 +158,11 @@ func (f *fetcher) begin(ctx context.Context, j *journal, address string) (a *ans
 		from, to = j.bounds(j.missing()[0])
 	}
 	err = f.pace.retry(ctx, f.observer.Note, func() (bool, error) {
-		a, err = ask(ctx, f.client, f.pace.stall, address, from, to)
+		a, err = f.servers.ask(ctx, address, from, to)
 		return false, err
 	})
-	if j != nil && err != nil && context.Cause(ctx) == nil && errors.As(err, new(finalError)) && from > 0 {
-		return nil, &changedError{address, err} // the file has become shorter
+	if j != nil && errors.As(err, new(*shorterError)) {
+		return nil, &changedError{shown(address), err}
 	}
 	return a, err
 }

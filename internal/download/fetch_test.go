@@ -312,7 +312,7 @@ func TestWithoutRoomNothingIsFetched(t *testing.T) {
 	o, _ := options(t)
 	o.Free = func(string) (uint64, error) { return 4999, nil }
 	_, err := Get(t.Context(), m, it, o)
-	if err == nil || !strings.Contains(err.Error(), "needs 5.0 kB more, 5.0 kB are free") {
+	if err == nil || !strings.Contains(err.Error(), "needs 5.00 kB more, 5.00 kB are free") {
 		t.Errorf("Get = %v, want that there is no room", err)
 	}
 	if s.requests.Load() != 1 {

@@ -3,10 +3,14 @@ package download
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // handed returns the file that the user has got for a file of the manifest: by its name,
@@ -30,7 +34,7 @@ func (j *job) handed(f File) string {
 	return ""
 }
 
-// only says whether a file is the only one that the user can be meant to hand over.
+// only reports whether a file is the only one that the user can be meant to hand over.
 func (j *job) only(f File) bool {
 	wanted, registered := 0, 0
 	for _, other := range j.item.Files {
@@ -47,8 +51,70 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// checkHanded wants a use for every file that the user hands over, and all cases in a
+// folder that is to have them.
+func (j *job) checkHanded() error {
+	used := map[string]bool{}
+	var names []string
+	for _, f := range j.item.Files {
+		used[j.handed(f)] = true
+		if f.R2 == "" {
+			names = append(names, path.Base(f.Name))
+		}
+	}
+	for _, given := range j.FromFiles {
+		if !isFile(given) || used[given] {
+			continue
+		}
+		if len(names) == 0 {
+			return field.Errorf("from_file", "%s is a file, wanted is a folder with %s", given, j.item.Title)
+		}
+		return field.Errorf("from_file", "%s is none of the files of %s, which are %s", given, j.item.Name, strings.Join(names, ", "))
+	}
+	if from := j.handedFolder(); from != "" && j.item.Folder != nil {
+		_, err := j.wantedFrom(from)
+		return err
+	}
+	return nil
+}
+
+// obtainHanded takes what the user has got.
+func (j *job) obtainHanded(ctx context.Context) error {
+	for _, f := range j.item.Files {
+		var err error
+		switch {
+		case f.R2 != "" && j.handedFolder() != "":
+			err = j.copyListed(ctx, f)
+		case j.handed(f) == "":
+		case f.Unpack != nil:
+			err = j.takeArchive(ctx, f)
+		default:
+			err = j.obtainPlain(ctx, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return j.obtainFolder(ctx)
+}
+
+// takeArchive copies an archive of the user's, and looks into it where no checksum tells
+// whether it is the right one.
+func (j *job) takeArchive(ctx context.Context, f File) error {
+	if err := j.bringArchive(ctx, f); err != nil || f.want().known() {
+		return err
+	}
+	if err := j.tryArchive(ctx, f); err != nil {
+		return j.dropBroken(ctx, f, fmt.Errorf("unpacking %s: %w", j.handed(f), err))
+	}
+	return nil
+}
+
 // copyIn copies a file of the user's and checks it on the way. The user's own stays.
 func (j *job) copyIn(ctx context.Context, file, part string, w want) (fetched, error) {
+	if !isFile(file) {
+		return fetched{}, &fs.PathError{Op: "copying", Path: file, Err: errNotAFile}
+	}
 	in, err := os.Open(file)
 	if err != nil {
 		return fetched{}, err
@@ -135,14 +201,16 @@ func (j *job) obtainFolder(ctx context.Context) error {
 	return j.makeCopies(ctx, from, names)
 }
 
-// wantedFrom lists the files of a folder that belong to the item, with slashes.
+// wantedFrom lists the files of a folder that belong to the item, with slashes. All that
+// belongs to the cases has to be there.
 func (j *job) wantedFrom(from string) ([]string, error) {
 	var names []string
-	err := fs.WalkDir(os.DirFS(from), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+	tree := os.DirFS(from)
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !j.belongs(name) {
 			return err
 		}
-		if checkPath(name) == nil && (len(j.item.Folder.Files) == 0 || matchAny(j.item.Folder.Files, name)) && j.wantedCase(name) {
+		if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() { // or a link to a file
 			names = append(names, name)
 		}
 		return nil
@@ -150,7 +218,46 @@ func (j *job) wantedFrom(from string) ([]string, error) {
 	if err == nil && len(names) == 0 {
 		err = &fs.PathError{Op: "looking for " + j.item.Title, Path: from, Err: errors.New("there is nothing of it")}
 	}
+	if err == nil {
+		err = j.checkCases(from, names)
+	}
 	return names, err
+}
+
+// belongs reports whether a file of a folder is one of the item's by its name.
+func (j *job) belongs(name string) bool {
+	patterns := j.item.Folder.Files
+	return checkPath(name) == nil && (len(patterns) == 0 || matchAny(patterns, name)) && j.wantedCase(name)
+}
+
+// checkCases wants the files of every case, but of those that we make.
+func (j *job) checkCases(from string, names []string) error {
+	there := map[string]bool{}
+	for _, name := range names {
+		there[name] = true
+	}
+	var missing []string
+	cases, whole := 0, 0
+	for _, c := range j.item.Cases {
+		if j.item.Folder.Copy[c] != "" {
+			continue
+		}
+		before := len(missing)
+		for _, pattern := range j.item.Folder.Files {
+			_, rest, _ := strings.Cut(pattern, "/")
+			if name := path.Join(c, rest); !strings.ContainsAny(rest, `*?[\`) && !there[name] {
+				missing = append(missing, name)
+			}
+		}
+		if cases++; len(missing) == before {
+			whole++
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has %d of the %d cases of %s: %s is missing, and %d more files",
+		from, whole, cases, j.item.Name, missing[0], len(missing)-1)
 }
 
 // wantedCase leaves out the cases that MLPerf does not use.

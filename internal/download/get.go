@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // A Result is what Get brought.
@@ -20,21 +18,6 @@ type Result struct {
 	Already bool // it was there, with the right checksums
 }
 
-// A RegistrationError says that a person has to get files first.
-type RegistrationError struct {
-	Item  Item
-	Files []string // that are wanted
-}
-
-// Error implements error.
-func (e *RegistrationError) Error() string {
-	what := "a folder"
-	if len(e.Files) > 0 {
-		what = strings.Join(e.Files, ", ")
-	}
-	return fmt.Sprintf("registration is needed: get %s by hand, then name it with --from-file", what)
-}
-
 // A job is one Get.
 type job struct {
 	Options
@@ -43,44 +26,37 @@ type job struct {
 	list     *sumList
 	fetcher  *fetcher
 	receipt  receipt
-	archives []string // in our own folder, to be removed in the end
+	archives map[string]fetched // by name in the manifest: those in our own folder, right, and to be removed in the end
 }
 
 // Get brings an item into its folder. What is there already, is whole and has the right
 // contents is kept. If Get fails or its context ends, the next one goes on there.
 func Get(ctx context.Context, m *Manifest, it Item, o Options) (Result, error) {
-	o = o.withDefaults()
-	o.Observer = &serial{o: o.Observer}
-	if err := checkOptions(it, o); err != nil {
+	if err := o.Check(it); err != nil {
 		return Result{}, err
 	}
+	o = o.withDefaults()
+	o.Observer = &serial{o: o.Observer}
 	root, lock, err := openState(ctx, o)
 	if err != nil {
 		return Result{}, fmt.Errorf("downloading %s %s: %w", it.Kind, it.Name, err)
 	}
 	defer lock.Close()
 	defer root.Close()
-	j := &job{Options: o, item: it, root: root, receipt: newReceipt(it, o)}
-	j.fetcher = &fetcher{client: o.Client, pace: o.pace, connections: o.Connections, root: root, observer: o.Observer, room: func(need, _ int64) error { return j.checkRoom(need) }}
-	result, err := j.run(ctx)
+	result, err := newJob(it, o, root).run(ctx)
 	if err != nil {
 		return result, fmt.Errorf("downloading %s %s: %w", it.Kind, it.Name, err)
 	}
 	return result, nil
 }
 
-func checkOptions(it Item, o Options) error {
-	switch {
-	case o.Dir == "":
-		return errors.New("no folder to download into")
-	case o.Count < 0:
-		return fmt.Errorf("count is %d", o.Count)
-	case o.Count > 0 && !layouts()[it.Layout].subsets:
-		return fmt.Errorf("%s %s cannot be had in part", it.Kind, it.Name)
-	case it.Samples > 0 && o.Count > it.Samples:
-		return fmt.Errorf("%d samples of %s are wanted, it has %d", o.Count, it.Name, it.Samples)
+func newJob(it Item, o Options, root *os.Root) *job {
+	j := &job{Options: o, item: it, root: root, receipt: newReceipt(it, o), archives: map[string]fetched{}}
+	j.fetcher = &fetcher{
+		servers: newServers(newClient(o.Connections), o.pace.stall), pace: o.pace, connections: o.Connections, root: root,
+		observer: o.Observer, room: func(need, _ int64) error { return j.checkRoom(need) },
 	}
-	return nil
+	return j
 }
 
 func (j *job) run(ctx context.Context) (result Result, err error) {
@@ -92,30 +68,37 @@ func (j *job) run(ctx context.Context) (result Result, err error) {
 	if there || err != nil {
 		return result, err
 	}
-	if err := j.checkRegistration(); err != nil {
+	if err := errors.Join(j.checkHanded(), j.checkRegistration()); err != nil {
 		return result, err
 	}
 	if err := ignoreMissing(j.root.Remove(receiptFile)); err != nil {
 		return result, err
 	}
-	j.receipt.Sources = map[string]fetched{}
-	for _, f := range j.item.Files {
-		if err := j.obtain(ctx, f); err != nil {
-			return result, err
-		}
-	}
-	if err := j.obtainFolder(ctx); err != nil {
+	if err := j.obtainAll(ctx); err != nil {
 		return result, err
-	}
-	if finish := layouts()[j.item.Layout].finish; finish != nil {
-		if err := finish(ctx, j); err != nil {
-			return result, err
-		}
 	}
 	return j.finish()
 }
 
-// alreadyThere says whether an earlier run has brought the same, and it still is.
+// obtainAll brings everything. What the user has got is looked at before any server is
+// asked: if it is not right, that is known at once.
+func (j *job) obtainAll(ctx context.Context) error {
+	j.receipt.Sources = map[string]fetched{}
+	if err := j.obtainHanded(ctx); err != nil {
+		return err
+	}
+	for _, f := range j.item.Files {
+		if err := j.obtain(ctx, f); err != nil {
+			return err
+		}
+	}
+	if finish := layouts()[j.item.Layout].finish; finish != nil {
+		return finish(ctx, j)
+	}
+	return nil
+}
+
+// alreadyThere reports whether an earlier run has brought the same, and it still is.
 func (j *job) alreadyThere(ctx context.Context) (Result, bool, error) {
 	r, ok := readReceipt(j.root)
 	if !ok || !r.same(j.receipt) {
@@ -141,7 +124,7 @@ func (j *job) alreadyThere(ctx context.Context) (Result, bool, error) {
 func (j *job) checkRegistration() error {
 	e := &RegistrationError{Item: j.item}
 	for _, f := range j.item.Files {
-		if !f.Registration || j.Mirror != "" || j.handed(f) != "" || j.present(f) {
+		if len(j.Sources(f)) > 0 || f.R2 != "" || j.handed(f) != "" || j.present(f) {
 			continue
 		}
 		e.Files = append(e.Files, path.Base(f.Name))
@@ -152,7 +135,7 @@ func (j *job) checkRegistration() error {
 	return nil
 }
 
-// present says whether a file, or the archive, is there from an earlier run. Its
+// present reports whether a file, or the archive, is there from an earlier run. Its
 // checksum is looked at later.
 func (j *job) present(f File) bool {
 	name := f.Name
@@ -190,107 +173,6 @@ func (j *job) obtainPlain(ctx context.Context, f File) error {
 	return j.install(part, f.Name, got.SHA256)
 }
 
-// keep says whether the file is in its place with the right contents. Other contents are
-// replaced only if that is wanted.
-func (j *job) keep(ctx context.Context, f File) (bool, error) {
-	info, err := j.root.Stat(f.Name)
-	if err != nil {
-		return false, ignoreMissing(err)
-	}
-	if !info.Mode().IsRegular() {
-		return false, fmt.Errorf("%s is in the way: it is not a file", j.path(f.Name))
-	}
-	got, err := sumFile(ctx, j.root, f.Name, progressOf(j.Observer, info.Size()))
-	if err != nil {
-		return false, err
-	}
-	ours := j.list.get(f.Name)
-	wrong := f.want().check(got, j.path(f.Name))
-	switch {
-	case wrong == nil && (f.want().known() || ours == got.SHA256):
-		if ours != got.SHA256 {
-			err = j.list.add(f.Name, got.SHA256)
-		}
-		return true, err
-	case ours != "" || j.Force: // it was ours and is damaged, or may be replaced
-		return false, nil
-	case wrong != nil:
-		return false, fmt.Errorf("%w: it is in the way; replace it with --force, or choose another --dir", wrong)
-	}
-	return false, fmt.Errorf("%s is in the way, and no checksum says whether it is right: replace it with --force, "+
-		"or choose another --dir", j.path(f.Name))
-}
-
-// bring makes the part file, from what the user has or from a server.
-func (j *job) bring(ctx context.Context, f File, part string) (fetched, error) {
-	if file := j.handed(f); file != "" {
-		return j.copyIn(ctx, file, part, f.want())
-	}
-	urls := f.URLs
-	if f.Registration {
-		urls = nil
-	}
-	if j.Mirror != "" {
-		urls = append([]string{strings.TrimSuffix(j.Mirror, "/") + "/" + path.Base(f.Name)}, urls...)
-	}
-	if len(urls) == 0 {
-		return fetched{}, &RegistrationError{j.item, []string{path.Base(f.Name)}}
-	}
-	return j.fetcher.fetch(ctx, part, urls, f.want())
-}
-
-// install gives a part file its name, at once.
-func (j *job) install(part, name, sum string) error {
-	if err := j.mkdirFor(name); err != nil {
-		return err
-	}
-	if err := j.root.Rename(part, name); err != nil {
-		return err
-	}
-	if err := ignoreMissing(j.root.Remove(part + journalSuffix)); err != nil {
-		return err
-	}
-	return j.list.add(name, sum)
-}
-
-// checkWay says whether a file may be written where another one may be: if that one is
-// ours, is the same, or may be replaced.
-func (j *job) checkWay(ctx context.Context, name, sum string) error {
-	if _, err := j.root.Lstat(name); err != nil || j.Force || j.list.get(name) != "" {
-		return ignoreMissing(err)
-	}
-	got, err := sumFile(ctx, j.root, name, nil)
-	if err == nil && got.SHA256 != sum {
-		err = fmt.Errorf("%s is in the way, with other contents: replace it with --force, or choose another --dir", j.path(name))
-	}
-	return err
-}
-
-func (j *job) mkdirFor(name string) error {
-	if dir := path.Dir(name); dir != "." {
-		return j.root.MkdirAll(dir, 0o755)
-	}
-	return nil
-}
-
-// path is the full path of a name, for messages.
-func (j *job) path(name string) string { return filepath.Join(j.Dir, filepath.FromSlash(name)) }
-
-// checkRoom says whether so many more bytes fit.
-func (j *job) checkRoom(need int64) error {
-	if j.Free == nil {
-		return nil
-	}
-	free, err := j.Free(j.Dir)
-	if err != nil {
-		return finalError{err}
-	}
-	if need > 0 && uint64(need) > free {
-		return final("%s needs %s more, %s are free there: choose another disk with --dir", j.Dir, Bytes(need), Bytes(free))
-	}
-	return nil
-}
-
 // finish writes the receipt and removes the archives.
 func (j *job) finish() (Result, error) {
 	if err := j.list.rewrite(); err != nil {
@@ -299,7 +181,7 @@ func (j *job) finish() (Result, error) {
 	if err := j.receipt.write(j.root); err != nil {
 		return Result{}, err
 	}
-	for _, name := range j.archives {
+	for name := range j.archives {
 		if err := j.removeArchive(name); err != nil {
 			return Result{}, err
 		}

@@ -15,7 +15,7 @@ const valMap = "val_map.txt"
 
 // readValMap reads the list of images and classes.
 func readValMap(root *os.Root) ([]accuracy.LabeledImage, error) {
-	f, err := root.Open(valMap)
+	f, err := openFile(root, valMap)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func newJournal(r remote, chunk int64) *journal {
 
 // readJournal returns the journal of a part file; nil if there is none that fits it.
 func readJournal(root *os.Root, part string) *journal {
-	data, err := root.ReadFile(part + journalSuffix)
+	data, err := readFile(root, part+journalSuffix)
 	if err != nil {
 		return nil
 	}

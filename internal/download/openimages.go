@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/mlperf-go/mlperf/configs"
+	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
 // An objectRow is a line of the published table of boxes that shows one of the classes.
@@ -59,7 +60,7 @@ func finishOpenImages(ctx context.Context, j *job) error {
 // readClassNames returns the category of each label of the classes. Categories are
 // numbered in the order of the classes.
 func (j *job) readClassNames(name string, classes []string) (map[string]int, error) {
-	f, err := j.root.Open(name)
+	f, err := openFile(j.root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ var imageID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // readImageList reads a list with one image per line, perhaps with an ending.
 func (j *job) readImageList(name string) (map[string]bool, error) {
-	f, err := j.root.Open(name)
+	f, err := openFile(j.root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func boxColumns() []string {
 // readBoxes reads the objects of the classes, in the order of the table. If listed is
 // not nil, only those in listed images.
 func (j *job) readBoxes(ctx context.Context, name string, labels map[string]int, listed map[string]bool) ([]objectRow, error) {
-	f, err := j.root.Open(name)
+	f, err := openFile(j.root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +224,7 @@ func (j *job) obtainImages(ctx context.Context, ids []string) error {
 	if err := j.root.MkdirAll(j.item.OpenImages.Images, 0o755); err != nil {
 		return err
 	}
-	return parallel(ctx, 4*j.Connections, len(ids), func(ctx context.Context, i int) error {
+	return parallel.Each(ctx, 4*j.Connections, len(ids), func(ctx context.Context, i int) error {
 		err := j.obtainImage(ctx, &quiet, ids[i])
 		mu.Lock()
 		defer mu.Unlock()

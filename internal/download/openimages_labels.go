@@ -15,7 +15,7 @@ import (
 // imageSize returns the size of an image as cv2.imread sees it: after it was turned as
 // EXIF asks.
 func (j *job) imageSize(name string) (width, height int, err error) {
-	data, err := j.root.ReadFile(name)
+	data, err := readFile(j.root, name)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -1,8 +1,14 @@
 package download
 
 import (
+	"errors"
+	"net"
 	"net/http"
+	"os"
+	"path"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // Options say how and where to download. The zero value of every field but Dir is
@@ -11,16 +17,79 @@ type Options struct {
 	Dir          string   // the item's own folder; made if it is missing
 	FromFiles    []string // files, or folders with files, that the user has got already
 	Mirror       string   // address under which files lie by their bare names; asked first
+	MirrorOnly   bool     // ask nobody but the mirror
 	Count        int      // only so many samples; 0: all
 	Seed         uint64   // which ones
 	Connections  int      // at a time; 0: 4
 	Force        bool     // replace files that have other contents
 	KeepArchives bool
 
-	Client   *http.Client                     // nil: one made for this
 	Free     func(dir string) (uint64, error) // free space in bytes; nil: not checked
 	Observer Observer                         // nil: silence
 	pace     pace
+}
+
+// Check finds what makes no sense about options for an item, without a look at any server.
+// Get does the same first.
+func (o Options) Check(it Item) error {
+	if o.Dir == "" {
+		return field.Errorf("dir", "there is no folder to download into")
+	}
+	if o.Connections < 0 {
+		return field.Errorf("connections", "%d connections are wanted, want 1 or more", o.Connections)
+	}
+	return errors.Join(checkCount(it, o.Count), o.checkMirror(), checkFromFiles(o.FromFiles))
+}
+
+// checkCount says whether so many samples of an item can be had.
+func checkCount(it Item, count int) error {
+	switch {
+	case count < 0:
+		return field.Errorf("count", "%d samples are wanted, want 1 or more", count)
+	case count > 0 && !layouts()[it.Layout].subsets:
+		return field.Errorf("count", "%s %s cannot be had in part", it.Kind, it.Name)
+	case it.Samples > 0 && count > it.Samples:
+		return field.Errorf("count", "%d samples of %s are wanted, it has %d", count, it.Name, it.Samples)
+	}
+	return nil
+}
+
+func (o Options) checkMirror() error {
+	switch {
+	case o.Mirror != "" && checkURL(o.Mirror) != nil:
+		return field.Errorf("mirror", "%s is not an address of http or https", shown(o.Mirror))
+	case o.Mirror == "" && o.MirrorOnly:
+		return field.Errorf("mirror_only", "there is no mirror that could be the only source")
+	}
+	return nil
+}
+
+// checkFromFiles wants files and folders. Whatever else there may be, such as a pipe or
+// a device, is not opened: that could wait for ever, or never end.
+func checkFromFiles(names []string) error {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return field.Wrap("from_file", err)
+		}
+		if !info.Mode().IsRegular() && !info.IsDir() {
+			return field.Errorf("from_file", "%s is neither a file nor a folder (%v)", name, info.Mode().Type())
+		}
+	}
+	return nil
+}
+
+// Sources are the addresses from which a file of the manifest is fetched, in the order in
+// which they are tried. There are none if a person has to get it.
+func (o Options) Sources(f File) []string {
+	var urls []string
+	if !f.Registration && !o.MirrorOnly {
+		urls = f.URLs
+	}
+	if o.Mirror == "" {
+		return urls
+	}
+	return append([]string{joinURL(o.Mirror, path.Base(f.Name))}, urls...)
 }
 
 // An Observer hears how a download goes on, from one goroutine at a time.
@@ -69,9 +138,6 @@ func (o Options) withDefaults() Options {
 	if o.Connections <= 0 {
 		o.Connections = 4
 	}
-	if o.Client == nil {
-		o.Client = newClient(o.Connections)
-	}
 	if o.Observer == nil {
 		o.Observer = silence{}
 	}
@@ -85,8 +151,9 @@ func (o Options) withDefaults() Options {
 // limit covers, and as many idle connections as are used.
 func newClient(connections int) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	t.ResponseHeaderTimeout = time.Minute
 	t.MaxIdleConnsPerHost = 2 * connections
 	t.DisableCompression = true // a length and a range are those of the file
-	return &http.Client{Transport: t}
+	return &http.Client{Transport: t, CheckRedirect: checkRedirect}
 }

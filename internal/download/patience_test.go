@@ -3,9 +3,11 @@ package download
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -43,6 +45,14 @@ func whole(data []byte) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, ContentLength: int64(len(data)), Body: io.NopCloser(bytes.NewReader(data))}
 }
 
+func dialError(text string) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Err: errors.New(text)}
+}
+
+func redirect(to string) *http.Response {
+	return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {to}}}
+}
+
 // fetchScripted fetches one file in fake time and returns how long it took.
 func fetchScripted(t *testing.T, f script) (time.Duration, error) {
 	t.Helper()
@@ -52,7 +62,8 @@ func fetchScripted(t *testing.T, f script) (time.Duration, error) {
 	}
 	defer root.Close()
 	fe := &fetcher{
-		client: &http.Client{Transport: &scripted{f: f}}, pace: usualPace(), connections: 1, root: root,
+		servers: newServers(&http.Client{Transport: &scripted{f: f}, CheckRedirect: checkRedirect}, usualPace().stall),
+		pace:    usualPace(), connections: 1, root: root,
 		observer: silence{}, room: func(int64, int64) error { return nil },
 	}
 	begun := time.Now()
@@ -72,7 +83,7 @@ func TestAttemptsAreSpacedOut(t *testing.T) {
 					return &http.Response{StatusCode: http.StatusServiceUnavailable}, nil
 				}
 				return whole([]byte("data")), nil
-			}, 14 * time.Second, 18 * time.Second, ""},
+			}, 12 * time.Second, 16 * time.Second, ""},
 		"a server that names a time": {
 			func(n int, _ *http.Request) (*http.Response, error) {
 				if n == 1 {
@@ -87,9 +98,34 @@ func TestAttemptsAreSpacedOut(t *testing.T) {
 				}
 				return whole([]byte("data")), nil
 			}, 2 * time.Minute, 2 * time.Minute, ""},
+		"a network that goes down": {
+			func(n int, _ *http.Request) (*http.Response, error) {
+				if n == 1 {
+					return &http.Response{StatusCode: http.StatusServiceUnavailable}, nil
+				}
+				return nil, dialError("no route to host")
+			}, 50 * time.Second, 70 * time.Second, "given up after 6 attempts"},
 		"a network that is down": {
-			func(int, *http.Request) (*http.Response, error) { return nil, errors.New("no route to host") },
-			60 * time.Second, 76 * time.Second, "given up after 6 attempts"},
+			func(int, *http.Request) (*http.Response, error) { return nil, dialError("no route to host") },
+			0, 0, "example.org cannot be reached (is there a network?): dial tcp: no route to host"},
+		"a name that nobody knows": {
+			func(int, *http.Request) (*http.Response, error) {
+				return nil, &net.DNSError{Err: "no such host", Name: "example.org"}
+			}, 0, 0, "example.org cannot be reached (is there a network?): lookup example.org: no such host"},
+		"a proxy that refuses": {
+			func(int, *http.Request) (*http.Response, error) {
+				return nil, &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errors.New("connection refused")}
+			}, 0, 0, "cannot be reached"},
+		"a certificate that is none": {
+			func(int, *http.Request) (*http.Response, error) {
+				return nil, &tls.CertificateVerificationError{Err: errors.New("unknown authority")}
+			}, 0, 0, "unknown authority"},
+		"a redirect loop": {
+			func(int, *http.Request) (*http.Response, error) { return redirect("http://example.org/file"), nil },
+			0, 0, "it leads in circles"},
+		"a redirect to a file": {
+			func(int, *http.Request) (*http.Response, error) { return redirect("file:///etc/passwd"), nil },
+			0, 0, "it leads to file:///etc/passwd, which is not an address of http or https"},
 		"a refusal": {
 			func(int, *http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: http.StatusForbidden}, nil
@@ -178,9 +214,24 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(stop) })
 		begun := time.Now()
-		err := usualPace().wait(ctx, 1, nil)
+		err := usualPace().retry(ctx, func(string) {}, func() (bool, error) { return false, errors.New("broke off") })
 		if !errors.Is(err, stop) || time.Since(begun) != time.Second {
-			t.Errorf("wait = %v after %v, want %v after 1s", err, time.Since(begun), stop)
+			t.Errorf("retry = %v after %v, want %v after 1s", err, time.Since(begun), stop)
+		}
+	})
+}
+
+func TestWhoGetsOnIsNotGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		err := usualPace().retry(t.Context(), func(string) {}, func() (bool, error) {
+			if n++; n == 50 {
+				return true, nil
+			}
+			return n%5 == 0, errors.New("broke off")
+		})
+		if err != nil || n != 50 {
+			t.Errorf("retry = %v after %d attempts, want 50", err, n)
 		}
 	})
 }

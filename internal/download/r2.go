@@ -21,8 +21,8 @@ const maxList = 16 << 20
 // address of the folder, NAME.md5 lines of checksum and path, as mlcommons/r2-downloader
 // reads them.
 func (j *job) obtainR2(ctx context.Context, f File) error {
-	if j.handedFolder() != "" {
-		return j.copyListed(ctx, f)
+	if j.handedFolder() != "" { // then it is there already
+		return nil
 	}
 	files, err := j.readR2(ctx, f)
 	if err != nil {
@@ -33,34 +33,55 @@ func (j *job) obtainR2(ctx context.Context, f File) error {
 		if sum, ok := f.Inside[path.Base(file.Name)]; ok && sum != file.MD5 {
 			return fmt.Errorf("%s.md5 has MD5 %s for %s, want %s", f.R2, file.MD5, file.Name, sum)
 		}
-		if err := j.obtainPlain(ctx, file); err != nil {
+		if err := j.obtainListed(ctx, file); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readR2 gets the list. A mirror has it as NAME.md5, and the files in a folder NAME.
+// obtainListed brings a file of a list from where the list says.
+func (j *job) obtainListed(ctx context.Context, f File) error {
+	direct := *j
+	direct.Mirror, direct.MirrorOnly = "", false
+	return direct.obtainPlain(ctx, f)
+}
+
+// readR2 gets the list, from the first source that has it.
 func (j *job) readR2(ctx context.Context, f File) ([]File, error) {
 	j.Observer.Phase("list of " + path.Base(f.R2))
-	address, base := f.R2, ""
+	var errs []error
 	if j.Mirror != "" {
-		base = strings.TrimSuffix(j.Mirror, "/") + "/" + path.Base(f.R2)
-		address = base
-	} else {
-		uri, err := j.readSmall(ctx, address+".uri")
-		if err != nil {
-			return nil, err
+		files, err := j.readMirrored(ctx, f)
+		if err == nil || j.MirrorOnly || context.Cause(ctx) != nil {
+			return files, err
 		}
-		base = strings.TrimSpace(string(uri))
+		j.Observer.Note(fmt.Sprintf("%v; trying %s", err, f.R2))
+		errs = append(errs, err)
 	}
+	uri, err := j.readSmall(ctx, f.R2+".uri")
+	if err != nil {
+		return nil, errors.Join(append(errs, err)...)
+	}
+	return j.readListed(ctx, f, f.R2, strings.TrimSpace(string(uri)))
+}
+
+// readMirrored gets the list of a mirror, which has it as NAME.md5, and the files in a
+// folder NAME.
+func (j *job) readMirrored(ctx context.Context, f File) ([]File, error) {
+	base := joinURL(j.Mirror, path.Base(f.R2))
+	return j.readListed(ctx, f, base, base)
+}
+
+// readListed reads the list at an address about the files in a folder of a server.
+func (j *job) readListed(ctx context.Context, f File, address, base string) ([]File, error) {
 	list, err := j.readSmall(ctx, address+".md5")
 	if err != nil {
 		return nil, err
 	}
 	files, err := parseR2(f.Name, base, list)
 	if err != nil {
-		return nil, fmt.Errorf("%s.md5: %w", address, err)
+		return nil, fmt.Errorf("%s.md5: %w", shown(address), err)
 	}
 	return files, nil
 }
@@ -83,6 +104,9 @@ func (j *job) checkInside(ctx context.Context, f File) error {
 		if f.R2 != "" && errors.Is(err, os.ErrNotExist) {
 			continue // it may lie in a folder: the list says where
 		}
+		if errors.Is(err, os.ErrNotExist) {
+			return broken("it has no %s", name)
+		}
 		if err == nil {
 			err = want{md5: f.Inside[name]}.check(got, j.path(name))
 		}
@@ -96,7 +120,7 @@ func (j *job) checkInside(ctx context.Context, f File) error {
 // readSmall reads a small file from a server.
 func (j *job) readSmall(ctx context.Context, address string) (data []byte, err error) {
 	err = j.pace.retry(ctx, j.Observer.Note, func() (bool, error) {
-		a, err := ask(ctx, j.Client, j.pace.stall, address, 0, maxList-1)
+		a, err := j.fetcher.servers.ask(ctx, address, 0, maxList-1)
 		if err != nil {
 			return false, err
 		}
@@ -104,7 +128,7 @@ func (j *job) readSmall(ctx context.Context, address string) (data []byte, err e
 		var b bytes.Buffer
 		n, err := copyBody(&b, a, maxList, j.pace.stall, func(int) {})
 		if err == nil && a.size >= 0 && n != a.size {
-			err = fmt.Errorf("%s: %w", address, io.ErrUnexpectedEOF)
+			err = fmt.Errorf("%s: %w", a.url, io.ErrUnexpectedEOF)
 		}
 		data = b.Bytes()
 		return false, err

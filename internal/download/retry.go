@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // A statusError is an answer that is not the file.
 type statusError struct {
 	url   string
 	code  int
-	after time.Duration // Retry-After
+	after time.Duration // Retry-After, within reason
 }
 
 func (e *statusError) Error() string {
@@ -28,26 +29,33 @@ func (e *statusError) Error() string {
 	return text
 }
 
+// Unwrap tells backoff.Retry when the server wants to be asked again.
+func (e *statusError) Unwrap() error {
+	if e.after <= 0 {
+		return nil
+	}
+	return &backoff.RetryAfterError{Duration: e.after}
+}
+
+// longestPause is how long a server may ask us to wait.
+const longestPause = 2 * time.Minute
+
 func newStatusError(resp *http.Response) error {
-	e := &statusError{url: resp.Request.URL.String(), code: resp.StatusCode}
+	e := &statusError{url: shown(resp.Request.URL.String()), code: resp.StatusCode}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-		e.after = time.Duration(s) * time.Second
+		e.after = time.Duration(min(s, int(longestPause/time.Second))) * time.Second
 	} else if t, err := http.ParseTime(resp.Header.Get("Retry-After")); err == nil {
-		e.after = time.Until(t)
+		e.after = min(time.Until(t), longestPause)
 	}
 	return e
 }
 
-// A finalError is one that another attempt at the same address would not cure.
-type finalError struct{ error }
+// final is an error that another attempt at the same address would not cure.
+func final(format string, args ...any) error { return backoff.Permanent(fmt.Errorf(format, args...)) }
 
-func (e finalError) Unwrap() error { return e.error }
-
-func final(format string, args ...any) error { return finalError{fmt.Errorf(format, args...)} }
-
-// passing says whether an error may pass by itself.
+// passing reports whether an error may pass by itself.
 func passing(err error) bool {
-	if f := (finalError{}); errors.As(err, &f) {
+	if errors.As(err, new(*backoff.PermanentError)) || untrusted(err) {
 		return false
 	}
 	if s := (*statusError)(nil); errors.As(err, &s) {
@@ -60,52 +68,32 @@ func passing(err error) bool {
 	return true // the network
 }
 
-// wait pauses before the next attempt, longer each time, or as long as the server asks
-// for within reason. What is added at random keeps parallel requests apart.
-func (p pace) wait(ctx context.Context, attempt int, cause error) error {
-	pause := p.maxPause
-	if attempt <= 16 {
-		pause = min(p.maxPause, p.pause<<(attempt-1))
-	}
-	pause += rand.N(pause/4 + 1)
-	if s := (*statusError)(nil); errors.As(cause, &s) && s.after > 0 {
-		pause = max(pause, min(s.after, 4*p.maxPause))
-	}
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
 // retry calls f until it succeeds, fails for good, or has failed often enough in a row
 // without getting on. f says whether it got on.
 func (p pace) retry(ctx context.Context, note func(string), f func() (progress bool, err error)) error {
-	for attempt := 1; ; attempt++ {
+	pauses := &backoff.ExponentialBackOff{InitialInterval: p.pause, MaxInterval: p.maxPause, Multiplier: 2, RandomizationFactor: 0.1}
+	tries := 0
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		progress, err := f()
-		if err == nil {
-			return nil
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			return struct{}{}, backoff.Permanent(cause)
 		}
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
+		if tries++; progress {
+			tries = 1
+			pauses.Reset()
 		}
-		if progress {
-			attempt = 1
+		switch {
+		case err == nil:
+		case !passing(err):
+			err = backoff.Permanent(err)
+		case tries >= p.attempts:
+			err = final("given up after %d attempts: %w", tries, err)
 		}
-		if !passing(err) {
-			return err
-		}
-		if attempt >= p.attempts {
-			return fmt.Errorf("given up after %d attempts: %w", attempt, err)
-		}
-		if attempt > 1 {
+		return struct{}{}, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
+		if tries > 1 {
 			note(fmt.Sprintf("%v; trying again", err))
 		}
-		if err := p.wait(ctx, attempt, err); err != nil {
-			return err
-		}
-	}
+	}))
+	return err
 }

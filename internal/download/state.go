@@ -12,11 +12,12 @@ import (
 	"maps"
 	"os"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
 // stateDir is our own folder inside an item's.
@@ -66,7 +67,7 @@ func (r receipt) same(o receipt) bool {
 }
 
 func readReceipt(root *os.Root) (receipt, bool) {
-	data, err := root.ReadFile(receiptFile)
+	data, err := readFile(root, receiptFile)
 	r := receipt{}
 	return r, err == nil && json.Unmarshal(data, &r) == nil
 }
@@ -135,7 +136,7 @@ type sumList struct {
 // dropped.
 func openSums(root *os.Root) (*sumList, error) {
 	l := &sumList{root: root, sums: map[string]string{}}
-	data, err := root.ReadFile(sumsFile)
+	data, err := readFile(root, sumsFile)
 	if ignoreMissing(err) != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func (l *sumList) verify(ctx context.Context, obs Observer, problem func(text st
 	names := l.names()
 	var mu sync.Mutex
 	done := 0
-	err = parallel(ctx, runtime.GOMAXPROCS(0), len(names), func(ctx context.Context, i int) error {
+	err = parallel.Each(ctx, 0, len(names), func(ctx context.Context, i int) error {
 		got, err := sumFile(ctx, l.root, names[i], nil)
 		if cause := context.Cause(ctx); cause != nil {
 			return cause

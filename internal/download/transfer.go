@@ -8,6 +8,10 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
 // A transfer brings the missing chunks of a file, several at a time.
@@ -28,7 +32,7 @@ func (t *transfer) run(ctx context.Context, a *answer) error {
 		return err
 	}
 	todo := t.journal.missing()
-	err := parallel(ctx, t.connections, len(todo), func(ctx context.Context, i int) error {
+	err := parallel.Each(ctx, t.connections, len(todo), func(ctx context.Context, i int) error {
 		var first *answer
 		if i == 0 {
 			first = a
@@ -57,7 +61,7 @@ func (t *transfer) open() (err error) {
 		if err := t.room(t.size-t.done, t.size); err != nil {
 			return err
 		}
-		t.observer.Note(fmt.Sprintf("going on after %s of %s", Bytes(t.done), Bytes(t.size)))
+		t.observer.Note(fmt.Sprintf("going on after %s of %s", human(t.done), human(t.size)))
 		t.file, err = t.root.OpenFile(t.part, os.O_RDWR, 0)
 		return err
 	}
@@ -99,7 +103,7 @@ func (t *transfer) chunk(ctx context.Context, first *answer, i int) error {
 
 // askAgain asks for a range of the file that was begun.
 func (t *transfer) askAgain(ctx context.Context, from, to int64) (*answer, error) {
-	a, err := ask(ctx, t.client, t.pace.stall, t.url, from, to)
+	a, err := t.servers.ask(ctx, t.asked, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +119,7 @@ func (t *transfer) askAgain(ctx context.Context, from, to int64) (*answer, error
 	}
 	if err != nil {
 		a.close()
-		return nil, finalError{&changedError{t.url, err}}
+		return nil, backoff.Permanent(&changedError{t.url, err})
 	}
 	return a, nil
 }
@@ -153,7 +157,7 @@ func copyBody(w io.Writer, a *answer, limit int64, stall time.Duration, progress
 		if n > 0 {
 			timer.Reset(stall)
 			if _, err := w.Write(buf[:n]); err != nil {
-				return total, finalError{err}
+				return total, backoff.Permanent(err)
 			}
 			total += int64(n)
 			progress(n)
@@ -178,12 +182,12 @@ func (f *fetcher) whole(ctx context.Context, part string, a *answer, w want) err
 		first = nil
 		if a == nil {
 			var err error
-			if a, err = ask(ctx, f.client, f.pace.stall, described.url, 0, f.pace.chunk-1); err != nil {
+			if a, err = f.servers.ask(ctx, described.asked, 0, f.pace.chunk-1); err != nil {
 				return false, err
 			}
 			defer a.close()
 			if a.ranges || a.size != described.size {
-				return false, finalError{&changedError{described.url, errors.New("it is served in another way")}}
+				return false, backoff.Permanent(&changedError{described.url, errors.New("it is served in another way")})
 			}
 		}
 		return false, f.stream(part, a, w)
@@ -198,14 +202,14 @@ func (f *fetcher) stream(part string, a *answer, w want) error {
 		limit = w.size
 	}
 	if err := f.room(max(limit, 0), max(limit, 0)); err != nil {
-		return finalError{err}
+		return backoff.Permanent(err)
 	}
 	if err := f.discard(part); err != nil {
-		return finalError{err}
+		return backoff.Permanent(err)
 	}
 	file, err := f.root.Create(part)
 	if err != nil {
-		return finalError{err}
+		return backoff.Permanent(err)
 	}
 	done := int64(0)
 	n, err := copyBody(file, a, limit, f.pace.stall, func(n int) {

@@ -13,11 +13,12 @@ import (
 	"io"
 	"os"
 	"path"
-	"runtime"
 	"strings"
 	"sync"
 
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 )
 
@@ -28,15 +29,19 @@ type Upscaling struct {
 	Observer      Observer
 }
 
-// maxSide bounds the enlarged images.
-const maxSide = 1 << 14
+// minSide and maxSide bound the enlarged images.
+const (
+	minSide = 32
+	maxSide = 1 << 14
+)
 
-func (u Upscaling) validate() error {
-	if u.Width < 1 || u.Height < 1 || u.Width > maxSide || u.Height > maxSide {
-		return fmt.Errorf("upscaling to %d × %d pixels, want 1 to %d", u.Width, u.Height, maxSide)
+// Check finds what makes no sense, without a look at any file. Upscale does the same first.
+func (u Upscaling) Check() error {
+	if min(u.Width, u.Height) < minSide || max(u.Width, u.Height) > maxSide {
+		return field.Errorf("upscale", "%d × %d pixels are wanted, want %d to %d", u.Width, u.Height, minSide, maxSide)
 	}
 	if u.Format != "png" && u.Format != "jpg" {
-		return fmt.Errorf("upscaling into format %q, want png or jpg", u.Format)
+		return field.Invalid("upscale_format", u.Format, "png or jpg")
 	}
 	return nil
 }
@@ -56,7 +61,7 @@ func Upscale(ctx context.Context, from, to string, u Upscaling) (Result, error) 
 	if u.Observer == nil {
 		u.Observer = silence{}
 	}
-	if err := u.validate(); err != nil {
+	if err := u.Check(); err != nil {
 		return Result{}, err
 	}
 	in, err := os.OpenRoot(from)
@@ -71,9 +76,7 @@ func Upscale(ctx context.Context, from, to string, u Upscaling) (Result, error) 
 	}
 	defer lock.Close()
 	defer root.Close()
-	j := &job{Options: o, item: u.item(), root: root, receipt: newReceipt(u.item(), o)}
-	j.fetcher = &fetcher{root: root}
-	result, err := j.upscale(ctx, in, u)
+	result, err := newJob(u.item(), o, root).upscale(ctx, in, u)
 	if err != nil {
 		return result, fmt.Errorf("upscaling %s: %w", from, err)
 	}
@@ -122,7 +125,7 @@ func (j *job) upscaleImages(ctx context.Context, in *os.Root, c *cocoFile, u Ups
 	var mu sync.Mutex
 	done := 0
 	pool := sync.Pool{New: func() any { return &enlarger{} }}
-	return parallel(ctx, runtime.GOMAXPROCS(0), len(c.images), func(ctx context.Context, i int) error {
+	return parallel.Each(ctx, 0, len(c.images), func(ctx context.Context, i int) error {
 		name := c.images[i].FileName
 		if err := checkPath(name); err != nil {
 			return err
@@ -148,7 +151,7 @@ func (j *job) upscaleImage(in *os.Root, e *enlarger, name string, u Upscaling) e
 	if _, err := j.root.Stat(to); err == nil && j.list.get(to) != "" {
 		return nil
 	}
-	data, err := in.ReadFile(path.Join(cocoImages, name))
+	data, err := readFile(in, path.Join(cocoImages, name))
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,14 @@ type Report struct {
 	Problems []string `json:"problems"`          // what is wrong; the first MaxProblems of each kind
 	More     int      `json:"more,omitempty"`    // problems beyond these
 	Unknown  []string `json:"unknown,omitempty"` // what could not be checked, and why
+
+	Ours  bool   `json:"downloaded"`   // Get or Upscale made the folder, at least in part
+	Of    string `json:"of,omitempty"` // what they made it to be, if they finished
+	Count int    `json:"count,omitempty"`
+	Seed  uint64 `json:"seed,omitempty"` // with Count: the part that is there, or should be
 }
 
-// OK says whether nothing is wrong.
+// OK reports whether nothing is wrong.
 func (r *Report) OK() bool { return len(r.Problems) == 0 }
 
 // VerifyOptions say what to verify.
@@ -29,6 +34,9 @@ type VerifyOptions struct {
 	MaxProblems int      // to report of each kind; 0: 10
 	Observer    Observer // nil: silence
 }
+
+// ErrNotThere is what Verify says about a folder that does not exist.
+var ErrNotThere = errors.New("there is no such folder")
 
 // A verification is one Verify.
 type verification struct {
@@ -47,6 +55,9 @@ type verification struct {
 // data set's own lists agree with its files. It changes nothing. The error is for what
 // kept it from checking; what is wrong is in the report.
 func Verify(ctx context.Context, it Item, o VerifyOptions) (*Report, error) {
+	if err := checkCount(it, o.Count); err != nil {
+		return nil, err
+	}
 	if o.MaxProblems <= 0 {
 		o.MaxProblems = 10
 	}
@@ -56,7 +67,7 @@ func Verify(ctx context.Context, it Item, o VerifyOptions) (*Report, error) {
 	o.Observer = &serial{o: o.Observer}
 	root, err := os.OpenRoot(o.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s %s is not in %s: mlperf download %s %s gets it", it.Kind, it.Name, o.Dir, it.Kind, it.Name)
+		return nil, fmt.Errorf("%s %s is not in %s: %w", it.Kind, it.Name, o.Dir, ErrNotThere)
 	}
 	if err != nil {
 		return nil, err
@@ -75,6 +86,7 @@ func (v *verification) run(ctx context.Context) error {
 	if v.Count > 0 {
 		v.count = v.Count
 	}
+	v.report.Of, v.report.Count, v.report.Seed = r.Name, v.count, r.Seed
 	if err := v.checkPublished(ctx); err != nil {
 		return err
 	}
@@ -167,7 +179,7 @@ func (v *verification) checkFile(ctx context.Context, name string, w want) error
 // checkInstalled checks the files against the list of when they were installed.
 func (v *verification) checkInstalled(ctx context.Context, finished bool) error {
 	v.kind()
-	data, err := v.root.ReadFile(sumsFile)
+	data, err := readFile(v.root, sumsFile)
 	if errors.Is(err, os.ErrNotExist) {
 		v.unknown("mlperf download did not make this folder, so there is no list of all its checksums")
 		return nil
@@ -176,15 +188,16 @@ func (v *verification) checkInstalled(ctx context.Context, finished bool) error 
 		return err
 	}
 	if !finished {
-		v.problem("the download was not finished: mlperf download %s %s goes on with it", v.item.Kind, v.item.Name)
+		v.problem("the download was not finished")
 	}
+	v.report.Ours = true
 	v.Observer.Phase("checking all files")
 	list := &sumList{root: v.root, sums: parseSums(data)}
 	before := len(v.report.Problems)
 	files, size, err := list.verify(ctx, v.Observer, func(text string) { v.problem("%s", text) })
 	slices.Sort(v.report.Problems[before:])
 	if err == nil && files > 0 && len(v.report.Problems) == before {
-		v.fine("%d files, %s, are as they were installed", files, Bytes(size))
+		v.fine("%d files, %s, are as they were installed", files, human(size))
 	}
 	return err
 }
@@ -215,5 +228,5 @@ func (v *verification) open(name string) (*os.File, error) {
 	if err := checkPath(name); err != nil {
 		return nil, err
 	}
-	return v.root.Open(path.Clean(name))
+	return openFile(v.root, path.Clean(name))
 }

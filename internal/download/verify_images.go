@@ -11,12 +11,12 @@ import (
 	"io"
 	"os"
 	"path"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
 // imageNetClasses is the number of classes of ILSVRC-2012.
@@ -54,7 +54,7 @@ func (v *verification) checkImages(ctx context.Context, n int, image func(i int)
 	v.kind()
 	v.Observer.Phase("checking images")
 	var done, wrong atomic.Int64
-	err := parallel(ctx, runtime.GOMAXPROCS(0), n, func(_ context.Context, i int) error {
+	err := parallel.Each(ctx, 0, n, func(_ context.Context, i int) error {
 		name, width, height := image(i)
 		if err := v.checkImage(name, width, height); err != nil {
 			wrong.Add(1)
@@ -73,7 +73,7 @@ func (v *verification) checkImage(name string, width, height int) error {
 	if err := checkPath(name); err != nil {
 		return err
 	}
-	data, err := v.root.ReadFile(name)
+	data, err := readFile(v.root, name)
 	if errors.Is(err, os.ErrNotExist) {
 		return errors.New("is missing")
 	}

@@ -2,10 +2,13 @@ package download
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // change replaces a part of a file's text.
@@ -194,7 +197,7 @@ func TestVerifySaysThatADownloadWasNotFinished(t *testing.T) {
 func TestVerifyOfAFolderThatIsNotThereIsAnError(t *testing.T) {
 	_, it := plainItem(File{Name: "m.onnx", URLs: []string{"http://unreachable.invalid/"}})
 	_, err := Verify(t.Context(), it, VerifyOptions{Dir: filepath.Join(t.TempDir(), "nowhere")})
-	if err == nil || !strings.Contains(err.Error(), "mlperf download model m gets it") {
+	if err == nil || !strings.Contains(err.Error(), "there is no such folder") {
 		t.Errorf("Verify = %v", err)
 	}
 }
@@ -235,5 +238,34 @@ func TestVerifyLooksIntoTheVolumesOfKiTS19(t *testing.T) {
 				wantProblems(t, r, c.wrong)
 			}
 		})
+	}
+}
+
+func TestVerifySaysWhatTheRepairNeedsToKnow(t *testing.T) {
+	it := imageNet(t, 6)
+	o, _ := options(t)
+	o.Count, o.Seed = 4, 7
+	mustGet(t, it, o)
+	r, err := Verify(t.Context(), it, VerifyOptions{Dir: o.Dir})
+	mustDo(t, err)
+	if !r.Ours || r.Count != 4 || r.Seed != 7 {
+		t.Errorf("Verify = %+v, want that 4 with the seed 7 were downloaded", r)
+	}
+	mustDo(t, os.RemoveAll(filepath.Join(o.Dir, stateDir)))
+	r, err = Verify(t.Context(), it, VerifyOptions{Dir: o.Dir})
+	mustDo(t, err)
+	if r.Ours {
+		t.Errorf("Verify = %+v, want that it was not downloaded", r)
+	}
+}
+
+func TestVerifyRefusesACountThatMeansNothing(t *testing.T) {
+	kits := Item{Kind: Dataset, Name: "k", Layout: LayoutKiTS19, Samples: 43}
+	for count, it := range map[int]Item{5: kits, -1: {Kind: Dataset, Name: "c", Layout: LayoutCOCO}, 11: {Kind: Dataset, Name: "c", Layout: LayoutCOCO, Samples: 10}} {
+		_, err := Verify(t.Context(), it, VerifyOptions{Dir: t.TempDir(), Count: count})
+		var option *field.Error
+		if !errors.As(err, &option) || option.Field != "count" {
+			t.Errorf("Verify with count %d = %v, want an error about the count", count, err)
+		}
 	}
 }

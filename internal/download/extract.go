@@ -1,0 +1,217 @@
+package download
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/bzip2"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Limits for archives: a broken or hostile one must not fill the disk.
+const (
+	maxEntries  = 10_000_000
+	maxExpand   = 50       // times the archive's size, unpacked
+	minExpand   = 64 << 20 // but always so much
+	maxSkipSaid = 3
+)
+
+// errTried ends an extraction that was only to see whether there is something to extract.
+var errTried = errors.New("the first entry is there")
+
+// tryArchive looks at the first entry of an archive.
+func (j *job) tryArchive(ctx context.Context, f File) error {
+	x, err := j.newExtraction(f)
+	if err != nil {
+		return err
+	}
+	x.tryOnly = true
+	if err := x.run(ctx); !errors.Is(err, errTried) {
+		return err
+	}
+	return nil
+}
+
+// An extraction is one archive being unpacked.
+type extraction struct {
+	*job
+	file        File
+	keep        func(name string) bool // nil: all
+	limit       int64                  // bytes that may still be written
+	archiveSize int64
+	files       int
+	entries     int
+	skipped     int
+	tryOnly     bool
+}
+
+func (j *job) newExtraction(f File) (*extraction, error) {
+	info, err := j.root.Stat(flat(f.Name))
+	if err != nil {
+		return nil, err
+	}
+	return &extraction{job: j, file: f, limit: max(minExpand, info.Size()*maxExpand), archiveSize: info.Size()}, nil
+}
+
+// run goes through the archive.
+func (x *extraction) run(ctx context.Context) error {
+	in, err := openFile(x.root, flat(x.file.Name))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if x.file.Unpack.Format == "zip" {
+		return x.zip(ctx, in)
+	}
+	return x.tar(ctx, in)
+}
+
+// tar unpacks a tar archive, compressed or not.
+func (x *extraction) tar(ctx context.Context, in *os.File) error {
+	read := int64(0)
+	var r io.Reader = &watched{ctx, in, func(n int) {
+		read += int64(n)
+		x.Observer.Bytes(read, x.archiveSize)
+	}}
+	switch x.file.Unpack.Format {
+	case "tar.gz":
+		gz, err := gzip.NewReader(r)
+		if err != nil {
+			return brokenError{err}
+		}
+		r = gz
+	case "tar.bz2":
+		r = bzip2.NewReader(r)
+	}
+	for t := tar.NewReader(r); ; {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return brokenError{err}
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		if err := x.entry(ctx, h.Name, h.FileInfo().Mode(), h.Typeflag == tar.TypeLink, h.Size, t); err != nil {
+			return err
+		}
+	}
+}
+
+// zip unpacks a zip archive.
+func (x *extraction) zip(ctx context.Context, in *os.File) error {
+	z, err := zip.NewReader(in, x.archiveSize)
+	if err != nil {
+		return brokenError{err}
+	}
+	read := int64(0)
+	for _, f := range z.File {
+		if f.UncompressedSize64 > 1<<62 {
+			return broken("entry %q announces %d bytes", f.Name, f.UncompressedSize64)
+		}
+		err := x.zipEntry(ctx, f)
+		if err != nil {
+			return err
+		}
+		read += int64(f.CompressedSize64)
+		x.Observer.Bytes(min(read, x.archiveSize), x.archiveSize)
+	}
+	return nil
+}
+
+func (x *extraction) zipEntry(ctx context.Context, f *zip.File) error {
+	if f.FileInfo().IsDir() {
+		return x.entry(ctx, f.Name, fs.ModeDir, false, 0, nil)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return broken("entry %q: %w", f.Name, err)
+	}
+	defer r.Close()
+	return x.entry(ctx, f.Name, f.Mode(), false, int64(f.UncompressedSize64), &watched{ctx, r, nil})
+}
+
+// entry writes one entry, if it is a file and wanted. Folders come with their files;
+// links, devices and the like are left out.
+func (x *extraction) entry(ctx context.Context, name string, mode fs.FileMode, link bool, size int64, r io.Reader) error {
+	if x.entries++; x.entries > maxEntries {
+		return broken("it has more than %d entries", maxEntries)
+	}
+	if x.tryOnly {
+		return errTried
+	}
+	to, err := x.file.Unpack.entryPath(name)
+	if err != nil {
+		return brokenError{err}
+	}
+	switch {
+	case to == "" || mode.IsDir():
+		return nil
+	case !mode.IsRegular() || link:
+		if x.skipped++; x.skipped <= maxSkipSaid {
+			x.Observer.Note(fmt.Sprintf("left out %s: it is not a file (%v)", name, mode.Type()))
+		}
+		return nil
+	case x.keep != nil && !x.keep(to):
+		return nil
+	}
+	if size > x.limit {
+		return broken("entry %q announces %s: the whole would be more than %d times the archive", name, human(size), maxExpand)
+	}
+	if err := x.write(ctx, to, size, r); err != nil {
+		return fmt.Errorf("entry %q: %w", name, err)
+	}
+	x.files++
+	return nil
+}
+
+// write writes a file under another name first, so that under its own it is whole.
+func (x *extraction) write(ctx context.Context, to string, size int64, r io.Reader) error {
+	if err := x.checkRoom(size); err != nil {
+		return err
+	}
+	part := flat("unpacking") + partSuffix
+	out, err := x.root.Create(part)
+	if err != nil {
+		return err
+	}
+	s := newSummer()
+	source := &failing{r: io.LimitReader(r, size+1)}
+	n, err := io.Copy(io.MultiWriter(out, s), source)
+	switch {
+	case source.err != nil:
+		err = brokenError{source.err}
+	case err == nil && n != size:
+		err = broken("it has %d bytes or more, announced were %d", n, size)
+	}
+	if err := errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	x.limit -= size
+	if err := x.checkWay(ctx, to, s.sums().SHA256); err != nil {
+		return err
+	}
+	return x.install(part, to, s.sums().SHA256)
+}
+
+// failing is a reader that remembers its error, so that it is not taken for the writer's.
+type failing struct {
+	r   io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (f *failing) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
+}
