@@ -23,7 +23,7 @@ var mayImport = map[string]string{
 		"internal/machine internal/models internal/report",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen internal/models " +
 		"internal/networks internal/preprocess internal/tensor",
-	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/dataset/volume internal/onnx " +
+	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/dataset/volume " +
 		"internal/preprocess internal/tensor internal/tensor/npy",
 	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/models internal/onnx internal/quantize internal/tensor",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/tensor",
@@ -34,7 +34,7 @@ var mayImport = map[string]string{
 	"internal/config":  "configs internal/field internal/loadgen",
 	"internal/field":   "",
 
-	"internal/backend":             "internal/tensor",
+	"internal/backend":             "internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
 	"internal/backend/ort":         "internal/backend internal/home internal/tensor",
 	"internal/backend/ort/orttest": "internal/backend/ort",

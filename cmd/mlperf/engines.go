@@ -10,7 +10,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -59,13 +58,9 @@ func (o *engineOptions) openORT() (backend.Engine, error) {
 	return ort.New(library)
 }
 
-// simulate returns an engine that takes its time and pretends to be a model file.
-func (o *engineOptions) simulate(path string) (backend.Engine, error) {
-	inputs, outputs, err := models.Ports(path)
-	if err != nil {
-		return nil, err
-	}
-	return simulated.New(simulated.Config{Inputs: inputs, Outputs: outputs, Latency: o.latency, Jitter: o.jitter, Answer: pretend})
+// simulate returns an engine that takes its time and pretends to run model files.
+func (o *engineOptions) simulate() (backend.Engine, error) {
+	return simulated.New(simulated.Config{Latency: o.latency, Jitter: o.jitter, Answer: pretend})
 }
 
 // pretend answers with a class that follows from the image. Detectors, which have several

@@ -259,7 +259,7 @@ func (o *runOptions) provide(ctx context.Context, model models.Model, cfg *bench
 		cfg.Engine = maker.Engine
 	}
 	if err = o.provideBuiltIn(ctx, maker, model, cfg); err == nil && cfg.Engine == nil {
-		cfg.Engine, err = o.engine.simulate(cfg.Backend.ModelPath)
+		cfg.Engine, err = o.engine.simulate()
 	}
 	if err != nil && maker.Engine != nil {
 		return errors.Join(err, maker.Engine.Close())

@@ -12,6 +12,9 @@ import (
 type Engine interface {
 	// Name is how users and results call the engine, e.g. onnxruntime.
 	Name() string
+	// Ports tells the inputs and outputs of a model, all of them and in the model's order, if
+	// possible without loading it.
+	Ports(ctx context.Context, opts Options) (inputs, outputs []Port, err error)
 	// Open loads a model. It fails with an error that names the file, and says what is
 	// missing if the device cannot be used.
 	Open(ctx context.Context, opts Options) (Session, error)
@@ -27,8 +30,10 @@ type Session interface {
 	Bind(t tensor.Tensor) (Value, error)
 	// Run computes the outputs from the inputs, both in the order of Info. An output
 	// that is nil is allocated by the engine, stored in outputs, and belongs to
-	// the caller; this is for outputs whose shape only the run knows.
-	Run(inputs, outputs []Value) error
+	// the caller; this is for outputs whose shape only the run knows. When the context is
+	// done, a run that is under way ends soon, with the context's cause. What it has
+	// written to the outputs is undefined then, and they may be used again.
+	Run(ctx context.Context, inputs, outputs []Value) error
 	// Close waits for no run: the caller sees to it that none is under way.
 	io.Closer
 }

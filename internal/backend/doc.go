@@ -7,7 +7,7 @@
 //	session, err := engine.Open(ctx, backend.Options{ModelPath: "resnet50.onnx", Device: "cpu"})
 //	in, err := session.Bind(tensor.New(tensor.Float32, 1, 3, 224, 224))
 //	out, err := session.Bind(tensor.New(tensor.Int64, 1))
-//	err = session.Run([]backend.Value{in}, []backend.Value{out})
+//	err = session.Run(ctx, []backend.Value{in}, []backend.Value{out})
 //
 // Engines live in packages of their own: ort is ONNX Runtime, simulated a stand-in
 // with a set latency. The package leaves out what a model means: which tensors are

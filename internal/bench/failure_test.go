@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // A failure is something that goes wrong in a prediction of the test, after the warm-up.
@@ -162,8 +163,7 @@ func TestAnInterruptionBeforeTheTrafficEndsTheRunWithoutResults(t *testing.T) {
 		most  time.Duration // from the interruption to the end
 	}{
 		{"data", 0, slow(simulated.Config{}), 0},
-		{"data", 10 * time.Second, slow(simulated.Config{OpenTime: time.Minute}), 0},
-		{"model", 90 * time.Second, slow(simulated.Config{OpenTime: time.Minute}), 0},
+		{"model", 30 * time.Second, slow(simulated.Config{OpenTime: time.Minute}), 0},
 		{"warm-up", 3 * time.Second, slow(simulated.Config{Latency: 2 * time.Second}), 2 * time.Second},
 		{"warm-up", 3 * time.Second, func(_ *testing.T, c *Config, n *numbers) {
 			n.prepareTime, c.MaxBatch = time.Second, 40
@@ -239,7 +239,10 @@ func TestNothingIsFreedUnderAPredictionThatDoesNotEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
 				cfg := config(t, n, scenario, loadgen.PerformanceOnly)
-				cfg.Engine = engine(t, simulated.Config{Latency: 30 * time.Second})
+				cfg.Engine = engine(t, simulated.Config{Answer: func(in, out []tensor.Tensor) error {
+					time.Sleep(30 * time.Second) // no context ends that
+					return simulated.Echo(in, out)
+				}})
 				cfg.Settings.ServerTargetQPS = 1
 				// Two workers, two runs and one that is measured make 150 s.
 				r, took, err := interruptAfter(t, 160*time.Second, cfg)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -18,7 +17,7 @@ import (
 func (r *run) open(ctx context.Context) error {
 	var inputs, outputs []backend.Port
 	err := r.phase(ctx, "data", func() (err error) {
-		if inputs, outputs, err = r.ports(ctx); err != nil {
+		if inputs, outputs, err = r.cfg.Engine.Ports(ctx, r.cfg.Backend); err != nil {
 			return err
 		}
 		r.workload, err = r.cfg.Model.Open(models.Setup{
@@ -40,19 +39,6 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 	return r.openData()
-}
-
-// ports finds out what the model takes and gives, if possible without loading it.
-func (r *run) ports(ctx context.Context) (inputs, outputs []backend.Port, err error) {
-	if filepath.Ext(r.cfg.Backend.ModelPath) == ".onnx" || r.cfg.Engine.Name() == "onnxruntime" {
-		return models.Ports(r.cfg.Backend.ModelPath)
-	}
-	session, err := r.cfg.Engine.Open(ctx, r.cfg.Backend)
-	if err != nil {
-		return nil, nil, err
-	}
-	info := session.Info()
-	return info.Inputs, info.Outputs, session.Close()
 }
 
 func (r *run) openData() error {

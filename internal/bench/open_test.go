@@ -53,8 +53,11 @@ func TestWhatCannotBeOpenedIsAnErrorAndEverythingIsClosed(t *testing.T) {
 		{"the data set", func(c *Config, _ *numbers) { c.DatasetDir = "missing" }, "data: there are no numbers"},
 		{"the model", func(c *Config, _ *numbers) {
 			c.Engine = engine(t, simulated.Config{OpenError: refused})
-		}, "data: opening a simulated model: no such device"},
-		{"the model file", func(c *Config, _ *numbers) { c.Backend.ModelPath = "nowhere/model.onnx" }, "data: "},
+		}, "model: opening a simulated model: no such device"},
+		{"the model file", func(c *Config, _ *numbers) {
+			c.Engine = bare(t)
+			c.Backend.ModelPath = "nowhere/model.onnx"
+		}, "data: "},
 		{"the batch", func(c *Config, n *numbers) { n.batch, c.MaxBatch = 4, 5 }, "model: the model takes batches of 4"},
 		{"too few samples", func(c *Config, _ *numbers) { c.PerformanceSampleCount = 11 }, "--performance-sample-count is 11, the data set has 10 samples"},
 		{"a sample in the warm-up", func(_ *Config, n *numbers) {

@@ -181,7 +181,7 @@ func (w *worker) answer(ctx context.Context) {
 	if err == nil {
 		err = predict(ctx, w.predictor, w.items, w)
 	}
-	if err != nil {
+	if err != nil && !ended(ctx, err) {
 		w.sut.failed(err)
 	}
 	for i := range w.batch {
@@ -194,6 +194,11 @@ func (w *worker) answer(ctx context.Context) {
 		}
 		w.complete(i, loadgen.QuerySampleResponse{Err: err})
 	}
+}
+
+// ended reports whether a prediction failed because predictions are no longer wanted.
+func ended(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 }
 
 func (w *worker) findRows() error {

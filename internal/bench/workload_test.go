@@ -114,8 +114,8 @@ func (p *numberPredictor) Close() error {
 	return nil
 }
 
-func (p *numberPredictor) Predict(_ context.Context, items []models.Item, reply models.Reply) error {
-	classes, err := p.run(items)
+func (p *numberPredictor) Predict(ctx context.Context, items []models.Item, reply models.Reply) error {
+	classes, err := p.run(ctx, items)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ var errSilent = errors.New("silence")
 
 // run has the session compute the class of each item. A session that is closed meanwhile
 // counts as torn down.
-func (p *numberPredictor) run(items []models.Item) ([]float32, error) {
+func (p *numberPredictor) run(ctx context.Context, items []models.Item) ([]float32, error) {
 	in, out := tensor.New(tensor.Float32, int64(len(items)), 1), tensor.New(tensor.Float32, int64(len(items)))
 	for k, item := range items {
 		copy(in.Rows(k, 1).Bytes(), p.store.Row(item.Row)[0].Bytes())
@@ -164,7 +164,7 @@ func (p *numberPredictor) run(items []models.Item) ([]float32, error) {
 		defer v.Close()
 		values[i] = v
 	}
-	err := p.session.Run(values[:1], values[1:])
+	err := p.session.Run(ctx, values[:1], values[1:])
 	if again, err := p.session.Bind(in); err != nil {
 		p.numbers.tornDown.Add(1)
 	} else {
@@ -184,6 +184,16 @@ func engine(t testing.TB, c simulated.Config) *simulated.Engine {
 	t.Helper()
 	c.Inputs, c.Outputs = numberInputs, numberOutputs
 	e, err := simulated.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// bare is an engine that reads the ports of its models.
+func bare(t testing.TB) *simulated.Engine {
+	t.Helper()
+	e, err := simulated.New(simulated.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

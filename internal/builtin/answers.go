@@ -24,7 +24,7 @@ func (m Maker) answers(ctx context.Context, model models.Model, dir string) ([][
 	if err != nil {
 		return nil, err
 	}
-	inputs, outputs, err := models.Ports(path)
+	inputs, outputs, err := m.Engine.Ports(ctx, backend.Options{ModelPath: path})
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func TestWithoutAnEngineModelsAreMadeThatOnlyPretend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, out, err := models.Ports(path)
+	in, out, err := backend.ReadPorts(path)
 	if err != nil || len(in) != 1 || len(out) != 1 || out[0].Shape[1] != 1001 {
 		t.Errorf("the model has inputs %v and outputs %v, %v", in, out, err)
 	}

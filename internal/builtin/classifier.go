@@ -114,7 +114,7 @@ func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, mode
 					return
 				}
 				n := min(anchorBatch, spec.Classes-first)
-				if err := e.batch(features[first:first+n], first); err != nil {
+				if err := e.batch(ctx, features[first:first+n], first); err != nil {
 					stop(err)
 					return
 				}
@@ -167,7 +167,7 @@ type extractor struct {
 }
 
 // batch computes the features of the anchors that begin with the class first.
-func (e *extractor) batch(into [][]float32, first int) error {
+func (e *extractor) batch(ctx context.Context, into [][]float32, first int) error {
 	n := len(into)
 	images := tensor.New(e.pipeline.Type, append([]int64{int64(n)}, e.pipeline.Shape()...)...)
 	for i := range n {
@@ -184,7 +184,7 @@ func (e *extractor) batch(into [][]float32, first int) error {
 		return err
 	}
 	outputs := make([]backend.Value, 1)
-	if err := e.session.Run([]backend.Value{in}, outputs); err != nil {
+	if err := e.session.Run(ctx, []backend.Value{in}, outputs); err != nil {
 		return errors.Join(err, in.Close())
 	}
 	if out := outputs[0].Tensor(); out.Type != tensor.Float32 || out.Len() != n*e.size {

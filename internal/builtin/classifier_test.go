@@ -134,7 +134,7 @@ func TestAnchorFeaturesComeInOrder(t *testing.T) {
 	e := extractor{session: session, pipeline: pipelineOf(t, model), spec: small, size: 1024}
 	for k := range features { // one at a time
 		alone := make([][]float32, 1)
-		if err := e.batch(alone, k); err != nil {
+		if err := e.batch(t.Context(), alone, k); err != nil {
 			t.Fatal(err)
 		}
 		if distance(alone[0], meanOf(features[k:k+1], 1024)) != 0 {

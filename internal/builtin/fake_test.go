@@ -29,15 +29,19 @@ type poolEngine struct {
 	opened     atomic.Int64
 }
 
-func (e *poolEngine) Name() string { return "onnxruntime" } // ports are read from the file
+func (e *poolEngine) Name() string { return "onnxruntime" }
 func (e *poolEngine) Close() error { return nil }
+
+func (e *poolEngine) Ports(_ context.Context, opts backend.Options) (inputs, outputs []backend.Port, err error) {
+	return backend.ReadPorts(opts.ModelPath)
+}
 
 func (e *poolEngine) Open(ctx context.Context, opts backend.Options) (backend.Session, error) {
 	e.opened.Add(1)
 	if e.openErr != nil {
 		return nil, e.openErr
 	}
-	in, out, err := models.Ports(opts.ModelPath)
+	in, out, err := backend.ReadPorts(opts.ModelPath)
 	if err != nil {
 		return nil, err
 	}

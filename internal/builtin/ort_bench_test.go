@@ -142,7 +142,7 @@ func bareLatency(b *testing.B, cfg bench.Config) float64 {
 	for began := time.Now(); time.Since(began) < offlineTime; {
 		in := inputs[pick.IntN(len(inputs))]
 		start := time.Now()
-		if err := session.Run(in, out); err != nil {
+		if err := session.Run(b.Context(), in, out); err != nil {
 			b.Fatal(err)
 		}
 		times = append(times, time.Since(start))
@@ -301,7 +301,7 @@ func bareLoop(b *testing.B, cfg bench.Config, workers, batch int) float64 {
 		wg.Go(func() {
 			in, out := bound(b, session, session.Info().Inputs, batch), bound(b, session, session.Info().Outputs, batch)
 			for time.Since(began) < offlineTime {
-				if err := session.Run(in, out); err != nil {
+				if err := session.Run(b.Context(), in, out); err != nil {
 					b.Error(err)
 					return
 				}

@@ -28,12 +28,16 @@ type boxEngine struct {
 	fail   error
 }
 
-func (e *boxEngine) Name() string { return "onnxruntime" } // ports are read from the file
+func (e *boxEngine) Name() string { return "onnxruntime" }
 func (e *boxEngine) Close() error { return nil }
+
+func (e *boxEngine) Ports(_ context.Context, opts backend.Options) (inputs, outputs []backend.Port, err error) {
+	return backend.ReadPorts(opts.ModelPath)
+}
 
 func (e *boxEngine) Open(ctx context.Context, opts backend.Options) (backend.Session, error) {
 	e.opened.Add(1)
-	in, out, err := models.Ports(opts.ModelPath)
+	in, out, err := backend.ReadPorts(opts.ModelPath)
 	if err != nil {
 		return nil, err
 	}

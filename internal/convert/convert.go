@@ -314,7 +314,7 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 // open joins the model with its data. Samples have to be what the model takes: those of
 // models that run many times for a sample are not.
 func (c Converter) open() (models.Workload, error) {
-	inputs, outputs, err := models.Ports(c.Source)
+	inputs, outputs, err := backend.ReadPorts(c.Source)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func builtInSetup(t testing.TB, name, dir string) Setup {
 		for i := range values {
 			pointers = append(pointers, &values[i])
 		}
-		p, err := ports(pointers)
+		p, err := backend.PortsOf(pointers)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -69,7 +70,7 @@ func (s *fakeSession) Bind(t tensor.Tensor) (backend.Value, error) {
 	return v, nil
 }
 
-func (s *fakeSession) Run(inputs, outputs []backend.Value) error {
+func (s *fakeSession) Run(_ context.Context, inputs, outputs []backend.Value) error {
 	s.runs++
 	s.in = s.in[:0]
 	for i, v := range inputs {

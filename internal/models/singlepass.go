@@ -93,7 +93,7 @@ func (p *singlePass) Use(store *Store) error {
 }
 
 // Predict implements Predictor.
-func (p *singlePass) Predict(_ context.Context, items []Item, reply Reply) error {
+func (p *singlePass) Predict(ctx context.Context, items []Item, reply Reply) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -109,24 +109,24 @@ func (p *singlePass) Predict(_ context.Context, items []Item, reply Reply) error
 		return err
 	}
 	if p.outputs == nil {
-		return p.predictFresh(inputs, items, reply)
+		return p.predictFresh(ctx, inputs, items, reply)
 	}
 	if err := p.bindResults(n); err != nil {
 		return err
 	}
-	if err := p.session.Run(inputs, p.results[n]); err != nil {
+	if err := p.session.Run(ctx, inputs, p.results[n]); err != nil {
 		return err
 	}
 	return p.answer(items, p.views[n], reply)
 }
 
 // predictFresh has the engine make the outputs, because only the run knows their shapes.
-func (p *singlePass) predictFresh(inputs []backend.Value, items []Item, reply Reply) error {
+func (p *singlePass) predictFresh(ctx context.Context, inputs []backend.Value, items []Item, reply Reply) error {
 	if p.fresh == nil {
 		n := len(p.session.Info().Outputs)
 		p.fresh, p.freshViews = make([]backend.Value, n), make([]tensor.Tensor, n)
 	}
-	err := p.session.Run(inputs, p.fresh)
+	err := p.session.Run(ctx, inputs, p.fresh)
 	if err == nil {
 		for i, v := range p.fresh {
 			p.freshViews[i] = v.Tensor()

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -354,7 +355,7 @@ type steadySession struct {
 	outputs []*fakeValue
 }
 
-func (s steadySession) Run(_, outputs []backend.Value) error {
+func (s steadySession) Run(_ context.Context, _, outputs []backend.Value) error {
 	for i, v := range s.outputs {
 		outputs[i] = v
 	}

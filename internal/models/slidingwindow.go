@@ -125,7 +125,7 @@ func (p *slidingWindow) label(ctx context.Context, row tensor.Tensor, n [3]int) 
 					return nil, err
 				}
 				p.cut(image, n, z, y, x)
-				if err := p.session.Run(p.inputs, p.outputs); err != nil {
+				if err := p.session.Run(ctx, p.inputs, p.outputs); err != nil {
 					return nil, err
 				}
 				p.add(n, z, y, x)

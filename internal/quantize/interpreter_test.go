@@ -145,6 +145,10 @@ type interpreter struct {
 func (*interpreter) Name() string { return "interpreter" }
 func (*interpreter) Close() error { return nil }
 
+func (*interpreter) Ports(_ context.Context, o backend.Options) (inputs, outputs []backend.Port, err error) {
+	return backend.ReadPorts(o.ModelPath)
+}
+
 func (e *interpreter) Open(_ context.Context, o backend.Options) (backend.Session, error) {
 	m, err := onnx.ReadFile(o.ModelPath)
 	if err != nil {
@@ -188,7 +192,7 @@ func (*interpreted) Bind(t tensor.Tensor) (backend.Value, error) { return held{t
 
 func (s *interpreted) Close() error { s.engine.sessions--; return nil }
 
-func (s *interpreted) Run(inputs, outputs []backend.Value) error {
+func (s *interpreted) Run(_ context.Context, inputs, outputs []backend.Value) error {
 	feeds := make(map[string]array)
 	for i, v := range s.model.Graph.Inputs {
 		t := inputs[i].Tensor()

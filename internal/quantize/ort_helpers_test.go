@@ -74,7 +74,7 @@ func openClassifier(t testing.TB, name string, first, n int) *classifier {
 
 func (c *classifier) load(t testing.TB, model models.Model, dir, path string, first, n int) {
 	t.Helper()
-	inputs, outputs, err := models.Ports(path)
+	inputs, outputs, err := backend.ReadPorts(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func (n network) run(input tensor.Tensor, visit func(outputs []tensor.Tensor)) {
 		n.t.Fatal(err)
 	}
 	outputs := make([]backend.Value, len(n.session.Info().Outputs))
-	if err := n.session.Run([]backend.Value{in}, outputs); err != nil {
+	if err := n.session.Run(context.Background(), []backend.Value{in}, outputs); err != nil {
 		n.t.Fatal(err)
 	}
 	var tensors []tensor.Tensor

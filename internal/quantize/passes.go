@@ -32,7 +32,7 @@ func (c *Calibration) stream(ctx context.Context, name string, s backend.Session
 			return context.Cause(ctx)
 		}
 		batch := batchOf(inputs)
-		if err := run(s, inputs, func(outputs []tensor.Tensor) error { return visit(outputs, batch) }); err != nil {
+		if err := run(ctx, s, inputs, func(outputs []tensor.Tensor) error { return visit(outputs, batch) }); err != nil {
 			return fmt.Errorf("sample %d: %w", seen, err)
 		}
 		seen += batch
@@ -69,7 +69,7 @@ func open(ctx context.Context, engine backend.Engine, o backend.Options, m *onnx
 }
 
 // run runs a model once. The outputs are valid until visit returns.
-func run(s backend.Session, inputs []tensor.Tensor, visit func([]tensor.Tensor) error) (err error) {
+func run(ctx context.Context, s backend.Session, inputs []tensor.Tensor, visit func([]tensor.Tensor) error) (err error) {
 	var bound []backend.Value
 	outputs := make([]backend.Value, len(s.Info().Outputs))
 	defer func() {
@@ -86,7 +86,7 @@ func run(s backend.Session, inputs []tensor.Tensor, visit func([]tensor.Tensor) 
 		}
 		bound = append(bound, v)
 	}
-	if err := s.Run(bound, outputs); err != nil {
+	if err := s.Run(ctx, bound, outputs); err != nil {
 		return err
 	}
 	tensors := make([]tensor.Tensor, len(outputs))

@@ -3,8 +3,10 @@
 package ort
 
 import (
+	"context"
 	"errors"
 	"sync"
+	"unsafe"
 
 	onnx "github.com/yalue/onnxruntime_go"
 
@@ -24,11 +26,13 @@ import (
 type binding struct {
 	session         *session
 	inner           *onnx.IoBinding
+	pointer         unsafe.Pointer // inner, as ONNX Runtime knows it
+	stopper         *stopper
 	once            sync.Once // destroys
 	inputs, outputs []*handle
 }
 
-func (s *session) runBound(inputs, outputs []backend.Value) error {
+func (s *session) runBound(ctx context.Context, inputs, outputs []backend.Value) error {
 	lead, err := own(outputs[0], &s.outputs[0], "output")
 	if err != nil {
 		return err
@@ -42,8 +46,11 @@ func (s *session) runBound(inputs, outputs []backend.Value) error {
 	if err := b.bind(inputs, outputs); err != nil {
 		return err
 	}
-	if err := s.inner.RunWithBinding(b.inner); err != nil {
-		return errors.New(readable(err.Error()))
+	if err := b.stopper.watch(ctx); err != nil {
+		return err
+	}
+	if err := s.engine.native.runBound(s.pointer, b.stopper.pointer, b.pointer); err != nil {
+		return err
 	}
 	for _, given := range outputs {
 		if err := given.(*value).written(); err != nil {
@@ -64,8 +71,13 @@ func (s *session) newBinding(lead *value) (*binding, error) {
 	if err != nil {
 		return nil, errors.New(readable(err.Error()))
 	}
+	stopper, err := newStopper()
+	if err != nil {
+		inner.Destroy()
+		return nil, err
+	}
 	b := &binding{
-		session: s, inner: inner,
+		session: s, inner: inner, pointer: bindingPointer(inner), stopper: stopper,
 		inputs: make([]*handle, len(s.inputs)), outputs: make([]*handle, len(s.outputs)),
 	}
 	s.bindings[b] = struct{}{}
@@ -120,29 +132,30 @@ func (b *binding) close() {
 	b.destroy()
 }
 
-func (b *binding) destroy() { b.once.Do(func() { b.inner.Destroy() }) }
+func (b *binding) destroy() {
+	b.once.Do(func() {
+		b.stopper.close()
+		b.inner.Destroy()
+	})
+}
 
 // A plainRun is room for the arguments of one run without a binding.
 type plainRun struct {
+	stopper         *stopper
 	inputs, outputs []onnx.Value
 	values          []*value // of the outputs; nil where ONNX Runtime allocates
 }
 
-func (s *session) runPlain(inputs, outputs []backend.Value) error {
-	r, _ := s.scratch.Get().(*plainRun)
-	if r == nil {
-		r = &plainRun{
-			inputs:  make([]onnx.Value, len(s.inputs)),
-			outputs: make([]onnx.Value, len(s.outputs)), values: make([]*value, len(s.outputs)),
-		}
+func (s *session) runPlain(ctx context.Context, inputs, outputs []backend.Value) error {
+	r, err := s.takeRun()
+	if err != nil {
+		return err
 	}
-	defer func() {
-		clear(r.inputs)
-		clear(r.outputs)
-		clear(r.values)
-		s.scratch.Put(r)
-	}()
-	err := s.gather(r, inputs, outputs)
+	defer s.putRun(r)
+	if err := r.stopper.watch(ctx); err != nil {
+		return err
+	}
+	err = s.gather(r, inputs, outputs)
 	if err == nil {
 		if err = s.call(r); err != nil {
 			err = errors.New(readable(err.Error()))
@@ -155,6 +168,37 @@ func (s *session) runPlain(inputs, outputs []backend.Value) error {
 		s.abandon(r, outputs)
 	}
 	return err
+}
+
+// takeRun returns room for a run that nobody else uses.
+func (s *session) takeRun() (*plainRun, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if n := len(s.idle); n > 0 {
+		r := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		return r, nil
+	}
+	stopper, err := newStopper()
+	if err != nil {
+		return nil, err
+	}
+	return &plainRun{
+		stopper: stopper, inputs: make([]onnx.Value, len(s.inputs)),
+		outputs: make([]onnx.Value, len(s.outputs)), values: make([]*value, len(s.outputs)),
+	}, nil
+}
+
+func (s *session) putRun(r *plainRun) {
+	clear(r.inputs)
+	clear(r.outputs)
+	clear(r.values)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = append(s.idle, r)
 }
 
 // gather collects the arguments of a run.
@@ -193,10 +237,10 @@ func (s *session) gather(r *plainRun, inputs, outputs []backend.Value) error {
 func (s *session) call(r *plainRun) (err error) {
 	if s.guarded.Load() > 0 {
 		s.guarded.Add(-1)
-		keepSignals(func() { err = s.inner.Run(r.inputs, r.outputs) })
+		keepSignals(func() { err = s.inner.RunWithOptions(r.inputs, r.outputs, r.stopper.options) })
 		return err
 	}
-	return s.inner.Run(r.inputs, r.outputs)
+	return s.inner.RunWithOptions(r.inputs, r.outputs, r.stopper.options)
 }
 
 // abandon frees what was allocated for a run that failed.

@@ -38,13 +38,16 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = o.runOnZeros(inner)
+	err = o.runOnZeros(ctx, inner)
 	if err := inner.Destroy(); err != nil {
 		return nil, err
 	}
 	var counts map[string]int
 	if err == nil {
 		counts, err = readProfile(filepath.Dir(prefix))
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
 	}
 	if err != nil {
 		o.warn(fmt.Sprintf("which device runs which nodes could not be found out: %s", readable(err.Error())))
@@ -59,7 +62,7 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	return counts, nil
 }
 
-func (o *opening) runOnZeros(inner *onnx.DynamicAdvancedSession) (err error) {
+func (o *opening) runOnZeros(ctx context.Context, inner *onnx.DynamicAdvancedSession) (err error) {
 	if len(o.inputs) == 0 {
 		return errors.New("the model has no inputs") // the binding cannot run it this way
 	}
@@ -72,8 +75,16 @@ func (o *opening) runOnZeros(inner *onnx.DynamicAdvancedSession) (err error) {
 		defer v.free()
 		inputs[i] = v.handle
 	}
+	stopper, err := newStopper()
+	if err != nil {
+		return err
+	}
+	defer stopper.close()
+	if err := stopper.watch(ctx); err != nil {
+		return err
+	}
 	outputs := make([]onnx.Value, len(o.outputs))
-	keepSignals(func() { err = inner.Run(inputs, outputs) })
+	keepSignals(func() { err = inner.RunWithOptions(inputs, outputs, stopper.options) })
 	for _, v := range outputs {
 		destroyOutput(v)
 	}

@@ -20,6 +20,7 @@ import (
 // An Engine opens models with one ONNX Runtime library.
 type Engine struct {
 	library Library
+	native  native
 
 	mu       sync.Mutex
 	busy     int // calls under way
@@ -30,11 +31,11 @@ type Engine struct {
 // New opens a library that Search.Find returned.
 func New(library Library) (*Engine, error) {
 	e := &Engine{library: library, sessions: map[*session]struct{}{}}
-	version, err := environment.acquire(e, library.Path)
+	version, n, err := environment.acquire(e, library.Path)
 	if err != nil {
 		return nil, err
 	}
-	e.library.Version = version
+	e.library.Version, e.native = version, n
 	return e, nil
 }
 
@@ -73,6 +74,27 @@ func (e *Engine) leave() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.busy--
+}
+
+// Ports reads the head of the model file. Only what a file does not tell, a shape or a type, is asked
+// of ONNX Runtime, which loads the model for that.
+func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, outputs []backend.Port, err error) {
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if err := e.enter(); err != nil {
+		return nil, nil, fmt.Errorf("reading model %s: %w", options.ModelPath, err)
+	}
+	defer e.leave()
+	head, err := e.head(options.ModelPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, out, err := head.choose(nil)
+	if err != nil {
+		return nil, nil, &ModelError{options.ModelPath, err.Error()}
+	}
+	return plainPorts(in), plainPorts(out), nil
 }
 
 // Open loads a model. The error names the model file; it is a *ModelError if the file cannot be
@@ -185,7 +207,7 @@ func (o *opening) session(inner *onnx.DynamicAdvancedSession, counts map[string]
 	facts["model_producer"] = o.head.producer
 	maps.Copy(facts, o.facts)
 	s := &session{
-		engine: o.engine, path: o.plan.options.ModelPath, inner: inner, inputs: o.inputs, outputs: o.outputs,
+		engine: o.engine, path: o.plan.options.ModelPath, inner: inner, pointer: sessionPointer(inner), inputs: o.inputs, outputs: o.outputs,
 		bindable: o.onlyCPU(),
 		values:   map[*value]struct{}{},
 		bindings: map[*binding]struct{}{},

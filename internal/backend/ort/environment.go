@@ -3,6 +3,7 @@
 package ort
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -18,6 +19,7 @@ type sharedEnvironment struct {
 	mu      sync.Mutex
 	path    string
 	version string
+	native  native
 	// users are the open engines. They, and through them all sessions and values, are kept from
 	// the garbage collector until they are closed: it ends the program when it finds a
 	// value whose memory is still pinned.
@@ -28,25 +30,28 @@ type sharedEnvironment struct {
 }
 
 // acquire opens the library, or joins those who have it open already.
-func (e *sharedEnvironment) acquire(user *Engine, path string) (version string, err error) {
+func (e *sharedEnvironment) acquire(user *Engine, path string) (version string, n native, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.path != "" && e.path != path {
-		return "", fmt.Errorf("this process uses the ONNX Runtime library %s already, and can use only one", e.path)
+		return "", native{}, fmt.Errorf("this process uses the ONNX Runtime library %s already, and can use only one", e.path)
 	}
 	if e.path == "" {
 		if err := initialize(path); err != nil {
-			return "", err
+			return "", native{}, err
+		}
+		if n, err = nativeOf(path); err != nil {
+			return "", native{}, errors.Join(err, onnx.DestroyEnvironment())
 		}
 		// Only after success: after a failed start the text that GetVersion returns is in a library
 		// that is gone.
-		e.path, e.version = path, onnx.GetVersion()
+		e.path, e.version, e.native = path, onnx.GetVersion(), n
 	}
 	if e.users == nil {
 		e.users = map[*Engine]struct{}{}
 	}
 	e.users[user] = struct{}{}
-	return e.version, nil
+	return e.version, e.native, nil
 }
 
 func initialize(path string) error {
@@ -71,7 +76,7 @@ func (e *sharedEnvironment) release(user *Engine) error {
 	if len(e.users) > 0 || e.keep {
 		return nil
 	}
-	e.path, e.version = "", ""
+	e.path, e.version, e.native = "", "", native{}
 	if err := onnx.DestroyEnvironment(); err != nil {
 		return fmt.Errorf("closing ONNX Runtime: %s", readable(err.Error()))
 	}

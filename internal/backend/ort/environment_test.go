@@ -217,7 +217,7 @@ func BenchmarkRun(b *testing.B) {
 		b.ReportAllocs()
 		plain := s.(*session)
 		for b.Loop() {
-			if err := plain.runPlain(x, y); err != nil {
+			if err := plain.runPlain(b.Context(), x, y); err != nil {
 				b.Fatal(err)
 			}
 		}

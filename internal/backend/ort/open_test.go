@@ -359,7 +359,7 @@ func TestORTTooLittleMemoryIsAnError(t *testing.T) {
 	for _, noArena := range []bool{false, true} {
 		s := openModel(t, g, backend.Options{NoArena: noArena})
 		x, shape := bind(t, s, tensor.New(tensor.Float32, 1)), bind(t, s, tensor.Of([]int64{1 << 20, 1 << 22}, 2)) // 18 TB
-		err := s.Run(values(x, shape), make([]backend.Value, 1))
+		err := s.Run(context.Background(), values(x, shape), make([]backend.Value, 1))
 		if err == nil || !strings.Contains(err.Error(), "node my_Expand (Expand): ") || !strings.Contains(err.Error(), "memory") {
 			t.Errorf("got %v, want an error about memory that names the node", err)
 		}

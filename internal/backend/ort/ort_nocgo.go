@@ -23,6 +23,11 @@ func (*Engine) Library() Library { return Library{} }
 // Close does nothing.
 func (*Engine) Close() error { return nil }
 
+// Ports fails.
+func (*Engine) Ports(context.Context, backend.Options) (inputs, outputs []backend.Port, err error) {
+	return nil, nil, ErrNoCgo
+}
+
 // Open fails.
 func (*Engine) Open(context.Context, backend.Options) (backend.Session, error) {
 	return nil, ErrNoCgo

@@ -88,7 +88,7 @@ func bind(t testing.TB, s backend.Session, x tensor.Tensor) backend.Value {
 
 func run(t testing.TB, s backend.Session, inputs, outputs []backend.Value) {
 	t.Helper()
-	if err := s.Run(inputs, outputs); err != nil {
+	if err := s.Run(context.Background(), inputs, outputs); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -255,7 +255,7 @@ func TestORTAModelWithoutInputsRuns(t *testing.T) {
 	if got := tensor.Data[float32](y)[0]; got != 7 {
 		t.Errorf("y = %v, want 7", got)
 	}
-	if err := s.Run(nil, make([]backend.Value, 1)); err == nil {
+	if err := s.Run(context.Background(), nil, make([]backend.Value, 1)); err == nil {
 		t.Error("a run without inputs and outputs to write to succeeded, want an error")
 	}
 }
@@ -278,7 +278,7 @@ func TestORTOneSessionServesManyGoroutines(t *testing.T) {
 				if round%3 == 0 {
 					inputs, want = values(in), 42
 				}
-				if err := s.Run(inputs, values(out)); err != nil {
+				if err := s.Run(context.Background(), inputs, values(out)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -306,7 +306,7 @@ func TestORTScalarsAndStringsMayBeSharedByRuns(t *testing.T) {
 			y, w := tensor.New(tensor.Int64), tensor.New(tensor.String, 1)
 			outN, outW := bind(t, numbers, y), bind(t, texts, w)
 			for range 100 {
-				if err := errors.Join(numbers.Run(values(n), values(outN)), texts.Run(values(word), values(outW))); err != nil {
+				if err := errors.Join(numbers.Run(context.Background(), values(n), values(outN)), texts.Run(context.Background(), values(word), values(outW))); err != nil {
 					t.Error(err)
 					return
 				}
@@ -381,7 +381,7 @@ func TestORTWrongValuesAreRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := test.session.Run(test.inputs, test.outputs)
+			err := test.session.Run(context.Background(), test.inputs, test.outputs)
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
@@ -399,14 +399,14 @@ func TestORTAFailedRunLeavesNothingPinned(t *testing.T) {
 	in := bind(t, s, tensor.New(tensor.Float16, 2))
 	for range 100 {
 		outputs := []backend.Value{nil, bind(t, s, tensor.New(tensor.Float16, 3))}
-		if err := s.Run(values(in), outputs); err == nil || outputs[0] != nil {
+		if err := s.Run(context.Background(), values(in), outputs); err == nil || outputs[0] != nil {
 			t.Fatalf("got %v and %v, want an error and no output", err, outputs[0])
 		}
-		if err := s.Run(values(in), []backend.Value{nil, nil, nil}); err == nil {
+		if err := s.Run(context.Background(), values(in), []backend.Value{nil, nil, nil}); err == nil {
 			t.Fatal("three outputs were taken, want an error")
 		}
 		wrong := []backend.Value{nil, bind(t, s, tensor.New(tensor.Int8, 2))}
-		if err := s.Run(values(in), wrong); err == nil || wrong[0] != nil {
+		if err := s.Run(context.Background(), values(in), wrong); err == nil || wrong[0] != nil {
 			t.Fatalf("got %v and %v, want an error and no output", err, wrong[0])
 		}
 	}
@@ -429,7 +429,7 @@ func TestORTARunThatFailsNamesTheNode(t *testing.T) {
 	s := openModel(t, g, backend.Options{})
 	x := bind(t, s, tensor.New(tensor.Float32, 2, 4))
 	for _, outputs := range [][]backend.Value{{nil}, {bind(t, s, tensor.New(tensor.Float32, 2, 4))}} {
-		err := s.Run(values(x), outputs)
+		err := s.Run(context.Background(), values(x), outputs)
 		if err == nil || !strings.Contains(err.Error(), "node my_MatMul (MatMul)") {
 			t.Errorf("got %v, want an error that names the node", err)
 		}

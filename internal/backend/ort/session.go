@@ -3,10 +3,12 @@
 package ort
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	onnx "github.com/yalue/onnxruntime_go"
 
@@ -19,16 +21,17 @@ type session struct {
 	engine          *Engine
 	path            string // of the model
 	inner           *onnx.DynamicAdvancedSession
+	pointer         unsafe.Pointer // inner, as ONNX Runtime knows it
 	inputs, outputs []modelPort
 	info            backend.Info
 	bindable        bool // runs may go through bindings
 
 	guarded atomic.Int32 // runs that are still watched for replaced signal handlers
-	scratch sync.Pool    // of *plainRun
 
 	mu       sync.Mutex // guards what follows
 	values   map[*value]struct{}
 	bindings map[*binding]struct{}
+	idle     []*plainRun // room for runs without a binding
 	closed   bool
 }
 
@@ -68,12 +71,15 @@ func (s *session) forget(v *value) {
 
 // Close frees the session, and all values that it made.
 func (s *session) Close() error {
-	bindings, values := s.shut()
+	bindings, values, idle := s.shut()
 	if bindings == nil {
 		return nil // closed before
 	}
 	for b := range bindings {
 		b.destroy()
+	}
+	for _, r := range idle {
+		r.stopper.close()
 	}
 	for v := range values {
 		v.leave()
@@ -87,17 +93,17 @@ func (s *session) Close() error {
 	return nil
 }
 
-func (s *session) shut() (map[*binding]struct{}, map[*value]struct{}) {
+func (s *session) shut() (map[*binding]struct{}, map[*value]struct{}, []*plainRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	bindings, values := s.bindings, s.values
-	s.bindings, s.values = nil, nil
-	return bindings, values
+	bindings, values, idle := s.bindings, s.values, s.idle
+	s.bindings, s.values, s.idle = nil, nil, nil
+	return bindings, values, idle
 }
 
 // Run computes the outputs. With values for all outputs, on the processor, it allocates nothing.
-func (s *session) Run(inputs, outputs []backend.Value) error {
+func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) error {
 	if len(inputs) != len(s.inputs) || len(outputs) != len(s.outputs) {
 		return fmt.Errorf("running the model: got %d inputs and %d outputs, it has %d and %d",
 			len(inputs), len(outputs), len(s.inputs), len(s.outputs))
@@ -105,13 +111,16 @@ func (s *session) Run(inputs, outputs []backend.Value) error {
 	var err error
 	switch given := allGiven(outputs); {
 	case s.bindable && given:
-		err = s.runBound(inputs, outputs)
+		err = s.runBound(ctx, inputs, outputs)
 	case len(inputs) == 0:
 		err = errors.New("a model without inputs can only run on the processor, with values for all outputs")
 	default:
-		err = s.runPlain(inputs, outputs)
+		err = s.runPlain(ctx, inputs, outputs)
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx) // ONNX Runtime only says that it was told to end
+		}
 		return fmt.Errorf("running the model: %w", err)
 	}
 	return nil

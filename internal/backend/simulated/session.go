@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -53,8 +54,8 @@ func (s *session) Close() error {
 	return nil
 }
 
-// Run takes its time, then answers.
-func (s *session) Run(inputs, outputs []backend.Value) error {
+// Run takes its time, then answers; if the context is done before, it ends with its cause.
+func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) error {
 	if s.closed.Load() {
 		return errors.New("running the simulated model: the session is closed")
 	}
@@ -64,7 +65,9 @@ func (s *session) Run(inputs, outputs []backend.Value) error {
 	}
 	k := s.engine.runs.Add(1)
 	config := &s.engine.config
-	s.engine.serve(config.duration(k, batchOf(in)))
+	if err := s.engine.serve(ctx, config.duration(k, batchOf(in))); err != nil {
+		return fmt.Errorf("running the simulated model: %w", err)
+	}
 	if every(k, config.FailEvery) {
 		return fmt.Errorf("running the simulated model: run %d: %w", k, ErrInjected)
 	}
@@ -83,14 +86,16 @@ func (s *session) Run(inputs, outputs []backend.Value) error {
 }
 
 // serve occupies one of the engine's places for a time.
-func (e *Engine) serve(d time.Duration) {
+func (e *Engine) serve(ctx context.Context, d time.Duration) error {
 	if e.places != nil {
-		e.places <- struct{}{}
+		select {
+		case e.places <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 		defer func() { <-e.places }()
 	}
-	if d > 0 {
-		time.Sleep(d)
-	}
+	return sleep(ctx, d)
 }
 
 // tensors collects what a run reads and writes, and makes the outputs that were not given.

@@ -15,10 +15,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A Config says what to simulate. Its zero value is a model with one float32 input and one int64
-// output, both of a free batch, that answers at once.
+// A Config says what to simulate. Its zero value is a model that answers at once, with the ports of
+// the ONNX file that is opened.
 type Config struct {
-	Inputs, Outputs []backend.Port // nil: "input" float32[? 1] and "output" int64[?]
+	// Inputs and Outputs are the ports of every model; nil: those of the ONNX file that is
+	// opened, without one "input" float32[? 1] and "output" int64[?].
+	Inputs, Outputs []backend.Port
 
 	Latency   time.Duration // of a run of one sample
 	PerSample time.Duration // what each further sample of a batch adds; 0: batching is free
@@ -58,12 +60,6 @@ type Engine struct {
 func New(config Config) (*Engine, error) {
 	if err := config.check(); err != nil {
 		return nil, fmt.Errorf("simulated engine: %w", err)
-	}
-	if config.Inputs == nil {
-		config.Inputs = []backend.Port{{Name: "input", Type: tensor.Float32, Shape: tensor.Shape{-1, 1}}}
-	}
-	if config.Outputs == nil {
-		config.Outputs = []backend.Port{{Name: "output", Type: tensor.Int64, Shape: tensor.Shape{-1}}}
 	}
 	if config.Answer == nil {
 		config.Answer = Echo
@@ -109,14 +105,35 @@ func (e *Engine) Name() string { return "simulated" }
 // Runs returns how many runs were begun, in all sessions.
 func (e *Engine) Runs() int64 { return e.runs.Load() }
 
-// Open waits for OpenTime and returns a session. Of the options it heeds Outputs; a device other than cpu
-// is an error. There need not be a model file.
+// Ports returns the configured ports, or those of the ONNX file.
+func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, outputs []backend.Port, err error) {
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	inputs, outputs = e.config.Inputs, e.config.Outputs
+	if inputs == nil && outputs == nil && options.ModelPath != "" {
+		return backend.ReadPorts(options.ModelPath)
+	}
+	if inputs == nil {
+		inputs = []backend.Port{{Name: "input", Type: tensor.Float32, Shape: tensor.Shape{-1, 1}}}
+	}
+	if outputs == nil {
+		outputs = []backend.Port{{Name: "output", Type: tensor.Int64, Shape: tensor.Shape{-1}}}
+	}
+	return inputs, outputs, nil
+}
+
+// Open waits for OpenTime and returns a session. Of the options it heeds ModelPath, for the ports, and
+// Outputs; a device other than cpu is an error.
 func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Session, error) {
 	start := time.Now()
 	if options.Device != "" && options.Device != "cpu" {
 		return nil, fmt.Errorf("device %s: a simulated engine has only cpu", options.Device)
 	}
-	outputs, err := e.choose(options.Outputs)
+	inputs, outputs, err := e.Ports(ctx, options)
+	if err == nil {
+		outputs, err = choose(outputs, options.Outputs)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening a simulated model: %w", err)
 	}
@@ -133,22 +150,22 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	}
 	e.sessions++
 	return &session{engine: e, info: backend.Info{
-		Inputs: e.config.Inputs, Outputs: outputs, Engine: "simulated", LoadTime: time.Since(start),
+		Inputs: inputs, Outputs: outputs, Engine: "simulated", LoadTime: time.Since(start),
 		Devices: []backend.DeviceUse{{Device: "cpu", Nodes: 1}}, Facts: e.config.facts(),
 	}}, nil
 }
 
-func (e *Engine) choose(names []string) ([]backend.Port, error) {
+func choose(outputs []backend.Port, names []string) ([]backend.Port, error) {
 	if len(names) == 0 {
-		return e.config.Outputs, nil
+		return outputs, nil
 	}
 	var ports []backend.Port
 	for _, name := range names {
-		i := slices.IndexFunc(e.config.Outputs, func(p backend.Port) bool { return p.Name == name })
+		i := slices.IndexFunc(outputs, func(p backend.Port) bool { return p.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("no output %q", name)
 		}
-		ports = append(ports, e.config.Outputs[i])
+		ports = append(ports, outputs[i])
 	}
 	return ports, nil
 }
@@ -174,13 +191,13 @@ func (e *Engine) Close() error {
 // sleep waits, or ends with the context's error.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	case <-timer.C:
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -43,7 +46,7 @@ func samples(t *testing.T, s backend.Session, numbers ...float32) []backend.Valu
 func timed(t *testing.T, s backend.Session, batch int) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if err := s.Run(samples(t, s, make([]float32, batch)...), make([]backend.Value, 1)); err != nil {
+	if err := s.Run(context.Background(), samples(t, s, make([]float32, batch)...), make([]backend.Value, 1)); err != nil {
 		t.Fatal(err)
 	}
 	return time.Since(start)
@@ -100,6 +103,68 @@ func TestATimeIsNeverNegative(t *testing.T) {
 	}
 }
 
+func TestARunEndsWhenItsContextIsDone(t *testing.T) {
+	enough := errors.New("enough")
+	for _, latency := range []time.Duration{0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, Config{Latency: latency, Parallel: 1}, backend.Options{})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if latency == 0 {
+				cancel(enough)
+			}
+			time.AfterFunc(time.Second, func() { cancel(enough) })
+			start := time.Now()
+			var group sync.WaitGroup
+			for range 2 { // one runs, one waits for its turn
+				group.Go(func() {
+					if err := s.Run(ctx, samples(t, s, 1), make([]backend.Value, 1)); !errors.Is(err, enough) {
+						t.Errorf("the run ended with %v, want %v", err, enough)
+					}
+				})
+			}
+			group.Wait()
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("the runs ended %v after they began, want a second", took)
+			}
+		})
+	}
+}
+
+func TestPortsThatAreNotConfiguredAreThoseOfTheFile(t *testing.T) {
+	engine, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := networks.NewBuilder("identity", 1)
+	x := b.Input("image", onnx.Float32, onnx.Batched(3))
+	b.Output(b.Node("Identity", "copy", []*onnx.Value{x}, nil, x.Type)[0])
+	m, _, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "identity.onnx")
+	if err := m.WriteFile(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{path: "image", "": "input"} {
+		options := backend.Options{ModelPath: path}
+		in, _, err := engine.Ports(t.Context(), options)
+		if err != nil || len(in) != 1 || in[0].Name != want {
+			t.Errorf("the inputs of %q are %v, %v, want %s", path, in, err, want)
+		}
+		s, err := engine.Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Info().Inputs[0].Name; got != want {
+			t.Errorf("%q opens with the input %s, want %s", path, got, want)
+		}
+	}
+	if _, _, err := engine.Ports(t.Context(), backend.Options{ModelPath: path + "x.onnx"}); err == nil {
+		t.Error("the ports of a file that is not there were told, want an error")
+	}
+}
+
 func TestOnlySoManyRunsAreServedAtOnce(t *testing.T) {
 	for _, test := range []struct {
 		parallel int
@@ -127,7 +192,7 @@ func TestFailuresComeOnRequest(t *testing.T) {
 	var got []string
 	for range 8 {
 		outputs := make([]backend.Value, 3)
-		err := s.Run(samples(t, s, 7), outputs)
+		err := s.Run(context.Background(), samples(t, s, 7), outputs)
 		switch {
 		case errors.Is(err, ErrInjected):
 			got = append(got, "fail")
@@ -170,7 +235,7 @@ func TestASampleGetsTheSameAnswerInAnyBatch(t *testing.T) {
 	s := open(t, Config{Outputs: ports}, backend.Options{})
 	answer := func(numbers ...float32) (scores []float32, words []string) {
 		outputs := make([]backend.Value, 2)
-		if err := s.Run(samples(t, s, numbers...), outputs); err != nil {
+		if err := s.Run(context.Background(), samples(t, s, numbers...), outputs); err != nil {
 			t.Fatal(err)
 		}
 		return tensor.Data[float32](outputs[0].Tensor()), outputs[1].Tensor().Strings()
@@ -191,7 +256,7 @@ func TestEveryTypeOfOutputIsWritten(t *testing.T) {
 	for d := tensor.Float32; d <= tensor.String; d++ {
 		s := open(t, Config{Outputs: []backend.Port{{Name: "y", Type: d, Shape: tensor.Shape{-1, 2}}}}, backend.Options{})
 		outputs := make([]backend.Value, 1)
-		if err := s.Run(samples(t, s, 1), outputs); err != nil {
+		if err := s.Run(context.Background(), samples(t, s, 1), outputs); err != nil {
 			t.Fatal(err)
 		}
 		y := outputs[0].Tensor()
@@ -212,12 +277,12 @@ func TestAnAnswerOfOnesOwnIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Run(samples(t, s, 4), []backend.Value{out}); err != nil || tensor.Data[int64](y)[0] != 40 {
+	if err := s.Run(context.Background(), samples(t, s, 4), []backend.Value{out}); err != nil || tensor.Data[int64](y)[0] != 40 {
 		t.Errorf("got %v, %v, want 40", tensor.Data[int64](y)[0], err)
 	}
 	broken := errors.New("broken")
 	s = open(t, Config{Answer: func(_, _ []tensor.Tensor) error { return broken }}, backend.Options{})
-	if err := s.Run(samples(t, s, 4), make([]backend.Value, 1)); !errors.Is(err, broken) {
+	if err := s.Run(context.Background(), samples(t, s, 4), make([]backend.Value, 1)); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }
@@ -245,7 +310,7 @@ func TestMisuseIsAnError(t *testing.T) {
 	closed := samples(t, s, 1)[0]
 	closed.Close()
 	for name, inputs := range map[string][]backend.Value{"none": nil, "nil": {nil}, "type": {wrongType}, "closed": {closed}} {
-		if err := s.Run(inputs, make([]backend.Value, 1)); err == nil || !strings.HasPrefix(err.Error(), "running the simulated model: ") {
+		if err := s.Run(context.Background(), inputs, make([]backend.Value, 1)); err == nil || !strings.HasPrefix(err.Error(), "running the simulated model: ") {
 			t.Errorf("inputs %s: got %v, want an error", name, err)
 		}
 	}
@@ -258,7 +323,7 @@ func TestMisuseIsAnError(t *testing.T) {
 	if err := errors.Join(s.Close(), s.Close(), engine.Close()); err != nil {
 		t.Error(err)
 	}
-	if err := s.Run(samplesOf(1), make([]backend.Value, 1)); err == nil {
+	if err := s.Run(context.Background(), samplesOf(1), make([]backend.Value, 1)); err == nil {
 		t.Error("a closed session ran, want an error")
 	}
 	if _, err := engine.Open(context.Background(), backend.Options{}); err == nil {
@@ -285,7 +350,7 @@ func BenchmarkRun(b *testing.B) {
 	in, out := samplesOf(1), []backend.Value{&value{tensor: tensor.New(tensor.Int64, 1)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Run(in, out); err != nil {
+		if err := s.Run(context.Background(), in, out); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,36 +1,36 @@
-package models
+package backend
 
 import (
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// Ports reads the inputs and outputs of an ONNX file, without its weights.
-func Ports(path string) (inputs, outputs []backend.Port, err error) {
+// ReadPorts reads the inputs and outputs of an ONNX file, without its weights.
+func ReadPorts(path string) (inputs, outputs []Port, err error) {
 	m, err := onnx.ReadFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if inputs, err = ports(m.Graph.FreeInputs()); err != nil {
+	if inputs, err = PortsOf(m.Graph.FreeInputs()); err != nil {
 		return nil, nil, fmt.Errorf("inputs of %s: %w", path, err)
 	}
-	if outputs, err = ports(m.Graph.Outputs); err != nil {
+	if outputs, err = PortsOf(m.Graph.Outputs); err != nil {
 		return nil, nil, fmt.Errorf("outputs of %s: %w", path, err)
 	}
 	return inputs, outputs, nil
 }
 
-func ports(values []*onnx.Value) ([]backend.Port, error) {
-	var list []backend.Port
+// PortsOf describes inputs or outputs of an ONNX file.
+func PortsOf(values []*onnx.Value) ([]Port, error) {
+	var list []Port
 	for _, v := range values {
 		dtype, ok := dtypes[v.Type.Elem]
 		if !ok {
 			return nil, fmt.Errorf("%s has elements of type %v, which this program does not handle", v.Name, v.Type.Elem)
 		}
-		port := backend.Port{Name: v.Name, Type: dtype}
+		port := Port{Name: v.Name, Type: dtype}
 		for _, dim := range v.Type.Shape {
 			extent := dim.Size
 			if !dim.Known() {

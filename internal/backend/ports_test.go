@@ -1,4 +1,4 @@
-package models
+package backend
 
 import (
 	"os"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -31,12 +30,12 @@ func writeModel(t *testing.T, elem onnx.ElemType, shape onnx.Shape) string {
 	return path
 }
 
-func TestPortsReadsInputsAndOutputs(t *testing.T) {
-	in, out, err := Ports(writeModel(t, onnx.Float32, onnx.Batched(3, 224, 224)))
+func TestReadPortsReadsInputsAndOutputs(t *testing.T) {
+	in, out, err := ReadPorts(writeModel(t, onnx.Float32, onnx.Batched(3, 224, 224)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []backend.Port{{Name: "image", Type: tensor.Float32, Shape: tensor.Shape{-1, 3, 224, 224}}}
+	want := []Port{{Name: "image", Type: tensor.Float32, Shape: tensor.Shape{-1, 3, 224, 224}}}
 	if diff := cmp.Diff(want, in); diff != "" {
 		t.Errorf("inputs (-want +got):\n%s", diff)
 	}
@@ -46,7 +45,7 @@ func TestPortsReadsInputsAndOutputs(t *testing.T) {
 	}
 }
 
-func TestPortsKnowsEveryTypeThatTensorsHave(t *testing.T) {
+func TestReadPortsKnowsEveryTypeThatTensorsHave(t *testing.T) {
 	known := map[tensor.DType]bool{}
 	for elem, d := range dtypes {
 		if !strings.EqualFold(elem.String(), d.String()) {
@@ -61,7 +60,7 @@ func TestPortsKnowsEveryTypeThatTensorsHave(t *testing.T) {
 	}
 }
 
-func TestPortsNamesTheFileAndWhatIsWrong(t *testing.T) {
+func TestReadPortsNamesTheFileAndWhatIsWrong(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(page, []byte("<html></html>"), 0o644); err != nil {
 		t.Fatal(err)
@@ -72,8 +71,8 @@ func TestPortsNamesTheFileAndWhatIsWrong(t *testing.T) {
 		filepath.Join(t.TempDir(), "no.onnx"): "no such file",
 		complex64:                             "inputs of " + complex64 + ": image has elements of type",
 	} {
-		if _, _, err := Ports(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), filepath.Base(path)) {
-			t.Errorf("Ports(%s): %v, want %q", path, err, want)
+		if _, _, err := ReadPorts(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), filepath.Base(path)) {
+			t.Errorf("ReadPorts(%s): %v, want %q", path, err, want)
 		}
 	}
 }

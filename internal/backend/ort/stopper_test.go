@@ -1,0 +1,128 @@
+//go:build ort && cgo
+
+package ort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// slow is a model of so many products of matrices, one after the other, about a millisecond each for
+// 256 rows of 256.
+func slow(steps int) onnxGraph {
+	const side = 256
+	w := make([]float32, side*side)
+	for i := range side {
+		w[i*side+i] = 1
+	}
+	g := onnxGraph{
+		inputs:  []message{onnxPort("x0", tensor.Float32, "N", side)},
+		outputs: []message{onnxPort(fmt.Sprint("x", steps), tensor.Float32, "N", side)},
+		weights: []message{weight("w", w, side, side)},
+	}
+	for i := range steps {
+		g.nodes = append(g.nodes, onnxNode("MatMul", []string{fmt.Sprint("x", i), "w"}, []string{fmt.Sprint("x", i+1)}).text(3, fmt.Sprint("step", i)))
+	}
+	return g
+}
+
+// inSomeWays runs a test with values for the outputs, which go through a binding, and without.
+func inSomeWays(t *testing.T, s backend.Session, rows int64, f func(t *testing.T, in, out []backend.Value)) {
+	for _, way := range []string{"bound", "plain"} {
+		t.Run(way, func(t *testing.T) {
+			in, out := bind(t, s, tensor.New(tensor.Float32, rows, 256)), make([]backend.Value, 1)
+			if way == "bound" {
+				out[0] = bind(t, s, tensor.New(tensor.Float32, rows, 256))
+			}
+			f(t, values(in), out)
+		})
+	}
+}
+
+func TestORTARunEndsWhenItsContextIsDone(t *testing.T) {
+	s := openModel(t, slow(20000), backend.Options{})
+	inSomeWays(t, s, 256, func(t *testing.T, in, out []backend.Value) {
+		enough := errors.New("enough")
+		for range 3 { // each time with another context
+			ctx, cancel := context.WithCancelCause(t.Context())
+			begin := time.Now()
+			time.AfterFunc(30*time.Millisecond, func() { cancel(enough) })
+			err := s.Run(ctx, in, out)
+			if !errors.Is(err, enough) || !strings.HasPrefix(err.Error(), "running the model: ") {
+				t.Errorf("the run ended with %v, want %v", err, enough)
+			}
+			if took := time.Since(begin); took > time.Second {
+				t.Errorf("the run took %v after the context was done", took)
+			}
+			if err := s.Run(ctx, in, out); !errors.Is(err, enough) {
+				t.Errorf("a run that begins too late ended with %v, want %v", err, enough)
+			}
+		}
+	})
+}
+
+func TestORTASessionRunsAfterARunWasEnded(t *testing.T) {
+	s := openModel(t, slow(500), backend.Options{})
+	inSomeWays(t, s, 256, func(t *testing.T, in, out []backend.Value) {
+		tensor.Data[float32](in[0].Tensor())[3] = 7
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		if err := s.Run(ctx, in, out); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("the run ended with %v, want %v", err, context.DeadlineExceeded)
+		}
+		other, cancelOther := context.WithCancel(t.Context())
+		defer cancelOther()
+		if err := s.Run(other, in, out); err != nil {
+			t.Fatal(err)
+		}
+		if got := tensor.Data[float32](out[0].Tensor())[3]; got != 7 {
+			t.Errorf("the next run gave %v, want 7", got)
+		}
+	})
+}
+
+func TestORTOneContextEndsItsOwnRunOnly(t *testing.T) {
+	s := openModel(t, slow(300), backend.Options{})
+	inSomeWays(t, s, 256, func(t *testing.T, in, out []backend.Value) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() {
+			out := out
+			if out[0] == nil {
+				out = make([]backend.Value, 1)
+			} else {
+				out = values(bind(t, s, tensor.New(tensor.Float32, 256, 256)))
+			}
+			if err := s.Run(t.Context(), in, out); err != nil {
+				t.Errorf("the other run: %v", err)
+			}
+		})
+		time.AfterFunc(10*time.Millisecond, cancel)
+		if err := s.Run(ctx, in, out); !errors.Is(err, context.Canceled) {
+			t.Errorf("the run ended with %v, want %v", err, context.Canceled)
+		}
+		group.Wait()
+	})
+}
+
+func TestORTAContextCostsABoundRunNothing(t *testing.T) {
+	s := openModel(t, doubled("N"), backend.Options{})
+	in, out := values(bind(t, s, tensor.New(tensor.Float32, 1, 4))), values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if n := testing.AllocsPerRun(100, func() {
+		if err := s.Run(ctx, in, out); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a run, want none", n)
+	}
+}
