@@ -42,10 +42,10 @@ var mayImport = map[string]string{
 
 	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
-	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel",
+	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular",
 	"internal/dataset/pickle": "",
 	"internal/dataset/synth":  "internal/jpeg internal/parallel",
-	"internal/dataset/volume": "internal/parallel",
+	"internal/dataset/volume": "internal/parallel internal/regular",
 
 	"internal/preprocess": "internal/exif internal/jpeg internal/tensor",
 	"internal/exif":       "",
@@ -62,6 +62,7 @@ var mayImport = map[string]string{
 	"internal/longtest":          "",
 	"internal/machine":           "",
 	"internal/parallel":          "",
+	"internal/regular":           "",
 }
 
 // owners are the packages that may import a third-party module.

@@ -17,7 +17,8 @@ type DetectionOptions struct {
 	// order of the file (--remove-48-empty-images).
 	//
 	// accuracy-coco.py numbers them in the order of a Python set, which for the real
-	// data set is not the order in which the reference SUT loads them; this is the latter.
+	// data set is not the order in which the reference SUT loads them; this is the latter
+	// (docs/accuracy.md).
 	RemoveEmptyImages bool
 	// Verbose also gives the lines that the scripts add with --verbose.
 	Verbose bool
@@ -32,9 +33,8 @@ type DetectionOptions struct {
 type LoggedDetections struct {
 	Detections []Detection
 	ImageIDs   []int64 // images in the log, in its order: the ones to evaluate
-	Records    int
+	Coverage   Coverage
 	NoResults  int      // images with no detection
-	Repeated   int      // records of a sample that was seen before, which do not count
 	Lines      []string // what the scripts print about single records
 	Mismatches int      // detections whose own image index disagrees with the record's
 }
@@ -56,24 +56,14 @@ func ReadDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*LoggedD
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", log.Name(), err)
 	}
-	r := detectionReader{opts: opts, out: &LoggedDetections{}}
+	r := detectionReader{opts: opts, out: &LoggedDetections{Coverage: Coverage{Samples: len(images)}}}
 	if opts.InverseMap {
 		r.inverseMap = inverseMap(gt)
 	}
-	seen := make([]bool, len(images))
-	for rec, err := range Records(log) {
+	for rec, err := range FirstRecords(log, &r.out.Coverage) {
 		if err != nil {
 			return nil, err
 		}
-		r.out.Records++
-		if rec.QSLIndex >= uint64(len(images)) {
-			return nil, rec.errorf(log, "the ground truth has only %d samples", len(images))
-		}
-		if seen[rec.QSLIndex] {
-			r.out.Repeated++
-			continue
-		}
-		seen[rec.QSLIndex] = true
 		if err := r.record(&rec, images[rec.QSLIndex]); err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
@@ -234,7 +224,7 @@ func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*Detect
 		return nil, err
 	}
 	if len(logged.Detections) == 0 {
-		return nil, fmt.Errorf("%s: no detection in %d records; pycocotools cannot evaluate that", log.Name(), logged.Records)
+		return nil, fmt.Errorf("%s: no detection in %d records; pycocotools cannot evaluate that", log.Name(), logged.Coverage.records())
 	}
 	params := opts.Params
 	params.ImageIDs = logged.ImageIDs
@@ -256,6 +246,7 @@ var statNames = [statCount]string{
 // describe fills in the Score.
 func (s *DetectionScore) describe(gt *GroundTruth, verbose bool) {
 	mAP := 100 * s.Evaluation.Stats[AP]
+	s.Coverage = s.Log.Coverage
 	s.Values = []Value{{Name: "mAP", Value: mAP, Unit: "%"}}
 	for i, v := range s.Evaluation.Stats {
 		s.Values = append(s.Values, Value{Name: statNames[i], Value: v})
@@ -263,10 +254,10 @@ func (s *DetectionScore) describe(gt *GroundTruth, verbose bool) {
 	s.Lines = append(s.Log.Lines, s.Evaluation.Lines()...)
 	s.printf("mAP=%.3f%%", mAP)
 	if verbose {
-		s.printf("found %d results", s.Log.Records)
+		s.printf("found %d results", s.Coverage.records())
 		s.printf("found %d images", len(s.Log.ImageIDs))
 		s.printf("found %d images with no results", s.Log.NoResults)
-		s.printf("ignored %d dupes", s.Log.Repeated)
+		s.printf("ignored %d dupes", s.Coverage.Repeated)
 	}
 	if n := s.Log.Mismatches; n > 0 {
 		s.warnf("%d detections name another sample than their record; the record's was taken", n)

@@ -79,7 +79,6 @@ type ImageNetOptions struct {
 type ClassificationScore struct {
 	Score
 	Hits
-	Repeated int // records of a sample that was seen before, which do not count
 }
 
 // Hits counts samples and those of them that were predicted correctly.
@@ -97,19 +96,11 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 		return nil, err
 	}
 	score := &ClassificationScore{}
-	seen := make([]bool, len(truth))
-	for rec, err := range Records(log) {
+	score.Coverage.Samples = len(truth)
+	for rec, err := range FirstRecords(log, &score.Coverage) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.QSLIndex >= uint64(len(truth)) {
-			return nil, rec.errorf(log, "the ground truth has only %d samples", len(truth))
-		}
-		if seen[rec.QSLIndex] {
-			score.Repeated++
-			continue
-		}
-		seen[rec.QSLIndex] = true
 		found, err := label(rec.Data, dtype)
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
@@ -121,7 +112,7 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 	}
 	score.printf("accuracy=%.3f%%, good=%d, total=%d", score.Percent(), score.Good, score.Total)
 	if opts.Verbose {
-		score.printf("found and ignored %d dupes", score.Repeated)
+		score.printf("found and ignored %d dupes", score.Coverage.Repeated)
 	}
 	score.Values = []Value{{Name: "accuracy", Value: score.Percent(), Unit: "%"}}
 	return score, nil

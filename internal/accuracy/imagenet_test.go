@@ -71,8 +71,8 @@ func TestScoreImageNetVerboseNamesWrongSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "a.JPEG, expected: 1, found -7\naccuracy=50.000%, good=1, total=2\nfound and ignored 1 dupes\n"
-	if got.Text() != want || got.Repeated != 1 {
-		t.Errorf("printed %q, %d repeated, want %q, 1", got.Text(), got.Repeated, want)
+	if got.Text() != want || got.Coverage != (Coverage{Samples: len(truth), Scored: got.Total, Repeated: 1}) {
+		t.Errorf("printed %q, %+v, want %q", got.Text(), got.Coverage, want)
 	}
 }
 

@@ -175,6 +175,7 @@ func ScoreKiTS(log Input, truth []KiTSCase, opts KiTSOptions) (*KiTSScore, error
 	if records != len(truth) || records == 0 {
 		return nil, fmt.Errorf("%s: %d records for %d cases, want one per case", log.Name(), records, len(truth))
 	}
+	score.Coverage = Coverage{Samples: len(truth), Scored: records}
 	score.describe()
 	return score, nil
 }

@@ -59,6 +59,31 @@ func Records(log Input) iter.Seq2[Record, error] {
 	}
 }
 
+// FirstRecords is Records without those of samples that were seen before, which is what
+// counts in most benchmarks. A sample that the ground truth does not have is an error.
+// Coverage, whose Samples must be set, is counted up.
+func FirstRecords(log Input, c *Coverage) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		seen := make([]bool, c.Samples)
+		for rec, err := range Records(log) {
+			switch {
+			case err != nil:
+			case rec.QSLIndex >= uint64(c.Samples):
+				rec, err = Record{}, rec.errorf(log, "the ground truth has only %d samples", c.Samples)
+			case seen[rec.QSLIndex]:
+				c.Repeated++
+				continue
+			default:
+				seen[rec.QSLIndex] = true
+				c.Scored++
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // errStop ends the reading when the caller has seen enough.
 var errStop = errors.New("stop")
 

@@ -17,7 +17,20 @@ type Score struct {
 	Lines []string
 	// Warnings are facts that whoever relies on the score should know.
 	Warnings []string
+	// Coverage says how many samples the score is over. Whoever judges it has to look: the
+	// official scripts score whatever is in a log, if only a part of the data set.
+	Coverage Coverage
 }
+
+// Coverage counts the samples of a log.
+type Coverage struct {
+	Samples  int // that the ground truth has
+	Scored   int // of these, each once
+	Repeated int // records of a sample that was seen before, which do not count
+}
+
+// records returns the number of records that were read.
+func (c Coverage) records() int { return c.Scored + c.Repeated }
 
 // A Value is one named number of a Score.
 type Value struct {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"image"
@@ -143,7 +144,7 @@ func (d *ADE20K) MaskPath(i int) string {
 }
 
 // Read returns the content of the file.
-func (d *ADE20K) Read(i int) ([]byte, error) { return os.ReadFile(d.Path(i)) }
+func (d *ADE20K) Read(i int) ([]byte, error) { return readSample(d.Path(i)) }
 
 // Mask returns the mask of an image, of the size that it has in the file.
 func (d *ADE20K) Mask(i int) (Mask, error) { return ReadMask(d.MaskPath(i)) }
@@ -154,34 +155,49 @@ type Mask struct {
 	Classes       []uint8
 }
 
+// maxMaskPixels bounds the memory that a mask can ask for.
+const maxMaskPixels = 1 << 26
+
 // ReadMask reads a PNG file whose pixels are classes: 8-bit grey, or indices of a
 // palette.
 func ReadMask(path string) (Mask, error) {
-	f, err := os.Open(path)
+	data, err := readSample(path)
 	if err != nil {
 		return Mask{}, fmt.Errorf("reading a mask: %w", err)
 	}
-	defer f.Close()
-	m, err := png.Decode(f)
+	m, err := decodeMask(data)
 	if err != nil {
 		return Mask{}, fmt.Errorf("reading the mask %s: %w", path, err)
 	}
-	width, height := m.Bounds().Dx(), m.Bounds().Dy()
-	var pixels []uint8
-	stride := 0
-	switch m := m.(type) {
+	return m, nil
+}
+
+func decodeMask(data []byte) (Mask, error) {
+	c, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return Mask{}, err
+	}
+	if c.Width > maxMaskPixels/c.Height {
+		return Mask{}, fmt.Errorf("it claims %d×%d pixels, want at most %d in all", c.Width, c.Height, maxMaskPixels)
+	}
+	picture, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return Mask{}, err
+	}
+	pixels, stride := []uint8(nil), 0
+	switch m := picture.(type) {
 	case *image.Gray:
 		pixels, stride = m.Pix, m.Stride
 	case *image.Paletted:
 		pixels, stride = m.Pix, m.Stride
 	default:
-		return Mask{}, fmt.Errorf("reading the mask %s: its pixels are no classes: want 8-bit grey or a palette", path)
+		return Mask{}, errors.New("its pixels are no classes: want 8-bit grey or a palette")
 	}
-	classes := make([]uint8, 0, width*height)
-	for y := range height {
-		classes = append(classes, pixels[y*stride:][:width]...)
+	mask := Mask{c.Width, c.Height, make([]uint8, 0, c.Width*c.Height)}
+	for y := range mask.Height {
+		mask.Classes = append(mask.Classes, pixels[y*stride:][:mask.Width]...)
 	}
-	return Mask{width, height, classes}, nil
+	return mask, nil
 }
 
 // Fingerprint names the content of the whole data set, as far as names, sizes and times

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/png"
@@ -132,6 +134,13 @@ func TestMasksAreGreyOrHaveAPalette(t *testing.T) {
 	}
 	put(t, dir, "colours", picture(t, image.NewRGBA(b), 1))
 	if _, err := ReadMask(filepath.Join(dir, "colours")); err == nil || !strings.Contains(err.Error(), "its pixels are no classes") {
+		t.Errorf("error %v", err)
+	}
+	huge := []byte(picture(t, image.NewGray(b), 1))
+	copy(huge[16:], "\x00\x00\x40\x00\x00\x00\x20\x00") // width and height
+	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
+	put(t, dir, "huge", string(huge))
+	if _, err := ReadMask(filepath.Join(dir, "huge")); err == nil || !strings.Contains(err.Error(), "claims 16384×8192 pixels, want at most 67108864") {
 		t.Errorf("error %v", err)
 	}
 	put(t, dir, "cut", picture(t, image.NewGray(b), 1)[:50])

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // Detection is a set of images with objects in them: COCO, or OpenImages as MLPerf's
@@ -65,7 +65,7 @@ func ReadOpenImages(dir string) (*accuracy.GroundTruth, error) {
 // read reads the annotations and says where they were.
 func (l detectionLayout) read(dir string) (*accuracy.GroundTruth, string, error) {
 	path := firstThere(dir, l.annotations)
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("opening %s in %s: there is no %s: want that file and the images in %s",
 			l.name, dir, l.annotations[0], l.images[0])
@@ -166,7 +166,7 @@ func (d *Detection) Path(i int) string {
 }
 
 // Read returns the content of the file.
-func (d *Detection) Read(i int) ([]byte, error) { return os.ReadFile(d.Path(i)) }
+func (d *Detection) Read(i int) ([]byte, error) { return readSample(d.Path(i)) }
 
 // Fingerprint names the content of the whole data set, as far as names, sizes and times
 // of the files tell it.

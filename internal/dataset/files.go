@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // Options choose samples, and where they come from. The zero value means all, from the
@@ -34,6 +36,17 @@ func (o Options) path(dir, name, cached string) string {
 	}
 	return filepath.Join(dir, filepath.FromSlash(name))
 }
+
+// Most bytes of a file that is read as a whole: a picture, a list of names, a pickled
+// case with its labels.
+const (
+	maxSample = 256 << 20
+	maxList   = 16 << 20
+	maxPickle = 4 << 30
+)
+
+// readSample reads the file of a picture, or of what was made of it.
+func readSample(path string) ([]byte, error) { return regular.ReadFile(path, maxSample) }
 
 // maxReported bounds a list of errors to what a person reads.
 const maxReported = 5
@@ -68,12 +81,9 @@ func (c *fileCheck) add(name, path string) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return fmt.Errorf("%s is not below the folder", name)
 	}
-	info, err := os.Stat(path)
+	info, err := regular.Stat(path)
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a file", path)
 	}
 	fmt.Fprintln(c.hash, name, info.Size(), info.ModTime().UnixNano())
 	return nil

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // ImageNet is a validation set of labelled images.
@@ -26,7 +26,7 @@ const imageNetClasses = 1000
 
 // ReadValMap reads the list of images and labels of the data set in a folder.
 func ReadValMap(dir string) ([]accuracy.LabeledImage, error) {
-	f, err := os.Open(filepath.Join(dir, valMap))
+	f, err := regular.Open(filepath.Join(dir, valMap))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("opening ImageNet in %s: there is no %s: "+
 			"want one line per image, its path below the folder and its class from 0 to %d", dir, valMap, imageNetClasses-1)
@@ -107,7 +107,7 @@ func (d *ImageNet) Path(i int) string {
 }
 
 // Read returns the content of the file.
-func (d *ImageNet) Read(i int) ([]byte, error) { return os.ReadFile(d.Path(i)) }
+func (d *ImageNet) Read(i int) ([]byte, error) { return readSample(d.Path(i)) }
 
 // Truth returns the labels, sample by sample.
 func (d *ImageNet) Truth() []accuracy.LabeledImage { return d.images }

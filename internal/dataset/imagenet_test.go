@@ -60,7 +60,7 @@ func TestOpenImageNetNamesWhatIsWrong(t *testing.T) {
 		{"a path outside", "../a.JPEG 1\n", 0, "not below the folder"},
 		{"an empty line", "a.JPEG 1\n\nb.JPEG 2\n", 0, "line 2"},
 		{"no class", "a.JPEG\n", 0, "line 1"},
-		{"a folder", "sub 1\n", 0, "is not a file"},
+		{"a folder", "sub 1\n", 0, "is a folder, not a regular file"},
 		{"more than there are", "a.JPEG 1\n", 2, "2 images are wanted"},
 	}
 	for _, test := range tests {

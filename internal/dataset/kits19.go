@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // KiTS19 is a set of volumes on which 3D-UNet finds kidneys and tumours.
@@ -105,16 +105,12 @@ const (
 func listRawCases(dir string) ([]kitsCase, error) {
 	names := inferenceCases()
 	if path := filepath.Join(dir, casesList); exists(path) {
-		data, err := os.ReadFile(path)
+		data, err := regular.ReadFile(path, maxList)
 		if err != nil {
 			return nil, err
 		}
-		names = nil
-		if err := json.Unmarshal(data, &names); err != nil {
-			return nil, fmt.Errorf("%s: want a list of names of cases: %w", path, err)
-		}
-		if err := checkNames(path, names); err != nil {
-			return nil, err
+		if names, err = parseCaseNames(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	var cases []kitsCase
@@ -124,20 +120,29 @@ func listRawCases(dir string) ([]kitsCase, error) {
 	return cases, nil
 }
 
+// parseCaseNames reads what inference_cases.json holds.
+func parseCaseNames(data []byte) ([]string, error) {
+	var names []string
+	if err := json.Unmarshal(data, &names); err != nil {
+		return nil, fmt.Errorf("want a list of names of cases: %w", err)
+	}
+	return names, checkNames(names)
+}
+
 // checkNames wants names of files in the folder, each once.
-func checkNames(path string, names []string) error {
+func checkNames(names []string) error {
 	seen := make(map[string]bool)
 	for i, name := range names {
-		if name == "" || !filepath.IsLocal(name) || filepath.Base(name) != name {
-			return fmt.Errorf("%s: name %d, %q, is not one of a case", path, i, name)
+		if name == "" || name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
+			return fmt.Errorf("name %d, %q, is not one of a case", i, name)
 		}
 		if seen[name] {
-			return fmt.Errorf("%s: %s is listed twice", path, name)
+			return fmt.Errorf("%s is listed twice", name)
 		}
 		seen[name] = true
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("%s lists no case", path)
+		return errors.New("lists no case")
 	}
 	return nil
 }
@@ -220,7 +225,7 @@ func (c *kitsCase) truth() (accuracy.KiTSCase, error) {
 }
 
 func readGoldenCases(path string, count int) ([]accuracy.KiTSCase, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening KiTS19: %w", err)
 	}

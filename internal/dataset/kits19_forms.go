@@ -1,12 +1,13 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A rawCase is a case as KiTS19 has it.
@@ -74,26 +75,34 @@ func (c pickledCase) files() []string { return []string{c.path} }
 
 // read reads one of the two arrays.
 func (c pickledCase) read(which int) (*pickle.Array, [3]int, error) {
-	var shape [3]int
-	data, err := os.ReadFile(c.path)
+	data, err := regular.ReadFile(c.path, maxPickle)
 	if err != nil {
-		return nil, shape, err
+		return nil, [3]int{}, err
 	}
-	v, err := pickle.Read(data)
+	a, shape, err := parsePickledCase(data, which)
 	if err != nil {
 		return nil, shape, fmt.Errorf("%s: %w", c.path, err)
 	}
+	return a, shape, nil
+}
+
+func parsePickledCase(data []byte, which int) (*pickle.Array, [3]int, error) {
+	var shape [3]int
+	v, err := pickle.Read(data)
+	if err != nil {
+		return nil, shape, err
+	}
 	list, ok := v.([]any)
 	if !ok || len(list) != 2 {
-		return nil, shape, fmt.Errorf("%s: want a list of image and labels", c.path)
+		return nil, shape, errors.New("want a list of image and labels")
 	}
 	a, ok := list[which].(*pickle.Array)
 	if !ok || len(a.Shape) != 4 || a.Shape[0] != 1 {
-		return nil, shape, fmt.Errorf("%s: want arrays with one channel and three axes", c.path)
+		return nil, shape, errors.New("want arrays with one channel and three axes")
 	}
 	for axis, n := range a.Shape[1:] {
 		if err := checkExtent(n); err != nil {
-			return nil, shape, fmt.Errorf("%s: %w", c.path, err)
+			return nil, shape, err
 		}
 		shape[axis] = n
 	}
@@ -130,18 +139,27 @@ func (c pickledCase) labels() ([]uint8, error) {
 
 // readPickledList reads the order of cases that preprocess.py writes, and their shapes.
 func readPickledList(dir, path string) ([]kitsCase, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, maxList)
 	if err != nil {
 		return nil, err
 	}
-	v, err := pickle.Read(data)
+	cases, err := parsePickledList(dir, data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return cases, nil
+}
+
+// parsePickledList reads what preprocessed_files.pkl in a folder holds.
+func parsePickledList(dir string, data []byte) ([]kitsCase, error) {
+	v, err := pickle.Read(data)
+	if err != nil {
+		return nil, err
 	}
 	d, _ := v.(map[string]any)
 	list, ok := d["file_list"].([]any)
 	if !ok {
-		return nil, fmt.Errorf(`%s: want a dictionary with a list "file_list"`, path)
+		return nil, errors.New(`want a dictionary with a list "file_list"`)
 	}
 	about, _ := d["cases"].(map[string]any)
 	var names []string
@@ -149,12 +167,12 @@ func readPickledList(dir, path string) ([]kitsCase, error) {
 	for i, item := range list {
 		name, ok := item.(string)
 		if !ok {
-			return nil, fmt.Errorf("%s: entry %d of file_list is %T, want a name", path, i, item)
+			return nil, fmt.Errorf("entry %d of file_list is %T, want a name", i, item)
 		}
 		names = append(names, name)
 		cases = append(cases, kitsCase{name, pickledShape(about[name]), pickledCase{filepath.Join(dir, name+".pkl")}})
 	}
-	return cases, checkNames(path, names)
+	return cases, checkNames(names)
 }
 
 // pickledShape returns the "image_shape" of a case, without the axis of channels, zeros

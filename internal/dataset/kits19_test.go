@@ -128,6 +128,7 @@ func TestKiTS19NamesWhatIsWrong(t *testing.T) {
 		{"an empty list", func(dir string) { put(t, dir, "inference_cases.json", "[]") }, "lists no case"},
 		{"a case twice", func(dir string) { put(t, dir, "inference_cases.json", `["c","c"]`) }, "c is listed twice"},
 		{"a case outside", func(dir string) { put(t, dir, "inference_cases.json", `["../c"]`) }, `"../c", is not one of a case`},
+		{"the folder itself", func(dir string) { put(t, dir, "inference_cases.json", `["."]`) }, `".", is not one of a case`},
 		{"a list of another kind", func(dir string) { put(t, dir, "preprocessed_files.pkl", "].") }, `want a dictionary with a list "file_list"`},
 		{"a list of numbers", func(dir string) { put(t, dir, "preprocessed_files.pkl", "}\x8c\tfile_list](K\x01es.") }, "entry 0 of file_list is int64"},
 		{"a dangerous list", func(dir string) { put(t, dir, "preprocessed_files.pkl", "cos\nsystem\n.") }, "which is refused"},

@@ -8,6 +8,7 @@ import (
 	"image/color"
 	stdjpeg "image/jpeg"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -118,6 +119,32 @@ func TestDecodeLimitsTheSize(t *testing.T) {
 	huge := edit(data, markerSOF0, 3, 0xFF, 0x00, 0xFF, 0x00)
 	if _, err := new(Decoder).Decode(huge, nil); err == nil {
 		t.Error("Decode of 65280×65280 pixels does not fail")
+	}
+}
+
+// A file of half a kilobyte once took 1.6 GB.
+func TestAShortFileGetsNoMemoryForWhatItClaims(t *testing.T) {
+	const claims = "claims 60000×1000 pixels, which takes 117187 bytes at least"
+	for _, file := range []string{"images/photo_301x201_411_prog_q30.jpg", ""} {
+		data := encode(t, 20, 10, 80)
+		marker := byte(markerSOF0)
+		if file != "" {
+			data, marker = read(t, file), markerSOF2
+		}
+		data = edit(data, marker, 3, 1000>>8, 1000&0xff, 60000>>8, 60000&0xff)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := new(Decoder).Decode(data, nil)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), claims) {
+			t.Errorf("error %v, want one that says %q", err, claims)
+		}
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 {
+			t.Errorf("it took %d bytes", taken)
+		}
+		if c, err := DecodeConfig(data); err != nil || c.Width != 60000 {
+			t.Errorf("DecodeConfig = %+v, %v: the header itself is fine", c, err)
+		}
 	}
 }
 

@@ -21,7 +21,11 @@
 // Damaged files. What libjpeg only warns of is no error here either: entropy-coded
 // data that end early leave the rest grey, wrong codes decode as zero, lost restart
 // markers are searched for, and unfinished progressive files are smoothed. Such an
-// image is returned with Damaged set. What libjpeg gives up on is an error.
+// image is returned with Damaged set. What libjpeg gives up on is an error. One case is known
+// to differ, in damaged files only: a block behind FF FF FF 00 in coded data.
+//
+// Memory. A header can claim 65500×65500 pixels. MaxPixels bounds what is believed, and
+// beyond 2²⁴ pixels a file must have the bytes that so many pixels take at least.
 //
 // Left out: arithmetic coding, 12 bits, lossless and hierarchical files (an error
 // that is ErrUnsupported), a height given only by a DNL marker (an error in libjpeg

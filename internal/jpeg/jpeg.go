@@ -8,7 +8,15 @@ import (
 
 // DefaultMaxPixels is the largest image that a Decoder accepts unless told
 // otherwise. An image takes up to 16 bytes of memory per pixel while it is decoded.
-const DefaultMaxPixels = 1 << 27
+const DefaultMaxPixels = 1 << 26
+
+// Beyond so many pixels a file must be as long as its claim asks for. Each block of 8×8
+// samples takes a bit at least, so that a byte holds 512 pixels at most; a shorter file is
+// cut off, and what it lacks would be made up in much memory.
+const (
+	trustedPixels = 1 << 24
+	pixelsPerByte = 512
+)
 
 // ErrUnsupported is wrapped by the errors for well-formed files of a kind that this
 // package does not read.
@@ -85,7 +93,7 @@ func (d *Decoder) DecodePart(data, pix []byte, part func(Config) image.Rectangle
 	if err != nil {
 		return Image{}, err
 	}
-	if err := d.checkSize(c); err != nil {
+	if err := d.checkSize(c, len(data)); err != nil {
 		return Image{}, err
 	}
 	wanted := part(c).Intersect(image.Rect(0, 0, c.Width, c.Height))
@@ -121,13 +129,17 @@ func (d *Decoder) readConfig(data []byte) (Config, error) {
 	}, nil
 }
 
-func (d *Decoder) checkSize(c Config) error {
+// checkSize refuses an image for what it claims, before it gets memory.
+func (d *Decoder) checkSize(c Config, bytes int) error {
 	limit := d.MaxPixels
 	if limit == 0 {
 		limit = DefaultMaxPixels
 	}
 	if c.Width > limit/c.Height { // the product may exceed an int
 		return fmt.Errorf("image of %d×%d pixels exceeds the limit of %d pixels", c.Width, c.Height, limit)
+	}
+	if n := c.Width * c.Height; n > trustedPixels && n/pixelsPerByte > bytes {
+		return fmt.Errorf("file of %d bytes claims %d×%d pixels, which takes %d bytes at least", bytes, c.Width, c.Height, n/pixelsPerByte)
 	}
 	return nil
 }

@@ -120,19 +120,12 @@ func (m segmenter) score(log accuracy.Input, s Scoring) (*accuracy.Score, error)
 	if err != nil {
 		return nil, err
 	}
-	seen := make([]bool, data.Len())
-	for rec, err := range accuracy.Records(log) {
+	coverage := accuracy.Coverage{Samples: data.Len()}
+	for rec, err := range accuracy.FirstRecords(log, &coverage) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.QSLIndex >= uint64(data.Len()) {
-			return nil, fmt.Errorf("%s: record %d: there is no sample %d, %s has %d", log.Name(), rec.Number, rec.QSLIndex, s.DatasetDir, data.Len())
-		}
 		i := int(rec.QSLIndex)
-		if seen[i] {
-			continue
-		}
-		seen[i] = true
 		truth, err := prepareMask(data.Mask(i))
 		if err == nil {
 			err = counts.Add(rec.Data, truth)
@@ -141,7 +134,11 @@ func (m segmenter) score(log accuracy.Input, s Scoring) (*accuracy.Score, error)
 			return nil, fmt.Errorf("%s: record %d, %s: %w", log.Name(), rec.Number, data.MaskPath(i), err)
 		}
 	}
-	return meanIoU(log, counts)
+	score, err := meanIoU(log, counts)
+	if err == nil {
+		score.Coverage = coverage
+	}
+	return score, err
 }
 
 // prepareMask brings a mask to the size that images are brought to, unless it has that already.

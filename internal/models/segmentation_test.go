@@ -129,7 +129,7 @@ func TestMasksAreScoredAsTheAppDoes(t *testing.T) {
 		}
 	}
 	for want, log := range map[string]accuracy.Input{
-		"log: record 2: there is no sample 2": maskLog(3, func(int) int { return 0 }),
+		"the ground truth has only 2 samples": maskLog(3, func(int) int { return 0 }),
 		"prediction has 1 pixels":             accuracy.Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"00"}]`)),
 		"log: no class is in any":             accuracy.Named("log", strings.NewReader("[]")),
 	} {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Grid says where the voxels of a volume are.
@@ -26,8 +28,9 @@ type Volume struct {
 	Data []float32 // the last axis runs fastest
 }
 
-// maxVoxels bounds the memory that a header can ask for.
-const maxVoxels = 1 << 30
+// maxVoxels bounds the memory that a file can ask for. The largest case of KiTS19 has 277
+// million voxels.
+const maxVoxels = 1 << 29
 
 // headerSize is that of a NIfTI-1 header (nifti1.h).
 const headerSize = 348
@@ -63,7 +66,7 @@ func ReadGrid(path string) (Grid, error) {
 
 // withFile opens a file, and unpacks it if its content says that it is packed.
 func withFile(path string, read func(io.Reader) error) error {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return err
 	}
@@ -198,39 +201,40 @@ func (h *header) decoder() (size int, decode func([]byte) float64, err error) {
 }
 
 // voxels reads the numbers, which have the first axis running fastest, and turns them so
-// that the last does. The memory is asked for slice by slice, so that a header that
+// that the last does. Memory grows with what is really there, so that a header that
 // promises too much costs nothing.
 func (h *header) voxels(r io.Reader) ([]float32, error) {
 	size, decode, err := h.decoder()
 	if err != nil {
 		return nil, err
 	}
-	slice := h.Shape[0] * h.Shape[1]
-	raw := make([]byte, slice*size)
-	files := make([][]float32, 0, min(h.Shape[2], 64))
-	for k := range h.Shape[2] {
+	const piece = 1 << 16 // voxels at a time
+	var stored []float32
+	raw := make([]byte, size*min(h.Len(), piece))
+	for left := h.Len(); left > 0; left = h.Len() - len(stored) {
+		raw = raw[:size*min(left, piece)]
 		if _, err := io.ReadFull(r, raw); err != nil {
-			return nil, fmt.Errorf("the file ends in slice %d of %d: %w", k, h.Shape[2], cut(err))
+			slice := h.Shape[0] * h.Shape[1]
+			return nil, fmt.Errorf("the file ends in slice %d of %d: %w", len(stored)/slice, h.Shape[2], cut(err))
 		}
-		plane := make([]float32, slice)
-		for i := range plane {
-			v := decode(raw[i*size:])
-			plane[i] = float32(float64(v*h.slope) + h.intercept)
+		stored = slices.Grow(stored, min(left, max(len(stored), piece)))
+		for at := 0; at < len(raw); at += size {
+			v := decode(raw[at:])
+			stored = append(stored, float32(float64(v*h.slope)+h.intercept))
 		}
-		files = append(files, plane)
 	}
-	return h.turned(files), nil
+	return h.turned(stored), nil
 }
 
-// turned puts the voxels of planes [k][j·n₀+i] into the order [i][j][k].
-func (h *header) turned(planes [][]float32) []float32 {
+// turned puts the voxels [(k·n₁+j)·n₀+i] into the order [(i·n₁+j)·n₂+k].
+func (h *header) turned(stored []float32) []float32 {
 	n := h.Shape
 	data := make([]float32, h.Len())
 	for j := range n[1] {
 		for i := range n[0] {
 			row := data[(i*n[1]+j)*n[2]:][:n[2]]
 			for k := range row {
-				row[k] = planes[k][j*n[0]+i]
+				row[k] = stored[(k*n[1]+j)*n[0]+i]
 			}
 		}
 	}

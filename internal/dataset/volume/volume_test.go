@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -152,7 +153,7 @@ func TestFilesThatAreNoVolumesAreErrors(t *testing.T) {
 		{"an axis of nothing", func(h []byte) { h[42] = 0 }, "axis 1 has 0 voxels"},
 		{"more voxels than there is memory for", func(h []byte) {
 			copy(h[42:], "\xff\x7f\xff\x7f\xff\x7f")
-		}, "axis 3 has 32767 voxels"},
+		}, "axis 2 has 32767 voxels, want at least 1, and 536870912 in all at most"},
 		{"no distance", func(h []byte) { copy(h[80:], "\x00\x00\x00\x00") }, "along axis 1 are 0 mm apart"},
 		{"a distance that is no number", func(h []byte) { copy(h[84:], "\x00\x00\xc0\x7f") }, "along axis 2 are NaN mm apart"},
 		{"colours", func(h []byte) { h[70] = 128 }, "voxels are of type 128"},
@@ -173,6 +174,22 @@ func TestFilesThatAreNoVolumesAreErrors(t *testing.T) {
 		if _, err := Read(bytes.NewReader(file[:n])); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
 			t.Errorf("the first %d bytes: %v", n, err)
 		}
+	}
+}
+
+// A header of 348 bytes once took eight gigabytes.
+func TestAShortFileGetsNoMemoryForWhatItClaims(t *testing.T) {
+	file := small().file()
+	copy(file[42:], "\xff\x7f\xff\x3f\x01\x00") // a slice of 32767×16383
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Read(bytes.NewReader(file))
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "ends in slice 0 of 1") {
+		t.Errorf("error %v", err)
+	}
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 2<<20 {
+		t.Errorf("it took %d bytes", taken)
 	}
 }
 
