@@ -15,17 +15,20 @@ const module = "github.com/mlperf-go/mlperf/"
 // mayImport says which packages of this module a package may import. Change it in the
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
-	"cmd/mlperf": "internal/backend internal/backend/ort internal/backend/simulated internal/accuracy internal/bench internal/builtin " +
-		"configs internal/config internal/convert internal/download internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/tune",
+	"cmd/mlperf": "internal/field internal/backend internal/backend/ort internal/backend/simulated internal/accuracy internal/bench internal/builtin " +
+		"configs internal/config internal/convert internal/download internal/home internal/loadgen internal/loadgen/mlperflog internal/machine " +
+		"internal/models internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/tune internal/workload",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/loadgen internal/loadgen/mlperflog " +
-		"internal/machine internal/models internal/report",
-	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen internal/models " +
-		"internal/networks internal/preprocess internal/tensor",
-	"internal/models": "internal/accuracy internal/backend internal/backend/hostmem internal/dataset internal/dataset/volume " +
-		"internal/preprocess internal/tensor internal/tensor/npy",
-	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/models internal/onnx internal/quantize internal/tensor",
+		"internal/machine internal/report internal/tensor internal/workload",
+	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
+		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload",
+	"internal/models": "internal/config internal/loadgen internal/models/vision internal/workload",
+	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
+		"internal/preprocess internal/tensor internal/tensor/npy internal/workload",
+	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
+	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/tensor internal/workload",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/tensor",
 
 	"internal/report":  "internal/loadgen",

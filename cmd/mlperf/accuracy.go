@@ -1,25 +1,23 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // accuracyOptions are the flags of accuracy.
 type accuracyOptions struct {
 	model, log, datasetPath string
-	dtype                   string
-	verbose, asJSON         bool
-	inverseMap, dropEmpty   bool
+	bind                    modelFlags
+	asJSON                  bool
 }
 
 func newAccuracy() *cobra.Command {
@@ -45,10 +43,7 @@ Exit status: 0 target met, 4 below the target, 1 error.`,
 	f.StringVar(&o.model, "model", "", "model of the catalogue (default: the run's)")
 	f.StringVar(&o.log, "log", "", "accuracy log (default: the run's)")
 	f.StringVar(&o.datasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
-	f.StringVar(&o.dtype, "dtype", "", "type of the numbers in the log (default: the official script's)")
-	f.BoolVar(&o.inverseMap, "use-inv-map", false, "labels of a detector are numbers of categories, not their ids (default: as the model's are, unless the log has labels that only ids can be)")
-	f.BoolVar(&o.dropEmpty, "remove-48-empty-images", false, "samples of a detector are the images in which something is annotated")
-	f.BoolVar(&o.verbose, "verbose", false, "also print every wrong sample, where the official script can")
+	o.bind.define(f, func(m workload.Model) []workload.Option { return m.ScoreOptions })
 	f.BoolVar(&o.asJSON, "json", false, "print the score as JSON")
 	return cmd
 }
@@ -75,21 +70,14 @@ func (o *accuracyOptions) run(cmd *cobra.Command, args []string) error {
 	if run != nil && run.Accuracy != nil {
 		target.Reference = run.Accuracy.Reference
 	}
-	scoring := models.Scoring{DatasetDir: o.datasetPath, DType: accuracy.DType(o.dtype), Verbose: o.verbose, DropEmpty: o.dropEmpty}
+	scoring := workload.Scoring{DatasetDir: o.datasetPath, Options: o.bind.values(), Foreign: run == nil}
+	if err := optionUsage(model.CheckScoreOptions(scoring.Options)); err != nil {
+		return err
+	}
 	if run != nil {
 		scoring.Samples = run.Input.Samples
 	}
-	if cmd.Flags().Changed("use-inv-map") {
-		scoring.InverseMap = &o.inverseMap
-	}
 	score, warnings, err := bench.Score(o.log, model, scoring, target)
-	var beyond *accuracy.NoCategoryError
-	if run == nil && scoring.InverseMap == nil && errors.As(err, &beyond) {
-		ids := false
-		scoring.InverseMap = &ids
-		score, warnings, err = bench.Score(o.log, model, scoring, target)
-		warnings = append(warnings, fmt.Sprintf("label %d is beyond the %d categories: labels are taken for categories' ids", beyond.Label, beyond.Categories))
-	}
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"errors"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // optionFile is the YAML file with flags. MLPERF_CONFIG names another.
@@ -44,43 +45,54 @@ func allFlags(cmd *cobra.Command) []string {
 	return names
 }
 
-// bindingFlags say how a model file is fed and read, where that is not inferred.
-type bindingFlags struct {
-	layout, pipeline, output, labelOffset string
-	boxOrder, boxPixels, labelMap         string
-	preprocessed                          string
-	dropEmpty                             bool
+// A modelOption is the flag of an option that models have.
+type modelOption struct {
+	workload.Option
+	flag *pflag.Flag
 }
 
-func (b *bindingFlags) define(f *pflag.FlagSet) {
-	f.StringVar(&b.layout, "layout", "", "order of the model's image axes, NCHW or NHWC (default: inferred)")
-	f.StringVar(&b.pipeline, "preprocess", "", "name of the pre-processing (default: the model's own)")
-	f.StringVar(&b.output, "model-output", "", "name of the model's output to read; of a detector those of boxes, scores, labels and perhaps their number, separated by commas (default: inferred)")
-	f.StringVar(&b.labelOffset, "label-offset", "", "what to add to the model's class to get the label (default: inferred)")
-	f.StringVar(&b.boxOrder, "box-order", "", "of a detector's boxes, one of "+strings.Join(models.BoxOrders(), ", ")+" (default: inferred)")
-	f.StringVar(&b.boxPixels, "box-pixels", "", "size of the image in whose pixels a detector's boxes are; 0: they are parts of the image (default: the model's own)")
-	f.StringVar(&b.labelMap, "label-map", "", "label of each class of a detector: a file with a class and its label per line, coco80to91, coco91to80 or none (default none)")
-	f.StringVar(&b.preprocessed, "preprocessed-dir", "", "folder with images that are pre-processed already, NAME.npy for each, as the reference keeps them in preprocessed/<data set>/<layout>")
-	f.BoolVar(&b.dropEmpty, "drop-empty-images", false, "leave out images in which nothing is annotated, as the reference does for the PyTorch SSD-ResNet34")
+// modelFlags are the options of all models of the catalogue.
+type modelFlags struct{ options []modelOption }
+
+// define defines a flag for each option that some model has.
+func (m *modelFlags) define(f *pflag.FlagSet, of func(workload.Model) []workload.Option) {
+	for _, model := range models.All() {
+		for _, o := range of(model) {
+			if f.Lookup(o.Name) != nil {
+				continue
+			}
+			if o.Kind == workload.Switch {
+				f.Bool(o.Name, false, o.Help)
+			} else {
+				f.String(o.Name, "", o.Help)
+			}
+			m.options = append(m.options, modelOption{o, f.Lookup(o.Name)})
+		}
+	}
 }
 
-func (b *bindingFlags) binding() (models.Binding, error) {
-	binding := models.Binding{
-		Layout: strings.ToUpper(b.layout), Pipeline: b.pipeline, Output: b.output,
-		BoxOrder: strings.ToLower(b.boxOrder), LabelMap: b.labelMap, DropEmpty: b.dropEmpty, Preprocessed: b.preprocessed,
-	}
-	for _, n := range []struct {
-		flag, value string
-		to          **int
-	}{{"label-offset", b.labelOffset, &binding.LabelOffset}, {"box-pixels", b.boxPixels, &binding.BoxPixels}} {
-		if n.value == "" {
-			continue
+// values are the options that somebody gave.
+func (m *modelFlags) values() workload.Values {
+	values := workload.Values{}
+	for _, o := range m.options {
+		if text := o.flag.Value.String(); o.flag.Changed && text != "" || text != o.flag.DefValue {
+			values[o.Name] = text
 		}
-		v, err := strconv.Atoi(n.value)
-		if err != nil {
-			return binding, usage("--%s is %q, want a whole number", n.flag, n.value)
-		}
-		*n.to = &v
 	}
-	return binding, nil
+	return values
+}
+
+// feeding are the options by which model files and data are fed and read.
+func feeding(m workload.Model) []workload.Option { return m.Options }
+
+// optionUsage makes a usage error of options that a model does not have or take.
+func optionUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	var of *field.Error
+	if errors.As(err, &of) {
+		return usage("%s", of.Named("--"+of.Flag()))
+	}
+	return err
 }

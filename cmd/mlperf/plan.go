@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // planOptions are the flags of plan.
@@ -114,7 +115,7 @@ func (o *planOptions) run(w io.Writer) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	if b, err := config.MinBandwidth(m.Name, o.speed, o.valueBytes); err == nil {
+	if b, err := config.MinBandwidth(m.Rules, o.speed, o.valueBytes); err == nil {
 		p.Ingress, p.Egress = b.Ingress, b.Egress
 	}
 	if o.asJSON {
@@ -123,7 +124,7 @@ func (o *planOptions) run(w io.Writer) error {
 	return p.print(w)
 }
 
-func planScenario(m models.Model, s loadgen.Scenario, rules *config.RuleSet, speed float64) (planRow, error) {
+func planScenario(m workload.Model, s loadgen.Scenario, rules *config.RuleSet, speed float64) (planRow, error) {
 	row := planRow{Scenario: s.String()}
 	if s == loadgen.MultiStream && rules.MultiStream == config.NoMultiStream {
 		row.Why = "rules " + rules.Version + " have no such scenario"
@@ -133,7 +134,7 @@ func planScenario(m models.Model, s loadgen.Scenario, rules *config.RuleSet, spe
 	if s == loadgen.Server || s == loadgen.Offline {
 		overrides = append(overrides, config.Override{Key: "target_qps", Value: fmt.Sprint(speed), Origin: "flag --samples-per-second"})
 	}
-	r, err := config.Resolve(config.Request{Model: m.Name, Scenario: s, Rules: rules, Options: overrides})
+	r, err := config.Resolve(config.Request{Model: m.Rules, Scenario: s, Rules: rules, Options: overrides})
 	if err != nil {
 		return row, err
 	}

@@ -10,12 +10,14 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // preprocessOptions are the flags of preprocess.
 type preprocessOptions struct {
-	model, pipeline, layout string
-	root, output            string
+	model        string
+	bind         modelFlags
+	root, output string
 }
 
 func newPreprocess() *cobra.Command {
@@ -36,26 +38,28 @@ the naming of the reference's cache: NAME.npy for image NAME, in the same folder
 			if err != nil {
 				return usage("%w", err)
 			}
-			reader, err := model.NewImageReader(o.pipeline, o.layout)
+			if model.NewReader == nil {
+				return usage("the samples of %s are not images", model.Name)
+			}
+			reader, err := model.NewReader(o.bind.values())
 			if err != nil {
-				return usage("%w", err)
+				return optionUsage(err)
 			}
 			progress := newProgress(cmd.ErrOrStderr())
 			defer progress.done()
-			progress.Phase("pre-processing with " + reader.Pipeline())
+			progress.Phase("pre-processing with " + reader.Name())
 			return o.run(cmd.Context(), reader, files, progress.Loading)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.model, "model", "", "model of the catalogue (mlperf list models)")
-	f.StringVar(&o.pipeline, "preprocess", "", "name of the pre-processing (default: the model's own)")
-	f.StringVar(&o.layout, "layout", "", "order of the axes, NCHW or NHWC (default: the reference's)")
+	o.bind.define(f, func(m workload.Model) []workload.Option { return m.ReaderOptions })
 	f.StringVar(&o.root, "root", "", "folder whose structure is kept; without it, files are named by their last part")
 	f.StringVar(&o.output, "output", ".", "folder to write to")
 	return cmd
 }
 
-func (o *preprocessOptions) run(ctx context.Context, reader *models.ImageReader, files []string, progress func(done, of int)) error {
+func (o *preprocessOptions) run(ctx context.Context, reader workload.Reader, files []string, progress func(done, of int)) error {
 	for i, file := range files {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -68,7 +72,7 @@ func (o *preprocessOptions) run(ctx context.Context, reader *models.ImageReader,
 	return nil
 }
 
-func (o *preprocessOptions) one(reader *models.ImageReader, file string) error {
+func (o *preprocessOptions) one(reader workload.Reader, file string) error {
 	name := filepath.Base(file)
 	if o.root != "" {
 		var err error

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // quantizeOptions are the flags of quantize.
@@ -31,7 +32,7 @@ type quantizeOptions struct {
 	output                        string
 
 	engine engineOptions
-	bind   bindingFlags
+	bind   modelFlags
 }
 
 // The ways to rank layers.
@@ -85,7 +86,7 @@ func (o *quantizeOptions) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.sensitivity, "sensitivity", false, "show what each layer costs alone, and make nothing")
 	f.IntVar(&o.threads, "intra-threads", 0, "threads inside an operator; 0: all cores")
 	f.StringVar(&o.output, "output", "", "file to write (default <model>-<precision>.onnx); its description is beside it, as .md")
-	o.bind.define(f)
+	o.bind.define(f, feeding)
 	o.engine.defineLibrary(f)
 }
 
@@ -148,15 +149,16 @@ func (o *quantizeOptions) parse() error {
 	return nil
 }
 
-func (o *quantizeOptions) converter(ctx context.Context, model models.Model, maker builtin.Maker) (convert.Converter, error) {
+func (o *quantizeOptions) converter(ctx context.Context, model workload.Model, maker builtin.Maker) (convert.Converter, error) {
 	c := convert.Converter{
 		Model: model, Source: o.modelPath, DatasetDir: o.datasetPath,
 		Engine: maker.Engine, Threads: o.threads, Program: maker.Program, Observer: maker.Observer,
 	}
-	var err error
-	if c.Binding, err = o.bind.binding(); err != nil {
+	c.Options = o.bind.values()
+	if err := optionUsage(model.CheckOptions(c.Options)); err != nil {
 		return c, err
 	}
+	var err error
 	if c.DatasetDir == "" {
 		if c.DatasetDir, err = maker.Dataset(ctx, model); err != nil {
 			return c, err

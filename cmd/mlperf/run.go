@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // runOptions are the flags of run.
@@ -41,7 +42,7 @@ type runOptions struct {
 	pace    pacerFlags
 	engine  engineOptions
 	backend backendFlags
-	bind    bindingFlags
+	bind    modelFlags
 
 	modelPath, datasetPath string
 	count                  int
@@ -112,7 +113,7 @@ func (o *runOptions) define(f *pflag.FlagSet) {
 	f.StringVar(&o.modelPath, "model-path", "", "ONNX file to use instead of the built-in model")
 	f.StringVar(&o.datasetPath, "dataset-path", "", "folder of the data set to use instead of the built-in one")
 	f.IntVar(&o.count, "count", 0, "use only the first N samples of the data set")
-	o.bind.define(f)
+	o.bind.define(f, feeding)
 
 	o.engine.define(f)
 	f.StringVar(&o.precision, "precision", "", "fp32, fp16 or int8: converted by the device, or once by mlperf (see quantize); default: as the model is")
@@ -161,8 +162,8 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 }
 
 // configure turns flags, environment, mlperf.yaml and conf files into what to run.
-func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (models.Model, *bench.Config, error) {
-	none := models.Model{}
+func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (workload.Model, *bench.Config, error) {
+	none := workload.Model{}
 	if o.model == "" || o.scenario == "" {
 		return none, nil, usage("run needs --model and --scenario")
 	}
@@ -199,7 +200,8 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 		NewPacer:    o.pace.newPacer,
 		OutputDir:   o.output,
 	}
-	if cfg.Binding, err = o.bind.binding(); err != nil {
+	cfg.Options = o.bind.values()
+	if err := optionUsage(model.CheckOptions(cfg.Options)); err != nil {
 		return none, nil, err
 	}
 	if cfg.Backend, err = o.backend.parse(); err != nil {
@@ -223,7 +225,7 @@ func (o *runOptions) configure(flags *pflag.FlagSet, merged *config.Merged) (mod
 }
 
 // resultsFolder is where logs and results go if nobody says where.
-func (o *runOptions) resultsFolder(model models.Model, s loadgen.Scenario) string {
+func (o *runOptions) resultsFolder(model workload.Model, s loadgen.Scenario) string {
 	return filepath.Join("results", model.Name, strings.ToLower(s.String()), o.mode, time.Now().Format("20060102-150405"))
 }
 
@@ -243,7 +245,7 @@ func (o *runOptions) checkNumbers() error {
 }
 
 // provide opens the engine and sees to it that there is a model file and a data set.
-func (o *runOptions) provide(ctx context.Context, model models.Model, cfg *bench.Config) (err error) {
+func (o *runOptions) provide(ctx context.Context, model workload.Model, cfg *bench.Config) (err error) {
 	cache, err := home.CacheDir()
 	if err != nil {
 		return err
@@ -268,7 +270,7 @@ func (o *runOptions) provide(ctx context.Context, model models.Model, cfg *bench
 }
 
 // provideBuiltIn makes what the user does not bring.
-func (o *runOptions) provideBuiltIn(ctx context.Context, maker builtin.Maker, model models.Model, cfg *bench.Config) (err error) {
+func (o *runOptions) provideBuiltIn(ctx context.Context, maker builtin.Maker, model workload.Model, cfg *bench.Config) (err error) {
 	if o.datasetPath == "" {
 		if cfg.DatasetDir, err = maker.Dataset(ctx, model); err != nil {
 			return err
@@ -306,7 +308,7 @@ func (o *runOptions) convert(ctx context.Context, maker builtin.Maker, cfg *benc
 		return "", usage("--precision %s needs ONNX Runtime, the engine is %s", o.precision, o.engine.name)
 	}
 	c := convert.Converter{
-		Model: cfg.Model, Source: source, DatasetDir: cfg.DatasetDir, Binding: cfg.Binding,
+		Model: cfg.Model, Source: source, DatasetDir: cfg.DatasetDir, Options: cfg.Options,
 		Engine: maker.Engine, CacheDir: cfg.CacheDir, Program: cfg.Program, Observer: cfg.Observer,
 	}
 	r := convert.Request{Precision: o.precision}

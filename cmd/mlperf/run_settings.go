@@ -11,13 +11,14 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // autoLatency is the value of --target-latency that has the bound measured.
 const autoLatency = "auto"
 
 // resolve merges rules, conf files and flags.
-func (o *runOptions) resolve(model models.Model, flags *pflag.FlagSet, merged *config.Merged) (*config.Resolved, error) {
+func (o *runOptions) resolve(model workload.Model, flags *pflag.FlagSet, merged *config.Merged) (*config.Resolved, error) {
 	scenario, interactive, err := config.ParseScenario(o.scenario)
 	if err != nil {
 		return nil, usage("%w", err)
@@ -32,7 +33,7 @@ func (o *runOptions) resolve(model models.Model, flags *pflag.FlagSet, merged *c
 	if o.targetLatency == autoLatency && scenario != loadgen.Server {
 		return nil, usage("--target-latency auto is for the Server scenario, the only one with a latency bound")
 	}
-	request := config.Request{Model: model.Name, Interactive: interactive, Scenario: scenario, Rules: rules}
+	request := config.Request{Model: model.Rules, Known: models.RuleNames(), Interactive: interactive, Scenario: scenario, Rules: rules}
 	for _, f := range []struct {
 		path string
 		conf **config.Conf

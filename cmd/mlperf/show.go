@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func newShow() *cobra.Command {
@@ -36,7 +37,7 @@ func newShow() *cobra.Command {
 	return cmd
 }
 
-func showModel(w io.Writer, m models.Model, rules *config.RuleSet) error {
+func showModel(w io.Writer, m workload.Model, rules *config.RuleSet) error {
 	q := m.Quality
 	fmt.Fprintf(w, "%s: %s\n", m.Name, m.Title)
 	fmt.Fprintf(w, "task      %s\n", m.Task)
@@ -51,7 +52,7 @@ func showModel(w io.Writer, m models.Model, rules *config.RuleSet) error {
 		fmt.Fprintf(w, "built-in  %s\n", state)
 	}
 	for _, s := range loadgen.Scenarios() {
-		r, err := config.Resolve(config.Request{Model: m.Name, Scenario: s, Rules: rules})
+		r, err := config.Resolve(config.Request{Model: m.Rules, Scenario: s, Rules: rules})
 		if err != nil {
 			return err
 		}

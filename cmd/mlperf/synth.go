@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func newSynth() *cobra.Command {
@@ -110,8 +111,8 @@ func synthDataset(ctx context.Context, w io.Writer, maker builtin.Maker, name st
 }
 
 // modelsOf returns the models that have a data set, or the one model of that name.
-func modelsOf(dataset string) ([]models.Model, error) {
-	var all []models.Model
+func modelsOf(dataset string) ([]workload.Model, error) {
+	var all []workload.Model
 	names := map[string]bool{}
 	for _, m := range models.All() {
 		names[m.Dataset] = true
@@ -123,7 +124,7 @@ func modelsOf(dataset string) ([]models.Model, error) {
 		return all, nil
 	}
 	if m, err := models.Lookup(dataset); err == nil {
-		return []models.Model{m}, nil
+		return []workload.Model{m}, nil
 	}
 	return nil, fmt.Errorf("unknown data set %q, want one of %s, or a model", dataset, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 }

@@ -12,14 +12,14 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Config says what to run and how.
 type Config struct {
 	Program string // name and version, for the results
-	Model   models.Model
+	Model   workload.Model
 	Rules   string // version of the rule set, for the results
 
 	// Settings are the test's, and Made those of them that somebody made, with where.
@@ -50,9 +50,9 @@ type Config struct {
 	MaxDelay    time.Duration // how long a sample may wait for a batch to fill
 
 	DatasetDir             string
-	Count                  int // use the first samples only; 0: all
-	PerformanceSampleCount int // how many to keep in memory; 0: the model's
-	Binding                models.Binding
+	Count                  int             // use the first samples only; 0: all
+	PerformanceSampleCount int             // how many to keep in memory; 0: the model's
+	Options                workload.Values // how the model file and the data are fed and read
 
 	Precision    string // of the model, for the results; empty: not known
 	BuiltInModel bool
@@ -166,7 +166,8 @@ type run struct {
 	marks    []string
 	warnings warnings
 
-	workload models.Workload
+	files    []workload.File // of the model
+	workload workload.Workload
 	model    loadedModel
 	qsl      *qsl
 	sut      *sut

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 const (
@@ -60,9 +60,9 @@ func (r *run) tryModel(ctx context.Context) error {
 
 // sampleRows loads the first samples of the data set and returns items for as many rows
 // as asked, some of which are the same sample if the data set has fewer.
-func (r *run) sampleRows(ctx context.Context, rows int) ([]models.Item, error) {
+func (r *run) sampleRows(ctx context.Context, rows int) ([]workload.Item, error) {
 	n := min(rows, r.workload.Len())
-	store, err := models.NewStore(r.workload.Row(), n)
+	store, err := workload.NewStore(n, r.workload.Row)
 	if err != nil {
 		return nil, err
 	}
@@ -75,15 +75,15 @@ func (r *run) sampleRows(ctx context.Context, rows int) ([]models.Item, error) {
 			return nil, errors.Join(err, store.Close())
 		}
 	}
-	items := make([]models.Item, rows)
+	items := make([]workload.Item, rows)
 	for i := range items {
-		items[i] = models.Item{Row: i % n, Index: i % n}
+		items[i] = workload.Item{Row: i % n, Index: i % n}
 	}
 	return items, r.qsl.swap(store)
 }
 
 // stableTime measures how long a predictor takes for the items, never less than 1 ns.
-func stableTime(ctx context.Context, p models.Predictor, items []models.Item) (warmUp, error) {
+func stableTime(ctx context.Context, p workload.Predictor, items []workload.Item) (warmUp, error) {
 	var last []time.Duration // at most stableRuns
 	w := warmUp{}
 	for begin := time.Now(); !w.stable && (w.runs == 0 || time.Since(begin) < warmUpBudget); w.runs++ {
@@ -113,7 +113,7 @@ func (r *run) batchTime(ctx context.Context, n int) (time.Duration, error) {
 }
 
 // tryOut has a predictor answer items, outside a test.
-func tryOut(ctx context.Context, p models.Predictor, items []models.Item) error {
+func tryOut(ctx context.Context, p workload.Predictor, items []workload.Item) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}

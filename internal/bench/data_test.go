@@ -16,9 +16,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // accurate runs an accuracy run over numbers with a cache and returns how many samples it
@@ -138,7 +138,7 @@ func TestThePerformanceSampleCountIsTheModelsUnlessItIsSaid(t *testing.T) {
 func library(n *numbers) (*qsl, *[]string) {
 	var said []string
 	q := &qsl{name: "numbers", workload: n, performance: 40, freeMemory: func() uint64 { return 0 }, idle: func() bool { return true }}
-	q.use = func(s *models.Store) error {
+	q.use = func(s *workload.Store) error {
 		said = append(said, fmt.Sprintf("use %d rows", rowsOf(s)))
 		return nil
 	}
@@ -146,7 +146,7 @@ func library(n *numbers) (*qsl, *[]string) {
 	return q, &said
 }
 
-func rowsOf(s *models.Store) int {
+func rowsOf(s *workload.Store) int {
 	if s == nil {
 		return 0
 	}

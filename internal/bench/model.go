@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A shape says how many workers run the model at once, with how many threads each, and how
@@ -19,9 +21,10 @@ type shape struct{ workers, threads, batch int }
 // A loadedModel is a model file, loaded for a shape.
 type loadedModel struct {
 	shape      shape
-	sessions   []backend.Session
-	predictors []models.Predictor
-	file       os.FileInfo // of the model file as it was opened; nil if there is none
+	sessions   []workload.Sessions // of one worker each, or of all together
+	predictors []workload.Predictor
+	infos      []backend.Info // of the files, in their order
+	stats      []os.FileInfo  // of the files as they were opened; nil where there is none
 }
 
 // chooseShape chooses what the caller left open. The choices were the best of a sweep on
@@ -83,25 +86,20 @@ func (r *run) chooseBatch(threads int) int {
 	return batch
 }
 
-// loadModel loads the model. Workers with one thread share a session: it has no threads
-// of its own then. Others have one each, because a session's threads serve one run at a
-// time.
+// loadModel loads the model. Workers with one thread share their sessions: these have no
+// threads of their own then. Others have their own, because a session's threads serve one
+// run at a time.
 func (r *run) loadModel(ctx context.Context, s shape) error {
-	opts := r.cfg.Backend
-	opts.IntraThreads = s.threads
-	opts.Outputs = r.workload.Outputs()
-	opts.ProfileShapes = [2]int{1, s.batch}
-	opts.Note = r.cfg.Observer.Note
 	r.model = loadedModel{shape: s}
-	r.model.file, _ = os.Stat(opts.ModelPath) // the engine says it better if there is none
+	for _, f := range r.files {
+		info, _ := os.Stat(f.Path) // the engine says it better if there is none
+		r.model.stats = append(r.model.stats, info)
+	}
 	for i := range s.workers {
 		if i == 0 || s.threads > 1 {
-			opts.CountDeviceNode = i == 0 && opts.Device != "" && opts.Device != "cpu" // it loads the model twice
-			session, err := r.cfg.Engine.Open(ctx, opts)
-			if err != nil {
+			if err := r.openSessions(ctx); err != nil {
 				return err
 			}
-			r.model.sessions = append(r.model.sessions, session)
 		}
 		p, err := r.workload.NewPredictor(r.model.sessions[len(r.model.sessions)-1], s.batch)
 		if err != nil {
@@ -109,22 +107,84 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 		}
 		r.model.predictors = append(r.model.predictors, p)
 	}
-	for _, w := range r.model.info().Warnings {
-		r.warnings.add(errors.New(w))
+	for _, info := range r.model.infos {
+		for _, w := range info.Warnings {
+			r.warnings.add(errors.New(w))
+		}
 	}
 	return nil
 }
 
-// info describes the model as the engine sees it.
-func (m *loadedModel) info() backend.Info { return m.sessions[0].Info() }
-
-// changed says whether the file is another one than was opened.
-func (m *loadedModel) changed(path string) bool {
-	if m.file == nil {
-		return false
+// openSessions opens a session for each file of the model.
+func (r *run) openSessions(ctx context.Context) error {
+	first := len(r.model.sessions) == 0
+	sessions := workload.Sessions{}
+	r.model.sessions = append(r.model.sessions, sessions)
+	for _, f := range r.files {
+		opts := r.cfg.Backend
+		opts.ModelPath, opts.Outputs = f.Path, r.workload.Outputs(f.Role)
+		opts.IntraThreads = r.model.shape.threads
+		opts.ProfileShapes = [2]int{1, r.model.shape.batch}
+		opts.CountDeviceNode = first && opts.Device != "" && opts.Device != "cpu" // it loads the model twice
+		opts.Note = r.cfg.Observer.Note
+		if opts.OptimizedModel != "" && len(r.files) > 1 {
+			opts.OptimizedModel += "." + f.Role
+		}
+		session, err := r.cfg.Engine.Open(ctx, opts)
+		if err != nil {
+			return r.inRole(f, err)
+		}
+		sessions[f.Role] = session
+		if first {
+			r.model.infos = append(r.model.infos, session.Info())
+		}
 	}
-	now, err := os.Stat(path)
-	return err != nil || !os.SameFile(m.file, now) || now.Size() != m.file.Size() || !now.ModTime().Equal(m.file.ModTime())
+	return nil
+}
+
+// inRole says which of several files an error is about.
+func (r *run) inRole(f workload.File, err error) error {
+	if err == nil || len(r.files) == 1 {
+		return err
+	}
+	return fmt.Errorf("the model's %s: %w", f.Role, err)
+}
+
+// info describes the model as the engine sees it: what its files have in common, and the
+// nodes of all together.
+func (m *loadedModel) info() backend.Info {
+	all := m.infos[0]
+	if len(m.infos) == 1 {
+		return all
+	}
+	all.Devices, all.Facts = nil, maps.Clone(all.Facts)
+	for _, info := range m.infos {
+		for _, d := range info.Devices {
+			i := slices.IndexFunc(all.Devices, func(u backend.DeviceUse) bool { return u.Device == d.Device })
+			if i < 0 {
+				all.Devices = append(all.Devices, d)
+			} else {
+				all.Devices[i].Nodes += d.Nodes
+			}
+		}
+		maps.Copy(all.Facts, info.Facts)
+	}
+	return all
+}
+
+// changed reports whether a file is another one than was opened.
+func (m *loadedModel) changed(files []workload.File) bool {
+	for i, f := range files {
+		was := m.stats[i]
+		if was == nil {
+			continue
+		}
+		now, err := os.Stat(f.Path)
+		if err != nil || !os.SameFile(was, now) || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *loadedModel) close() error {
@@ -132,8 +192,10 @@ func (m *loadedModel) close() error {
 	for _, p := range m.predictors {
 		errs = append(errs, p.Close())
 	}
-	for _, s := range m.sessions {
-		errs = append(errs, s.Close())
+	for _, set := range m.sessions {
+		for _, s := range set {
+			errs = append(errs, s.Close())
+		}
 	}
 	m.predictors, m.sessions = nil, nil
 	return errors.Join(errs...)

@@ -8,28 +8,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // open brings everything together that a test needs.
 func (r *run) open(ctx context.Context) error {
-	var inputs, outputs []backend.Port
-	err := r.phase(ctx, "data", func() (err error) {
-		if inputs, outputs, err = r.cfg.Engine.Ports(ctx, r.cfg.Backend); err != nil {
-			return err
-		}
-		r.workload, err = r.cfg.Model.Open(models.Setup{
-			DatasetDir: r.cfg.DatasetDir,
-			Count:      r.cfg.Count,
-			Inputs:     inputs,
-			Outputs:    outputs,
-			Binding:    r.cfg.Binding,
-		})
-		return err
-	})
-	if err != nil {
+	if err := r.phase(ctx, "data", func() error { return r.openWorkload(ctx) }); err != nil {
 		return err
 	}
 	for _, note := range r.workload.Notes() {
@@ -39,6 +24,25 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 	return r.openData()
+}
+
+// openWorkload joins the model with its data.
+func (r *run) openWorkload(ctx context.Context) (err error) {
+	if r.files, err = r.cfg.Model.FilesOf(r.cfg.Backend.ModelPath); err != nil {
+		return err
+	}
+	ports, err := workload.PortsOf(ctx, r.cfg.Engine, r.files, r.cfg.Backend)
+	if err != nil {
+		return err
+	}
+	r.workload, err = r.cfg.Model.Open(workload.Setup{
+		ModelPath:  r.cfg.Backend.ModelPath,
+		DatasetDir: r.cfg.DatasetDir,
+		Count:      r.cfg.Count,
+		Ports:      ports,
+		Options:    r.cfg.Options,
+	})
+	return err
 }
 
 func (r *run) openData() error {
@@ -65,32 +69,39 @@ func (r *run) openData() error {
 
 // openCache opens the cache of pre-processed samples. A run is possible without it.
 func (r *run) openCache() *dataset.SampleCache {
-	row := r.workload.Row()
 	key := r.workload.CacheKey()
-	if r.cfg.CacheDir == "" || len(row) != 1 || key == "" {
+	if r.cfg.CacheDir == "" || key == "" {
 		return nil
 	}
-	cache, err := dataset.OpenSampleCache(r.cfg.CacheDir, key, row[0].Bytes())
+	starts := rowStarts(r.workload)
+	cache, err := dataset.OpenSampleCache(r.cfg.CacheDir, key, starts)
 	if err != nil {
 		r.warnings.add(fmt.Errorf("pre-processed samples are not kept: %w", err))
 		return nil
 	}
-	if err := r.checkDisk(cache); err != nil {
+	if err := r.checkDisk(cache, uint64(starts(r.workload.Len()))); err != nil {
 		r.warnings.add(fmt.Errorf("pre-processed samples are not kept: %w", errors.Join(err, cache.Close())))
 		return nil
 	}
 	return cache
 }
 
+// rowStarts says where the row of each sample begins in a file that has them all, one after
+// the other; that after the last is the size of the file.
+func rowStarts(w workload.Workload) func(i int) int64 {
+	n := w.Len()
+	starts := make([]int64, n+1)
+	for i := range n {
+		starts[i+1] = starts[i] + workload.Bytes(w.Row(i))
+	}
+	return func(i int) int64 { return starts[i] }
+}
+
 // checkDisk sees to it that a cache takes no more than half of the disk that is free: all
 // of COCO for SSD-ResNet34 has 86 GB.
-func (r *run) checkDisk(cache *dataset.SampleCache) error {
+func (r *run) checkDisk(cache *dataset.SampleCache, need uint64) error {
 	if r.cfg.FreeDisk == nil {
 		return nil
-	}
-	need := uint64(0)
-	for i := range r.workload.Len() {
-		need += sampleBytes(r.workload, r.workload.Row(), i)
 	}
 	there, free := cache.Bytes(), r.cfg.FreeDisk(r.cfg.CacheDir)
 	if free != 0 && need > there && need-there > free/2 {
@@ -101,7 +112,7 @@ func (r *run) checkDisk(cache *dataset.SampleCache) error {
 }
 
 // use hands loaded samples to the predictors, all of which are idle then.
-func (r *run) use(store *models.Store) error {
+func (r *run) use(store *workload.Store) error {
 	if r.sut != nil {
 		r.sut.alone(store != nil)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // results gathers everything that is known of the run.
@@ -122,17 +122,34 @@ func (r *run) input() report.Input {
 	if in.ModelPath == "" {
 		return in // a simulated model
 	}
-	if r.model.changed(in.ModelPath) {
+	if r.model.changed(r.files) {
 		r.warnings.add(errors.New("the model file was changed during the run: " + in.ModelPath + " is no longer what was measured"))
 		return in
 	}
-	sum, size, err := hashFile(in.ModelPath)
+	sum, size, err := hashFiles(r.files)
 	if err != nil {
 		r.warnings.add(fmt.Errorf("the model file cannot be hashed: %w", err))
 		return in
 	}
 	in.ModelSHA256, in.ModelBytes = sum, size
 	return in
+}
+
+// hashFiles returns the sum of a file, or one of the sums of several, and their size.
+func hashFiles(files []workload.File) (sum string, size int64, err error) {
+	all := sha256.New()
+	for _, f := range files {
+		var n int64
+		if sum, n, err = hashFile(f.Path); err != nil {
+			return "", 0, err
+		}
+		fmt.Fprintf(all, "%s %s\n", sum, f.Role)
+		size += n
+	}
+	if len(files) > 1 {
+		sum = hex.EncodeToString(all.Sum(nil))
+	}
+	return sum, size, nil
 }
 
 func hashFile(path string) (string, int64, error) {
@@ -144,6 +161,15 @@ func hashFile(path string) (string, int64, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, f)
 	return hex.EncodeToString(h.Sum(nil)), n, err
+}
+
+// scoring is how the run's own log has to be scored.
+func (r *run) scoring() workload.Scoring {
+	s := workload.Scoring{DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Len()}
+	if w, ok := r.workload.(workload.Scored); ok {
+		s.Options = w.ScoreOptions()
+	}
+	return s
 }
 
 // outcome scores the run if it has responses of all samples, and turns what stopped it
@@ -159,7 +185,7 @@ func (r *run) outcome(test *loadgen.Result, out *report.Results, dir string) err
 	}
 	r.cfg.Observer.Phase("scoring")
 	a, warnings, err := Score(filepath.Join(dir, mlperflog.AccuracyFile), r.cfg.Model,
-		models.Scoring{DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Len(), DropEmpty: r.cfg.Binding.DropEmpty}, Target{Quality: r.cfg.Model.Quality, Reference: r.cfg.Reference})
+		r.scoring(), Target{Quality: r.cfg.Model.Quality, Reference: r.cfg.Reference})
 	if err != nil {
 		return err
 	}

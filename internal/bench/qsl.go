@@ -10,19 +10,20 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A qsl is the query sample library of a workload: it brings the samples that a test
 // asks for into a store, from the cache of pre-processed samples if they are there.
 type qsl struct {
 	name        string
-	workload    models.Workload
+	workload    workload.Workload
 	performance int
 	cache       *dataset.SampleCache // nil: every load pre-processes
 	freeMemory  func() uint64        // bytes; 0 if unknown
 	// use hands a loaded store to those who predict with it.
-	use func(*models.Store) error
+	use func(*workload.Store) error
 	// idle waits until nobody predicts with a store any more. It returns false if that
 	// does not happen; then the store is left alone.
 	idle func() bool
@@ -33,7 +34,7 @@ type qsl struct {
 	warn func(error)
 
 	rows  rows
-	store *models.Store // of the loaded samples
+	store *workload.Store // of the loaded samples
 }
 
 // Name implements loadgen.QSL.
@@ -47,16 +48,15 @@ func (q *qsl) PerformanceSampleCount() int { return q.performance }
 
 // LoadSamplesToRAM implements loadgen.QSL.
 func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampleIndex) error {
-	row := q.workload.Row()
 	need := uint64(0)
 	for _, i := range indices {
-		need += sampleBytes(q.workload, row, int(i))
+		need += uint64(workload.Bytes(q.workload.Row(int(i))))
 	}
 	if free := q.freeMemory(); free != 0 && need > free {
 		return fmt.Errorf("%d samples need %d MiB of memory, %d MiB are free: lower --performance-sample-count",
 			len(indices), need>>20, free>>20)
 	}
-	store, err := models.NewStore(row, len(indices))
+	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return q.workload.Row(int(indices[i])) })
 	if err != nil {
 		return err
 	}
@@ -67,20 +67,11 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 	return q.swap(store)
 }
 
-// sampleBytes is the memory that a sample takes. Of a row that it does not fill, the rest
-// is never touched.
-func sampleBytes(w models.Workload, row []models.Slot, index int) uint64 {
-	if s, ok := w.(models.Sizer); ok {
-		return uint64(s.SampleBytes(index))
-	}
-	return uint64(models.Bytes(row, 1))
-}
-
 // UnloadSamplesFromRAM implements loadgen.QSL.
 func (q *qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error { return q.swap(nil) }
 
 // swap replaces the store that the predictors use, and frees the one before.
-func (q *qsl) swap(store *models.Store) error {
+func (q *qsl) swap(store *workload.Store) error {
 	if !q.idle() {
 		return nil // a prediction goes on after the end: the store goes with the process
 	}
@@ -105,7 +96,7 @@ func (q *qsl) Close() error {
 }
 
 // fill prepares all rows of a store, in parallel.
-func (q *qsl) fill(ctx context.Context, store *models.Store, indices []loadgen.QuerySampleIndex) error {
+func (q *qsl) fill(ctx context.Context, store *workload.Store, indices []loadgen.QuerySampleIndex) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var next atomic.Int64
@@ -148,25 +139,45 @@ func (q *qsl) counter(of int) func() {
 }
 
 // load fills one row of a store with a sample.
-func (q *qsl) load(store *models.Store, i, index int) error {
+func (q *qsl) load(store *workload.Store, i, index int) error {
 	row := store.Row(i)
-	if q.cache == nil || len(row) != 1 {
+	if q.cache == nil {
 		return q.workload.Prepare(index, row)
 	}
-	mem := row[0].Bytes()
-	if s, ok := q.workload.(models.Sizer); ok {
-		mem = mem[:s.SampleBytes(index)]
+	mem, several := row[0].Bytes(), len(row) > 1
+	if several {
+		mem = make([]byte, workload.Bytes(q.workload.Row(index)))
 	}
 	if q.cache.Read(index, mem) {
+		if several {
+			split(mem, row)
+		}
 		return nil
 	}
 	if err := q.workload.Prepare(index, row); err != nil {
 		return err
 	}
+	if several {
+		join(mem, row)
+	}
 	if err := q.cache.Write(index, mem); err != nil {
 		q.warn(fmt.Errorf("pre-processed samples are not kept: %w", err))
 	}
 	return nil
+}
+
+// split copies the tensors of a row out of one piece of memory.
+func split(mem []byte, row []tensor.Tensor) {
+	for _, t := range row {
+		mem = mem[copy(t.Bytes(), mem):]
+	}
+}
+
+// join copies the tensors of a row into one piece of memory.
+func join(mem []byte, row []tensor.Tensor) {
+	for _, t := range row {
+		mem = mem[copy(mem, t.Bytes()):]
+	}
 }
 
 // rows knows in which row of the store each loaded sample is.

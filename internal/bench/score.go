@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // AccuracyFile is what the official accuracy scripts print, in the folder of a run.
@@ -16,7 +16,7 @@ const AccuracyFile = "accuracy.txt"
 
 // A Target is what an accuracy is compared with.
 type Target struct {
-	models.Quality
+	workload.Quality
 	// Reference, if not 0, replaces the official reference: the score of the FP32 model
 	// on the data that was used.
 	Reference float64
@@ -24,7 +24,7 @@ type Target struct {
 
 // Score scores an accuracy log of a model as the official script does, and compares the
 // score with a target. The strings are warnings.
-func Score(path string, m models.Model, s models.Scoring, t Target) (*report.Accuracy, []string, error) {
+func Score(path string, m workload.Model, s workload.Scoring, t Target) (*report.Accuracy, []string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the accuracy log: %w", err)

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func TestATargetIsAShareOfItsReference(t *testing.T) {
@@ -35,7 +35,7 @@ func TestATargetIsAShareOfItsReference(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			target := Target{Quality: models.Quality{Metric: "m", Reference: 76.46, Fraction: 0.99}, Reference: test.reference}
+			target := Target{Quality: workload.Quality{Metric: "m", Reference: 76.46, Fraction: 0.99}, Reference: test.reference}
 			got, err := target.compare(&accuracy.Score{
 				Values: []accuracy.Value{{Name: "other", Value: 1}, {Name: "m", Value: test.value, Unit: "%", LowerIsBetter: test.lower}},
 				Lines:  []string{"m=1"},
@@ -56,7 +56,7 @@ func TestATargetIsAShareOfItsReference(t *testing.T) {
 }
 
 func TestAScoreThatCannotBeComparedIsAnError(t *testing.T) {
-	target := Target{Quality: models.Quality{Metric: "m", Reference: 1, Fraction: 0.99}}
+	target := Target{Quality: workload.Quality{Metric: "m", Reference: 1, Fraction: 0.99}}
 	for name, test := range map[string]struct {
 		value accuracy.Value
 		want  string
@@ -86,19 +86,19 @@ func TestALogThatIsNotWholeIsNotScored(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "log.json")
 			write(t, path, test.log)
 			n := newNumbers(10)
-			a, _, err := Score(path, n.model(), models.Scoring{}, Target{Quality: n.model().Quality})
+			a, _, err := Score(path, n.model(), workload.Scoring{}, Target{Quality: n.model().Quality})
 			if test.want == "" && (err != nil || a.Value != 100) || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "scoring: ") || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("score %+v, error %v, want %q", a, err, test.want)
 			}
 		})
 	}
 	n := newNumbers(10)
-	if _, _, err := Score("nowhere.json", n.model(), models.Scoring{}, Target{}); err == nil || !strings.HasPrefix(err.Error(), "opening the accuracy log: ") {
+	if _, _, err := Score("nowhere.json", n.model(), workload.Scoring{}, Target{}); err == nil || !strings.HasPrefix(err.Error(), "opening the accuracy log: ") {
 		t.Errorf("error of no log: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "log.json")
 	write(t, path, "[\n"+record+"\n]\n")
-	if _, _, err := Score(path, n.model(), models.Scoring{}, Target{}); err == nil {
+	if _, _, err := Score(path, n.model(), workload.Scoring{}, Target{}); err == nil {
 		t.Error("compared without a metric")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A sut is the system under test, the only one there is: a queue, and workers that
@@ -40,10 +40,10 @@ type sut struct {
 // A worker answers batches with a predictor of its own.
 type worker struct {
 	sut       *sut
-	predictor models.Predictor
+	predictor workload.Predictor
 
 	batch    []task
-	items    []models.Item
+	items    []workload.Item
 	answered []bool
 	response [1]loadgen.QuerySampleResponse
 
@@ -60,7 +60,7 @@ type batching struct {
 
 // newSUT starts a worker for each predictor. They end with stop. With oneAtATime the
 // next query is issued when the one before was answered.
-func newSUT(name string, predictors []models.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
+func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sut{name: name, queue: newQueue(b.maxBatch, b.maxDelay), rows: rows, ctx: ctx, cancel: cancel, failed: failed}
 	for _, p := range predictors {
@@ -68,7 +68,7 @@ func newSUT(name string, predictors []models.Predictor, rows *rows, b batching, 
 			sut:       s,
 			predictor: p,
 			batch:     make([]task, 0, b.maxBatch),
-			items:     make([]models.Item, 0, b.maxBatch),
+			items:     make([]workload.Item, 0, b.maxBatch),
 			answered:  make([]bool, b.maxBatch),
 		}
 		s.workers = append(s.workers, w)
@@ -210,7 +210,7 @@ func (w *worker) findRows() error {
 		if err != nil {
 			return err
 		}
-		w.items = append(w.items, models.Item{Row: row, Index: int(t.sample.Index)})
+		w.items = append(w.items, workload.Item{Row: row, Index: int(t.sample.Index)})
 		prev = row
 	}
 	return nil
@@ -218,7 +218,7 @@ func (w *worker) findRows() error {
 
 // predict has a predictor answer items. A panic of a model's code on the way to the
 // engine is an error.
-func predict(ctx context.Context, p models.Predictor, items []models.Item, reply models.Reply) (err error) {
+func predict(ctx context.Context, p workload.Predictor, items []workload.Item, reply workload.Reply) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic in the model's code: %v", v)
@@ -227,12 +227,12 @@ func predict(ctx context.Context, p models.Predictor, items []models.Item, reply
 	return p.Predict(ctx, items, reply)
 }
 
-// Done implements models.Reply.
+// Done implements workload.Reply.
 func (w *worker) Done(item int, response []byte, tokens int) {
 	w.complete(item, loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
 }
 
-// FirstToken implements models.Reply.
+// FirstToken implements workload.Reply.
 func (w *worker) FirstToken(item int, token []byte) {
 	t := w.batch[item]
 	w.response[0] = loadgen.QuerySampleResponse{ID: t.sample.ID, Data: token}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A fakePredictor takes a time for a batch and answers with the row and data index.
@@ -24,12 +24,12 @@ type fakePredictor struct {
 	err   func(batch int) error // of the batch with that number
 
 	mu      sync.Mutex
-	batches [][]models.Item
+	batches [][]workload.Item
 }
 
-func (p *fakePredictor) Use(*models.Store) error { return nil }
+func (p *fakePredictor) Use(*workload.Store) error { return nil }
 
-func (p *fakePredictor) Predict(ctx context.Context, items []models.Item, reply models.Reply) error {
+func (p *fakePredictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
 	p.mu.Lock()
 	n := len(p.batches)
 	p.batches = append(p.batches, slices.Clone(items))
@@ -74,7 +74,7 @@ func systemFor(oneAtATime bool, b batching, predictors ...*fakePredictor) (*sut,
 	rows := &rows{}
 	var mu sync.Mutex
 	var failures []error
-	var list []models.Predictor
+	var list []workload.Predictor
 	for _, p := range predictors {
 		list = append(list, p)
 	}

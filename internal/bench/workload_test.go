@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A numbers is a benchmark without files: sample i is the number i, and the right label is
@@ -40,11 +40,11 @@ type numbers struct {
 
 func newNumbers(samples int) *numbers { return &numbers{samples: samples, batch: -1, key: "numbers"} }
 
-func (n *numbers) model() models.Model {
-	return models.Model{
+func (n *numbers) model() workload.Model {
+	return workload.Model{
 		Name: "numbers", Dataset: "integers", PerformanceSampleCount: 40,
-		Quality: models.Quality{Metric: "accuracy", Reference: 90, Fraction: 0.99},
-		Open: func(s models.Setup) (models.Workload, error) {
+		Quality: workload.Quality{Metric: "accuracy", Reference: 90, Fraction: 0.99},
+		Open: func(s workload.Setup) (workload.Workload, error) {
 			if s.DatasetDir == "missing" {
 				return nil, errors.New("there are no numbers")
 			}
@@ -54,7 +54,7 @@ func (n *numbers) model() models.Model {
 	}
 }
 
-func (n *numbers) score(log accuracy.Input, s models.Scoring) (*accuracy.Score, error) {
+func (n *numbers) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 	var truth []accuracy.LabeledImage
 	for i := range n.samples {
 		if i >= n.samples-n.wrong {
@@ -62,23 +62,23 @@ func (n *numbers) score(log accuracy.Input, s models.Scoring) (*accuracy.Score, 
 		}
 		truth = append(truth, accuracy.LabeledImage{Label: int64(i)})
 	}
-	score, err := accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: s.DType})
+	score, err := accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: accuracy.DType(s.Options["dtype"])})
 	if err != nil {
 		return nil, err
 	}
 	return &score.Score, nil
 }
 
-// The methods of models.Workload.
+// The methods of workload.Workload.
 
 func (n *numbers) Len() int { return n.samples }
-func (n *numbers) Row() []models.Slot {
-	return []models.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
+func (n *numbers) Row(int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
 }
-func (n *numbers) CacheKey() string  { return n.key }
-func (n *numbers) Outputs() []string { return []string{"class"} }
-func (n *numbers) Batch() int        { return n.batch }
-func (n *numbers) Notes() []string   { return []string{"numbers go in as they are"} }
+func (n *numbers) CacheKey() string        { return n.key }
+func (n *numbers) Outputs(string) []string { return []string{"class"} }
+func (n *numbers) Batch() int              { return n.batch }
+func (n *numbers) Notes() []string         { return []string{"numbers go in as they are"} }
 
 func (n *numbers) Prepare(index int, row []tensor.Tensor) error {
 	n.prepared.Add(1)
@@ -90,21 +90,21 @@ func (n *numbers) Prepare(index int, row []tensor.Tensor) error {
 	return nil
 }
 
-func (n *numbers) NewPredictor(session backend.Session, maxBatch int) (models.Predictor, error) {
+func (n *numbers) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 	if n.batch > 0 && maxBatch > n.batch {
 		return nil, fmt.Errorf("the model takes batches of %d", n.batch)
 	}
-	return &numberPredictor{numbers: n, session: session}, nil
+	return &numberPredictor{numbers: n, session: sessions[workload.Only]}, nil
 }
 
 // A numberPredictor asks a session for the numbers of a batch.
 type numberPredictor struct {
 	numbers *numbers
 	session backend.Session
-	store   *models.Store
+	store   *workload.Store
 }
 
-func (p *numberPredictor) Use(store *models.Store) error {
+func (p *numberPredictor) Use(store *workload.Store) error {
 	p.store = store
 	return nil
 }
@@ -114,7 +114,7 @@ func (p *numberPredictor) Close() error {
 	return nil
 }
 
-func (p *numberPredictor) Predict(ctx context.Context, items []models.Item, reply models.Reply) error {
+func (p *numberPredictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
 	classes, err := p.run(ctx, items)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ var errSilent = errors.New("silence")
 
 // run has the session compute the class of each item. A session that is closed meanwhile
 // counts as torn down.
-func (p *numberPredictor) run(ctx context.Context, items []models.Item) ([]float32, error) {
+func (p *numberPredictor) run(ctx context.Context, items []workload.Item) ([]float32, error) {
 	in, out := tensor.New(tensor.Float32, int64(len(items)), 1), tensor.New(tensor.Float32, int64(len(items)))
 	for k, item := range items {
 		copy(in.Rows(k, 1).Bytes(), p.store.Row(item.Row)[0].Bytes())

@@ -14,45 +14,66 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // answers has the built-in model answer all samples of a data set one by one, in FP32 on
 // the CPU. It returns the responses, sample by sample.
-func (m Maker) answers(ctx context.Context, model models.Model, dir string) ([][]byte, error) {
+func (m Maker) answers(ctx context.Context, model workload.Model, dir string) (responses [][]byte, err error) {
 	path, err := m.Model(ctx, model)
 	if err != nil {
 		return nil, err
 	}
-	inputs, outputs, err := m.Engine.Ports(ctx, backend.Options{ModelPath: path})
+	files, err := model.FilesOf(path)
 	if err != nil {
 		return nil, err
 	}
-	workload, err := model.Open(models.Setup{DatasetDir: dir, Inputs: inputs, Outputs: outputs})
+	ports, err := workload.PortsOf(ctx, m.Engine, files, backend.Options{})
 	if err != nil {
 		return nil, err
 	}
-	session, err := m.Engine.Open(ctx, backend.Options{ModelPath: path, Outputs: workload.Outputs(), IntraThreads: 1})
+	w, err := model.Open(workload.Setup{ModelPath: path, DatasetDir: dir, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
-	m.Observer.Phase("running the built-in model " + model.Name + " to mark its data set")
-	responses, err := m.answerAll(ctx, workload, session)
-	return responses, errors.Join(err, session.Close())
+	sessions, err := m.openAll(ctx, files, w)
+	if err == nil {
+		m.Observer.Phase("running the built-in model " + model.Name + " to mark its data set")
+		responses, err = m.answerAll(ctx, w, sessions)
+	}
+	for _, session := range sessions {
+		err = errors.Join(err, session.Close())
+	}
+	return responses, err
+}
+
+// openAll opens the files of a model, in FP32 on the CPU. Sessions that were opened are
+// returned with an error too.
+func (m Maker) openAll(ctx context.Context, files []workload.File, w workload.Workload) (workload.Sessions, error) {
+	sessions := workload.Sessions{}
+	for _, f := range files {
+		session, err := m.Engine.Open(ctx, backend.Options{ModelPath: f.Path, Outputs: w.Outputs(f.Role), IntraThreads: 1})
+		if err != nil {
+			return sessions, err
+		}
+		sessions[f.Role] = session
+	}
+	return sessions, nil
 }
 
 // answerAll shares the samples among as many workers as there are processors.
-func (m Maker) answerAll(ctx context.Context, workload models.Workload, session backend.Session) ([][]byte, error) {
+func (m Maker) answerAll(ctx context.Context, w workload.Workload, sessions workload.Sessions) ([][]byte, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	responses := make([][]byte, workload.Len())
+	responses := make([][]byte, w.Len())
 	done := m.counter(len(responses))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(responses)) {
 		wg.Go(func() {
-			a := answerer{workload: workload}
-			err := a.open(session)
+			a := answerer{workload: w}
+			err := a.open(sessions)
 			for err == nil && ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= len(responses) {
@@ -73,38 +94,55 @@ func (m Maker) answerAll(ctx context.Context, workload models.Workload, session 
 
 // An answerer has a predictor answer single samples.
 type answerer struct {
-	workload  models.Workload
-	predictor models.Predictor
-	store     *models.Store
+	workload  workload.Workload
+	predictor workload.Predictor
+	store     *workload.Store
 	response  []byte
 }
 
-func (a *answerer) open(session backend.Session) (err error) {
-	if a.store, err = models.NewStore(a.workload.Row(), 1); err != nil {
-		return err
+func (a *answerer) open(sessions workload.Sessions) (err error) {
+	a.predictor, err = a.workload.NewPredictor(sessions, 1)
+	return err
+}
+
+// load prepares a sample, in the store of the one before if it has the same shapes.
+func (a *answerer) load(i int) error {
+	row := func(int) []workload.Slot { return a.workload.Row(i) }
+	if a.store == nil || !slices.EqualFunc(a.store.Row(0), row(0), func(t tensor.Tensor, s workload.Slot) bool { return slices.Equal(t.Shape, s.Shape) }) {
+		store, err := workload.NewStore(1, row)
+		if err != nil {
+			return err
+		}
+		old := a.store
+		a.store = store
+		if err := a.predictor.Use(store); err != nil {
+			return err
+		}
+		if old != nil {
+			if err := old.Close(); err != nil {
+				return err
+			}
+		}
 	}
-	if a.predictor, err = a.workload.NewPredictor(session, 1); err != nil {
-		return err
-	}
-	return a.predictor.Use(a.store)
+	return a.workload.Prepare(i, a.store.Row(0))
 }
 
 func (a *answerer) answer(ctx context.Context, i int) ([]byte, error) {
-	if err := a.workload.Prepare(i, a.store.Row(0)); err != nil {
+	if err := a.load(i); err != nil {
 		return nil, err
 	}
 	a.response = nil
-	err := a.predictor.Predict(ctx, []models.Item{{Row: 0, Index: i}}, a)
+	err := a.predictor.Predict(ctx, []workload.Item{{Row: 0, Index: i}}, a)
 	if err == nil && a.response == nil {
 		err = fmt.Errorf("sample %d: the model gave no answer", i)
 	}
 	return a.response, err
 }
 
-// FirstToken implements models.Reply.
+// FirstToken implements workload.Reply.
 func (a *answerer) FirstToken(int, []byte) {}
 
-// Done implements models.Reply.
+// Done implements workload.Reply.
 func (a *answerer) Done(_ int, response []byte, _ int) {
 	a.response = slices.Clone(response)
 	if a.response == nil {
@@ -125,7 +163,7 @@ func (a *answerer) close() error {
 
 // scores scores responses, and returns what the Manifest keeps of that: the score by the
 // name of the model's file.
-func (m Maker) scores(ctx context.Context, model models.Model, dir string, responses [][]byte) (map[string]float64, error) {
+func (m Maker) scores(ctx context.Context, model workload.Model, dir string, responses [][]byte) (map[string]float64, error) {
 	path, err := m.Model(ctx, model)
 	if err != nil {
 		return nil, err
@@ -139,7 +177,7 @@ func (m Maker) scores(ctx context.Context, model models.Model, dir string, respo
 		fmt.Fprintf(&log, `%s{ "seq_id" : %d, "qsl_idx" : %d, "data" : "%X" }`, separator, i, i, response)
 	}
 	log.WriteString("\n]\n")
-	score, err := model.Score(accuracy.Named("responses", &log), models.Scoring{DatasetDir: dir})
+	score, err := model.Score(accuracy.Named("responses", &log), workload.Scoring{DatasetDir: dir})
 	if err != nil {
 		return nil, err
 	}

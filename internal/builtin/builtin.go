@@ -9,8 +9,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // version is part of every name. It must be raised when the same recipe comes to make
@@ -45,7 +46,7 @@ func imageNet() synth.ImageNetSpec {
 }
 
 // Dataset returns the folder of the built-in data set of a model.
-func (m Maker) Dataset(ctx context.Context, model models.Model) (string, error) {
+func (m Maker) Dataset(ctx context.Context, model workload.Model) (string, error) {
 	set, err := m.set(model)
 	if err != nil {
 		return "", err
@@ -68,8 +69,8 @@ func (m Maker) Dataset(ctx context.Context, model models.Model) (string, error) 
 }
 
 // Model returns the file of a built-in model.
-func (m Maker) Model(ctx context.Context, model models.Model) (string, error) {
-	architecture, err := networks.Lookup(model.BuiltIn.Architecture)
+func (m Maker) Model(ctx context.Context, model workload.Model) (string, error) {
+	architecture, err := architectureOf(model)
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +94,7 @@ func (m Maker) Model(ctx context.Context, model models.Model) (string, error) {
 	return path, nil
 }
 
-func (m Maker) makeModel(ctx context.Context, a networks.Architecture, model models.Model, path string) error {
+func (m Maker) makeModel(ctx context.Context, a networks.Architecture, model workload.Model, path string) error {
 	var options networks.Options
 	if m.Engine != nil && a.FeatureSize > 0 {
 		var err error
@@ -106,6 +107,23 @@ func (m Maker) makeModel(ctx context.Context, a networks.Architecture, model mod
 		return err
 	}
 	return graph.WriteFile(ctx, path)
+}
+
+// recipe says what the built-in form of a model is made of.
+func recipe(model workload.Model) (vision.BuiltIn, error) {
+	r, ok := model.BuiltIn.(vision.BuiltIn)
+	if !ok {
+		return r, fmt.Errorf("%s has no built-in form", model.Name)
+	}
+	return r, nil
+}
+
+func architectureOf(model workload.Model) (networks.Architecture, error) {
+	r, err := recipe(model)
+	if err != nil {
+		return networks.Architecture{}, err
+	}
+	return networks.Lookup(r.Architecture)
 }
 
 // modelPath names the file of an architecture by everything that its content follows
@@ -122,8 +140,8 @@ func modelPath(dir string, a networks.Architecture, spec synth.ImageNetSpec, cla
 }
 
 // HasModel says whether the built-in model is there already, in the folder of a Maker.
-func HasModel(dir string, model models.Model) bool {
-	a, err := networks.Lookup(model.BuiltIn.Architecture)
+func HasModel(dir string, model workload.Model) bool {
+	a, err := architectureOf(model)
 	if err != nil {
 		return false
 	}
@@ -137,7 +155,7 @@ func HasModel(dir string, model models.Model) bool {
 
 // HasDataset returns the folder of the built-in data set of a model, and whether it is
 // there already.
-func HasDataset(dir string, model models.Model) (string, bool) {
+func HasDataset(dir string, model workload.Model) (string, bool) {
 	set, err := Maker{Dir: dir, Engine: anyEngine{}}.set(model)
 	if err != nil {
 		return "", false

@@ -15,8 +15,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/longtest"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func TestFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
@@ -65,7 +66,7 @@ func TestHasModelAndHasDatasetLookForWhatIsMade(t *testing.T) {
 	if same, has := HasDataset(dir, mobileNet(t)); !has || same != folder {
 		t.Errorf("HasDataset = %s, %v", same, has)
 	}
-	if _, has := HasDataset(dir, models.Model{Dataset: "squirrels"}); has {
+	if _, has := HasDataset(dir, workload.Model{Dataset: "squirrels", BuiltIn: vision.BuiltIn{}}); has {
 		t.Error("there is a data set that is none of ours")
 	}
 	path, err := modelPath(dir, architecture(t, "mobilenet"), imageNet(), true)
@@ -75,7 +76,7 @@ func TestHasModelAndHasDatasetLookForWhatIsMade(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if !HasModel(dir, mobileNet(t)) || HasModel(dir, models.Model{BuiltIn: models.BuiltIn{Architecture: "alexnet"}}) {
+	if !HasModel(dir, mobileNet(t)) || HasModel(dir, workload.Model{BuiltIn: vision.BuiltIn{Architecture: "alexnet"}}) {
 		t.Error("HasModel is wrong about MobileNet or AlexNet")
 	}
 	m := Maker{Dir: dir, Observer: &observer{t: t}} // finds the data set, and makes nothing
@@ -86,10 +87,13 @@ func TestHasModelAndHasDatasetLookForWhatIsMade(t *testing.T) {
 
 func TestWhatIsNotBuiltInIsAnError(t *testing.T) {
 	m := maker(t)
-	if _, err := m.Dataset(t.Context(), models.Model{Dataset: "squirrels"}); err == nil || err.Error() != `there is no built-in data set "squirrels"` {
+	if _, err := m.Dataset(t.Context(), workload.Model{Dataset: "squirrels", BuiltIn: vision.BuiltIn{}}); err == nil || err.Error() != `there is no built-in data set "squirrels"` {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Model(t.Context(), models.Model{BuiltIn: models.BuiltIn{Architecture: "alexnet"}}); err == nil || !strings.Contains(err.Error(), `no built-in model "alexnet"`) {
+	if _, err := m.Model(t.Context(), workload.Model{BuiltIn: vision.BuiltIn{Architecture: "alexnet"}}); err == nil || !strings.Contains(err.Error(), `no built-in model "alexnet"`) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := m.Dataset(t.Context(), workload.Model{Name: "squirrelnet"}); err == nil || err.Error() != "squirrelnet has no built-in form" {
 		t.Errorf("error %v", err)
 	}
 	m.Engine = nil
@@ -243,18 +247,17 @@ func TestEveryScenarioReachesTheReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, scenario := range loadgen.Scenarios() {
-		if a := run(t, m, scenario, models.Binding{}, reference).Accuracy; a.Value != reference || a.Reference != reference || !a.Met {
+		if a := run(t, m, scenario, nil, reference).Accuracy; a.Value != reference || a.Reference != reference || !a.Met {
 			t.Errorf("%v: accuracy %+v, want the reference %v", scenario, a, reference)
 		}
 	}
-	zero := 0
-	if a := run(t, m, loadgen.Offline, models.Binding{LabelOffset: &zero}, reference).Accuracy; a.Met || a.Value > reference/2 {
+	if a := run(t, m, loadgen.Offline, workload.Values{"label-offset": "0"}, reference).Accuracy; a.Met || a.Value > reference/2 {
 		t.Errorf("with labels off by one: accuracy %+v", a)
 	}
 }
 
 // run runs the built-in MobileNet in accuracy mode.
-func run(t testing.TB, m Maker, scenario loadgen.Scenario, binding models.Binding, reference float64) *report.Results {
+func run(t testing.TB, m Maker, scenario loadgen.Scenario, options workload.Values, reference float64) *report.Results {
 	t.Helper()
 	model := mobileNet(t)
 	dir, err := m.Dataset(t.Context(), model)
@@ -266,7 +269,7 @@ func run(t testing.TB, m Maker, scenario loadgen.Scenario, binding models.Bindin
 	s.Scenario, s.Mode = scenario, loadgen.AccuracyOnly
 	r, err := bench.Run(t.Context(), bench.Config{
 		Model: model, Settings: s, Calibrate: true, Engine: m.Engine, Backend: backend.Options{ModelPath: path},
-		DatasetDir: dir, CacheDir: filepath.Join(m.Dir, "samples"), Binding: binding, Reference: reference,
+		DatasetDir: dir, CacheDir: filepath.Join(m.Dir, "samples"), Options: options, Reference: reference,
 		OutputDir: t.TempDir(), Observer: m.Observer,
 	})
 	if err != nil {

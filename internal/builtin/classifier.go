@@ -14,10 +14,10 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // labels is how many classes ImageNet has. Models with one more have a class 0 for the
@@ -26,7 +26,7 @@ const labels = 1000
 
 // classifier computes the last layer of a built-in classifier from the features of the
 // anchors.
-func (m Maker) classifier(ctx context.Context, a networks.Architecture, model models.Model) (*networks.Classifier, error) {
+func (m Maker) classifier(ctx context.Context, a networks.Architecture, model workload.Model) (*networks.Classifier, error) {
 	features, err := m.anchorFeatures(ctx, a, model)
 	if err != nil {
 		return nil, err
@@ -89,13 +89,17 @@ func distance(f []float32, mean []float64) float64 {
 const anchorBatch = 4
 
 // anchorFeatures has the network compute the features of all anchors.
-func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, model models.Model) ([][]float32, error) {
+func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, model workload.Model) ([][]float32, error) {
 	spec := m.spec()
 	session, err := m.openFeatures(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	pipeline, err := preprocess.Lookup(model.BuiltIn.Pipeline)
+	r, err := recipe(model)
+	if err != nil {
+		return nil, err
+	}
+	pipeline, err := preprocess.Lookup(r.Pipeline)
 	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}

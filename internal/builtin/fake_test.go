@@ -14,9 +14,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A poolEngine runs MobileNet as if its features were the brightness of the image in a
@@ -106,7 +108,7 @@ func maker(t testing.TB) Maker {
 	return m
 }
 
-func mobileNet(t testing.TB) models.Model {
+func mobileNet(t testing.TB) workload.Model {
 	t.Helper()
 	m, err := models.Lookup("mobilenet")
 	if err != nil {
@@ -148,9 +150,9 @@ func learn(t testing.TB, m Maker) {
 	m.Engine.(*poolEngine).classifier = c
 }
 
-func pipelineOf(t testing.TB, m models.Model) preprocess.Pipeline {
+func pipelineOf(t testing.TB, m workload.Model) preprocess.Pipeline {
 	t.Helper()
-	p, err := preprocess.Lookup(m.BuiltIn.Pipeline)
+	p, err := preprocess.Lookup(m.BuiltIn.(vision.BuiltIn).Pipeline)
 	if err != nil {
 		t.Fatal(err)
 	}

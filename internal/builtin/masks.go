@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // segmentationSeed is that of the built-in data sets for segmentation.
@@ -16,12 +17,12 @@ const maskSide, maskClasses = 512, 31
 
 // maskSet is a data set for a model that gives pixels classes. Its truth is what the
 // model says in FP32 on the CPU, disturbed.
-func (m Maker) maskSet(model models.Model) (set, error) {
+func (m Maker) maskSet(model workload.Model, r vision.BuiltIn) (set, error) {
 	truth, err := m.truth(model)
 	if err != nil {
 		return set{}, err
 	}
-	spec := synth.ADE20KSpec{Seed: segmentationSeed, Images: m.samples(model), Truth: truth}
+	spec := synth.ADE20KSpec{Seed: segmentationSeed, Images: m.samples(r), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		var judge synth.Judge
 		if m.Engine != nil {
@@ -32,7 +33,7 @@ func (m Maker) maskSet(model models.Model) (set, error) {
 }
 
 // markPixels writes the masks and returns the model's score.
-func (m Maker) markPixels(ctx context.Context, model models.Model, spec synth.ADE20KSpec, folder string) (map[string]float64, error) {
+func (m Maker) markPixels(ctx context.Context, model workload.Model, spec synth.ADE20KSpec, folder string) (map[string]float64, error) {
 	responses, err := m.answers(ctx, model, folder)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // detectionSeed is that of all built-in data sets for detection.
@@ -19,7 +20,7 @@ const detectionSeed = 1
 // detectionSet is a data set for a detector, whose ground truth is what the model finds
 // in FP32 on the CPU, disturbed: it is then about half right, and the less precisely it
 // computes the less.
-func (m Maker) detectionSet(model models.Model, layout synth.Layout) (set, error) {
+func (m Maker) detectionSet(model workload.Model, r vision.BuiltIn, layout synth.Layout) (set, error) {
 	truth, err := m.truth(model)
 	if err != nil {
 		return set{}, err
@@ -27,15 +28,17 @@ func (m Maker) detectionSet(model models.Model, layout synth.Layout) (set, error
 	if truth != "" {
 		truth = fmt.Sprintf("%s-objects%d", truth, objectsVersion)
 	}
-	spec := synth.COCOSpec{Layout: layout, Seed: detectionSeed, Images: m.samples(model), Truth: truth}
+	spec := synth.COCOSpec{Layout: layout, Seed: detectionSeed, Images: m.samples(r), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
-		judge := func(folder string) (map[string]float64, error) { return m.markObjects(ctx, model, spec, folder) }
+		judge := func(folder string) (map[string]float64, error) {
+			return m.markObjects(ctx, model, spec, folder, r.NumberedLabels)
+		}
 		return synth.WriteCOCO(ctx, dir, spec, judge, m.Observer.Loading)
 	}}, nil
 }
 
 // markObjects writes the ground truth and returns the model's score.
-func (m Maker) markObjects(ctx context.Context, model models.Model, spec synth.COCOSpec, folder string) (map[string]float64, error) {
+func (m Maker) markObjects(ctx context.Context, model workload.Model, spec synth.COCOSpec, folder string, numbered bool) (map[string]float64, error) {
 	if m.Engine == nil {
 		return nil, spec.WriteAnnotations(folder, drawnObjects(spec))
 	}
@@ -43,7 +46,7 @@ func (m Maker) markObjects(ctx context.Context, model models.Model, spec synth.C
 	if err != nil {
 		return nil, err
 	}
-	if err := spec.WriteAnnotations(folder, disturbedObjects(spec, responses, model.BuiltIn.NumberedLabels)); err != nil {
+	if err := spec.WriteAnnotations(folder, disturbedObjects(spec, responses, numbered)); err != nil {
 		return nil, err
 	}
 	return m.scores(ctx, model, folder, responses)

@@ -20,8 +20,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // BenchmarkORTOffline compares an Offline run with a bare loop over a session that was
@@ -116,11 +116,11 @@ func bareLatency(b *testing.B, cfg bench.Config) float64 {
 	}
 	defer session.Close()
 	info := session.Info()
-	w, err := cfg.Model.Open(models.Setup{DatasetDir: cfg.DatasetDir, Count: cfg.Count, Inputs: info.Inputs, Outputs: info.Outputs})
+	w, err := cfg.Model.Open(workload.Setup{DatasetDir: cfg.DatasetDir, Count: cfg.Count, Ports: map[string]workload.Ports{workload.Only: {Inputs: info.Inputs, Outputs: info.Outputs}}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, err := models.NewStore(w.Row(), w.Len())
+	store, err := workload.NewStore(w.Len(), w.Row)
 	if err != nil {
 		b.Fatal(err)
 	}

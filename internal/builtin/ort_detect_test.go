@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // measured is the accuracy of a run.
@@ -35,7 +35,7 @@ func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {
 		t.Errorf("the reference mAP is %v %%, want 30 to 70", score)
 	}
 	target := score * model.Quality.Fraction
-	reverse := func(s models.Workload, pixels tensor.Tensor) {
+	reverse := func(s workload.Workload, pixels tensor.Tensor) {
 		for p := tensor.Data[uint8](pixels); len(p) >= 3; p = p[3:] {
 			p[0], p[2] = p[2], p[0]
 		}
@@ -48,8 +48,8 @@ func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {
 		{"Offline in batches", func(*bench.Config) {}, true},
 		{"MultiStream", func(c *bench.Config) { c.Settings.Scenario = loadgen.MultiStream }, true},
 		{"red and blue swapped", func(c *bench.Config) { c.Model, c.CacheDir = repainted(c.Model, reverse), "" }, false},
-		{"x and y swapped", func(c *bench.Config) { c.Binding.BoxOrder = "xyxy" }, false},
-		{"labels off by one", func(c *bench.Config) { one := 1; c.Binding.LabelOffset = &one }, false},
+		{"x and y swapped", func(c *bench.Config) { c.Options = workload.Values{"box-order": "xyxy"} }, false},
+		{"labels off by one", func(c *bench.Config) { c.Options = workload.Values{"label-offset": "1"} }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			count := 0
@@ -72,9 +72,9 @@ func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {
 }
 
 // repainted returns a model whose images are changed after they were prepared.
-func repainted(m models.Model, change func(models.Workload, tensor.Tensor)) models.Model {
+func repainted(m workload.Model, change func(workload.Workload, tensor.Tensor)) workload.Model {
 	open := m.Open
-	m.Open = func(s models.Setup) (models.Workload, error) {
+	m.Open = func(s workload.Setup) (workload.Workload, error) {
 		w, err := open(s)
 		return repaintedWorkload{w, change}, err
 	}
@@ -82,8 +82,8 @@ func repainted(m models.Model, change func(models.Workload, tensor.Tensor)) mode
 }
 
 type repaintedWorkload struct {
-	models.Workload
-	change func(models.Workload, tensor.Tensor)
+	workload.Workload
+	change func(workload.Workload, tensor.Tensor)
 }
 
 func (w repaintedWorkload) Prepare(index int, row []tensor.Tensor) error {

@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // These tests run the real built-in models with the library that MLPERF_ORT_LIB names.
@@ -41,7 +42,7 @@ func ortMaker(t testing.TB) Maker {
 	return Maker{Dir: dir, Engine: orttest.Engine(t), Observer: &observer{t: t}, Program: "test"}
 }
 
-func lookup(t testing.TB, name string) models.Model {
+func lookup(t testing.TB, name string) workload.Model {
 	t.Helper()
 	m, err := models.Lookup(name)
 	if err != nil {
@@ -51,7 +52,7 @@ func lookup(t testing.TB, name string) models.Model {
 }
 
 // builtIn is an accuracy run of a built-in model on built-in data.
-func builtIn(t testing.TB, m Maker, model models.Model, count int) bench.Config {
+func builtIn(t testing.TB, m Maker, model workload.Model, count int) bench.Config {
 	t.Helper()
 	dir, err := m.Dataset(t.Context(), model)
 	if err != nil {
@@ -131,7 +132,7 @@ func distinct(labels []int) int {
 
 // reference measures the reference score, or finds it, and wants a score that a better or
 // a worse model could have.
-func reference(t testing.TB, m Maker, model models.Model) float64 {
+func reference(t testing.TB, m Maker, model workload.Model) float64 {
 	t.Helper()
 	score, err := m.Reference(t.Context(), model)
 	if err != nil {
@@ -193,7 +194,7 @@ func scoreTruncated(t *testing.T, cfg bench.Config) {
 		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		a, _, err := bench.Score(path, cfg.Model, models.Scoring{DatasetDir: cfg.DatasetDir}, bench.Target{Quality: cfg.Model.Quality})
+		a, _, err := bench.Score(path, cfg.Model, workload.Scoring{DatasetDir: cfg.DatasetDir}, bench.Target{Quality: cfg.Model.Quality})
 		if err == nil || !strings.Contains(err.Error(), "cut.json") {
 			t.Errorf("the first %d of %d bytes score %+v, %v", n, len(whole), a, err)
 		}
@@ -248,9 +249,9 @@ func TestORTWrongPixelsMissTheTarget(t *testing.T) {
 		model  string
 		change func(*bench.Config)
 	}{
-		{"ResNet-50's pixels for MobileNet", "mobilenet", func(c *bench.Config) { c.Binding.Pipeline = "resnet50_vgg_224" }},
-		{"PyTorch's pixels for MobileNet", "mobilenet", func(c *bench.Config) { c.Binding.Pipeline = "imagenet_pytorch_224" }},
-		{"labels off by one", "mobilenet", func(c *bench.Config) { zero := 0; c.Binding.LabelOffset = &zero }},
+		{"ResNet-50's pixels for MobileNet", "mobilenet", func(c *bench.Config) { c.Options = workload.Values{"preprocess": "resnet50_vgg_224"} }},
+		{"PyTorch's pixels for MobileNet", "mobilenet", func(c *bench.Config) { c.Options = workload.Values{"preprocess": "imagenet_pytorch_224"} }},
+		{"labels off by one", "mobilenet", func(c *bench.Config) { c.Options = workload.Values{"label-offset": "0"} }},
 		{"no mean subtracted", "resnet50", func(c *bench.Config) { c.Model = changed(c.Model, "no mean", addMean) }},
 		{"red and blue swapped", "mobilenet", func(c *bench.Config) { c.Model = changed(c.Model, "bgr", swapColours) }},
 	}
@@ -275,9 +276,9 @@ func TestORTWrongPixelsMissTheTarget(t *testing.T) {
 }
 
 // changed returns a model whose samples are changed after they were prepared.
-func changed(m models.Model, how string, change func(pixels []float32)) models.Model {
+func changed(m workload.Model, how string, change func(pixels []float32)) workload.Model {
 	open := m.Open
-	m.Open = func(s models.Setup) (models.Workload, error) {
+	m.Open = func(s workload.Setup) (workload.Workload, error) {
 		w, err := open(s)
 		return changedWorkload{w, how, change}, err
 	}
@@ -285,7 +286,7 @@ func changed(m models.Model, how string, change func(pixels []float32)) models.M
 }
 
 type changedWorkload struct {
-	models.Workload
+	workload.Workload
 	how    string
 	change func(pixels []float32)
 }

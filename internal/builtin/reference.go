@@ -12,12 +12,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Reference returns the score of the built-in model on the built-in data, in FP32 on the
 // CPU. It is measured once, by an ordinary accuracy run, and kept with the data.
-func (m Maker) Reference(ctx context.Context, model models.Model) (float64, error) {
+func (m Maker) Reference(ctx context.Context, model workload.Model) (float64, error) {
 	if m.Engine == nil {
 		return 0, errors.New("a reference score needs an engine that computes")
 	}
@@ -54,7 +54,7 @@ func (m Maker) Reference(ctx context.Context, model models.Model) (float64, erro
 }
 
 // measure runs the model over the whole data set.
-func (m Maker) measure(ctx context.Context, model models.Model, path, dataset string) (float64, error) {
+func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset string) (float64, error) {
 	out, err := os.MkdirTemp(m.Dir, "reference")
 	if err != nil {
 		return 0, err

@@ -5,8 +5,9 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A set is a built-in data set, made or not. Models for classification share one. For all
@@ -17,7 +18,11 @@ type set struct {
 }
 
 // set returns the data set of a model.
-func (m Maker) set(model models.Model) (set, error) {
+func (m Maker) set(model workload.Model) (set, error) {
+	r, err := recipe(model)
+	if err != nil {
+		return set{}, err
+	}
 	switch model.Dataset {
 	case "imagenet":
 		spec := m.spec()
@@ -25,24 +30,24 @@ func (m Maker) set(model models.Model) (set, error) {
 			return synth.WriteImageNet(ctx, dir, spec, m.Observer.Loading)
 		}}, nil
 	case "coco":
-		return m.detectionSet(model, synth.COCO)
+		return m.detectionSet(model, r, synth.COCO)
 	case "openimages":
-		return m.detectionSet(model, synth.OpenImages)
+		return m.detectionSet(model, r, synth.OpenImages)
 	case "ade20k":
-		return m.maskSet(model)
+		return m.maskSet(model, r)
 	case "kits19":
-		return m.volumeSet(model)
+		return m.volumeSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }
 
 // truth names how the ground truth of a model is found: by the model, or, without an
 // engine that computes, by how the samples were drawn.
-func (m Maker) truth(model models.Model) (string, error) {
+func (m Maker) truth(model workload.Model) (string, error) {
 	if m.Engine == nil {
 		return "", nil
 	}
-	a, err := networks.Lookup(model.BuiltIn.Architecture)
+	a, err := architectureOf(model)
 	if err != nil {
 		return "", err
 	}
@@ -51,9 +56,9 @@ func (m Maker) truth(model models.Model) (string, error) {
 }
 
 // samples is how many samples a data set has.
-func (m Maker) samples(model models.Model) int {
+func (m Maker) samples(r vision.BuiltIn) int {
 	if m.count != 0 {
 		return m.count
 	}
-	return model.BuiltIn.Samples
+	return r.Samples
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A boxEngine runs SSD-MobileNet and finds some boxes in every image, whose places and
@@ -142,7 +143,7 @@ func TestADetectorIsAboutHalfRightOnItsOwnData(t *testing.T) {
 	}
 }
 
-func lookupModel(t testing.TB, name string) models.Model {
+func lookupModel(t testing.TB, name string) workload.Model {
 	t.Helper()
 	m, err := models.Lookup(name)
 	if err != nil {

@@ -6,17 +6,18 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
-	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // volumeSet is a data set for a model that gives voxels labels. Its truth is what the
 // model says in FP32 on the CPU, disturbed.
-func (m Maker) volumeSet(model models.Model) (set, error) {
+func (m Maker) volumeSet(model workload.Model, r vision.BuiltIn) (set, error) {
 	truth, err := m.truth(model)
 	if err != nil {
 		return set{}, err
 	}
-	spec := synth.KiTS19Spec{Seed: segmentationSeed, Cases: m.samples(model), Truth: truth}
+	spec := synth.KiTS19Spec{Seed: segmentationSeed, Cases: m.samples(r), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		var judge synth.Judge
 		if m.Engine != nil {
@@ -27,7 +28,7 @@ func (m Maker) volumeSet(model models.Model) (set, error) {
 }
 
 // markVoxels writes the segmentations and returns the model's score.
-func (m Maker) markVoxels(ctx context.Context, model models.Model, spec synth.KiTS19Spec, folder string) (map[string]float64, error) {
+func (m Maker) markVoxels(ctx context.Context, model workload.Model, spec synth.KiTS19Spec, folder string) (map[string]float64, error) {
 	responses, err := m.answers(ctx, model, folder)
 	if err != nil {
 		return nil, err

@@ -80,13 +80,18 @@ const maxErrors = 20
 func (c *Conf) Entries() []Entry { return slices.Clone(c.entries) }
 
 // Lookup finds a setting for a model and a scenario in LoadGen's order: for exactly
-// these, for the scenario, for the model, for all.
-func (c *Conf) Lookup(model, scenario, key string) (Entry, bool) {
-	for _, name := range [...]string{
-		model + "." + scenario + "." + key, "*." + scenario + "." + key, model + ".*." + key, "*.*." + key,
-	} {
-		if i, ok := c.index[name]; ok {
-			return c.entries[i], true
+// these, for the scenario, for the model, for all. Of several names of the model the first
+// counts that the file has.
+func (c *Conf) Lookup(scenario, key string, model ...string) (Entry, bool) {
+	any := []string{"*"}
+	for _, pattern := range [...]struct {
+		names    []string
+		scenario string
+	}{{model, scenario}, {any, scenario}, {model, "*"}, {any, "*"}} {
+		for _, name := range pattern.names {
+			if i, ok := c.index[name+"."+pattern.scenario+"."+key]; ok {
+				return c.entries[i], true
+			}
 		}
 	}
 	return Entry{}, false

@@ -49,11 +49,11 @@ m.Server.min_query_count = 4
 		{"*", "Server", "3"},
 		{"*", "Offline", "1"},
 	} {
-		if e, ok := c.Lookup(lookup.model, lookup.scenario, "min_query_count"); !ok || e.Value != lookup.want {
+		if e, ok := c.Lookup(lookup.scenario, "min_query_count", lookup.model); !ok || e.Value != lookup.want {
 			t.Errorf("Lookup(%s, %s) = %v, %v, want %s", lookup.model, lookup.scenario, e, ok, lookup.want)
 		}
 	}
-	if e, ok := c.Lookup("m", "Server", "max_query_count"); ok {
+	if e, ok := c.Lookup("Server", "max_query_count", "m"); ok {
 		t.Errorf("Lookup finds %v, which is not in the file", e)
 	}
 }

@@ -27,7 +27,7 @@
 //	user, err := config.ReadConf("user.conf", config.ParseOptions{})
 //	…
 //	resolved, err := config.Resolve(config.Request{
-//		Model: "resnet50", Scenario: loadgen.Server, Rules: rules, UserConf: user,
+//		Model: config.Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: rules, UserConf: user,
 //	})
 //	fmt.Println(resolved.Settings.ServerTargetQPS, resolved.Origin("target_qps"))
 //

@@ -65,7 +65,7 @@ Before v1.0 a Server result is the lowest of five runs.
 |---|---|---|---|
 `)
 	for _, version := range Versions() {
-		s := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, Rules: mustRules(t, version)}).Settings
+		s := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, version)}).Settings
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", version, s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed)
 	}
 	return b.String()
@@ -75,8 +75,8 @@ func scenarioCell(t *testing.T, r *RuleSet, s loadgen.Scenario) string {
 	if s == loadgen.MultiStream && r.MultiStream == NoMultiStream {
 		return "–"
 	}
-	settings := mustResolve(t, Request{Model: "resnet50", Scenario: s, Rules: r}).Settings
-	n := r.MinQueries(s, "resnet50")
+	settings := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: s, Rules: r}).Settings
+	n := r.MinQueries(s, Model{Name: "resnet50"})
 	e := settings.Effective(1024, 50000)
 	switch {
 	case s == loadgen.Offline:

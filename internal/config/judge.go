@@ -65,11 +65,11 @@ func ParseDivision(name string) (Division, error) {
 // Differences compares settings with those of the rules, field by field. The settings are
 // those of r or what became of them: a bound may have been raised by measuring.
 func (r *Resolved) Differences(s loadgen.TestSettings, division Division) ([]Difference, error) {
-	official, err := Resolve(Request{Model: r.ConfName, Scenario: s.Scenario, Rules: r.Rules})
+	official, err := Resolve(Request{Model: Model{Name: r.ConfName}, Scenario: s.Scenario, Rules: r.Rules})
 	if err != nil {
 		return nil, err
 	}
-	want := r.Rules.amend(official.Settings, r.ConfName)
+	want := r.Rules.amend(official.Settings, r.model)
 	var list []Difference
 	for _, f := range fieldRules() {
 		if f.kind == free || f.applies != nil && !f.applies(s, want) || s.Mode == loadgen.AccuracyOnly && !f.accuracy {
@@ -87,7 +87,7 @@ func (r *Resolved) Differences(s loadgen.TestSettings, division Division) ([]Dif
 
 // amend adds what the rules ask for and no conf says: before early stopping, the numbers
 // of queries were fixed.
-func (r *RuleSet) amend(s loadgen.TestSettings, model string) loadgen.TestSettings {
+func (r *RuleSet) amend(s loadgen.TestSettings, model Model) loadgen.TestSettings {
 	s.MinDuration = max(s.MinDuration, r.MinDuration)
 	if !r.EarlyStopping && s.Scenario != loadgen.Offline {
 		s.MinQueryCount = max(s.MinQueryCount, r.MinQueries(s.Scenario, model))

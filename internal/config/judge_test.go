@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
 )
 
 func differences(t *testing.T, q config.Request, division config.Division) []string {
@@ -31,6 +32,15 @@ func differences(t *testing.T, q config.Request, division config.Division) []str
 	return texts
 }
 
+func known(t *testing.T, name string) config.Model {
+	t.Helper()
+	m, ok := models.Rules(name)
+	if !ok {
+		t.Fatalf("no rules know %s", name)
+	}
+	return m
+}
+
 func rules(t *testing.T, version string) *config.RuleSet {
 	t.Helper()
 	r, err := config.Rules(version)
@@ -45,7 +55,7 @@ func TestWhatTheRulesSayIsNoDifference(t *testing.T) {
 		set := rules(t, version)
 		for _, s := range loadgen.Scenarios() {
 			for _, model := range []string{"resnet50", "ssd-resnet34", "bert", "gnmt", "llama2-70b", "mobilenet"} {
-				q := config.Request{Model: model, Scenario: s, Rules: set, Options: []config.Override{
+				q := config.Request{Model: known(t, model), Scenario: s, Rules: set, Options: []config.Override{
 					{Key: "mode", Value: "performance", Origin: "flag --mode"},
 				}}
 				if list := differences(t, q, config.Closed); len(list) > 0 {
@@ -104,7 +114,7 @@ func TestEachDifferenceIsACaveatOrANote(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := strings.Join(differences(t, config.Request{Model: "resnet50", Scenario: c.scenario, Rules: rules(t, c.version), UserConf: conf}, c.division), "; ")
+			got := strings.Join(differences(t, config.Request{Model: known(t, "resnet50"), Scenario: c.scenario, Rules: rules(t, c.version), UserConf: conf}, c.division), "; ")
 			if got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -113,7 +123,7 @@ func TestEachDifferenceIsACaveatOrANote(t *testing.T) {
 }
 
 func TestSpeedSettingsDoNotMatterToAccuracy(t *testing.T) {
-	q := config.Request{Model: "resnet50", Scenario: loadgen.Offline, Options: []config.Override{
+	q := config.Request{Model: known(t, "resnet50"), Scenario: loadgen.Offline, Options: []config.Override{
 		{Key: "mode", Value: "accuracy"}, {Key: "min_duration", Value: "1s"}, {Key: "accuracy_sample_count_override", Value: "12"},
 	}}
 	got := strings.Join(differences(t, q, config.Closed), "; ")

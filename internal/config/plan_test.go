@@ -82,7 +82,7 @@ func TestPlans(t *testing.T) {
 			Plan{Queries: 100, Samples: 100, EarlyStopping: 64, Runs: 1, Duration: math.MaxInt64}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := mustResolve(t, Request{Model: c.model, Scenario: c.scenario, Rules: mustRules(t, c.version), Options: c.options})
+			r := mustResolve(t, Request{Model: Model{Name: c.model}, Scenario: c.scenario, Rules: mustRules(t, c.version), Options: c.options})
 			got, err := NewPlan(r, c.perSecond, 1024, 50000)
 			if err != nil {
 				t.Fatal(err)
@@ -109,36 +109,31 @@ func TestAPlanNeedsASpeedAndSettings(t *testing.T) {
 
 func TestMinBandwidth(t *testing.T) {
 	for _, c := range []struct {
-		model     string
+		sample    SampleSize
 		perSecond float64
 		bytes     int
 		want      Bandwidth
 	}{
-		{"resnet50", 1000, 1, Bandwidth{Ingress: 150528e3}},
-		{"retinanet", 100, 1, Bandwidth{Ingress: 192e6}},
-		{"3d-unet-99", 2, 1, Bandwidth{2 * 32944795, 2 * 32944795}},
-		{"bert-99", 10, 8, Bandwidth{Ingress: 10 * 1152 * 8}},
-		{"rnnt", 1, 4, Bandwidth{Ingress: 480000}},
-		{"dlrm-v2-99", 1, 4, Bandwidth{Ingress: 270 * 39 * 4}},
-		{"dlrm-v3", 1, 1, Bandwidth{Ingress: 98368}},
-		{"llama2-70b-interactive", 1, 4, Bandwidth{4096, 4096}},
-		{"stable-diffusion-xl", 1, 1, Bandwidth{77, 3145728}},
-		{"wan-2.2-t2v-a14b", 1, 1, Bandwidth{0, 224870400}},
+		{SampleSize{InValues: 150528}, 1000, 1, Bandwidth{Ingress: 150528e3}},
+		{SampleSize{InValues: 1152}, 10, 8, Bandwidth{Ingress: 10 * 1152 * 8}},
+		{SampleSize{InBytes: 480000}, 1, 4, Bandwidth{Ingress: 480000}},
+		{SampleSize{InValues: 1024, OutValues: 1024}, 1, 4, Bandwidth{4096, 4096}},
+		{SampleSize{}, 1, 4, Bandwidth{}},
 	} {
-		got, err := MinBandwidth(c.model, c.perSecond, c.bytes)
+		got, err := MinBandwidth(Model{Sample: &c.sample}, c.perSecond, c.bytes)
 		if err != nil || got != c.want {
-			t.Errorf("MinBandwidth(%s, %g, %d) = %v, %v, want %v", c.model, c.perSecond, c.bytes, got, err, c.want)
+			t.Errorf("MinBandwidth(%+v, %g, %d) = %v, %v, want %v", c.sample, c.perSecond, c.bytes, got, err, c.want)
 		}
 	}
-	if _, err := MinBandwidth("mobilenet", 1, 1); err == nil || !strings.Contains(err.Error(), `unknown model "mobilenet"`) {
+	if _, err := MinBandwidth(Model{Name: "mobilenet"}, 1, 1); err == nil || !strings.Contains(err.Error(), "mobilenet") {
 		t.Errorf("MinBandwidth(mobilenet) = %v", err)
 	}
 	for _, c := range []struct {
 		speed float64
 		bytes int
 	}{{-1, 1}, {1, 0}} {
-		if _, err := MinBandwidth("resnet50", c.speed, c.bytes); err == nil {
-			t.Errorf("MinBandwidth(resnet50, %g, %d) gives no error", c.speed, c.bytes)
+		if _, err := MinBandwidth(Model{Sample: &SampleSize{}}, c.speed, c.bytes); err == nil {
+			t.Errorf("a speed of %g and values of %d bytes give no error", c.speed, c.bytes)
 		}
 	}
 }

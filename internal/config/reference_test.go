@@ -45,7 +45,7 @@ func checkReferenceCase(t *testing.T, name string, c referenceCase) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := Request{Model: c.Model, Scenario: scenario}
+	q := Request{Model: Model{Name: c.Model}, Scenario: scenario}
 	if c.User != "" {
 		q.UserConf = mustParse(t, "user.conf", c.User)
 	}

@@ -13,8 +13,9 @@ import (
 // A Request is everything that decides the settings of a test. The zero value of each
 // field means that there is nothing of the kind.
 type Request struct {
-	Model       string // any name that ConfName understands
-	Interactive bool   // the stricter limits of the model's interactive variant
+	Model       Model
+	Known       []string // further names of models, which no warning is worth
+	Interactive bool     // the stricter limits of the model's interactive variant
 	Scenario    loadgen.Scenario
 
 	Rules      *RuleSet // nil: the newest
@@ -57,6 +58,7 @@ type Resolved struct {
 	Rules    *RuleSet
 	// ConfName is the name of the model in conf files.
 	ConfName string
+	model    Model
 }
 
 // Default is the origin of settings that nobody made.
@@ -104,10 +106,10 @@ func Resolve(q Request) (*Resolved, error) {
 	r := &resolver{request: q, keys: keys(), made: map[*key]*Setting{}}
 	r.target.TestSettings = loadgen.DefaultSettings()
 	r.target.Scenario = q.Scenario
-	r.model = ConfName(q.Model, q.Interactive)
+	r.model = q.Model.ConfName(q.Interactive)
 	r.rules()
 	if q.UserConf != nil {
-		r.file(q.UserConf, r.model, q.Rules.OpenSeeds)
+		r.file(q.UserConf, q.Rules.OpenSeeds)
 	}
 	r.options()
 	if q.AuditConf != nil {
@@ -141,12 +143,12 @@ func (q *Request) conflicts() error {
 // checkInteractive refuses Interactive for a model that has no such variant in the round:
 // it would be Server with a bound that no rule has.
 func (q *Request) checkInteractive() error {
-	name := ConfName(q.Model, q.Interactive)
+	names := q.Model.confNames(q.Interactive)
 	if !q.Interactive {
 		return nil
 	}
 	for _, c := range []*Conf{q.Rules.Conf, q.MLPerfConf, q.UserConf} {
-		if c != nil && c.Knows(name) {
+		if c != nil && slices.ContainsFunc(names, c.Knows) {
 			return nil
 		}
 	}
@@ -160,7 +162,7 @@ func (q *Request) checkInteractive() error {
 	if len(have) > 0 {
 		among = "those of " + strings.Join(have, ", ") + " have"
 	}
-	return field.Errorf("scenario", "rules %s have no Interactive for the model %s; %s", q.Rules.Version, ConfName(q.Model, false), among)
+	return field.Errorf("scenario", "rules %s have no Interactive for the model %s; %s", q.Rules.Version, q.Model.Name, among)
 }
 
 type resolver struct {
@@ -203,12 +205,12 @@ func (r *resolver) title(k *key) string {
 func (r *resolver) rules() {
 	rules := r.request.Rules
 	if r.request.MLPerfConf != nil {
-		r.file(r.request.MLPerfConf, r.model, true)
+		r.file(r.request.MLPerfConf, true)
 		return
 	}
-	r.lookUp(rules.Conf, r.model, true, func(Entry) string { return "rules " + rules.Version })
+	r.lookUp(rules.Conf, []string{r.model}, true, func(Entry) string { return "rules " + rules.Version })
 	r.test05()
-	if !rules.Conf.Knows(r.model) && r.request.Model != "" {
+	if !rules.Conf.Knows(r.model) && r.model != "" {
 		r.warn("rules %s have no settings for the model %s: those for any model apply", rules.Version, r.model)
 	}
 }
@@ -233,23 +235,24 @@ func (r *resolver) test05() {
 }
 
 // file applies a file that a user gave.
-func (r *resolver) file(c *Conf, model string, builtIn bool) {
+func (r *resolver) file(c *Conf, builtIn bool) {
 	r.warnings = append(r.warnings, c.Warnings...)
 	r.strangers(c)
-	r.lookUp(c, model, builtIn, func(e Entry) string { return c.at(e).String() })
+	r.lookUp(c, r.request.Model.confNames(r.request.Interactive), builtIn, func(e Entry) string { return c.at(e).String() })
 }
 
 // strangers warns of models that no round knows: their lines will never apply.
 func (r *resolver) strangers(c *Conf) {
+	own := r.request.Model.confNames(r.request.Interactive)
 	var known []string
 	for _, name := range c.models() {
-		if name == r.model || r.request.Rules.Conf.Knows(ConfName(name, false)) {
+		if slices.Contains(own, name) || r.request.Rules.Conf.Knows(name) {
 			continue
 		}
 		if known == nil {
-			known = allModels()
+			known = sortedUnique(append(allModels(), r.request.Known...))
 		}
-		if slices.Contains(known, ConfName(name, false)) {
+		if slices.Contains(known, name) {
 			continue
 		}
 		text := fmt.Sprintf("%s has settings of the model %q, which no rules know: they do not apply to %s", c.Name, name, r.model)
@@ -274,19 +277,19 @@ func allModels() []string {
 // audit applies an audit.config in two passes, as a reference SUT and LoadGen together
 // do: the SUT loads it for its model, and then LoadGen once more for any model.
 func (r *resolver) audit(c *Conf) {
-	r.file(c, r.model, r.request.Rules.OpenSeeds)
-	r.lookUp(c, "*", r.request.Rules.OpenSeeds, func(e Entry) string { return c.at(e).String() })
+	r.file(c, r.request.Rules.OpenSeeds)
+	r.lookUp(c, []string{"*"}, r.request.Rules.OpenSeeds, func(e Entry) string { return c.at(e).String() })
 }
 
-// lookUp applies what a file has for the model and the scenarios.
-func (r *resolver) lookUp(c *Conf, model string, builtIn bool, origin func(Entry) string) {
+// lookUp applies what a file has for the model, by any of its names, and the scenarios.
+func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Entry) string) {
 	for i := range r.keys {
 		k := &r.keys[i]
 		scenario := k.scenario
 		if scenario == "" {
 			scenario = r.request.Scenario.String()
 		}
-		e, ok := c.Lookup(model, scenario, k.name)
+		e, ok := c.Lookup(scenario, k.name, names...)
 		switch {
 		case !ok || k.optionOnly:
 		case k.builtIn && !builtIn:
@@ -392,6 +395,7 @@ func (r *resolver) resolved() *Resolved {
 		Warnings: r.warnings,
 		Rules:    r.request.Rules,
 		ConfName: r.model,
+		model:    r.request.Model,
 	}
 	if r.request.Rules.MultiStream != FixedIntervalQueries {
 		result.Settings.MultiStreamQPS = 0

@@ -30,7 +30,7 @@ func TestTheLaterSourceWinsAndIsRemembered(t *testing.T) {
 		{"audit.config over all", Request{UserConf: user, Options: []Override{flag}, AuditConf: audit}, 4, "audit.config:2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.request.Model, c.request.Scenario, c.request.Rules = "resnet50", loadgen.Offline, rules
+			c.request.Model, c.request.Scenario, c.request.Rules = Model{Name: "resnet50"}, loadgen.Offline, rules
 			r := mustResolve(t, c.request)
 			if r.Settings.MinQueryCount != c.want || r.Origin("min_query_count") != c.origin {
 				t.Errorf("min_query_count = %d of %s, want %d of %s", r.Settings.MinQueryCount, r.Origin("min_query_count"), c.want, c.origin)
@@ -41,7 +41,7 @@ func TestTheLaterSourceWinsAndIsRemembered(t *testing.T) {
 
 func TestASettingKnowsWhatItReplaced(t *testing.T) {
 	r := mustResolve(t, Request{
-		Model: "resnet50", Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"),
+		Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"),
 		UserConf:  mustParse(t, "user.conf", "resnet50.Server.target_qps = 0x20\n"),
 		Options:   []Override{{"target_qps", "12.5", "flag --target-qps"}},
 		AuditConf: mustParse(t, "audit.config", "*.*.mode = 2\n"),
@@ -69,7 +69,7 @@ func TestASettingKnowsWhatItReplaced(t *testing.T) {
 }
 
 func TestSettingsAreListedInLoadGensOrder(t *testing.T) {
-	r := mustResolve(t, Request{Model: "ssd-resnet34", Scenario: loadgen.Server, Rules: mustRules(t, "v2.0")})
+	r := mustResolve(t, Request{Model: Model{Name: "ssd-resnet34"}, Scenario: loadgen.Server, Rules: mustRules(t, "v2.0")})
 	var got []string
 	for _, s := range r.Made {
 		got = append(got, s.Key+"="+s.Value+s.Unit)
@@ -87,7 +87,7 @@ func TestSettingsAreListedInLoadGensOrder(t *testing.T) {
 }
 
 func TestOptionsHaveUnitsAndNames(t *testing.T) {
-	r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, Options: []Override{
+	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Options: []Override{
 		{"target_latency", "1.5ms", "flag --target-latency"},
 		{"min_duration", "120000", "flag --min-duration"},
 		{"mode", "accuracy", "flag --mode"},
@@ -155,11 +155,11 @@ func TestModesHaveTwoNames(t *testing.T) {
 
 func TestSeedsOfAUserConfCountOnlyInOldRounds(t *testing.T) {
 	user := "*.*.qsl_rng_seed = 7\n"
-	old := mustResolve(t, Request{Model: "resnet50", Rules: mustRules(t, "v4.1"), UserConf: mustParse(t, "user.conf", user)})
+	old := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Rules: mustRules(t, "v4.1"), UserConf: mustParse(t, "user.conf", user)})
 	if old.Settings.QSLRNGSeed != 7 || len(old.Warnings) > 0 {
 		t.Errorf("in v4.1 the seed is %d with warnings %q, want 7", old.Settings.QSLRNGSeed, old.Warnings)
 	}
-	now := mustResolve(t, Request{Model: "resnet50", Rules: mustRules(t, "v5.0"), UserConf: mustParse(t, "user.conf", user)})
+	now := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Rules: mustRules(t, "v5.0"), UserConf: mustParse(t, "user.conf", user)})
 	if now.Settings.QSLRNGSeed == 7 {
 		t.Error("in v5.0 the seed of user.conf counts")
 	}
@@ -167,7 +167,7 @@ func TestSeedsOfAUserConfCountOnlyInOldRounds(t *testing.T) {
 	if diff := cmp.Diff(want, now.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	own := mustResolve(t, Request{Model: "resnet50", MLPerfConf: mustParse(t, "mlperf.conf", user)})
+	own := mustResolve(t, Request{Model: Model{Name: "resnet50"}, MLPerfConf: mustParse(t, "mlperf.conf", user)})
 	if own.Settings.QSLRNGSeed != 7 || own.Origin("qsl_rng_seed") != "mlperf.conf:1" {
 		t.Errorf("with an mlperf.conf of one's own the seed is %d of %s", own.Settings.QSLRNGSeed, own.Origin("qsl_rng_seed"))
 	}
@@ -175,21 +175,21 @@ func TestSeedsOfAUserConfCountOnlyInOldRounds(t *testing.T) {
 
 func TestKeysThatNeedASwitchAreReadOnlyWithIt(t *testing.T) {
 	limit := "*.Server.ttft_latency = 5\n"
-	off := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", limit)})
+	off := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", limit)})
 	if off.Settings.ServerTTFTLatency != 100*time.Millisecond {
 		t.Errorf("without token latencies the TTFT limit is %v, want LoadGen's default", off.Settings.ServerTTFTLatency)
 	}
 	if diff := cmp.Diff([]string{"user.conf:1: ttft_latency has no effect: use_token_latencies is off"}, off.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	on := mustResolve(t, Request{Model: "llama2-70b", Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", limit)})
+	on := mustResolve(t, Request{Model: Model{Name: "llama2-70b"}, Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", limit)})
 	if on.Settings.ServerTTFTLatency != 5*time.Millisecond || on.Settings.ServerTPOTLatency != 200*time.Millisecond {
 		t.Errorf("with token latencies the limits are %v and %v", on.Settings.ServerTTFTLatency, on.Settings.ServerTPOTLatency)
 	}
 }
 
 func TestInteractiveHasLimitsOfItsOwn(t *testing.T) {
-	r := mustResolve(t, Request{Model: "llama3.1-8b", Interactive: true, Scenario: loadgen.Server})
+	r := mustResolve(t, Request{Model: Model{Name: "llama3_1-8b"}, Interactive: true, Scenario: loadgen.Server})
 	if r.ConfName != "llama3_1-8b-interactive" || r.Settings.ServerTTFTLatency != 500*time.Millisecond || r.Settings.ServerTPOTLatency != 30*time.Millisecond {
 		t.Errorf("%s has limits %v and %v", r.ConfName, r.Settings.ServerTTFTLatency, r.Settings.ServerTPOTLatency)
 	}
@@ -202,7 +202,7 @@ sdxl-like.Offline.min_query_count = 500
 sdxl-like.Offline.max_query_count = 8
 *.*.max_query_count = 9
 `)
-	r := mustResolve(t, Request{Model: "sdxl-like", Scenario: loadgen.Offline, AuditConf: audit})
+	r := mustResolve(t, Request{Model: Model{Name: "sdxl-like"}, Scenario: loadgen.Offline, AuditConf: audit})
 	if r.Settings.MinQueryCount != 500 || r.Origin("min_query_count") != "audit.config:3" {
 		t.Errorf("min_query_count = %d of %s, want the model's 500", r.Settings.MinQueryCount, r.Origin("min_query_count"))
 	}
@@ -228,14 +228,14 @@ func TestRemarks(t *testing.T) {
 		request Request
 		want    string
 	}{
-		{"a model that the rules do not have", Request{Model: "mobilenet", Rules: mustRules(t, "v5.1")},
+		{"a model that the rules do not have", Request{Model: Model{Name: "mobilenet"}, Rules: mustRules(t, "v5.1")},
 			"rules v5.1 have no settings for the model mobilenet: those for any model apply"},
-		{"no MultiStream in v1.1", Request{Model: "resnet50", Scenario: loadgen.MultiStream, Rules: mustRules(t, "v1.1")},
+		{"no MultiStream in v1.1", Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.MultiStream, Rules: mustRules(t, "v1.1")},
 			"rules v1.1 have no MultiStream scenario"},
-		{"an interval after v1.0", Request{Model: "resnet50", Scenario: loadgen.MultiStream, Rules: mustRules(t, "v2.0"),
+		{"an interval after v1.0", Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.MultiStream, Rules: mustRules(t, "v2.0"),
 			UserConf: mustParse(t, "user.conf", "*.MultiStream.target_qps = 20\n")},
 			"user.conf:1: target_qps has no effect in MultiStream since v2.0"},
-		{"warnings of the file", Request{Model: "resnet50", UserConf: mustParse(t, "user.conf", "*.Offline.max_async_queries = 2\n")},
+		{"warnings of the file", Request{Model: Model{Name: "resnet50"}, UserConf: mustParse(t, "user.conf", "*.Offline.max_async_queries = 2\n")},
 			"user.conf:1: max_async_queries has no effect: LoadGen does not look it up in Offline"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestRemarks(t *testing.T) {
 			}
 		})
 	}
-	quiet := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", "*.*.target_qps = 20\n")})
+	quiet := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", "*.*.target_qps = 20\n")})
 	if len(quiet.Warnings) > 0 || quiet.Settings.ServerTargetQPS != 20 {
 		t.Errorf("a target_qps for all scenarios warns %q in Server", quiet.Warnings)
 	}
@@ -261,7 +261,7 @@ func TestErrorsKeepTheirTypes(t *testing.T) {
 
 func TestSettingsOfAModelThatNobodyKnowsAreWarnedOf(t *testing.T) {
 	conf := mustParse(t, "user.conf", "resnet5.Server.target_qps = 123\nbert-99.Server.target_qps = 7\n")
-	r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: conf})
+	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Known: []string{"bert-99"}, Scenario: loadgen.Server, UserConf: conf})
 	want := []string{`user.conf has settings of the model "resnet5", which no rules know: they do not apply to resnet50; did you mean "resnet50"?`}
 	if diff := cmp.Diff(want, r.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -270,21 +270,21 @@ func TestSettingsOfAModelThatNobodyKnowsAreWarnedOf(t *testing.T) {
 
 func TestAByteOrderMarkDoesNotHideTheFirstLine(t *testing.T) {
 	conf := mustParse(t, "user.conf", "\uFEFFresnet50.Server.target_qps = 123\n")
-	r := mustResolve(t, Request{Model: "resnet50", Scenario: loadgen.Server, UserConf: conf})
+	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, UserConf: conf})
 	if r.Settings.ServerTargetQPS != 123 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "user.conf:1: the byte order mark") {
 		t.Errorf("target_qps = %g, warnings %q", r.Settings.ServerTargetQPS, r.Warnings)
 	}
 }
 
 func TestInteractiveIsRefusedWhereNoRuleHasIt(t *testing.T) {
-	_, err := Resolve(Request{Model: "resnet50", Interactive: true, Scenario: loadgen.Server})
+	_, err := Resolve(Request{Model: Model{Name: "resnet50"}, Interactive: true, Scenario: loadgen.Server})
 	var of *field.Error
 	if !errors.As(err, &of) || of.Field != "scenario" || !strings.Contains(err.Error(), "no Interactive for the model resnet50; those of ") {
 		t.Errorf("Resolve = %v", err)
 	}
-	mustResolve(t, Request{Model: "llama2-70b", Interactive: true, Scenario: loadgen.Server})
+	mustResolve(t, Request{Model: Model{Name: "llama2-70b"}, Interactive: true, Scenario: loadgen.Server})
 	own := mustParse(t, "user.conf", "resnet50-interactive.Server.target_latency = 5\n")
-	mustResolve(t, Request{Model: "resnet50", Interactive: true, Scenario: loadgen.Server, UserConf: own})
+	mustResolve(t, Request{Model: Model{Name: "resnet50"}, Interactive: true, Scenario: loadgen.Server, UserConf: own})
 }
 
 func TestOnlyRegularFilesAreRead(t *testing.T) {

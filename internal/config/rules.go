@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/configs"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // A RuleSet is what applies in a round of MLPerf Inference.
@@ -110,34 +109,4 @@ func Rules(version string) (*RuleSet, error) {
 	}
 	r.Conf = conf
 	return r, nil
-}
-
-// MinQueries is how many queries (Offline: samples of the one query) the rules and the
-// checker of the round ask for in a scenario of a model: where early stopping decides,
-// the number is not enforced and only a good start. 0: the round does not have the
-// scenario.
-//
-// Sources: the scenario table of inference_rules.adoc; min-queries and
-// OFFLINE_MIN_SPQ in the checker's constants (tools/submission).
-func (r *RuleSet) MinQueries(s loadgen.Scenario, model string) uint64 {
-	const singleStreamQueries, imageQueries, translationQueries = 1024, 270336, 90112
-	name := ConfName(model, false)
-	switch {
-	case s == loadgen.Offline:
-		if m, ok := r.Minima(name); ok && m.OfflineSamples > 0 {
-			return m.OfflineSamples
-		}
-		return offlineSamples
-	case s == loadgen.SingleStream && name == "wan-2.2-t2v-a14b":
-		return 50
-	case s == loadgen.SingleStream && name == "qwen3.6-27b":
-		return 995
-	case s == loadgen.SingleStream:
-		return singleStreamQueries
-	case s == loadgen.MultiStream && r.MultiStream == NoMultiStream:
-		return 0
-	case name == "gnmt":
-		return translationQueries
-	}
-	return imageQueries
 }

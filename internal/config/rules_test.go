@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +59,7 @@ func TestSeedsOfEachRoundAreThoseTheCheckerAsksFor(t *testing.T) {
 	}
 	for _, version := range Versions() {
 		for _, scenario := range loadgen.Scenarios() {
-			s := mustResolve(t, Request{Model: "resnet50", Scenario: scenario, Rules: mustRules(t, version)}).Settings
+			s := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: scenario, Rules: mustRules(t, version)}).Settings
 			got := [2]Seeds{
 				{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed},
 				{s.Test05QSLRNGSeed, s.Test05SampleIndexRNGSeed, s.Test05ScheduleRNGSeed},
@@ -76,7 +75,7 @@ func TestEveryRunLastsAsLongAsItsRulesAsk(t *testing.T) {
 	for _, version := range Versions() {
 		rules := mustRules(t, version)
 		for _, scenario := range loadgen.Scenarios() {
-			r := mustResolve(t, Request{Model: "resnet50", Scenario: scenario, Rules: rules})
+			r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: scenario, Rules: rules})
 			if r.Settings.MinDuration != rules.MinDuration {
 				t.Errorf("min_duration of %s in %v = %v, want %v", version, scenario, r.Settings.MinDuration, rules.MinDuration)
 			}
@@ -127,7 +126,7 @@ func TestMultiStreamBeforeV2IssuesAtAFixedRate(t *testing.T) {
 		{"v2.0", "resnet50", 0, 8, 80 * time.Millisecond, 0.99},
 		{"v2.1", "retinanet", 0, 8, 528 * time.Millisecond, 0.99},
 	} {
-		r := mustResolve(t, Request{Model: c.model, Scenario: loadgen.MultiStream, Rules: mustRules(t, c.version)})
+		r := mustResolve(t, Request{Model: Model{Name: c.model}, Scenario: loadgen.MultiStream, Rules: mustRules(t, c.version)})
 		s := r.Settings
 		if s.MultiStreamQPS != c.want || s.MultiStreamSamplesPerQuery != c.samples ||
 			s.MultiStreamExpectedLatencyNS != float64(c.bound) || s.MultiStreamTargetLatencyPercentile != c.percentile {
@@ -151,100 +150,72 @@ func TestRulesAreFoundByTheirVersion(t *testing.T) {
 	}
 }
 
-func TestMinimaOfTheChecker(t *testing.T) {
-	for _, c := range []struct {
-		version, model string
-		want           Minima
-		known          bool
+func TestMinimaAreThoseOfTheRound(t *testing.T) {
+	m := Model{Minima: []RoundMinima{
+		{"v0.5", "v0.5", Minima{PerformanceSamples: 1}},
+		{"v2.0", "v3.1", Minima{OfflineSamples: 2}},
+	}}
+	for version, want := range map[string]struct {
+		minima  Minima
+		known   bool
+		offline uint64
 	}{
-		{"v6.1", "resnet50", Minima{1024, 50000, 24576, 15 * time.Millisecond}, true},
-		{"v6.1", "resnet", Minima{1024, 50000, 24576, 15 * time.Millisecond}, true},
-		{"v0.7", "3d-unet-99", Minima{16, 0, 24576, 0}, true},
-		{"v2.1", "3d-unet-99.9", Minima{42, 0, 24576, 0}, true},
-		{"v5.1", "llama3.1-8b-edge", Minima{5000, 5000, 5000, 0}, true},
-		{"v6.0", "llama2-70b-interactive", Minima{24576, 24576, 24576, 20 * time.Second}, true},
-		{"v6.1", "retinanet", Minima{}, false},
-		{"v2.0", "retinanet", Minima{}, false},
-		{"v6.1", "", Minima{}, false},
+		"v0.5": {Minima{PerformanceSamples: 1}, true, 24576}, "v0.7": {Minima{}, false, 24576},
+		"v2.0": {Minima{OfflineSamples: 2}, true, 2}, "v3.0": {Minima{OfflineSamples: 2}, true, 2},
+		"v3.1": {Minima{OfflineSamples: 2}, true, 2}, "v4.0": {Minima{}, false, 24576},
 	} {
-		if got, ok := mustRules(t, c.version).Minima(c.model); got != c.want || ok != c.known {
-			t.Errorf("Minima(%s) of %s = %v, %v, want %v, %v", c.model, c.version, got, ok, c.want, c.known)
+		rules := mustRules(t, version)
+		if got, ok := rules.Minima(m); got != want.minima || ok != want.known {
+			t.Errorf("Minima of %s = %v, %v, want %v, %v", version, got, ok, want.minima, want.known)
+		}
+		if got := rules.MinQueries(loadgen.Offline, m); got != want.offline {
+			t.Errorf("MinQueries(Offline) of %s = %d, want %d", version, got, want.offline)
 		}
 	}
 }
 
 func TestMinQueriesOfTheRules(t *testing.T) {
+	own := map[loadgen.Scenario]uint64{loadgen.Server: 90112, loadgen.MultiStream: 90112, loadgen.SingleStream: 50}
 	for _, c := range []struct {
 		version  string
 		scenario loadgen.Scenario
-		model    string
+		queries  map[loadgen.Scenario]uint64
 		want     uint64
 	}{
-		{"v0.5", loadgen.SingleStream, "resnet50", 1024},
-		{"v0.5", loadgen.Server, "mobilenet", 270336},
-		{"v0.5", loadgen.Server, "gnmt", 90112},
-		{"v0.5", loadgen.MultiStream, "gnmt", 90112},
-		{"v0.5", loadgen.Offline, "gnmt", 24576},
-		{"v1.1", loadgen.MultiStream, "resnet50", 0},
-		{"v3.1", loadgen.Offline, "rnnt", 24576},
-		{"v4.0", loadgen.Offline, "rnnt", 2513},
-		{"v5.0", loadgen.Offline, "gptj", 24576},
-		{"v6.1", loadgen.SingleStream, "wan-2.2-t2v-a14b", 50},
-		{"v6.1", loadgen.SingleStream, "qwen3.6-27b", 995},
-		{"v6.1", loadgen.Offline, "unheard-of", 24576},
+		{"v0.5", loadgen.SingleStream, nil, 1024},
+		{"v0.5", loadgen.Server, nil, 270336},
+		{"v0.5", loadgen.Server, own, 90112},
+		{"v0.5", loadgen.MultiStream, own, 90112},
+		{"v0.5", loadgen.Offline, own, 24576},
+		{"v1.1", loadgen.MultiStream, nil, 0},
+		{"v1.1", loadgen.MultiStream, own, 0},
+		{"v6.1", loadgen.SingleStream, own, 50},
 	} {
-		if got := mustRules(t, c.version).MinQueries(c.scenario, c.model); got != c.want {
-			t.Errorf("MinQueries(%v, %s) of %s = %d, want %d", c.scenario, c.model, c.version, got, c.want)
+		if got := mustRules(t, c.version).MinQueries(c.scenario, Model{Queries: c.queries}); got != c.want {
+			t.Errorf("MinQueries(%v, %v) of %s = %d, want %d", c.scenario, c.queries, c.version, got, c.want)
 		}
 	}
 }
 
-func TestConfNames(t *testing.T) {
-	for _, c := range []struct {
-		model       string
-		interactive bool
-		want        string
-	}{
-		{"resnet50", false, "resnet50"},
-		{"mobilenet", false, "mobilenet"},
-		{"ssd-resnet34", false, "ssd-resnet34"},
-		{"retinanet", false, "retinanet"},
-		{"3d-unet", false, "3d-unet"},
-		{"resnet", false, "resnet50"},
-		{"ssd-small", false, "ssd-mobilenet"},
-		{"ssd-large", false, "ssd-resnet34"},
-		{"bert-99.9", false, "bert"},
-		{"BERT-99", false, "bert"},
-		{"yolo-95", false, "yolo"},
-		{"dlrm-v2-99", false, "dlrm-v2"},
-		{"llama3.1-405b", false, "llama3_1-405b"},
-		{"llama3.1-8b", true, "llama3_1-8b-interactive"},
-		{"llama2-70b-99.9", true, "llama2-70b-interactive"},
-		{"llama2-70b-interactive-99", true, "llama2-70b-interactive"},
-		{"My-Model", false, "My-Model"},
-		{"", false, ""},
+// The rules call ResNet-50 resnet in submissions, and resnet50 in mlperf.conf.
+func TestConfFilesMayCallAModelByAnyOfItsNames(t *testing.T) {
+	m := Model{Name: "resnet50", Aliases: []string{"resnet"}}
+	for text, want := range map[string]float64{
+		"resnet.Server.target_qps = 7\n":                                              7,
+		"resnet50.Server.target_qps = 8\n":                                            8,
+		"resnet.Server.target_qps = 7\nresnet50.Server.target_qps = 8\n":              8,
+		"resnet.*.target_qps = 7\n*.Server.target_qps = 9\n":                          9,
+		"resnet.Server.target_qps = 7\n*.Server.target_qps = 9\n":                     7,
+		"resnet.Server.target_qps = 7\nresnet50-interactive.Server.target_qps = 10\n": 7,
 	} {
-		if got := ConfName(c.model, c.interactive); got != c.want {
-			t.Errorf("ConfName(%s, %v) = %s, want %s", c.model, c.interactive, got, c.want)
+		r := mustResolve(t, Request{Model: m, Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", text)})
+		if r.Settings.ServerTargetQPS != want {
+			t.Errorf("%q: target_qps is %v, want %v", text, r.Settings.ServerTargetQPS, want)
 		}
 	}
-}
-
-func TestEveryAliasLeadsToAModelOfSomeRound(t *testing.T) {
-	var known []string
-	for _, version := range Versions() {
-		for _, e := range mustRules(t, version).Conf.Entries() {
-			known = append(known, e.Model)
-		}
-	}
-	for _, name := range []string{
-		"resnet", "resnet50-v1.5", "mobilenet-v1", "ssd-small", "ssd-mobilenet-v1", "ssd-large", "3d-unet-kits19",
-		"bert-large", "rnn-t", "dlrmv2", "dlrmv3", "gpt-j", "sdxl", "r-gat", "yolo11l", "whisper-large-v3", "llama2-70b-chat",
-		"llama3.1-8b-instruct",
-	} {
-		if conf := ConfName(name, false); conf == name || !slices.Contains(known, conf) {
-			t.Errorf("ConfName(%s) = %s, which no round knows", name, conf)
-		}
+	r := mustResolve(t, Request{Model: m, Interactive: true, Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", "resnet-interactive.Server.target_qps = 3\n")})
+	if r.Settings.ServerTargetQPS != 3 || !m.Is("ResNet") || m.Is("resnet18") {
+		t.Errorf("target_qps of the interactive variant is %v", r.Settings.ServerTargetQPS)
 	}
 }
 

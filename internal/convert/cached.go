@@ -55,7 +55,7 @@ func (c Converter) key(r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]any{version, source, info.Size(), info.ModTime(), begin, data, c.Binding, r})
+	text, err := json.Marshal([]any{version, source, info.Size(), info.ModTime(), begin, data, c.Options, r})
 	if err != nil {
 		return "", err
 	}

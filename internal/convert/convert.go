@@ -14,10 +14,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // The precisions that a model can have.
@@ -32,10 +32,10 @@ func Precisions() []string { return []string{FP32, FP16, INT8} }
 
 // A Converter makes models of lower precision from the FP32 model of a benchmark.
 type Converter struct {
-	Model      models.Model
+	Model      workload.Model
 	Source     string // ONNX file of the FP32 model
 	DatasetDir string
-	Binding    models.Binding
+	Options    workload.Values // how the model file and the data are fed and read
 
 	Engine   backend.Engine
 	Threads  int    // of the engine; 0: it decides
@@ -171,7 +171,7 @@ func (c Converter) score(ctx context.Context, path string, count int) (float64, 
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
 	results, err := bench.Run(ctx, bench.Config{
-		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Binding: c.Binding, Count: count,
+		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Options: c.Options, Count: count,
 		Backend: backend.Options{ModelPath: path}, DatasetDir: c.DatasetDir, CacheDir: c.CacheDir,
 		OutputDir: dir, Observer: silent{},
 	})
@@ -193,7 +193,7 @@ func (silent) Traffic(loadgen.Progress) {}
 func (silent) Note(string)              {}
 
 // prepare loads the samples to calibrate with.
-func (c Converter) prepare(ctx context.Context, indices []int) (*models.Store, error) {
+func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store, error) {
 	w, err := c.open()
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*models.Store, e
 			indices = append(indices, i)
 		}
 	}
-	store, err := models.NewStore(w.Row(), len(indices))
+	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*models.Store, e
 }
 
 // batches passes the samples of a store one by one, as often as they are asked for.
-func batches(ctx context.Context, store *models.Store) quantize.Samples {
+func batches(ctx context.Context, store *workload.Store) quantize.Samples {
 	return func(yield func([]tensor.Tensor, error) bool) {
 		for i := range store.Rows() {
 			if !yield(store.Batch(i, 1), context.Cause(ctx)) {
@@ -313,16 +313,21 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 
 // open joins the model with its data. Samples have to be what the model takes: those of
 // models that run many times for a sample are not.
-func (c Converter) open() (models.Workload, error) {
+func (c Converter) open() (workload.Workload, error) {
+	if c.Model.Files != nil {
+		return nil, fmt.Errorf("%s cannot be calibrated here: it has several files", c.Model.Name)
+	}
 	inputs, outputs, err := backend.ReadPorts(c.Source)
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.Model.Open(models.Setup{DatasetDir: c.DatasetDir, Inputs: inputs, Outputs: outputs, Binding: c.Binding})
+	w, err := c.Model.Open(workload.Setup{
+		ModelPath: c.Source, DatasetDir: c.DatasetDir, Ports: map[string]workload.Ports{workload.Only: {Inputs: inputs, Outputs: outputs}}, Options: c.Options,
+	})
 	if err != nil {
 		return nil, err
 	}
-	row := w.Row()
+	row := w.Row(0)
 	fits := len(row) == len(inputs)
 	for i := 0; fits && i < len(row); i++ {
 		fits = takes(inputs[i].Shape, row[i].Shape)

@@ -75,7 +75,7 @@ func TestOpenImageNetNamesWhatIsWrong(t *testing.T) {
 
 func TestSampleCacheKeepsRows(t *testing.T) {
 	dir := t.TempDir()
-	c, err := OpenSampleCache(dir, "key", 4)
+	c, err := OpenSampleCache(dir, "key", fours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestSampleCacheKeepsRows(t *testing.T) {
 	}
 	c.Close()
 
-	c, err = OpenSampleCache(dir, "key", 4)
+	c, err = OpenSampleCache(dir, "key", fours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestSampleCacheKeepsRows(t *testing.T) {
 	if err := c.Write(1, []byte("too long")); err == nil {
 		t.Error("a row of another size is accepted")
 	}
-	other, err := OpenSampleCache(dir, "another key", 4)
+	other, err := OpenSampleCache(dir, "another key", fours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestSampleCacheKeepsRows(t *testing.T) {
 }
 
 func TestSampleCacheNoticesDamage(t *testing.T) {
-	c, err := OpenSampleCache(t.TempDir(), "key", 4)
+	c, err := OpenSampleCache(t.TempDir(), "key", fours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,3 +140,6 @@ func TestSampleCacheNoticesDamage(t *testing.T) {
 		t.Error("a damaged row is accepted")
 	}
 }
+
+// fours says that rows have four bytes.
+func fours(i int) int64 { return 4 * int64(i) }

@@ -18,24 +18,25 @@ import (
 // A row counts as present if its checksum is right, so that a row that was cut off by
 // a crash is made again.
 type SampleCache struct {
-	rows     *os.File // row i begins at i*rowBytes
-	sums     *os.File // checksum i at 4*i; 0: no such row
-	rowBytes int64
+	rows   *os.File // row i is from starts(i) to starts(i+1)
+	sums   *os.File // checksum i at 4*i; 0: no such row
+	starts func(i int) int64
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // OpenSampleCache opens the cache of a key, which must name everything that decides the
-// content of the rows, in a folder that is made if need be.
-func OpenSampleCache(dir, key string, rowBytes int64) (*SampleCache, error) {
-	c, err := openSampleCache(dir, key, rowBytes)
+// content of the rows, in a folder that is made if need be. Row i is the bytes from starts(i)
+// to starts(i+1) of the file: rows may differ in length.
+func OpenSampleCache(dir, key string, starts func(i int) int64) (*SampleCache, error) {
+	c, err := openSampleCache(dir, key, starts)
 	if err != nil {
 		return nil, fmt.Errorf("opening the cache of pre-processed samples: %w", err)
 	}
 	return c, nil
 }
 
-func openSampleCache(dir, key string, rowBytes int64) (*SampleCache, error) {
+func openSampleCache(dir, key string, starts func(i int) int64) (*SampleCache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func openSampleCache(dir, key string, rowBytes int64) (*SampleCache, error) {
 		rows.Close()
 		return nil, err
 	}
-	return &SampleCache{rows: rows, sums: sums, rowBytes: rowBytes}, nil
+	return &SampleCache{rows: rows, sums: sums, starts: starts}, nil
 }
 
 // Read fills row with the row of a sample and says whether it is in the cache.
@@ -63,7 +64,7 @@ func (c *SampleCache) Read(i int, row []byte) bool {
 	if want == 0 {
 		return false
 	}
-	if _, err := c.rows.ReadAt(row, int64(i)*c.rowBytes); err != nil {
+	if _, err := c.rows.ReadAt(row, c.starts(i)); err != nil {
 		return false
 	}
 	return checksum(row) == want
@@ -71,10 +72,10 @@ func (c *SampleCache) Read(i int, row []byte) bool {
 
 // Write stores the row of a sample.
 func (c *SampleCache) Write(i int, row []byte) error {
-	if int64(len(row)) > c.rowBytes {
-		return fmt.Errorf("a row of the sample cache has %d bytes, not %d", c.rowBytes, len(row))
+	if want := c.starts(i+1) - c.starts(i); int64(len(row)) != want {
+		return fmt.Errorf("row %d of the sample cache has %d bytes, not %d", i, want, len(row))
 	}
-	if _, err := c.rows.WriteAt(row, int64(i)*c.rowBytes); err != nil {
+	if _, err := c.rows.WriteAt(row, c.starts(i)); err != nil {
 		return err
 	}
 	_, err := c.sums.WriteAt(binary.LittleEndian.AppendUint32(nil, checksum(row)), 4*int64(i))

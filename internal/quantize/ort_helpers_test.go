@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // These tests run quantised models in ONNX Runtime:
@@ -72,13 +73,13 @@ func openClassifier(t testing.TB, name string, first, n int) *classifier {
 	return c
 }
 
-func (c *classifier) load(t testing.TB, model models.Model, dir, path string, first, n int) {
+func (c *classifier) load(t testing.TB, model workload.Model, dir, path string, first, n int) {
 	t.Helper()
 	inputs, outputs, err := backend.ReadPorts(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := model.Open(models.Setup{DatasetDir: dir, Count: first + n, Inputs: inputs, Outputs: outputs})
+	w, err := model.Open(workload.Setup{DatasetDir: dir, Count: first + n, Ports: map[string]workload.Ports{workload.Only: {Inputs: inputs, Outputs: outputs}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func (c *classifier) load(t testing.TB, model models.Model, dir, path string, fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot := w.Row()[0]
+	slot := w.Row(0)[0]
 	c.images = tensor.New(slot.Type, append([]int64{int64(n)}, slot.Shape...)...)
 	for i := range n {
 		if err := w.Prepare(first+i, []tensor.Tensor{c.images.Rows(i, 1).Reshape(slot.Shape...)}); err != nil {

@@ -1,0 +1,124 @@
+package models
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+func TestLookupKnowsModelsByTheirNamesAndAliases(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{"resnet50", "resnet50"},
+		{"ResNet-50", "resnet50"},
+		{"resnet_50", "resnet50"},
+		{"RESNET 50", "resnet50"},
+		{"resnet", "resnet50"},
+		{"resnet50-v1.5", "resnet50"},
+		{"mobilenet", "mobilenet"},
+		{"MobileNet-v1", "mobilenet"},
+	}
+	for _, m := range All() {
+		tests = append(tests, struct{ name, want string }{m.Name, m.Name})
+	}
+	for _, test := range tests {
+		if m, err := Lookup(test.name); err != nil || m.Name != test.want {
+			t.Errorf("Lookup(%q) = %q, %v; want %q", test.name, m.Name, err, test.want)
+		}
+	}
+}
+
+func TestLookupOfAnUnknownNameListsTheChoices(t *testing.T) {
+	for _, name := range []string{"", "resnet51", "alexnet"} {
+		_, err := Lookup(name)
+		if err == nil {
+			t.Fatalf("Lookup(%q) finds something", name)
+		}
+		for _, m := range All() {
+			if !strings.Contains(err.Error(), m.Name) {
+				t.Errorf("Lookup(%q): %v; it does not name %s", name, err, m.Name)
+			}
+		}
+	}
+}
+
+func TestEveryNameOfAModelLeadsToIt(t *testing.T) {
+	for _, m := range All() {
+		for _, alias := range append(append([]string{}, m.Aliases...), m.Rules.Aliases...) {
+			if got, err := Lookup(alias); err != nil || got.Rules.Name != m.Rules.Name {
+				t.Errorf("alias %q: %q, %v; want %q", alias, got.Name, err, m.Name)
+			}
+		}
+	}
+	for alias, want := range map[string]string{
+		"resnet50-v1.5": "resnet50", "ssd-small": "ssd-mobilenet", "SSD-large": "ssd-resnet34", "3d-unet-99": "3d-unet",
+		"3d-unet-99.9": "3d-unet-99.9", "3d-unet-kits19": "3d-unet", "deeplab": "deeplab-v3plus", "ssd-mobilenet-v1": "ssd-mobilenet",
+	} {
+		if got, err := Lookup(alias); err != nil || got.Name != want {
+			t.Errorf("Lookup(%q) = %q, %v; want %q", alias, got.Name, err, want)
+		}
+	}
+}
+
+func TestEveryModelOfTheCatalogueIsComplete(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range All() {
+		t.Run(m.Name, func(t *testing.T) {
+			if seen[m.Name] {
+				t.Error("the name is used twice")
+			}
+			seen[m.Name] = true
+			if m.Name != strings.ToLower(m.Name) || strings.ContainsAny(m.Name, " _") {
+				t.Errorf("the name is not lower case with hyphens")
+			}
+			for what, text := range map[string]string{"title": m.Title, "task": m.Task, "data set": m.Dataset, "metric": m.Quality.Metric} {
+				if text == "" {
+					t.Errorf("the %s is missing", what)
+				}
+			}
+			if !strings.HasPrefix(m.Source, "https://") {
+				t.Errorf("the source is %q", m.Source)
+			}
+			if m.Open == nil || m.Score == nil {
+				t.Error("it cannot be opened or scored")
+			}
+			if m.PerformanceSampleCount < 1 || m.Quality.Reference <= 0 || m.Quality.Fraction <= 0 || m.Quality.Fraction > 1 {
+				t.Errorf("performance sample count %d, quality %+v", m.PerformanceSampleCount, m.Quality)
+			}
+			if m.BuiltIn == nil {
+				t.Error("it has no built-in form")
+			}
+			if m.Rules.Name == "" || len(m.Rules.Scenarios) == 0 {
+				t.Error("what the rules know of it is missing")
+			}
+			checkOptions(t, m)
+		})
+	}
+}
+
+// checkOptions wants options whose names can be flags, and that say what they are.
+func checkOptions(t *testing.T, m workload.Model) {
+	t.Helper()
+	for _, options := range [][]workload.Option{m.Options, m.ScoreOptions, m.ReaderOptions} {
+		names := map[string]bool{}
+		for _, o := range options {
+			if o.Name != strings.ToLower(o.Name) || strings.ContainsAny(o.Name, " _") || o.Help == "" || names[o.Name] {
+				t.Errorf("option %+v", o)
+			}
+			names[o.Name] = true
+		}
+	}
+}
+
+// An option that several models have becomes one flag.
+func TestOptionsOfTheSameNameMeanTheSame(t *testing.T) {
+	kinds, helps := map[string]workload.OptionKind{}, map[string]string{}
+	for _, m := range All() {
+		for _, o := range append(append(append([]workload.Option{}, m.Options...), m.ScoreOptions...), m.ReaderOptions...) {
+			if kind, ok := kinds[o.Name]; ok && (kind != o.Kind || helps[o.Name] != o.Help) {
+				t.Errorf("%s: option %s is another than that of other models", m.Name, o.Name)
+			}
+			kinds[o.Name], helps[o.Name] = o.Kind, o.Help
+		}
+	}
+}

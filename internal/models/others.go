@@ -1,0 +1,250 @@
+package models
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// Rules returns what the rules know of a benchmark by any of its names; false if no round has
+// it. Unlike Lookup it also knows those that the catalogue does not have.
+func Rules(name string) (config.Model, bool) {
+	for _, m := range All() {
+		if m.Rules.Is(name) {
+			return m.Rules, true
+		}
+	}
+	for _, m := range others() {
+		if m.Is(name) {
+			return m, true
+		}
+	}
+	return config.Model{}, false
+}
+
+// RuleNames lists all names by which conf files and submissions call benchmarks.
+func RuleNames() []string {
+	var names []string
+	add := func(m config.Model) { names = append(append(names, m.Name), m.Aliases...) }
+	for _, m := range All() {
+		add(m.Rules)
+	}
+	for _, m := range others() {
+		add(m)
+	}
+	return names
+}
+
+// others are the benchmarks of the rules that the catalogue does not have. One that is added
+// to it takes its entry along.
+//
+// Like those of the catalogue, minima are performance-sample-count, accuracy-sample-count or
+// dataset-size, OFFLINE_MIN_SPQ and latency-constraint in MODEL_CONFIG of
+// mlcommons/inference, tools/submission, at the tags v2.1 (for v0.5 to v2.1), v3.0, v3.1,
+// v4.0, v4.1 and at b66003e1 (for v5.0 to v6.1). Variants of different accuracy, and
+// Interactive ones, have the same minima. For v0.5 and v4.1 some latency constraints are
+// missing there, though the rules had them. Of qwen3-vl the Interactive accuracy run has
+// 8000 samples. Samples are the table of inference_rules.adoc, appendix "Datacenter Bandwidth
+// Requirements" (ingress and egress); models that are no longer in it have the last values
+// that they had.
+func others() []config.Model {
+	const ms = time.Millisecond
+	return []config.Model{
+		{
+			Name: "gnmt",
+			Minima: []config.RoundMinima{
+				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 3903900, OfflineSamples: 24576}},
+			},
+			Queries: map[loadgen.Scenario]uint64{loadgen.Server: 90112, loadgen.MultiStream: 90112},
+		},
+		{
+			Name:    "rnnt",
+			Aliases: []string{"rnn-t"},
+			Minima: []config.RoundMinima{
+				{First: "v0.7", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 2513, OfflineSamples: 24576, ServerLatency: 1000 * ms}},
+				{First: "v4.0", Last: "v4.0", Minima: config.Minima{PerformanceSamples: 2513, OfflineSamples: 2513, ServerLatency: 1000 * ms}},
+			},
+			Sample: &config.SampleSize{InBytes: 15 * 16000 * 16 / 8}, // 15 s of 16-bit audio at 16 kHz
+		},
+		{
+			Name:    "bert",
+			Aliases: []string{"bert-large", "bert-99", "bert-99.9"},
+			Minima: []config.RoundMinima{
+				{First: "v0.7", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 24576, ServerLatency: 130 * ms}},
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 10833, ServerLatency: 130 * ms}},
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 10833, AccuracySamples: 10833, OfflineSamples: 10833}},
+			},
+			Sample: &config.SampleSize{InValues: 3 * 384},
+		},
+		{
+			Name:    "dlrm",
+			Aliases: []string{"dlrm-99", "dlrm-99.9"},
+			Minima: []config.RoundMinima{
+				{First: "v0.7", Last: "v3.0", Minima: config.Minima{PerformanceSamples: 204800, OfflineSamples: 24576, ServerLatency: 30 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 270 * (13 + 26)}, // 270 pairs on average, of 13 numbers and 26 categories of the same size
+		},
+		{
+			Name:    "dlrm-v2",
+			Aliases: []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"},
+			Minima: []config.RoundMinima{
+				{First: "v3.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 204800, OfflineSamples: 24576, ServerLatency: 60 * ms}},
+				{First: "v5.0", Last: "v5.1", Minima: config.Minima{PerformanceSamples: 204800, AccuracySamples: 330067, OfflineSamples: 24576, ServerLatency: 60 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 270 * (13 + 26)}, // as dlrm
+		},
+		{
+			Name:    "gptj",
+			Aliases: []string{"gpt-j", "gptj-6b", "gptj-99", "gptj-99.9"},
+			Minima: []config.RoundMinima{
+				{First: "v3.1", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * ms}},
+				{First: "v5.0", Last: "v5.0", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, ServerLatency: 20000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 2048},
+		},
+		{
+			Name:    "gpt3",
+			Aliases: []string{"gpt3-99", "gpt3-99.9"},
+			Minima: []config.RoundMinima{
+				{First: "v3.1", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
+			},
+		},
+		{
+			Name:    "llama2-70b",
+			Aliases: []string{"llama2-70b-99", "llama2-70b-99.9", "llama2-70b-chat"},
+			Minima: []config.RoundMinima{
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 24576, AccuracySamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 1024, OutValues: 1024},
+		},
+		{
+			Name:    "stable-diffusion-xl",
+			Aliases: []string{"sdxl"},
+			Minima: []config.RoundMinima{
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 5000, OfflineSamples: 5000, ServerLatency: 20000 * ms}},
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000, ServerLatency: 20000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 77, OutValues: 3 * 1024 * 1024},
+		},
+		{
+			Name: "mixtral-8x7b",
+			Minima: []config.RoundMinima{
+				{First: "v4.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 15000, OfflineSamples: 15000}},
+				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 15000, AccuracySamples: 15000, OfflineSamples: 15000, ServerLatency: 20000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 2048, OutValues: 2048},
+		},
+		{
+			Name:    "llama3_1-405b",
+			Aliases: []string{"llama3.1-405b"},
+			Minima: []config.RoundMinima{
+				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 8313, AccuracySamples: 8313, OfflineSamples: 8313, ServerLatency: 60000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 20000, OutValues: 20000},
+		},
+		{
+			Name:    "rgat",
+			Aliases: []string{"r-gat"},
+			Minima: []config.RoundMinima{
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 788379, AccuracySamples: 788379, OfflineSamples: 788379}},
+			},
+			Sample: &config.SampleSize{},
+		},
+		{
+			Name: "pointpainting",
+			Minima: []config.RoundMinima{
+				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 1024, AccuracySamples: 39987, OfflineSamples: 6636}},
+			},
+		},
+		{
+			Name:    "llama3_1-8b",
+			Aliases: []string{"llama3.1-8b", "llama3.1-8b-instruct"},
+			Minima: []config.RoundMinima{
+				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 2048},
+		},
+		{
+			Name:    "llama3_1-8b-edge",
+			Aliases: []string{"llama3.1-8b-edge"},
+			Minima: []config.RoundMinima{
+				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000}},
+			},
+		},
+		{
+			Name: "deepseek-r1",
+			Minima: []config.RoundMinima{
+				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 4388, AccuracySamples: 4388, OfflineSamples: 4388, ServerLatency: 60000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 3136, OutValues: 20000},
+		},
+		{
+			Name:    "whisper",
+			Aliases: []string{"whisper-large-v3"},
+			Minima: []config.RoundMinima{
+				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 1633, AccuracySamples: 1633, OfflineSamples: 1633}},
+			},
+		},
+		{
+			Name: "gpt-oss-120b",
+			Minima: []config.RoundMinima{
+				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 6396, AccuracySamples: 4395, OfflineSamples: 6396, ServerLatency: 60000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 15330, OutValues: 10000}, // performance mode
+		},
+		{
+			Name: "wan-2.2-t2v-a14b",
+			Minima: []config.RoundMinima{
+				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 50, AccuracySamples: 248, OfflineSamples: 50}},
+			},
+			Queries: map[loadgen.Scenario]uint64{loadgen.SingleStream: 50},
+			Sample:  &config.SampleSize{OutValues: 224_870_400}, // the product that the rules give, 81·720·1280·3, is 921600 less than their number
+		},
+		{
+			Name: "qwen3-vl-235b-a22b",
+			Minima: []config.RoundMinima{
+				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 48289, AccuracySamples: 48289, OfflineSamples: 48289, ServerLatency: 12000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 27051, OutValues: 500},
+		},
+		{
+			Name:    "dlrm-v3",
+			Aliases: []string{"dlrmv3"},
+			Minima: []config.RoundMinima{
+				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 349823, AccuracySamples: 349823, OfflineSamples: 349823, ServerLatency: 60000 * ms}},
+			},
+			Sample: &config.SampleSize{InBytes: (2 + 6*1 + 6*2048) * 8}, // as printed: 98368
+		},
+		{
+			Name:    "yolo",
+			Aliases: []string{"yolo11l", "yolo-v11", "yolov11", "yolo-95", "yolo-99"},
+			Minima: []config.RoundMinima{
+				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 64, AccuracySamples: 1525, OfflineSamples: 1525}},
+			},
+		},
+		{
+			Name: "qwen3.6-27b",
+			Minima: []config.RoundMinima{
+				{First: "v6.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 995, AccuracySamples: 995}},
+			},
+			Queries: map[loadgen.Scenario]uint64{loadgen.SingleStream: 995},
+		},
+		{
+			Name: "e2e-rag-qna",
+			Minima: []config.RoundMinima{
+				{First: "v6.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 824, AccuracySamples: 824, OfflineSamples: 824}},
+			},
+			Sample: &config.SampleSize{},
+		},
+		{
+			Name: "e2e-rag-db",
+			Minima: []config.RoundMinima{
+				{First: "v6.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 2515, AccuracySamples: 2515, OfflineSamples: 2515}},
+			},
+			Sample: &config.SampleSize{},
+		},
+	}
+}

@@ -1,0 +1,138 @@
+package models
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+func rules(t *testing.T, version string) *config.RuleSet {
+	t.Helper()
+	r, err := config.Rules(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestMinimaOfTheChecker(t *testing.T) {
+	for _, c := range []struct {
+		version, model string
+		want           config.Minima
+		known          bool
+	}{
+		{"v6.1", "resnet50", config.Minima{PerformanceSamples: 1024, AccuracySamples: 50000, OfflineSamples: 24576, ServerLatency: 15 * time.Millisecond}, true},
+		{"v6.1", "resnet", config.Minima{PerformanceSamples: 1024, AccuracySamples: 50000, OfflineSamples: 24576, ServerLatency: 15 * time.Millisecond}, true},
+		{"v0.7", "3d-unet-99", config.Minima{PerformanceSamples: 16, OfflineSamples: 24576}, true},
+		{"v2.1", "3d-unet-99.9", config.Minima{PerformanceSamples: 42, OfflineSamples: 24576}, true},
+		{"v5.1", "llama3.1-8b-edge", config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000}, true},
+		{"v6.0", "llama2-70b", config.Minima{PerformanceSamples: 24576, AccuracySamples: 24576, OfflineSamples: 24576, ServerLatency: 20 * time.Second}, true},
+		{"v6.1", "retinanet", config.Minima{}, false},
+		{"v2.0", "retinanet", config.Minima{}, false},
+	} {
+		m, ok := Rules(c.model)
+		if !ok {
+			t.Errorf("no round has %s", c.model)
+		}
+		if got, ok := rules(t, c.version).Minima(m); got != c.want || ok != c.known {
+			t.Errorf("Minima(%s) of %s = %v, %v, want %v, %v", c.model, c.version, got, ok, c.want, c.known)
+		}
+	}
+	if m, ok := Rules("unheard-of"); ok {
+		t.Errorf("the rules know %v", m)
+	}
+}
+
+func TestMinQueriesOfModels(t *testing.T) {
+	for _, c := range []struct {
+		version  string
+		scenario loadgen.Scenario
+		model    string
+		want     uint64
+	}{
+		{"v0.5", loadgen.SingleStream, "resnet50", 1024},
+		{"v0.5", loadgen.Server, "mobilenet", 270336},
+		{"v0.5", loadgen.Server, "gnmt", 90112},
+		{"v0.5", loadgen.MultiStream, "gnmt", 90112},
+		{"v0.5", loadgen.Offline, "gnmt", 24576},
+		{"v1.1", loadgen.MultiStream, "resnet50", 0},
+		{"v3.1", loadgen.Offline, "rnnt", 24576},
+		{"v4.0", loadgen.Offline, "rnnt", 2513},
+		{"v5.0", loadgen.Offline, "gptj", 24576},
+		{"v6.1", loadgen.SingleStream, "wan-2.2-t2v-a14b", 50},
+		{"v6.1", loadgen.SingleStream, "qwen3.6-27b", 995},
+	} {
+		m, _ := Rules(c.model)
+		if got := rules(t, c.version).MinQueries(c.scenario, m); got != c.want {
+			t.Errorf("MinQueries(%v, %s) of %s = %d, want %d", c.scenario, c.model, c.version, got, c.want)
+		}
+	}
+}
+
+func TestBandwidthOfModels(t *testing.T) {
+	for _, c := range []struct {
+		model     string
+		perSecond float64
+		bytes     int
+		want      config.Bandwidth
+	}{
+		{"resnet50", 1000, 1, config.Bandwidth{Ingress: 150528e3}},
+		{"retinanet", 100, 1, config.Bandwidth{Ingress: 192e6}},
+		{"3d-unet-99", 2, 1, config.Bandwidth{Ingress: 2 * 32944795, Egress: 2 * 32944795}},
+		{"bert-99", 10, 8, config.Bandwidth{Ingress: 10 * 1152 * 8}},
+		{"rnnt", 1, 4, config.Bandwidth{Ingress: 480000}},
+		{"dlrm-v2-99", 1, 4, config.Bandwidth{Ingress: 270 * 39 * 4}},
+		{"dlrm-v3", 1, 1, config.Bandwidth{Ingress: 98368}},
+		{"llama2-70b", 1, 4, config.Bandwidth{Ingress: 4096, Egress: 4096}},
+		{"stable-diffusion-xl", 1, 1, config.Bandwidth{Ingress: 77, Egress: 3145728}},
+		{"wan-2.2-t2v-a14b", 1, 1, config.Bandwidth{Egress: 224870400}},
+	} {
+		m, _ := Rules(c.model)
+		if got, err := config.MinBandwidth(m, c.perSecond, c.bytes); err != nil || got != c.want {
+			t.Errorf("MinBandwidth(%s, %g, %d) = %v, %v, want %v", c.model, c.perSecond, c.bytes, got, err, c.want)
+		}
+	}
+	if m, _ := Rules("mobilenet"); m.Sample != nil {
+		t.Errorf("the rules have a formula for mobilenet, %v", m.Sample)
+	}
+}
+
+// Every model is one of some round's mlperf.conf, or of no round at all.
+func TestEveryNameInConfFilesIsThatOfAModel(t *testing.T) {
+	var known []string
+	for _, version := range config.Versions() {
+		for _, e := range rules(t, version).Conf.Entries() {
+			known = append(known, e.Model)
+		}
+	}
+	for _, name := range []string{
+		"resnet", "resnet50-v1.5", "mobilenet-v1", "ssd-small", "ssd-mobilenet-v1", "ssd-large", "3d-unet-kits19",
+		"bert-large", "rnn-t", "dlrmv2", "dlrmv3", "gpt-j", "sdxl", "r-gat", "yolo11l", "whisper-large-v3", "llama2-70b-chat",
+		"llama3.1-8b-instruct",
+	} {
+		if m, ok := Rules(name); !ok || !slices.Contains(known, m.Name) {
+			t.Errorf("Rules(%s) = %s, which no round knows", name, m.Name)
+		}
+	}
+}
+
+func TestNoNameIsThatOfTwoModels(t *testing.T) {
+	of := map[string]string{}
+	add := func(m config.Model) {
+		for _, name := range append([]string{m.Name}, m.Aliases...) {
+			if other, taken := of[name]; taken && other != m.Name {
+				t.Errorf("%s is a name of %s and of %s", name, other, m.Name)
+			}
+			of[name] = m.Name
+		}
+	}
+	for _, m := range All() {
+		add(m.Rules)
+	}
+	for _, m := range others() {
+		add(m)
+	}
+}

@@ -1,0 +1,185 @@
+package vision
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// The layouts of images.
+const (
+	nchw = "NCHW"
+	nhwc = "NHWC"
+)
+
+// imageInput is how images go into a model.
+type imageInput struct {
+	layout string // nchw or nhwc
+	dtype  tensor.DType
+	height int
+	width  int
+}
+
+// bindImage finds out how a model takes images: one input of four axes, of which one
+// has the three colours. want is the size that the pre-processing makes.
+func bindImage(inputs []backend.Port, want int, override binding) (imageInput, error) {
+	if len(inputs) != 1 {
+		return imageInput{}, fmt.Errorf("the model has %d inputs (%s), want one: the image", len(inputs), portNames(inputs))
+	}
+	port := inputs[0]
+	if len(port.Shape) != 4 {
+		return imageInput{}, fmt.Errorf("input %s has shape %v, want a batch of images: four axes", port.Name, port.Shape)
+	}
+	in := imageInput{layout: override.layout, dtype: port.Type}
+	if in.layout == "" {
+		var err error
+		if in.layout, err = layoutOf(port); err != nil {
+			return imageInput{}, err
+		}
+	}
+	channels, height, width := port.Shape[1], port.Shape[2], port.Shape[3]
+	switch in.layout {
+	case nchw:
+	case nhwc:
+		height, width, channels = port.Shape[1], port.Shape[2], port.Shape[3]
+	default:
+		return imageInput{}, field.Errorf(layoutOption, "unknown layout %q, want %s or %s", in.layout, nchw, nhwc)
+	}
+	if channels != 3 && channels != -1 {
+		return imageInput{}, fmt.Errorf("input %s has shape %v, which in %s has %d colours, want 3", port.Name, port.Shape, in.layout, channels)
+	}
+	for _, extent := range []int64{height, width} {
+		if extent != int64(want) && extent != -1 {
+			return imageInput{}, fmt.Errorf("input %s has shape %v, want images of %d×%d", port.Name, port.Shape, want, want)
+		}
+	}
+	in.height, in.width = want, want
+	switch in.dtype {
+	case tensor.Float32, tensor.Uint8, tensor.Int8:
+		return in, nil
+	}
+	return imageInput{}, fmt.Errorf("input %s has elements of type %v, want float32, uint8 or int8", port.Name, port.Type)
+}
+
+func layoutOf(port backend.Port) (string, error) {
+	first, last := port.Shape[1] == 3, port.Shape[3] == 3
+	switch {
+	case first && !last:
+		return nchw, nil
+	case last && !first:
+		return nhwc, nil
+	case port.Shape[1] == -1 && port.Shape[3] != -1: // only the colours and perhaps the batch are free
+		return nchw, nil
+	case port.Shape[3] == -1 && port.Shape[1] != -1:
+		return nhwc, nil
+	}
+	return "", field.Errorf(layoutOption, "input %s has shape %v, from which the layout cannot be told: want %s or %s", port.Name, port.Shape, nchw, nhwc)
+}
+
+// shape is the shape of one image.
+func (in imageInput) shape() tensor.Shape {
+	h, w := int64(in.height), int64(in.width)
+	if in.layout == nhwc {
+		return tensor.Shape{h, w, 3}
+	}
+	return tensor.Shape{3, h, w}
+}
+
+func (in imageInput) String() string {
+	return fmt.Sprintf("images go in as %v %s %d×%d", in.dtype, in.layout, in.width, in.height)
+}
+
+// classOutput is how a class is read from a model's output.
+type classOutput struct {
+	port   backend.Port
+	argmax bool // the output is the class itself, not a score for each
+	offset int  // label = class + offset
+}
+
+// background is the number of scores of models that have a class 0 for "nothing".
+const background = 1001
+
+// bindClasses finds the output that tells the class: the index of the best class if
+// there is one, scores otherwise. Models with 1001 classes count from a background
+// class, so that label = class − 1; those with 1000 do not.
+func bindClasses(outputs []backend.Port, override binding) (classOutput, error) {
+	var argmax, scores *backend.Port
+	for i, port := range outputs {
+		if override.output != "" && port.Name != override.output {
+			continue
+		}
+		switch isIndex, n := classPort(port); {
+		case isIndex && argmax == nil:
+			argmax = &outputs[i]
+		case n > 0 && scores == nil:
+			scores = &outputs[i]
+		}
+	}
+	out := classOutput{offset: -1} // the official models have a background class
+	counted := outputs             // those that tell how many classes there are
+	switch {
+	case argmax != nil:
+		out.port, out.argmax = *argmax, true
+	case scores != nil:
+		out.port, counted = *scores, []backend.Port{*scores}
+	case override.output != "":
+		return out, field.Errorf(outputOption, "the model has no output %q that tells a class; it has %s", override.output, describePorts(outputs))
+	default:
+		return out, fmt.Errorf("no output of the model tells a class: want integers [N] or %d or %d scores; it has %s",
+			background-1, background, describePorts(outputs))
+	}
+	for _, port := range counted {
+		if _, n := classPort(port); n == background-1 {
+			out.offset = 0
+		}
+	}
+	if override.labelOffset != nil {
+		out.offset = *override.labelOffset
+	}
+	return out, nil
+}
+
+// classPort says whether an output is a class index, or else how many scores it has; 0
+// if it is neither.
+func classPort(port backend.Port) (isIndex bool, scores int64) {
+	shape := port.Shape
+	for len(shape) > 2 && shape[len(shape)-1] == 1 { // [N 1001 1 1]
+		shape = shape[:len(shape)-1]
+	}
+	switch port.Type {
+	case tensor.Int64, tensor.Int32:
+		return len(shape) == 1 || len(shape) == 2 && shape[1] == 1, 0
+	case tensor.Float32, tensor.Uint8, tensor.Int8:
+		if len(shape) == 2 && (shape[1] == background || shape[1] == background-1) {
+			return false, shape[1]
+		}
+	}
+	return false, 0
+}
+
+func (out classOutput) String() string {
+	what := "the class with the highest score in"
+	if out.argmax {
+		what = "the class in"
+	}
+	return fmt.Sprintf("the label is %s output %s plus %d", what, out.port.Name, out.offset)
+}
+
+func portNames(ports []backend.Port) string {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = p.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func describePorts(ports []backend.Port) string {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = fmt.Sprintf("%s %v%v", p.Name, p.Type, p.Shape)
+	}
+	return strings.Join(names, ", ")
+}

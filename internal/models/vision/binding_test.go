@@ -1,0 +1,161 @@
+package vision
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+func port(name string, d tensor.DType, shape ...int64) backend.Port {
+	return backend.Port{Name: name, Type: d, Shape: shape}
+}
+
+func TestBindImageInfersHowImagesGoIn(t *testing.T) {
+	const f32, u8, i8 = tensor.Float32, tensor.Uint8, tensor.Int8
+	tests := []struct {
+		name     string
+		in       backend.Port
+		override binding
+		want     string
+	}{
+		{"channels first", port("x", f32, -1, 3, 224, 224), binding{}, "images go in as float32 NCHW 224×224"},
+		{"channels last", port("x", f32, -1, 224, 224, 3), binding{}, "images go in as float32 NHWC 224×224"},
+		{"a fixed batch", port("x", f32, 8, 3, 224, 224), binding{}, "images go in as float32 NCHW 224×224"},
+		{"bytes", port("x", u8, 1, 224, 224, 3), binding{}, "images go in as uint8 NHWC 224×224"},
+		{"signed bytes", port("x", i8, -1, 3, 224, 224), binding{}, "images go in as int8 NCHW 224×224"},
+		{"free height and width", port("x", f32, -1, 3, -1, -1), binding{}, "images go in as float32 NCHW 224×224"},
+		{"free height and width, channels last", port("x", f32, -1, -1, -1, 3), binding{}, "images go in as float32 NHWC 224×224"},
+		{"free channels", port("x", f32, -1, -1, 224, 224), binding{}, "images go in as float32 NCHW 224×224"},
+		{"free channels at the end", port("x", f32, -1, 224, 224, -1), binding{}, "images go in as float32 NHWC 224×224"},
+		{"all free, but said", port("x", f32, -1, -1, -1, -1), binding{layout: "NHWC"}, "images go in as float32 NHWC 224×224"},
+		{"said, as it is", port("x", f32, -1, 3, 224, 224), binding{layout: "NCHW"}, "images go in as float32 NCHW 224×224"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			in, err := bindImage([]backend.Port{test.in}, 224, test.override)
+			if err != nil || in.String() != test.want {
+				t.Fatalf("bindImage = %v, %v; want %q", in, err, test.want)
+			}
+			if n := in.shape().Len(); n != 3*224*224 {
+				t.Errorf("an image has %d numbers", n)
+			}
+			if last := in.shape()[2] == 3; last != (in.layout == "NHWC") {
+				t.Errorf("shape %v does not fit layout %s", in.shape(), in.layout)
+			}
+		})
+	}
+}
+
+func TestBindImageNamesWhatIsWrong(t *testing.T) {
+	const f32 = tensor.Float32
+	tests := []struct {
+		name     string
+		in       []backend.Port
+		override binding
+		want     string
+	}{
+		{"no input", nil, binding{}, "the model has 0 inputs (), want one: the image"},
+		{"two inputs", []backend.Port{port("ids", tensor.Int64, -1, 384), port("mask", tensor.Int64, -1, 384)}, binding{},
+			"the model has 2 inputs (ids, mask), want one: the image"},
+		{"not an image", []backend.Port{port("ids", f32, -1, 384)}, binding{},
+			"input ids has shape [? 384], want a batch of images: four axes"},
+		{"no axes", []backend.Port{port("ids", f32)}, binding{}, "input ids has shape [], want a batch of images: four axes"},
+		{"three on both sides", []backend.Port{port("x", f32, -1, 3, 224, 3)}, binding{},
+			"layout: input x has shape [? 3 224 3], from which the layout cannot be told: want NCHW or NHWC"},
+		{"nothing to tell by", []backend.Port{port("x", f32, -1, -1, -1, -1)}, binding{},
+			"layout: input x has shape [? ? ? ?], from which the layout cannot be told: want NCHW or NHWC"},
+		{"grey images", []backend.Port{port("x", f32, -1, 1, 224, 224)}, binding{},
+			"layout: input x has shape [? 1 224 224], from which the layout cannot be told: want NCHW or NHWC"},
+		{"said wrongly", []backend.Port{port("x", f32, -1, 3, 224, 224)}, binding{layout: "NHWC"},
+			"input x has shape [? 3 224 224], which in NHWC has 224 colours, want 3"},
+		{"no such layout", []backend.Port{port("x", f32, -1, 3, 224, 224)}, binding{layout: "CHWN"},
+			`layout: unknown layout "CHWN", want NCHW or NHWC`},
+		{"another size", []backend.Port{port("x", f32, -1, 3, 192, 192)}, binding{},
+			"input x has shape [? 3 192 192], want images of 224×224"},
+		{"not square", []backend.Port{port("x", f32, -1, 3, 224, 300)}, binding{},
+			"input x has shape [? 3 224 300], want images of 224×224"},
+		{"another type", []backend.Port{port("x", tensor.Float16, -1, 3, 224, 224)}, binding{},
+			"input x has elements of type float16, want float32, uint8 or int8"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if in, err := bindImage(test.in, 224, test.override); err == nil || err.Error() != test.want {
+				t.Errorf("bindImage = %v, %v; want the error %q", in, err, test.want)
+			}
+		})
+	}
+}
+
+func TestBindClassesInfersHowTheClassIsRead(t *testing.T) {
+	const f32, i64 = tensor.Float32, tensor.Int64
+	argmax, softmax := port("ArgMax:0", i64, -1), port("softmax:0", f32, -1, 1001)
+	two := 2
+	tests := []struct {
+		name     string
+		outputs  []backend.Port
+		override binding
+		want     string
+	}{
+		{"the official ResNet-50", []backend.Port{argmax, softmax}, binding{}, "the label is the class in output ArgMax:0 plus -1"},
+		{"scores first", []backend.Port{softmax, argmax}, binding{}, "the label is the class in output ArgMax:0 plus -1"},
+		{"the official MobileNet", []backend.Port{port("p", f32, -1, 1001)}, binding{},
+			"the label is the class with the highest score in output p plus -1"},
+		{"scores without a background", []backend.Port{port("p", f32, 8, 1000)}, binding{},
+			"the label is the class with the highest score in output p plus 0"},
+		{"a class among 1000", []backend.Port{port("c", i64, -1), port("p", f32, -1, 1000)}, binding{},
+			"the label is the class in output c plus 0"},
+		{"a class alone", []backend.Port{port("c", tensor.Int32, 1)}, binding{}, "the label is the class in output c plus -1"},
+		{"a class with an axis of its own", []backend.Port{port("c", i64, -1, 1)}, binding{}, "the label is the class in output c plus -1"},
+		{"scores as an image", []backend.Port{port("p", f32, -1, 1001, 1, 1)}, binding{},
+			"the label is the class with the highest score in output p plus -1"},
+		{"byte scores", []backend.Port{port("p", tensor.Uint8, -1, 1001)}, binding{},
+			"the label is the class with the highest score in output p plus -1"},
+		{"signed byte scores", []backend.Port{port("p", tensor.Int8, -1, 1000)}, binding{},
+			"the label is the class with the highest score in output p plus 0"},
+		{"the first of several", []backend.Port{port("a", f32, -1, 1000), port("b", f32, -1, 1000)}, binding{},
+			"the label is the class with the highest score in output a plus 0"},
+		{"what is no class is passed over", []backend.Port{port("features", f32, -1, 2048), softmax}, binding{},
+			"the label is the class with the highest score in output softmax:0 plus -1"},
+		{"the output is said", []backend.Port{argmax, softmax}, binding{output: "softmax:0"},
+			"the label is the class with the highest score in output softmax:0 plus -1"},
+		{"the output is said, another has no background", []backend.Port{port("a", f32, -1, 1000), port("b", f32, -1, 1001)}, binding{output: "b"},
+			"the label is the class with the highest score in output b plus -1"},
+		{"the offset is said", []backend.Port{argmax, softmax}, binding{labelOffset: &two}, "the label is the class in output ArgMax:0 plus 2"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if out, err := bindClasses(test.outputs, test.override); err != nil || out.String() != test.want {
+				t.Errorf("bindClasses = %v, %v; want %q", out, err, test.want)
+			}
+		})
+	}
+}
+
+func TestBindClassesNamesWhatIsWrong(t *testing.T) {
+	const f32 = tensor.Float32
+	tests := []struct {
+		name     string
+		outputs  []backend.Port
+		override binding
+		want     string
+	}{
+		{"17 classes", []backend.Port{port("p", f32, -1, 17)}, binding{},
+			"no output of the model tells a class: want integers [N] or 1000 or 1001 scores; it has p float32[? 17]"},
+		{"scores of a type that is not read", []backend.Port{port("p", tensor.Float16, -1, 1000)}, binding{}, "it has p float16[? 1000]"},
+		{"boxes", []backend.Port{port("boxes", f32, -1, -1, 4), port("labels", tensor.Int64, -1, -1)}, binding{},
+			"it has boxes float32[? ? 4], labels int64[? ?]"},
+		{"no such output", []backend.Port{port("p", f32, -1, 1000)}, binding{output: "q"},
+			`the model has no output "q" that tells a class; it has p float32[? 1000]`},
+		{"an output that tells no class", []backend.Port{port("p", f32, -1, 1000), port("f", f32, -1, 2048)}, binding{output: "f"},
+			`the model has no output "f" that tells a class; it has p float32[? 1000], f float32[? 2048]`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if out, err := bindClasses(test.outputs, test.override); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("bindClasses = %v, %v; want an error with %q", out, err, test.want)
+			}
+		})
+	}
+}

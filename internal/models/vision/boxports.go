@@ -1,0 +1,127 @@
+package vision
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// boxPorts are the outputs of a detector: boxes, scores, classes, and from some models
+// the number of boxes.
+type boxPorts []backend.Port
+
+// boxRoles are words by which outputs of detectors are known, in the order of boxPorts.
+func boxRoles() [4][]string {
+	return [4][]string{{"box"}, {"score", "conf", "prob"}, {"class", "label"}, {"num", "count"}}
+}
+
+// tfliteOutputs are the outputs of TFLite's detection operator, whose names do not tell
+// them apart: boxes, classes, scores, count.
+const tfliteOutputs = "TFLite_Detection_PostProcess"
+
+// bindBoxes finds out which output is which, by names, and where these do not tell, by
+// types and shapes.
+func bindBoxes(outputs []backend.Port, override binding) (boxPorts, error) {
+	if override.output != "" {
+		return namedPorts(outputs, strings.Split(override.output, ","))
+	}
+	if len(outputs) == 4 && strings.HasPrefix(outputs[0].Name, tfliteOutputs) {
+		return boxPorts{outputs[0], outputs[2], outputs[1], outputs[3]}.check()
+	}
+	var found [4]*backend.Port
+	for i := range outputs {
+		role := roleOf(outputs[i])
+		if role < 0 {
+			continue
+		}
+		if found[role] != nil {
+			return nil, field.Errorf(outputOption, "outputs %s and %s may both be the %s: name boxes, scores, classes and perhaps their number",
+				found[role].Name, outputs[i].Name, boxRoles()[role][0])
+		}
+		found[role] = &outputs[i]
+	}
+	var ports boxPorts
+	for role, port := range found {
+		switch {
+		case port != nil:
+			ports = append(ports, *port)
+		case role < 3:
+			return nil, field.Errorf(outputOption, "no output of the model is known as the %s; it has %s: name boxes, scores, classes and perhaps their number",
+				boxRoles()[role][0], describePorts(outputs))
+		}
+	}
+	return ports.check()
+}
+
+// roleOf guesses what an output is, -1 if nothing of a detector.
+func roleOf(port backend.Port) int {
+	name := strings.ToLower(port.Name)
+	for _, role := range []int{3, 1, 2, 0} { // "num_boxes", "box_scores" and "box_classes" are no boxes
+		for _, word := range boxRoles()[role] {
+			if strings.Contains(name, word) {
+				return role
+			}
+		}
+	}
+	axes := len(port.Shape)
+	switch {
+	case axes >= 2 && port.Shape[axes-1] == 4 && port.Type == tensor.Float32:
+		return 0
+	case axes >= 1 && (port.Type == tensor.Int64 || port.Type == tensor.Int32):
+		return 2
+	case axes >= 1 && port.Type == tensor.Float32:
+		return 1
+	}
+	return -1
+}
+
+// namedPorts are outputs by their names.
+func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
+	if len(names) != 3 && len(names) != 4 {
+		return nil, field.Errorf(outputOption, "%d outputs are named, want those of boxes, scores, classes and perhaps their number", len(names))
+	}
+	var ports boxPorts
+	for _, name := range names {
+		found := false
+		for _, port := range outputs {
+			if port.Name == strings.TrimSpace(name) {
+				ports, found = append(ports, port), true
+			}
+		}
+		if !found {
+			return nil, field.Errorf(outputOption, "the model has no output %q; it has %s", name, describePorts(outputs))
+		}
+	}
+	return ports.check()
+}
+
+// check wants types that can be read.
+func (p boxPorts) check() (boxPorts, error) {
+	for role, port := range p {
+		integer := port.Type == tensor.Int64 || port.Type == tensor.Int32
+		if port.Type != tensor.Float32 && (role < 2 || !integer) {
+			return nil, fmt.Errorf("output %s has elements of type %v, which is not expected of the %s", port.Name, port.Type, boxRoles()[role][0])
+		}
+	}
+	return p, nil
+}
+
+// counted says whether an output tells how many boxes there are.
+func (p boxPorts) counted() bool { return len(p) == 4 }
+
+// single says whether the outputs are those of one image, without a batch axis.
+func (p boxPorts) single() bool { return len(p[0].Shape) == 2 }
+
+func (p boxPorts) names() []string {
+	var names []string
+	for _, port := range p {
+		names = append(names, port.Name)
+	}
+	return names
+}
+
+// isSwapped says whether the boxes' name is one that stands for y before x.
+func isSwapped(p boxPorts) bool { return strings.Contains(p[0].Name, swappedBoxes) }

@@ -1,0 +1,125 @@
+package vision
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A classifier describes the image classifiers on ImageNet.
+type classifier struct {
+	pipelines []string       // of the official model, and for inputs of other types
+	payload   accuracy.DType // of the label in a response; empty: float32
+}
+
+// open joins a classifier with ImageNet and a model file.
+func (c classifier) open(s setup) (*classification, error) {
+	data, err := dataset.OpenImageNet(s.datasetDir, s.data())
+	if err != nil {
+		return nil, err
+	}
+	out, err := bindClasses(s.outputs, s.binding)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := newImageSamples("classification", data, s, c.pipelines...)
+	if err != nil {
+		return nil, err
+	}
+	return &classification{imageSamples: samples, output: out, payload: c.payload}, nil
+}
+
+// A classification is a classifier joined with its data.
+type classification struct {
+	*imageSamples
+	output  classOutput
+	payload accuracy.DType
+}
+
+// Outputs implements workload.Workload.
+func (c *classification) Outputs(string) []string { return []string{c.output.port.Name} }
+
+// NewPredictor implements workload.Workload.
+func (c *classification) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+	return newSinglePass(sessions[workload.Only], c.Row(0), maxBatch, c.respond)
+}
+
+// respond appends the label: as a float32, which is how the reference writes it
+// (vision/classification_and_detection/python/main.py), or as an int32, as the mobile app
+// does (flutter/cpp/datasets/imagenet.cc).
+func (c *classification) respond(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+	class, err := c.output.class(outputs[0], k)
+	if err != nil {
+		return dst, err
+	}
+	label := class + c.output.offset
+	if c.payload == accuracy.Int32 {
+		return binary.LittleEndian.AppendUint32(dst, uint32(int32(label))), nil
+	}
+	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(label))), nil
+}
+
+// class reads the class of the k-th sample of a batch.
+func (out classOutput) class(t tensor.Tensor, k int) (int, error) {
+	if len(t.Shape) == 0 || int64(k) >= t.Shape[0] || t.Len() == 0 {
+		return 0, fmt.Errorf("the model's output %s is %v, too short for the batch", out.port.Name, t)
+	}
+	switch {
+	case out.argmax && t.Type == tensor.Int64:
+		return int(tensor.Data[int64](t)[k]), nil
+	case out.argmax:
+		return int(tensor.Data[int32](t)[k]), nil
+	}
+	n := t.Len() / int(t.Shape[0])
+	switch t.Type {
+	case tensor.Float32:
+		return argmax(tensor.Data[float32](t)[k*n:][:n])
+	case tensor.Uint8:
+		return argmax(tensor.Data[uint8](t)[k*n:][:n])
+	default:
+		return argmax(tensor.Data[int8](t)[k*n:][:n])
+	}
+}
+
+// argmax returns the index of the first maximum. A score that is not a number is an
+// error: NumPy, and so the reference, would silently take it for the maximum.
+func argmax[T float32 | uint8 | int8](scores []T) (int, error) {
+	best := 0
+	for i, s := range scores {
+		if s != s {
+			return 0, fmt.Errorf("the model's score of class %d is not a number", i)
+		}
+		if s > scores[best] {
+			best = i
+		}
+	}
+	return best, nil
+}
+
+// Notes implements workload.Workload.
+func (c *classification) Notes() []string { return []string{c.note(), c.output.String()} }
+
+// score scores a log of labels.
+func (c classifier) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	truth, err := dataset.ReadValMap(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	o, err := parseScoring(s.Options)
+	if err != nil {
+		return nil, err
+	}
+	if o.dtype == "" {
+		o.dtype = c.payload
+	}
+	score, err := accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: o.dtype, Verbose: o.verbose})
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}

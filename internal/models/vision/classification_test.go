@@ -1,0 +1,435 @@
+package vision
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// images makes an ImageNet folder with copies of testdata/text.jpg and returns it. Their
+// labels are 0, 1, …
+func images(t testing.TB, names ...string) string {
+	t.Helper()
+	picture, err := os.ReadFile("testdata/text.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, list := t.TempDir(), ""
+	for i, name := range names {
+		list += fmt.Sprintf("%s %d\n", name, i)
+		write(t, filepath.Join(dir, name), string(picture))
+	}
+	write(t, filepath.Join(dir, "val_map.txt"), list)
+	return dir
+}
+
+func write(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setup is that of a model file with one input and one output.
+func imageSetup(dir string, in tensor.DType, shape ...int64) setup {
+	return setup{
+		datasetDir: dir,
+		inputs:     []backend.Port{{Name: "image", Type: in, Shape: shape}},
+		outputs:    []backend.Port{{Name: "scores", Type: tensor.Float32, Shape: tensor.Shape{-1, 1001}}},
+	}
+}
+
+func open(t testing.TB, name string, s setup) workload.Workload {
+	t.Helper()
+	m := find(t, name)
+	w, err := m.Open(s.public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestPrepareEqualsTheReference(t *testing.T) {
+	tests := []struct {
+		name     string
+		model    string
+		in       tensor.DType
+		shape    tensor.Shape
+		pipeline string
+		want     string // SHA-256 of the tensor that the reference makes of testdata/text.jpg
+	}{
+		{"ResNet-50", "resnet50", tensor.Float32, tensor.Shape{-1, 3, 224, 224}, "",
+			"816595fb8ad02f1e043f96940d0f8ffb491a16386975ae3a6b44abe3ac1cd72c"},
+		{"ResNet-50, channels last", "resnet50", tensor.Float32, tensor.Shape{-1, 224, 224, 3}, "",
+			"c326f3f66244224f9753d1105a977cd2ae5f5ee8ce029011843614f19c4c6ef8"},
+		{"MobileNet", "mobilenet", tensor.Float32, tensor.Shape{-1, 3, 224, 224}, "",
+			"33693584beaa42557d03b8b184d52f48e1bc5e255043d017bd50cb322dddf3ce"},
+		{"MobileNet, channels last", "mobilenet", tensor.Float32, tensor.Shape{-1, 224, 224, 3}, "",
+			"eb4a7681ba095ad19eb40127662d933ba8d7321fd9f996bb8071da7f31546c59"},
+		{"another pipeline", "resnet50", tensor.Float32, tensor.Shape{-1, 3, 224, 224}, "imagenet_pytorch_224",
+			"ff0a8e6ee4abadfefd02443f7ad9c6872ee3a36598cfed920a880e6e0a3bec1e"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := imageSetup(images(t, "a.jpg"), test.in, test.shape...)
+			s.binding.pipeline = test.pipeline
+			w := open(t, test.model, s)
+			slot := w.Row(0)[0]
+			row := tensor.New(slot.Type, slot.Shape...)
+			if err := w.Prepare(0, []tensor.Tensor{row}); err != nil {
+				t.Fatal(err)
+			}
+			if sum := sha256.Sum256(row.Bytes()); hex.EncodeToString(sum[:]) != test.want {
+				t.Errorf("the tensor has the hash %x, want %s", sum, test.want)
+			}
+		})
+	}
+}
+
+func TestQuantisedModelsGetThePixelsThemselves(t *testing.T) {
+	dir := images(t, "a.jpg")
+	prepare := func(in tensor.DType) (tensor.Tensor, workload.Workload) {
+		w := open(t, "resnet50", imageSetup(dir, in, -1, 3, 224, 224))
+		row := tensor.New(in, 3, 224, 224)
+		if err := w.Prepare(0, []tensor.Tensor{row}); err != nil {
+			t.Fatal(err)
+		}
+		return row, w
+	}
+	pixels, u8 := prepare(tensor.Uint8)
+	lower, i8 := prepare(tensor.Int8)
+	float, _ := prepare(tensor.Float32)
+	means := [3]float32{123.68, 116.78, 103.94}
+	for i, v := range tensor.Data[uint8](pixels) {
+		if int(v)-128 != int(tensor.Data[int8](lower)[i]) || float32(v)-means[i/(224*224)] != tensor.Data[float32](float)[i] {
+			t.Fatalf("number %d: pixel %d, int8 %d, float32 %v", i, v, tensor.Data[int8](lower)[i], tensor.Data[float32](float)[i])
+		}
+	}
+	for w, want := range map[workload.Workload]string{
+		u8: "images go in as uint8 NCHW 224×224, pre-processed by resnet50_vgg_224_uint8",
+		i8: "images go in as int8 NCHW 224×224, pre-processed by resnet50_vgg_224_int8",
+	} {
+		if got := w.Notes()[0]; got != want {
+			t.Errorf("note %q, want %q", got, want)
+		}
+	}
+}
+
+func TestOpenNamesWhatDoesNotFit(t *testing.T) {
+	dir := images(t, "a.jpg", "b.jpg")
+	tests := []struct {
+		name   string
+		change func(*setup)
+		want   string
+	}{
+		{"no data", func(s *setup) { s.datasetDir = t.TempDir() }, "there is no val_map.txt"},
+		{"too few images", func(s *setup) { s.count = 3 }, "3 images are wanted"},
+		{"an unknown pipeline", func(s *setup) { s.binding.pipeline = "vgg" }, `pre-processing pipeline "vgg" is not known, want one of resnet50_vgg_224`},
+		{"a pipeline of another type", func(s *setup) { s.binding.pipeline = "mobilenet_224_uint8" },
+			"the pre-processing mobilenet_224_uint8 makes uint8, input image takes float32: choose another"},
+		{"a pipeline of another size", func(s *setup) { s.binding.pipeline = "coco_resnet34_1200" }, "want images of 1200×1200"},
+		{"a wrong input", func(s *setup) { s.inputs[0].Shape = tensor.Shape{-1, 7} }, "input image has shape [? 7]"},
+		{"a wrong output", func(s *setup) { s.outputs[0].Shape = tensor.Shape{-1, 7} }, "no output of the model tells a class"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := imageSetup(dir, tensor.Float32, -1, 3, 224, 224)
+			test.change(&s)
+			if _, err := resnet50().Open(s.public()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAWorkloadTellsWhatTheModelFileAsksFor(t *testing.T) {
+	dir := images(t, "a.jpg", "b.jpg", "c.jpg")
+	s := imageSetup(dir, tensor.Float32, 4, 3, 224, 224)
+	s.count = 2
+	w := open(t, "resnet50", s)
+	if w.Len() != 2 || w.Batch() != 4 || fmt.Sprint(w.Row(0)) != "[float32[3 224 224]]" || fmt.Sprint(w.Outputs(workload.Only)) != "[scores]" {
+		t.Errorf("%d samples, batch %d, row %v, outputs %v", w.Len(), w.Batch(), w.Row(0), w.Outputs(workload.Only))
+	}
+	if got := workload.Bytes(w.Row(0)); got != 4*3*224*224 {
+		t.Errorf("three rows take %d bytes", got)
+	}
+	if w := open(t, "resnet50", imageSetup(dir, tensor.Float32, -1, 3, 224, 224)); w.Batch() != -1 || w.Len() != 3 {
+		t.Errorf("with a free batch: batch %d, %d samples", w.Batch(), w.Len())
+	}
+}
+
+func TestTheCacheKeyFollowsFromAllThatDecidesTheRows(t *testing.T) {
+	dir := images(t, "a.jpg", "b.jpg")
+	key := func(change func(*setup)) string {
+		s := imageSetup(dir, tensor.Float32, -1, 3, 224, 224)
+		change(&s)
+		return open(t, "resnet50", s).CacheKey()
+	}
+	same := func(*setup) {}
+	before := key(same)
+	if key(same) != before {
+		t.Error("the same workload has two keys")
+	}
+	for name, change := range map[string]func(*setup){
+		"another pipeline": func(s *setup) { s.binding.pipeline = "imagenet_pytorch_224" },
+		"another layout":   func(s *setup) { s.inputs[0].Shape = tensor.Shape{-1, 224, 224, 3} },
+		"another type":     func(s *setup) { s.inputs[0].Type = tensor.Uint8 },
+		"another folder":   func(s *setup) { s.datasetDir = images(t, "a.jpg", "b.jpg") },
+	} {
+		if key(change) == before {
+			t.Errorf("%s has the same key", name)
+		}
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "b.jpg"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	touched := key(same)
+	write(t, filepath.Join(dir, "b.jpg"), "a longer or shorter file")
+	if err := os.Chtimes(filepath.Join(dir, "b.jpg"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	changed := key(same)
+	write(t, filepath.Join(dir, "val_map.txt"), "b.jpg 0\na.jpg 1\n")
+	if listed := key(same); before == touched || touched == changed || changed == listed {
+		t.Errorf("keys %q, after touching a file %q, after changing it %q, after changing the list %q", before, touched, changed, listed)
+	}
+}
+
+func TestImagesThatAreNoneAreErrorsThatNameTheFile(t *testing.T) {
+	picture, err := os.ReadFile("testdata/text.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, content, want string }{
+		{"a page", "<html>404</html>", "want JPEG or PNG"},
+		{"nothing", "", "want JPEG or PNG"},
+		{"cut off", string(picture[:len(picture)/2]), "the image is damaged or cut off; fetch the file again"},
+		{"cut off in its head", string(picture[:100]), "JPEG"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := images(t, "good.jpg", "bad.jpg")
+			write(t, filepath.Join(dir, "bad.jpg"), test.content)
+			w := open(t, "resnet50", imageSetup(dir, tensor.Float32, -1, 3, 224, 224))
+			row := []tensor.Tensor{tensor.New(tensor.Float32, 3, 224, 224)}
+			err := w.Prepare(1, row)
+			if err == nil || !strings.HasPrefix(err.Error(), "sample 1, "+filepath.Join(dir, "bad.jpg")+": ") || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want the sample, the file and %q", err, test.want)
+			}
+			if err := w.Prepare(0, row); err != nil {
+				t.Errorf("the other image: %v", err)
+			}
+		})
+	}
+	dir := images(t, "gone.jpg")
+	w := open(t, "resnet50", imageSetup(dir, tensor.Float32, -1, 3, 224, 224))
+	if err := os.Remove(filepath.Join(dir, "gone.jpg")); err != nil {
+		t.Fatal(err)
+	}
+	row := []tensor.Tensor{tensor.New(tensor.Float32, 3, 224, 224)}
+	if err := w.Prepare(0, row); err == nil || !strings.Contains(err.Error(), "reading sample 0") || !strings.Contains(err.Error(), "gone.jpg") {
+		t.Errorf("error of a file that is gone: %v", err)
+	}
+}
+
+// A response is a case of testdata/responses.json.gz.
+type response struct {
+	Name, Dataset string
+	Outputs       []struct {
+		DType string
+		Shape tensor.Shape
+		Hex   string
+	}
+	IDs  []int    `json:"content_ids"`
+	Want []string `json:"response_hex"`
+}
+
+func readResponses(t *testing.T, file string) []response {
+	t.Helper()
+	f, err := os.Open("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []response
+	if err := json.NewDecoder(unpacked).Decode(&list); err != nil || len(list) == 0 {
+		t.Fatalf("%d cases, error %v", len(list), err)
+	}
+	return list
+}
+
+func (r response) tensor(t *testing.T, output int) tensor.Tensor {
+	t.Helper()
+	mem, err := hex.DecodeString(r.Outputs[output].Hex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := map[string]tensor.DType{"int64": tensor.Int64, "float32": tensor.Float32}[r.Outputs[output].DType]
+	out := tensor.New(d, r.Outputs[output].Shape...)
+	if copy(out.Bytes(), mem) != len(mem) || len(out.Bytes()) != len(mem) {
+		t.Fatalf("%d bytes for %v", len(mem), out)
+	}
+	return out
+}
+
+func TestResponsesEqualTheReference(t *testing.T) {
+	for _, r := range readResponses(t, "responses.json.gz") {
+		t.Run(r.Name+" "+r.Dataset, func(t *testing.T) {
+			out := r.tensor(t, 0)
+			free := append(tensor.Shape{-1}, out.Shape[1:]...)
+			bound, err := bindClasses([]backend.Port{{Name: "out", Type: out.Type, Shape: free}}, binding{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &classification{output: bound}
+			for k, want := range r.Want {
+				got, err := c.respond([]byte("x"), []tensor.Tensor{out}, k, workload.Item{})
+				if strings.HasSuffix(r.Name, "_nan") {
+					// The reference takes a NaN for the maximum. Here it is an error: such a
+					// model is broken, and must not score by accident.
+					if err == nil || !strings.Contains(err.Error(), "is not a number") {
+						t.Errorf("sample %d with a NaN among its scores is answered %x, error %v", k, got, err)
+					}
+					continue
+				}
+				if err != nil || strings.ToUpper(hex.EncodeToString(got[1:])) != want || got[0] != 'x' {
+					t.Errorf("sample %d is answered %X, %v; want %s after what was there", k, got, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestQuantisedScoresAreReadToo(t *testing.T) {
+	bytes, signed := make([]byte, 2*1001), make([]int8, 2*1001)
+	bytes[700], bytes[1001+3] = 9, 255
+	for i := range signed {
+		signed[i] = -100
+	}
+	signed[700], signed[1001+3] = -99, 127
+	class32 := tensor.Of([]int32{700, 3}, 2)
+	for _, out := range []tensor.Tensor{tensor.Of(bytes, 2, 1001), tensor.Of(signed, 2, 1001), class32} {
+		bound, err := bindClasses([]backend.Port{{Name: "out", Type: out.Type, Shape: append(tensor.Shape{-1}, out.Shape[1:]...)}}, binding{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, want := range []float32{699, 2} {
+			got, err := (&classification{output: bound}).respond(nil, []tensor.Tensor{out}, k, workload.Item{})
+			if err != nil || math.Float32frombits(binary.LittleEndian.Uint32(got)) != want {
+				t.Errorf("%v, sample %d is answered %x, %v; want %v", out, k, got, err, want)
+			}
+		}
+	}
+}
+
+func TestAnOutputThatIsTooShortIsAnError(t *testing.T) {
+	for _, out := range []tensor.Tensor{tensor.New(tensor.Int64, 1), tensor.New(tensor.Int64), tensor.New(tensor.Float32, 0, 1001)} {
+		c := classOutput{port: backend.Port{Name: "out"}, argmax: out.Type == tensor.Int64}
+		if class, err := c.class(out, 1); err == nil || !strings.Contains(err.Error(), "too short for the batch") {
+			t.Errorf("the class of sample 1 in %v is %d, %v", out, class, err)
+		}
+	}
+}
+
+func TestAWorkloadsPredictorAnswersWithLabels(t *testing.T) {
+	s := imageSetup(images(t, "a.jpg", "b.jpg"), tensor.Float32, -1, 3, 224, 224)
+	w := open(t, "resnet50", s)
+	engine, err := simulated.New(simulated.Config{Inputs: s.inputs, Outputs: s.outputs, Answer: func(_, out []tensor.Tensor) error {
+		scores := tensor.Data[float32](out[0])
+		for k := range int(out[0].Shape[0]) {
+			scores[1001*k+7+k] = 1
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := engine.Open(t.Context(), backend.Options{Outputs: w.Outputs(workload.Only)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := w.NewPredictor(workload.Sessions{workload.Only: session}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := workload.NewStore(2, w.Row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	got := replies{}
+	if err := p.Predict(t.Context(), itemsOf(0, 1), got); err != nil {
+		t.Fatal(err)
+	}
+	if string(got[0]) != "\x00\x00\xc0\x40" || string(got[1]) != "\x00\x00\xe0\x40" { // 6 and 7
+		t.Errorf("answers %x", got)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestScoreIsThatOfTheOfficialScript(t *testing.T) {
+	dir := images(t, "a.jpg", "b.jpg", "c.jpg")
+	log := `[
+{ "seq_id" : 0, "qsl_idx" : 0, "data" : "00000000" },
+{ "seq_id" : 1, "qsl_idx" : 2, "data" : "00000040" },
+{ "seq_id" : 2, "qsl_idx" : 1, "data" : "00000040" }
+]`
+	score, err := resnet50().Score(accuracy.Named("log", strings.NewReader(log)), workload.Scoring{DatasetDir: dir})
+	if err != nil || strings.Join(score.Lines, "\n") != "accuracy=66.667%, good=2, total=3" {
+		t.Errorf("score %+v, error %v", score, err)
+	}
+	if _, err := resnet50().Score(accuracy.Named("log", strings.NewReader(log)), workload.Scoring{DatasetDir: t.TempDir()}); err == nil {
+		t.Error("scored without labels")
+	}
+	if _, err := resnet50().Score(accuracy.Named("log", strings.NewReader(log)), workload.Scoring{DatasetDir: dir, Options: workload.Values{"dtype": "float16"}}); err == nil {
+		t.Error("scored with an unknown type")
+	}
+}
+
+func TestTheMobileAppsLabelsAreIntegers(t *testing.T) {
+	dir := images(t, "a.jpg", "b.jpg")
+	s := imageSetup(dir, tensor.Float32, -1, 224, 224, 3)
+	w := open(t, "mobilenet-edgetpu", s).(*classification)
+	if w.note() != "images go in as float32 NHWC 224×224, pre-processed by mobile_classification_224_float32" {
+		t.Errorf("note %q", w.note())
+	}
+	out := tensor.New(tensor.Float32, 1, 1001)
+	tensor.Data[float32](out)[259] = 1
+	got, err := w.respond(nil, []tensor.Tensor{out}, 0, workload.Item{})
+	if err != nil || string(got) != "\x02\x01\x00\x00" {
+		t.Errorf("class 259 is answered %x, %v; want the label 258 as an int32", got, err)
+	}
+	log := accuracy.Named("log", strings.NewReader(`[{"qsl_idx":0,"data":"00000000"},{"qsl_idx":1,"data":"02010000"}]`))
+	if score, err := mobileNetEdgeTPU().Score(log, workload.Scoring{DatasetDir: dir}); err != nil || score.Lines[0] != "accuracy=50.000%, good=1, total=2" {
+		t.Errorf("score %+v, %v", score, err)
+	}
+	s.inputs[0].Type = tensor.Uint8
+	if note := open(t, "mobilenet-edgetpu", s).Notes()[0]; !strings.HasSuffix(note, "pre-processed by mobile_classification_224_uint8") {
+		t.Errorf("note %q", note)
+	}
+}

@@ -1,0 +1,40 @@
+package vision
+
+import (
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// deepLabV3Plus is DeepLab v3+ on MobileNet-v2 for 32 classes (MLPerf Mobile v0.7 to
+// v1.1). The official file is a TFLite model; one that was converted to ONNX is meant here.
+func deepLabV3Plus() workload.Model {
+	m := segmenter{
+		pipelines: []string{"mobile_segmentation_512_float32", "mobile_segmentation_512_uint8", "mobile_segmentation_512_int8"},
+		classes:   31,
+	}
+	return workload.Model{
+		Name:    "deeplab-v3plus",
+		Aliases: []string{"deeplab", "deeplab-v3+"},
+		Title:   "DeepLab v3+ MobileNet-v2",
+		Task:    "image segmentation, ADE20K, 32 classes, 512×512, mobile",
+		Dataset: "ade20k",
+		BuiltIn: BuiltIn{Architecture: "deeplab-v3plus", Samples: 64},
+		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
+
+		Rules: config.Model{
+			Name:      "deeplab-v3plus",
+			Aliases:   []string{"deeplab", "deeplab-v3+"},
+			Scenarios: []loadgen.Scenario{loadgen.SingleStream},
+		},
+		PerformanceSampleCount: 256,
+		// mobile rules: 97 % of 54.8 %.
+		Quality: workload.Quality{Metric: "mIoU", Reference: 0.548, Fraction: 0.97},
+		Open:    opening(m.open),
+		Score:   m.score,
+
+		Options:       segmenterOptions(),
+		ReaderOptions: readerOptions(),
+		NewReader:     imageReader(m.pipelines),
+	}
+}

@@ -1,0 +1,164 @@
+package vision
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A detector describes the object detectors: they differ in data set, pre-processing,
+// and in how their outputs are read.
+type detector struct {
+	openData  func(dir string, o dataset.Options) (*dataset.Detection, error)
+	readTruth func(dir string) (*accuracy.GroundTruth, error)
+	pipelines []string // of the official model, and for inputs of other types
+
+	// counted is for models that say how many boxes there are, listed for those whose
+	// outputs are as long as the list of boxes, and swapped for those among them that put
+	// y first, which their names tell.
+	counted, listed, swapped *boxRule
+
+	// inverseMap says that labels are numbers of categories, not their ids: the script's
+	// --use-inv-map.
+	inverseMap bool
+}
+
+// swappedBoxes is in the name of the boxes of SSD-ResNet34 where it was exported from
+// TensorFlow: "detection_bboxes:0".
+const swappedBoxes = "detection_bboxes"
+
+// open joins a detector with its data set and a model file.
+func (d detector) open(s setup) (*detection, error) {
+	data, err := d.openData(s.datasetDir, s.data())
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.bind(s)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := newImageSamples("detection", data, s, d.pipelines...)
+	if err != nil {
+		return nil, err
+	}
+	if b.ports.single() {
+		if samples.batch > 1 {
+			return nil, fmt.Errorf("the model takes %d images at once, and its output %s is for one", samples.batch, b.ports[0].Name)
+		}
+		samples.batch = 1
+	}
+	return &detection{imageSamples: samples, boxes: b, dropEmpty: s.binding.dropEmpty}, nil
+}
+
+// bind finds out how the model's outputs are read.
+func (d detector) bind(s setup) (boxes, error) {
+	ports, err := bindBoxes(s.outputs, s.binding)
+	if err != nil {
+		return boxes{}, err
+	}
+	rule, err := d.rule(ports)
+	if err != nil {
+		return boxes{}, err
+	}
+	b := boxes{boxRule: rule, ports: ports}
+	if s.binding.boxOrder != "" {
+		if b.order, err = parseBoxOrder(s.binding.boxOrder); err != nil {
+			return b, err
+		}
+	}
+	if s.binding.boxPixels != nil {
+		if b.pixels = *s.binding.boxPixels; b.pixels < 0 {
+			return b, fmt.Errorf("boxes in pixels of an image of size %d: want the size, or 0 if they are parts of the image", b.pixels)
+		}
+	}
+	if s.binding.labelOffset != nil {
+		b.offset = *s.binding.labelOffset
+	}
+	b.labels, err = openLabelMap(s.binding.labelMap)
+	return b, err
+}
+
+// rule chooses among the reference's ways to read a model's outputs.
+func (d detector) rule(ports boxPorts) (boxRule, error) {
+	rule, want := d.listed, "three outputs: boxes, scores and labels"
+	switch {
+	case ports.counted():
+		rule, want = d.counted, "four outputs: boxes, scores, labels and their number"
+	case d.swapped != nil && isSwapped(ports):
+		rule = d.swapped
+	}
+	if rule == nil {
+		return boxRule{}, fmt.Errorf("the reference has no way to read a model with %s", want)
+	}
+	return *rule, nil
+}
+
+// A detection is a detector joined with its data.
+type detection struct {
+	*imageSamples
+	boxes     boxes
+	dropEmpty bool
+}
+
+// ScoreOptions implements workload.Scored.
+func (d *detection) ScoreOptions() workload.Values {
+	if !d.dropEmpty {
+		return nil
+	}
+	return workload.Values{onlyFullOption: "true"}
+}
+
+// Outputs implements workload.Workload.
+func (d *detection) Outputs(string) []string { return d.boxes.ports.names() }
+
+// NewPredictor implements workload.Workload.
+func (d *detection) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+	return newSinglePass(sessions[workload.Only], d.Row(0), maxBatch, d.boxes.respond)
+}
+
+// Notes implements workload.Workload.
+func (d *detection) Notes() []string { return append([]string{d.note()}, d.boxes.notes()...) }
+
+// score scores a log of boxes.
+func (d detector) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	truth, err := d.readTruth(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	options, err := parseScoring(s.Options)
+	if err != nil {
+		return nil, err
+	}
+	o := accuracy.DetectionOptions{InverseMap: d.inverseMap, RemoveEmptyImages: options.dropEmpty, Verbose: options.verbose}
+	if options.inverseMap != nil {
+		o.InverseMap = *options.inverseMap
+	}
+	score, err := accuracy.ScoreDetections(log, truth, o)
+	again, canRepeat := log.(io.Seeker)
+	var beyond *accuracy.NoCategoryError
+	if s.Foreign && options.inverseMap == nil && canRepeat && errors.As(err, &beyond) {
+		return scoreByIDs(log, again, truth, o, beyond)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}
+
+// scoreByIDs reads a log once more, of which a label can only be a category's id.
+func scoreByIDs(log accuracy.Input, again io.Seeker, truth *accuracy.GroundTruth, o accuracy.DetectionOptions, beyond *accuracy.NoCategoryError) (*accuracy.Score, error) {
+	if _, err := again.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	o.InverseMap = false
+	score, err := accuracy.ScoreDetections(log, truth, o)
+	if err != nil {
+		return nil, err
+	}
+	score.Warnings = append(score.Warnings, fmt.Sprintf("label %d is beyond the %d categories: labels are taken for categories' ids", beyond.Label, beyond.Categories))
+	return &score.Score, nil
+}

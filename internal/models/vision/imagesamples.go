@@ -1,0 +1,187 @@
+package vision
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/preprocess"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// An imageSet is a data set of image files.
+type imageSet interface {
+	Len() int
+	Path(i int) string
+	Read(i int) ([]byte, error)
+	Fingerprint() string
+}
+
+// imageSamples are samples that are one image each: the part of a workload that
+// classification, detection and segmentation have in common.
+type imageSamples struct {
+	kind     string // of workload, for the cache key
+	data     imageSet
+	pipeline preprocess.Pipeline
+	input    imageInput
+	batch    int
+	row      []workload.Slot
+	made     string // folder with images that are pre-processed already; empty: none
+	scratch  sync.Pool
+}
+
+// newImageSamples joins a data set with a model's input. Of the pipelines the first whose
+// result the input takes is used.
+func newImageSamples(kind string, data imageSet, s setup, pipelines ...string) (*imageSamples, error) {
+	p, in, err := bindPipeline(s, pipelines)
+	if err != nil {
+		return nil, err
+	}
+	return &imageSamples{
+		kind:     kind,
+		data:     data,
+		pipeline: p,
+		input:    in,
+		batch:    s.inputs[0].Batch(),
+		row:      []workload.Slot{{Type: p.Type, Shape: p.Shape()}},
+		made:     s.binding.preprocessed,
+		scratch:  sync.Pool{New: func() any { return new(preprocess.Scratch) }},
+	}, nil
+}
+
+// bindPipeline chooses the pre-processing for the type of the model's input, and its layout.
+func bindPipeline(s setup, pipelines []string) (preprocess.Pipeline, imageInput, error) {
+	if s.binding.pipeline != "" {
+		pipelines = []string{s.binding.pipeline}
+	}
+	p, err := lookupPipeline(pipelines[0])
+	if err != nil {
+		return p, imageInput{}, err
+	}
+	in, err := bindImage(s.inputs, p.Size, s.binding)
+	if err != nil {
+		return p, in, err
+	}
+	if p, err = forType(p, in.dtype, pipelines[1:]); err != nil {
+		return p, in, err
+	}
+	if s.binding.pipeline == "" && in.dtype != p.Type {
+		p = quantised(p, in.dtype)
+	}
+	if p.Type != in.dtype {
+		return p, in, field.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another",
+			p.Name, p.Type, s.inputs[0].Name, in.dtype)
+	}
+	p.Layout = preprocess.NCHW
+	if in.layout == nhwc {
+		p.Layout = preprocess.NHWC
+	}
+	return p, in, nil
+}
+
+// Path is the file of a sample.
+func (s *imageSamples) Path(i int) string { return s.data.Path(i) }
+
+// forType returns the first of some pipelines that makes a type, or else p.
+func forType(p preprocess.Pipeline, dtype tensor.DType, others []string) (preprocess.Pipeline, error) {
+	for _, name := range others {
+		if p.Type == dtype {
+			break
+		}
+		other, err := lookupPipeline(name)
+		if err != nil {
+			return p, err
+		}
+		if other.Type == dtype {
+			p = other
+		}
+	}
+	return p, nil
+}
+
+// quantised is the pre-processing for models whose input is the pixels themselves, or
+// the pixels minus 128: the same image without the arithmetic.
+func quantised(p preprocess.Pipeline, dtype tensor.DType) preprocess.Pipeline {
+	if dtype != tensor.Uint8 && dtype != tensor.Int8 {
+		return p
+	}
+	p.Steps, p.Type = nil, dtype
+	p.Name += "_uint8"
+	if dtype == tensor.Int8 {
+		p.Name = strings.TrimSuffix(p.Name, "_uint8") + "_int8"
+		p.Steps = []preprocess.Step{{Op: preprocess.Subtract, By: [3]float32{128, 128, 128}}}
+	}
+	return p
+}
+
+// Len implements workload.Workload.
+func (s *imageSamples) Len() int { return s.data.Len() }
+
+// Row implements workload.Workload.
+func (s *imageSamples) Row(int) []workload.Slot { return s.row }
+
+// preprocessVersion is part of every cache key. It must be raised when pre-processing
+// comes to give other tensors for the same files.
+const preprocessVersion = 1
+
+// CacheKey implements workload.Workload.
+func (s *imageSamples) CacheKey() string {
+	if s.made != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %d\npipeline %+v\nfiles %s", s.kind, preprocessVersion, s.pipeline, s.data.Fingerprint())
+}
+
+// Prepare implements workload.Workload. A file that is damaged is an error here, though the
+// reference would go on with a grey rest: a benchmark on broken data is worth nothing.
+func (s *imageSamples) Prepare(index int, row []tensor.Tensor) error {
+	data, err := s.data.Read(index)
+	if err != nil {
+		return fmt.Errorf("reading sample %d: %w", index, err)
+	}
+	if s.made != "" {
+		if err := s.load(row[0], data); err != nil {
+			return fmt.Errorf("sample %d, %s: %w", index, s.data.Path(index), err)
+		}
+		return nil
+	}
+	scratch := s.scratch.Get().(*preprocess.Scratch)
+	defer s.scratch.Put(scratch)
+	damaged, err := s.pipeline.ApplyFile(row[0], data, scratch)
+	if err == nil && damaged {
+		err = fmt.Errorf("the image is damaged or cut off; fetch the file again")
+	}
+	if err != nil {
+		return fmt.Errorf("sample %d, %s: %w", index, s.data.Path(index), err)
+	}
+	return nil
+}
+
+// load reads a sample that was pre-processed before. It must be of the model's own type,
+// shape and layout; which arithmetic led to it, nobody can see.
+func (s *imageSamples) load(dst tensor.Tensor, data []byte) error {
+	r, err := npy.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	if r.Type != dst.Type || !slices.Equal(r.Shape, dst.Shape) {
+		return fmt.Errorf("the array is %v%v, the model takes %v %s: %v", r.Type, r.Shape, s.input.dtype, s.input.layout, dst)
+	}
+	return r.Read(dst)
+}
+
+// Batch implements workload.Workload.
+func (s *imageSamples) Batch() int { return s.batch }
+
+// note says how images go in.
+func (s *imageSamples) note() string {
+	if s.made != "" {
+		return fmt.Sprintf("%v, as they are in %s", s.input, s.made)
+	}
+	return fmt.Sprintf("%v, pre-processed by %s", s.input, s.pipeline.Name)
+}

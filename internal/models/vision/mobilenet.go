@@ -1,0 +1,42 @@
+package vision
+
+import (
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// mobilenetPipeline is the reference's pre-processing.
+const mobilenetPipeline = "mobilenet_224"
+
+// mobilenet is MobileNet-v1 1.0 224 (rules v0.5; later counted as "resnet").
+func mobilenet() workload.Model {
+	c := classifier{pipelines: []string{mobilenetPipeline}}
+	return workload.Model{
+		Name:    "mobilenet",
+		Title:   "MobileNet-v1 1.0 224",
+		Task:    "image classification, ImageNet, 224×224",
+		Dataset: "imagenet",
+		BuiltIn: BuiltIn{Architecture: "mobilenet", Pipeline: mobilenetPipeline},
+		Source:  "https://zenodo.org/record/4735651/files/mobilenet_v1_1.0_224.onnx",
+
+		Rules: config.Model{
+			Name:      "mobilenet",
+			Aliases:   []string{"mobilenet-v1"},
+			Scenarios: loadgen.Scenarios(),
+			Minima: []config.RoundMinima{
+				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 1024, OfflineSamples: 24576}},
+			},
+		},
+		PerformanceSampleCount: 1024,
+		// v0.5 rules: 98 % of 71.68 %.
+		Quality: workload.Quality{Metric: "accuracy", Reference: 71.68, Fraction: 0.98},
+		Open:    opening(c.open),
+		Score:   c.score,
+
+		Options:       classifierOptions(),
+		ScoreOptions:  labelOptions(),
+		ReaderOptions: readerOptions(),
+		NewReader:     imageReader(c.pipelines),
+	}
+}

@@ -1,0 +1,43 @@
+package vision
+
+import (
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// mobileNetEdgeTPUPipeline is the pre-processing of the mobile app.
+const mobileNetEdgeTPUPipeline = "mobile_classification_224_float32"
+
+// mobileNetEdgeTPU is MobileNetEdgeTPU (MLPerf Mobile v0.7 to v3.1). The official file is
+// a TFLite model; one that was converted to ONNX is meant here.
+func mobileNetEdgeTPU() workload.Model {
+	c := classifier{
+		pipelines: []string{mobileNetEdgeTPUPipeline, "mobile_classification_224_uint8", "mobile_classification_224_int8"},
+		payload:   accuracy.Int32,
+	}
+	return workload.Model{
+		Name:    "mobilenet-edgetpu",
+		Title:   "MobileNetEdgeTPU 1.0 224",
+		Task:    "image classification, ImageNet, 224×224, mobile",
+		Dataset: "imagenet",
+		BuiltIn: BuiltIn{Architecture: "mobilenet-edgetpu", Pipeline: mobileNetEdgeTPUPipeline},
+		Source:  "https://mobile.mlcommons-storage.org/app-resources/models/v1_1/mobilenet_edgetpu_224_1.0_float.tflite",
+
+		Rules: config.Model{
+			Name:      "mobilenet-edgetpu",
+			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline},
+		},
+		PerformanceSampleCount: 1024,
+		// mobile rules: 98 % of the FP32 model's 76.19 %.
+		Quality: workload.Quality{Metric: "accuracy", Reference: 76.19, Fraction: 0.98},
+		Open:    opening(c.open),
+		Score:   c.score,
+
+		Options:       classifierOptions(),
+		ScoreOptions:  labelOptions(),
+		ReaderOptions: readerOptions(),
+		NewReader:     imageReader(c.pipelines),
+	}
+}

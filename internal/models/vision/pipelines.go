@@ -1,0 +1,47 @@
+package vision
+
+import (
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/preprocess"
+)
+
+// lookupPipeline returns a pre-processing by its name: one of the reference's, or one of
+// the mobile app's for another size than the reference's.
+func lookupPipeline(name string) (preprocess.Pipeline, error) {
+	for _, v := range resizedPipelines() {
+		if v.name != name {
+			continue
+		}
+		p, err := preprocess.Lookup(v.like)
+		if err != nil {
+			return p, fmt.Errorf("pre-processing %s: %w", name, err)
+		}
+		p.Name, p.Size = v.name, v.size
+		if v.padded {
+			p.Fit, p.Kernel, p.Float = preprocess.PadDeepLab, preprocess.DeepLabBilinear, false
+		}
+		return p, nil
+	}
+	return preprocess.Lookup(name)
+}
+
+// A resizedPipeline is a pipeline of the reference with another size.
+type resizedPipeline struct {
+	name, like string
+	size       int
+	padded     bool // as DeepLab does it
+}
+
+// resizedPipelines are those of the mobile app's models: SSD-MobileNet-v2 takes 300×300
+// pixels, MobileDet, which came later, 320×320. Images for segmentation are prepared before the
+// app gets them, with 512×512 pixels; of those nothing is left to do but the arithmetic.
+func resizedPipelines() []resizedPipeline {
+	var list []resizedPipeline
+	for _, dtype := range []string{"float32", "uint8", "int8"} {
+		list = append(list,
+			resizedPipeline{name: "mobile_detection_300_" + dtype, like: "mobile_detection_320_" + dtype, size: 300},
+			resizedPipeline{name: "mobile_segmentation_512_" + dtype, like: "mobile_detection_320_" + dtype, size: 512, padded: true})
+	}
+	return list
+}

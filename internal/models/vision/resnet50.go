@@ -1,0 +1,47 @@
+package vision
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// resnet50Pipeline is the reference's pre-processing.
+const resnet50Pipeline = "resnet50_vgg_224"
+
+// resnet50 is ResNet-50 v1.5 (rules v0.5 to v6.1, "resnet").
+func resnet50() workload.Model {
+	c := classifier{pipelines: []string{resnet50Pipeline}}
+	return workload.Model{
+		Name:    "resnet50",
+		Title:   "ResNet-50 v1.5",
+		Task:    "image classification, ImageNet, 224×224",
+		Dataset: "imagenet",
+		BuiltIn: BuiltIn{Architecture: "resnet50", Pipeline: resnet50Pipeline},
+		Source:  "https://zenodo.org/record/4735647/files/resnet50_v1.onnx",
+
+		Rules: config.Model{
+			Name:      "resnet50",
+			Aliases:   []string{"resnet", "resnet50-v1.5", "resnet50_v1.5"},
+			Scenarios: loadgen.Scenarios(),
+			Minima: []config.RoundMinima{
+				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 1024, OfflineSamples: 24576}},
+				{First: "v0.7", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 1024, OfflineSamples: 24576, ServerLatency: 15 * time.Millisecond}},
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 1024, AccuracySamples: 50000, OfflineSamples: 24576, ServerLatency: 15 * time.Millisecond}},
+			},
+			Sample: &config.SampleSize{InValues: 3 * 224 * 224},
+		},
+		PerformanceSampleCount: 1024,
+		// tools/submission, constants.py: acc 76.46 × 0.99.
+		Quality: workload.Quality{Metric: "accuracy", Reference: 76.46, Fraction: 0.99},
+		Open:    opening(c.open),
+		Score:   c.score,
+
+		Options:       classifierOptions(),
+		ScoreOptions:  labelOptions(),
+		ReaderOptions: readerOptions(),
+		NewReader:     imageReader(c.pipelines),
+	}
+}

@@ -1,0 +1,168 @@
+package vision
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/preprocess"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A segmenter describes the models that give every pixel of an image a class.
+type segmenter struct {
+	pipelines []string
+	classes   int // from 1; 0 is none
+}
+
+// open joins a segmenter with ADE20K and a model file.
+func (m segmenter) open(s setup) (*segmentation, error) {
+	data, err := dataset.OpenADE20K(s.datasetDir, s.data())
+	if err != nil {
+		return nil, err
+	}
+	port, err := bindPixels(s.outputs, s.binding)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := newImageSamples("segmentation", data, s, m.pipelines...)
+	if err != nil {
+		return nil, err
+	}
+	return &segmentation{imageSamples: samples, port: port, offset: labelOffset(s.binding)}, nil
+}
+
+func labelOffset(b binding) int {
+	if b.labelOffset == nil {
+		return 0
+	}
+	return *b.labelOffset
+}
+
+// bindPixels finds the output with the class of each pixel.
+func bindPixels(outputs []backend.Port, override binding) (backend.Port, error) {
+	for _, port := range outputs {
+		if override.output != "" && port.Name != override.output {
+			continue
+		}
+		axes := len(port.Shape)
+		switch port.Type {
+		case tensor.Int64, tensor.Int32, tensor.Uint8, tensor.Float32:
+			// [N H W], or with an axis of one class [N H W 1]
+			if axes == 3 || axes == 4 && port.Shape[3] == 1 {
+				return port, nil
+			}
+		}
+	}
+	return backend.Port{}, fmt.Errorf("no output of the model has a class for each pixel, [N %d %d]; it has %s",
+		dataset.ADE20KSize, dataset.ADE20KSize, describePorts(outputs))
+}
+
+// A segmentation is a segmenter joined with its data.
+type segmentation struct {
+	*imageSamples
+	port   backend.Port
+	offset int
+}
+
+// Outputs implements workload.Workload.
+func (s *segmentation) Outputs(string) []string { return []string{s.port.Name} }
+
+// NewPredictor implements workload.Workload.
+func (s *segmentation) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+	return newSinglePass(sessions[workload.Only], s.Row(0), maxBatch, s.respond)
+}
+
+// respond appends one byte per pixel, row by row: its class. The mobile app logs nothing
+// and scores as it goes; that needs the same classes.
+func (s *segmentation) respond(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+	const pixels = dataset.ADE20KSize * dataset.ADE20KSize
+	t := outputs[0]
+	if t.Len() < (k+1)*pixels {
+		return dst, fmt.Errorf("the model's output %s is %v, too short for %d images of %d pixels", s.port.Name, t, k+1, pixels)
+	}
+	switch t.Type {
+	case tensor.Int64:
+		return appendClasses(dst, tensor.Data[int64](t)[k*pixels:][:pixels], s.offset)
+	case tensor.Int32:
+		return appendClasses(dst, tensor.Data[int32](t)[k*pixels:][:pixels], s.offset)
+	case tensor.Uint8:
+		return appendClasses(dst, tensor.Data[uint8](t)[k*pixels:][:pixels], s.offset)
+	}
+	return appendClasses(dst, tensor.Data[float32](t)[k*pixels:][:pixels], s.offset)
+}
+
+func appendClasses[T int64 | int32 | uint8 | float32](dst []byte, classes []T, offset int) ([]byte, error) {
+	for i, v := range classes {
+		class := float64(v) + float64(offset)
+		if !(class > -1 && class < 256) {
+			return dst, fmt.Errorf("the class of pixel %d is %v, want 0 to 255", i, class)
+		}
+		dst = append(dst, uint8(class))
+	}
+	return dst, nil
+}
+
+// Notes implements workload.Workload.
+func (s *segmentation) Notes() []string {
+	return []string{s.note(), fmt.Sprintf("the class of a pixel is that in output %s plus %d", s.port.Name, s.offset)}
+}
+
+// score scores a log of masks as the mobile app does. The first record of a sample counts.
+func (m segmenter) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	data, err := dataset.OpenADE20K(s.DatasetDir, dataset.Options{})
+	if err != nil {
+		return nil, err
+	}
+	counts, err := accuracy.NewIoUCounts(m.classes)
+	if err != nil {
+		return nil, err
+	}
+	coverage := accuracy.Coverage{Samples: data.Len()}
+	for rec, err := range accuracy.FirstRecords(log, &coverage) {
+		if err != nil {
+			return nil, err
+		}
+		i := int(rec.QSLIndex)
+		truth, err := prepareMask(data.Mask(i))
+		if err == nil {
+			err = counts.Add(rec.Data, truth)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: record %d, %s: %w", log.Name(), rec.Number, data.MaskPath(i), err)
+		}
+	}
+	score, err := meanIoU(log, counts)
+	if err == nil {
+		score.Coverage = coverage
+	}
+	return score, err
+}
+
+// prepareMask brings a mask to the size that images are brought to, unless it has that already.
+func prepareMask(m dataset.Mask, err error) ([]uint8, error) {
+	const size = dataset.ADE20KSize
+	if err != nil || m.Width == size && m.Height == size {
+		return m.Classes, err
+	}
+	return preprocess.PadClasses(m.Classes, preprocess.Size{Width: m.Width, Height: m.Height}, size)
+}
+
+// meanIoU is the score of pixel counts. With few images a class may be nowhere, and the
+// app has no number; then the mean over the others stands in, with a warning.
+func meanIoU(log accuracy.Input, counts *accuracy.IoUCounts) (*accuracy.Score, error) {
+	score := counts.Score()
+	if !math.IsNaN(score.Values[0].Value) {
+		return &score, nil
+	}
+	present := counts.MeanPresent()
+	if math.IsNaN(present) {
+		return nil, fmt.Errorf("%s: no class is in any of the images, so there is no mean IoU", log.Name())
+	}
+	score.Values[0].Value = present
+	score.Warnings = append(score.Warnings, "the value is the mean over the classes that occur")
+	return &score, nil
+}

@@ -1,0 +1,274 @@
+package vision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A respondFunc appends the response of the k-th sample of a batch to dst. outputs are
+// the model's outputs for the whole batch.
+type respondFunc func(dst []byte, outputs []tensor.Tensor, k int, item workload.Item) ([]byte, error)
+
+// A singlePass answers a batch with one run of the model: the predictor of all models
+// that are a function of one sample.
+//
+// A batch whose rows lie side by side in the store goes in as it is. Other batches are
+// copied into a buffer first. Values are bound once and kept, so that in the long
+// run nothing is allocated.
+type singlePass struct {
+	session backend.Session
+	respond respondFunc
+	batch   int  // largest
+	fixed   bool // the model takes exactly that many
+
+	store   *workload.Store
+	windows map[window][]backend.Value // over rows of the store
+	buffer  []tensor.Tensor            // for each input, batch rows
+	copied  [][]backend.Value          // over the first n rows of the buffer
+
+	fresh      []backend.Value // outputs of a run that allocates them
+	freshViews []tensor.Tensor
+
+	outputs []tensor.Tensor   // for each output, batch rows; nil if only a run knows the shape
+	results [][]backend.Value // over the first n rows of the outputs
+	views   [][]tensor.Tensor // the same as tensors
+	scratch []byte
+}
+
+// A window is some rows of the store.
+type window struct{ first, n int }
+
+func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, respond respondFunc) (*singlePass, error) {
+	info := session.Info()
+	p := &singlePass{session: session, respond: respond, batch: maxBatch, windows: map[window][]backend.Value{}}
+	if n := info.Inputs[0].Batch(); n > 0 {
+		if maxBatch > n {
+			return nil, fmt.Errorf("the model takes batches of %d, which is less than the %d asked for", n, maxBatch)
+		}
+		p.batch, p.fixed = n, true
+	}
+	for _, slot := range row {
+		p.buffer = append(p.buffer, tensor.New(slot.Type, append([]int64{int64(p.batch)}, slot.Shape...)...))
+	}
+	for _, port := range info.Outputs {
+		out, ok := batchOf(port, p.batch, p.fixed)
+		if !ok {
+			p.outputs = nil
+			break
+		}
+		p.outputs = append(p.outputs, out)
+	}
+	p.copied = make([][]backend.Value, p.batch+1)
+	p.results = make([][]backend.Value, p.batch+1)
+	p.views = make([][]tensor.Tensor, p.batch+1)
+	return p, nil
+}
+
+// batchOf makes room for a batch of a port's values, if its first axis is the batch and
+// the others are known. If the model takes a fixed batch, a free first axis is
+// something else: the number of boxes that it found, for instance.
+func batchOf(port backend.Port, batch int, fixed bool) (tensor.Tensor, bool) {
+	if len(port.Shape) == 0 || port.Type == tensor.String {
+		return tensor.Tensor{}, false
+	}
+	if first := port.Shape[0]; first != int64(batch) && (first != -1 || fixed) {
+		return tensor.Tensor{}, false
+	}
+	shape := append(tensor.Shape{int64(batch)}, port.Shape[1:]...)
+	if shape.Len() < 0 {
+		return tensor.Tensor{}, false
+	}
+	return tensor.New(port.Type, shape...), true
+}
+
+// Use implements workload.Predictor.
+func (p *singlePass) Use(store *workload.Store) error {
+	err := p.closeWindows()
+	p.store = store
+	return err
+}
+
+// Predict implements workload.Predictor.
+func (p *singlePass) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if p.store == nil {
+		return errors.New("no samples are loaded")
+	}
+	n := len(items)
+	if p.fixed {
+		n = p.batch
+	}
+	inputs, err := p.inputs(items, n)
+	if err != nil {
+		return err
+	}
+	if p.outputs == nil {
+		return p.predictFresh(ctx, inputs, items, reply)
+	}
+	if err := p.bindResults(n); err != nil {
+		return err
+	}
+	if err := p.session.Run(ctx, inputs, p.results[n]); err != nil {
+		return err
+	}
+	return p.answer(items, p.views[n], reply)
+}
+
+// predictFresh has the engine make the outputs, because only the run knows their shapes.
+func (p *singlePass) predictFresh(ctx context.Context, inputs []backend.Value, items []workload.Item, reply workload.Reply) error {
+	if p.fresh == nil {
+		n := len(p.session.Info().Outputs)
+		p.fresh, p.freshViews = make([]backend.Value, n), make([]tensor.Tensor, n)
+	}
+	err := p.session.Run(ctx, inputs, p.fresh)
+	if err == nil {
+		for i, v := range p.fresh {
+			p.freshViews[i] = v.Tensor()
+		}
+		err = p.answer(items, p.freshViews, reply)
+	}
+	clear(p.freshViews)
+	for i, v := range p.fresh {
+		if v == nil {
+			continue
+		}
+		p.fresh[i] = nil
+		if closed := v.Close(); closed != nil {
+			err = errors.Join(err, closed)
+		}
+	}
+	return err
+}
+
+// bindResults makes room for the outputs of n rows, once.
+func (p *singlePass) bindResults(n int) error {
+	if p.results[n] != nil {
+		return nil
+	}
+	values, err := p.bindRows(p.outputs, n)
+	if err != nil {
+		return err
+	}
+	p.results[n], p.views[n] = values, tensorsOf(values)
+	return nil
+}
+
+// answer turns the outputs of a batch into responses.
+func (p *singlePass) answer(items []workload.Item, outputs []tensor.Tensor, reply workload.Reply) (err error) {
+	for k, item := range items {
+		if p.scratch, err = p.respond(p.scratch[:0], outputs, k, item); err != nil {
+			return fmt.Errorf("sample %d: %w", item.Index, err)
+		}
+		reply.Done(k, p.scratch, 0)
+	}
+	return nil
+}
+
+// inputs returns values over n rows: the store's own if they are there side by side.
+func (p *singlePass) inputs(items []workload.Item, n int) ([]backend.Value, error) {
+	if len(items) == n && p.store.Alike(items) {
+		return p.window(window{items[0].Row, n})
+	}
+	p.gather(items, n)
+	if p.copied[n] == nil {
+		values, err := p.bindRows(p.buffer, n)
+		if err != nil {
+			return nil, err
+		}
+		p.copied[n] = values
+	}
+	return p.copied[n], nil
+}
+
+// window returns values over the store's own memory.
+func (p *singlePass) window(w window) ([]backend.Value, error) {
+	if values, ok := p.windows[w]; ok {
+		return values, nil
+	}
+	slots := make([]tensor.Tensor, len(p.buffer))
+	for k := range slots {
+		slots[k] = p.store.Slot(k, w.first, w.n)
+	}
+	values, err := p.bind(slots)
+	if err == nil {
+		p.windows[w] = values
+	}
+	return values, err
+}
+
+// gather copies the rows of the items to the first n rows of the buffer. A short batch
+// is filled up with its last row.
+func (p *singlePass) gather(items []workload.Item, n int) {
+	for k := range p.buffer {
+		mem := p.buffer[k].Bytes()
+		size := len(mem) / p.batch
+		for i := range n {
+			row := items[min(i, len(items)-1)].Row
+			copy(mem[i*size:(i+1)*size], p.store.RowBytes(k, row))
+		}
+	}
+}
+
+func (p *singlePass) bindRows(of []tensor.Tensor, n int) ([]backend.Value, error) {
+	rows := make([]tensor.Tensor, len(of))
+	for i, t := range of {
+		rows[i] = t.Rows(0, n)
+	}
+	return p.bind(rows)
+}
+
+func (p *singlePass) bind(tensors []tensor.Tensor) ([]backend.Value, error) {
+	var values []backend.Value
+	for _, t := range tensors {
+		v, err := p.session.Bind(t)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(values))
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// Close implements workload.Predictor.
+func (p *singlePass) Close() error {
+	errs := []error{p.closeWindows()}
+	for n := range p.copied {
+		errs = append(errs, closeAll(p.copied[n]), closeAll(p.results[n]))
+		p.copied[n], p.results[n], p.views[n] = nil, nil, nil
+	}
+	return errors.Join(errs...)
+}
+
+func (p *singlePass) closeWindows() error {
+	var errs []error
+	for _, values := range p.windows {
+		errs = append(errs, closeAll(values))
+	}
+	clear(p.windows)
+	return errors.Join(errs...)
+}
+
+func tensorsOf(values []backend.Value) []tensor.Tensor {
+	tensors := make([]tensor.Tensor, len(values))
+	for i, v := range values {
+		tensors[i] = v.Tensor()
+	}
+	return tensors
+}
+
+func closeAll(values []backend.Value) error {
+	var errs []error
+	for _, v := range values {
+		if v != nil {
+			errs = append(errs, v.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

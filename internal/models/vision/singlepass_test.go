@@ -1,0 +1,395 @@
+package vision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// predictor returns a predictor of a session that uses a store of ten rows.
+func predictor(t testing.TB, s *fakeSession, maxBatch int) (*singlePass, *workload.Store) {
+	t.Helper()
+	p, err := newSinglePass(s, s.row(), maxBatch, fakeRespond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := numberedStore(t, s.row(), 10, 50)
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	return p, store
+}
+
+// ask has a predictor answer the samples in some rows, and wants the right answers.
+func ask(t testing.TB, p *singlePass, base int, rows ...int) {
+	t.Helper()
+	got := replies{}
+	if err := p.Predict(t.Context(), itemsOf(rows...), got); err != nil {
+		t.Fatalf("Predict(rows %v): %v", rows, err)
+	}
+	if len(got) != len(rows) {
+		t.Fatalf("rows %v got %d answers", rows, len(got))
+	}
+	for i, row := range rows {
+		if want := byte(base + row); !slices.Equal(got[i], []byte{want}) {
+			t.Errorf("rows %v: answer %d is %v, want [%d]", rows, i, got[i], want)
+		}
+	}
+}
+
+// sameMemory says whether two tensors are the same view.
+func sameMemory(a, b tensor.Tensor) bool { return &a.Bytes()[0] == &b.Bytes()[0] && a.Len() == b.Len() }
+
+func TestRowsSideBySideGoInAsTheyAre(t *testing.T) {
+	s := fakeModel(-1, 2, tensor.Shape{-1})
+	p, store := predictor(t, s, 4)
+	ask(t, p, 50, 3, 4, 5)
+	for k, in := range s.in {
+		if want := store.Slot(k, 3, 3); !sameMemory(in, want) || !slices.Equal(in.Shape, want.Shape) {
+			t.Errorf("input %d is a copy, or %v instead of %v", k, in.Shape, want.Shape)
+		}
+	}
+	bound := len(s.bound)
+	ask(t, p, 50, 3, 4, 5)
+	if len(s.bound) != bound {
+		t.Errorf("the second time, %d values were bound anew", len(s.bound)-bound)
+	}
+	ask(t, p, 50, 9)
+	if !sameMemory(s.in[0], store.Slot(0, 9, 1)) {
+		t.Error("a batch of one is a copy")
+	}
+}
+
+func TestRowsApartAreCopiedInOrder(t *testing.T) {
+	for _, rows := range [][]int{{5, 1, 4}, {2, 1}, {7, 7}, {0, 1, 3}, {9, 8, 7, 6}} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			s := fakeModel(-1, 2, tensor.Shape{-1})
+			p, store := predictor(t, s, 4)
+			before := slices.Clone(store.Slot(0, 0, 10).Bytes())
+			ask(t, p, 50, rows...)
+			for k, in := range s.in {
+				if n := in.Shape[0]; n != int64(len(rows)) {
+					t.Fatalf("input %d has %d rows", k, n)
+				}
+				for i, row := range rows {
+					if got, want := in.Rows(i, 1).Bytes(), store.Slot(k, row, 1).Bytes(); !slices.Equal(got, want) {
+						t.Errorf("input %d, row %d holds %v, want that of row %d: %v", k, i, got, row, want)
+					}
+				}
+			}
+			if !slices.Equal(before, store.Slot(0, 0, 10).Bytes()) {
+				t.Error("the store was changed")
+			}
+		})
+	}
+}
+
+func TestAFixedBatchIsFilledUpWithItsLastRow(t *testing.T) {
+	s := fakeModel(4, 1, tensor.Shape{4})
+	p, store := predictor(t, s, 2)
+	for _, test := range []struct {
+		rows []int
+		want []float32
+	}{
+		{[]int{6}, []float32{56, 56, 56, 56}},
+		{[]int{2, 3}, []float32{52, 53, 53, 53}},
+		{[]int{8, 0}, []float32{58, 50, 50, 50}},
+	} {
+		ask(t, p, 50, test.rows...)
+		var marks []float32
+		for i := range 4 {
+			marks = append(marks, tensor.Data[float32](s.in[0])[2*i])
+		}
+		if !slices.Equal(marks, test.want) {
+			t.Errorf("rows %v went in as %v, want %v", test.rows, marks, test.want)
+		}
+	}
+	ask(t, p, 50, 4, 5, 6, 7)
+	if !sameMemory(s.in[0], store.Slot(0, 4, 4)) {
+		t.Error("a full batch of neighbours is a copy")
+	}
+}
+
+func TestABatchThatTheModelCannotTakeIsRefused(t *testing.T) {
+	s := fakeModel(4, 1, tensor.Shape{4})
+	if _, err := newSinglePass(s, s.row(), 5, fakeRespond); err == nil || !strings.Contains(err.Error(), "batches of 4, which is less than the 5 asked for") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestOutputsOfUnknownShapeAreMadeByTheEngineAndClosed(t *testing.T) {
+	tests := []struct {
+		name    string
+		batch   int64
+		outputs []tensor.Shape
+	}{
+		{"an axis is free", -1, []tensor.Shape{{-1, -1}}},
+		{"a scalar", -1, []tensor.Shape{{}}},
+		{"a free first axis beside a fixed batch", 2, []tensor.Shape{{-1}}},
+		{"the second output only", -1, []tensor.Shape{{-1}, {-1, -1}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := fakeModel(test.batch, 1, test.outputs...)
+			p, _ := predictor(t, s, 2)
+			ask(t, p, 50, 3, 4)
+			ask(t, p, 50, 8, 1)
+			if want := 2 * len(test.outputs); len(s.made) != want {
+				t.Errorf("the engine made %d outputs in two runs, want %d", len(s.made), want)
+			}
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s.checkClosed(t)
+		})
+	}
+}
+
+func TestOutputsOfTheEngineAreClosedWhenTheAnswerCannotBeRead(t *testing.T) {
+	s := fakeModel(-1, 1, tensor.Shape{-1, -1})
+	s.answers = func(n int) int64 { return int64(n) - 1 }
+	p, _ := predictor(t, s, 3)
+	got := replies{}
+	err := p.Predict(t.Context(), itemsOf(2, 3, 4), got)
+	if err == nil || err.Error() != "sample 104: no answer" || len(got) != 2 {
+		t.Errorf("error %v, %d answers; want that sample 104 has none, and two", err, len(got))
+	}
+	s.answers, s.runErr = nil, errors.New("out of memory")
+	if err := p.Predict(t.Context(), itemsOf(2, 3, 4), replies{}); !errors.Is(err, s.runErr) {
+		t.Errorf("error %v, want that of the run", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.checkClosed(t)
+}
+
+func TestAnotherStoreDropsWhatWasBoundOverTheOldOne(t *testing.T) {
+	s := fakeModel(-1, 1, tensor.Shape{-1})
+	p, old := predictor(t, s, 4)
+	ask(t, p, 50, 0, 1, 2)
+	ask(t, p, 50, 4)
+	other := numberedStore(t, s.row(), 5, 200)
+	if err := p.Use(other); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.bound {
+		overOld := sameMemory(v.tensor, old.Slot(0, 0, 3)) || sameMemory(v.tensor, old.Slot(0, 4, 1))
+		if overOld != (v.closed == 1) {
+			t.Errorf("value %v over the old store %v, closed %d times", v.tensor, overOld, v.closed)
+		}
+	}
+	ask(t, p, 200, 0, 1, 2)
+	if !sameMemory(s.in[0], other.Slot(0, 0, 3)) {
+		t.Error("the new store is not used")
+	}
+	if err := p.Use(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Predict(t.Context(), itemsOf(0), replies{}); err == nil || err.Error() != "no samples are loaded" {
+		t.Errorf("without a store the error is %v", err)
+	}
+}
+
+func TestNoItemsNeedNoRun(t *testing.T) {
+	s := fakeModel(-1, 1, tensor.Shape{-1})
+	p, _ := predictor(t, s, 4)
+	if err := p.Predict(t.Context(), nil, replies{}); err != nil || s.runs != 0 {
+		t.Errorf("error %v, %d runs", err, s.runs)
+	}
+}
+
+func TestCloseClosesEveryBoundValueOnce(t *testing.T) {
+	s := fakeModel(-1, 2, tensor.Shape{-1}, tensor.Shape{-1, 7})
+	p, _ := predictor(t, s, 4)
+	ask(t, p, 50, 0, 1, 2)
+	ask(t, p, 50, 3, 1)
+	ask(t, p, 50, 9)
+	if err := p.Use(numberedStore(t, s.row(), 10, 100)); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, p, 100, 5, 6, 7, 8)
+	ask(t, p, 100, 8, 7, 6, 5)
+	for range 2 {
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// 2 inputs over 3 windows, and over copies of 2 and 4 rows; 2 outputs for 1, 2, 3 and 4.
+	if want := 2*3 + 2*2 + 2*4; len(s.bound) != want {
+		t.Errorf("%d values were bound, want %d", len(s.bound), want)
+	}
+	s.checkClosed(t)
+}
+
+func TestAFailureToBindLeavesNothingBound(t *testing.T) {
+	refused := errors.New("out of memory")
+	for _, rows := range [][]int{{0, 1}, {1, 0}} {
+		s := fakeModel(-1, 2, tensor.Shape{-1})
+		p, _ := predictor(t, s, 4)
+		calls := 0
+		s.bindErr = func(tensor.Tensor) error {
+			if calls++; calls == 2 {
+				return refused
+			}
+			return nil
+		}
+		if err := p.Predict(t.Context(), itemsOf(rows...), replies{}); !errors.Is(err, refused) {
+			t.Errorf("rows %v: error %v", rows, err)
+		}
+		s.checkClosed(t)
+		ask(t, p, 50, rows...) // it was refused only once
+	}
+}
+
+func TestInTheLongRunNothingIsAllocated(t *testing.T) {
+	tests := []struct {
+		name  string
+		batch int64
+		rows  []int
+	}{
+		{"neighbours", -1, []int{2, 3, 4}},
+		{"copies", -1, []int{4, 2, 3}},
+		{"one sample", -1, []int{7}},
+		{"a fixed batch", 4, []int{2, 3}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := fakeModel(test.batch, 2, tensor.Shape{test.batch})
+			p, _ := predictor(t, s, 4)
+			items, reply, ctx := itemsOf(test.rows...), new(discard), t.Context()
+			allocs := testing.AllocsPerRun(100, func() {
+				if err := p.Predict(ctx, items, reply); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if allocs != 0 {
+				t.Errorf("%v allocations in each prediction", allocs)
+			}
+		})
+	}
+}
+
+// discard counts answers and drops them.
+type discard int
+
+func (d *discard) FirstToken(int, []byte) {}
+func (d *discard) Done(int, []byte, int)  { *d++ }
+
+// TestAnyBatchIsAnsweredByTheSimulatedEngine asks for random rows in batches of every
+// size: neighbours, repetitions, backwards.
+func TestAnyBatchIsAnsweredByTheSimulatedEngine(t *testing.T) {
+	const rows, maxBatch = 20, 6
+	for _, shape := range []struct {
+		name    string
+		in, out tensor.Shape
+	}{
+		{"free batch", tensor.Shape{-1, 2}, tensor.Shape{-1}},
+		{"fixed batch", tensor.Shape{maxBatch, 2}, tensor.Shape{maxBatch}},
+		{"outputs known to the run only", tensor.Shape{-1, 2}, tensor.Shape{-1, -1}},
+	} {
+		t.Run(shape.name, func(t *testing.T) {
+			p := simulatedPredictor(t, shape.in, shape.out, maxBatch)
+			if err := p.Use(numberedStore(t, []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{2}}}, rows, 30)); err != nil {
+				t.Fatal(err)
+			}
+			random := rand.New(rand.NewPCG(1, 2))
+			for range 300 {
+				ask(t, p, 30, randomRows(random, rows, maxBatch)...)
+			}
+		})
+	}
+}
+
+func simulatedPredictor(t *testing.T, in, out tensor.Shape, maxBatch int) *singlePass {
+	t.Helper()
+	engine, err := simulated.New(simulated.Config{
+		Inputs:  []backend.Port{{Name: "image", Type: tensor.Float32, Shape: in}},
+		Outputs: []backend.Port{{Name: "class", Type: tensor.Int64, Shape: out}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := engine.Open(t.Context(), backend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newSinglePass(session, []workload.Slot{{Type: tensor.Float32, Shape: in[1:]}}, maxBatch, fakeRespond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(p.Close(), session.Close(), engine.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// randomRows are some neighbours, of which some may be replaced by any row.
+func randomRows(random *rand.Rand, rows, most int) []int {
+	n := 1 + random.IntN(most)
+	first := random.IntN(rows - n + 1)
+	list := make([]int, n)
+	spoil := random.IntN(3) == 0
+	for i := range list {
+		list[i] = first + i
+		if spoil && random.IntN(2) == 0 {
+			list[i] = random.IntN(rows)
+		}
+	}
+	return list
+}
+
+// A steadySession gives out the same outputs again and again.
+type steadySession struct {
+	backend.Session
+	outputs []*fakeValue
+}
+
+func (s steadySession) Run(_ context.Context, _, outputs []backend.Value) error {
+	for i, v := range s.outputs {
+		outputs[i] = v
+	}
+	return nil
+}
+
+func TestOutputsThatARunMakesCostNoAllocation(t *testing.T) {
+	fake := fakeModel(1, 1, tensor.Shape{-1})
+	s := steadySession{fake, []*fakeValue{{tensor: tensor.Of([]int64{7}, 1)}}}
+	p, err := newSinglePass(s, fake.row(), 1, fakeRespond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Use(numberedStore(t, fake.row(), 4, 0)); err != nil {
+		t.Fatal(err)
+	}
+	items := itemsOf(2)
+	reply := &lastReply{}
+	run := func() {
+		if err := p.Predict(t.Context(), items, reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(20, run); n > 0 || reply.last != 7 || s.outputs[0].closed != 22 {
+		t.Errorf("%v allocations, answer %d, closed %d times after 22 runs", n, reply.last, s.outputs[0].closed)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+type lastReply struct{ last byte }
+
+func (*lastReply) FirstToken(int, []byte)               {}
+func (r *lastReply) Done(_ int, response []byte, _ int) { r.last = response[0] }

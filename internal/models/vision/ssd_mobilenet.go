@@ -1,0 +1,50 @@
+package vision
+
+import (
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// ssdMobileNetPipeline is the reference's pre-processing.
+const ssdMobileNetPipeline = "coco_mobilenet_300"
+
+// ssdMobileNet is SSD-MobileNet-v1 (rules v0.5 to v2.0, "ssd-small").
+func ssdMobileNet() workload.Model {
+	d := detector{
+		openData:  dataset.OpenCOCO,
+		readTruth: dataset.ReadCOCO,
+		pipelines: []string{ssdMobileNetPipeline, "coco_pt_mobilenet_300"},
+		// Profiles ssd-mobilenet-onnxruntime and ssd-mobilenet-pytorch (python/main.py).
+		counted: &boxRule{order: yxyx},
+		listed:  &boxRule{order: xyxy, threshold: 0.3},
+	}
+	return workload.Model{
+		Name:    "ssd-mobilenet",
+		Title:   "SSD-MobileNet-v1",
+		Task:    "object detection, COCO, 300×300",
+		Dataset: "coco",
+		BuiltIn: BuiltIn{Architecture: "ssd-mobilenet", Samples: 256},
+		Source:  "https://zenodo.org/record/4735652/files/ssd_mobilenet_v1_coco_2018_01_28.onnx",
+
+		Rules: config.Model{
+			Name:      "ssd-mobilenet",
+			Aliases:   []string{"ssd-small", "ssd-mobilenet-v1"},
+			Scenarios: loadgen.Scenarios(),
+			Minima: []config.RoundMinima{
+				{First: "v0.5", Last: "v2.0", Minima: config.Minima{PerformanceSamples: 256, OfflineSamples: 24576}},
+			},
+		},
+		PerformanceSampleCount: 256,
+		// tools/submission, constants.py: mAP 22 × 0.99.
+		Quality: workload.Quality{Metric: "mAP", Reference: 22, Fraction: 0.99},
+		Open:    opening(d.open),
+		Score:   d.score,
+
+		Options:       detectorOptions(),
+		ScoreOptions:  boxScoreOptions(),
+		ReaderOptions: readerOptions(),
+		NewReader:     imageReader(d.pipelines),
+	}
+}

@@ -1,0 +1,171 @@
+package vision
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// unet3D is 3D-UNet on KiTS19 (rules v2.0 to v6.1).
+func unet3D() workload.Model {
+	return workload.Model{
+		Name:    "3d-unet",
+		Title:   "3D-UNet KiTS19",
+		Task:    "medical imaging: kidneys and tumours, KiTS19, windows of 128×128×128",
+		Dataset: "kits19",
+		BuiltIn: BuiltIn{Architecture: "3d-unet", Samples: 3},
+		Source:  "https://zenodo.org/record/5597155/files/3dunet_kits19_128x128x128.onnx",
+
+		Rules: config.Model{
+			Name:      "3d-unet",
+			Aliases:   []string{"3d-unet-99", "3d-unet-99.9", "3d-unet-kits19", "3d-unet-brats19", "3dunet"},
+			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v0.7", Last: "v1.1", Minima: config.Minima{PerformanceSamples: 16, OfflineSamples: 24576}},
+				{First: "v2.0", Last: "v2.1", Minima: config.Minima{PerformanceSamples: 42, OfflineSamples: 24576}},
+				{First: "v3.0", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 43, OfflineSamples: 24576}},
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 43, OfflineSamples: 43}},
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 43, AccuracySamples: 43, OfflineSamples: 43}},
+			},
+			Sample: &config.SampleSize{InValues: averageKiTS19, OutValues: averageKiTS19},
+		},
+		PerformanceSampleCount: 43,
+		// tools/submission, constants.py: mean Dice 0.86170 × 0.99.
+		Quality: workload.Quality{Metric: "mean", Reference: 0.86170, Fraction: 0.99},
+		Open:    opening(openUNet),
+		Score:   scoreUNet,
+
+		Options:      volumeOptions(),
+		ScoreOptions: volumeScoreOptions(),
+	}
+}
+
+// averageKiTS19 is the mean number of voxels (mean of meta/inference_cases.json).
+const averageKiTS19 = 32_944_795
+
+// unet3DHighAccuracy is the same benchmark with a stricter target.
+func unet3DHighAccuracy() workload.Model {
+	m := unet3D()
+	m.Name = "3d-unet-99.9"
+	m.Title += ", 99.9 % of the accuracy"
+	m.Quality.Fraction = 0.999
+	return m
+}
+
+// openUNet joins 3D-UNet with KiTS19 and a model file.
+func openUNet(s setup) (*unet, error) {
+	data, err := dataset.OpenKiTS19(s.datasetDir, s.data())
+	if err != nil {
+		return nil, err
+	}
+	w := &unet{data: data, weights: sync.OnceValue(windowWeights)}
+	if w.input, err = windowPort("input", s.inputs, "", 1); err != nil {
+		return nil, err
+	}
+	if w.output, err = windowPort("output", s.outputs, s.binding.output, windowLabels); err != nil {
+		return nil, err
+	}
+	for i := range data.Len() {
+		n := data.Shape(i)
+		w.slice = max(w.slice, n[1]*n[2])
+		w.voxels = max(w.voxels, n[0]*n[1]*n[2])
+	}
+	return w, nil
+}
+
+// windowPort finds the port of a window: [1 or any number, channels, 128, 128, 128].
+func windowPort(what string, ports []backend.Port, name string, channels int64) (backend.Port, error) {
+	want := tensor.Shape{-1, channels, windowSide, windowSide, windowSide}
+	for _, port := range ports {
+		if port.Type != tensor.Float32 || len(port.Shape) != len(want) || name != "" && port.Name != name {
+			continue
+		}
+		fits := port.Shape[0] == 1 || port.Shape[0] == -1
+		for axis := 1; axis < len(want); axis++ {
+			fits = fits && (port.Shape[axis] == want[axis] || port.Shape[axis] == -1)
+		}
+		if fits {
+			return port, nil
+		}
+	}
+	return backend.Port{}, fmt.Errorf("no %s of the model is a window, float32%v; it has %s", what, want, describePorts(ports))
+}
+
+// unet is 3D-UNet joined with its data. Volumes differ in size.
+type unet struct {
+	data          *dataset.KiTS19
+	input, output backend.Port
+	slice, voxels int // of the largest
+	weights       func() []float32
+}
+
+// Len implements workload.Workload.
+func (u *unet) Len() int { return u.data.Len() }
+
+// Row implements workload.Workload.
+func (u *unet) Row(index int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{u.size(index)}}}
+}
+
+// size is how many voxels a volume has.
+func (u *unet) size(index int) int64 {
+	n := u.data.Shape(index)
+	return int64(n[0] * n[1] * n[2])
+}
+
+// CacheKey implements workload.Workload.
+func (u *unet) CacheKey() string {
+	return fmt.Sprintf("3d-unet %d\nfiles %s", preprocessVersion, u.data.Fingerprint())
+}
+
+// Prepare implements workload.Workload.
+func (u *unet) Prepare(index int, row []tensor.Tensor) error {
+	if err := u.data.Image(index, tensor.Data[float32](row[0])); err != nil {
+		return fmt.Errorf("sample %d: %w", index, err)
+	}
+	return nil
+}
+
+// Outputs implements workload.Workload.
+func (u *unet) Outputs(string) []string { return []string{u.output.Name} }
+
+// Batch implements workload.Workload. A volume is many runs of the model.
+func (u *unet) Batch() int { return 1 }
+
+// NewPredictor implements workload.Workload.
+func (u *unet) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+	return newSlidingWindow(sessions[workload.Only], u.data.Shape, u.weights(), u.slice, u.voxels)
+}
+
+// Notes implements workload.Workload.
+func (u *unet) Notes() []string {
+	return []string{
+		u.data.How(),
+		fmt.Sprintf("windows of %d voxels go into %s, %d apart; the label with the best weighted mean of output %s is the answer",
+			windowSide, u.input.Name, windowStep, u.output.Name),
+	}
+}
+
+// scoreUNet scores a log of label volumes.
+func scoreUNet(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	o, err := parseScoring(s.Options)
+	if err != nil {
+		return nil, err
+	}
+	truth, err := dataset.ReadKiTS19Truth(s.DatasetDir, s.Samples)
+	if err != nil {
+		return nil, err
+	}
+	score, err := accuracy.ScoreKiTS(log, truth, accuracy.KiTSOptions{DType: o.dtype})
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}

@@ -1,0 +1,82 @@
+package vision
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+func volumes(t testing.TB, cases int) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "kits")
+	if err := synth.WriteKiTS19(t.Context(), dir, synth.KiTS19Spec{Seed: 1, Cases: cases}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestVolumesFillAPartOfTheirRows(t *testing.T) {
+	longtest.Skip(t, "much arithmetic")
+	w := open(t, "3d-unet-99.9", builtInSetup(t, "3d-unet", volumes(t, 2)))
+	// The second volume has 192 slices and is the largest.
+	if w.Len() != 2 || fmt.Sprint(w.Row(0)) != fmt.Sprintf("[float32[%d]]", 128*128*128) || w.Batch() != 1 {
+		t.Errorf("%d samples, row %v, batch %d", w.Len(), w.Row(0), w.Batch())
+	}
+	if first, second := w.Row(0)[0], w.Row(1)[0]; first.Bytes() != 4*128*128*128 || second.Bytes() != 4*192*128*128 {
+		t.Errorf("samples are %v and %v", first, second)
+	}
+	row := tensor.New(tensor.Float32, 192*128*128)
+	voxels := tensor.Data[float32](row)
+	voxels[128*128*128] = 42
+	if err := w.Prepare(0, []tensor.Tensor{row}); err != nil || voxels[128*128*128] != 42 || voxels[64*128*128+64*128+64] == 0 {
+		t.Errorf("what is behind the sample became %v, %v", voxels[128*128*128], err)
+	}
+	want := "volumes are prepared while they are read; windows of 128 voxels go into input, 64 apart; the label with the best weighted mean of output output is the answer"
+	if got := strings.Join(w.Notes(), "; "); got != want {
+		t.Errorf("notes %q, want %q", got, want)
+	}
+}
+
+func TestModelsWithoutWindowsAreRefused(t *testing.T) {
+	longtest.Skip(t, "much arithmetic")
+	dir := volumes(t, 1)
+	for want, change := range map[string]func(*setup){
+		"no input of the model is a window, float32[? 1 128 128 128]; it has input float32[? 4 128 128 128]": func(s *setup) { s.inputs[0].Shape[1] = 4 },
+		"no output of the model is a window, float32[? 3 128 128 128]":                                       func(s *setup) { s.outputs[0].Type = tensor.Float16 },
+		"no output of the model is a window":                                                                 func(s *setup) { s.binding.output = "another" },
+		"no input of the model is a window":                                                                  func(s *setup) { s.inputs[0].Shape[0] = 2 },
+		"2 cases are wanted, there are 1":                                                                    func(s *setup) { s.count = 2 },
+	} {
+		s := builtInSetup(t, "3d-unet", dir)
+		change(&s)
+		if _, err := unet3D().Open(s.public()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestLabelVolumesAreScoredAsTheScriptDoes(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "cases.json", `{"file_list":["case_00000","case_00003"],"image_shape":[[1,2,3],[1,1,2]],"target_rle":[[0,2,1,2,2,2],[1,2]]}`)
+	log := `[{"seq_id":0,"qsl_idx":0,"data":"000001010202"}]`
+	if _, err := unet3D().Score(accuracy.Named("log", strings.NewReader(log)), workload.Scoring{DatasetDir: dir}); err == nil || !strings.Contains(err.Error(), "1 records for 2 cases") {
+		t.Errorf("error %v", err)
+	}
+	score, err := unet3DHighAccuracy().Score(accuracy.Named("log", strings.NewReader(log)), workload.Scoring{DatasetDir: dir, Samples: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := score.Lookup("mean"); !ok || v.Value != 1 {
+		t.Errorf("score %+v, want 1", score)
+	}
+	if a, b := unet3D().Quality, unet3DHighAccuracy().Quality; a.Fraction != 0.99 || b.Fraction != 0.999 || a.Reference != b.Reference {
+		t.Errorf("targets %+v and %+v", a, b)
+	}
+}

@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A Model is one benchmark.
+type Model struct {
+	Name    string   // in the catalogue
+	Aliases []string // other names by which users know it, besides those of the rules
+	Title   string
+	Task    string // one line: what it does
+	Dataset string // the catalogue name of its data set
+
+	// Rules are its names in conf files and what the rounds ask of it.
+	Rules config.Model
+	// PerformanceSampleCount is how many samples the official runs keep in memory.
+	PerformanceSampleCount int
+	// Quality is what the official scripts measure with the official model and data.
+	Quality Quality
+
+	// BuiltIn is what package builtin makes the built-in model and its data from: a value of
+	// a type of the family's own.
+	BuiltIn any
+	// Source says where the official model file comes from.
+	Source string
+
+	// Options say how a model file and its data may be fed and read, ScoreOptions are those
+	// of the official accuracy script, and ReaderOptions those of NewReader.
+	Options, ScoreOptions, ReaderOptions []Option
+
+	// Files finds the files of a model, by role, where it has several; nil: it is one file.
+	Files func(path string) ([]File, error)
+	// Open joins the model with a data set and model files.
+	Open func(Setup) (Workload, error)
+	// Score scores an accuracy log as the official script does.
+	Score func(log accuracy.Input, s Scoring) (*accuracy.Score, error)
+	// NewReader returns what makes the model's input of a file of a user; nil: its samples
+	// are no files.
+	NewReader func(Values) (Reader, error)
+}
+
+// Quality is an accuracy target of the rules.
+type Quality struct {
+	Metric    string  // a value of the accuracy score, e.g. "accuracy"
+	Reference float64 // of the official FP32 model, in the metric's unit
+	Fraction  float64 // of the reference that the closed division asks for, e.g. 0.99
+}
+
+// Setup is what a model is opened with.
+type Setup struct {
+	ModelPath  string // the model's file, or the folder of its files
+	DatasetDir string
+	Count      int // use the first samples only; 0: all
+
+	Ports   map[string]Ports // of the model files, by role
+	Options Values           // of Model.Options; what is not there is inferred from the ports
+}
+
+// Ports are what a model file takes and gives.
+type Ports struct{ Inputs, Outputs []backend.Port }
+
+// Scoring is what an accuracy log is scored with: the ground truth, and the options of
+// the official script.
+type Scoring struct {
+	DatasetDir string
+	// Samples is how many samples the log is of, if not of the whole data set. Only some
+	// scripts want every sample to be there.
+	Samples int
+	// Foreign says that nobody knows how the model was fed whose log it is. The family may
+	// then guess by the log what no option says.
+	Foreign bool
+	Options Values // of Model.ScoreOptions; what is not there is the script's default
+}
+
+// A Reader makes the input of a model from files. It is used by one goroutine.
+type Reader interface {
+	// Name is that of the pre-processing.
+	Name() string
+	// Read returns the input of a file, without a batch axis.
+	Read(file []byte) (tensor.Tensor, error)
+}

@@ -1,0 +1,89 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A Workload is a model joined with its data: everything that is specific to a
+// benchmark while it runs. Its methods may be called from several goroutines.
+type Workload interface {
+	// Len is the number of samples.
+	Len() int
+	// Row says what a sample consists of: tensors of which the number and the types are the
+	// same for all samples, and the shapes may differ. It reads nothing and is quick.
+	Row(index int) []Slot
+	// CacheKey names everything that decides the content of the rows: the files, the
+	// steps, and the version of the code. It is empty if rows are not worth keeping.
+	CacheKey() string
+	// Prepare fills the row of a sample.
+	Prepare(index int, row []tensor.Tensor) error
+	// Outputs names the outputs of the file of a role that predictors read, in order; nil:
+	// all.
+	Outputs(role string) []string
+	// Batch is how many samples the model takes in one run; -1: any number.
+	Batch() int
+	// NewPredictor returns a predictor for one worker, for up to maxBatch samples at once.
+	NewPredictor(sessions Sessions, maxBatch int) (Predictor, error)
+	// Notes says in words how the model files were understood.
+	Notes() []string
+}
+
+// Sessions are a worker's sessions, by role. A session may be used by other workers too.
+type Sessions map[string]backend.Session
+
+// A Scored is a workload whose responses have to be scored with options of the official
+// script, because of how its samples were chosen.
+type Scored interface {
+	ScoreOptions() Values
+}
+
+// A Slot is one tensor of a sample, without a batch axis.
+type Slot struct {
+	Type  tensor.DType
+	Shape tensor.Shape
+}
+
+// Bytes is the memory that the slot takes.
+func (s Slot) Bytes() int64 { return s.Shape.Len() * int64(s.Type.Size()) }
+
+// String describes the slot as float32[3 224 224].
+func (s Slot) String() string { return fmt.Sprintf("%v%v", s.Type, s.Shape) }
+
+// Bytes is the memory that a row takes.
+func Bytes(row []Slot) int64 {
+	n := int64(0)
+	for _, slot := range row {
+		n += slot.Bytes()
+	}
+	return n
+}
+
+// A Predictor answers samples on behalf of one worker: it is used by one goroutine.
+type Predictor interface {
+	// Use says that the samples of a store will be asked for from now on, and no longer
+	// those of the one before. The store may be nil: then none will.
+	Use(store *Store) error
+	// Predict answers all items, at most as many as the predictor was made for.
+	// An error means that those without a reply could not be answered.
+	Predict(ctx context.Context, items []Item, reply Reply) error
+	Close() error
+}
+
+// An Item is a sample to answer.
+type Item struct {
+	Row   int // in the store
+	Index int // in the data set
+}
+
+// A Reply takes answers. Items are known by their place among those that were asked for.
+// Bytes are copied before the method returns.
+type Reply interface {
+	// FirstToken says that the first output token of an item is there.
+	FirstToken(item int, token []byte)
+	// Done answers an item. Tokens counts its output tokens, where there are such.
+	Done(item int, response []byte, tokens int)
+}
