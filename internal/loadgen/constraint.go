@@ -242,7 +242,7 @@ func (p *Performance) stoppingConstraints() []Constraint {
 func (p *Performance) generatorConstraint() Constraint {
 	return Constraint{
 		ID: ConstraintGenerator, Bound: AtMost, Required: nanosecondsOf(p.MaxIssueDelay),
-		Observed:   measured(p.IssueDelay.Count, nanosecondsOf(p.IssueDelay.Target)),
+		Observed:   measured(p.GeneratorDelay.Count, nanosecondsOf(p.GeneratorDelay.Target)),
 		Percentile: p.Effective.TargetLatencyPercentile, Met: p.GeneratorMet,
 		Advice: "this machine was too busy to keep the schedule, which says nothing about the SUT: " +
 			"leave a core to the load generator, or lower the load of the machine",

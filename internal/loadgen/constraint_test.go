@@ -22,7 +22,7 @@ func everythingWrong() *Performance {
 		QueryCount:         7, SampleCount: 6, FinalQueryScheduled: 5 * time.Second,
 		EarlyStopping:           EarlyStopping{Met: true, Processed: 7, Needed: 5},
 		FirstTokenEarlyStopping: EarlyStopping{Processed: 7, Needed: 64},
-		IssueDelay:              LatencyStats{Count: 6, Target: time.Hour}, MaxIssueDelay: time.Second,
+		GeneratorDelay:          LatencyStats{Count: 6, Target: time.Hour}, MaxIssueDelay: time.Second,
 	}
 }
 

@@ -158,7 +158,8 @@ func (p *phase) start(ctx context.Context, clock *intervalClock, b *block, q int
 	if ctx.Err() != nil {
 		return Query{}, now
 	}
-	b.start[q], b.late[q], b.intervals[q] = tick, saturate(now-tick), passed
+	b.start[q], b.late[q], b.intervals[q] = tick, latenessOf(now-tick), passed
+	b.own[q] = b.late[q] // an interval that begins inside IssueQuery is skipped
 	return p.rec.arm(b, q), now
 }
 
@@ -238,10 +239,11 @@ func (p *phase) serve(ctx context.Context) {
 
 func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread uint64) ending {
 	rec := p.rec
-	issued := uint64(0)
+	issued, blame := uint64(0), newBlame()
 	for n := thread; n < rec.queries; n += threads {
 		b, q := rec.query(n)
 		now := rec.now()
+		blame.returned(now)
 		if now < b.start[q] {
 			now = int64(pacer.WaitUntil(ctx, rec.started, time.Duration(b.start[q])))
 		}
@@ -249,10 +251,10 @@ func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread ui
 			return endStopped
 		}
 		query := rec.arm(b, q) // not before, or an answer that comes too early would count
-		b.late[q] = saturate(now - b.start[q])
+		b.late[q], b.own[q] = latenessOf(now-b.start[q]), blame.issue(b.start[q], now)
 		count := uint64(1)
 		if p.e.ServerCoalesceQueries {
-			query, count = p.coalesce(query, n, threads, now)
+			query, count = p.coalesce(query, n, threads, &blame)
 			n += (count - 1) * threads
 		}
 		p.handed.Add(int64(count))
@@ -281,15 +283,15 @@ func (p *phase) overServer(issued uint64, now int64, threads, thread uint64) end
 
 // coalesce adds to a query those whose time has also come, and returns how many
 // queries it holds then.
-func (p *phase) coalesce(query Query, n, threads uint64, now int64) (Query, uint64) {
-	count := uint64(1)
+func (p *phase) coalesce(query Query, n, threads uint64, blame *blame) (Query, uint64) {
+	count, now := uint64(1), blame.issued
 	for next := n + threads; next < p.rec.queries; next += threads {
 		b, q := p.rec.query(next)
 		if now < b.start[q] {
 			break
 		}
 		p.rec.arm(b, q)
-		b.late[q] = saturate(now - b.start[q])
+		b.late[q], b.own[q] = latenessOf(now-b.start[q]), blame.own(b.start[q])
 		count++
 	}
 	if count == 1 {
@@ -310,8 +312,6 @@ func (p *phase) coalesce(query Query, n, threads uint64, now int64) (Query, uint
 	query.Samples = samples
 	return query, count
 }
-
-func saturate(ns int64) uint32 { return uint32(min(max(ns, 0), math.MaxUint32)) }
 
 // ended is why the phase ended before its time; endScheduled if it did not.
 func (p *phase) ended() ending { return ending(p.early.Load()) }

@@ -26,9 +26,9 @@ type block struct {
 	// Server, its issue in SingleStream and MultiStream (its interval, if they are
 	// fixed), 0 in Offline.
 	start []int64
-	// late is how much later than scheduled a query was issued, in saturating ns; nil
-	// where there is no schedule.
-	late []uint32
+	// late is how much later than scheduled a query was issued, and own how much of that was
+	// the generator's fault; nil where there is no schedule.
+	late, own []lateness
 	// intervals is how many intervals passed since the query before, in MultiStream at
 	// fixed intervals; nil otherwise.
 	intervals []uint32
@@ -119,7 +119,7 @@ func (r *recorder) newBlock(e *EffectiveSettings, some bool) *block {
 		start:   make([]int64, queries),
 	}
 	if e.Scenario == Server || e.FixedInterval {
-		b.late = make([]uint32, queries)
+		b.late, b.own = make([]lateness, queries), make([]lateness, queries)
 	}
 	if e.FixedInterval {
 		b.intervals = make([]uint32, queries)

@@ -58,7 +58,14 @@ func (r *recorder) intervalCounts(f func([]int64)) {
 // delays of the answered queries that have a schedule: how much later than scheduled they were issued.
 func (r *recorder) delays(f func([]int64)) {
 	r.each(f, func(b *block, add func(int64)) {
-		b.eachDone(r.perQuery, func(i, q int, done int64) { add(int64(b.late[q])) })
+		b.eachDone(r.perQuery, func(i, q int, done int64) { add(b.late[q].ns()) })
+	})
+}
+
+// ownDelays are the generator's own part of delays.
+func (r *recorder) ownDelays(f func([]int64)) {
+	r.each(f, func(b *block, add func(int64)) {
+		b.eachDone(r.perQuery, func(i, q int, done int64) { add(b.own[q].ns()) })
 	})
 }
 
@@ -149,7 +156,7 @@ func (r *recorder) eachSample(f func(SampleRecord)) {
 			record := SampleRecord{Query: query, Start: time.Duration(b.start[q])}
 			record.Issued = record.Start
 			if b.late != nil {
-				record.Issued += time.Duration(b.late[q])
+				record.Issued += b.late[q].duration()
 			}
 			for i := q * int(r.perQuery); i < (q+1)*int(r.perQuery); i++ {
 				slot := b.slots[i].Load()

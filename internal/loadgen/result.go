@@ -130,10 +130,14 @@ type Performance struct {
 	MinQueriesMet      bool
 	GeneratorMet       bool // the generator kept its schedule, see MaxIssueDelay
 
-	IssueDelay    LatencyStats // Server, fixed intervals: how much later than scheduled queries were issued
-	MaxIssueDelay time.Duration
-	IssuePriority string // of the issue threads, in words; empty where nothing is scheduled
-	GC            GCStats
+	// In Server and at fixed intervals, how much later than scheduled queries were issued, and
+	// how much of that was the generator's own fault; the rest is the SUT's, which was still
+	// inside IssueQuery. MaxIssueDelay bounds the generator's part; 0: nothing does.
+	IssueDelay     LatencyStats
+	GeneratorDelay LatencyStats
+	MaxIssueDelay  time.Duration
+	IssuePriority  string // of the issue threads, in words; empty where nothing is scheduled
+	GC             GCStats
 
 	rec   *recorder
 	ended ending
@@ -241,6 +245,9 @@ func (p *phase) performance(begin time.Time, opts Options) *Performance {
 	if wanted, ok := perf.wantedExpectedLatency(); ok {
 		p.events.warn("%v", perf.expectedLatencyConstraint(wanted))
 	}
+	if text := perf.sutDelay(); text != "" {
+		p.events.warn("%s", text)
+	}
 	return perf
 }
 
@@ -278,7 +285,7 @@ func (p *Performance) finalQuery(rec *recorder) {
 	p.FinalQueryIssued = time.Duration(b.start[q])
 	if b.late != nil {
 		p.FinalQueryScheduled = time.Duration(b.start[q])
-		p.FinalQueryIssued += time.Duration(b.late[q])
+		p.FinalQueryIssued += b.late[q].duration()
 	}
 	p.FinalQueryCompleted = time.Duration(rec.queryCompletion(b, q))
 }
@@ -359,12 +366,33 @@ func within(l LatencyStats, limit time.Duration) bool { return l.Count > 0 && l.
 
 // judgeGenerator tells a late generator from a slow SUT. Latency counts from the
 // scheduled instant, so a late generator never flatters the SUT, but a run in which
-// it takes a large part of the latency bound says nothing about the SUT either.
+// it takes a large part of the latency bound says nothing about the SUT either. What a
+// query waits because the SUT has not returned from IssueQuery is the SUT's latency.
 func (p *Performance) judgeGenerator(rec *recorder, bound time.Duration) {
-	p.IssueDelay, _ = latencyStats(rec.delays, max(1, p.SampleCount), p.Effective.TargetLatencyPercentile)
+	e := p.Effective
+	p.IssueDelay, _ = latencyStats(rec.delays, max(1, p.SampleCount), e.TargetLatencyPercentile)
+	p.GeneratorDelay, _ = latencyStats(rec.ownDelays, max(1, p.SampleCount), e.TargetLatencyPercentile)
 	p.MaxIssueDelay = bound
 	if bound == 0 {
-		p.MaxIssueDelay = p.Effective.TargetLatency / 2
+		p.MaxIssueDelay = e.latencyBound() / 2
 	}
-	p.GeneratorMet = p.MaxIssueDelay == 0 || p.IssueDelay.Target <= p.MaxIssueDelay
+	p.GeneratorMet = p.MaxIssueDelay == 0 || p.GeneratorDelay.Target <= p.MaxIssueDelay
+}
+
+// latencyBound is the bound that the delay of the generator eats into.
+func (e EffectiveSettings) latencyBound() time.Duration {
+	if e.UseTokenLatencies {
+		return e.ServerTTFTLatency
+	}
+	return e.TargetLatency
+}
+
+// sutDelay says that queries were issued late because the SUT stayed inside IssueQuery;
+// nothing if few were.
+func (p *Performance) sutDelay() string {
+	if p.MaxIssueDelay == 0 || p.IssueDelay.Target <= p.MaxIssueDelay || p.GeneratorDelay.Target > p.MaxIssueDelay {
+		return ""
+	}
+	return fmt.Sprintf("queries were issued %v late at the %s percentile, because the SUT was still inside IssueQuery when they were due: "+
+		"that is part of its latency; the generator itself was %v late", p.IssueDelay.Target, Ordinal(p.Effective.TargetLatencyPercentile), p.GeneratorDelay.Target)
 }

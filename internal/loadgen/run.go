@@ -21,8 +21,9 @@ type Options struct {
 	// StallTimeout is how long the SUT may go without completing a sample that it has,
 	// or stay inside IssueQuery, before the test gives it up. Default: 5 minutes.
 	StallTimeout time.Duration
-	// MaxIssueDelay bounds how late the generator may issue Server queries, at the
-	// test's target percentile. Default: half the target latency.
+	// MaxIssueDelay bounds how late the generator may issue Server queries by its own fault, at
+	// the test's target percentile. Default: half the target latency, or with token
+	// latencies half the bound of the first token.
 	MaxIssueDelay time.Duration
 	// MaxOutstanding ends a Server performance phase, INVALID, when more queries than that
 	// are outstanding and the settings give no limit; 0: it goes on.

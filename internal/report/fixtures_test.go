@@ -37,7 +37,7 @@ func passed(s loadgen.Scenario) *loadgen.Performance {
 	switch s {
 	case loadgen.Server:
 		p.Effective.TargetLatency, p.Overlatency = 15*ms, 12
-		p.IssueDelay, p.MaxIssueDelay = latencies(3000, 20*time.Microsecond), 7500*time.Microsecond
+		p.IssueDelay, p.GeneratorDelay, p.MaxIssueDelay = latencies(3000, 20*time.Microsecond), latencies(3000, 20*time.Microsecond), 7500*time.Microsecond
 	case loadgen.SingleStream:
 		p.Effective.TargetLatencyPercentile = 0.9
 		p.EarlyStopping.Estimate, p.EarlyStopping.Percentile, p.EarlyStopping.MultiStreamEstimate = 7200*time.Microsecond, 0.9, 11*ms
@@ -52,6 +52,12 @@ func passed(s loadgen.Scenario) *loadgen.Performance {
 		p.SampleLatency = latencies(24576, 15*time.Second)
 		p.EarlyStopping = loadgen.EarlyStopping{Met: true}
 	}
+	return p
+}
+
+// staying makes the SUT delay later queries.
+func staying(p *loadgen.Performance) *loadgen.Performance {
+	p.IssueDelay = latencies(3000, 3*ms)
 	return p
 }
 
@@ -118,6 +124,7 @@ type fixture struct {
 func fixtures() []fixture {
 	return []fixture{
 		{"Server, VALID", filled(tested(passed(loadgen.Server)))},
+		{"Server, VALID, a SUT that stays inside IssueQuery", filled(tested(staying(passed(loadgen.Server))))},
 		{"Server, INVALID for every reason", filled(tested(failed(passed(loadgen.Server))))},
 		{"SingleStream, VALID, a target that was measured", calibrated()},
 		{"SingleStream, INTERRUPTED", filled(interrupted())},
@@ -154,7 +161,7 @@ func failed(p *loadgen.Performance) *loadgen.Performance {
 	p.EarlyStopping = loadgen.EarlyStopping{Processed: 60, Needed: 4100, Percentile: 0.99}
 	if p.Effective.Scenario == loadgen.Server {
 		p.PerfConstraintsMet, p.GeneratorMet, p.Overlatency = false, false, 48
-		p.SampleLatency, p.IssueDelay = latencies(60, 50*ms), latencies(60, 30*ms)
+		p.SampleLatency, p.IssueDelay, p.GeneratorDelay = latencies(60, 50*ms), latencies(60, 30*ms), latencies(60, 30*ms)
 	}
 	if p.Effective.UseTokenLatencies {
 		p.TTFTMet, p.TPOTMet = false, false
@@ -243,7 +250,8 @@ func atIntervals(kept bool) *loadgen.Performance {
 	p := passed(loadgen.MultiStream)
 	p.Effective.FixedInterval, p.Effective.WithoutEarlyStopping = true, true
 	p.Effective.SamplesPerQuery, p.Effective.TargetLatency, p.Effective.TargetQPS = 4, 50*ms, 20
-	p.IssueDelay, p.MaxIssueDelay, p.IssuePriority = latencies(3000, 40*time.Microsecond), 25*ms, "SCHED_FIFO"
+	p.IssueDelay, p.GeneratorDelay = latencies(3000, 40*time.Microsecond), latencies(3000, 40*time.Microsecond)
+	p.MaxIssueDelay, p.IssuePriority = 25*ms, "SCHED_FIFO"
 	p.Skips, p.IntervalsTarget = 12, 1
 	if !kept {
 		p.Skips, p.IntervalsTarget, p.PerfConstraintsMet = 90, 2, false

@@ -159,7 +159,7 @@ func performance(p *loadgen.Performance) *Performance {
 	if p.Effective.Scenario == loadgen.Server {
 		out.ScheduledPerSecond = finite(p.ScheduledQPS())
 	}
-	out.IssueDelayNS = optional(p.IssueDelay)
+	out.IssueDelayNS, out.GeneratorDelayNS = optional(p.IssueDelay), optional(p.GeneratorDelay)
 	if es := p.EarlyStopping; es.Estimate > 0 && !p.Effective.UseTokenLatencies {
 		out.EarlyStopping = map[string]float64{
 			"percentile":  es.Percentile,

@@ -57,7 +57,7 @@ func TestEveryRuleIsAConstraintThatCanBeMetOrNot(t *testing.T) {
 		{"early stopping", loadgen.Server, true, func(p *loadgen.Performance) {
 			p.EarlyStopping = loadgen.EarlyStopping{Processed: 53, Needed: 700}
 		}, "53 queries", ""},
-		{"generator", loadgen.Server, false, func(p *loadgen.Performance) { p.GeneratorMet, p.IssueDelay.Target = false, 8*ms }, "8ms", ""},
+		{"generator", loadgen.Server, false, func(p *loadgen.Performance) { p.GeneratorMet, p.GeneratorDelay.Target = false, 8*ms }, "8ms", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.scenario.String()+" "+test.rule, func(t *testing.T) {

@@ -84,6 +84,7 @@ type Performance struct {
 	Tokens               int64              `json:"tokens,omitempty"`
 	EarlyStopping        map[string]float64 `json:"early_stopping,omitempty"`
 	IssueDelayNS         *Latencies         `json:"issue_delay_ns,omitempty"`
+	GeneratorDelayNS     *Latencies         `json:"generator_delay_ns,omitempty"` // the part that is not the SUT's
 	IssuePriority        string             `json:"issue_priority,omitempty"` // of the thread that keeps the schedule
 	GCCycles             int                `json:"gc_cycles"`
 	GCPauseNS            int64              `json:"gc_pause_ns"`

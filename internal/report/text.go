@@ -88,10 +88,24 @@ func performanceLines(b *strings.Builder, p *Performance) {
 		fmt.Fprintf(b, ", %s samples/s", digits(p.SamplesPerSecond))
 	}
 	b.WriteString("\n")
-	if p.IssueDelayNS != nil {
-		i := p.IssueDelayNS
-		fmt.Fprintf(b, "  the generator (priority: %s) issued %v late at p50, %v at p99, %v at most; %d garbage collections, %v paused\n",
-			p.IssuePriority, shorten(i.P50), shorten(i.P99), shorten(i.Max), p.GCCycles, shorten(p.GCPauseNS))
+	delayLines(b, p)
+}
+
+// delayLines say how late queries were issued, and whose fault that was. Documents of the
+// first form do not tell these apart.
+func delayLines(b *strings.Builder, p *Performance) {
+	own := p.GeneratorDelayNS
+	if own == nil {
+		own = p.IssueDelayNS
+	}
+	if own == nil {
+		return
+	}
+	fmt.Fprintf(b, "  the generator (priority: %s) issued %v late at p50, %v at p99, %v at most; %d garbage collections, %v paused\n",
+		p.IssuePriority, shorten(own.P50), shorten(own.P99), shorten(own.Max), p.GCCycles, shorten(p.GCPauseNS))
+	if all := p.IssueDelayNS; all != nil && all.P99 > 2*own.P99 {
+		fmt.Fprintf(b, "  with the time that the SUT was still inside IssueQuery: %v late at p50, %v at p99, %v at most\n",
+			shorten(all.P50), shorten(all.P99), shorten(all.Max))
 	}
 }
 

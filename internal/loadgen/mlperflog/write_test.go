@@ -128,8 +128,8 @@ func judged() *loadgen.Result {
 		},
 		Performance: &loadgen.Performance{
 			Effective: e, QueryCount: 5, TTFTMet: true, TPOTMet: true, MaxIssueDelay: time.Millisecond,
-			IssueDelay:    loadgen.LatencyStats{Count: 5, Target: 2 * time.Millisecond},
-			EarlyStopping: loadgen.EarlyStopping{Processed: 5, Needed: 459, Percentile: 0.99},
+			GeneratorDelay: loadgen.LatencyStats{Count: 5, Target: 2 * time.Millisecond},
+			EarlyStopping:  loadgen.EarlyStopping{Processed: 5, Needed: 459, Percentile: 0.99},
 		},
 		Faults:      []error{errors.New("it\nfailed")},
 		Interrupted: errors.New("someone pressed\nCtrl-C"),
@@ -186,7 +186,7 @@ func TestTokenLimitsAreToldApart(t *testing.T) {
 
 func TestLogsAreASCII(t *testing.T) {
 	r := judged()
-	r.Performance.IssueDelay.Target, r.Performance.MaxIssueDelay = 5*time.Microsecond, time.Microsecond
+	r.Performance.GeneratorDelay.Target, r.Performance.MaxIssueDelay = 5*time.Microsecond, time.Microsecond
 	for name, text := range map[string]string{"summary": summaryOf(t, r), "detail": detailOf(t, r)} {
 		if i := strings.IndexFunc(text, func(c rune) bool { return c > '~' }); i >= 0 {
 			t.Errorf("the %s log has %q", name, text[max(0, i-20):i+10])
