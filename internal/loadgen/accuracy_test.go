@@ -157,7 +157,12 @@ func TestAProbabilityOrATargetDecidesWhatIsLogged(t *testing.T) {
 func TestAnAnswerThatWasOnItsWayWhenTheTestStoppedIsNotLogged(t *testing.T) {
 	for _, defers := range []bool{false, true} {
 		kept := &memoryLog{}
-		log := newResponseLog(kept, defers, false)
+		limits := logLimits{most: 1 << 20, timeout: time.Second}
+		if defers {
+			limits.hold = 1 << 10
+		}
+		log := newResponseLog(kept, limits, false)
+		log.begin()
 		log.add(QuerySample{ID: 1}, &QuerySampleResponse{ID: 1})
 		if err := log.close(); err != nil {
 			t.Fatal(err)

@@ -1,10 +1,5 @@
 package loadgen
 
-import (
-	"slices"
-	"sync"
-)
-
 // An AccuracyRecord is the logged response of one sample.
 type AccuracyRecord struct {
 	SeqID     uint64 // position of the sample in the traffic
@@ -16,73 +11,12 @@ type AccuracyRecord struct {
 }
 
 // An AccuracyLog receives the responses that a test keeps: all in accuracy mode, as
-// they arrive, and the sampled ones in performance mode, after the run. Append
-// must not keep the record's slices. It is never called twice at the same time.
+// they arrive, and the sampled ones in performance mode, after the run or when they have become
+// many. Append may take its time: the SUT does not wait for it. It must not keep the record's
+// slices, and is never called twice at the same time. A log that takes nothing for LogTimeout
+// is given up; then Append may still be running when the test ends.
 type AccuracyLog interface {
 	Append(AccuracyRecord) error
-}
-
-// A responseLog hands responses to the AccuracyLog, at once or when flushed.
-type responseLog struct {
-	mu     sync.Mutex
-	to     AccuracyLog
-	defers bool // performance mode: nothing is written while the clock runs
-	held   []AccuracyRecord
-	tokens map[ResponseID][]byte // nil without token latencies
-	closed bool
-	err    error
-}
-
-func newResponseLog(to AccuracyLog, defers, tokens bool) *responseLog {
-	l := &responseLog{to: to, defers: defers}
-	if tokens {
-		l.tokens = map[ResponseID][]byte{}
-	}
-	return l
-}
-
-func (l *responseLog) add(s QuerySample, response *QuerySampleResponse) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	record := AccuracyRecord{SeqID: uint64(s.ID), QSLIndex: s.Index, Data: response.Data, NTokens: response.NTokens}
-	if l.tokens != nil {
-		record.HasTokens = true
-		record.TokenData = l.tokens[s.ID]
-		delete(l.tokens, s.ID)
-	}
-	if l.defers {
-		record.Data = slices.Clone(record.Data)
-		l.held = append(l.held, record)
-		return
-	}
-	l.append(record)
-}
-
-func (l *responseLog) addToken(id ResponseID, data []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tokens[id] = slices.Clone(data)
-}
-
-// close writes what was held back, and returns the first error of any Append. What comes
-// later, from a SUT that was just answering when the test was stopped, is dropped.
-func (l *responseLog) close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, record := range l.held {
-		l.append(record)
-	}
-	l.held, l.closed = nil, true
-	return l.err
-}
-
-func (l *responseLog) append(record AccuracyRecord) {
-	if l.err == nil {
-		l.err = l.to.Append(record)
-	}
 }
 
 // A sampler decides which responses are logged in performance mode. Each sample of a

@@ -118,6 +118,7 @@ func (p *phase) stream(ctx context.Context) ending {
 		if n == p.rec.queries && (!p.traffic.endless || !p.extend()) {
 			return p.exhausted()
 		}
+		p.waitForLog(ctx)
 		b, q := p.rec.query(n)
 		query, now := p.start(ctx, &clock, b, q)
 		if clock.pacer != nil && ctx.Err() != nil {
@@ -139,6 +140,17 @@ func (p *phase) stream(ctx context.Context) ending {
 		}
 	}
 	return endStopped
+}
+
+// waitForLog holds back queries of accuracy mode while the log has too much to write.
+func (p *phase) waitForLog(ctx context.Context) {
+	for p.accuracy && p.rec.log != nil && !p.rec.log.room(p.returned.Load()*int64(p.rec.perQuery)-p.rec.completed.Load()) {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // start arms a query, waits for its interval if there are such, and notes when its
@@ -241,6 +253,7 @@ func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread ui
 	rec := p.rec
 	issued, blame := uint64(0), newBlame()
 	for n := thread; n < rec.queries; n += threads {
+		p.waitForLog(ctx)
 		b, q := rec.query(n)
 		now := rec.now()
 		blame.returned(now)

@@ -28,6 +28,11 @@ type Options struct {
 	// MaxOutstanding ends a Server performance phase, INVALID, when more queries than that
 	// are outstanding and the settings give no limit; 0: it goes on.
 	MaxOutstanding uint64
+	// LogTimeout is how long the accuracy log may take for one response before it is given up,
+	// and the run with it. Default: 30 s.
+	LogTimeout time.Duration
+	// LogBuffer is how many bytes of responses may wait for the accuracy log. Default: 512 MiB.
+	LogBuffer int64
 	// NewPacer makes the pacer of an issue thread; nil: NewPacer(DefaultSpin, true).
 	NewPacer func() Pacer
 }
@@ -38,6 +43,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.StallTimeout <= 0 {
 		o.StallTimeout = 5 * time.Minute
+	}
+	if o.LogTimeout <= 0 {
+		o.LogTimeout = 30 * time.Second
+	}
+	if o.LogBuffer <= 0 {
+		o.LogBuffer = 512 << 20
 	}
 	if o.NewPacer == nil {
 		o.NewPacer = func() Pacer { return NewPacer(DefaultSpin, true) }
@@ -214,13 +225,31 @@ func (t *test) runPhase(ctx context.Context, p *phase) error {
 	t.events.add(Event{Key: "generated_samples_per_query", Value: uint64(p.rec.perQuery)})
 	t.events.add(Event{Key: "generated_query_duration", Value: int64(p.traffic.length)})
 
+	if p.rec.log != nil {
+		p.rec.log.begin()
+	}
 	before := gcStats()
 	p.rec.started = time.Now()
 	err := t.supervise(ctx, p)
 	p.rec.close(err != nil)
 	p.gc = gcStats().since(before)
 	t.finish(p)
+	if e := t.closeLog(p); err == nil {
+		err = e
+	}
 	return err
+}
+
+// closeLog has the last responses written. The test is over if that fails.
+func (t *test) closeLog(p *phase) error {
+	if p.rec.log == nil {
+		return nil
+	}
+	if err := p.rec.log.close(); err != nil {
+		p.rec.faults.add(faultAccuracyLog, "the accuracy log: %w", err)
+		return errOver
+	}
+	return nil
 }
 
 // finish writes down what is known once a phase has ended.
@@ -231,11 +260,6 @@ func (t *test) finish(p *phase) {
 	t.events.add(Event{Key: "power_end", Value: end.UTC().Format(powerTime)})
 	now := time.Now()
 	checkClocks(now.Sub(begin), now.Round(0).Sub(begin.Round(0)), t.events)
-	if log := p.rec.log; log != nil {
-		if err := log.close(); err != nil {
-			p.rec.faults.add(faultAccuracyLog, "writing the accuracy log: %w", err)
-		}
-	}
 }
 
 func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*phase, error) {
@@ -256,17 +280,19 @@ func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*p
 	if t.opts.AccuracyLog == nil {
 		return p, nil
 	}
+	limits := logLimits{most: t.opts.LogBuffer, timeout: t.opts.LogTimeout}
 	if accuracy {
-		rec.log = newResponseLog(t.opts.AccuracyLog, false, e.UseTokenLatencies)
+		rec.log = newResponseLog(t.opts.AccuracyLog, limits, e.UseTokenLatencies)
 	} else if accuracyLogProbability(e) > 0 {
-		rec.log = newResponseLog(t.opts.AccuracyLog, true, e.UseTokenLatencies)
+		limits.hold = limits.most / 8 // nothing is written while the clock runs, if it fits
+		rec.log = newResponseLog(t.opts.AccuracyLog, limits, e.UseTokenLatencies)
 		p.keep = newSampler(e, t.nextID).keep
 	}
 	return p, nil
 }
 
 // errGivenUp is the cause with which a phase is stopped whose SUT has stalled or
-// panicked; the recorder's faults say what happened.
+// panicked, or whose accuracy log has failed; the recorder's faults say what happened.
 var errGivenUp = errors.New("the SUT was given up")
 
 // graceAfterStop is how long a stopped test waits for the SUT to return from IssueQuery.
@@ -330,6 +356,10 @@ func (p *phase) watch(ctx context.Context, opts Options) {
 		case now := <-ticker.C:
 			if opts.Progress != nil {
 				opts.Progress(p.progress(now, scratch))
+			}
+			if p.rec.log != nil && p.rec.log.failure(now) != nil {
+				p.stop(errGivenUp) // finish says why
+				return
 			}
 			work := p.rec.completed.Load() + p.entered() + p.returned.Load()
 			if owed := p.owes(); work != last || owed == "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
@@ -12,6 +13,7 @@ import (
 // An AccuracyLog writes mlperf_log_accuracy.json while responses arrive
 // (loadgen/logging.cc, LogAccuracy). It is a loadgen.AccuracyLog.
 type AccuracyLog struct {
+	turn    chan struct{} // full while somebody writes, which may take for ever
 	w       *bufio.Writer
 	offline bool
 	records int
@@ -21,15 +23,17 @@ type AccuracyLog struct {
 
 // NewAccuracyLog begins a log of a test of the scenario. It must be closed.
 func NewAccuracyLog(w io.Writer, s loadgen.Scenario) *AccuracyLog {
-	l := &AccuracyLog{w: bufio.NewWriterSize(w, 1<<16), offline: s == loadgen.Offline}
+	l := &AccuracyLog{turn: make(chan struct{}, 1), w: bufio.NewWriterSize(w, 1<<16), offline: s == loadgen.Offline}
 	_, l.err = l.w.WriteString("[")
 	return l
 }
 
 // Append writes a record. After an error it does nothing but return it.
 func (l *AccuracyLog) Append(r loadgen.AccuracyRecord) error {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
 	if l.err != nil {
-		return l.fault()
+		return l.err
 	}
 	b := l.line[:0]
 	if l.records > 0 {
@@ -54,25 +58,40 @@ func (l *AccuracyLog) Append(r loadgen.AccuracyRecord) error {
 	}
 	l.line = append(b, " }"...)
 	_, l.err = l.w.Write(l.line)
-	return l.fault()
+	return l.err
 }
 
-// Close ends the log. It does not close what the log is written to.
+// closeTimeout is how long storage may take for the last bytes.
+const closeTimeout = 10 * time.Second
+
+// Close ends the log. It does not close what the log is written to. It returns an error if
+// that takes nothing for too long; the log is cut off then.
 func (l *AccuracyLog) Close() error {
+	done := make(chan error, 1)
+	go func() { done <- l.finish() }()
+	timer := time.NewTimer(closeTimeout)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("writing the accuracy log: %w", err)
+		}
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("writing the accuracy log: the storage has taken nothing for %v", closeTimeout)
+	}
+}
+
+func (l *AccuracyLog) finish() error {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
 	if l.err == nil {
 		_, l.err = l.w.WriteString("\n]\n")
 	}
 	if l.err == nil {
 		l.err = l.w.Flush()
 	}
-	return l.fault()
-}
-
-func (l *AccuracyLog) fault() error {
-	if l.err == nil {
-		return nil
-	}
-	return fmt.Errorf("writing the accuracy log: %w", l.err)
+	return l.err
 }
 
 // appendHex writes bytes in upper case.

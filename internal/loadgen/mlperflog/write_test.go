@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -325,5 +326,62 @@ func TestAFullDiskIsNamedByItsFile(t *testing.T) {
 func TestAnEventWithoutAValueIsStillJSON(t *testing.T) {
 	if line := messageOf("key", nil); !strings.Contains(line, `"value": null, `) {
 		t.Errorf("line = %s", line)
+	}
+}
+
+// A stuckWriter takes nothing until it is released.
+type stuckWriter chan struct{}
+
+func (w stuckWriter) Write(b []byte) (int, error) {
+	<-w
+	return 0, errors.New("released")
+}
+
+func TestClosingALogOnStorageThatBlocksReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := make(stuckWriter)
+		defer close(w)
+		log := NewAccuracyLog(w, loadgen.Server)
+		appended := make(chan error, 1)
+		go func() { appended <- log.Append(loadgen.AccuracyRecord{Data: make([]byte, 1<<20)}) }()
+		synctest.Wait()
+		began := time.Now()
+		if err := log.Close(); err == nil || err.Error() != "writing the accuracy log: the storage has taken nothing for 10s" || time.Since(began) != 10*time.Second {
+			t.Errorf("Close = %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+func TestAFullDiskIsNamedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Skipf("this system has no /dev/full: %v", err)
+		}
+		defer full.Close()
+		s := loadgen.DefaultSettings()
+		s.Mode, s.Scenario = loadgen.AccuracyOnly, loadgen.Offline
+		log := NewAccuracyLog(full, s.Scenario)
+		r, err := loadgen.Run(t.Context(), loudSUT{}, nullQSL{}, s, loadgen.Options{AccuracyLog: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "the accuracy log: write /dev/full: no space left on device"; len(r.Faults) != 1 || r.Faults[0].Error() != want || r.Valid() {
+			t.Errorf("faults %v, want %q", r.Faults, want)
+		}
+		if err := log.Close(); err == nil || strings.Count(err.Error(), "writing the accuracy log") != 1 {
+			t.Errorf("Close = %v", err)
+		}
+	})
+}
+
+// A loudSUT answers with more than the log's buffer holds.
+type loudSUT struct{}
+
+func (loudSUT) Name() string  { return "loud" }
+func (loudSUT) FlushQueries() {}
+func (loudSUT) IssueQuery(q loadgen.Query) {
+	for _, s := range q.Samples {
+		q.Complete([]loadgen.QuerySampleResponse{{ID: s.ID, Data: make([]byte, 1<<16)}})
 	}
 }
