@@ -33,7 +33,7 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	accuracyLog := mlperflog.NewAccuracyLog(file, r.settings.Scenario)
 	var test *loadgen.Result
 	err = r.phase(ctx, "traffic", func() (err error) {
-		test, err = r.traffic(ctx, r.settings, accuracyLog)
+		test, err = r.traffic(ctx, r.settings, accuracyLog, r.checkpoint(dir))
 		return err
 	})
 	if test == nil {
@@ -42,8 +42,8 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	return test, errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test, dir))
 }
 
-// traffic has the load generator run a test. The accuracy log may be nil.
-func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.AccuracyLog) (*loadgen.Result, error) {
+// traffic has the load generator run a test. The accuracy log and the checkpoint may be nil.
+func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.AccuracyLog, checkpoint func(*loadgen.Result)) (*loadgen.Result, error) {
 	if r.stuck {
 		return nil, errStillRunning
 	}
@@ -53,6 +53,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	r.sut.preempted = r.warm.latency*time.Duration(r.model.shape.batch) > preemptAfter
 	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
 		AccuracyLog:    log,
+		Checkpoint:     checkpoint,
 		Progress:       r.cfg.Observer.Traffic,
 		StallTimeout:   r.stallTimeout(),
 		NewPacer:       r.cfg.NewPacer,
@@ -116,7 +117,7 @@ func (r *run) sutName() string {
 func (r *run) writeLogs(test *loadgen.Result, dir string) error {
 	about := mlperflog.About{Version: r.cfg.Program, PID: os.Getpid()}
 	err := mlperflog.WriteFiles(dir, test, about)
-	if r.cfg.Trace && test.Performance != nil {
+	if r.cfg.Trace && !errors.Is(test.Interrupted, loadgen.ErrUnfinished) {
 		err = errors.Join(err, mlperflog.WriteTraceFile(dir, test, about))
 	}
 	return err

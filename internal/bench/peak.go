@@ -138,7 +138,7 @@ func (r *run) tryLoad(ctx context.Context, t trial, unit string) (test *loadgen.
 	}
 	r.cfg.Observer.Note(fmt.Sprintf("trying %.5g %s", t.load, unit))
 	err = r.phase(ctx, "search", func() (err error) {
-		test, err = r.traffic(ctx, r.short(t.load), nil)
+		test, err = r.traffic(ctx, r.short(t.load), nil, nil)
 		return err
 	})
 	return test, err

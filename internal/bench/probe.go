@@ -94,7 +94,7 @@ func (p *Probe) Times(ctx context.Context, workers, batch int, d time.Duration) 
 // Test has the load generator run a test of these settings. A test that was cut short is an
 // error.
 func (p *Probe) Test(ctx context.Context, s loadgen.TestSettings) (*loadgen.Result, error) {
-	test, err := p.r.traffic(ctx, s, nil)
+	test, err := p.r.traffic(ctx, s, nil, nil)
 	if failure := p.r.failure.Load(); failure != nil {
 		return nil, *failure
 	}

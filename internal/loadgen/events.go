@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,6 +21,13 @@ func (l *eventLog) close() []Event {
 	defer l.mu.Unlock()
 	l.closed = true
 	return l.list
+}
+
+// snapshot returns the events so far.
+func (l *eventLog) snapshot() []Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.list)
 }
 
 func (l *eventLog) add(e Event) {

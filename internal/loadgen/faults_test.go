@@ -385,25 +385,68 @@ func TestInterruptionAtAnyPointIsAResult(t *testing.T) {
 	}
 }
 
-func TestQSLErrorsEndTheTest(t *testing.T) {
+func TestSamplesThatCannotBeLoadedEndTheTest(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for _, mode := range []Mode{PerformanceOnly, AccuracyOnly, SubmissionRun} {
-		for _, qsl := range []*fakeQSL{
-			{total: 10, performance: 10, loadErr: broken},
-			{total: 10, performance: 10, unloadErr: broken},
-		} {
-			inFakeTime(t, func(t *testing.T) {
-				s := quick(SingleStream)
-				s.Mode = mode
-				_, err := Run(t.Context(), after(time.Millisecond), qsl, s, timers)
-				if !errors.Is(err, broken) || !strings.Contains(err.Error(), "loading 10 samples: ") {
-					t.Errorf("%v: error %v, want %v", mode, err, broken)
-				}
-				if len(qsl.loads) != 1 {
-					t.Errorf("%v: the test went on after the error", mode)
-				}
-			})
-		}
+		inFakeTime(t, func(t *testing.T) {
+			s := quick(SingleStream)
+			s.Mode = mode
+			qsl := &fakeQSL{total: 10, performance: 10, loadErr: broken}
+			_, err := Run(t.Context(), after(time.Millisecond), qsl, s, timers)
+			if !errors.Is(err, broken) || !strings.Contains(err.Error(), "loading 10 samples: ") {
+				t.Errorf("%v: error %v, want %v", mode, err, broken)
+			}
+			if len(qsl.loads) != 1 {
+				t.Errorf("%v: the test went on after the error", mode)
+			}
+		})
+	}
+}
+
+func TestSamplesThatCannotBeUnloadedAreAWarning(t *testing.T) {
+	for _, mode := range []Mode{PerformanceOnly, AccuracyOnly, SubmissionRun} {
+		inFakeTime(t, func(t *testing.T) {
+			s := quick(SingleStream)
+			s.Mode = mode
+			r := mustRun(t, after(time.Millisecond), &fakeQSL{total: 10, performance: 10, unloadErr: errors.New("disk on fire")}, s, timers)
+			warned := slices.ContainsFunc(r.Events, func(e Event) bool { return e.IsWarning && e.Value == "unloading 10 samples: disk on fire" })
+			if !r.Valid() || !warned || mode != AccuracyOnly && r.Performance == nil {
+				t.Errorf("%v: problems %v, events %v", mode, r.Problems(), r.Events)
+			}
+		})
+	}
+}
+
+// A panickingQSL panics when it loads or unloads.
+type panickingQSL struct {
+	fakeQSL
+	load, unload bool
+}
+
+func (q *panickingQSL) LoadSamplesToRAM(ctx context.Context, list []QuerySampleIndex) error {
+	if q.load {
+		panic("no such tensor")
+	}
+	return q.fakeQSL.LoadSamplesToRAM(ctx, list)
+}
+
+func (q *panickingQSL) UnloadSamplesFromRAM(list []QuerySampleIndex) error {
+	if q.unload {
+		panic("no such tensor")
+	}
+	return q.fakeQSL.UnloadSamplesFromRAM(list)
+}
+
+func TestAQSLThatPanicsMakesARunInvalid(t *testing.T) {
+	for _, qsl := range []*panickingQSL{{load: true}, {unload: true}} {
+		inFakeTime(t, func(t *testing.T) {
+			qsl.total, qsl.performance = 10, 10
+			r := mustRun(t, after(time.Millisecond), qsl, quick(SingleStream), timers)
+			mustFault(t, r, "the QSL panicked: no such tensor")
+			if measured := r.Performance != nil; measured != qsl.unload {
+				t.Errorf("measured %v", measured)
+			}
+		})
 	}
 }
 

@@ -115,7 +115,7 @@ func (p *phase) stream(ctx context.Context) ending {
 		defer clock.pacer.End()
 	}
 	for n := uint64(0); ctx.Err() == nil; {
-		if n == p.rec.queries && (!p.traffic.endless || !p.extend()) {
+		if n == p.rec.queries.Load() && (!p.traffic.endless || !p.extend()) {
 			return p.exhausted()
 		}
 		p.waitForLog(ctx)
@@ -252,7 +252,7 @@ func (p *phase) serve(ctx context.Context) {
 func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread uint64) ending {
 	rec := p.rec
 	issued, blame := uint64(0), newBlame()
-	for n := thread; n < rec.queries; n += threads {
+	for n := thread; n < rec.queries.Load(); n += threads {
 		p.waitForLog(ctx)
 		b, q := rec.query(n)
 		now := rec.now()
@@ -298,7 +298,7 @@ func (p *phase) overServer(issued uint64, now int64, threads, thread uint64) end
 // queries it holds then.
 func (p *phase) coalesce(query Query, n, threads uint64, blame *blame) (Query, uint64) {
 	count, now := uint64(1), blame.issued
-	for next := n + threads; next < p.rec.queries; next += threads {
+	for next := n + threads; next < p.rec.queries.Load(); next += threads {
 		b, q := p.rec.query(next)
 		if now < b.start[q] {
 			break

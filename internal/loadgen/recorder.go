@@ -38,7 +38,7 @@ type block struct {
 
 	// Only with token latencies, for each sample:
 	firstToken []atomic.Int64 // as slots
-	tokens     []int32
+	tokens     []atomic.Int32
 }
 
 // blockSamples is the number of samples in a block: large enough to be allocated
@@ -53,7 +53,7 @@ type recorder struct {
 	shift    uint // a block has 1<<shift queries
 	tokens   bool
 	blocks   []atomic.Pointer[block]
-	queries  uint64 // prepared; grows in SingleStream and MultiStream
+	queries  atomic.Uint64 // prepared; grows in SingleStream and MultiStream
 	nextID   ResponseID
 
 	started time.Time
@@ -91,7 +91,7 @@ func newRecorder(base ResponseID, perQuery int, limit uint64, tokens bool) *reco
 // endless, with what is still wanted of it otherwise. It returns false if that is
 // nothing, or the test has no more ids to give.
 func (r *recorder) grow(t *traffic, e *EffectiveSettings, keep func() bool) bool {
-	next := int(r.queries >> r.shift)
+	next := int(r.queries.Load() >> r.shift)
 	if next == len(r.blocks) || !t.endless && !t.wanted() {
 		return false
 	}
@@ -106,7 +106,7 @@ func (r *recorder) grow(t *traffic, e *EffectiveSettings, keep func() bool) bool
 	}
 	b.start, b.slots = b.start[:n], b.slots[:len(b.samples)]
 	r.blocks[next].Store(b)
-	r.queries += uint64(n)
+	r.queries.Add(uint64(n))
 	return true
 }
 
@@ -129,7 +129,7 @@ func (r *recorder) newBlock(e *EffectiveSettings, some bool) *block {
 	}
 	if r.tokens {
 		b.firstToken = make([]atomic.Int64, samples)
-		b.tokens = make([]int32, samples)
+		b.tokens = make([]atomic.Int32, samples)
 	}
 	return b
 }
@@ -220,7 +220,7 @@ func (r *recorder) completeOne(response *QuerySampleResponse, now int64) bool {
 		return false
 	}
 	if b.tokens != nil {
-		b.tokens[i] = response.NTokens
+		b.tokens[i].Store(response.NTokens)
 	}
 	if r.logs(b, i) {
 		r.log.add(b.samples[i], response)
@@ -240,7 +240,7 @@ const leastTokens = 2
 // checkTokens finds answers whose token latencies would not count, and so be 0.
 func (r *recorder) checkTokens(b *block, i int) {
 	s := b.samples[i]
-	if n := b.tokens[i]; n < leastTokens {
+	if n := b.tokens[i].Load(); n < leastTokens {
 		r.faults.add(faultToken, "the SUT completed sample %d (data index %d) with %d tokens, want at least %d", s.ID, s.Index, n, leastTokens)
 	}
 	if r.needsFirstToken && b.firstToken[i].Load() == slotIdle {

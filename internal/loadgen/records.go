@@ -24,7 +24,7 @@ func (r *recorder) each(f func([]int64), of func(b *block, add func(int64))) {
 }
 
 // used is the number of blocks that exist.
-func (r *recorder) used() int { return int((r.queries + 1<<r.shift - 1) >> r.shift) }
+func (r *recorder) used() int { return int((r.queries.Load() + 1<<r.shift - 1) >> r.shift) }
 
 // latencies of the answered samples, in the order of the traffic.
 func (r *recorder) latencies(f func([]int64)) {
@@ -86,8 +86,8 @@ func (r *recorder) timesPerToken(f func([]int64)) {
 	r.each(f, func(b *block, add func(int64)) {
 		b.eachDone(r.perQuery, func(i, q int, done int64) {
 			first := b.firstToken[i].Load()
-			if first >= slotDone && b.tokens[i] > 1 {
-				add((done - (first - slotDone)) / int64(b.tokens[i]-1))
+			if first >= slotDone && b.tokens[i].Load() > 1 {
+				add((done - (first - slotDone)) / int64(b.tokens[i].Load()-1))
 			}
 		})
 	})
@@ -99,8 +99,8 @@ func (r *recorder) tokenCount() int64 {
 	for i := range r.used() {
 		b := r.blocks[i].Load()
 		b.eachDone(r.perQuery, func(i, q int, done int64) {
-			if b.tokens[i] > 1 {
-				n += int64(b.tokens[i])
+			if b.tokens[i].Load() > 1 {
+				n += int64(b.tokens[i].Load())
 			}
 		})
 	}
@@ -153,7 +153,7 @@ func (r *recorder) eachSample(f func(SampleRecord)) {
 	for n := range r.used() {
 		b := r.blocks[n].Load()
 		for q := range b.start {
-			record := SampleRecord{Query: query, Start: time.Duration(b.start[q])}
+			record := SampleRecord{Query: query, Start: time.Duration(b.start[q]), FirstToken: -1}
 			record.Issued = record.Start
 			if b.late != nil {
 				record.Issued += b.late[q].duration()
@@ -165,6 +165,9 @@ func (r *recorder) eachSample(f func(SampleRecord)) {
 				}
 				record.QuerySample = b.samples[i]
 				record.Completed = time.Duration(max(slot-slotDone, -1))
+				if b.firstToken != nil {
+					record.FirstToken = time.Duration(max(b.firstToken[i].Load()-slotDone, -1))
+				}
 				f(record)
 			}
 			query++

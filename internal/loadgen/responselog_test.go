@@ -69,6 +69,8 @@ func TestStorageThatBlocksHangsNeitherTheSUTNorTheTest(t *testing.T) {
 				began := time.Now()
 				r := mustRun(t, sut, &fakeQSL{total: 250, performance: 80}, s, opts)
 				mustFault(t, r, "the accuracy log: it has not taken a response for 10s")
+				mu.Lock()
+				defer mu.Unlock()
 				if took := time.Since(began); took > 20*time.Second || slowest > 0 {
 					t.Errorf("the test took %v, a call of Complete %v", took, slowest)
 				}

@@ -22,6 +22,7 @@ type Result struct {
 	Events    []Event // what happened, in order, with the reference's keys
 
 	AccuracySamples uint64       // answered in accuracy mode
+	accuracy        []*recorder  // of the phases of accuracy mode
 	Performance     *Performance // nil if no performance phase was run
 	Peak            []PeakStep   // FindPeakPerformance: every rate that was tried
 
@@ -213,6 +214,29 @@ type SampleRecord struct {
 	Start     time.Duration // from where the latency counts
 	Issued    time.Duration
 	Completed time.Duration // negative if it was never completed
+	// FirstToken is the instant of the first token; negative if none was reported.
+	FirstToken time.Duration
+}
+
+// EachAccuracySample passes the record of every sample that was issued in accuracy mode to
+// f, in the order of the traffic. Instants count from StartTime here.
+func (r *Result) EachAccuracySample(f func(SampleRecord)) {
+	for _, rec := range r.accuracy {
+		offset := rec.started.Sub(r.StartTime)
+		rec.eachSample(func(s SampleRecord) { f(s.After(offset)) })
+	}
+}
+
+// After returns the record with all its instants later by an offset.
+func (s SampleRecord) After(offset time.Duration) SampleRecord {
+	s.Start += offset
+	s.Issued += offset
+	for _, instant := range []*time.Duration{&s.Completed, &s.FirstToken} {
+		if *instant >= 0 {
+			*instant += offset
+		}
+	}
+	return s
 }
 
 // performance evaluates a finished phase of a test that began at begin.
@@ -242,13 +266,17 @@ func (p *phase) performance(begin time.Time, opts Options) *Performance {
 	if e.Scenario == Server || e.FixedInterval {
 		perf.judgeGenerator(rec, opts.MaxIssueDelay)
 	}
-	if wanted, ok := perf.wantedExpectedLatency(); ok {
-		p.events.warn("%v", perf.expectedLatencyConstraint(wanted))
-	}
-	if text := perf.sutDelay(); text != "" {
-		p.events.warn("%s", text)
-	}
 	return perf
+}
+
+// warn says what a user should know of a finished phase although it breaks no rule.
+func (p *Performance) warn(events *eventLog) {
+	if wanted, ok := p.wantedExpectedLatency(); ok {
+		events.warn("%v", p.expectedLatencyConstraint(wanted))
+	}
+	if text := p.sutDelay(); text != "" {
+		events.warn("%s", text)
+	}
 }
 
 func (p *Performance) measure(rec *recorder) {
@@ -278,7 +306,7 @@ func (p *Performance) measure(rec *recorder) {
 
 func (p *Performance) finalQuery(rec *recorder) {
 	p.LastCompletion = time.Duration(rec.lastCompletion())
-	if p.QueryCount == 0 || p.QueryCount > rec.queries {
+	if p.QueryCount == 0 || p.QueryCount > rec.queries.Load() {
 		return
 	}
 	b, q := rec.query(p.QueryCount - 1)

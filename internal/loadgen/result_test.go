@@ -149,3 +149,22 @@ func TestClocksThatDisagreeAreReported(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintTimestampsPutsThemIntoTheLog(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		inFakeTime(t, func(t *testing.T) {
+			s := quick(SingleStream)
+			s.PrintTimestamps = on
+			r := mustRun(t, after(time.Millisecond), &fakeQSL{total: 50, performance: 50}, s, timers)
+			want := []string{
+				"performance mode began at 01-01-2000 00:00:00.000 and ended at 01-01-2000 00:00:05.001 by the system clock (946684800 and 946684805 s since 1970)",
+				"performance mode took 5001 ms by the monotonic clock and 5001 ms by the system clock, a ratio of 1.0000",
+			}
+			for _, text := range want {
+				if got := slices.ContainsFunc(r.Events, func(e Event) bool { return e.Value == text }); got != on {
+					t.Errorf("print_timestamps %v: %q in the log: %v; %v", on, text, got, r.Events)
+				}
+			}
+		})
+	}
+}

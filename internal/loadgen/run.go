@@ -33,6 +33,12 @@ type Options struct {
 	LogTimeout time.Duration
 	// LogBuffer is how many bytes of responses may wait for the accuracy log. Default: 512 MiB.
 	LogBuffer int64
+	// Checkpoint is given what is known so far, marked as the result of an interrupted test: when
+	// the first samples are loaded, and then every CheckpointEvery while queries are issued. Who
+	// writes it down has something to show for a program that was killed. It is called from
+	// a goroutine of its own, never twice at the same time, and may take its time.
+	Checkpoint      func(*Result)
+	CheckpointEvery time.Duration // default 1 minute
 	// NewPacer makes the pacer of an issue thread; nil: NewPacer(DefaultSpin, true).
 	NewPacer func() Pacer
 }
@@ -43,6 +49,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.StallTimeout <= 0 {
 		o.StallTimeout = 5 * time.Minute
+	}
+	if o.CheckpointEvery <= 0 {
+		o.CheckpointEvery = time.Minute
 	}
 	if o.LogTimeout <= 0 {
 		o.LogTimeout = 30 * time.Second
@@ -80,7 +89,7 @@ func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Opti
 	if err := settings.Validate(); err != nil {
 		return nil, fmt.Errorf("test settings: %w", err)
 	}
-	t := &test{sut: sut, qsl: qsl, opts: opts.withDefaults()}
+	t := &test{sut: sut, qsl: qsl, opts: opts.withDefaults(), saving: make(chan struct{}, 1)}
 	t.result = &Result{
 		QSLName:                   qsl.Name(),
 		QSLTotalSampleCount:       qsl.TotalSampleCount(),
@@ -102,6 +111,7 @@ func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Opti
 		return nil, fmt.Errorf("test settings: %w", err)
 	}
 	err := t.run(ctx)
+	t.endCheckpoints()
 	t.noteFaults()
 	t.result.Events = t.events.close()
 	if err != nil && !errors.Is(err, errOver) {
@@ -121,8 +131,9 @@ type test struct {
 	opts   Options
 	events *eventLog
 	result *Result
-	faults faults     // of all phases, also those that come after the end of one
-	nextID ResponseID // ids go on over all phases
+	faults faults        // of all phases, also those that come after the end of one
+	nextID ResponseID    // ids go on over all phases
+	saving chan struct{} // full while a checkpoint is being saved
 }
 
 // noteFaults writes down the faults at the end of the test.
@@ -161,6 +172,9 @@ func (t *test) accuracy(ctx context.Context) error {
 		p.number, p.of = i+1, len(sets)
 		err = t.withLoaded(ctx, set, func() error { return t.runPhase(ctx, p) })
 		t.result.AccuracySamples += p.rec.answered()
+		if !p.rec.started.IsZero() {
+			t.result.accuracy = append(t.result.accuracy, p.rec)
+		}
 		if err != nil {
 			return err
 		}
@@ -186,23 +200,38 @@ func (t *test) measure(ctx context.Context, e EffectiveSettings) (*Performance, 
 	if p.rec.started.IsZero() {
 		return nil, err
 	}
-	return p.performance(t.result.StartTime, t.opts), err
+	perf := p.performance(t.result.StartTime, t.opts)
+	perf.warn(t.events)
+	return perf, err
 }
 
 // withLoaded calls f while the samples of a set are in memory.
 func (t *test) withLoaded(ctx context.Context, set loadableSet, f func() error) error {
 	t.events.add(Event{Key: "loaded_qsl_set", Value: set.indices})
-	if err := t.qsl.LoadSamplesToRAM(ctx, set.indices); err != nil {
-		if ctx.Err() != nil {
-			return t.interrupted(ctx)
-		}
+	switch err := t.guardQSL(func() error { return t.qsl.LoadSamplesToRAM(ctx, set.indices) }); {
+	case errors.Is(err, errOver):
+		return err
+	case err != nil && ctx.Err() != nil:
+		return t.interrupted(ctx)
+	case err != nil:
 		return fmt.Errorf("loading %d samples: %w", len(set.indices), err)
 	}
 	err := f()
-	if e := t.qsl.UnloadSamplesFromRAM(set.indices); e != nil && err == nil {
-		err = fmt.Errorf("unloading %d samples: %w", len(set.indices), e)
+	if e := t.guardQSL(func() error { return t.qsl.UnloadSamplesFromRAM(set.indices) }); e != nil && !errors.Is(e, errOver) {
+		t.events.warn("unloading %d samples: %v", len(set.indices), e) // what was measured stays measured
 	}
 	return err
+}
+
+// guardQSL turns a panic of the QSL into a fault, which ends the test with a result.
+func (t *test) guardQSL(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.faults.add(faultPanic, "the QSL panicked: %v", v)
+			err = errOver
+		}
+	}()
+	return f()
 }
 
 // interrupted records that ctx ended the test.
@@ -228,6 +257,9 @@ func (t *test) runPhase(ctx context.Context, p *phase) error {
 	if p.rec.log != nil {
 		p.rec.log.begin()
 	}
+	if p.rec.base == 0 { // the first phase
+		t.checkpoint(nil)
+	}
 	before := gcStats()
 	p.rec.started = time.Now()
 	err := t.supervise(ctx, p)
@@ -238,6 +270,17 @@ func (t *test) runPhase(ctx context.Context, p *phase) error {
 		err = e
 	}
 	return err
+}
+
+// printTimestamps writes what the setting print_timestamps asks for: the instants of a
+// performance phase by the system clock, and how long it took by both clocks. The reference
+// prints that; here it goes to the detail log.
+func (t *test) printTimestamps(begin, end time.Time) {
+	monotonic, wall := end.Sub(begin), end.Round(0).Sub(begin.Round(0))
+	t.events.message(fmt.Sprintf("performance mode began at %s and ended at %s by the system clock (%d and %d s since 1970)",
+		begin.UTC().Format(powerTime), end.UTC().Format(powerTime), begin.Unix(), end.Unix()))
+	t.events.message(fmt.Sprintf("performance mode took %d ms by the monotonic clock and %d ms by the system clock, a ratio of %.4f",
+		monotonic.Milliseconds(), wall.Milliseconds(), float64(monotonic)/float64(max(wall, 1))))
 }
 
 // closeLog has the last responses written. The test is over if that fails.
@@ -256,6 +299,9 @@ func (t *test) closeLog(p *phase) error {
 func (t *test) finish(p *phase) {
 	begin := p.rec.started
 	end := begin.Add(time.Duration(p.rec.lastCompletion()))
+	if p.e.PrintTimestamps && !p.accuracy {
+		t.printTimestamps(begin, time.Now())
+	}
 	t.events.add(Event{Key: "power_begin", Value: begin.UTC().Format(powerTime)})
 	t.events.add(Event{Key: "power_end", Value: end.UTC().Format(powerTime)})
 	now := time.Now()
@@ -310,27 +356,33 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 		p.flush()
 	}()
 	var watching sync.WaitGroup
-	watching.Go(func() { p.watch(running, t.opts) })
-	defer watching.Wait()
-	defer stop(nil)
+	watching.Go(func() { t.watch(running, p) })
+	complete := p.wait(running, issued)
+	stop(nil)
+	watching.Wait()
+	switch {
+	case complete:
+		return nil
+	case ctx.Err() != nil:
+		return t.interrupted(ctx)
+	}
+	return errOver
+}
 
+// wait waits until everything is issued and answered; it returns false if ctx is done first.
+func (p *phase) wait(ctx context.Context, issued <-chan struct{}) bool {
 	select {
 	case <-issued:
 		p.rec.expect(p.returned.Load() * int64(p.rec.perQuery))
-		if p.rec.await(running) == nil {
-			return nil
-		}
-	case <-running.Done():
+		return p.rec.await(ctx) == nil
+	case <-ctx.Done():
 		select {
 		case <-issued:
 		case <-time.After(graceAfterStop):
 			p.rec.faults.add(faultStall, "the SUT has not returned from IssueQuery or FlushQueries")
 		}
+		return false
 	}
-	if ctx.Err() != nil {
-		return t.interrupted(ctx)
-	}
-	return errOver
 }
 
 // flush tells the SUT that there will be no more queries.
@@ -344,7 +396,8 @@ func (p *phase) flush() {
 }
 
 // watch reports progress, and gives up a SUT that makes none.
-func (p *phase) watch(ctx context.Context, opts Options) {
+func (t *test) watch(ctx context.Context, p *phase) {
+	opts, saved := t.opts, time.Now()
 	ticker := time.NewTicker(opts.ProgressEvery)
 	defer ticker.Stop()
 	scratch := make([]int64, 0, recentQueries)
@@ -360,6 +413,10 @@ func (p *phase) watch(ctx context.Context, opts Options) {
 			if p.rec.log != nil && p.rec.log.failure(now) != nil {
 				p.stop(errGivenUp) // finish says why
 				return
+			}
+			if now.Sub(saved) >= opts.CheckpointEvery {
+				t.checkpoint(p)
+				saved = time.Now()
 			}
 			work := p.rec.completed.Load() + p.entered() + p.returned.Load()
 			if owed := p.owes(); work != last || owed == "" {

@@ -85,7 +85,7 @@ type Performance struct {
 	EarlyStopping        map[string]float64 `json:"early_stopping,omitempty"`
 	IssueDelayNS         *Latencies         `json:"issue_delay_ns,omitempty"`
 	GeneratorDelayNS     *Latencies         `json:"generator_delay_ns,omitempty"` // the part that is not the SUT's
-	IssuePriority        string             `json:"issue_priority,omitempty"` // of the thread that keeps the schedule
+	IssuePriority        string             `json:"issue_priority,omitempty"`     // of the thread that keeps the schedule
 	GCCycles             int                `json:"gc_cycles"`
 	GCPauseNS            int64              `json:"gc_pause_ns"`
 }
@@ -228,16 +228,32 @@ const (
 	Interrupted = "INTERRUPTED"
 )
 
-// Write stores the document in the folder of a run.
+// Write stores the document in the folder of a run. It replaces an older one at once, so that
+// there is always a whole one.
 func (r *Results) Write(dir string) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", FileName, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, FileName), append(data, '\n'), 0o644); err != nil {
+	if err := replace(filepath.Join(dir, FileName), append(data, '\n')); err != nil {
 		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil
+}
+
+func replace(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // it is of no use to anybody
+	}
+	return err
 }
 
 // JSON prints a document.

@@ -31,17 +31,35 @@ func WriteTraceFile(dir string, r *loadgen.Result, about About) error {
 	return writeFile(filepath.Join(dir, TraceFile), func(w io.Writer) error { return WriteTrace(w, r, about) })
 }
 
+// writeFile writes a file beside the old one and puts it in its place, so that a program
+// that is killed leaves one of the two. What is no regular file is written to directly.
 func writeFile(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
+	file, replace, err := beside(path)
 	if err != nil {
 		return fmt.Errorf("writing a log: %w", err)
 	}
-	err = write(file)
-	if e := file.Close(); err == nil {
-		err = e
+	err = errors.Join(write(file), file.Close())
+	if replace && err == nil {
+		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
+		if replace {
+			_ = os.Remove(file.Name()) // it is of no use to anybody
+		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// beside opens the file to write to; replace says that it has to be renamed afterwards.
+func beside(path string) (file *os.File, replace bool, err error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		file, err = os.Create(path)
+		return file, false, err
+	}
+	file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, false, err
+	}
+	return file, true, file.Chmod(0o644)
 }

@@ -23,7 +23,7 @@ type Entry struct {
 	// Value is a string, a bool, an int64, a uint64 above its range, a float64, a
 	// []uint64 or a map[string]string.
 	Value     any
-	TimeMS    float64 // since the log began
+	TimeMS    float64 // since the log began; negative for messages of before that
 	IsError   bool
 	IsWarning bool
 }
@@ -106,7 +106,7 @@ func parseMessage(text string) (Entry, error) {
 	raw, repaired := "", false
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		if raw, repaired = repair(text, &m); !repaired {
-			return Entry{}, fmt.Errorf("not JSON: %v", err)
+			return Entry{}, fmt.Errorf("not JSON: %s", shorten(err.Error()))
 		}
 	} else {
 		raw = string(m.Value)
@@ -116,11 +116,21 @@ func parseMessage(text string) (Entry, error) {
 	}
 	value, ok := parseValue(raw)
 	if !ok {
-		return Entry{}, fmt.Errorf("%s has a value of no known kind: %q", *m.Key, shorten(raw))
+		return Entry{}, fmt.Errorf("%s has a value of no known kind: %q", shorten(*m.Key), shorten(raw))
 	}
 	return Entry{
-		Key: *m.Key, Value: value, TimeMS: *m.TimeMS, IsError: m.Metadata.IsError, IsWarning: m.Metadata.IsWarning,
+		Key: *m.Key, Value: value, TimeMS: unwrapped(*m.TimeMS), IsError: m.Metadata.IsError, IsWarning: m.Metadata.IsWarning,
 	}, nil
+}
+
+// unwrapped undoes what LoadGen does to the times of messages of before its log began: it
+// prints negative nanoseconds as unsigned ones, in milliseconds.
+func unwrapped(ms float64) float64 {
+	const wrap = (1 << 64) / 1e6
+	if ms >= wrap/2 && ms < wrap+1 {
+		return ms - wrap
+	}
+	return ms
 }
 
 // repair reads a line that LoadGen has written but JSON does not allow: it

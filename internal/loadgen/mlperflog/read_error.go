@@ -3,6 +3,7 @@ package mlperflog
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A SyntaxError is a line of a log that cannot be understood.
@@ -29,7 +30,7 @@ func (p *problems) add(line int, format string, args ...any) {
 		p.more++
 		return
 	}
-	p.list = append(p.list, &SyntaxError{p.file, line, fmt.Sprintf(format, args...)})
+	p.list = append(p.list, &SyntaxError{p.file, line, cut(fmt.Sprintf(format, args...), mostProblem)})
 }
 
 func (p *problems) join() error {
@@ -39,11 +40,15 @@ func (p *problems) join() error {
 	return errors.Join(p.list...)
 }
 
+// mostProblem is how many bytes of a message are worth reading: it may quote a foreign file.
+const mostProblem = 300
+
 // shorten cuts a line for a message.
-func shorten(s string) string {
-	const most = 80
+func shorten(s string) string { return cut(s, 80) }
+
+func cut(s string, most int) string {
 	if len(s) > most {
-		return s[:most] + "…"
+		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
 }

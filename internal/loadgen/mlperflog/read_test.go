@@ -2,6 +2,7 @@ package mlperflog
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -396,15 +397,15 @@ func TestValuesOfTheWrongKindAreErrors(t *testing.T) {
 	}
 	wrong := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
-		"d:1: text is x, want a whole number":      wrong(d.Uint("text")),
-		"d:4: part is 0.5, want a whole number":    wrong(d.Uint("part")),
-		"d:5: negative is -1, want a whole number": wrong(d.Uint("negative")),
-		"d:6: on is true, want a number":           wrong(d.Float("on")),
-		"d:2: whole is 7, want a text":             wrong(d.Text("whole")),
-		"d:1: text is x, want true or false":       wrong(d.Bool("text")),
-		"d: gone: no such key in the log":          wrong(d.Uint("gone")),
-		"d: none: no such key in the log":          wrong(d.Bool("none")),
-		"d: nil: no such key in the log":           wrong(d.Float("nil")),
+		"d:1: text is x, want a whole number that is not negative":      wrong(d.Uint("text")),
+		"d:4: part is 0.5, want a whole number that is not negative":    wrong(d.Uint("part")),
+		"d:5: negative is -1, want a whole number that is not negative": wrong(d.Uint("negative")),
+		"d:6: on is true, want a number":                                wrong(d.Float("on")),
+		"d:2: whole is 7, want a text":                                  wrong(d.Text("whole")),
+		"d:1: text is x, want true or false":                            wrong(d.Bool("text")),
+		"d: gone: no such key in the log":                               wrong(d.Uint("gone")),
+		"d: none: no such key in the log":                               wrong(d.Bool("none")),
+		"d: nil: no such key in the log":                                wrong(d.Float("nil")),
 	} {
 		if err == nil || err.Error() != name {
 			t.Errorf("error = %v, want %s", err, name)
@@ -520,5 +521,52 @@ func TestWhatDoesNotContinueAnything(t *testing.T) {
 	spoilt := strings.Replace(good, "Early Stopping Result:\n * ", "Early Stopping Result:\n   no bullet\n * ", 1)
 	if _, err := ReadSummary("s", strings.NewReader(spoilt)); good == spoilt || err == nil || !strings.Contains(err.Error(), "no bullet") {
 		t.Errorf("ReadSummary = %v", err)
+	}
+}
+
+func TestErrorsAboutForeignLogsAreShort(t *testing.T) {
+	long := strings.Repeat("9", 1<<20)
+	for name, text := range map[string]string{
+		"a number":       `:::MLLOG {"key": "k", "value": ` + long + `x, "time_ms": 0.5}`,
+		"a time":         `:::MLLOG {"key": "k", "value": 1, "time_ms": ` + long + `}`,
+		"a key":          `:::MLLOG {"key": "` + long + `", "value": x, "time_ms": 1}`,
+		"an old time":    `"pid": 1, "tid": 1, "ts": ` + long + `ns : text`,
+		"an old message": `"pid": 1, "tid": 1, "ts" ` + long,
+		"anything":       long,
+	} {
+		if _, err := ReadDetail("log", strings.NewReader(text)); err != nil && len(err.Error()) > 400 {
+			t.Errorf("%s: an error of %d bytes: %.200s", name, len(err.Error()), err)
+		}
+	}
+	for name, text := range map[string]string{
+		"a count": long + " warnings encountered. See detailed log.", "anything": long, "a title": rule + "\n" + long,
+		"a result": rule + "\n" + ResultsSection + "\n" + rule + "\nResult is : " + long, "a label": rule + "\n" + ResultsSection + "\n" + rule + "\n" + long + " :",
+	} {
+		if _, err := ReadSummary("log", strings.NewReader(text)); err == nil || len(err.Error()) > 1000 {
+			t.Errorf("%s: an error of %d bytes", name, len(fmt.Sprint(err)))
+		}
+	}
+	d := mustReadDetail(t, "log", messageOf("effective_min_query_count", strings.Repeat("x", 1<<20)))
+	if _, err := d.Uint("effective_min_query_count"); err == nil || len(err.Error()) > 400 {
+		t.Errorf("an error of %d bytes", len(fmt.Sprint(err)))
+	}
+}
+
+func TestMessagesOfBeforeTheLogHaveNegativeTimes(t *testing.T) {
+	for text, want := range map[string]float64{
+		`:::MLLOG {"key": "k", "value": 1, "time_ms": 18446744073709.359087}`: -0.192465,
+		`:::MLLOG {"key": "k", "value": 1, "time_ms": -2.5}`:                  -2.5,
+		`:::MLLOG {"key": "k", "value": 1, "time_ms": 600000.5}`:              600000.5,
+		`"pid": 1, "tid": 1, "ts": -2500000ns : text`:                         -2.5,
+		`"pid": 1, "tid": 1, "ts": 18446744073707051616ns : text`:             -2.5,
+	} {
+		d, err := ReadDetail("log", strings.NewReader(text))
+		if err != nil || len(d.Entries) != 1 || math.Abs(d.Entries[0].TimeMS-want) > 0.003 {
+			t.Errorf("%s: %+v, %v; want %g ms", text, d.Entries, err, want)
+		}
+	}
+	d := mustReadDetail(t, "log", messageOf("effective_target_latency_ns", -5))
+	if _, err := d.Effective(); err == nil || !strings.Contains(err.Error(), "effective_target_latency_ns is -5, want a whole number that is not negative") {
+		t.Errorf("a negative setting: %v", err)
 	}
 }

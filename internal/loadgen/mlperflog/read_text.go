@@ -21,7 +21,7 @@ type textParser struct {
 }
 
 // textLine takes a line apart: its time, its level, its text.
-var textLine = regexp.MustCompile(`^"pid": \d+, "tid": \d+, "ts": (\d+)ns : (ERROR : |WARNING : )?(.*)$`)
+var textLine = regexp.MustCompile(`^"pid": \d+, "tid": \d+, "ts": (-?\d+)ns : (ERROR : |WARNING : )?(.*)$`)
 
 func (p *textParser) parse(text string) {
 	n := 0
@@ -66,10 +66,10 @@ func (p *textParser) continues(line string) bool {
 func (p *textParser) message(n int, ns, level, text string) {
 	ts, err := strconv.ParseFloat(ns, 64)
 	if err != nil {
-		p.bad.add(n, "%q is no time", ns)
+		p.bad.add(n, "%q is no time", shorten(ns))
 		return
 	}
-	e := Entry{Line: n, TimeMS: ts / 1e6, IsError: level == "ERROR : ", IsWarning: level == "WARNING : "}
+	e := Entry{Line: n, TimeMS: unwrapped(ts / 1e6), IsError: level == "ERROR : ", IsWarning: level == "WARNING : "}
 	add := func(key string, value any) {
 		e.Key, e.Value = key, value
 		p.detail.add(e)

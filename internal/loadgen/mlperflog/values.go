@@ -47,7 +47,7 @@ func (d *Detail) find(key string) (Entry, error) {
 }
 
 func (d *Detail) wrong(e Entry, want string) error {
-	return &SyntaxError{d.Name, e.Line, fmt.Sprintf("%s is %v, want %s", e.Key, e.Value, want)}
+	return &SyntaxError{d.Name, e.Line, fmt.Sprintf("%s is %s, want %s", shorten(e.Key), shorten(fmt.Sprint(e.Value)), want)}
 }
 
 // Text returns a text.
@@ -94,7 +94,7 @@ func (d *Detail) Uint(key string) (uint64, error) {
 			return uint64(v), nil
 		}
 	}
-	return 0, d.wrong(e, "a whole number")
+	return 0, d.wrong(e, "a whole number that is not negative")
 }
 
 // Float returns a number.
@@ -138,7 +138,7 @@ func (d *Detail) Scenario() (loadgen.Scenario, error) {
 	s, err := loadgen.ParseScenario(text)
 	if err != nil {
 		e, _ := d.First("effective_scenario")
-		return 0, &SyntaxError{d.Name, e.Line, err.Error()}
+		return 0, &SyntaxError{d.Name, e.Line, shorten(err.Error())}
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package mlperflog
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -273,9 +274,8 @@ func TestWarningsOfBeforeTheTestComeFirst(t *testing.T) {
 func TestASampleThatWasNeverAnsweredHasNoEnd(t *testing.T) {
 	var b strings.Builder
 	tr := &traceWriter{w: newTraceBuffer(&b), pid: 1}
-	lost := loadgen.SampleRecord{Start: 1500, Issued: 1700, Completed: -1}
-	tr.latency(lost)
-	tr.sample(lost)
+	lost := loadgen.SampleRecord{Start: 1500, Issued: 1700, Completed: -1, FirstToken: -1}
+	tr.life(lost, true)
 	if err := tr.w.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -286,10 +286,28 @@ func TestASampleThatWasNeverAnsweredHasNoEnd(t *testing.T) {
 	}
 }
 
-func TestAnAccuracyRunHasAnEmptyTrace(t *testing.T) {
-	trace := testCase{"", map[string]string{"scenario": "Offline", "mode": "1"}}.run(t).trace
-	if !strings.HasPrefix(trace, "{\"traceEvents\":[\n{\"name\":\"LastTrace\"}\n],") {
-		t.Errorf("trace = %s", trace)
+func TestTheTraceHasTheSamplesOfAccuracyModeToo(t *testing.T) {
+	accuracy := testCase{"", map[string]string{"scenario": "Offline", "mode": "1"}}.run(t).trace
+	if n := strings.Count(accuracy, `"name":"Sample","cat":"default","ph":"e"`); n != 20 || !json.Valid([]byte(accuracy)) {
+		t.Errorf("%d samples of 20, valid %v:\n%s", n, json.Valid([]byte(accuracy)), accuracy)
+	}
+	both := unevenly(t, loadgen.SingleStream, func(s *loadgen.TestSettings) {
+		s.Mode, s.MinDuration, s.MinQueryCount = loadgen.SubmissionRun, 0, 5
+	}).trace
+	if n := strings.Count(both, `"ph":"b"`); n != 25 || strings.Count(both, `"id":24,`) != 2 {
+		t.Errorf("%d samples, want 20 and 5 with one numbering:\n%s", n, both)
+	}
+}
+
+func TestTheTraceHasFirstTokens(t *testing.T) {
+	few := func(s *loadgen.TestSettings) { s.UseTokenLatencies, s.MinDuration, s.MinQueryCount = true, 0, 3 }
+	for scenario, event := range map[loadgen.Scenario]string{
+		loadgen.SingleStream: `"name":"Token","cat":"default","ph":"e"`, loadgen.Server: `"name":"Token_Latency","ph":"C"`,
+	} {
+		trace := unevenly(t, scenario, few).trace
+		if n := strings.Count(trace, event); n != 3 || !json.Valid([]byte(trace)) {
+			t.Errorf("%v: %d first tokens, want 3:\n%s", scenario, n, trace)
+		}
 	}
 }
 
