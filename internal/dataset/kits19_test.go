@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // nifti returns a file of voxels that are 1.6×1.2×1.2 mm large, all of one number.
@@ -36,10 +35,7 @@ func pickled(shape [3]int, value float32, label uint8) string {
 		return "cnumpy.core.multiarray\n_reconstruct\n)R(K\x01(K\x01" + extent(shape[0]) + extent(shape[1]) + extent(shape[2]) +
 			"tcnumpy\ndtype\n\x8c\x02" + code + "\x85R\x89B" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(data)))) + string(data) + "tb"
 	}
-	var floats []byte
-	for range n {
-		floats = binary.LittleEndian.AppendUint32(floats, math.Float32bits(value))
-	}
+	floats := bytes.Repeat(binary.LittleEndian.AppendUint32(nil, math.Float32bits(value)), n)
 	return "\x80\x02](" + array("f4", floats) + array("u1", bytes.Repeat([]byte{label}, n)) + "e."
 }
 
@@ -93,7 +89,6 @@ func TestTheCasesOfTheBenchmarkAreKnown(t *testing.T) {
 }
 
 func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
-	longtest.Skip(t, "takes long")
 	dir := t.TempDir()
 	put(t, dir, "preprocessed_files.pkl", "}(\x8c\tfile_list](\x8c\x01b\x8c\x01ae\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape(K\x01K\x80K\x80K\xc0tssu.")
 	put(t, dir, "b.pkl", pickled([3]int{128, 128, 192}, 0.25, 1))
@@ -115,6 +110,22 @@ func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
 	put(t, dir, "a.pkl", pickled([3]int{128, 128, 100}, 1, 1))
 	if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), "a side of 100 voxels, want a multiple of 64 from 128") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestTheLabelsOfCasesCanStandAlone(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "cases.json", `{"file_list":["a","b"],"image_shape":[[1,1,2],[1,1,3]],"target_rle":[[1,2],[0,1,2,2]]}`)
+	truth, err := ReadKiTS19Truth(dir, 0)
+	if err != nil || len(truth) != 2 || truth[1].Name != "b" || truth[1].Truth.Len() != 3 {
+		t.Errorf("labels %+v, %v", truth, err)
+	}
+	if truth, err := ReadKiTS19Truth(dir, 1); err != nil || len(truth) != 1 {
+		t.Errorf("the first case alone: %+v, %v", truth, err)
+	}
+	put(t, dir, "cases.json", "[]")
+	if _, err := ReadKiTS19Truth(dir, 0); err == nil {
+		t.Error("a list that is none is no error")
 	}
 }
 

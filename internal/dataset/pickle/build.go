@@ -181,23 +181,23 @@ func (m *machine) name(name string) error {
 
 // call makes the object that a function of NumPy would.
 func call(f function, args Tuple) (any, error) {
-	switch {
-	case f == reconstruct:
+	if f == reconstruct {
 		return &Array{}, nil
-	case f == newDType && len(args) >= 1:
-		if code, ok := args[0].(string); ok {
-			return &dtype{code: code, order: "|"}, nil
-		}
-	case f == fromBuffer && len(args) == 4:
+	}
+	if f == fromBuffer && len(args) == 4 {
 		return fromArguments(args)
-	case f == scalar && len(args) == 2:
+	}
+	if f == scalar && len(args) == 2 {
 		d, ok := args[0].(*dtype)
 		data, ok2 := args[1].([]byte)
 		if ok && ok2 {
 			return scalarOf(*d, data)
 		}
-	case f == encode && len(args) >= 1:
-		if text, ok := args[0].(string); ok {
+	}
+	if len(args) > 0 {
+		if text, ok := args[0].(string); ok && f == newDType {
+			return &dtype{code: text, order: "|"}, nil
+		} else if ok && f == encode {
 			return latin1(text)
 		}
 	}
@@ -252,32 +252,50 @@ func scalarOf(d dtype, data []byte) (any, error) {
 	return int64(bits), nil
 }
 
+// errState is the error for anything that NumPy does not write.
+var errState = errors.New("an object's state is not as NumPy writes it")
+
 // setState gives an array its content, or a type its order of bytes.
 func setState(object, state any) error {
 	s, ok := state.(Tuple)
+	if !ok {
+		return errState
+	}
 	switch o := object.(type) {
 	case *Array:
-		if !ok || len(s) != 5 || o.built {
-			break
-		}
-		shape, err := shapeOf(s[1])
-		d, ok := s[2].(*dtype)
-		fortran, ok2 := s[3].(bool)
-		data, ok3 := s[4].([]byte)
-		if err != nil || !ok || !ok2 || !ok3 {
-			break
-		}
-		return o.fill(*d, shape, fortran, data)
+		return o.setState(s)
 	case *dtype:
-		if !ok || len(s) < 2 {
-			break
-		}
-		if order, ok := s[1].(string); ok {
-			o.order = order
-			return nil
-		}
+		return o.setState(s)
 	}
-	return errors.New("an object's state is not as NumPy writes it")
+	return errState
+}
+
+// setState takes version, shape, type, order of axes, and content.
+func (a *Array) setState(s Tuple) error {
+	if len(s) != 5 || a.built {
+		return errState
+	}
+	shape, err := shapeOf(s[1])
+	d, ok := s[2].(*dtype)
+	fortran, ok2 := s[3].(bool)
+	data, ok3 := s[4].([]byte)
+	if err != nil || !ok || !ok2 || !ok3 {
+		return errState
+	}
+	return a.fill(*d, shape, fortran, data)
+}
+
+// setState takes version, order of bytes, and more that plain numbers do not need.
+func (d *dtype) setState(s Tuple) error {
+	if len(s) < 2 {
+		return errState
+	}
+	order, ok := s[1].(string)
+	if !ok {
+		return errState
+	}
+	d.order = order
+	return nil
 }
 
 // shapeOf reads a tuple of extents.

@@ -135,23 +135,19 @@ func (m *machine) popN(n int) ([]any, error) {
 
 // step carries out an instruction.
 func (m *machine) step(op byte) error {
-	if done, err := m.stepConstant(op); done {
-		return err
-	}
-	if done, err := m.stepText(op); done {
-		return err
-	}
-	if done, err := m.stepMemo(op); done {
-		return err
+	for _, try := range []func(byte) (bool, error){m.stepConstant, m.stepNumber, m.stepText, m.stepMemo} {
+		if done, err := try(op); done {
+			return err
+		}
 	}
 	return m.stepBuild(op)
 }
 
-// stepConstant: marks, frames, constants and numbers.
+// stepConstant: marks, frames and constants.
 func (m *machine) stepConstant(op byte) (done bool, err error) {
-	var n uint64
 	switch op {
 	case 0x80: // PROTO
+		var n uint64
 		if n, err = m.number(1); err == nil && n > 5 {
 			err = fmt.Errorf("protocol is %d, want at most 5", n)
 		}
@@ -165,28 +161,39 @@ func (m *machine) stepConstant(op byte) (done bool, err error) {
 		m.push(true)
 	case 0x89:
 		m.push(false)
-	case 'K':
-		n, err = m.number(1)
-		m.push(int64(n))
-	case 'M':
-		n, err = m.number(2)
-		m.push(int64(n))
-	case 'J':
-		n, err = m.number(4)
-		m.push(int64(int32(n)))
-	case 0x8a: // LONG1
-		err = m.long()
-	case 'G':
-		var b []byte
-		if b, err = m.bytes(8); err == nil {
-			m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
-		}
-	case 'I', 'L', 'F':
-		err = m.decimal(op)
 	default:
 		return false, nil
 	}
 	return true, err
+}
+
+// stepNumber: integers and floats.
+func (m *machine) stepNumber(op byte) (done bool, err error) {
+	switch op {
+	case 'K', 'M':
+		size := uint64(1)
+		if op == 'M' {
+			size = 2
+		}
+		n, err := m.number(size)
+		m.push(int64(n))
+		return true, err
+	case 'J':
+		n, err := m.number(4)
+		m.push(int64(int32(n)))
+		return true, err
+	case 0x8a: // LONG1
+		return true, m.long()
+	case 'G':
+		b, err := m.bytes(8)
+		if err == nil {
+			m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
+		}
+		return true, err
+	case 'I', 'L', 'F':
+		return true, m.decimal(op)
+	}
+	return false, nil
 }
 
 // long reads an integer of up to eight bytes.

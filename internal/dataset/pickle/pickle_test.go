@@ -126,6 +126,90 @@ func TestNumbersOfOldProtocolsAreRead(t *testing.T) {
 	}
 }
 
+func TestNumbersOfNumPyAreRead(t *testing.T) {
+	number := func(code, data string) string {
+		return "cnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n\x8c\x02" + code + "\x85RC" + string(rune(len(data))) + data + "tR."
+	}
+	for _, c := range []struct {
+		name, data string
+		want       any
+	}{
+		{"float32", number("f4", "\x00\x00\x00\x3f"), 0.5},
+		{"float64", number("f8", "\x00\x00\x00\x00\x00\x00\x00\x40"), 2.0},
+		{"a negative int8", number("i1", "\xfe"), int64(-2)},
+		{"uint8", number("u1", "\xfe"), int64(254)},
+		{"a negative int16", number("i2", "\xfe\xff"), int64(-2)},
+		{"uint32", number("u4", "\x01\x00\x00\x80"), int64(1<<31 + 1)},
+		{"int64", number("i8", "\xff\xff\xff\xff\xff\xff\xff\xff"), int64(-1)},
+	} {
+		if v, err := Read([]byte(c.data)); err != nil || v != c.want {
+			t.Errorf("%s: Read = %v, %v, want %v", c.name, v, err, c.want)
+		}
+	}
+	for want, data := range map[string]string{
+		"a number is a float16":             number("f2", "\x00\x00"),
+		`a number of type "f4" has 2 bytes`: number("f4", "\x00\x00"),
+		`a number of type "O8" has 1 bytes`: number("O8", "\x00"),
+	} {
+		if v, err := Read([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Read = %v, %v, want %q", v, err, want)
+		}
+	}
+}
+
+// What protocols could write, and NumPy does not always.
+func TestRareInstructionsAreRead(t *testing.T) {
+	for data, want := range map[string]any{
+		"\x8d\x02\x00\x00\x00\x00\x00\x00\x00ab.": "ab",
+		"X\x02\x00\x00\x00ab.":                    "ab",
+		"\x8e\x02\x00\x00\x00\x00\x00\x00\x00ab.": []byte("ab"),
+		"\x96\x02\x00\x00\x00\x00\x00\x00\x00ab.": []byte("ab"),
+		"U\x02ab.":             []byte("ab"),
+		"T\x02\x00\x00\x00ab.": []byte("ab"),
+		"c_codecs\nencode\n\x8c\x02\xc3\xbf\x85R.":     []byte{255},
+		"K\x05r\x01\x00\x00\x00j\x01\x00\x00\x00\x86.": Tuple{int64(5), int64(5)},
+		"K\x05q\x09h\x09\x86.":                         Tuple{int64(5), int64(5)},
+		"(K\x01K\x02l.":                                []any{int64(1), int64(2)},
+		"(\x8c\x01aK\x02d.":                            map[string]any{"a": int64(2)},
+		"](K\x01e0N.":                                  nil,
+		"]K\x01a.":                                     []any{int64(1)},
+		"M\x01\x02.":                                   int64(513),
+		"G\x3f\xe0\x00\x00\x00\x00\x00\x00.":           0.5,
+	} {
+		v, err := Read([]byte(data))
+		if d := cmp.Diff(want, v); err != nil || d != "" {
+			t.Errorf("Read(%q) %v (-want +got):\n%s", data, err, d)
+		}
+	}
+	for data, want := range map[string]string{
+		"K\x01K\x02a.":                           "there is no list to append to",
+		"]K\x01K\x02s.":                          "there is no dictionary to put values into",
+		"(K\x01d.":                               "there are too few values",
+		"q\x01.":                                 "there are too few values",
+		"\x85.":                                  "there are too few values",
+		"r\x01":                                  "the file ends too early",
+		"j\x01":                                  "the file ends too early",
+		"I12":                                    "the file ends too early",
+		"Ix\n.":                                  "invalid syntax",
+		"Fx\n.":                                  "invalid syntax",
+		"NNR.":                                   "what is called is no function",
+		"NN\x93.":                                "a name is not a string",
+		"NNb.":                                   "an object's state is not as NumPy writes it",
+		"N)b.":                                   "an object's state is not as NumPy writes it",
+		"cnumpy\ndtype\n\x8c\x02f4\x85R)b.":      "an object's state is not as NumPy writes it",
+		"cnumpy\ndtype\n\x8c\x02f4\x85RNN\x86b.": "an object's state is not as NumPy writes it",
+		"cnumpy\ndtype\n)R.":                     "a call with 0 arguments is not as NumPy writes it",
+		"c_codecs\nencode\n\x8c\x03\xe2\x82\xac\x85R.": "is no byte",
+		"cnumpy.core.numeric\n_frombuffer\n(NNNNtR.":   "an array is not as NumPy writes it",
+		"cnumpy":      "the file ends too early",
+		"cnumpy\ndty": "the file ends too early",
+	} {
+		if v, err := Read([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Read(%q) = %v, %v, want %q", data, v, err, want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"case_protocol2.pkl", "case_protocol4.pkl", "case_protocol5.pkl", "list_protocol2.pkl", "list_protocol4.pkl"} {
 		f.Add(readFile(f, name))

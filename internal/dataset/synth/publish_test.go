@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
-var small = ImageNetSpec{Seed: 1, Images: 8, Classes: 3, Jitter: 0.1}
+var small = ImageNetSpec{Seed: 1, Images: 4, Classes: 3, Jitter: 0.1}
 
 func TestOfManyWritersOneSetRemains(t *testing.T) {
 	longtest.Skip(t, "takes long")
@@ -113,8 +113,8 @@ func TestAnEmptyFolderIsFilled(t *testing.T) {
 	if err := WriteImageNet(t.Context(), dir, small, nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(filesOf(t, dir)); n != 10 {
-		t.Errorf("there are %d files, want 10", n)
+	if n := len(filesOf(t, dir)); n != 6 {
+		t.Errorf("there are %d files, want 6", n)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestInterruptionLeavesNothingBehind(t *testing.T) {
 			return WriteImageNet(ctx, dir, small, progress)
 		},
 		"COCO": func(ctx context.Context, dir string, progress func(int, int)) error {
-			return WriteCOCO(ctx, dir, COCOSpec{Layout: COCO, Seed: 1, Images: 8}, nil, progress)
+			return WriteCOCO(ctx, dir, COCOSpec{Layout: COCO, Seed: 1, Images: 4}, nil, progress)
 		},
 	} {
 		for _, after := range []int{0, 1, 3} {
@@ -155,9 +155,9 @@ func TestAFullDiskLeavesNothingBehind(t *testing.T) {
 	parent := t.TempDir()
 	m := Manifest{Version: FormatVersion, ImageNet: &small}
 	err := publish(filepath.Join(parent, "set"), m, func(folder string) error {
-		return errors.Join(fullFile(folder, small.Name(5)), small.fill(t.Context(), folder, nil))
+		return errors.Join(fullFile(folder, small.Name(2)), small.fill(t.Context(), folder, nil))
 	}, nil)
-	wantError(t, err, "no space left on device", small.Name(5))
+	wantError(t, err, "no space left on device", small.Name(2))
 	if names := namesIn(t, parent); len(names) > 0 {
 		t.Errorf("%v were left behind", names)
 	}

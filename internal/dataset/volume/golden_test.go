@@ -10,6 +10,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // preparedCase is an entry of testdata/prepared.json, made with SciPy.
@@ -58,8 +60,11 @@ func TestVolumesArePreparedAsTheReferenceDoes(t *testing.T) {
 	if err := json.Unmarshal(text, &golden); err != nil || len(golden.Cases) == 0 {
 		t.Fatalf("%d cases, %v", len(golden.Cases), err)
 	}
-	for _, c := range golden.Cases {
+	for i, c := range golden.Cases {
 		t.Run(fmt.Sprint(c.Shape, c.Spacing), func(t *testing.T) {
+			if i >= 3 {
+				longtest.Skip(t, "much arithmetic")
+			}
 			imageFile, labelFile := c.files()
 			v, err := Read(bytes.NewReader(imageFile))
 			if err != nil {

@@ -24,8 +24,8 @@ const (
 	growDigits = 21
 )
 
-// A Header says what an array is.
-type Header struct {
+// A header says what an array is.
+type header struct {
 	Type  tensor.DType
 	Shape tensor.Shape
 }
@@ -54,7 +54,7 @@ func code(d tensor.DType) (string, error) {
 
 // bytes returns the size of the array's elements in the file. It fails if it exceeds
 // what can be addressed.
-func (h Header) bytes() (int64, error) {
+func (h header) bytes() (int64, error) {
 	n := int64(h.Type.Size())
 	for _, d := range h.Shape {
 		if d < 0 {
@@ -69,7 +69,7 @@ func (h Header) bytes() (int64, error) {
 }
 
 // encode returns everything that precedes the elements in a file.
-func (h Header) encode() ([]byte, error) {
+func (h header) encode() ([]byte, error) {
 	descr, err := code(h.Type)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (h Header) encode() ([]byte, error) {
 
 // readHeader reads up to the first element. It also reports whether the elements are in
 // big-endian order.
-func readHeader(r io.Reader) (h Header, bigEndian bool, err error) {
+func readHeader(r io.Reader) (h header, bigEndian bool, err error) {
 	var start [len(magic) + 2]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
 		return h, false, fmt.Errorf("reading the NumPy signature: %w", err)
@@ -142,7 +142,7 @@ func readHeader(r io.Reader) (h Header, bigEndian bool, err error) {
 }
 
 // parse understands the header's Python dictionary.
-func parse(text string) (h Header, bigEndian bool, err error) {
+func parse(text string) (h header, bigEndian bool, err error) {
 	p := parser{rest: text}
 	d, err := p.dictionary()
 	if err != nil {
@@ -158,7 +158,7 @@ func parse(text string) (h Header, bigEndian bool, err error) {
 	if !ok {
 		return h, false, fmt.Errorf("element type %q is not supported", d.descr)
 	}
-	h = Header{Type: typ, Shape: d.shape}
+	h = header{Type: typ, Shape: d.shape}
 	_, err = h.bytes()
 	return h, d.descr[0] == '>' || d.descr[0] == '=' && !littleEndian(), err
 }

@@ -34,10 +34,26 @@ func samples(t testing.TB, file string) []sample {
 	return list
 }
 
+// readAll reads a whole array from the bytes of a file.
+func readAll(file []byte) (tensor.Tensor, error) {
+	r, err := NewReader(bytes.NewReader(file))
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
+	if r.left > 1<<24 {
+		return tensor.Tensor{}, errors.New("more than these tests have memory for")
+	}
+	t := tensor.New(r.Type, r.Shape...)
+	if t.Len() == 0 {
+		return t, nil
+	}
+	return t, r.Read(t)
+}
+
 func TestReadGivesWhatNumPyWrote(t *testing.T) {
 	for _, s := range samples(t, "numpy.json") {
 		t.Run(s.Name, func(t *testing.T) {
-			got, err := Read(bytes.NewReader(s.File))
+			got, err := readAll(s.File)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,16 +73,16 @@ func TestWriteGivesTheBytesThatNumPyWrites(t *testing.T) {
 			continue // we write version 1 and little-endian only
 		}
 		t.Run(s.Name, func(t *testing.T) {
-			a, err := Read(bytes.NewReader(s.File))
+			a, err := readAll(s.File)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got bytes.Buffer
-			if err := Write(&got, a); err != nil {
+			if err := write(&got, a); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got.Bytes(), s.File) {
-				t.Errorf("Write gives %q, want %q", got.Bytes(), s.File)
+				t.Errorf("write gives %q, want %q", got.Bytes(), s.File)
 			}
 		})
 	}
@@ -84,7 +100,7 @@ func TestReadRefusesArraysThatATensorCannotHold(t *testing.T) {
 	}
 	for _, s := range samples(t, "refused.json") {
 		t.Run(s.Name, func(t *testing.T) {
-			_, err := Read(bytes.NewReader(s.File))
+			_, err := readAll(s.File)
 			if err == nil || !strings.Contains(err.Error(), want[s.Name]) {
 				t.Errorf("Read fails with %v, want an error with %q", err, want[s.Name])
 			}
@@ -105,7 +121,6 @@ func TestReadNamesWhatIsWrongWithAFile(t *testing.T) {
 		{"a header cut off", file(good)[:20], "reading the header"},
 		{"a header that is too long", magic + "\x02\x00\xFF\xFF\xFF\x7F", "at most 65535"},
 		{"elements cut off", file(good) + "1234567", "unexpected EOF"},
-		{"far more elements than bytes", file("{'descr': '<f4', 'fortran_order': False, 'shape': (499999999,)}") + "1234", "unexpected EOF"},
 		{"more elements than can be counted", file("{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999)}"), "too large"},
 		{"a negative axis", file("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}"), "want a number"},
 		{"no dictionary", file("[1, 2]"), `want "{"`},
@@ -118,7 +133,7 @@ func TestReadNamesWhatIsWrongWithAFile(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Read(strings.NewReader(tt.file))
+			_, err := readAll([]byte(tt.file))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Read fails with %v, want an error with %q", err, tt.want)
 			}
@@ -131,35 +146,19 @@ func TestReadUnderstandsHeadersOfOtherWriters(t *testing.T) {
 		`{"shape":(2,),"fortran_order":False,"descr":"<f4"}`,
 		" { 'descr' : '<f4' , 'fortran_order' : False , 'shape' : ( 2L , ) } \n",
 	} {
-		got, err := Read(strings.NewReader(file(header) + "12345678"))
+		got, err := readAll([]byte(file(header) + "12345678"))
 		if err != nil || got.Type != tensor.Float32 || !slices.Equal(got.Shape, tensor.Shape{2}) {
 			t.Errorf("Read of %q gives %v, %v", header, got, err)
 		}
 	}
 }
 
-func TestReaderAndWriterWorkInPieces(t *testing.T) {
-	var buf bytes.Buffer
-	w, err := NewWriter(&buf, Header{tensor.Int32, tensor.Shape{3, 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestReadWorksInPieces(t *testing.T) {
 	rows := tensor.Of([]int32{1, 2, 3, 4, 5, 6}, 3, 2)
-	for i := range 3 {
-		if err := w.Close(); err == nil {
-			t.Errorf("Close after %d of 3 rows does not fail", i)
-		}
-		if err := w.Write(rows.Rows(i, 1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
+	var buf bytes.Buffer
+	if err := write(&buf, rows); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(rows.Rows(0, 1)); err == nil {
-		t.Error("Write of a fourth row does not fail")
-	}
-
 	r, err := NewReader(&buf)
 	if err != nil {
 		t.Fatal(err)
@@ -191,20 +190,21 @@ func TestFilesSurviveARoundTrip(t *testing.T) {
 	if err := WriteFile(name, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadFile(name)
-	if err != nil || got.String() != want.String() || !bytes.Equal(got.Bytes(), want.Bytes()) {
-		t.Errorf("ReadFile gives %v, %v, want %v", got, err, want)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := ReadFile(name + ".missing"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("ReadFile of a missing file fails with %v", err)
+	got, err := readAll(data)
+	if err != nil || got.String() != want.String() || !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("the file holds %v, %v, want %v", got, err, want)
 	}
 }
 
 func TestWriteRefusesTypesThatNumPyLacks(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.BFloat16, tensor.String} {
-		err := Write(io.Discard, tensor.New(d, 1))
+		err := write(io.Discard, tensor.New(d, 1))
 		if err == nil || !strings.Contains(err.Error(), d.String()) {
-			t.Errorf("Write of %v fails with %v", d, err)
+			t.Errorf("write of %v fails with %v", d, err)
 		}
 	}
 }
@@ -215,18 +215,18 @@ func FuzzRead(f *testing.F) {
 		f.Add(s.File)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := Read(bytes.NewReader(data))
+		a, err := readAll(data)
 		if err != nil {
 			return
 		}
 		var buf bytes.Buffer
-		if err := Write(&buf, a); err != nil {
+		if err := write(&buf, a); err != nil {
 			if strings.Contains(err.Error(), "too long for a header") {
 				return
 			}
 			t.Fatal(err)
 		}
-		b, err := Read(&buf)
+		b, err := readAll(buf.Bytes())
 		if err != nil || a.String() != b.String() || !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Fatalf("%v became %v, %v", a, b, err)
 		}
@@ -235,7 +235,7 @@ func FuzzRead(f *testing.F) {
 
 func BenchmarkRead(b *testing.B) {
 	var buf bytes.Buffer
-	if err := Write(&buf, tensor.New(tensor.Float32, 3, 224, 224)); err != nil {
+	if err := write(&buf, tensor.New(tensor.Float32, 3, 224, 224)); err != nil {
 		b.Fatal(err)
 	}
 	dst := tensor.New(tensor.Float32, 3, 224, 224)
