@@ -47,22 +47,9 @@ func COCORecallThresholds() []float64 { return linspace(0, 1, 101) }
 
 // withDefaults fills in what is nil and puts ids and MaxDets in order.
 func (p DetectionParams) withDefaults(gt *GroundTruth) (DetectionParams, error) {
-	if p.ImageIDs == nil {
-		for _, image := range gt.Images {
-			p.ImageIDs = append(p.ImageIDs, image.ID)
-		}
-	}
-	p.ImageIDs = sortedUnique(p.ImageIDs)
-	if p.CategoryIDs == nil {
-		for _, category := range gt.Categories {
-			p.CategoryIDs = append(p.CategoryIDs, category.ID)
-		}
-		slices.Sort(p.CategoryIDs)
-	}
-	if !p.ClassAgnostic {
-		p.CategoryIDs = sortedUnique(p.CategoryIDs)
-	} else if len(sortedUnique(p.CategoryIDs)) < len(p.CategoryIDs) {
-		return p, fmt.Errorf("category ids %v: one is given twice, which would count its objects twice", p.CategoryIDs)
+	p, err := p.withIDs(gt)
+	if err != nil {
+		return p, err
 	}
 	if p.MaxDets == nil {
 		p.MaxDets = []int{1, 10, 100}
@@ -82,6 +69,28 @@ func (p DetectionParams) withDefaults(gt *GroundTruth) (DetectionParams, error) 
 	}
 	if len(p.IoUThresholds) == 0 || len(p.RecallThresholds) == 0 || len(p.AreaRanges) == 0 {
 		return p, fmt.Errorf("want at least one IoU threshold, recall threshold and area range")
+	}
+	return p, nil
+}
+
+// withIDs fills in and sorts the ids of images and categories.
+func (p DetectionParams) withIDs(gt *GroundTruth) (DetectionParams, error) {
+	if p.ImageIDs == nil {
+		for _, image := range gt.Images {
+			p.ImageIDs = append(p.ImageIDs, image.ID)
+		}
+	}
+	p.ImageIDs = sortedUnique(p.ImageIDs)
+	if p.CategoryIDs == nil {
+		for _, category := range gt.Categories {
+			p.CategoryIDs = append(p.CategoryIDs, category.ID)
+		}
+		slices.Sort(p.CategoryIDs)
+	}
+	if !p.ClassAgnostic {
+		p.CategoryIDs = sortedUnique(p.CategoryIDs)
+	} else if len(sortedUnique(p.CategoryIDs)) < len(p.CategoryIDs) {
+		return p, fmt.Errorf("category ids %v: one is given twice, which would count its objects twice", p.CategoryIDs)
 	}
 	return p, nil
 }

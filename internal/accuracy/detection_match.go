@@ -145,19 +145,13 @@ func (e *evaluation) group(truths, slots []groupKey) {
 	}
 	e.classes = make([]class, n)
 	for t, s := 0, 0; t < len(truths) || s < len(slots); {
-		g := group{truths: span{t, t}, slots: span{s, s}}
 		first := slots[s:min(s+1, len(slots))]
 		if len(first) == 0 || t < len(truths) && before(truths[t], first[0]) {
 			first = truths[t:]
 		}
-		g.class, g.image = first[0].class, first[0].image
-		for t < len(truths) && truths[t].class == g.class && truths[t].image == g.image {
-			t++
-		}
-		for s < len(slots) && slots[s].class == g.class && slots[s].image == g.image {
-			s++
-		}
-		g.truths.last, g.slots.last = t, s
+		g := group{class: first[0].class, image: first[0].image}
+		g.truths, g.slots = g.run(truths, t), g.run(slots, s)
+		t, s = g.truths.last, g.slots.last
 		c := &e.classes[g.class]
 		if c.groups.last == 0 {
 			c.groups.first = len(e.groups)
@@ -165,6 +159,15 @@ func (e *evaluation) group(truths, slots []groupKey) {
 		e.groups = append(e.groups, g)
 		c.groups.last = len(e.groups)
 	}
+}
+
+// run returns the keys of the group, which begin at first if there are any.
+func (g *group) run(keys []groupKey, first int) span {
+	last := first
+	for last < len(keys) && keys[last].class == g.class && keys[last].image == g.image {
+		last++
+	}
+	return span{first, last}
 }
 
 func before(a, b groupKey) bool {

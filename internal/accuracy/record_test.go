@@ -282,3 +282,21 @@ func ExampleRecords() {
 	// 7 [0 0 143 67]
 	// mlperf_log_accuracy.json: record 1, line 3, offset 104: odd number of hexadecimal digits
 }
+
+// A number of thirty megabytes once made a message as long.
+func TestErrorsStayShortWhateverTheFileHolds(t *testing.T) {
+	long := strings.Repeat("1", 30<<20)
+	for name, log := range map[string]string{
+		"a number":          `[{"qsl_idx":` + long + `,"data":""}]`,
+		"a skipped number":  `[{"x":` + long + `}]`,
+		"a string":          `[{"x":"` + long + long + long + `"}]`,
+		"a key":             `[{"` + long + long + long + `":1}]`,
+		"digits of no kind": `[{"qsl_idx":-` + long + `}]`,
+	} {
+		for _, err := range Records(text(log)) {
+			if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "before this has more than") {
+				t.Errorf("%s: error %.300v", name, err)
+			}
+		}
+	}
+}

@@ -210,6 +210,10 @@ func (s *scanner) string() (string, error) {
 	return string(text), err
 }
 
+// maxString bounds the memory for a string. The outline of an object, kept as text, may
+// have some megabytes.
+const maxString = 64 << 20
+
 // str reads a string. The result is valid until the next call on s.
 func (s *scanner) str() ([]byte, error) {
 	if err := s.expect('"'); err != nil {
@@ -222,6 +226,9 @@ func (s *scanner) str() ([]byte, error) {
 		n := plainPrefix(rest)
 		s.text = append(s.text, rest[:n]...)
 		s.pos += n
+		if len(s.text) > maxString {
+			return nil, s.invalid("string before this has more than %d bytes, it begins with %.20q", maxString, s.text)
+		}
 		if n == len(rest) {
 			continue
 		}

@@ -6,6 +6,9 @@ import (
 	"strconv"
 )
 
+// maxNumber is how long a number may be. A float64 has 17 digits that count.
+const maxNumber = 1000
+
 // number reads a number as it is written. The result is valid until the next call on s.
 func (s *scanner) number() ([]byte, error) {
 	c := s.next()
@@ -21,6 +24,9 @@ func (s *scanner) number() ([]byte, error) {
 		}
 		s.text = append(s.text, rest[:n]...)
 		s.pos += n
+		if len(s.text) > maxNumber {
+			return nil, s.invalid("number before this has more than %d characters, it begins with %.20s", maxNumber, s.text)
+		}
 		if n < len(rest) {
 			break
 		}
@@ -50,9 +56,10 @@ func validNumber(b []byte) bool {
 		}
 		b = b[1+fraction:]
 	}
-	if len(b) == 0 {
-		return true
-	}
+	return len(b) == 0 || validExponent(b)
+}
+
+func validExponent(b []byte) bool {
 	if b[0] != 'e' && b[0] != 'E' {
 		return false
 	}

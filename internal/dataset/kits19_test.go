@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
 )
 
 // nifti returns a file of voxels that are 1.6×1.2×1.2 mm large, all of one number.

@@ -93,24 +93,30 @@ func (d *Decoder) readMarkers() (bool, error) {
 
 // readSegment reads the segment of any marker but SOS and EOI.
 func (d *Decoder) readSegment(m byte) error {
-	if m == markerTEM || m >= markerRST0 && m <= markerRST7 {
+	if m == markerTEM || within(m, markerRST0, markerRST7) {
 		return nil // these have no segment
 	}
-	known := m >= markerSOF0 && m <= markerSOF15 || m >= markerDQT && m <= markerDRI ||
-		m >= markerAPP0 && m <= markerAPP15 || m == markerCOM
-	if !known {
+	application := within(m, markerAPP0, markerAPP15)
+	if !application && m != markerCOM && !within(m, markerSOF0, markerSOF15) && !within(m, markerDQT, markerDRI) {
 		return errors.New("is not allowed here")
 	}
 	seg, err := d.src.segment()
-	switch {
-	case m >= markerAPP0 && m <= markerAPP15 && err == nil:
+	if application && err == nil {
 		d.frame.readApp(m, seg)
+	}
+	if application || m == markerCOM || m == markerDNL { // libjpeg overlooks a wrong length here
 		return nil
-	case m >= markerAPP0 || m == markerDNL: // libjpeg overlooks a wrong length here
-		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
+	return d.readTables(m, seg)
+}
+
+func within(m, first, last byte) bool { return m >= first && m <= last }
+
+// readTables reads the segments of a frame, or of tables for it.
+func (d *Decoder) readTables(m byte, seg []byte) error {
 	switch m {
 	case markerDHT:
 		return d.tables.readHuffman(seg)
@@ -161,13 +167,8 @@ func (f *frame) read(m byte, seg []byte) error {
 	if seg[0] != 8 {
 		return fmt.Errorf("%w: %d bits per sample, want 8", ErrUnsupported, seg[0])
 	}
-	f.height = int(seg[1])<<8 | int(seg[2])
-	f.width = int(seg[3])<<8 | int(seg[4])
-	if f.height == 0 && f.width > 0 {
-		return fmt.Errorf("%w: height is left to a DNL marker", ErrUnsupported)
-	}
-	if f.width == 0 || f.width > maxDimension || f.height > maxDimension {
-		return fmt.Errorf("size is %d×%d pixels, want 1×1 to %d×%d", f.width, f.height, maxDimension, maxDimension)
+	if err := f.readSize(seg); err != nil {
+		return err
 	}
 	n := int(seg[5])
 	if n == 0 || n == 2 || n > maxComponents {
@@ -176,6 +177,19 @@ func (f *frame) read(m byte, seg []byte) error {
 	f.setComponents(seg[6:], n)
 	f.progressive = m == markerSOF2
 	f.seen = true
+	return nil
+}
+
+// readSize reads height and width.
+func (f *frame) readSize(seg []byte) error {
+	f.height = int(seg[1])<<8 | int(seg[2])
+	f.width = int(seg[3])<<8 | int(seg[4])
+	if f.height == 0 && f.width > 0 {
+		return fmt.Errorf("%w: height is left to a DNL marker", ErrUnsupported)
+	}
+	if f.width == 0 || f.width > maxDimension || f.height > maxDimension {
+		return fmt.Errorf("size is %d×%d pixels, want 1×1 to %d×%d", f.width, f.height, maxDimension, maxDimension)
+	}
 	return nil
 }
 

@@ -13,12 +13,7 @@ var errOverflow = errors.New("DC coefficient exceeds 32 bits")
 // how exactly each coefficient is known: the position of the lowest bit received, -1
 // for none.
 func (s *scan) noteProgression() error {
-	isDC := s.ss == 0
-	bad := isDC && s.se != 0 ||
-		!isDC && (s.ss > s.se || s.se > 63 || len(s.comps) != 1) ||
-		s.ah != 0 && s.al != s.ah-1 ||
-		s.al > 13
-	if bad {
+	if !s.allowed() {
 		return fmt.Errorf("progression Ss=%d Se=%d Ah=%d Al=%d of %d components is not allowed",
 			s.ss, s.se, s.ah, s.al, len(s.comps))
 	}
@@ -34,6 +29,14 @@ func (s *scan) noteProgression() error {
 		}
 	}
 	return nil
+}
+
+// allowed reports whether a scan is one of those that T.81 table G.1 knows.
+func (s *scan) allowed() bool {
+	if s.ss == 0 && s.se != 0 || s.ah != 0 && s.al != s.ah-1 || s.al > 13 {
+		return false
+	}
+	return s.ss == 0 || s.ss <= s.se && s.se <= 63 && len(s.comps) == 1
 }
 
 // blockDecoder returns what decodes one block of the scan into a coefficient buffer;

@@ -101,7 +101,7 @@ func (p Pipeline) Apply(dst tensor.Tensor, img Image, s *Scratch) error {
 }
 
 func (p Pipeline) validate(dst tensor.Tensor) error {
-	if p.Type != tensor.Float32 && p.Type != tensor.Uint8 && p.Type != tensor.Int8 {
+	if !slices.Contains([]tensor.DType{tensor.Float32, tensor.Uint8, tensor.Int8}, p.Type) {
 		return fmt.Errorf("output type is %v, want float32, uint8 or int8", p.Type)
 	}
 	if p.Size < 1 || p.Fit > PadDeepLab || p.Float && p.Fit == PadDeepLab || p.Layout > NHWC {
@@ -112,6 +112,11 @@ func (p Pipeline) validate(dst tensor.Tensor) error {
 			return err
 		}
 	}
+	return p.checkOutput(dst)
+}
+
+// checkOutput wants a tensor for one image, with or without an axis for the batch.
+func (p Pipeline) checkOutput(dst tensor.Tensor) error {
 	want, got := p.Shape(), dst.Shape
 	if len(got) == 4 && got[0] == 1 {
 		got = got[1:]

@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/exif"
 )
@@ -52,21 +53,28 @@ func stripPNG(data []byte) (stripped []byte, orientation int, err error) {
 		size := overhead + int(binary.BigEndian.Uint32(rest))
 		chunk := rest[:size]
 		rest = rest[size:]
-		switch name := string(chunk[4:8]); {
-		case name == "IHDR" || name == "PLTE" || name == "IDAT" || name == "IEND":
+		name := string(chunk[4:8])
+		switch {
+		case slices.Contains([]string{"IHDR", "PLTE", "IDAT", "IEND"}, name):
 			stripped = append(stripped, chunk...)
 			if name == "IEND" {
 				return stripped, orientation, nil
 			}
 		case name == "eXIf" && !seenEXIF && intact(chunk):
 			seenEXIF = true
-			if tiff := chunk[8 : size-4]; bytes.HasPrefix(tiff, []byte("II")) || bytes.HasPrefix(tiff, []byte("MM")) {
-				orientation = exif.Orientation(tiff)
-			}
+			orientation = orientationOf(chunk[8 : size-4])
 		case name[0]&0x20 == 0: // PNG specification, 5.4: upper case is critical
 			return nil, 0, fmt.Errorf("chunk type %q is not known", name)
 		}
 	}
+}
+
+// orientationOf reads an eXIf chunk. Unlike in JPEG files its header must be right.
+func orientationOf(tiff []byte) int {
+	if bytes.HasPrefix(tiff, []byte("II")) || bytes.HasPrefix(tiff, []byte("MM")) {
+		return exif.Orientation(tiff)
+	}
+	return 1
 }
 
 func intact(chunk []byte) bool {

@@ -95,21 +95,32 @@ const (
 	methodDeepLab
 )
 
+// methodOf has the kernels that use one method for all sizes.
+var methodOf = [...]method{
+	PillowBilinear: methodPillow, PillowBicubic: methodPillow,
+	TorchBilinear: methodCorners, TFLiteBilinear: methodCorners,
+	DeepLabBilinear: methodDeepLab,
+	CV2Linear:       methodUnknown, CV2Area: methodUnknown,
+}
+
 // method decides as cv::resize does for OpenCV's kernels: shrinking both sides to half
 // makes INTER_LINEAR a mean of 2×2 pixels, and enlarging any makes INTER_AREA linear.
 func (t task) method() method {
+	if t.kernel == 0 || int(t.kernel) >= len(kernelNames) {
+		return methodUnknown
+	}
+	if t.x.src == t.x.dst && t.y.src == t.y.dst {
+		return methodCopy
+	}
+	if always := methodOf[t.kernel]; always != methodUnknown {
+		return always
+	}
+	return t.methodOfOpenCV()
+}
+
+func (t task) methodOfOpenCV() method {
 	fx, fy := wholeFactor(t.x), wholeFactor(t.y)
 	switch {
-	case t.kernel == 0 || int(t.kernel) >= len(kernelNames):
-		return methodUnknown
-	case t.x.src == t.x.dst && t.y.src == t.y.dst:
-		return methodCopy
-	case t.kernel == PillowBilinear || t.kernel == PillowBicubic:
-		return methodPillow
-	case t.kernel == TorchBilinear || t.kernel == TFLiteBilinear:
-		return methodCorners
-	case t.kernel == DeepLabBilinear:
-		return methodDeepLab
 	case t.kernel == CV2Linear && fx == 2 && fy == 2:
 		return methodCells
 	case t.kernel == CV2Linear:

@@ -188,18 +188,17 @@ func call(f function, args Tuple) (any, error) {
 		return fromArguments(args)
 	}
 	if f == scalar && len(args) == 2 {
-		d, ok := args[0].(*dtype)
-		data, ok2 := args[1].([]byte)
-		if ok && ok2 {
-			return scalarOf(*d, data)
-		}
+		return scalarOf(args[0], args[1])
 	}
-	if len(args) > 0 {
-		if text, ok := args[0].(string); ok && f == newDType {
-			return &dtype{code: text, order: "|"}, nil
-		} else if ok && f == encode {
-			return latin1(text)
-		}
+	if len(args) == 0 {
+		return nil, errors.New("a call without arguments is not as NumPy writes it")
+	}
+	text, ok := args[0].(string)
+	if ok && f == newDType {
+		return &dtype{code: text, order: "|"}, nil
+	}
+	if ok && f == encode {
+		return latin1(text)
 	}
 	return nil, fmt.Errorf("a call with %d arguments is not as NumPy writes it", len(args))
 }
@@ -230,7 +229,12 @@ func latin1(text string) ([]byte, error) {
 }
 
 // scalarOf reads a single number.
-func scalarOf(d dtype, data []byte) (any, error) {
+func scalarOf(typ, memory any) (any, error) {
+	d, ok := typ.(*dtype)
+	data, ok2 := memory.([]byte)
+	if !ok || !ok2 {
+		return nil, errors.New("a number is not as NumPy writes it")
+	}
 	if d.size() == 0 || d.size() != len(data) || d.order == ">" && len(data) > 1 {
 		return nil, fmt.Errorf("a number of type %q has %d bytes", d.code, len(data))
 	}

@@ -198,7 +198,7 @@ func TestRareInstructionsAreRead(t *testing.T) {
 		"N)b.":                                   "an object's state is not as NumPy writes it",
 		"cnumpy\ndtype\n\x8c\x02f4\x85R)b.":      "an object's state is not as NumPy writes it",
 		"cnumpy\ndtype\n\x8c\x02f4\x85RNN\x86b.": "an object's state is not as NumPy writes it",
-		"cnumpy\ndtype\n)R.":                     "a call with 0 arguments is not as NumPy writes it",
+		"cnumpy\ndtype\n)R.":                     "a call without arguments is not as NumPy writes it",
 		"c_codecs\nencode\n\x8c\x03\xe2\x82\xac\x85R.": "is no byte",
 		"cnumpy.core.numeric\n_frombuffer\n(NNNNtR.":   "an array is not as NumPy writes it",
 		"cnumpy":      "the file ends too early",
