@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test check bench bench-backend bench-loadgen fmt onnxruntime clean
+.PHONY: help build run test check deadcode bench bench-backend bench-loadgen fmt onnxruntime clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ check: ## formatting, go.mod, vet, staticcheck, race detector
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -timeout 30m -race ./...
+
+deadcode: ## functions that no program reaches
+	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(longtest|backend/ort/orttest)/'); \
+	test -z "$$found" || { echo "functions that only tests reach, if anybody: delete them, or move them into the tests"; echo "$$found"; exit 1; }
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench . -benchmem -timeout 60m ./...

@@ -7,11 +7,11 @@ type Box struct{ X, Y, W, H float64 }
 // Area returns W·H.
 func (b Box) Area() float64 { return b.W * b.H }
 
-// IoU returns the intersection of a detection with a ground truth over their union;
+// boxIoU returns the intersection of a detection with a ground truth over their union;
 // with a crowd, which has no single objects, over the detection's own area. Boxes
 // that only touch do not intersect. A NaN in the detection behaves as in
 // pycocotools (common/maskApi.c, bbIou), whose fmin and fmax prefer the other number.
-func IoU(detection, truth Box, crowd bool) float64 {
+func boxIoU(detection, truth Box, crowd bool) float64 {
 	w := fmin(detection.W+detection.X, truth.W+truth.X) - fmax(detection.X, truth.X)
 	if w <= 0 {
 		return 0

@@ -82,7 +82,7 @@ func FuzzPayload(f *testing.F) {
 			t.Errorf("%d samples were scored", score.Total)
 		}
 		for _, o := range []DetectionOptions{{}, {InverseMap: true, Float32Boxes: true}} {
-			logged, err := ReadDetections(text(log), gt, o)
+			logged, err := readDetections(text(log), gt, o)
 			if err == nil && len(logged.Detections) != len(data)/4/rowLength {
 				t.Errorf("%d bytes hold %d detections", len(data), len(logged.Detections))
 			}

@@ -33,17 +33,17 @@ type AreaRange struct {
 	Min, Max float64
 }
 
-// COCOAreaRanges returns the size classes of COCO.
-func COCOAreaRanges() []AreaRange {
+// cocoAreaRanges returns the size classes of COCO.
+func cocoAreaRanges() []AreaRange {
 	const small, medium, all = 32 * 32, 96 * 96, 1e5 * 1e5
 	return []AreaRange{{"all", 0, all}, {"small", 0, small}, {"medium", small, medium}, {"large", medium, all}}
 }
 
-// COCOIoUThresholds returns 0.50, 0.55 … 0.95, bit by bit as COCO has them.
-func COCOIoUThresholds() []float64 { return linspace(0.5, 0.95, 10) }
+// cocoIoUThresholds returns 0.50, 0.55 … 0.95, bit by bit as COCO has them.
+func cocoIoUThresholds() []float64 { return linspace(0.5, 0.95, 10) }
 
-// COCORecallThresholds returns 0, 0.01 … 1, bit by bit as COCO has them.
-func COCORecallThresholds() []float64 { return linspace(0, 1, 101) }
+// cocoRecallThresholds returns 0, 0.01 … 1, bit by bit as COCO has them.
+func cocoRecallThresholds() []float64 { return linspace(0, 1, 101) }
 
 // withDefaults fills in what is nil and puts ids and MaxDets in order.
 func (p DetectionParams) withDefaults(gt *GroundTruth) (DetectionParams, error) {
@@ -59,13 +59,13 @@ func (p DetectionParams) withDefaults(gt *GroundTruth) (DetectionParams, error) 
 		return p, fmt.Errorf("max dets %v: want at least three numbers from 1", p.MaxDets)
 	}
 	if p.IoUThresholds == nil {
-		p.IoUThresholds = COCOIoUThresholds()
+		p.IoUThresholds = cocoIoUThresholds()
 	}
 	if p.RecallThresholds == nil {
-		p.RecallThresholds = COCORecallThresholds()
+		p.RecallThresholds = cocoRecallThresholds()
 	}
 	if p.AreaRanges == nil {
-		p.AreaRanges = COCOAreaRanges()
+		p.AreaRanges = cocoAreaRanges()
 	}
 	if len(p.IoUThresholds) == 0 || len(p.RecallThresholds) == 0 || len(p.AreaRanges) == 0 {
 		return p, fmt.Errorf("want at least one IoU threshold, recall threshold and area range")
@@ -117,7 +117,7 @@ const (
 	statCount
 )
 
-// A DetectionResult is what EvaluateDetections finds. A number that is undefined,
+// A DetectionResult is what evaluateDetections finds. A number that is undefined,
 // because nothing was there to be found, is -1.
 type DetectionResult struct {
 	Stats      [statCount]float64
@@ -134,11 +134,11 @@ type CategoryResult struct {
 	AR                         []float64 // for each of MaxDets
 }
 
-// EvaluateDetections evaluates boxes as pycocotools' COCOeval does with iouType bbox,
+// evaluateDetections evaluates boxes as pycocotools' COCOeval does with iouType bbox,
 // to the last bit. Detections of categories that are not evaluated, and in images that
 // are not, have no effect; one in an image that the ground truth lacks is an error.
 // Among equal scores the order of detections decides; otherwise it is of no effect.
-func EvaluateDetections(gt *GroundTruth, detections []Detection, params DetectionParams) (*DetectionResult, error) {
+func evaluateDetections(gt *GroundTruth, detections []Detection, params DetectionParams) (*DetectionResult, error) {
 	p, err := params.withDefaults(gt)
 	if err != nil {
 		return nil, fmt.Errorf("evaluating detections: %w", err)

@@ -83,7 +83,7 @@ func TestDetectionAgreesWithPycocotools(t *testing.T) {
 		c := decodeTestdata[cocoCase](t, "coco/"+strings.TrimSuffix(file.Name(), ".gz"))
 		t.Run(c.Name, func(t *testing.T) {
 			gt, detections := c.load(t)
-			got, err := EvaluateDetections(gt, detections, c.params())
+			got, err := evaluateDetections(gt, detections, c.params())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestDetectionAgreesWithPycocotools(t *testing.T) {
 func TestDetectionAgreesWithPycocotoolsForOtherParameters(t *testing.T) {
 	for i, c := range decodeTestdata[struct{ Cases []cocoCase }](t, "coco_random.json").Cases {
 		gt, detections := c.load(t)
-		got, err := EvaluateDetections(gt, detections, c.params())
+		got, err := evaluateDetections(gt, detections, c.params())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,8 +199,8 @@ func TestIoUAgreesWithPycocotools(t *testing.T) {
 	for i, c := range decodeTestdata[struct{ Cases []ioUCase }](t, "coco_iou.json").Cases {
 		for d, row := range c.IoUs {
 			for g, want := range row {
-				if got := IoU(box(c.Detections[d]), box(c.Truths[g]), c.Crowd[g] == 1); got != want {
-					t.Errorf("case %d: IoU(%v, %v, %d) = %v, want %v", i, c.Detections[d], c.Truths[g], c.Crowd[g], got, want)
+				if got := boxIoU(box(c.Detections[d]), box(c.Truths[g]), c.Crowd[g] == 1); got != want {
+					t.Errorf("case %d: boxIoU(%v, %v, %d) = %v, want %v", i, c.Detections[d], c.Truths[g], c.Crowd[g], got, want)
 				}
 			}
 		}

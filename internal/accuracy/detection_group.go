@@ -54,7 +54,7 @@ func (m *matcher) computeIoUs(g group) {
 		hopeless := true
 		for _, truth := range m.truths[g.truths.first:g.truths.last] {
 			a := &m.annotations[truth]
-			iou := IoU(box, a.Box, a.Crowd)
+			iou := boxIoU(box, a.Box, a.Crowd)
 			m.ious = append(m.ious, iou)
 			hopeless = hopeless && iou < lowest
 		}

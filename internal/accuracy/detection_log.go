@@ -47,11 +47,11 @@ const maxMismatchLines = 10_000
 // xmax (from 0 to 1), score, label, all float32.
 const rowLength = 7
 
-// ReadDetections reads the detections of a log with the rules of the official scripts:
+// readDetections reads the detections of a log with the rules of the official scripts:
 // the first record of a sample counts; sample i is image i of the ground truth, whatever
 // the index in the payload says; fewer than seven numbers are an image without a
 // detection, but one that is evaluated.
-func ReadDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*LoggedDetections, error) {
+func readDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*LoggedDetections, error) {
 	images, err := samples(gt, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", log.Name(), err)
@@ -219,7 +219,7 @@ type DetectionScore struct {
 // images in the log are evaluated. Like the scripts it fails if the log has no
 // detection at all.
 func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*DetectionScore, error) {
-	logged, err := ReadDetections(log, gt, opts)
+	logged, err := readDetections(log, gt, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*Detect
 	}
 	params := opts.Params
 	params.ImageIDs = logged.ImageIDs
-	result, err := EvaluateDetections(gt, logged.Detections, params)
+	result, err := evaluateDetections(gt, logged.Detections, params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", log.Name(), err)
 	}

@@ -27,7 +27,7 @@ func TestInverseMapIsAPythonList(t *testing.T) {
 	for _, label := range []float32{0, 1, 2, -1, -3, 1.9, -0.9} {
 		payload = append(payload, float32s(0, 0, 0, 1, 1, 0.5, label)...)
 	}
-	got, err := ReadDetections(hexLog(payload), smallTruth(), DetectionOptions{InverseMap: true})
+	got, err := readDetections(hexLog(payload), smallTruth(), DetectionOptions{InverseMap: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestInverseMapIsAPythonList(t *testing.T) {
 func TestRemovedEmptyImagesAreNotCounted(t *testing.T) {
 	gt := smallTruth()
 	gt.Annotations = append(gt.Annotations, Annotation{ID: 3, ImageID: 20, CategoryID: 99}) // a category that is not listed
-	got, err := ReadDetections(hexLog(nil, nil), gt, DetectionOptions{RemoveEmptyImages: true})
+	got, err := readDetections(hexLog(nil, nil), gt, DetectionOptions{RemoveEmptyImages: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +68,11 @@ func TestReadDetectionsFailsWhereTheScriptsDo(t *testing.T) {
 		{"an index of NaN", hexLog(float32s(nan, 0, 0, 1, 1, 0.5, 1)), "sample index: NaN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ReadDetections(c.log, smallTruth(), DetectionOptions{InverseMap: true})
+			_, err := readDetections(c.log, smallTruth(), DetectionOptions{InverseMap: true})
 			wantError(t, err, "mlperf_log_accuracy.json", c.want)
 		})
 	}
-	_, err := ReadDetections(hexLog(), &GroundTruth{}, DetectionOptions{})
+	_, err := readDetections(hexLog(), &GroundTruth{}, DetectionOptions{})
 	wantError(t, err, "no image to score")
 }
 
@@ -105,7 +105,7 @@ func TestLinesAboutMismatchesAreBounded(t *testing.T) {
 func TestVerboseNamesImagesWithoutResults(t *testing.T) {
 	gt, url := smallTruth(), "http://x/1.jpg"
 	gt.Images[1].COCOURL = &url
-	got, err := ReadDetections(hexLog(nil, nil), gt, DetectionOptions{Verbose: true})
+	got, err := readDetections(hexLog(nil, nil), gt, DetectionOptions{Verbose: true})
 	if err != nil {
 		t.Fatal(err)
 	}

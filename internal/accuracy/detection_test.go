@@ -49,7 +49,7 @@ func (s scene) make(seed uint64) (*GroundTruth, []Detection) {
 
 func evaluate(t *testing.T, gt *GroundTruth, detections []Detection, p DetectionParams) *DetectionResult {
 	t.Helper()
-	r, err := EvaluateDetections(gt, detections, p)
+	r, err := evaluateDetections(gt, detections, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestEvaluateDetectionsRefusesWhatItCannotEvaluate(t *testing.T) {
 		{"a category twice without classes", nil, DetectionParams{CategoryIDs: []int64{1, 1}, ClassAgnostic: true}, "given twice"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := EvaluateDetections(gt, c.detections, c.params)
+			_, err := evaluateDetections(gt, c.detections, c.params)
 			wantError(t, err, "evaluating detections", c.want)
 		})
 	}
@@ -244,7 +244,7 @@ func BenchmarkEvaluateDetections(b *testing.B) {
 			gt, detections := c.scene.make(1)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := EvaluateDetections(gt, detections, DetectionParams{ClassAgnostic: c.agnostic}); err != nil {
+				if _, err := evaluateDetections(gt, detections, DetectionParams{ClassAgnostic: c.agnostic}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -252,7 +252,7 @@ func BenchmarkEvaluateDetections(b *testing.B) {
 	}
 }
 
-func ExampleEvaluateDetections() {
+func Example_detections() {
 	gt := &GroundTruth{
 		Images:     []Image{{ID: 1, FileName: "000001.jpg", Width: 640, Height: 480}},
 		Categories: []Category{{ID: 18, Name: "dog"}},
@@ -261,7 +261,7 @@ func ExampleEvaluateDetections() {
 			{ID: 2, ImageID: 1, CategoryID: 18, Box: Box{X: 300, Y: 200, W: 50, H: 50}, Area: 1800},
 		},
 	}
-	r, _ := EvaluateDetections(gt, []Detection{{ImageID: 1, CategoryID: 18, Box: Box{X: 12, Y: 10, W: 100, H: 100}, Score: 0.9}}, DetectionParams{})
+	r, _ := evaluateDetections(gt, []Detection{{ImageID: 1, CategoryID: 18, Box: Box{X: 12, Y: 10, W: 100, H: 100}, Score: 0.9}}, DetectionParams{})
 	fmt.Printf("mAP %.3f\n%s\n", r.Stats[AP], r.Lines()[0])
 	// Output:
 	// mAP 0.505

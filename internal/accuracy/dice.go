@@ -61,10 +61,10 @@ type Dice struct{ Kidney, Tumor float64 }
 // Composite returns the mean of the two.
 func (d Dice) Composite() float64 { return (d.Kidney + d.Tumor) / 2 }
 
-// KiTSDice compares a predicted volume with the truth as accuracy_kits.py does
+// kitsDice compares a predicted volume with the truth as accuracy_kits.py does
 // (get_dice_score). The labels are 0 for background, 1 for kidney, 2 for tumour; a
 // tumour is not part of the kidney. A class that is in neither volume has Dice 1.
-func KiTSDice(prediction []uint8, truth LabelRuns) (Dice, error) {
+func kitsDice(prediction []uint8, truth LabelRuns) (Dice, error) {
 	if n := truth.Len(); n != len(prediction) {
 		return Dice{}, fmt.Errorf("prediction has %d voxels, the ground truth %d", len(prediction), n)
 	}

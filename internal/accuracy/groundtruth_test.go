@@ -136,7 +136,7 @@ func FuzzReadCOCO(f *testing.F) {
 		if d := cmp.Diff(gt, again, exact); d != "" {
 			t.Errorf("after writing and reading (-want +got):\n%s", d)
 		}
-		if _, err := EvaluateDetections(gt, perfect(gt), DetectionParams{}); err != nil && gt.Strays() == "" {
+		if _, err := evaluateDetections(gt, perfect(gt), DetectionParams{}); err != nil && gt.Strays() == "" {
 			t.Error(err)
 		}
 	})

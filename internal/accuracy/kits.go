@@ -165,7 +165,7 @@ func ScoreKiTS(log Input, truth []KiTSCase, opts KiTSOptions) (*KiTSScore, error
 		}
 		result.Case = c.Name
 		if labels, err = voxelLabels(labels[:0], rec.Data, dtype); err == nil {
-			result.Dice, err = KiTSDice(labels, c.Truth)
+			result.Dice, err = kitsDice(labels, c.Truth)
 		}
 		if err != nil {
 			return nil, rec.errorf(log, "%s: %w", c.Name, err)

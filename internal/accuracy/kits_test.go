@@ -123,7 +123,7 @@ func TestDiceAgreesWithCountingVoxelByVoxel(t *testing.T) {
 			}
 		}
 		want := Dice{dice(both[1], wanted[1], predicted[1]), dice(both[2], wanted[2], predicted[2])}
-		if got, err := KiTSDice(prediction, EncodeRuns(truth)); err != nil || got != want {
+		if got, err := kitsDice(prediction, EncodeRuns(truth)); err != nil || got != want {
 			t.Fatalf("KiTSDice(%v, %v) = %v, %v, want %v", prediction, truth, got, err, want)
 		}
 	}
@@ -134,11 +134,11 @@ func TestABadVoxelIsFoundWhereverItIs(t *testing.T) {
 		for at := range 30 {
 			prediction := bytes.Repeat([]byte{2}, 30)
 			prediction[at] = bad
-			_, err := KiTSDice(prediction, LabelRuns{{1, 11}, {2, 19}})
+			_, err := kitsDice(prediction, LabelRuns{{1, 11}, {2, 19}})
 			wantError(t, err, fmt.Sprintf("voxel %d has label %d", at, bad))
 		}
 	}
-	_, err := KiTSDice(make([]uint8, 3), LabelRuns{{1, 2}, {3, 1}})
+	_, err := kitsDice(make([]uint8, 3), LabelRuns{{1, 2}, {3, 1}})
 	wantError(t, err, "voxel 2 of the ground truth has label 3")
 }
 
@@ -188,7 +188,7 @@ func BenchmarkKiTSDice(b *testing.B) {
 	b.SetBytes(int64(len(volume)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if d, err := KiTSDice(volume, runs); err != nil || d.Kidney != 1 {
+		if d, err := kitsDice(volume, runs); err != nil || d.Kidney != 1 {
 			b.Fatal(d, err)
 		}
 	}

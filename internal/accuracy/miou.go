@@ -46,9 +46,9 @@ func (c *IoUCounts) Add(prediction, truth []uint8) error {
 	return nil
 }
 
-// Classes returns the IoU of each class, NaN for one that is in neither the predictions
+// classes returns the IoU of each class, NaN for one that is in neither the predictions
 // nor the truth.
-func (c *IoUCounts) Classes() []float64 {
+func (c *IoUCounts) classes() []float64 {
 	ious := make([]float64, len(c.Right))
 	for i := range ious {
 		ious[i] = float64(c.Right[i]) / float64(c.Right[i]+c.Extra[i]+c.Missed[i])
@@ -59,7 +59,7 @@ func (c *IoUCounts) Classes() []float64 {
 // MeanPresent returns the mean over the classes that occur, NaN if none does.
 func (c *IoUCounts) MeanPresent() float64 {
 	sum, n := 0.0, 0
-	for _, iou := range c.Classes() {
+	for _, iou := range c.classes() {
 		if iou == iou {
 			sum += iou
 			n++
@@ -68,12 +68,12 @@ func (c *IoUCounts) MeanPresent() float64 {
 	return sum / float64(n)
 }
 
-// MeanFloat32 returns the mean over all classes, NaN if one never occurs, as the MLPerf
+// meanFloat32 returns the mean over all classes, NaN if one never occurs, as the MLPerf
 // Mobile app computes it: with a float32 sum of float64 terms
 // (flutter/cpp/datasets/ade20k.cc).
-func (c *IoUCounts) MeanFloat32() float32 {
+func (c *IoUCounts) meanFloat32() float32 {
 	sum := float32(0)
-	for _, iou := range c.Classes() {
+	for _, iou := range c.classes() {
 		sum = float32(float64(sum) + iou)
 	}
 	return sum / float32(len(c.Right))
@@ -82,10 +82,10 @@ func (c *IoUCounts) MeanFloat32() float32 {
 // Score returns the app's result and line. Its first value is "mIoU", from 0 to 1.
 func (c *IoUCounts) Score() Score {
 	var s Score
-	mean := c.MeanFloat32()
+	mean := c.meanFloat32()
 	s.Values = []Value{{Name: "mIoU", Value: float64(mean)}, {Name: "mIoU of present classes", Value: c.MeanPresent()}}
 	s.printf("%.4f mIoU", mean)
-	for i, iou := range c.Classes() {
+	for i, iou := range c.classes() {
 		if iou != iou {
 			s.warnf("class %d is in no image, so the mean over all classes is undefined", i+1)
 		}

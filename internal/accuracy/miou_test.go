@@ -23,8 +23,8 @@ func TestEveryLabelOf255ClassesCounts(t *testing.T) {
 	for i := range labels {
 		labels[i] = uint8(i)
 	}
-	if err := c.Add(labels, labels); err != nil || c.MeanFloat32() != 1 {
-		t.Errorf("MeanFloat32 = %v, %v, want 1", c.MeanFloat32(), err)
+	if err := c.Add(labels, labels); err != nil || c.meanFloat32() != 1 {
+		t.Errorf("MeanFloat32 = %v, %v, want 1", c.meanFloat32(), err)
 	}
 }
 

@@ -191,7 +191,7 @@ func TestReadDetectionsAgreesWithTheOfficialScripts(t *testing.T) {
 		for _, float32Boxes := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s float32 %v", name, float32Boxes), func(t *testing.T) {
 				opts := DetectionOptions{InverseMap: strings.HasSuffix(name, "use_inv_map"), Float32Boxes: float32Boxes}
-				got, err := ReadDetections(text(string(g.AccuracyLog)), gt, opts)
+				got, err := readDetections(text(string(g.AccuracyLog)), gt, opts)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -230,7 +230,7 @@ func TestKiTSDiceAgreesWithTheOfficialScript(t *testing.T) {
 	for _, c := range golden.Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			truth := decodeRLE(t, c.Target)
-			d, err := KiTSDice(decodeRLE(t, c.Prediction), EncodeRuns(truth))
+			d, err := kitsDice(decodeRLE(t, c.Prediction), EncodeRuns(truth))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,12 +286,12 @@ func TestMeanIoUAgreesWithTheMobileApp(t *testing.T) {
 			if d := cmp.Diff(&IoUCounts{want.TP, want.FP, want.FN}, got); d != "" {
 				t.Errorf("counts (-want +got):\n%s", d)
 			}
-			means := []float64{got.MeanPresent(), float64(got.MeanFloat32())}
+			means := []float64{got.MeanPresent(), float64(got.meanFloat32())}
 			wantMeans := []float64{float64(want.Present), float64(float32(want.Float32))}
 			if d := cmp.Diff(wantMeans, means, near); d != "" {
 				t.Errorf("mean of present classes, of all in float32 (-want +got):\n%s", d)
 			}
-			if d := cmp.Diff(floats(want.Classes), got.Classes(), near); d != "" {
+			if d := cmp.Diff(floats(want.Classes), got.classes(), near); d != "" {
 				t.Errorf("classes (-want +got):\n%s", d)
 			}
 			if score := got.Score(); want.Reference32 != nil && score.Lines[0] != *want.Reference32 {

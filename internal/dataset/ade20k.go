@@ -147,7 +147,7 @@ func (d *ADE20K) MaskPath(i int) string {
 func (d *ADE20K) Read(i int) ([]byte, error) { return readSample(d.Path(i)) }
 
 // Mask returns the mask of an image, of the size that it has in the file.
-func (d *ADE20K) Mask(i int) (Mask, error) { return ReadMask(d.MaskPath(i)) }
+func (d *ADE20K) Mask(i int) (Mask, error) { return readMask(d.MaskPath(i)) }
 
 // A Mask has the class of each pixel of an image, row by row.
 type Mask struct {
@@ -158,9 +158,9 @@ type Mask struct {
 // maxMaskPixels bounds the memory that a mask can ask for.
 const maxMaskPixels = 1 << 26
 
-// ReadMask reads a PNG file whose pixels are classes: 8-bit grey, or indices of a
+// readMask reads a PNG file whose pixels are classes: 8-bit grey, or indices of a
 // palette.
-func ReadMask(path string) (Mask, error) {
+func readMask(path string) (Mask, error) {
 	data, err := readSample(path)
 	if err != nil {
 		return Mask{}, fmt.Errorf("reading a mask: %w", err)

@@ -128,26 +128,26 @@ func TestMasksAreGreyOrHaveAPalette(t *testing.T) {
 	b := image.Rect(0, 0, 5, 3)
 	for name, content := range map[string]string{"grey": picture(t, image.NewGray(b), 150), "palette": picture(t, image.NewPaletted(b, palette), 150)} {
 		put(t, dir, name, content)
-		if mask, err := ReadMask(filepath.Join(dir, name)); err != nil || mask.Width != 5 || !bytes.Equal(mask.Classes, bytes.Repeat([]byte{150}, 15)) {
+		if mask, err := readMask(filepath.Join(dir, name)); err != nil || mask.Width != 5 || !bytes.Equal(mask.Classes, bytes.Repeat([]byte{150}, 15)) {
 			t.Errorf("%s: mask %v, %v", name, mask, err)
 		}
 	}
 	put(t, dir, "colours", picture(t, image.NewRGBA(b), 1))
-	if _, err := ReadMask(filepath.Join(dir, "colours")); err == nil || !strings.Contains(err.Error(), "its pixels are no classes") {
+	if _, err := readMask(filepath.Join(dir, "colours")); err == nil || !strings.Contains(err.Error(), "its pixels are no classes") {
 		t.Errorf("error %v", err)
 	}
 	huge := []byte(picture(t, image.NewGray(b), 1))
 	copy(huge[16:], "\x00\x00\x40\x00\x00\x00\x20\x00") // width and height
 	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
 	put(t, dir, "huge", string(huge))
-	if _, err := ReadMask(filepath.Join(dir, "huge")); err == nil || !strings.Contains(err.Error(), "claims 16384×8192 pixels, want at most 67108864") {
+	if _, err := readMask(filepath.Join(dir, "huge")); err == nil || !strings.Contains(err.Error(), "claims 16384×8192 pixels, want at most 67108864") {
 		t.Errorf("error %v", err)
 	}
 	put(t, dir, "cut", picture(t, image.NewGray(b), 1)[:50])
-	if _, err := ReadMask(filepath.Join(dir, "cut")); err == nil || !strings.Contains(err.Error(), "cut") {
+	if _, err := readMask(filepath.Join(dir, "cut")); err == nil || !strings.Contains(err.Error(), "cut") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := ReadMask(filepath.Join(dir, "gone")); err == nil {
+	if _, err := readMask(filepath.Join(dir, "gone")); err == nil {
 		t.Error("there is no such file")
 	}
 }

@@ -95,7 +95,7 @@ func (c *fileCheck) fingerprint() string { return hex.EncodeToString(c.hash.Sum(
 // err returns what is wrong, nil if nothing is.
 func (c *fileCheck) err() error { return errors.Join(c.errs...) }
 
-// exists says whether there is a file.
+// exists reports whether there is a file.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -54,7 +54,7 @@ func openSampleCache(dir, key string, starts func(i int) int64) (*SampleCache, e
 	return &SampleCache{rows: rows, sums: sums, starts: starts}, nil
 }
 
-// Read fills row with the row of a sample and says whether it is in the cache.
+// Read fills row with the row of a sample and reports whether it is in the cache.
 func (c *SampleCache) Read(i int, row []byte) bool {
 	var sum [4]byte
 	if _, err := c.sums.ReadAt(sum[:], 4*int64(i)); err != nil {

@@ -96,8 +96,8 @@ func TestDecodeNamesWhatItCannotRead(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Decode fails with %v, want an error with %q", err, tt.want)
 			}
-			if errors.Is(err, ErrUnsupported) != tt.unsupported {
-				t.Errorf("errors.Is(%v, ErrUnsupported) = %v, want %v", err, !tt.unsupported, tt.unsupported)
+			if errors.Is(err, errUnsupported) != tt.unsupported {
+				t.Errorf("errors.Is(%v, errUnsupported) = %v, want %v", err, !tt.unsupported, tt.unsupported)
 			}
 		})
 	}

@@ -28,7 +28,7 @@
 // beyond 2²⁴ pixels a file must have the bytes that so many pixels take at least.
 //
 // Left out: arithmetic coding, 12 bits, lossless and hierarchical files (an error
-// that is ErrUnsupported), a height given only by a DNL marker (an error in libjpeg
+// that is errUnsupported), a height given only by a DNL marker (an error in libjpeg
 // too), more than 1000 scans, ICC profiles, thumbnails, and rotating the picture as EXIF
 // asks: Orientation says how, package preprocess does it.
 //

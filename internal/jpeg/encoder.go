@@ -156,7 +156,7 @@ func (e *Encoder) put(code, length uint32) {
 	e.buf = binary.BigEndian.AppendUint32(e.buf, word)
 }
 
-// hasFF says whether one of the bytes is 0xff: the usual test for a zero byte, of the
+// hasFF reports whether one of the bytes is 0xff: the usual test for a zero byte, of the
 // complement.
 func hasFF(word uint32) bool {
 	return (^word-0x01010101)&word&0x80808080 != 0

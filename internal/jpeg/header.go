@@ -93,8 +93,8 @@ func (d *Decoder) readMarkers() (bool, error) {
 
 // readSegment reads the segment of any marker but SOS and EOI.
 func (d *Decoder) readSegment(m byte) error {
-	if m == markerTEM || within(m, markerRST0, markerRST7) {
-		return nil // these have no segment
+	if !hasSegment(m) {
+		return nil
 	}
 	application := within(m, markerAPP0, markerAPP15)
 	if !application && m != markerCOM && !within(m, markerSOF0, markerSOF15) && !within(m, markerDQT, markerDRI) {
@@ -112,6 +112,8 @@ func (d *Decoder) readSegment(m byte) error {
 	}
 	return d.readTables(m, seg)
 }
+
+func hasSegment(m byte) bool { return m != markerTEM && !within(m, markerRST0, markerRST7) }
 
 func within(m, first, last byte) bool { return m >= first && m <= last }
 
@@ -165,14 +167,14 @@ func (f *frame) read(m byte, seg []byte) error {
 		return fmt.Errorf("frame header has a wrong length of %d bytes", len(seg))
 	}
 	if seg[0] != 8 {
-		return fmt.Errorf("%w: %d bits per sample, want 8", ErrUnsupported, seg[0])
+		return fmt.Errorf("%w: %d bits per sample, want 8", errUnsupported, seg[0])
 	}
 	if err := f.readSize(seg); err != nil {
 		return err
 	}
 	n := int(seg[5])
 	if n == 0 || n == 2 || n > maxComponents {
-		return fmt.Errorf("%w: %d components, want 1, 3 or 4", ErrUnsupported, n)
+		return fmt.Errorf("%w: %d components, want 1, 3 or 4", errUnsupported, n)
 	}
 	f.setComponents(seg[6:], n)
 	f.progressive = m == markerSOF2
@@ -185,7 +187,7 @@ func (f *frame) readSize(seg []byte) error {
 	f.height = int(seg[1])<<8 | int(seg[2])
 	f.width = int(seg[3])<<8 | int(seg[4])
 	if f.height == 0 && f.width > 0 {
-		return fmt.Errorf("%w: height is left to a DNL marker", ErrUnsupported)
+		return fmt.Errorf("%w: height is left to a DNL marker", errUnsupported)
 	}
 	if f.width == 0 || f.width > maxDimension || f.height > maxDimension {
 		return fmt.Errorf("size is %d×%d pixels, want 1×1 to %d×%d", f.width, f.height, maxDimension, maxDimension)
@@ -217,13 +219,13 @@ func supported(m byte) error {
 	case markerSOF0, markerSOF1, markerSOF2:
 		return nil
 	case 0xC9, 0xCA:
-		return fmt.Errorf("%w: arithmetic coding", ErrUnsupported)
+		return fmt.Errorf("%w: arithmetic coding", errUnsupported)
 	case 0xC3, 0xCB:
-		return fmt.Errorf("%w: lossless coding", ErrUnsupported)
+		return fmt.Errorf("%w: lossless coding", errUnsupported)
 	case 0xC8:
-		return fmt.Errorf("%w: reserved frame type", ErrUnsupported)
+		return fmt.Errorf("%w: reserved frame type", errUnsupported)
 	}
-	return fmt.Errorf("%w: hierarchical coding", ErrUnsupported)
+	return fmt.Errorf("%w: hierarchical coding", errUnsupported)
 }
 
 // layOut computes the sizes that follow from the sampling factors.
@@ -240,7 +242,7 @@ func (f *frame) layOut() error {
 	for i := range f.comps {
 		c := &f.comps[i]
 		if f.maxH%c.h != 0 || f.maxV%c.v != 0 {
-			return fmt.Errorf("%w: sampling ratio %d/%d×%d/%d is not a whole number", ErrUnsupported, f.maxH, c.h, f.maxV, c.v)
+			return fmt.Errorf("%w: sampling ratio %d/%d×%d/%d is not a whole number", errUnsupported, f.maxH, c.h, f.maxV, c.v)
 		}
 		c.width = ceilDiv(f.width*c.h, f.maxH)
 		c.height = ceilDiv(f.height*c.v, f.maxV)

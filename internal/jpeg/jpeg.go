@@ -18,9 +18,9 @@ const (
 	pixelsPerByte = 512
 )
 
-// ErrUnsupported is wrapped by the errors for well-formed files of a kind that this
+// errUnsupported is wrapped by the errors for well-formed files of a kind that this
 // package does not read.
-var ErrUnsupported = errors.New("unsupported kind of JPEG")
+var errUnsupported = errors.New("unsupported kind of JPEG")
 
 // A colorModel says what the components of a file stand for.
 type colorModel uint8

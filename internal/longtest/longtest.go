@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Wanted says whether long tests run: MLPERF_LONG_TESTS is set.
+// Wanted reports whether long tests run: MLPERF_LONG_TESTS is set.
 func Wanted() bool { return os.Getenv("MLPERF_LONG_TESTS") != "" }
 
 // Skip skips a test unless long tests run. It says why the test takes long.

@@ -130,7 +130,7 @@ func (d *deepLabBytes) row(y int, dst []byte) {
 
 // PadClasses brings the classes of an image's pixels to a square of size×size pixels, as
 // PadDeepLab does it with the image: each pixel has the class of its nearest one
-// (resize_nearest_neighbor with aligned corners), those beyond the image have NoClass.
+// (resize_nearest_neighbor with aligned corners), those beyond the image have noClass.
 func PadClasses(classes []uint8, from Size, size int) ([]uint8, error) {
 	if from.Width < 1 || from.Height < 1 || size < 1 || len(classes) != from.Width*from.Height {
 		return nil, fmt.Errorf("padding classes of %v pixels to %d: there are %d", from, size, len(classes))
@@ -139,7 +139,7 @@ func PadClasses(classes []uint8, from Size, size int) ([]uint8, error) {
 	out := make([]uint8, 0, size*size)
 	for i := range size {
 		for k := range size {
-			class := uint8(NoClass)
+			class := uint8(noClass)
 			if i < y.size && k < x.size {
 				class = classes[nearest(i, y)*from.Width+nearest(k, x)]
 			}
@@ -149,8 +149,8 @@ func PadClasses(classes []uint8, from Size, size int) ([]uint8, error) {
 	return out, nil
 }
 
-// NoClass is DeepLab's class of pixels that do not count (ignore_label).
-const NoClass = 255
+// noClass is DeepLab's class of pixels that do not count (ignore_label).
+const noClass = 255
 
 // nearest is where an output pixel's nearest input pixel is
 // (tensorflow/core/kernels/image/resize_nearest_neighbor_op.cc).

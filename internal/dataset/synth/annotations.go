@@ -2,7 +2,6 @@ package synth
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -37,26 +36,11 @@ func (l Layout) Categories() []Category {
 	return cocoCategories()
 }
 
-// WriteAnnotations replaces the objects in the annotation file of a data set that
-// WriteCOCO made. The file is written while the annotations come, and appears when it is
-// complete; if one of them is wrong, the old file stays.
+// WriteAnnotations replaces the objects in the annotation file of a data set, which need
+// not have its Manifest yet. The file is written while the annotations come, and appears
+// when it is complete; if one of them is wrong, the old file stays.
 //
 // Numbers are written with as few digits as tell them from all others.
-func WriteAnnotations(dir string, annotations iter.Seq[Annotation]) error {
-	m, err := ReadManifest(dir)
-	if err == nil && m.COCO == nil {
-		err = errors.New("the data set is not one for detection")
-	}
-	if err == nil {
-		return m.COCO.WriteAnnotations(dir, annotations)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the annotations of %s: %w", dir, err)
-	}
-	return nil
-}
-
-// WriteAnnotations is the function of that name for a folder without a Manifest.
 func (s COCOSpec) WriteAnnotations(dir string, annotations iter.Seq[Annotation]) error {
 	if err := s.writeAnnotations(filepath.Join(dir, filepath.FromSlash(s.Layout.annotationFile())), annotations); err != nil {
 		return fmt.Errorf("writing the annotations of %s: %w", dir, err)

@@ -175,7 +175,7 @@ func TestAnnotationsAreWrittenAsGiven(t *testing.T) {
 		dir := writeCOCO(t, spec)
 		given := someAnnotations(spec.List())
 		for range 2 { // the second time replaces
-			if err := WriteAnnotations(dir, slices.Values(given)); err != nil {
+			if err := spec.WriteAnnotations(dir, slices.Values(given)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -219,7 +219,7 @@ func TestWrongAnnotationsLeaveTheOldFile(t *testing.T) {
 	spec := COCOSpec{Layout: COCO, Seed: 5, Images: 2}
 	dir := writeCOCO(t, spec)
 	good := someAnnotations(spec.List())
-	if err := WriteAnnotations(dir, slices.Values(good)); err != nil {
+	if err := spec.WriteAnnotations(dir, slices.Values(good)); err != nil {
 		t.Fatal(err)
 	}
 	_, before := readAnnotations(t, dir, COCO)
@@ -239,7 +239,7 @@ func TestWrongAnnotationsLeaveTheOldFile(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			bad := slices.Clone(good)
 			c.change(&bad[1])
-			wantError(t, WriteAnnotations(dir, slices.Values(bad)), "writing the annotations of ", dir, c.want)
+			wantError(t, spec.WriteAnnotations(dir, slices.Values(bad)), "writing the annotations of ", dir, c.want)
 			if _, after := readAnnotations(t, dir, COCO); after != before {
 				t.Error("the file changed")
 			}
@@ -248,16 +248,6 @@ func TestWrongAnnotationsLeaveTheOldFile(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAnnotationsNeedASetForDetection(t *testing.T) {
-	none := slices.Values([]Annotation(nil))
-	wantError(t, WriteAnnotations(t.TempDir(), none), "no such file")
-	dir := filepath.Join(t.TempDir(), "set")
-	if err := WriteImageNet(t.Context(), dir, small, nil); err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, WriteAnnotations(dir, none), "not one for detection")
 }
 
 func TestObjectsLieInTheirImages(t *testing.T) {

@@ -120,5 +120,5 @@ func (m Manifest) describe() string {
 	return fmt.Sprintf("version %d, KiTS19 %+v", m.Version, *m.KiTS19)
 }
 
-// sameSet says whether two manifests belong to equal data sets. Scores do not matter.
+// sameSet reports whether two manifests belong to equal data sets. Scores do not matter.
 func (m Manifest) sameSet(other Manifest) bool { return m.describe() == other.describe() }

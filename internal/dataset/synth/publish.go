@@ -55,7 +55,7 @@ func publish(dir string, m Manifest, fill func(folder string) error, judge Judge
 	return install(folder, dir, m)
 }
 
-// published says whether a folder holds the data set of a manifest. Another content is
+// published reports whether a folder holds the data set of a manifest. Another content is
 // an error; a missing or empty folder is neither.
 func published(dir string, m Manifest) (bool, error) {
 	there, err := ReadManifest(dir)

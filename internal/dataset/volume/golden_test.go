@@ -66,7 +66,7 @@ func TestVolumesArePreparedAsTheReferenceDoes(t *testing.T) {
 				longtest.Skip(t, "much arithmetic")
 			}
 			imageFile, labelFile := c.files()
-			v, err := Read(bytes.NewReader(imageFile))
+			v, err := read(bytes.NewReader(imageFile))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestVolumesArePreparedAsTheReferenceDoes(t *testing.T) {
 			if got := sum(bits); got != c.ImageSHA256 {
 				t.Errorf("image %s, want %s", got, c.ImageSHA256)
 			}
-			if v, err = Read(bytes.NewReader(labelFile)); err != nil {
+			if v, err = read(bytes.NewReader(labelFile)); err != nil {
 				t.Fatal(err)
 			}
 			labels, err := PrepareLabels(v)

@@ -48,7 +48,7 @@ type header struct {
 func ReadFile(path string) (*Volume, error) {
 	var v *Volume
 	err := withFile(path, func(r io.Reader) (err error) {
-		v, err = Read(r)
+		v, err = read(r)
 		return err
 	})
 	return v, err
@@ -84,8 +84,8 @@ func withFile(path string, read func(io.Reader) error) error {
 	return nil
 }
 
-// Read reads a NIfTI file that is not packed.
-func Read(r io.Reader) (*Volume, error) {
+// read reads a NIfTI file that is not packed.
+func read(r io.Reader) (*Volume, error) {
 	h, err := readHeader(r)
 	if err != nil {
 		return nil, err

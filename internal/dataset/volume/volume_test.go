@@ -53,7 +53,7 @@ func small() nifti {
 }
 
 func TestVoxelsAreTurnedSoThatTheLastAxisRunsFastest(t *testing.T) {
-	v, err := Read(bytes.NewReader(small().file()))
+	v, err := read(bytes.NewReader(small().file()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestVoxelsOfAllTypesAreRead(t *testing.T) {
 					n.slope, n.inter = 2, -3
 					want = 2*want - 3
 				}
-				v, err := Read(bytes.NewReader(n.file()))
+				v, err := read(bytes.NewReader(n.file()))
 				if err != nil || v.Data[0] != float32(want) {
 					t.Errorf("type %d, %v, scaled %v: %v, %v, want %v", code, order, scaled, v, err, want)
 				}
@@ -164,14 +164,14 @@ func TestFilesThatAreNoVolumesAreErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			file := small().file()
 			test.change(file)
-			if v, err := Read(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), test.want) {
+			if v, err := read(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, error %v, want %q", v, err, test.want)
 			}
 		})
 	}
 	file := small().file()
 	for _, n := range []int{0, 100, 350, 352, 370, len(file) - 1} {
-		if _, err := Read(bytes.NewReader(file[:n])); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
+		if _, err := read(bytes.NewReader(file[:n])); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
 			t.Errorf("the first %d bytes: %v", n, err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestAShortFileGetsNoMemoryForWhatItClaims(t *testing.T) {
 	copy(file[42:], "\xff\x7f\xff\x3f\x01\x00") // a slice of 32767×16383
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := Read(bytes.NewReader(file))
+	_, err := read(bytes.NewReader(file))
 	runtime.ReadMemStats(&after)
 	if err == nil || !strings.Contains(err.Error(), "ends in slice 0 of 1") {
 		t.Errorf("error %v", err)
@@ -197,7 +197,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(small().file())
 	f.Add(nifti{order: binary.BigEndian, shape: [3]int16{1, 2, 1}, spacing: [3]float32{3, 1, 1}, code: 64, slope: 2, voxels: make([]byte, 16)}.file())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		v, err := Read(bytes.NewReader(data))
+		v, err := read(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
