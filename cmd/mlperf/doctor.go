@@ -1,39 +1,19 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/backend/ort"
-	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/session"
 )
-
-// A diagnosis is what doctor finds.
-type diagnosis struct {
-	Program    string          `json:"program"`
-	Machine    machine.Machine `json:"machine"`
-	Timers     machine.Timers  `json:"timers"`
-	Cache      string          `json:"cache_dir"`
-	Data       string          `json:"data_dir"`
-	Library    string          `json:"onnxruntime,omitempty"` // the file
-	Version    string          `json:"onnxruntime_version,omitempty"`
-	Candidates []ort.Candidate `json:"candidates"`
-	Providers  []ort.Provider  `json:"providers,omitempty"`
-	Missing    []remedy        `json:"missing"`
-}
-
-// A remedy is something that is missing and what fixes it.
-type remedy struct {
-	What string `json:"what"`
-	Fix  string `json:"fix"`
-}
 
 func newDoctor() *cobra.Command {
 	asJSON, library := false, ""
@@ -46,14 +26,14 @@ command fixes that.
 Exit status: 0 if nothing is missing, 1 otherwise.`,
 		Example: "  mlperf doctor",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := diagnose(cmd.Context(), library)
+			d, err := session.Diagnose(cmd.Context(), program(), library)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				err = report.JSON(cmd.OutOrStdout(), d)
 			} else {
-				err = d.print(cmd.OutOrStdout())
+				err = printDiagnosis(cmd.OutOrStdout(), d)
 			}
 			if err == nil && len(d.Missing) > 0 {
 				return finished(exitError)
@@ -66,54 +46,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 	return cmd
 }
 
-// leastFree is how much disk a run with built-in models and data needs: the models, the
-// images, and the pre-processed samples.
-const leastFree = 2 << 30
-
-func diagnose(ctx context.Context, path string) (*diagnosis, error) {
-	d := &diagnosis{Program: program(), Missing: []remedy{}}
-	var err error
-	if d.Cache, err = home.CacheDir(); err != nil {
-		return nil, err
-	}
-	if d.Data, err = home.DataDir(); err != nil {
-		return nil, err
-	}
-	d.Machine = machine.Describe(d.Cache)
-	if d.Timers, err = machine.ProbeTimers(ctx); err != nil {
-		return nil, err
-	}
-	if disk := d.Machine.Disk; disk != nil && disk.FreeBytes < leastFree {
-		d.miss(fmt.Sprintf("only %d MiB are free in %s, built-in models and data need %d", disk.FreeBytes>>20, d.Cache, leastFree>>20),
-			"free some, or set MLPERF_CACHE_DIR to a folder on another disk")
-	}
-	d.findLibrary(ctx, path)
-	return d, nil
-}
-
-func (d *diagnosis) miss(what, fix string) { d.Missing = append(d.Missing, remedy{what, fix}) }
-
-// findLibrary looks for ONNX Runtime and tries its devices.
-func (d *diagnosis) findLibrary(ctx context.Context, path string) {
-	library, candidates, err := ort.Search{Explicit: path}.Find()
-	d.Candidates = candidates
-	if err != nil {
-		d.miss("ONNX Runtime: "+strings.TrimSuffix(err.Error(), "\n"+ort.Remedy), ort.Remedy)
-		return
-	}
-	d.Library, d.Version = library.Path, library.Version
-	engine, err := ort.New(library)
-	if err != nil {
-		d.miss(fmt.Sprintf("ONNX Runtime cannot be loaded: %v", err), ort.Remedy)
-		return
-	}
-	defer engine.Close()
-	if d.Providers, err = engine.Providers(ctx); err != nil {
-		d.miss(fmt.Sprintf("the devices of ONNX Runtime cannot be tried: %v", err), "mlperf doctor --ort-lib FILE tries another library")
-	}
-}
-
-func (d *diagnosis) print(w io.Writer) error {
+func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
 	var b strings.Builder
 	m, cpu := d.Machine, d.Machine.CPU
 	fmt.Fprintf(&b, "program      %s, %s\n", d.Program, m.Go)
@@ -157,4 +90,36 @@ func (d *diagnosis) print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// version is the version of the program; a release build replaces it.
+var version = "0.1.0-dev"
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  mlperf version",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, %s %s/%s\n", program(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// program is the name and the version, as results have them.
+func program() string { return "mlperf " + version + revision() }
+
+// revision is the commit that the program was built from, if the build knows it.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return fmt.Sprintf(" (%.10s)", s.Value)
+		}
+	}
+	return ""
 }

@@ -127,9 +127,6 @@ func itemNames(kind download.Kind) func(*cobra.Command, []string, string) ([]str
 func itemDir(it download.Item) (string, error) { return home.DataDir(string(it.Kind)+"s", it.Name) }
 
 func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it download.Item) error {
-	if _, err := mergeOptions(cmd); err != nil {
-		return usage("%w", err)
-	}
 	size, err := o.prepare(it)
 	if err != nil {
 		return err

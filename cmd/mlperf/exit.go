@@ -7,7 +7,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/session"
 )
 
 // The exit statuses. They are part of the contract: scripts rely on them.
@@ -55,34 +61,64 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
-	if text := err.Error(); text != "" {
+	status := statusOf(err)
+	if text := textOf(cmd, err); text != "" {
 		fmt.Fprintf(stderr, "mlperf: %s\n", text)
 	}
+	if status == exitUsage {
+		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
+	}
+	return status
+}
+
+// statusOf is the exit status of an error.
+func statusOf(err error) int {
 	var status statusError
+	var of *field.Error
 	switch {
 	case errors.As(err, &status):
-		if status.status == exitUsage {
-			fmt.Fprintln(stderr, "See mlperf --help.")
-		}
 		return status.status
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
+	case errors.As(err, &of):
+		return exitUsage
 	}
 	return exitError
 }
 
+// textOf is the text of an error, with flags for the fields of requests.
+func textOf(cmd *cobra.Command, err error) string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var lines []string
+		for _, e := range joined.Unwrap() {
+			lines = append(lines, textOf(cmd, e))
+		}
+		return strings.Join(lines, "\n")
+	}
+	text := err.Error()
+	var of *field.Error
+	if errors.As(err, &of) && of.Origin == "" && cmd.Flags().Lookup(of.Flag()) != nil {
+		text = strings.Replace(text, of.Error(), of.Named("--"+of.Flag()), 1)
+	}
+	var exists *session.ExistsError
+	if errors.As(err, &exists) {
+		text += " with --force"
+	}
+	return text
+}
+
 var errInterrupted = errors.New("interrupted")
 
-// interruptible returns a context that SIGINT and SIGTERM cancel. A second signal ends
-// the program at once, for when something does not end.
+// interruptible returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second signal
+// ends the program at once, for when something does not end.
 func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		if _, ok := <-signals; !ok {
 			return

@@ -1,55 +1,23 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/session"
 )
 
-// planOptions are the flags of plan.
-type planOptions struct {
-	model, rules string
-	speed        float64
-	valueBytes   int
-	confidence   float64
-	percentile   float64
-	margin       float64
-	asJSON       bool
-}
-
-// A planRow is what a scenario takes.
-type planRow struct {
-	Scenario      string        `json:"scenario"`
-	Queries       uint64        `json:"queries"`
-	Samples       uint64        `json:"samples"`
-	EarlyStopping uint64        `json:"early_stopping_queries"`
-	Runs          int           `json:"runs"`
-	Duration      time.Duration `json:"duration_ns"`
-	Why           string        `json:"why,omitempty"` // there is no such scenario, for instance
-}
-
-// A plan is what plan prints.
-type plan struct {
-	Model   string              `json:"model"`
-	Rules   string              `json:"rules"`
-	Speed   float64             `json:"samples_per_second"`
-	Rows    []planRow           `json:"scenarios"`
-	Ingress float64             `json:"ingress_bytes_per_second"`
-	Egress  float64             `json:"egress_bytes_per_second"`
-	Counts  []config.QueryCount `json:"query_counts"`
-}
-
 func newPlan() *cobra.Command {
-	o := &planOptions{}
+	q := &session.PlanRequest{}
+	percentile, confidence, margin, asJSON := 99.0, config.PlanConfidence*100, 0.0, false
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Say what runs under the rules will take: queries, time, network bandwidth",
@@ -61,95 +29,48 @@ to know a tail latency with a confidence.`,
 			"  mlperf plan --percentile 99 --confidence 99",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("percentile") {
-				return o.queries(cmd.OutOrStdout())
+				return planQueries(cmd.OutOrStdout(), percentile, confidence, margin)
 			}
-			return o.run(cmd.OutOrStdout())
+			if q.Model == "" {
+				return usage("plan needs --model, or --percentile")
+			}
+			p, err := session.PlanRuns(*q)
+			if err != nil || asJSON {
+				return orJSON(cmd.OutOrStdout(), p, err)
+			}
+			return printPlan(cmd.OutOrStdout(), p)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.model, "model", "", "model of the catalogue")
-	f.StringVar(&o.rules, "rules", config.Newest, "rule set")
-	f.Float64Var(&o.speed, "samples-per-second", 100, "how fast the system is")
-	f.IntVar(&o.valueBytes, "value-bytes", 1, "bytes of a number of the input, for the bandwidth")
-	f.Float64Var(&o.percentile, "percentile", 99, "tail latency percentile, in %")
-	f.Float64Var(&o.confidence, "confidence", config.PlanConfidence*100, "confidence, in %")
-	f.Float64Var(&o.margin, "margin", 0, "margin of error, in %; 0: a twentieth of what the percentile leaves")
-	f.BoolVar(&o.asJSON, "json", false, "print as JSON")
+	f.StringVar(&q.Model, "model", "", "model of the catalogue")
+	f.StringVar(&q.Rules, "rules", config.Newest, "rule set")
+	f.Float64Var(&q.Speed, "samples-per-second", 100, "how fast the system is")
+	f.IntVar(&q.ValueBytes, "value-bytes", 1, "bytes of a number of the input, for the bandwidth")
+	f.Float64Var(&percentile, "percentile", percentile, "tail latency percentile, in %")
+	f.Float64Var(&confidence, "confidence", confidence, "confidence, in %")
+	f.Float64Var(&margin, "margin", margin, "margin of error, in %; 0: a twentieth of what the percentile leaves")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
 
-// queries prints a number of queries for a confidence.
-func (o *planOptions) queries(w io.Writer) error {
-	p := o.percentile / 100
-	margin := o.margin / 100
+// planQueries prints a number of queries for a confidence.
+func planQueries(w io.Writer, percentile, confidence, margin float64) error {
 	if margin == 0 {
-		margin = config.Margin(p)
+		margin = config.Margin(percentile/100) * 100
 	}
-	n, err := config.NumQueries(p, o.confidence/100, margin)
+	n, err := config.NumQueries(percentile/100, confidence/100, margin/100)
 	if err != nil {
 		return usage("%w", err)
 	}
 	_, err = fmt.Fprintf(w, "%d queries, rounded up to a multiple of 8192: %d\n"+
 		"(to know the %g %% tail latency with a confidence of %g %% and a margin of %.4g %%)\n",
-		n, config.RoundedQueries(n), o.percentile, o.confidence, margin*100)
+		n, config.RoundedQueries(n), percentile, confidence, margin)
 	return err
 }
 
-func (o *planOptions) run(w io.Writer) error {
-	if o.model == "" {
-		return usage("plan needs --model, or --percentile")
-	}
-	m, err := models.Lookup(o.model)
-	if err != nil {
-		return usage("%w", err)
-	}
-	rules, err := config.Rules(o.rules)
-	if err != nil {
-		return usage("%w", err)
-	}
-	p := plan{Model: m.Name, Rules: rules.Version, Speed: o.speed, Counts: config.QueryCounts()}
-	for _, s := range loadgen.Scenarios() {
-		row, err := planScenario(m, s, rules, o.speed)
-		if err != nil {
-			return err
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	if b, err := config.MinBandwidth(m.Rules, o.speed, o.valueBytes); err == nil {
-		p.Ingress, p.Egress = b.Ingress, b.Egress
-	}
-	if o.asJSON {
-		return report.JSON(w, p)
-	}
-	return p.print(w)
-}
-
-func planScenario(m workload.Model, s loadgen.Scenario, rules *config.RuleSet, speed float64) (planRow, error) {
-	row := planRow{Scenario: s.String()}
-	if s == loadgen.MultiStream && rules.MultiStream == config.NoMultiStream {
-		row.Why = "rules " + rules.Version + " have no such scenario"
-		return row, nil
-	}
-	overrides := []config.Override{}
-	if s == loadgen.Server || s == loadgen.Offline {
-		overrides = append(overrides, config.Override{Key: "target_qps", Value: fmt.Sprint(speed), Origin: "flag --samples-per-second"})
-	}
-	r, err := config.Resolve(config.Request{Model: m.Rules, Scenario: s, Rules: rules, Options: overrides})
-	if err != nil {
-		return row, err
-	}
-	n := uint64(m.PerformanceSampleCount)
-	p, err := config.NewPlan(r, speed, n, n)
-	if err != nil {
-		return row, usage("%w", err)
-	}
-	row.Queries, row.Samples, row.EarlyStopping, row.Runs, row.Duration = p.Queries, p.Samples, p.EarlyStopping, p.Runs, p.Duration
-	return row, nil
-}
-
-func (p plan) print(w io.Writer) error {
+func printPlan(w io.Writer, p *session.Plan) error {
 	fmt.Fprintf(w, "%s under rules %s on a system that answers %g samples/s:\n", p.Model, p.Rules, p.Speed)
-	err := printTable(w, table.Row{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Rows, func(r planRow) table.Row {
+	err := printTable(w, table.Row{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Scenarios, func(r session.PlannedScenario) table.Row {
 		if r.Why != "" {
 			return table.Row{r.Scenario, r.Why}
 		}
@@ -165,4 +86,105 @@ func (p plan) print(w io.Writer) error {
 	return printTable(w, table.Row{"percentile", "margin", "queries", "rounded"}, p.Counts, func(c config.QueryCount) table.Row {
 		return table.Row{fmt.Sprintf("%g %%", c.Percentile*100), fmt.Sprintf("%.3g %%", c.Margin*100), c.Inferences, c.Rounded}
 	})
+}
+
+// traceOptions are the flags of trace.
+type traceOptions struct {
+	settings    loadgen.TestSettings
+	mode        string
+	qps         float64
+	total, perf uint64 // samples
+	asJSON      bool
+}
+
+func newTrace() *cobra.Command {
+	o := &traceOptions{settings: loadgen.DefaultSettings()}
+	cmd := &cobra.Command{
+		Use:   "trace",
+		Short: "Print the traffic that a test issues, without running it",
+		Long: `Print the exact queries that a test with these settings issues to a system that
+answers at once: which samples are loaded, which are issued, and, in the Server
+scenario, when. It is the traffic of the reference LoadGen, number by number.
+
+In accuracy mode a run begins the Server schedule anew with each loaded set; here
+it goes on.`,
+		Example: "  mlperf trace --scenario server --target-qps 500 --min-duration 1s --json\n" +
+			"  mlperf trace --scenario offline --total-sample-count 50000 --min-query-count 24576 --min-duration 0",
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.define(cmd.Flags())
+	return cmd
+}
+
+func (o *traceOptions) define(f *pflag.FlagSet) {
+	s := &o.settings
+	f.Var((*scenarioFlag)(&s.Scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
+	f.StringVar(&o.mode, "mode", "performance", "performance, accuracy or submission")
+	f.Uint64Var(&o.total, "total-sample-count", 50000, "samples in the data set")
+	f.Uint64Var(&o.perf, "performance-sample-count", 1024, "samples that fit in memory together; 0: all")
+	f.Float64Var(&o.qps, "target-qps", 0, "queries per second; in SingleStream and MultiStream the reciprocal of the expected latency")
+	durationVar(f, &s.MinDuration, "min-duration", s.MinDuration, "shortest test")
+	durationVar(f, &s.MaxDuration, "max-duration", 0, "longest test; 0: no limit")
+	f.Uint64Var(&s.MinQueryCount, "min-query-count", s.MinQueryCount, "fewest queries; in Offline fewest samples")
+	f.Uint64Var(&s.MaxQueryCount, "max-query-count", 0, "most queries; 0: no limit")
+	f.Uint64Var(&s.MultiStreamSamplesPerQuery, "samples-per-query", s.MultiStreamSamplesPerQuery, "samples of a MultiStream query")
+	f.Uint64Var(&s.QSLRNGSeed, "qsl-seed", defaultSeeds[0], "qsl_rng_seed")
+	f.Uint64Var(&s.SampleIndexRNGSeed, "sample-seed", defaultSeeds[1], "sample_index_rng_seed")
+	f.Uint64Var(&s.ScheduleRNGSeed, "schedule-seed", defaultSeeds[2], "schedule_rng_seed")
+	f.BoolVar(&s.PerformanceIssueUnique, "issue-unique", false, "performance_issue_unique: no sample twice")
+	f.BoolVar(&s.PerformanceIssueSame, "issue-same", false, "performance_issue_same: one sample again and again")
+	f.Uint64Var(&s.PerformanceIssueSameIndex, "issue-same-index", 0, "which one, as a position in the loaded set")
+	f.BoolVar(&s.SampleConcatenatePermutation, "permutation", false, "sample_concatenate_permutation: issue all samples equally often")
+	f.BoolVar(&o.asJSON, "json", false, "print the whole trace as JSON")
+}
+
+func (o *traceOptions) run(cmd *cobra.Command) error {
+	var err error
+	if o.settings.Mode, err = config.ParseMode(o.mode); err != nil {
+		return usage("%w", err)
+	}
+	if cmd.Flags().Changed("target-qps") {
+		setTargetQPS(&o.settings, o.qps)
+	}
+	if o.perf == 0 {
+		o.perf = o.total
+	}
+	trace, err := loadgen.NewTrace(o.settings, o.perf, o.total)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(trace)
+	}
+	return describeTrace(cmd.OutOrStdout(), trace)
+}
+
+// defaultSeeds are the seeds of rules v6.1: QSL, sample index, schedule.
+var defaultSeeds = [3]uint64{2085463073848966840, 2747215439041700203, 16159082839903944936}
+
+// setTargetQPS sets the rate in every scenario's own terms.
+func setTargetQPS(s *loadgen.TestSettings, qps float64) {
+	s.ServerTargetQPS, s.OfflineExpectedQPS = qps, qps
+	s.SingleStreamExpectedLatencyNS, s.MultiStreamExpectedLatencyNS = 1e9/qps, 1e9/qps
+}
+
+// describeTrace says in words what the JSON has in numbers.
+func describeTrace(w io.Writer, t *loadgen.Trace) error {
+	const shown = 8
+	first := func(list []loadgen.QuerySampleIndex) string {
+		if len(list) <= shown {
+			return fmt.Sprint(list)
+		}
+		return fmt.Sprintf("%v…", list[:shown])
+	}
+	for i, load := range t.Loads {
+		if _, err := fmt.Fprintf(w, "loaded set %d: %d samples %s\n", i+1, len(load), first(load)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d queries with %d samples %s\n", t.Queries, len(t.Samples), first(t.Samples))
+	if n := len(t.ScheduledNS); n > 0 && err == nil {
+		_, err = fmt.Fprintf(w, "the last is scheduled at %v\n", time.Duration(t.ScheduledNS[n-1]))
+	}
+	return err
 }

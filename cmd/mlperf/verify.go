@@ -37,9 +37,6 @@ func newVerifyItem(kind download.Kind) *cobra.Command {
 		Args:              arguments(1, 1),
 		ValidArgsFunction: itemNames(kind),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := mergeOptions(cmd); err != nil {
-				return usage("%w", err)
-			}
 			return verifyItem(cmd, kind, args[0], o, asJSON)
 		},
 	}

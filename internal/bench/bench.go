@@ -59,8 +59,16 @@ type Config struct {
 	BuiltInData  bool
 	// Reference is the score of the FP32 model on this data; 0: the official one.
 	Reference float64
-	Marks     []string // what the results are not, as far as the caller knows
+	Caveats   []string // what speaks against the results, as far as the caller knows
 	Warnings  []string
+	// Judge compares the settings of a test with the rules: what makes it easier is a caveat,
+	// what makes it harder a note. Origin says who made a setting. nil: nobody compares.
+	Judge func(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string)
+	// Anyway runs a test even if no rate can keep the latency bound.
+	Anyway bool
+	// Fingerprint names everything that can change a result. A search goes on with what one
+	// of the same fingerprint has found.
+	Fingerprint string
 
 	OutputDir string            // where the logs and results go; made if need be
 	CacheDir  string            // for pre-processed samples; empty: they are not kept
@@ -163,7 +171,6 @@ type run struct {
 	cfg      Config
 	settings loadgen.TestSettings
 	made     []report.Setting
-	marks    []string
 	warnings warnings
 
 	files    []workload.File // of the model
@@ -183,7 +190,7 @@ func newRun(cfg Config) *run {
 	if cfg.FreeMemory == nil {
 		cfg.FreeMemory = func() uint64 { return 0 }
 	}
-	return &run{cfg: cfg, settings: cfg.Settings, made: slices.Clone(cfg.Made), marks: slices.Clone(cfg.Marks)}
+	return &run{cfg: cfg, settings: cfg.Settings, made: slices.Clone(cfg.Made)}
 }
 
 // phase runs and times a part of the run. If that fails because ctx has ended, the error

@@ -162,7 +162,9 @@ func (r *run) calibrate(ctx context.Context) error {
 		r.calibrateAccuracy()
 		return nil
 	}
-	r.chooseLatencyBound()
+	if err := r.chooseLatencyBound(); err != nil {
+		return err
+	}
 	if err := r.limitDelay(ctx); err != nil {
 		return err
 	}
@@ -215,8 +217,8 @@ func (r *run) chooseQueryCount() {
 	}
 	why := fmt.Sprintf("%d queries would take %v", s.MinQueryCount, time.Duration(took*1e9).Round(time.Second))
 	s.MinQueryCount, *percentile = few, fewPercentile
-	r.set("min_query_count", fmt.Sprint(few), "--quick: "+why)
-	r.set("target_latency_percentile", fmt.Sprint(100*fewPercentile), "--quick: "+why)
+	r.set("min_query_count", fmt.Sprint(few), "quick run: "+why)
+	r.set("target_latency_percentile", fmt.Sprint(100*fewPercentile), "quick run: "+why)
 	r.cfg.Observer.Note(fmt.Sprintf("%s: %d are enough to know the %.0fth percentile", why, few, 100*fewPercentile))
 }
 
@@ -230,31 +232,46 @@ func (r *run) calibrateAccuracy() {
 }
 
 // autoLatencyFactor is how many times the latency of a single sample the bound is that
-// --target-latency auto falls back to.
+// Config.AutoLatency falls back to.
 const autoLatencyFactor = 4
 
 // chooseLatencyBound compares the Server bound with the time that one sample takes. A
 // bound below it cannot be met at any rate, and one that leaves no room for a sample to
 // wait for another one is met by chance.
-func (r *run) chooseLatencyBound() {
+func (r *run) chooseLatencyBound() error {
 	if r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies {
-		return
+		return nil
 	}
 	bound, took := r.settings.ServerTargetLatency, r.warm.latency.Round(10*time.Microsecond)
 	if r.cfg.AutoLatency && 2*r.warm.latency > bound {
 		r.raiseLatencyBound(bound, took)
-	} else if r.warm.latency > bound {
-		r.cfg.Observer.Note(fmt.Sprintf("this machine takes %v for one sample, the latency bound is %v: "+
-			"no rate can meet it. --target-latency auto chooses a bound that can be met", took, bound))
+		return nil
 	}
+	if r.warm.latency <= bound {
+		return nil
+	}
+	hopeless := &HopelessError{Latency: took, Bound: bound}
+	if !r.cfg.Anyway {
+		return hopeless
+	}
+	r.cfg.Observer.Note(hopeless.Error())
+	return nil
+}
+
+// A HopelessError says that no Server rate can keep the latency bound.
+type HopelessError struct {
+	Latency time.Duration // of one sample
+	Bound   time.Duration
+}
+
+func (e *HopelessError) Error() string {
+	return fmt.Sprintf("this machine takes %v for one sample, the latency bound is %v: no rate can meet it", e.Latency, e.Bound)
 }
 
 func (r *run) raiseLatencyBound(bound, took time.Duration) {
 	auto := (autoLatencyFactor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 	r.settings.ServerTargetLatency = auto
 	r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", autoLatencyFactor, took))
-	r.marks = append(r.marks, fmt.Sprintf("closed division: the latency bound is %v instead of the official %v, "+
-		"which this machine cannot keep", auto, bound))
 	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v, too long for the official bound of %v: the bound is %v for this run, "+
 		"an open-division limit", took, bound, auto))
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -138,7 +139,7 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 		{"just within, with no room for a wait", true, 8 * ms, 32 * ms, "one sample takes 8ms"},
 		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "the bound is 81ms"},
 		{"within reach", true, 7 * ms, 15 * ms, ""},
-		{"not asked for", false, 20 * ms, 15 * ms, "this machine takes 20ms for one sample, the latency bound is 15ms: no rate can meet it. --target-latency auto"},
+		{"not asked for", false, 20 * ms, 15 * ms, "this machine takes 20ms for one sample, the latency bound is 15ms: no rate can meet it"},
 		{"not asked for, within reach", false, 15 * ms, 15 * ms, ""},
 	}
 	for _, test := range tests {
@@ -149,14 +150,11 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 				cfg.Engine = engine(t, simulated.Config{Latency: test.latency})
 				cfg.Settings.ServerTargetLatency, cfg.Settings.ServerTargetQPS = 15*ms, 10
 				cfg.Calibrate, cfg.AutoLatency = test.auto, test.auto
-				cfg.Settings.MinDuration = time.Minute
+				cfg.Settings.MinDuration, cfg.Anyway = time.Minute, true
 				r := mustRun(t, n, cfg)
 				raised := test.want != 15*ms
 				if s := setting(r, "target_latency"); raised != (s.Value == test.want.String() && strings.HasPrefix(s.Origin, "auto: 4 × the ")) {
 					t.Errorf("setting %+v, want %v", s, test.want)
-				}
-				if raised != (len(r.Marks) == 2 && strings.Contains(r.Marks[0], "closed division: the latency bound is "+test.want.String())) {
-					t.Errorf("marks %q", r.Marks)
 				}
 				if o := cfg.Observer.(*observer); test.noted != "" && !o.noted(test.noted) || test.noted == "" && o.noted("bound") {
 					t.Errorf("notes %q, want %q", o.notes, test.noted)
@@ -176,9 +174,8 @@ func TestTokenLatenciesHaveNoBoundToRaise(t *testing.T) {
 	o := &observer{t: t}
 	r := &run{cfg: Config{AutoLatency: true, Observer: o}, settings: settings(loadgen.Server), warm: warmUp{latency: time.Hour}}
 	r.settings.UseTokenLatencies = true
-	r.chooseLatencyBound()
-	if len(o.notes)+len(r.marks) > 0 || r.settings.ServerTargetLatency != settings(loadgen.Server).ServerTargetLatency {
-		t.Errorf("notes %q, marks %q", o.notes, r.marks)
+	if err := r.chooseLatencyBound(); err != nil || len(o.notes) > 0 || r.settings.ServerTargetLatency != settings(loadgen.Server).ServerTargetLatency {
+		t.Errorf("notes %q, %v", o.notes, err)
 	}
 }
 
@@ -363,6 +360,20 @@ func TestASlowModelIsMeasuredOnlyOnce(t *testing.T) {
 		// One run of the worker, one that is measured, and ten samples.
 		if took := time.Since(began); took != 12*10*time.Second || r.Phases[2].Seconds != 20 || r.Backend.WarmUp.Stable {
 			t.Errorf("it took %v, the warm-up %v s", took, r.Phases[2].Seconds)
+		}
+	})
+}
+
+func TestARunThatNoRateCanSaveStopsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg.Engine = engine(t, simulated.Config{Latency: 20 * time.Millisecond})
+		cfg.Settings.ServerTargetLatency = 15 * time.Millisecond
+		results, err := Run(t.Context(), cfg)
+		var hopeless *HopelessError
+		if !errors.As(err, &hopeless) || results != nil || hopeless.Latency != 20*time.Millisecond || hopeless.Bound != 15*time.Millisecond {
+			t.Errorf("Run = %v, %v, want a HopelessError", results, err)
 		}
 	})
 }

@@ -15,14 +15,15 @@ func (r *run) checkpoint(dir string) func(*loadgen.Result) {
 	known := report.Results{
 		Schema: report.Schema, Program: r.cfg.Program, Model: r.cfg.Model.Name, Rules: r.cfg.Rules,
 		Settings: r.made, Calibration: r.calibration, Phases: r.phases, System: r.cfg.System, Backend: r.backend(),
+		Fingerprint: r.cfg.Fingerprint,
 	}
 	warnings := slices.Concat(r.cfg.Warnings, r.warnings.list)
 	return func(test *loadgen.Result) {
 		out := known
-		out.Marks, out.Warnings, out.Problems = slices.Clone(r.marks), slices.Clone(warnings), []string{}
+		out.Caveats, out.Warnings, out.Problems = slices.Clone(r.cfg.Caveats), slices.Clone(warnings), []string{}
 		out.Created = test.StartTime.UTC().Truncate(time.Second)
 		out.Fill(test, r.origin)
-		r.addMarks(&out)
+		r.addCaveats(&out)
 		_ = errors.Join(r.writeLogs(test, dir), out.Write(dir)) // what fails now fails again when the test has ended
 	}
 }

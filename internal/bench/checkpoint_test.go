@@ -29,8 +29,8 @@ func TestAProgramThatIsKilledLeavesAMarkedResult(t *testing.T) {
 					t.Error(err)
 					return nil
 				}
-				if r.Result != report.Interrupted || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the test has not ended") || len(r.Settings) != len(cfg.Made) || len(r.Marks) == 0 {
-					t.Errorf("result %s, problems %q, settings %v, marks %q", r.Result, r.Problems, r.Settings, r.Marks)
+				if r.Result != report.Interrupted || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the test has not ended") || len(r.Settings) != len(cfg.Made) || len(r.Caveats) == 0 {
+					t.Errorf("result %s, problems %q, settings %v, caveats %q", r.Result, r.Problems, r.Settings, r.Caveats)
 				}
 				d, err := mlperflog.ReadDetailFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
 				if err != nil || len(d.Errors()) != 1 {

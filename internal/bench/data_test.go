@@ -97,7 +97,7 @@ func TestSamplesThatDoNotFitInMemoryAreRefused(t *testing.T) {
 	}{
 		{0, ""},
 		{160, ""},
-		{159, "traffic: 40 samples need 0 MiB of memory, 0 MiB are free: lower --performance-sample-count"},
+		{159, "traffic: 40 samples need 0 MiB of memory, 0 MiB are free: lower performance_sample_count"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)

@@ -243,6 +243,7 @@ func TestNothingIsFreedUnderAPredictionThatDoesNotEnd(t *testing.T) {
 					time.Sleep(30 * time.Second) // no context ends that
 					return simulated.Echo(in, out)
 				}})
+				cfg.Anyway = true
 				cfg.Settings.ServerTargetQPS = 1
 				// Two workers, two runs and one that is measured make 150 s.
 				r, took, err := interruptAfter(t, 160*time.Second, cfg)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -51,7 +52,7 @@ func (r *run) openData() error {
 		performance = min(r.cfg.Model.PerformanceSampleCount, r.workload.Len())
 	}
 	if performance > r.workload.Len() {
-		return fmt.Errorf("--performance-sample-count is %d, the data set has %d samples", performance, r.workload.Len())
+		return field.Errorf("performance_sample_count", "%d samples are more than the %d of the data set", performance, r.workload.Len())
 	}
 	r.qsl = &qsl{
 		name:        r.cfg.Model.Dataset,

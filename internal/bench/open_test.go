@@ -59,7 +59,7 @@ func TestWhatCannotBeOpenedIsAnErrorAndEverythingIsClosed(t *testing.T) {
 			c.Backend.ModelPath = "nowhere/model.onnx"
 		}, "data: "},
 		{"the batch", func(c *Config, n *numbers) { n.batch, c.MaxBatch = 4, 5 }, "model: the model takes batches of 4"},
-		{"too few samples", func(c *Config, _ *numbers) { c.PerformanceSampleCount = 11 }, "--performance-sample-count is 11, the data set has 10 samples"},
+		{"too few samples", func(c *Config, _ *numbers) { c.PerformanceSampleCount = 11 }, "performance_sample_count: 11 samples are more than the 10 of the data set"},
 		{"a sample in the warm-up", func(_ *Config, n *numbers) {
 			n.prepare = func(int) error { return errors.New("damaged file") }
 		}, "warm-up: damaged file"},

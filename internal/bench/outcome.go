@@ -26,7 +26,8 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Created:     test.StartTime.UTC().Truncate(time.Second),
 		Model:       r.cfg.Model.Name,
 		Rules:       r.cfg.Rules,
-		Marks:       r.marks,
+		Caveats:     append([]string{}, r.cfg.Caveats...),
+		Fingerprint: r.cfg.Fingerprint,
 		Problems:    []string{},
 		Warnings:    append(append([]string{}, r.cfg.Warnings...), r.warnings.list...),
 		Calibration: r.calibration,
@@ -49,7 +50,7 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 			Busy:    time.Duration(w.busy.Load()).Seconds(),
 		})
 	}
-	r.addMarks(out)
+	r.addCaveats(out)
 	return out
 }
 
@@ -84,17 +85,22 @@ func overload(r *report.Results) []string {
 		"the target is more than the system can do", r.Queue.GrewSeconds, r.Queue.Backlog)}
 }
 
-// addMarks says what follows from the input for what the results may be used for.
-func (r *run) addMarks(out *report.Results) {
-	mark := func(on bool, text string) {
+// addCaveats says what speaks against the results: settings that are easier than the
+// rules', and models and data that are not the official ones.
+func (r *run) addCaveats(out *report.Results) {
+	if r.cfg.Judge != nil {
+		caveats, notes := r.cfg.Judge(r.settings, r.origin)
+		out.Caveats, out.Notes = append(out.Caveats, caveats...), append(out.Notes, notes...)
+	}
+	caveat := func(on bool, text string) {
 		if on {
-			out.Marks = append(out.Marks, text)
+			out.Caveats = append(out.Caveats, text)
 		}
 	}
-	mark(r.cfg.BuiltInModel, "of a trained model: the built-in model has the official architecture and random weights")
-	mark(r.cfg.BuiltInData, "of the official data: the built-in data set is synthetic")
-	mark(r.cfg.Count > 0, fmt.Sprintf("of the whole data set: --count %d", r.cfg.Count))
-	mark(true, "an official MLPerf result: those come from the C++ LoadGen, unmodified, and are reviewed by MLCommons")
+	caveat(r.cfg.BuiltInModel, "the built-in model: the official architecture with random weights, not the trained ones")
+	caveat(r.cfg.BuiltInData, "the built-in data: synthetic, not the official set")
+	caveat(r.cfg.Count > 0, fmt.Sprintf("a part of the data set: the first %d samples", r.cfg.Count))
+	caveat(true, "not an official MLPerf result: those come from the C++ LoadGen, unmodified, and are reviewed by MLCommons")
 }
 
 func (r *run) backend() report.Backend {
@@ -190,8 +196,9 @@ func (r *run) outcome(test *loadgen.Result, out *report.Results, dir string) err
 		return err
 	}
 	all := uint64(r.workload.Len())
-	a.Samples = min(test.Effective.AccuracySampleCount, all) // MultiStream asks for some twice
-	a.Partial = a.Samples < all
+	if r.cfg.Count > 0 {
+		a.NoTarget = fmt.Sprintf("the %d samples are a part of the data set, and the target is one of the whole", all)
+	}
 	out.Accuracy = a
 	out.Warnings = append(out.Warnings, warnings...)
 	return WriteAccuracy(dir, a)

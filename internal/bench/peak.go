@@ -97,6 +97,9 @@ func (r *run) readPeakState() (*peakState, error) {
 func (r *run) peakKey() string {
 	s := r.settings
 	s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0
+	if r.cfg.Fingerprint != "" {
+		return r.cfg.Fingerprint
+	}
 	b := r.cfg.Backend
 	key, _ := json.Marshal([]any{s, b.ModelPath, b.Device, b.DeviceOptions, b.Config, r.cfg.DatasetDir, r.cfg.Model.Name, r.cfg.Rules,
 		len(r.model.predictors), r.model.shape.batch, r.cfg.MaxDelay, r.model.info().Engine})
@@ -183,7 +186,7 @@ func (r *run) finishPeak(results *report.Results, state *peakState) error {
 	}
 	switch {
 	case results.Result == report.Interrupted:
-		results.Problems = append(results.Problems, "the search is not over; the same command with --output "+r.cfg.OutputDir+" goes on with it")
+		results.Problems = append(results.Problems, "the search is not over; the same command with the output folder "+r.cfg.OutputDir+" goes on with it")
 	case peak.Best == 0:
 		results.Result = report.Invalid
 		results.Problems = append(results.Problems, "no load that was tried kept the bound")

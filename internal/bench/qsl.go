@@ -53,7 +53,7 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 		need += uint64(workload.Bytes(q.workload.Row(int(i))))
 	}
 	if free := q.freeMemory(); free != 0 && need > free {
-		return fmt.Errorf("%d samples need %d MiB of memory, %d MiB are free: lower --performance-sample-count",
+		return fmt.Errorf("%d samples need %d MiB of memory, %d MiB are free: lower performance_sample_count",
 			len(indices), need>>20, free>>20)
 	}
 	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return q.workload.Row(int(indices[i])) })

@@ -225,7 +225,11 @@ func TestResultsSayWhatWasRun(t *testing.T) {
 			{Key: "target_latency", Value: "100 ms", Origin: "user.conf:3"},
 			{Key: "min_query_count", Value: "100", Origin: "flag --min-query-count"},
 		}
-		cfg.Marks, cfg.Warnings = []string{"a run under the rules"}, []string{"an unknown key"}
+		cfg.Caveats, cfg.Warnings = []string{"a caveat of the caller"}, []string{"an unknown key"}
+		cfg.Judge = func(s loadgen.TestSettings, origin func(string) string) (caveats, notes []string) {
+			return []string{fmt.Sprintf("the bound is %v (%s)", s.ServerTargetLatency, origin("target_latency"))}, []string{"a note"}
+		}
+		cfg.Fingerprint = "f"
 		cfg.BuiltInModel, cfg.BuiltInData, cfg.Count = true, true, 100
 		cfg.Files = map[string][]byte{"user.conf": []byte("*.Server.target_qps = 200\n")}
 		cfg.Trace, cfg.System = true, map[string]any{"cpu": "a processor"}
@@ -244,10 +248,13 @@ func TestResultsSayWhatWasRun(t *testing.T) {
 		if in := r.Input; in.ModelBytes != 7 || !strings.HasPrefix(in.ModelSHA256, "97ff8a35544d") || !in.BuiltIn || !in.BuiltInData || in.Samples != 100 {
 			t.Errorf("input %+v", in)
 		}
-		for i, want := range []string{"a run under the rules", "built-in model", "synthetic", "--count 100", "an official MLPerf result"} {
-			if i >= len(r.Marks) || !strings.Contains(r.Marks[i], want) {
-				t.Errorf("marks %q, want %q at %d", r.Marks, want, i)
+		for i, want := range []string{"a caveat of the caller", "(user.conf:3)", "built-in model", "synthetic", "the first 100 samples", "not an official MLPerf result"} {
+			if i >= len(r.Caveats) || !strings.Contains(r.Caveats[i], want) {
+				t.Errorf("caveats %q, want %q at %d", r.Caveats, want, i)
 			}
+		}
+		if len(r.Notes) != 1 || r.Notes[0] != "a note" || r.Fingerprint != "f" {
+			t.Errorf("notes %q, fingerprint %q", r.Notes, r.Fingerprint)
 		}
 		if len(r.Warnings) != 1 || r.Warnings[0] != "an unknown key" {
 			t.Errorf("warnings %q", r.Warnings)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -38,7 +39,17 @@ func Score(path string, m workload.Model, s workload.Scoring, t Target) (*report
 	if err != nil {
 		return nil, nil, err
 	}
-	return a, score.Warnings, nil
+	a.Samples = uint64(score.Coverage.Scored)
+	whole, of := score.Coverage.Samples, "data set"
+	if s.Samples > 0 {
+		whole, of = s.Samples, "run"
+	}
+	if a.Partial = score.Coverage.Scored < whole; score.Coverage.Scored == whole {
+		return a, score.Warnings, nil
+	}
+	a.Met = false
+	return a, append(slices.Clone(score.Warnings), fmt.Sprintf("the log has %d different samples, the %s %d: the target is not met",
+		score.Coverage.Scored, of, whole)), nil
 }
 
 func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {

@@ -83,7 +83,7 @@ func base() *Results {
 	return &Results{
 		Schema: Schema, Program: "mlperf 1.2.3", Created: time.Date(2026, 7, 8, 9, 10, 11, 0, time.UTC),
 		Model: "resnet50", Rules: "v6.1",
-		Marks:    []string{"an official MLPerf result"},
+		Caveats:  []string{"not an official MLPerf result"},
 		Problems: []string{}, Warnings: []string{},
 		Settings: []Setting{{"min_duration", "60000 ms", "rules v6.1"}, {"target_qps", "50 /s", "user.conf:2"}},
 		Backend: Backend{

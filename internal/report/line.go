@@ -63,7 +63,7 @@ func Lines(runs, others []Run, price float64) []Line {
 func newLine(run Run) Line {
 	r := run.Results
 	l := Line{
-		Folder: run.Folder, Created: r.Created, Model: r.Model, Scenario: r.Scenario, Mode: r.Mode, Result: r.Result,
+		Folder: run.Folder, Created: r.Created, Model: r.Model, Scenario: r.Scenario, Mode: r.Mode, Result: r.Verdict(),
 		Engine: r.Backend.Engine, Device: deviceNames(r), Precision: r.Input.Precision,
 		Batch: r.Backend.MaxBatch, Concurrency: r.Backend.Instances,
 		Metric: r.Metric, Accuracy: lineAccuracy(run),
@@ -85,7 +85,7 @@ func lineAccuracy(run Run) *LineAccuracy {
 	if a == nil {
 		return nil
 	}
-	return &LineAccuracy{a.Metric, a.Value, a.Unit, a.Met, a.Partial, run.Folder}
+	return &LineAccuracy{a.Metric, a.Value, a.Unit, !a.Below(), a.Partial, run.Folder}
 }
 
 // accuracyOf finds the accuracy of a run among others. One of the whole data set is

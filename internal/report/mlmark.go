@@ -42,7 +42,7 @@ func MLMark(w io.Writer, lines []Line) error {
 
 // Table prints runs with the metric of their scenarios.
 func Table(w io.Writer, lines []Line) error {
-	t := newTable(table.Row{"model", "scenario", "mode", "result", "metric", "accuracy", "device", "folder"})
+	t := newTable(table.Row{"model", "scenario", "mode", "result", "metric", "accuracy", "device", "engine", "precision", "folder"})
 	for _, l := range lines {
 		metric, accuracy := "-", "-"
 		if l.Metric != nil {
@@ -51,7 +51,7 @@ func Table(w io.Writer, lines []Line) error {
 		if a := l.Accuracy; a != nil {
 			accuracy = fmt.Sprintf("%.6g %s", a.Value, a.Unit)
 		}
-		t.AppendRow(table.Row{l.Model, l.Scenario, l.Mode, l.Result, metric, strings.TrimSpace(accuracy), l.Device, l.Folder})
+		t.AppendRow(table.Row{l.Model, l.Scenario, l.Mode, l.Result, metric, strings.TrimSpace(accuracy), l.Device, orDash(l.Engine), orDash(l.Precision), l.Folder})
 	}
 	_, err := fmt.Fprintln(w, t.Render())
 	return err

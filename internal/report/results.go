@@ -33,10 +33,17 @@ type Results struct {
 
 	// Result is VALID, INVALID or INTERRUPTED.
 	Result string `json:"result"`
-	// Marks say what the numbers are not: official, of trained weights, of a full run.
-	Marks    []string `json:"marks"`
-	Problems []string `json:"problems"` // why the run is not VALID
+	// Caveats are what speaks against using the numbers as those of the rules: settings that
+	// are easier, a model or data that are not the official ones, a simulated engine.
+	Caveats []string `json:"caveats"`
+	// Notes are settings that differ from the rules' and make nothing easier.
+	Notes    []string `json:"notes,omitempty"`
+	Marks    []string `json:"marks,omitempty"` // caveats, as older files have them
+	Problems []string `json:"problems"`        // why the run is not VALID
 	Warnings []string `json:"warnings"`
+
+	// Fingerprint names everything that can change the result.
+	Fingerprint string `json:"fingerprint,omitempty"`
 
 	Metric      *Metric      `json:"metric,omitempty"` // the scenario's result
 	Constraints []Constraint `json:"constraints,omitempty"`
@@ -139,7 +146,12 @@ type Accuracy struct {
 	Lines     []string `json:"lines"` // what the official script prints
 	Samples   uint64   `json:"samples"`
 	Partial   bool     `json:"partial,omitempty"` // the log lacks samples
+	// NoTarget says why the score is not compared with a target; empty: it is.
+	NoTarget string `json:"no_target,omitempty"`
 }
+
+// Below reports whether the score misses a target that it has.
+func (a *Accuracy) Below() bool { return a != nil && !a.Met && a.NoTarget == "" }
 
 // Calibration says how the target was chosen when nobody gave one.
 type Calibration struct {
@@ -228,6 +240,9 @@ const (
 	Interrupted = "INTERRUPTED"
 )
 
+// BelowTarget is the verdict on a VALID run whose accuracy misses its target.
+const BelowTarget = "BELOW TARGET"
+
 // Write stores the document in the folder of a run. It replaces an older one at once, so that
 // there is always a whole one.
 func (r *Results) Write(dir string) error {
@@ -291,6 +306,10 @@ func Parse(data []byte) (*Results, error) {
 		return nil, fmt.Errorf("schema is %q, this program reads %q", r.Schema, Schema)
 	}
 	r.Schema = Schema
+	for _, text := range r.Marks {
+		r.Caveats = append(r.Caveats, "not "+text)
+	}
+	r.Marks = nil
 	switch r.Result {
 	case Valid, Invalid, Interrupted:
 		return r, nil

@@ -39,14 +39,39 @@ func Summary(w io.Writer, r *Results) error {
 	}
 	list(&b, "Why it is not valid", r.Problems)
 	list(&b, "Warnings", r.Warnings)
-	list(&b, "What this result is not", r.Marks)
+	list(&b, "Caveats", r.Caveats)
+	list(&b, "Notes", r.Notes)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 func headline(b *strings.Builder, r *Results) {
-	fmt.Fprintf(b, "%s %s, %s: %s\n", r.Model, r.Scenario, r.Mode, r.Result)
+	fmt.Fprintf(b, "%s %s, %s: %s on %s\n", r.Model, r.Scenario, r.Mode, r.Verdict(), system(r))
 }
+
+// Verdict is the result in words. A run that is VALID and misses its accuracy target is not
+// called so.
+func (r *Results) Verdict() string {
+	if r.Result == Valid && r.Accuracy.Below() {
+		return BelowTarget
+	}
+	return r.Result
+}
+
+// system says what answered the queries: the engine, the devices and the precision.
+func system(r *Results) string {
+	if strings.HasPrefix(r.Backend.Engine, simulatedEngine) {
+		return "a SIMULATED engine"
+	}
+	parts := []string{orDash(r.Backend.Engine), orDash(deviceNames(r))}
+	if r.Input.Precision != "" {
+		parts = append(parts, r.Input.Precision)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// simulatedEngine is how the names of engines begin that compute nothing.
+const simulatedEngine = "simulated"
 
 // Score prints an accuracy: what the official script prints, and the target.
 func Score(w io.Writer, a *Accuracy) error {
@@ -60,9 +85,12 @@ func accuracyLines(a *Accuracy) []string {
 		verdict = "MISSED"
 	}
 	n := func(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.6g %s", v, a.Unit)) }
+	if a.NoTarget != "" {
+		return append(slices.Clone(a.Lines), fmt.Sprintf("%s: %s, without a target: %s", a.Metric, n(a.Value), a.NoTarget))
+	}
 	target := fmt.Sprintf("%s: %s, target %s: %s (the FP32 reference has %s)", a.Metric, n(a.Value), n(a.Target), verdict, n(a.Reference))
 	if a.Partial {
-		target += fmt.Sprintf("; only %d samples were asked for", a.Samples)
+		target += fmt.Sprintf("; the log has %d samples only", a.Samples)
 	}
 	return append(slices.Clone(a.Lines), target)
 }
@@ -240,7 +268,8 @@ func Explain(w io.Writer, r *Results) error {
 	}
 	list(&b, "Why it is not valid", r.Problems)
 	list(&b, "Warnings", r.Warnings)
-	list(&b, "What this result is not", r.Marks)
+	list(&b, "Caveats", r.Caveats)
+	list(&b, "Notes", r.Notes)
 	if c := r.Calibration; c != nil {
 		fmt.Fprintf(&b, "The target was chosen by measuring: %s = %s, because %s.\n", c.Chosen.Name, number(c.Chosen), c.Reason)
 	}

@@ -96,7 +96,7 @@ func TestAJournalOfAnotherSearchIsRefused(t *testing.T) {
 	keep(t, path, measurements()...)
 	other := header
 	other.ModelFiles = []string{"a.onnx, 6 bytes"}
-	if _, err := OpenJournal(path, other, false); err == nil || !strings.Contains(err.Error(), "of another search (model_files): --fresh begins anew") {
+	if _, err := OpenJournal(path, other, false); err == nil || !strings.Contains(err.Error(), "of another search (model_files)") {
 		t.Errorf("err = %v", err)
 	}
 	other.Percentile = 0.9

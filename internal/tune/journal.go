@@ -24,7 +24,7 @@ type Header struct {
 	Schema string `json:"schema"`
 	profile.Subject
 	Engine          string        `json:"engine"`
-	Options         string        `json:"options"`     // of the engine, in its own words
+	Fingerprint     string        `json:"fingerprint"` // of the request
 	ModelFiles      []string      `json:"model_files"` // label, path and size
 	Dataset         string        `json:"dataset"`
 	Percentile      float64       `json:"percentile,omitempty"`
@@ -52,8 +52,19 @@ func (h Header) differences(other Header) []string {
 		}
 	}
 	slices.Sort(names)
+	if i := slices.Index(names, "fingerprint"); i >= 0 && len(names) > 1 {
+		names = slices.Delete(names, i, i+1) // the others say it in words
+	}
 	return names
 }
+
+// An OtherSearchError says that a journal cannot be gone on with.
+type OtherSearchError struct {
+	Path   string
+	Reason string
+}
+
+func (e *OtherSearchError) Error() string { return e.Path + " " + e.Reason }
 
 // fields are the header's as they are written.
 func (h Header) fields() map[string]json.RawMessage {
@@ -86,13 +97,13 @@ func OpenJournal(path string, h Header, fresh bool) (*Journal, error) {
 	}
 	kept, done, whole, err := ParseJournal(data)
 	if err != nil {
-		return nil, fmt.Errorf("reading the measurements so far: %s: %w; --fresh begins anew", path, err)
+		return nil, &OtherSearchError{path, "cannot be read: " + err.Error()}
 	}
 	if whole == 0 {
 		return j, j.begin(path) // killed before the first line was there
 	}
 	if names := kept.differences(h); len(names) > 0 {
-		return nil, fmt.Errorf("%s is of another search (%s): --fresh begins anew", path, strings.Join(names, ", "))
+		return nil, &OtherSearchError{path, "is of another search (" + strings.Join(names, ", ") + ")"}
 	}
 	j.Header, j.Done = kept, done
 	if j.file, err = os.OpenFile(path, os.O_RDWR, 0o644); err != nil {

@@ -89,7 +89,6 @@ func Devices() []string {
 	return names
 }
 
-// deviceNamed returns the device of that name; any case, and - and _ do not count.
 // Converts says whether a device, the first of a list separated by commas, computes in a
 // precision by itself, given an FP32 model.
 func Converts(list, precision string) bool {
@@ -98,6 +97,14 @@ func Converts(list, precision string) bool {
 	return err == nil && d.precision[precision] != nil
 }
 
+// Knows reports whether there may be a device of that name; any case, and - and _ do not
+// count.
+func Knows(name string) bool {
+	_, err := deviceNamed(name)
+	return err == nil
+}
+
+// deviceNamed returns the device of that name.
 func deviceNamed(name string) (*device, error) {
 	want := plainName(name)
 	for i := range devices {

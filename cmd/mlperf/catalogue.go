@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// listable are what can be listed.
+var listable = []string{"models", "datasets", "backends"}
+
+func newList() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:       "list [models|datasets|backends]",
+		Short:     "List the catalogue, and what of it is present on this machine",
+		Example:   "  mlperf list\n  mlperf list backends",
+		ValidArgs: listable,
+		Args:      arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			what := append(args, listable[0])[0]
+			switch w := cmd.OutOrStdout(); what {
+			case "models":
+				return listModels(w, asJSON)
+			case "datasets":
+				return listDatasets(w, asJSON)
+			case "backends":
+				return listBackends(w, asJSON)
+			}
+			return usage("cannot list %q, want models, datasets or backends", what)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func listModels(w io.Writer, asJSON bool) error {
+	rows, err := session.Models()
+	if err != nil || asJSON {
+		return orJSON(w, rows, err)
+	}
+	return printTable(w, table.Row{"model", "title", "task", "data set", "built-in model"}, rows,
+		func(r session.Model) table.Row { return table.Row{r.Name, r.Title, r.Task, r.Dataset, r.BuiltIn} })
+}
+
+func listDatasets(w io.Writer, asJSON bool) error {
+	rows, err := session.Datasets()
+	if err != nil || asJSON {
+		return orJSON(w, rows, err)
+	}
+	return printTable(w, table.Row{"data set", "models", "built-in data", "folder"}, rows,
+		func(r session.Dataset) table.Row {
+			return table.Row{r.Name, strings.Join(r.Models, ", "), r.BuiltIn, r.Dir}
+		})
+}
+
+func listBackends(w io.Writer, asJSON bool) error {
+	rows := session.Backends()
+	if asJSON {
+		return report.JSON(w, rows)
+	}
+	return printTable(w, table.Row{"backend", "state", "devices that it knows (mlperf doctor: which work)"}, rows,
+		func(r session.Backend) table.Row { return table.Row{r.Name, r.State, strings.Join(r.Devices, " ")} })
+}
+
+// orJSON prints rows, unless there is an error.
+func orJSON(w io.Writer, rows any, err error) error {
+	if err != nil {
+		return err
+	}
+	return report.JSON(w, rows)
+}
+
+func newShow() *cobra.Command {
+	version, asJSON := config.Newest, false
+	cmd := &cobra.Command{
+		Use:     "show MODEL",
+		Short:   "Show a model of the catalogue: its data, its target, its settings under the rules",
+		Example: "  mlperf show resnet50\n  mlperf show --rules v0.5 mobilenet",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			card, err := session.Describe(args[0], version)
+			if err != nil || asJSON {
+				return orJSON(cmd.OutOrStdout(), card, err)
+			}
+			return showCard(cmd.OutOrStdout(), card)
+		},
+	}
+	cmd.Flags().StringVar(&version, "rules", version, "rule set")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func showCard(w io.Writer, c *session.Card) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", c.Name, c.Title)
+	fmt.Fprintf(&b, "task      %s\n", c.Task)
+	fmt.Fprintf(&b, "data set  %s, %d samples in memory\n", c.Dataset, c.PerformanceSamples)
+	fmt.Fprintf(&b, "target    %s ≥ %.6g: %g %% of the official %.6g\n", c.Metric, c.Reference*c.Fraction, c.Fraction*100, c.Reference)
+	fmt.Fprintf(&b, "official  %s\n", c.Source)
+	fmt.Fprintf(&b, "built-in  %s (mlperf synth model %s)\n", c.BuiltIn, c.Name)
+	for _, s := range c.Scenarios {
+		fmt.Fprintf(&b, "\n%s, rules %s\n", s.Scenario, c.Rules)
+		for _, row := range s.Settings {
+			fmt.Fprintf(&b, "  %-34s %s %s\n", row.Key, row.Value, row.Unit)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// newTable makes a table that looks as those of all commands do.
+func newTable(header table.Row) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options.DrawBorder = false
+	t.Style().Options.SeparateColumns = false
+	t.AppendHeader(header)
+	return t
+}
+
+// printTable prints rows in columns.
+func printTable[T any](w io.Writer, header table.Row, rows []T, columns func(T) table.Row) error {
+	t := newTable(header)
+	for _, r := range rows {
+		t.AppendRow(columns(r))
+	}
+	_, err := fmt.Fprintln(w, t.Render())
+	return err
+}

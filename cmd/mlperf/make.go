@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// quantizeFlags are the flags of quantize.
+type quantizeFlags struct {
+	session.QuantizeRequest
+	options     optionFlags
+	sensitivity bool
+}
+
+func newQuantize() *cobra.Command {
+	o := &quantizeFlags{}
+	cmd := &cobra.Command{
+		Use:   "quantize",
+		Short: "Make a model of lower precision: 8-bit integers or float16",
+		Long: `Make a model of lower precision and a description of how, as the rules ask for.
+
+To 8-bit integers (static, QDQ), the model is calibrated with samples of its data: those
+of a list, one index or file name per line, or the first ones. With --target, layers are
+left in FP32, the most sensitive first, until that part of the FP32 accuracy is
+reached. With --sensitivity nothing is made: it shows what each layer costs alone.
+
+To use what run --precision makes by itself, this command is not needed.
+
+Exit status 4: the target cannot be reached; the best model there is was written.`,
+		Example: `  mlperf quantize --model mobilenet --output mobilenet-int8.onnx
+  mlperf quantize --model resnet50 --model-path my.onnx --dataset-path imagenet --calibration cal_image_list_option_1.txt --target 0.99`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.define(cmd.Flags())
+	return cmd
+}
+
+func (o *quantizeFlags) define(f *pflag.FlagSet) {
+	q := &o.Quantize
+	f.StringVar(&o.Model, "model", "", "model of the catalogue (mlperf list models)")
+	f.StringVar(&o.ModelPath, "model-path", "", "FP32 ONNX file to use instead of the built-in model")
+	f.StringVar(&o.DatasetPath, "dataset-path", "", "folder of the data set to use instead of the built-in one")
+	f.StringVar(&o.Precision, "precision", "int8", "int8 or fp16")
+	f.StringVar(&o.Calibration, "calibration", "", "list of the samples to calibrate with")
+	f.IntVar(&o.Samples, "samples", 0, "calibrate with the first N samples instead (default 64)")
+	f.StringVar(&o.Method, "method", "min-max", "how ranges follow from what was observed: min-max, entropy, percentile or percentile:99.9")
+	f.StringVar(&o.Activations, "activations", "u8", "integers of activations: u8, or s8 as TensorRT wants them")
+	f.BoolVar(&q.PerTensor, "per-tensor", false, "one scale for all weights of a layer instead of one per channel")
+	f.BoolVar(&q.SevenBitWeights, "seven-bit-weights", session.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: what this one needs)")
+	f.StringArrayVar(&q.Exclude, "exclude", nil, "layer that stays in FP32 (repeatable)")
+	f.StringArrayVar(&q.ExcludeOps, "exclude-op", nil, "operator that stays in FP32 (repeatable)")
+	f.BoolVar(&q.SkipFirst, "skip-first", false, "the layers that read the inputs stay in FP32")
+	f.BoolVar(&q.SkipLast, "skip-last", false, "the layers that make the outputs stay in FP32")
+	f.Float64Var(&o.Target, "target", 0, "part of the FP32 accuracy to reach by leaving layers in FP32, e.g. 0.99")
+	f.IntVar(&o.Count, "count", 0, "with --target: score the first N samples only")
+	f.StringVar(&o.Rank, "rank", "score", "with --target: find the most sensitive layers by their score, or quickly by noise, which misjudges detectors")
+	f.BoolVar(&o.sensitivity, "sensitivity", false, "show what each layer costs alone, and make nothing")
+	f.IntVar(&o.Threads, "intra-threads", 0, "threads inside an operator; 0: all cores")
+	f.StringVar(&o.Output, "output", "", "file to write (default <model>-<precision>.onnx); its description is beside it, as .md")
+	o.options.define(f, session.ModelOptions())
+	defineLibrary(f, &o.Engine)
+}
+
+func (o *quantizeFlags) run(cmd *cobra.Command) error {
+	if o.Model == "" {
+		return usage("quantize needs --model")
+	}
+	q, w := o.QuantizeRequest, cmd.OutOrStdout()
+	q.Program, q.Options = program(), o.options.values()
+	progress := newProgress(cmd.ErrOrStderr())
+	defer progress.done()
+	if o.sensitivity {
+		scores, err := session.Sensitivity(cmd.Context(), q, progress)
+		if err != nil {
+			return err
+		}
+		return printTable(w, table.Row{"layer", "signal to noise if it alone is quantised"}, scores,
+			func(s session.LayerNoise) table.Row { return table.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
+	}
+	made, err := session.Quantize(cmd.Context(), q, progress)
+	if err != nil {
+		return err
+	}
+	return showQuantized(w, made)
+}
+
+func showQuantized(w io.Writer, q *session.Quantized) error {
+	if r := q.Report; r != nil {
+		fmt.Fprintf(w, "%d layers with 8-bit weights, %d in FP32; weights %.1f MB instead of %.1f MB\n",
+			len(r.Layers), len(r.Excluded), float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+		if s := r.Search; s != nil {
+			fmt.Fprintf(w, "score %.5g, target %.5g\n", s.Score, s.Target)
+		}
+	}
+	if _, err := fmt.Fprintf(w, "%s\n%s\n", q.Model, q.Description); err != nil {
+		return err
+	}
+	if !q.Missed {
+		return nil
+	}
+	fmt.Fprintln(w, "the target is missed: this is the best that was found")
+	return finished(exitInaccurate)
+}
+
+func newPreprocess() *cobra.Command {
+	q := &session.PreprocessRequest{}
+	var options optionFlags
+	cmd := &cobra.Command{
+		Use:   "preprocess FILE…",
+		Short: "Write a model's input tensors of images as .npy files",
+		Long: `Pre-process images as a run does and write what the model would get, as .npy files in
+the naming of the reference's cache: NAME.npy for image NAME, in the same folders below
+--root. run --preprocessed-dir reads such files.`,
+		Example: "  mlperf preprocess --model resnet50 --output preprocessed --root imagenet imagenet/ILSVRC2012_val_00000001.JPEG",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if q.Model == "" || len(files) == 0 {
+				return usage("preprocess needs --model and image files")
+			}
+			q.Files, q.Options = files, options.values()
+			progress := newProgress(cmd.ErrOrStderr())
+			defer progress.done()
+			return session.Preprocess(cmd.Context(), *q, progress)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.Model, "model", "", "model of the catalogue (mlperf list models)")
+	options.define(f, session.ReaderOptions())
+	f.StringVar(&q.Root, "root", "", "folder whose structure is kept; without it, files are named by their last part")
+	f.StringVar(&q.Output, "output", ".", "folder to write to")
+	return cmd
+}
+
+func newSynth() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "synth",
+		Short: "Make a built-in model or data set",
+		Long: `Make a built-in model or data set and print where it is. Runs make what they need by
+themselves; this is for looking at it, or for making it beforehand.`,
+		Example: "  mlperf synth model mobilenet\n  mlperf synth dataset imagenet",
+		Args:    noVerb,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSynthModel(), newSynthDataset())
+	return cmd
+}
+
+func newSynthModel() *cobra.Command {
+	var engine session.Engine
+	cmd := &cobra.Command{
+		Use:   "model NAME",
+		Short: "Make a built-in model: the official architecture with random weights",
+		Long: `Make a built-in model: the official architecture, layer by layer, with weights drawn
+from a seed. Its last layer is computed with ONNX Runtime from the anchors of the
+built-in data set, so that accuracy means something.`,
+		Example: "  mlperf synth model mobilenet",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			progress := newProgress(cmd.ErrOrStderr())
+			defer progress.done()
+			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, progress)
+			if err == nil {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+			}
+			return err
+		},
+	}
+	defineLibrary(cmd.Flags(), &engine)
+	return cmd
+}
+
+func newSynthDataset() *cobra.Command {
+	var engine session.Engine
+	noScore := false
+	cmd := &cobra.Command{
+		Use:   "dataset NAME",
+		Short: "Make a built-in data set, and measure what the built-in models reach on it",
+		Long: `Make a built-in data set in the official layout, and measure the reference accuracy of
+the built-in models on it: FP32, on the CPU. The scores are kept in builtin.json
+beside the data. Where the ground truth follows from what a model answers, each model
+has a data set of its own: NAME may also be that of a model.`,
+		Example: "  mlperf synth dataset imagenet\n  mlperf synth dataset ssd-mobilenet",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			progress := newProgress(cmd.ErrOrStderr())
+			defer progress.done()
+			said := ""
+			return session.SynthDataset(cmd.Context(), program(), args[0], engine, !noScore, progress, func(s session.Synthesized) {
+				if s.Dir != said {
+					fmt.Fprintln(cmd.OutOrStdout(), s.Dir)
+					said = s.Dir
+				}
+				if !noScore {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %.6g\n", s.Model, s.Metric, s.Score)
+				}
+			})
+		},
+	}
+	defineLibrary(cmd.Flags(), &engine)
+	cmd.Flags().BoolVar(&noScore, "no-score", false, "do not measure the models")
+	return cmd
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// autoLatency is the value of --target-latency that has the bound measured.
+const autoLatency = "auto"
+
+// requestFlags are those that run and tune share: what is measured, on which engine.
+type requestFlags struct {
+	session.Request
+
+	set           []string // key=value
+	targetLatency string
+
+	execution       string
+	spinning, arena bool
+	memoryPattern   bool
+	providerOptions mapFlag
+	ortConfig       mapFlag
+	options         optionFlags
+	pace            pacerFlags
+}
+
+func (q *requestFlags) define(f *pflag.FlagSet) {
+	f.StringVar(&q.Model, "model", "", "model of the catalogue (mlperf list models)")
+	f.StringVar(&q.Scenario, "scenario", q.Scenario, "SingleStream, MultiStream, Server, Offline or Interactive")
+	f.StringVar(&q.Rules, "rules", config.Newest, "rule set: durations, counts, percentiles, seeds")
+	f.StringVar(&q.Division, "division", "closed", "closed, open or network: what may differ from the rules")
+	f.StringVar(&q.targetLatency, "target-latency", "", "Server: latency bound, or auto; SingleStream and MultiStream: expected latency")
+	f.String("samples-per-query", "", "samples of a MultiStream query")
+	f.StringArrayVar(&q.set, "set", nil, "any other setting of conf files, as key=value (repeatable)")
+	f.StringVar(&q.MLPerfConf, "mlperf-conf", "", "file to use instead of the rule set's mlperf.conf")
+	f.StringVar(&q.UserConf, "user-conf", "", "user.conf; ./user.conf is used if it exists")
+	f.BoolVar(&q.AllowUnknownKeys, "allow-unknown-keys", false, "warn of unknown keys in conf files instead of refusing them")
+	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set to use instead of the built-in one")
+	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")
+	f.BoolVar(&q.ReserveCore, "reserve-core", false, "Server: leave a core to the load generator")
+	q.options.define(f, session.ModelOptions())
+	defineEngine(f, &q.Engine)
+	q.defineBackend(f)
+	q.pace.define(f)
+}
+
+// optionFlags are options that models declare: how they are fed, read or scored.
+type optionFlags []*pflag.Flag
+
+func (o *optionFlags) define(f *pflag.FlagSet, options []session.Option) {
+	for _, option := range options {
+		if option.Switch {
+			f.Bool(option.Name, false, option.Help)
+		} else {
+			f.String(option.Name, "", option.Help)
+		}
+		*o = append(*o, f.Lookup(option.Name))
+	}
+}
+
+// values are those that were given.
+func (o optionFlags) values() map[string]string {
+	values := map[string]string{}
+	for _, f := range o {
+		if f.Changed {
+			values[f.Name] = f.Value.String()
+		}
+	}
+	return values
+}
+
+// defineEngine defines the flags that choose an engine.
+func defineEngine(f *pflag.FlagSet, e *session.Engine) {
+	f.StringVar(&e.Name, "backend", session.ONNXRuntime, "engine: onnxruntime, or simulated, which only takes its time")
+	durationVar(f, &e.Latency, "sim-latency", 5*time.Millisecond, "time that the simulated engine takes for a run")
+	durationVar(f, &e.Jitter, "sim-jitter", 0, "standard deviation of that time")
+	defineLibrary(f, e)
+}
+
+func defineLibrary(f *pflag.FlagSet, e *session.Engine) {
+	f.StringVar(&e.Library, "ort-lib", "", "ONNX Runtime library to use (default: the installed one)")
+}
+
+// The ways to run the operators of a graph.
+const (
+	sequential = "sequential"
+	parallel   = "parallel"
+)
+
+func (q *requestFlags) defineBackend(f *pflag.FlagSet) {
+	o := &q.Backend
+	f.StringVar(&o.Device, "device", "cpu", "execution provider: cpu, cuda, tensorrt, …; several, separated by commas, in order of preference")
+	f.Var(&q.providerOptions, "provider-option", "option of the device in its own words, as key=value (repeatable)")
+	f.BoolVar(&o.AllowFallback, "allow-fallback", false, "go on if the device cannot be used")
+	f.IntVar(&o.InterThreads, "inter-threads", 0, "operators at once, with --execution parallel")
+	f.StringVar(&q.execution, "execution", sequential, "order of independent operators: sequential or parallel")
+	f.BoolVar(&q.spinning, "spinning", true, "threads that wait for work spin; false: they sleep, which is slower alone and faster beside others")
+	f.BoolVar(&q.arena, "arena", true, "keep freed memory for the next run")
+	f.BoolVar(&q.memoryPattern, "memory-pattern", true, "plan memory from earlier runs of the same shape")
+	f.StringVar(&o.OptimizeLevel, "graph-optimization", "all", "how far the graph is optimised: none, basic, extended or all")
+	f.StringVar(&o.EngineCacheDir, "engine-cache", "", "folder that keeps what devices compile (default: in the cache folder, one for each model and its options)")
+	f.Var(&q.ortConfig, "ort-config", "entry of the session's configuration, as key=value (repeatable)")
+	f.IntVar(&o.LogSeverity, "ort-log", 0, "least severe message of ONNX Runtime to print: 1 info to 4 fatal, -1 everything")
+}
+
+// request returns what the flags ask for.
+func (q *requestFlags) request(flags *pflag.FlagSet) (session.Request, error) {
+	r := q.Request
+	r.Program, r.Given, r.NewPacer, r.Options = program(), origins(flags), q.pace.newPacer, q.options.values()
+	b := &r.Backend
+	b.DeviceOptions, b.Config = q.providerOptions, q.ortConfig
+	if q.execution != sequential && q.execution != parallel {
+		return r, field.Invalid("execution", q.execution, sequential+" or "+parallel)
+	}
+	b.Parallel, b.NoSpinning, b.NoArena, b.NoMemoryPattern = q.execution == parallel, !q.spinning, !q.arena, !q.memoryPattern
+	r.AutoLatency = q.targetLatency == autoLatency
+	var err error
+	r.Settings, err = q.overrides(flags)
+	return r, err
+}
+
+// settingFlags are the flags that set one key of conf files.
+var settingFlags = []struct{ flag, key, text string }{
+	{"target-qps", "target_qps", "Server: queries per second; Offline: expected samples per second"},
+	{"min-duration", "min_duration", "shortest test, e.g. 60s"},
+	{"max-duration", "max_duration", "longest test"},
+	{"min-query-count", "min_query_count", "fewest queries; in Offline fewest samples"},
+	{"max-query-count", "max_query_count", "most queries"},
+	{"samples-per-query", "samples_per_query", ""},
+	{"performance-sample-count", "performance_sample_count_override", "samples to keep in memory"},
+	{"target-latency", "target_latency", ""},
+}
+
+// overrides are the settings that flags make.
+func (q *requestFlags) overrides(flags *pflag.FlagSet) ([]config.Override, error) {
+	var list []config.Override
+	for _, s := range settingFlags {
+		f := flags.Lookup(s.flag)
+		if f == nil || f.Value.String() == "" || s.flag == "target-latency" && q.targetLatency == autoLatency {
+			continue
+		}
+		list = append(list, config.Override{Key: s.key, Value: f.Value.String(), Origin: originOf(flags, s.flag)})
+	}
+	for _, text := range q.set {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, usage("--set %s: want key=value", text)
+		}
+		list = append(list, config.Override{Key: key, Value: value, Origin: "flag --set"})
+	}
+	return list, nil
+}

@@ -1,0 +1,49 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// judge compares the settings of a test with the rules. Each that makes the test easier is
+// a caveat, each that makes it harder, or that the division allows, a note. Origin says who
+// made a setting.
+func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string) {
+	list, err := r.resolved.Differences(s, r.division)
+	if err != nil {
+		return []string{fmt.Sprintf("the settings could not be compared with the rules: %v", err)}, nil
+	}
+	var quick []string
+	for _, d := range list {
+		from := origin(d.Key)
+		text := fmt.Sprintf("%v (%s)", d, from)
+		switch {
+		case !d.Easier:
+			notes = append(notes, text+": harder than the rules, or without effect on them")
+		case d.Allowed:
+			notes = append(notes, fmt.Sprintf("%v division: %s", r.division, text))
+		case strings.HasPrefix(from, originQuick):
+			quick = append(quick, fmt.Sprintf("%s is %s instead of %s", d.Key, d.Value, d.Want))
+		default:
+			caveats = append(caveats, text)
+		}
+	}
+	if len(quick) > 0 {
+		caveats = append(caveats, originQuick+": "+strings.Join(quick, ", "))
+	}
+	return caveats, notes
+}
+
+// caveats are those that do not follow from a setting.
+func (r *Resolved) caveats() []string {
+	var list []string
+	if n := r.rules.ServerRuns; n > 1 && r.Settings.Scenario == loadgen.Server && r.Settings.Mode == loadgen.PerformanceOnly && r.runs() == 1 {
+		list = append(list, fmt.Sprintf("one Server run, where rules %s want the lowest of %d", r.rules.Version, n))
+	}
+	if r.Request.Engine.Name == Simulated {
+		list = append(list, "the engine is simulated: it takes its time and computes nothing")
+	}
+	return list
+}

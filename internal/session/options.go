@@ -1,0 +1,44 @@
+package session
+
+import (
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// An Option is something that may be said of how a model is fed, read or scored.
+type Option struct {
+	Name    string   // with hyphens
+	Aliases []string // other spellings, those of the official scripts
+	Help    string
+	Switch  bool // true or false
+}
+
+// ModelOptions lists how the models of the catalogue may be fed and read.
+func ModelOptions() []Option {
+	return optionsOf(func(m workload.Model) []workload.Option { return m.Options })
+}
+
+// ScoreOptions lists the options of the official accuracy scripts.
+func ScoreOptions() []Option {
+	return optionsOf(func(m workload.Model) []workload.Option { return m.ScoreOptions })
+}
+
+// ReaderOptions lists how files may be made into inputs of the models.
+func ReaderOptions() []Option {
+	return optionsOf(func(m workload.Model) []workload.Option { return m.ReaderOptions })
+}
+
+// optionsOf lists options of all models, each name once.
+func optionsOf(of func(workload.Model) []workload.Option) []Option {
+	var list []Option
+	seen := map[string]bool{}
+	for _, m := range models.All() {
+		for _, o := range of(m) {
+			if !seen[o.Name] {
+				list = append(list, Option{o.Name, o.Aliases, o.Help, o.Kind == workload.Switch})
+			}
+			seen[o.Name] = true
+		}
+	}
+	return list
+}

@@ -1,0 +1,82 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A PreprocessRequest asks for a model's inputs as files.
+type PreprocessRequest struct {
+	Model   string            // of the catalogue; needed
+	Options map[string]string // of ReaderOptions
+	Files   []string
+	Root    string // folder whose structure is kept; empty: files are named by their last part
+	Output  string // folder
+}
+
+// Preprocess writes what the model would get of each file, NAME.npy for NAME.
+func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
+	if q.Model == "" {
+		return field.Missing("model", "want a model of the catalogue")
+	}
+	model, err := models.Lookup(q.Model)
+	if err != nil {
+		return field.Wrap("model", err)
+	}
+	if model.NewReader == nil {
+		return field.Errorf("model", "the samples of %s are not images", model.Name)
+	}
+	reader, err := model.NewReader(q.Options)
+	if err != nil {
+		return err
+	}
+	o.Phase("pre-processing with " + reader.Name())
+	for i, file := range q.Files {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := q.one(reader, file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		o.Loading(i+1, len(q.Files))
+	}
+	return nil
+}
+
+func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
+	name := filepath.Base(file)
+	if q.Root != "" {
+		var err error
+		if name, err = filepath.Rel(q.Root, file); err != nil || !filepath.IsLocal(name) {
+			return fmt.Errorf("it is not below %s", q.Root)
+		}
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	t, err := reader.Read(data)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(q.Output, name+".npy")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return npy.WriteFile(path, t)
+}

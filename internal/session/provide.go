@@ -1,0 +1,212 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/builtin"
+	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// A Prepared request has everything that a run needs. It must be closed.
+type Prepared struct {
+	*Resolved
+	Fingerprint Fingerprint
+
+	bench *bench.Config
+	maker builtin.Maker
+}
+
+// Provide opens the engine, and sees to it that there is a model in the precision that was
+// asked for, and a data set.
+func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err error) {
+	cfg, err := r.config()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := home.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range r.Notes {
+		o.Note(note)
+	}
+	cfg.Observer, cfg.CacheDir, cfg.System = o, filepath.Join(cache, "samples"), machine.Describe(cfg.OutputDir)
+	p = &Prepared{Resolved: r, bench: cfg, maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program}}
+	if err := p.provide(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (p *Prepared) provide(ctx context.Context) (err error) {
+	engine := p.Request.Engine
+	if engine.Name == ONNXRuntime {
+		if p.maker.Engine, err = engine.openORT(); err != nil {
+			return err
+		}
+		p.bench.Engine = p.maker.Engine
+	}
+	if err := p.files(ctx); err != nil {
+		return err
+	}
+	if p.bench.Engine == nil {
+		if p.bench.Engine, err = engine.simulate(); err != nil {
+			return err
+		}
+	}
+	return p.identify(ctx)
+}
+
+// files finds or makes the data and the model.
+func (p *Prepared) files(ctx context.Context) (err error) {
+	q, cfg := &p.Request, p.bench
+	cfg.DatasetDir, cfg.Backend.ModelPath = q.DatasetPath, q.ModelPath
+	if cfg.BuiltInData = q.DatasetPath == ""; cfg.BuiltInData {
+		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.model); err != nil {
+			return err
+		}
+	}
+	if cfg.BuiltInModel = q.ModelPath == ""; cfg.BuiltInModel {
+		if cfg.Backend.ModelPath, err = p.maker.Model(ctx, p.model); err != nil {
+			return err
+		}
+	}
+	if cfg.Backend, err = p.InPrecision(ctx, q.Precision); err != nil {
+		return err
+	}
+	if cfg.Precision = q.Precision; cfg.Precision == "" && cfg.BuiltInModel {
+		cfg.Precision = convert.FP32
+	}
+	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
+	if cfg.BuiltInData && cfg.BuiltInModel && scored && p.maker.Engine != nil {
+		cfg.Reference, err = p.maker.Reference(ctx, p.model)
+	}
+	return err
+}
+
+// InPrecision returns the options of the engine that run the model in a precision. The
+// model is converted, once, unless the device does that by itself. Empty: as it is.
+func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.Options, error) {
+	cfg, options := p.bench, p.bench.Backend
+	if precision == "" || precision == convert.FP32 || ort.Converts(options.Device, precision) {
+		options.Precision = precision
+		return options, nil
+	}
+	if err := oneOf("precision", precision, convert.Precisions()...); err != nil {
+		return options, err
+	}
+	if p.maker.Engine == nil {
+		return options, field.Errorf("precision", "%s needs ONNX Runtime, the engine is %s", precision, p.Request.Engine.Name)
+	}
+	c := convert.Converter{
+		Model: p.model, Source: options.ModelPath, DatasetDir: cfg.DatasetDir, Options: p.Request.Options,
+		Engine: p.maker.Engine, CacheDir: cfg.CacheDir, Program: cfg.Program, Observer: cfg.Observer,
+	}
+	r := convert.Request{Precision: precision}
+	r.Options.SevenBitWeights = !machine.FastInt8()
+	path, err := c.Cached(ctx, r, filepath.Join(p.maker.Dir, "converted"))
+	if err != nil {
+		return options, err
+	}
+	cfg.Observer.Note("the model is converted to " + precision + ", described in " + convert.DescriptionFile(path))
+	options.ModelPath = path
+	return options, nil
+}
+
+// Run runs the benchmark. If it returns results, they and the logs were written to the
+// folder, even if there is an error too.
+func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
+	if p.Request.Force {
+		if err := clearFolder(p.bench.OutputDir); err != nil {
+			return nil, err
+		}
+	}
+	results, err := bench.Run(ctx, *p.bench)
+	if results != nil && p.chosenFolder {
+		err = errors.Join(err, linkLatest(p.bench.OutputDir))
+	}
+	return results, err
+}
+
+// A Way is a way to run a model. Zero fields are chosen as a run does.
+type Way struct {
+	Instances, Threads, MaxBatch int
+	MaxDelay                     time.Duration
+	Backend                      *backend.Options // other files or precision; nil: the request's
+	Samples                      uint64           // in memory at most; 0: as a run has
+}
+
+// Open opens the model in a way, to measure it.
+func (p *Prepared) Open(ctx context.Context, w Way) (*bench.Probe, error) {
+	cfg := *p.bench
+	cfg.Observer = silent{}
+	cfg.Instances, cfg.MaxBatch, cfg.MaxDelay = w.Instances, w.MaxBatch, w.MaxDelay
+	if w.Backend != nil {
+		cfg.Backend = *w.Backend
+	}
+	cfg.Backend.IntraThreads = w.Threads
+	if n := cfg.Settings.PerformanceSampleCountOverride; w.Samples > 0 && (n == 0 || n > w.Samples) {
+		cfg.Settings.PerformanceSampleCountOverride = w.Samples
+	}
+	return bench.OpenProbe(ctx, cfg)
+}
+
+// WithModel are the options of the engine with another model file.
+func (p *Prepared) WithModel(path string) backend.Options {
+	options := p.bench.Backend
+	options.ModelPath = path
+	return options
+}
+
+// Cores is how many of the cores are for workers.
+func (p *Prepared) Cores(all int) int { return p.bench.Cores(all) }
+
+// DatasetDir is the folder of the data.
+func (p *Prepared) DatasetDir() string { return p.bench.DatasetDir }
+
+// ModelPath is the file of the model, in the precision that was asked for.
+func (p *Prepared) ModelPath() string { return p.bench.Backend.ModelPath }
+
+// Close frees the engine.
+func (p *Prepared) Close() error {
+	switch {
+	case p.bench.Engine != nil:
+		return p.bench.Engine.Close()
+	case p.maker.Engine != nil:
+		return p.maker.Engine.Close()
+	}
+	return nil
+}
+
+// Run resolves, provides and runs a request.
+func Run(ctx context.Context, q Request, o Observer) (*report.Results, error) {
+	r, err := Resolve(q)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.Provide(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	results, err := p.Run(ctx)
+	return results, errors.Join(err, p.Close())
+}
+
+// silent is an observer that says nothing.
+type silent struct{}
+
+func (silent) Phase(string)             {}
+func (silent) Loading(int, int)         {}
+func (silent) Traffic(loadgen.Progress) {}
+func (silent) Note(string)              {}

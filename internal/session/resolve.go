@@ -1,0 +1,249 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A Resolved request has a model, rules and settings. Nothing was opened or made for it.
+type Resolved struct {
+	// Request has the defaults filled in, and what a profile gave.
+	Request  Request
+	Settings loadgen.TestSettings
+	Made     []report.Setting // settings that somebody made, with where
+	Warnings []string
+	Notes    []string // what a user should know before the run
+
+	model    workload.Model
+	rules    *config.RuleSet
+	resolved *config.Resolved
+	division config.Division
+	taken    []report.Setting // from a profile
+
+	chosenFolder bool // nobody gave one for the results
+}
+
+// Resolve finds out what a request means. It reads files of settings and a profile, and
+// looks at nothing else.
+func Resolve(q Request) (*Resolved, error) {
+	r := &Resolved{Request: q}
+	for _, step := range []func() error{r.names, r.Request.check, r.options, r.settings, r.profile, r.peak, r.output} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// names looks the model, the rules and the division up.
+func (r *Resolved) names() (err error) {
+	q := &r.Request
+	if q.Model == "" {
+		return field.Missing("model", "want a model of the catalogue")
+	}
+	if q.Scenario == "" {
+		return field.Missing("scenario", "want SingleStream, MultiStream, Server, Offline or Interactive")
+	}
+	if r.model, err = models.Lookup(q.Model); err != nil {
+		return field.Wrap("model", err)
+	}
+	if r.rules, err = config.Rules(q.Rules); err != nil {
+		return field.Wrap("rules", err)
+	}
+	r.division, err = config.ParseDivision(q.Division)
+	return field.Wrap("division", err)
+}
+
+func (r *Resolved) options() error { return r.model.CheckOptions(r.Request.Options) }
+
+// settings merges rules, conf files and what overrides them.
+func (r *Resolved) settings() error {
+	q := &r.Request
+	scenario, interactive, err := config.ParseScenario(q.Scenario)
+	if err != nil {
+		return field.Wrap("scenario", err)
+	}
+	if _, err := config.ParseMode(q.loadgenMode()); err != nil {
+		return field.Errorf("mode", "%w, or find-peak", err)
+	}
+	if q.AutoLatency && scenario != loadgen.Server {
+		return field.Errorf("target_latency", "auto is for the Server scenario, the only one with a latency bound")
+	}
+	c := config.Request{Model: r.model.Rules, Known: models.RuleNames(), Interactive: interactive, Scenario: scenario, Rules: r.rules, Options: r.overrides(scenario)}
+	q.userConf()
+	for _, f := range []struct {
+		path string
+		conf **config.Conf
+	}{{q.MLPerfConf, &c.MLPerfConf}, {q.UserConf, &c.UserConf}, {q.AuditConf, &c.AuditConf}} {
+		if f.path == "" {
+			continue
+		}
+		if *f.conf, err = config.ReadConf(f.path, config.ParseOptions{AllowUnknownKeys: q.AllowUnknownKeys}); err != nil {
+			return err
+		}
+	}
+	if r.resolved, err = config.Resolve(c); err != nil {
+		return err
+	}
+	r.Settings, r.Warnings = r.resolved.Settings, r.resolved.Warnings
+	for _, s := range r.resolved.Made {
+		r.Made = append(r.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
+	}
+	return nil
+}
+
+// userConf takes the user.conf that is there if none was given.
+func (q *Request) userConf() {
+	const here = "user.conf"
+	if q.UserConf == "" {
+		if _, err := os.Stat(here); err == nil {
+			q.UserConf = here
+		}
+	}
+}
+
+// originQuick is the origin of the settings of a quick run.
+const originQuick = "quick run"
+
+// overrides are the settings that do not come from files. Those of a quick run come first,
+// so that what somebody gave wins.
+func (r *Resolved) overrides(s loadgen.Scenario) []config.Override {
+	q := &r.Request
+	var list []config.Override
+	if q.Quick {
+		list = quickSettings(s)
+	}
+	list = append(list, config.Override{Key: "mode", Value: q.loadgenMode(), Origin: q.origin("mode")})
+	return append(list, q.Settings...)
+}
+
+// quickSettings make a run of about ten seconds that can be VALID: the 90th percentile
+// needs 64 queries to be known, the 99th would need 662.
+func quickSettings(s loadgen.Scenario) []config.Override {
+	least := map[loadgen.Scenario]string{loadgen.Offline: "1", loadgen.SingleStream: "64", loadgen.MultiStream: "64", loadgen.Server: "100"}
+	list := []config.Override{
+		{Key: "min_duration", Value: "10s", Origin: originQuick},
+		{Key: "min_query_count", Value: least[s], Origin: originQuick},
+	}
+	if s == loadgen.Offline {
+		return list
+	}
+	return append(list, config.Override{Key: "target_latency_percentile", Value: "90", Origin: originQuick})
+}
+
+// peak refuses a search without a bound.
+func (r *Resolved) peak() error {
+	s := r.Settings
+	if r.Request.Mode != FindPeak || s.Scenario == loadgen.Server || s.MultiStreamQPS > 0 {
+		return nil
+	}
+	return field.Errorf("mode", "find-peak searches the highest load that keeps a bound: Server has one, and MultiStream under rules "+
+		"v0.5 to v1.0; %v has none, so measure it in performance mode", s.Scenario)
+}
+
+// runs is how many runs make the result: of Server before v1.0, the lowest of five.
+func (r *Resolved) runs() int {
+	if s := r.Settings; s.Scenario == loadgen.Server && s.Mode == loadgen.PerformanceOnly && !r.Request.Quick && r.Request.Mode != FindPeak {
+		return r.rules.ServerRuns
+	}
+	return 1
+}
+
+// needsTarget reports whether nobody but the rules' placeholder gave the rate, or the
+// expected latency, of the scenario.
+func (r *Resolved) needsTarget() bool {
+	key := "target_qps"
+	if s := r.Settings.Scenario; s == loadgen.SingleStream || s == loadgen.MultiStream {
+		key = "target_latency"
+	}
+	origin := r.resolved.Origin(key)
+	return origin == config.Default || strings.HasPrefix(origin, "rules ")
+}
+
+// fewQueries reports whether the quick run, and not the user, chose the number of queries
+// and the percentile: then a slow model may have less.
+func (r *Resolved) fewQueries() bool {
+	return r.resolved.Origin("min_query_count") == originQuick && r.resolved.Origin("target_latency_percentile") == originQuick
+}
+
+// output chooses the folder, and refuses one that has results already.
+func (r *Resolved) output() error {
+	q := &r.Request
+	if q.Output == "" {
+		mode := q.Mode
+		if mode == "" {
+			mode = "performance"
+		}
+		r.chosenFolder = true
+		q.Output = filepath.Join("results", r.model.Name, strings.ToLower(r.Settings.Scenario.String()), mode, time.Now().Format("20060102-150405"))
+		return nil
+	}
+	if q.Force || !hasResults(q.Output) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(q.Output, bench.PeakFile)); err == nil && q.Mode == FindPeak {
+		return nil // the search goes on
+	}
+	return &ExistsError{Folder: q.Output}
+}
+
+// An ExistsError says that a folder has the results of a run already.
+type ExistsError struct{ Folder string }
+
+func (e *ExistsError) Error() string {
+	return e.Folder + " has the results of a run already: choose another folder, or have them replaced"
+}
+
+// config is what package bench needs, as far as it is known.
+func (r *Resolved) config() (*bench.Config, error) {
+	q := &r.Request
+	files, err := r.files()
+	if err != nil {
+		return nil, err
+	}
+	return &bench.Config{
+		Program: q.Program, Model: r.model, Rules: r.rules.Version,
+		Settings: r.Settings, Made: append(r.Made, r.taken...), Warnings: r.Warnings, Caveats: r.caveats(), Judge: r.judge,
+		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FewQueries: r.fewQueries(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway,
+		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore,
+		Count: q.Count, Options: r.Request.Options,
+		OutputDir: q.Output, Files: files, Trace: q.Trace,
+		FreeMemory: machine.AvailableMemory, FreeDisk: freeDisk, NewPacer: q.NewPacer,
+	}, nil
+}
+
+// files are the conf files that were used, to be kept with the results.
+func (r *Resolved) files() (map[string][]byte, error) {
+	q := &r.Request
+	files := map[string][]byte{"mlperf.conf": r.rules.Conf.Format()}
+	var errs []error
+	for name, path := range map[string]string{"mlperf.conf": q.MLPerfConf, "user.conf": q.UserConf, "audit.config": q.AuditConf} {
+		if path == "" {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		files[name], errs = text, append(errs, err)
+	}
+	return files, errors.Join(errs...)
+}
+
+// freeDisk is the space that is left where a folder is or would be; 0 if that is not known.
+func freeDisk(dir string) uint64 {
+	d, err := machine.DiskOf(dir)
+	if err != nil {
+		return 0
+	}
+	return d.FreeBytes
+}

@@ -1,0 +1,160 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A ScoreRequest asks to score an accuracy log.
+type ScoreRequest struct {
+	Run         string            // folder of a run; empty: there is none, and the next three are needed
+	Model       string            // empty: the run's
+	Log         string            // file; empty: the run's
+	DatasetPath string            // folder; empty: the run's
+	Options     map[string]string // of ScoreOptions
+}
+
+// A Scored log is its score, and what was done with it.
+type Scored struct {
+	*report.Accuracy
+	Run      *report.Results // nil: there is none
+	Warnings []string
+	// Kept is the file that the score was written to; empty: none.
+	Kept string
+}
+
+// Score scores an accuracy log as the official script does. The score of a run's own log,
+// model and data is kept with the run. With anything else it is a what-if: the record of
+// the run stays as it is.
+func Score(q ScoreRequest) (*Scored, error) {
+	s := &scoring{ScoreRequest: q, out: &Scored{}}
+	if err := s.fill(); err != nil {
+		return nil, err
+	}
+	if err := s.model.CheckScoreOptions(s.Options); err != nil {
+		return nil, err
+	}
+	if err := s.score(); err != nil {
+		return nil, err
+	}
+	return s.out, s.keep()
+}
+
+// A scoring is one call of Score.
+type scoring struct {
+	ScoreRequest
+	out    *Scored
+	model  workload.Model
+	whatIf []string // what differs from the run's own
+}
+
+// fill takes what was not given from the run.
+func (s *scoring) fill() (err error) {
+	if s.Run != "" {
+		if err := s.fillFromRun(); err != nil {
+			return err
+		}
+	}
+	if s.Model == "" || s.Log == "" || s.DatasetPath == "" {
+		return errors.New("the score needs the folder of a run, or a model, a log and a data set")
+	}
+	s.model, err = models.Lookup(s.Model)
+	return field.Wrap("model", err)
+}
+
+func (s *scoring) fillFromRun() (err error) {
+	if s.out.Run, err = report.Read(s.Run); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name  string
+		given *string
+		own   string
+	}{
+		{"model", &s.Model, s.out.Run.Model},
+		{"log", &s.Log, filepath.Join(s.Run, mlperflog.AccuracyFile)},
+		{"dataset_path", &s.DatasetPath, s.out.Run.Input.DatasetPath},
+	} {
+		switch {
+		case *f.given == "":
+			*f.given = f.own
+		case !same(*f.given, f.own):
+			s.whatIf = append(s.whatIf, strings.ReplaceAll(f.name, "_", " "))
+		}
+	}
+	if len(s.Options) > 0 && !onlyVerbose(s.Options) {
+		s.whatIf = append(s.whatIf, "options of the script")
+	}
+	return nil
+}
+
+// same reports whether two names mean the same, as text or as files.
+func same(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return a == b || errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// onlyVerbose reports whether options change nothing but what is printed.
+func onlyVerbose(options map[string]string) bool {
+	_, verbose := options["verbose"]
+	return verbose && len(options) == 1
+}
+
+func (s *scoring) score() (err error) {
+	target := bench.Target{Quality: s.model.Quality}
+	scoring := workload.Scoring{DatasetDir: s.DatasetPath, Options: s.Options, Foreign: s.out.Run == nil}
+	run := s.out.Run
+	if run != nil {
+		scoring.Samples = run.Input.Samples
+		if run.Accuracy != nil && len(s.whatIf) == 0 {
+			target.Reference = run.Accuracy.Reference
+		}
+	}
+	if s.out.Accuracy, s.out.Warnings, err = bench.Score(s.Log, s.model, scoring, target); err != nil {
+		return err
+	}
+	if run != nil && run.Accuracy != nil {
+		s.out.NoTarget = run.Accuracy.NoTarget
+	}
+	return nil
+}
+
+// keep writes the score beside the log, and into the results of the run. That of a what-if
+// is not kept.
+func (s *scoring) keep() error {
+	dir := filepath.Dir(s.Log)
+	if s.out.Run == nil {
+		if _, err := os.Stat(filepath.Join(dir, report.FileName)); err == nil {
+			s.warn("%s is the folder of a run, whose record stays as it is: the score is not kept", dir)
+			return nil
+		}
+	}
+	if len(s.whatIf) > 0 {
+		s.warn("this is a what-if (%s): the record of the run stays as it is", strings.Join(s.whatIf, ", "))
+		return nil
+	}
+	if s.out.Run != nil {
+		dir = s.Run
+		s.out.Run.Accuracy = s.out.Accuracy
+		if err := s.out.Run.Write(dir); err != nil {
+			return err
+		}
+	}
+	s.out.Kept = filepath.Join(dir, bench.AccuracyFile)
+	return bench.WriteAccuracy(dir, s.out.Accuracy)
+}
+
+func (s *scoring) warn(format string, args ...any) {
+	s.out.Warnings = append(s.out.Warnings, fmt.Sprintf(format, args...))
+}

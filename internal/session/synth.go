@@ -1,0 +1,93 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/builtin"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// SynthModel makes the built-in model of a name and returns its file.
+func SynthModel(ctx context.Context, program, name string, e Engine, o Observer) (path string, err error) {
+	m, err := models.Lookup(name)
+	if err != nil {
+		return "", field.Wrap("model", err)
+	}
+	err = withMaker(program, e, o, func(maker builtin.Maker) error {
+		path, err = maker.Model(ctx, m)
+		return err
+	})
+	return path, err
+}
+
+// A Synthesized data set is one that was made for models.
+type Synthesized struct {
+	Dir    string
+	Model  string
+	Metric string
+	Score  float64 // of the FP32 model; 0: it was not measured
+}
+
+// SynthDataset makes the built-in data set of a name, or of a model of that name, and
+// measures the models that have it. It calls done with each.
+func SynthDataset(ctx context.Context, program, name string, e Engine, measure bool, o Observer, done func(Synthesized)) error {
+	all, err := modelsOf(name)
+	if err != nil {
+		return field.Wrap("dataset", err)
+	}
+	return withMaker(program, e, o, func(maker builtin.Maker) error {
+		for _, m := range all {
+			s := Synthesized{Model: m.Name, Metric: m.Quality.Metric}
+			if s.Dir, err = maker.Dataset(ctx, m); err != nil {
+				return err
+			}
+			if measure {
+				if s.Score, err = maker.Reference(ctx, m); err != nil {
+					return err
+				}
+			}
+			done(s)
+		}
+		return nil
+	})
+}
+
+// modelsOf returns the models that have a data set, or the one model of that name.
+func modelsOf(dataset string) ([]workload.Model, error) {
+	var all []workload.Model
+	names := map[string]bool{}
+	for _, m := range models.All() {
+		names[m.Dataset] = true
+		if m.Dataset == dataset {
+			all = append(all, m)
+		}
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	if m, err := models.Lookup(dataset); err == nil {
+		return []workload.Model{m}, nil
+	}
+	return nil, fmt.Errorf("unknown data set %q, want one of %s, or a model", dataset, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+}
+
+// withMaker calls f with a maker that has ONNX Runtime.
+func withMaker(program string, e Engine, o Observer, f func(builtin.Maker) error) error {
+	cache, err := home.CacheDir()
+	if err != nil {
+		return err
+	}
+	engine, err := e.openORT()
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	return f(builtin.Maker{Dir: cache, Engine: engine, Observer: o, Program: program})
+}
