@@ -23,7 +23,7 @@ var mayImport = map[string]string{
 		"internal/machine internal/report internal/tensor internal/workload",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload",
-	"internal/models": "internal/config internal/loadgen internal/models/vision internal/workload",
+	"internal/models": "internal/config internal/loadgen internal/models/vision internal/workload internal/names",
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
 		"internal/preprocess internal/tensor internal/tensor/npy internal/workload",
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
@@ -36,12 +36,12 @@ var mayImport = map[string]string{
 		"internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload",
 	"internal/profile": "internal/loadgen",
-	"internal/config":  "configs internal/field internal/loadgen",
+	"internal/config":  "configs internal/field internal/loadgen internal/names",
 	"internal/field":   "",
 
 	"internal/backend":             "internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
-	"internal/backend/ort":         "internal/backend internal/home internal/tensor",
+	"internal/backend/ort":         "internal/backend internal/home internal/tensor internal/names",
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
 
@@ -56,7 +56,7 @@ var mayImport = map[string]string{
 	"internal/exif":       "",
 	"internal/jpeg":       "internal/exif",
 
-	"internal/loadgen":           "",
+	"internal/loadgen":           "internal/names",
 	"internal/loadgen/mlperflog": "internal/loadgen",
 	"internal/accuracy":          "internal/parallel",
 	"internal/networks":          "internal/onnx",
@@ -66,6 +66,7 @@ var mayImport = map[string]string{
 	"internal/home":              "",
 	"internal/longtest":          "",
 	"internal/machine":           "",
+	"internal/names":             "",
 	"internal/parallel":          "",
 	"internal/regular":           "",
 }

@@ -2,9 +2,9 @@ package config
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/names"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 // matter. Interactive is Server with the stricter limits of the model's interactive
 // variant (Model.ConfName).
 func ParseScenario(name string) (s loadgen.Scenario, isInteractive bool, err error) {
-	if strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(name), interactive) {
+	if names.Same(name, interactive) {
 		return loadgen.Server, true, nil
 	}
 	s, err = loadgen.ParseScenario(name)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/names"
 )
 
 // A Scenario is a pattern of traffic (MLPerf inference rules, "Scenarios").
@@ -74,14 +76,13 @@ func nameOf(names []string, i int, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
-func parseName(names []string, name, kind string) (int, error) {
-	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(name)
-	for i, n := range names {
-		if strings.EqualFold(n, plain) {
+func parseName(choices []string, name, kind string) (int, error) {
+	for i, n := range choices {
+		if names.Same(n, name) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown %s %q, want one of %s", kind, name, strings.Join(names, ", "))
+	return 0, fmt.Errorf("unknown %s %q, want one of %s", kind, name, strings.Join(choices, ", "))
 }
 
 // TestSettings are the requested settings of a test, with the meaning, the units

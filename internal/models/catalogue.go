@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/models/vision"
+	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -20,14 +21,14 @@ func All() []workload.Model {
 // hyphens and underscores do not matter.
 func Lookup(name string) (workload.Model, error) {
 	all := All()
-	for _, names := range []func(workload.Model) []string{
+	for _, namesOf := range []func(workload.Model) []string{
 		func(m workload.Model) []string { return []string{m.Name} },
 		func(m workload.Model) []string {
 			return append(append([]string{m.Rules.Name}, m.Aliases...), m.Rules.Aliases...)
 		},
 	} {
 		for _, m := range all {
-			if slices.ContainsFunc(names(m), func(n string) bool { return plain(n) == plain(name) }) {
+			if slices.ContainsFunc(namesOf(m), func(n string) bool { return names.Same(n, name) }) {
 				return m, nil
 			}
 		}
@@ -38,9 +39,4 @@ func Lookup(name string) (workload.Model, error) {
 	}
 	slices.Sort(choices)
 	return workload.Model{}, fmt.Errorf("unknown model %q, want one of %s", name, strings.Join(choices, ", "))
-}
-
-// plain is a name without what does not matter.
-func plain(name string) string {
-	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 }

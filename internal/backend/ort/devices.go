@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/names"
 )
 
 // How a device is added to a session: two have calls of their own with an options object,
@@ -106,18 +108,14 @@ func Knows(name string) bool {
 
 // deviceNamed returns the device of that name.
 func deviceNamed(name string) (*device, error) {
-	want := plainName(name)
+	want := names.Plain(name)
 	for i := range devices {
 		d := &devices[i]
-		if want == plainName(d.name) || slices.Contains(d.aliases, want) || want == strings.ToLower(d.provider) {
+		if want == names.Plain(d.name) || slices.Contains(d.aliases, want) || want == strings.ToLower(d.provider) {
 			return d, nil
 		}
 	}
 	return nil, fmt.Errorf("unknown device %q; devices are %s", name, strings.Join(Devices(), ", "))
-}
-
-func plainName(name string) string {
-	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 }
 
 // deviceOf returns our name of a provider that ONNX Runtime reports.

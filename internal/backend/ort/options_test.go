@@ -10,10 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-func names(requests []request) string {
+func namesIn(requests []request) string {
 	var parts []string
 	for _, r := range requests {
 		name := r.name
@@ -42,8 +43,8 @@ func TestDevicesAreReadInOrderOfPreference(t *testing.T) {
 		{"cpu,cuda", "", "device cpu runs every operator, so cuda after it would run none"},
 	} {
 		got, err := requests(test.list, nil)
-		if err != nil && (test.err == "" || !strings.Contains(err.Error(), test.err)) || err == nil && (test.err != "" || names(got) != test.want) {
-			t.Errorf("requests(%q) = %q, %v, want %q and an error with %q", test.list, names(got), err, test.want, test.err)
+		if err != nil && (test.err == "" || !strings.Contains(err.Error(), test.err)) || err == nil && (test.err != "" || namesIn(got) != test.want) {
+			t.Errorf("requests(%q) = %q, %v, want %q and an error with %q", test.list, namesIn(got), err, test.want, test.err)
 		}
 	}
 }
@@ -66,10 +67,10 @@ func TestDevicesAreNamedOnce(t *testing.T) {
 	seen := map[string]string{}
 	for _, d := range devices {
 		for _, name := range append([]string{d.name, d.provider}, d.aliases...) {
-			if other, taken := seen[plainName(name)]; taken {
+			if other, taken := seen[names.Plain(name)]; taken {
 				t.Errorf("%s and %s share the name %s", d.name, other, name)
 			}
-			seen[plainName(name)] = d.name
+			seen[names.Plain(name)] = d.name
 		}
 		if found, err := deviceNamed(d.name); err != nil || found.name != d.name {
 			t.Errorf("deviceNamed(%q) = %v, %v", d.name, found, err)
@@ -117,7 +118,7 @@ func TestTheZeroOptionsAreQuietAndOptimiseAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.severity != severityFatal || p.level.name != "all" || len(p.config) != 0 || names(p.requests) != "cpu" {
+	if p.severity != severityFatal || p.level.name != "all" || len(p.config) != 0 || namesIn(p.requests) != "cpu" {
 		t.Errorf("plan is %+v", p)
 	}
 	for given, want := range map[int]int{-1: 0, 1: 1, 4: 4} {
