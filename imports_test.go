@@ -20,12 +20,12 @@ var mayImport = map[string]string{
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog " +
-		"internal/machine internal/report internal/tensor internal/workload",
+		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
-		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload",
+		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload internal/parallel",
 	"internal/models": "internal/config internal/loadgen internal/models/vision internal/workload internal/names",
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
-		"internal/preprocess internal/tensor internal/tensor/npy internal/workload",
+		"internal/preprocess internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
 	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/tensor internal/workload",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/tensor",
@@ -36,7 +36,7 @@ var mayImport = map[string]string{
 		"internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload",
 	"internal/profile": "internal/loadgen",
-	"internal/config":  "configs internal/field internal/loadgen internal/names",
+	"internal/config":  "configs internal/field internal/loadgen internal/names internal/regular",
 	"internal/field":   "",
 
 	"internal/backend":             "internal/onnx internal/tensor",

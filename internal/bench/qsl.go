@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -97,45 +95,14 @@ func (q *qsl) Close() error {
 
 // fill prepares all rows of a store, in parallel.
 func (q *qsl) fill(ctx context.Context, store *workload.Store, indices []loadgen.QuerySampleIndex) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	loaded := q.counter(len(indices))
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(indices) {
-					return
-				}
-				if err := q.load(store, i, int(indices[i])); err != nil {
-					stop(err)
-					return
-				}
-				loaded()
-			}
-		})
-	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
-// counter returns what to call for each sample that is loaded.
-func (q *qsl) counter(of int) func() {
-	var mu sync.Mutex
-	done := 0
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		done++
-		if q.progress != nil {
-			q.progress(done, of)
+	loaded := parallel.Counter(len(indices), q.progress)
+	return parallel.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
+		err := q.load(store, i, int(indices[i]))
+		if err == nil {
+			loaded(1)
 		}
-	}
+		return err
+	})
 }
 
 // load fills one row of a store with a sample.

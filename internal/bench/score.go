@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -26,7 +27,7 @@ type Target struct {
 // Score scores an accuracy log of a model as the official script does, and compares the
 // score with a target. The strings are warnings.
 func Score(path string, m workload.Model, s workload.Scoring, t Target) (*report.Accuracy, []string, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the accuracy log: %w", err)
 	}

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -64,32 +62,28 @@ func (m Maker) openAll(ctx context.Context, files []workload.File, w workload.Wo
 
 // answerAll shares the samples among as many workers as there are processors.
 func (m Maker) answerAll(ctx context.Context, w workload.Workload, sessions workload.Sessions) ([][]byte, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	responses := make([][]byte, w.Len())
-	done := m.counter(len(responses))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(responses)) {
-		wg.Go(func() {
-			a := answerer{workload: w}
-			err := a.open(sessions)
-			for err == nil && ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(responses) {
-					break
-				}
-				if responses[i], err = a.answer(ctx, i); err == nil {
-					done(1)
-				}
+	done := parallel.Counter(len(responses), m.Observer.Loading)
+	answerers := make(chan *answerer, len(responses)) // each to be closed
+	err := parallel.EachWith(ctx, 0, len(responses), func() func(context.Context, int) error {
+		a := &answerer{workload: w}
+		unopened := a.open(sessions)
+		answerers <- a
+		return func(ctx context.Context, i int) (err error) {
+			if unopened != nil {
+				return unopened
 			}
-			if err = errors.Join(err, a.close()); err != nil {
-				stop(err)
+			if responses[i], err = a.answer(ctx, i); err == nil {
+				done(1)
 			}
-		})
+			return err
+		}
+	})
+	close(answerers)
+	for a := range answerers {
+		err = errors.Join(err, a.close())
 	}
-	wg.Wait()
-	return responses, context.Cause(ctx)
+	return responses, err
 }
 
 // An answerer has a predictor answer single samples.

@@ -7,14 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -97,49 +95,27 @@ func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, mode
 	}
 	r, err := recipe(model)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, session.Close())
 	}
 	pipeline, err := preprocess.Lookup(r.Pipeline)
 	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	features := make([][]float32, spec.Classes)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	done := m.counter(spec.Classes)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			e := extractor{session: session, pipeline: pipeline, spec: spec, size: int(a.FeatureSize)}
-			for ctx.Err() == nil {
-				first := int(next.Add(anchorBatch)) - anchorBatch
-				if first >= spec.Classes {
-					return
-				}
-				n := min(anchorBatch, spec.Classes-first)
-				if err := e.batch(ctx, features[first:first+n], first); err != nil {
-					stop(err)
-					return
-				}
+	done := parallel.Counter(spec.Classes, m.Observer.Loading)
+	err = parallel.EachWith(ctx, 0, (spec.Classes+anchorBatch-1)/anchorBatch, func() func(context.Context, int) error {
+		e := extractor{session: session, pipeline: pipeline, spec: spec, size: int(a.FeatureSize)}
+		return func(ctx context.Context, i int) error {
+			first := i * anchorBatch
+			n := min(anchorBatch, spec.Classes-first)
+			err := e.batch(ctx, features[first:first+n], first)
+			if err == nil {
 				done(n)
 			}
-		})
-	}
-	wg.Wait()
-	return features, errors.Join(context.Cause(ctx), session.Close())
-}
-
-// counter returns what to call when some more of the anchors are done.
-func (m Maker) counter(of int) func(n int) {
-	var mu sync.Mutex
-	done := 0
-	return func(n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		done += n
-		m.Observer.Loading(done, of)
-	}
+			return err
+		}
+	})
+	return features, errors.Join(err, session.Close())
 }
 
 // openFeatures opens the architecture up to its features. The file of that is gone again

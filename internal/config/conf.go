@@ -33,7 +33,7 @@ type ParseOptions struct {
 
 // ReadConf reads and parses a file.
 func ReadConf(path string, opts ParseOptions) (*Conf, error) {
-	text, err := readRegular(path)
+	text, err := readSettings(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading settings: %w", err)
 	}

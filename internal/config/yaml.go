@@ -130,7 +130,7 @@ func (f OptionFile) read() (map[string]any, error) {
 	if f.Path == "" {
 		return nil, nil
 	}
-	text, err := readRegular(f.Path)
+	text, err := readSettings(f.Path)
 	if errors.Is(err, fs.ErrNotExist) && !f.Required {
 		return nil, nil
 	}

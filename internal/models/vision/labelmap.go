@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A labelMap turns the classes of a model into labels, those that the official accuracy
@@ -43,7 +43,7 @@ func openLabelMap(name string) (labelMap, error) {
 		}
 		return m, nil
 	}
-	f, err := os.Open(name)
+	f, err := regular.Open(name)
 	if err != nil {
 		return m, fmt.Errorf("opening the label map: %w; a map is a file, none, %s or %s", err, coco80To91, coco91To80)
 	}
