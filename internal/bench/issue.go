@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // test runs the test of the run's settings and judges it. Logs and results go to dir.
@@ -49,7 +50,8 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	}
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, batching{r.model.shape.batch, r.cfg.MaxDelay}, oneAtATime(s), r.failOnce(fail))
+	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s), r.failOnce(fail))
+	r.sut.tokens = s.UseTokenLatencies
 	r.sut.preempted = r.warm.latency*time.Duration(r.model.shape.batch) > preemptAfter
 	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
 		AccuracyLog:    log,
@@ -61,6 +63,22 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	})
 	r.stuck = r.sut.stop() != nil
 	return test, err
+}
+
+// batching says how workers gather samples: with others of about the same length where
+// that matters, as long as half of the Server bound is left.
+func (r *run) batching() batching {
+	b := batching{maxBatch: r.model.shape.batch, maxDelay: r.cfg.MaxDelay}
+	if w, ok := r.workload.(workload.Long); ok {
+		b.length = func(i loadgen.QuerySampleIndex) int { return w.Length(int(i)) }
+		if r.settings.Scenario == loadgen.Server {
+			b.patience = r.settings.ServerTargetLatency / 2
+			if r.settings.UseTokenLatencies {
+				b.patience = r.settings.ServerTTFTLatency / 2
+			}
+		}
+	}
+	return b
 }
 
 // oneAtATime says whether a test issues a query when the one before was answered. At fixed

@@ -10,13 +10,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
-
-// A shape says how many workers run the model at once, with how many threads each, and how
-// many samples they take at most.
-type shape struct{ workers, threads, batch int }
 
 // A loadedModel is a model file, loaded for a shape.
 type loadedModel struct {
@@ -25,65 +20,6 @@ type loadedModel struct {
 	predictors []workload.Predictor
 	infos      []backend.Info // of the files, in their order
 	stats      []os.FileInfo  // of the files as they were opened; nil where there is none
-}
-
-// chooseShape chooses what the caller left open. The choices were the best of a sweep on
-// processors (docs/how-a-run-works.md): one worker with all cores where one query runs
-// at a time, one worker per core otherwise, because cores that compute different samples
-// need not wait for each other.
-func (r *run) chooseShape(cores int) shape {
-	cores = r.cfg.Cores(cores)
-	s := shape{r.cfg.Instances, r.cfg.Backend.IntraThreads, r.cfg.MaxBatch}
-	alone := r.settings.Scenario == loadgen.SingleStream || r.settings.Scenario == loadgen.MultiStream
-	if s.workers == 0 {
-		if s.workers = cores; alone {
-			s.workers = 1
-		}
-		if s.threads > 0 && !alone {
-			s.workers = max(1, cores/s.threads)
-		}
-	}
-	if s.threads == 0 {
-		s.threads = max(1, cores/s.workers)
-	}
-	if s.batch == 0 {
-		s.batch = r.chooseBatch(s.threads)
-	}
-	return s
-}
-
-// Cores is how many of the cores are for workers.
-func (c Config) Cores(all int) int {
-	if c.ReserveCore && c.Settings.Scenario == loadgen.Server && all > 1 {
-		return all - 1
-	}
-	return all
-}
-
-const (
-	offlineBatch = 4 // ResNet-50 gains nothing beyond, MobileNet loses
-	// greedyBatch is how many of the samples that wait a worker with several threads takes
-	// at once in Server, where that halves the 99th percentile near saturation. For workers
-	// with one thread larger batches only make samples wait for each other.
-	greedyBatch = 4
-)
-
-func (r *run) chooseBatch(threads int) int {
-	batch := 1
-	switch r.settings.Scenario {
-	case loadgen.MultiStream:
-		batch = int(r.settings.MultiStreamSamplesPerQuery)
-	case loadgen.Offline:
-		batch = offlineBatch
-	case loadgen.Server:
-		if threads > 1 {
-			batch = greedyBatch
-		}
-	}
-	if fixed := r.workload.Batch(); fixed > 0 {
-		batch = min(batch, fixed)
-	}
-	return batch
 }
 
 // loadModel loads the model. Workers with one thread share their sessions: these have no
@@ -201,28 +137,18 @@ func (m *loadedModel) close() error {
 	return errors.Join(errs...)
 }
 
-// widen gives one worker all cores if a single thread takes so long for a sample that the
-// Server bound leaves no room to wait for another one, and all cores may be fast enough.
+// widen gives one worker all cores if one thread is too slow for the Server bound, and all
+// cores are fast enough.
 func (r *run) widen(ctx context.Context, cores int) error {
-	cores = r.cfg.Cores(cores)
-	bound := r.settings.ServerTargetLatency
-	chosen := r.cfg.Instances != 0 || r.cfg.Backend.IntraThreads != 0
-	if r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies || chosen || cores == 1 {
+	narrow, took := r.model.shape, r.warm.latency
+	wide, worth := r.wish(cores).widened(took, r.settings.ServerTargetLatency)
+	if !worth || r.settings.UseTokenLatencies {
 		return nil
 	}
-	if 2*r.warm.latency <= bound || r.warm.latency/time.Duration(cores) > bound {
-		return nil
-	}
-	narrow := r.model.shape
-	wide := shape{workers: 1, threads: cores, batch: r.cfg.MaxBatch}
-	if wide.batch == 0 {
-		wide.batch = r.chooseBatch(cores)
-	}
-	took := r.warm.latency
 	if err := r.reopen(ctx, wide); err != nil || r.withinBound() {
 		if err == nil {
 			r.cfg.Observer.Note(fmt.Sprintf("a sample takes %v with one thread and %v with %d, the latency bound is %v: one worker has all cores",
-				took.Round(10*time.Microsecond), r.warm.latency.Round(10*time.Microsecond), cores, bound))
+				took.Round(10*time.Microsecond), r.warm.latency.Round(10*time.Microsecond), wide.threads, r.settings.ServerTargetLatency))
 		}
 		return err
 	}

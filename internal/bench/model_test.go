@@ -46,7 +46,7 @@ func warmedUp(t *testing.T, one, bound time.Duration, change func(*Config)) (sha
 	if err := r.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.reopen(t.Context(), r.chooseShape(4)); err != nil {
+	if err := r.reopen(t.Context(), r.wish(4).shape()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.widen(t.Context(), 4); err != nil {

@@ -21,7 +21,7 @@ func (r *run) open(ctx context.Context) error {
 	for _, note := range r.workload.Notes() {
 		r.cfg.Observer.Note(note)
 	}
-	if err := r.phase(ctx, "model", func() error { return r.loadModel(ctx, r.chooseShape(runtime.GOMAXPROCS(0))) }); err != nil {
+	if err := r.phase(ctx, "model", func() error { return r.loadModel(ctx, r.wish(runtime.GOMAXPROCS(0)).shape()) }); err != nil {
 		return err
 	}
 	return r.openData()

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -155,43 +154,13 @@ func TestFilesThatCannotBeWrittenAreErrorsBesideTheResults(t *testing.T) {
 }
 
 // TestShapeIsChosenForTheScenario has the choices for a machine of four cores.
-func TestShapeIsChosenForTheScenario(t *testing.T) {
-	tests := []struct {
-		name                    string
-		scenario                loadgen.Scenario
-		instances, threads      int
-		batch, fixed            int
-		workers, intra, batches int
-	}{
-		{"SingleStream", loadgen.SingleStream, 0, 0, 0, -1, 1, 4, 1},
-		{"MultiStream", loadgen.MultiStream, 0, 0, 0, -1, 1, 4, 8},
-		{"Server", loadgen.Server, 0, 0, 0, -1, 4, 1, 1},
-		{"Offline", loadgen.Offline, 0, 0, 0, -1, 4, 1, 4},
-		{"threads leave fewer workers", loadgen.Server, 0, 2, 0, -1, 2, 2, 4},
-		{"more threads than cores", loadgen.Server, 0, 9, 0, -1, 1, 9, 4},
-		{"threads of the only worker", loadgen.SingleStream, 0, 2, 0, -1, 1, 2, 1},
-		{"workers leave fewer threads", loadgen.Server, 2, 0, 0, -1, 2, 2, 4},
-		{"more workers than cores", loadgen.Offline, 9, 0, 0, -1, 9, 1, 4},
-		{"a batch that was asked for", loadgen.Offline, 0, 0, 32, -1, 4, 1, 32},
-		{"a small fixed batch", loadgen.Offline, 0, 0, 0, 4, 4, 1, 4},
-		{"a large fixed batch", loadgen.Server, 0, 0, 0, 64, 4, 1, 1},
-		{"a fixed batch below the query", loadgen.MultiStream, 0, 0, 0, 2, 1, 4, 2},
-		{"what was asked for stays, for the model to refuse", loadgen.Offline, 0, 0, 32, 4, 4, 1, 32},
-	}
+func TestACoreIsLeftToTheGeneratorWhereThatIsAskedFor(t *testing.T) {
 	server := settings(loadgen.Server)
-	reserving := &run{workload: &numbers{batch: -1}, settings: server, cfg: Config{ReserveCore: true, Settings: server}}
-	if got, want := reserving.chooseShape(4), (shape{3, 1, 1}); got != want {
+	r := &run{workload: &numbers{batch: -1}, settings: server, cfg: Config{ReserveCore: true, Settings: server}}
+	if got, want := r.wish(4).shape(), (shape{3, 1, 1}); got != want {
 		t.Errorf("with a core for the generator, the shape is %+v, want %+v", got, want)
 	}
-	if got, want := reserving.chooseShape(1), (shape{1, 1, 1}); got != want {
+	if got, want := r.wish(1).shape(), (shape{1, 1, 1}); got != want {
 		t.Errorf("of one core none can be left: the shape is %+v, want %+v", got, want)
-	}
-	for _, test := range tests {
-		r := &run{workload: &numbers{batch: test.fixed}, settings: settings(test.scenario), cfg: Config{
-			Instances: test.instances, MaxBatch: test.batch, Backend: backend.Options{IntraThreads: test.threads},
-		}}
-		if got, want := r.chooseShape(4), (shape{test.workers, test.intra, test.batches}); got != want {
-			t.Errorf("%s: the shape is %+v, want %+v", test.name, got, want)
-		}
 	}
 }

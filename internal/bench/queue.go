@@ -28,6 +28,10 @@ type queue struct {
 	active  int         // workers between take and done
 	full    *time.Timer // wakes a worker when the oldest sample has waited long enough
 
+	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
+	patience time.Duration                      // how long a sample may be overtaken; 0: always
+	near     []waiting                          // the oldest of those that wait, where length matters
+
 	peak     int       // largest number of samples that waited
 	peakTime time.Time // when that was
 	emptied  time.Time // when the last sample that waited was taken
@@ -47,8 +51,8 @@ type span struct {
 	added time.Time
 }
 
-func newQueue(maxBatch int, maxDelay time.Duration) *queue {
-	q := &queue{maxBatch: maxBatch, maxDelay: maxDelay}
+func newQueue(b batching) *queue {
+	q := &queue{maxBatch: b.maxBatch, maxDelay: b.maxDelay, length: b.length, patience: b.patience}
 	q.ready.L = &q.mu
 	return q
 }
@@ -58,7 +62,7 @@ func newQueue(maxBatch int, maxDelay time.Duration) *queue {
 func (q *queue) add(query loadgen.Query) {
 	n := len(query.Samples)
 	s := span{query: query}
-	if q.maxDelay > 0 {
+	if q.maxDelay > 0 || q.length != nil {
 		s.added = time.Now()
 	}
 	q.mu.Lock()
@@ -103,6 +107,13 @@ func (q *queue) close() {
 	q.ready.Broadcast()
 }
 
+// isClosed reports whether the queue is closed.
+func (q *queue) isClosed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
 // longest returns the largest number of samples that waited, and when that was.
 func (q *queue) longest() (samples int, when time.Time) {
 	q.mu.Lock()
@@ -121,30 +132,48 @@ func (q *queue) left() backlog {
 // waits until there is at least one. The worker calls done when it has answered them.
 // It returns an empty batch once the queue is closed.
 func (q *queue) take(batch []task) []task {
+	batch, _ = q.admit(batch, q.maxBatch, true, true)
+	return batch
+}
+
+// admit is take for at most n samples. It only waits if it is to. A worker that has no
+// samples yet is idle; it calls done when it has none again. False: the queue is closed.
+func (q *queue) admit(batch []task, n int, idle, wait bool) ([]task, bool) {
 	batch = batch[:0]
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.closed && !q.due() {
+	for wait && !q.closed && !q.due() {
 		q.ready.Wait()
 	}
-	if q.closed {
-		return batch
+	if q.closed || q.samples == 0 {
+		return batch, !q.closed
 	}
-	for len(batch) < q.maxBatch && q.samples > 0 {
-		s := q.spans.front()
-		n := min(q.maxBatch-len(batch), len(s.query.Samples)-s.next)
-		for _, sample := range s.query.Samples[s.next : s.next+n] {
-			batch = append(batch, task{s.query, sample})
-		}
-		q.samples -= n
-		if s.next += n; s.next == len(s.query.Samples) {
-			q.spans.pop()
-		}
-	}
+	batch = q.fill(batch, n)
 	if q.samples == 0 {
 		q.emptied = time.Now()
 	}
-	q.active++
+	if idle {
+		q.active++
+	}
+	return batch, true
+}
+
+// fill moves at most n samples to a batch.
+func (q *queue) fill(batch []task, n int) []task {
+	if q.length != nil {
+		return q.fillByLength(batch, n)
+	}
+	for len(batch) < n && q.samples > 0 {
+		s := q.spans.front()
+		k := min(n-len(batch), len(s.query.Samples)-s.next)
+		for _, sample := range s.query.Samples[s.next : s.next+k] {
+			batch = append(batch, task{s.query, sample})
+		}
+		q.samples -= k
+		if s.next += k; s.next == len(s.query.Samples) {
+			q.spans.pop()
+		}
+	}
 	return batch
 }
 
@@ -160,7 +189,7 @@ func (q *queue) done() {
 func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.spans, q.samples = ring{}, 0
+	q.spans, q.near, q.samples = ring{}, nil, 0
 	return q.active == 0
 }
 
@@ -173,7 +202,7 @@ func (q *queue) due() bool {
 	if q.maxDelay == 0 || q.flushed || q.samples >= q.maxBatch {
 		return true
 	}
-	rest := q.maxDelay - time.Since(q.spans.front().added)
+	rest := q.maxDelay - time.Since(q.oldest())
 	if rest <= 0 {
 		return true
 	}
@@ -183,6 +212,14 @@ func (q *queue) due() bool {
 		q.full.Reset(rest)
 	}
 	return false
+}
+
+// oldest is when the sample that has waited longest was added.
+func (q *queue) oldest() time.Time {
+	if len(q.near) > 0 {
+		return q.near[0].added
+	}
+	return q.spans.front().added
 }
 
 // A ring is a first-in first-out list that reuses its memory.

@@ -32,7 +32,7 @@ func ids(batch []task) []int {
 func TestSamplesAreTakenOldestFirst(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, maxBatch := range []int{1, 3, 8} {
-		q := newQueue(maxBatch, 0)
+		q := newQueue(batching{maxBatch: maxBatch})
 		next, list, longest := 0, []int{}, 0
 		for range 5000 {
 			if random.IntN(2) == 0 {
@@ -100,7 +100,7 @@ func TestABatchWaitsForTheDelayOrToBeFullOrFlushed(t *testing.T) {
 	const ms = time.Millisecond
 	for _, workers := range []int{1, 2, 5} {
 		synctest.Test(t, func(t *testing.T) {
-			q := newQueue(4, 20*ms)
+			q := newQueue(batching{maxBatch: 4, maxDelay: 20 * ms})
 			got, stop := takers(q, workers, 0)
 			at := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 			at(0, func() { q.add(queryOf(0, 3)) })    // waits
@@ -136,7 +136,7 @@ func TestNoSampleIsForgotten(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 5))
 			delay := time.Duration(random.IntN(3)) * 10 * ms
-			q := newQueue(1+random.IntN(6), delay)
+			q := newQueue(batching{maxBatch: 1 + random.IntN(6), maxDelay: delay})
 			// More workers than batches can be under way: one is always free.
 			got, stop := takers(q, 30, time.Duration(random.IntN(3))*ms)
 			began := time.Now()
@@ -169,7 +169,7 @@ func TestNoSampleIsForgotten(t *testing.T) {
 
 func TestAClosedQueueGivesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(2, time.Second)
+		q := newQueue(batching{maxBatch: 2, maxDelay: time.Second})
 		got, stop := takers(q, 3, 0)
 		q.add(queryOf(0, 1)) // waits for a second one
 		synctest.Wait()
@@ -182,7 +182,7 @@ func TestAClosedQueueGivesNothing(t *testing.T) {
 }
 
 func TestAnIdleQueueIsEmptyAndNobodyWorks(t *testing.T) {
-	q := newQueue(2, 0)
+	q := newQueue(batching{maxBatch: 2})
 	if !q.idle() {
 		t.Error("a new queue is not idle")
 	}
@@ -202,7 +202,7 @@ func TestAnIdleQueueIsEmptyAndNobodyWorks(t *testing.T) {
 
 func TestTheQueueRemembersWhenItWasLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(8, 0)
+		q := newQueue(batching{maxBatch: 8})
 		began := time.Now()
 		q.add(queryOf(0, 3))
 		time.Sleep(time.Second)
@@ -218,7 +218,7 @@ func TestTheQueueRemembersWhenItWasLongest(t *testing.T) {
 
 // BenchmarkQueue is the way of a Server query through the queue.
 func BenchmarkQueue(b *testing.B) {
-	q := newQueue(8, 0)
+	q := newQueue(batching{maxBatch: 8})
 	query := queryOf(0, 1)
 	batch := make([]task, 0, 8)
 	b.ReportAllocs()

@@ -34,7 +34,8 @@ type sut struct {
 	// preempted says that a run of the model takes so long that Go's scheduler wants to give
 	// other goroutines a turn afterwards.
 	preempted bool
-	procs     int // that Go's scheduler had before alone; 0: it has them
+	tokens    bool // first tokens are measured
+	procs     int  // that Go's scheduler had before alone; 0: it has them
 }
 
 // A worker answers batches with a predictor of its own.
@@ -56,13 +57,15 @@ type worker struct {
 type batching struct {
 	maxBatch int
 	maxDelay time.Duration
+	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
+	patience time.Duration                      // how long a sample may be overtaken; 0: always
 }
 
 // newSUT starts a worker for each predictor. They end with stop. With oneAtATime the
 // next query is issued when the one before was answered.
 func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &sut{name: name, queue: newQueue(b.maxBatch, b.maxDelay), rows: rows, ctx: ctx, cancel: cancel, failed: failed}
+	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed}
 	for _, p := range predictors {
 		w := &worker{
 			sut:       s,
@@ -81,6 +84,13 @@ func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching
 		s.running.Go(func() { w.run(s.ctx) })
 	}
 	return s
+}
+
+// fail tells of an error of a prediction, unless the test is over: then it is what ended it.
+func (s *sut) fail(err error) {
+	if s.ctx.Err() == nil {
+		s.failed(err)
+	}
 }
 
 // Name implements loadgen.SUT.
@@ -156,6 +166,10 @@ func (s *sut) stop() error {
 }
 
 func (w *worker) run(ctx context.Context) {
+	if p, ok := w.predictor.(workload.Puller); ok {
+		w.serve(ctx, p)
+		return
+	}
 	for {
 		w.batch = w.sut.queue.take(w.batch)
 		if len(w.batch) == 0 {
@@ -182,7 +196,7 @@ func (w *worker) answer(ctx context.Context) {
 		err = predict(ctx, w.predictor, w.items, w)
 	}
 	if err != nil && !ended(ctx, err) {
-		w.sut.failed(err)
+		w.sut.fail(err)
 	}
 	for i := range w.batch {
 		if w.answered[i] {
@@ -190,7 +204,7 @@ func (w *worker) answer(ctx context.Context) {
 		}
 		if err == nil {
 			err = errors.New("the model gave no answer")
-			w.sut.failed(err)
+			w.sut.fail(err)
 		}
 		w.complete(i, loadgen.QuerySampleResponse{Err: err})
 	}
@@ -210,7 +224,7 @@ func (w *worker) findRows() error {
 		if err != nil {
 			return err
 		}
-		w.items = append(w.items, workload.Item{Row: row, Index: int(t.sample.Index)})
+		w.items = append(w.items, workload.Item{Row: row, Index: int(t.sample.Index), Ticket: len(w.items)})
 		prev = row
 	}
 	return nil
@@ -234,7 +248,15 @@ func (w *worker) Done(item int, response []byte, tokens int) {
 
 // FirstToken implements workload.Reply.
 func (w *worker) FirstToken(item int, token []byte) {
-	t := w.batch[item]
+	w.firstToken(w.batch[item], token)
+}
+
+// firstToken passes a first token on, where tokens have bounds. Elsewhere LoadGen takes it for
+// an error of the SUT.
+func (w *worker) firstToken(t task, token []byte) {
+	if !w.sut.tokens {
+		return
+	}
 	w.response[0] = loadgen.QuerySampleResponse{ID: t.sample.ID, Data: token}
 	t.query.FirstToken(w.response[:])
 }

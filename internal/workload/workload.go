@@ -75,15 +75,22 @@ type Predictor interface {
 
 // An Item is a sample to answer.
 type Item struct {
-	Row   int // in the store
-	Index int // in the data set
+	Row    int // in the store
+	Index  int // in the data set
+	Ticket int // names it in replies; in a batch, its place
 }
 
-// A Reply takes answers. Items are known by their place among those that were asked for.
-// Bytes are copied before the method returns.
+// A Reply takes answers. Bytes are copied before the method returns.
 type Reply interface {
 	// FirstToken says that the first output token of an item is there.
-	FirstToken(item int, token []byte)
+	FirstToken(ticket int, token []byte)
 	// Done answers an item. Tokens counts its output tokens, where there are such.
-	Done(item int, response []byte, tokens int)
+	Done(ticket int, response []byte, tokens int)
+}
+
+// A Long is a workload whose samples are of different lengths, and cheaper to answer beside
+// others that are about as long. Samples that wait are grouped by it, as far as that makes
+// nobody late.
+type Long interface {
+	Length(index int) int
 }

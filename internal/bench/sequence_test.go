@@ -1,0 +1,198 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// sequenceConfig is a run of the toy benchmark, with one worker that has room for four.
+func sequenceConfig(t *testing.T, s loadgen.Scenario, m loadgen.Mode, observe func(live int, admitted []int)) Config {
+	t.Helper()
+	engine, err := simulated.New(simulated.Config{Latency: time.Millisecond, PerSample: 100 * time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if observe == nil {
+		observe = func(int, []int) {}
+	}
+	cfg := config(t, newNumbers(1), s, m)
+	cfg.Model, cfg.Engine, cfg.Instances, cfg.MaxBatch = toyTranslation(observe), engine, 1, 4
+	cfg.Settings.ServerTargetQPS, cfg.Settings.OfflineExpectedQPS = 50, 150
+	if s == loadgen.Server {
+		cfg.Settings.MinQueryCount = 662
+	}
+	return cfg
+}
+
+func TestSequencesAreAnsweredInEveryScenario(t *testing.T) {
+	for _, scenario := range loadgen.Scenarios() {
+		for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := sequenceConfig(t, scenario, mode, nil)
+				r, err := Run(t.Context(), cfg)
+				if err != nil || !r.Valid() {
+					t.Fatalf("%v %v: %v, %+v", scenario, mode, err, r)
+				}
+				if mode == loadgen.AccuracyOnly && (r.Accuracy.Value != 100 || r.Accuracy.Samples != 64) {
+					t.Errorf("%v: accuracy %+v", scenario, r.Accuracy)
+				}
+				if err := cfg.Engine.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func TestSequencesAreAdmittedWhileOthersRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		beside, most := 0, 0
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, func(live int, admitted []int) {
+			if live > 0 && len(admitted) < 4 {
+				beside++
+			}
+			most = max(most, live)
+		})
+		if r, err := Run(t.Context(), cfg); err != nil || !r.Valid() {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if beside < 100 || most != 3 {
+			t.Errorf("%d sequences were admitted beside others, at most beside %d; want most of them, beside 3", beside, most)
+		}
+	})
+}
+
+func TestFirstTokensOfSequencesAreMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sequenceConfig(t, loadgen.Server, loadgen.PerformanceOnly, nil)
+		s := &cfg.Settings
+		s.UseTokenLatencies, s.ServerTTFTLatency, s.ServerTPOTLatency = true, 50*time.Millisecond, 20*time.Millisecond
+		s.ServerTargetQPS = 40
+		r, err := Run(t.Context(), cfg)
+		if err != nil || !r.Valid() {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		detail, err := os.ReadFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
+		if err != nil || !strings.Contains(string(detail), "result_time_to_first_token") && !strings.Contains(string(detail), "result_first_token") {
+			t.Errorf("the detail log has no first tokens, %v", err)
+		}
+	})
+}
+
+// A run that is interrupted while sequences are under way ends at once, and is a result.
+func TestSequencesAreCancelledInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
+		cfg.Settings.MinDuration = time.Hour
+		time.AfterFunc(10*time.Second, func() { stop(errStopped) })
+		began := time.Now()
+		r, err := Run(ctx, cfg)
+		if !errors.Is(err, errStopped) || errors.Is(err, ErrFailed) || r == nil || r.Result != report.Interrupted {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if took := time.Since(began); took > 11*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if err := cfg.Engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A predictor that gives up has all samples answered with its error: nothing is lost.
+func TestSequencesOfAPredictorThatGivesUpAreAnswered(t *testing.T) {
+	for _, scenario := range []loadgen.Scenario{loadgen.Offline, loadgen.Server, loadgen.SingleStream} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := sequenceConfig(t, scenario, loadgen.PerformanceOnly, nil)
+			var err error
+			if cfg.Engine, err = simulated.New(simulated.Config{Latency: time.Millisecond, FailEvery: 2000}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := Run(t.Context(), cfg)
+			if !errors.Is(err, ErrFailed) || !errors.Is(err, simulated.ErrInjected) || r == nil || r.Valid() {
+				t.Fatalf("%v: %v, %+v", scenario, err, r)
+			}
+			if _, err := mlperflog.ReadDetailFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile)); err != nil {
+				t.Error(err)
+			}
+			if err := cfg.Engine.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Sequences that end one by one make room for others: batches would wait for the longest.
+func TestAdmittingIsFasterThanBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
+		r, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := cfg.Model.Open
+		cfg.OutputDir = t.TempDir()
+		cfg.Model.Open = closedBatches(open)
+		batches, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ratio := r.Metric.Value / batches.Metric.Value; ratio < 1.2 {
+			t.Errorf("admitting is %.2f times as fast as closed batches: %v, %v", ratio, r.Metric.Value, batches.Metric.Value)
+		}
+	})
+}
+
+func TestTheOldestOfThoseThatWaitGoesFirstWithThoseOfItsLength(t *testing.T) {
+	lengths := []int{5, 1, 9, 5, 1, 9, 4, 6, 1}
+	q := newQueue(batching{maxBatch: 3, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
+	var query loadgen.Query
+	for i := range lengths {
+		query.Samples = append(query.Samples, loadgen.QuerySample{Index: loadgen.QuerySampleIndex(i)})
+	}
+	q.add(query)
+	var got []string
+	for q.waiting() {
+		var indices []int
+		for _, task := range q.take(nil) {
+			indices = append(indices, int(task.sample.Index))
+		}
+		got = append(got, fmt.Sprint(indices))
+		q.done()
+	}
+	if want := []string{"[0 3 6]", "[1 4 8]", "[2 5 7]"}; !slices.Equal(got, want) {
+		t.Errorf("batches %v, want %v", got, want)
+	}
+}
+
+func TestNobodyIsOvertakenWhoHasWaitedLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lengths := []int{5, 1, 5, 1, 1}
+		q := newQueue(batching{maxBatch: 2, patience: time.Second, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
+		for i := range lengths {
+			q.add(loadgen.Query{Samples: []loadgen.QuerySample{{Index: loadgen.QuerySampleIndex(i)}}})
+		}
+		if batch := q.take(nil); batch[1].sample.Index != 2 {
+			t.Errorf("the second sample is %d", batch[1].sample.Index)
+		}
+		time.Sleep(1001 * time.Millisecond)
+		q.add(loadgen.Query{Samples: []loadgen.QuerySample{{Index: 1}}})
+		if batch := q.take(nil); batch[0].sample.Index != 1 || batch[1].sample.Index != 3 {
+			t.Errorf("the samples are %d and %d", batch[0].sample.Index, batch[1].sample.Index)
+		}
+	})
+}
