@@ -217,7 +217,7 @@ func scoreToy(log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
 		return nil, errors.New("the log is empty")
 	}
 	value := 100 * float64(right) / float64(len(seen))
-	return &accuracy.Score{Values: []accuracy.Value{{Name: "exact", Value: value, Unit: "%"}}, Lines: []string{fmt.Sprint(value)}}, nil
+	return &accuracy.Score{Coverage: accuracy.Coverage{Samples: 64, Scored: len(seen)}, Values: []accuracy.Value{{Name: "exact", Value: value, Unit: "%"}}, Lines: []string{fmt.Sprint(value)}}, nil
 }
 
 // closedBatches makes a workload whose predictors get batches and no more.
