@@ -19,7 +19,7 @@ var mayImport = map[string]string{
 		"internal/machine internal/profile internal/report internal/session internal/tune",
 	"configs": "",
 
-	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog " +
+	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
 		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload internal/parallel",
@@ -41,7 +41,7 @@ var mayImport = map[string]string{
 
 	"internal/backend":             "internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
-	"internal/backend/ort":         "internal/backend internal/home internal/tensor internal/names",
+	"internal/backend/ort":         "internal/backend internal/home internal/names internal/onnx internal/regular internal/tensor",
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
 
@@ -60,7 +60,7 @@ var mayImport = map[string]string{
 	"internal/loadgen/mlperflog": "internal/loadgen",
 	"internal/accuracy":          "internal/parallel",
 	"internal/networks":          "internal/onnx",
-	"internal/onnx":              "",
+	"internal/onnx":              "internal/regular internal/tensor",
 	"internal/tensor":            "",
 	"internal/tensor/npy":        "internal/tensor",
 	"internal/home":              "",

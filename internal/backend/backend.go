@@ -50,11 +50,20 @@ type Port struct {
 	Name  string
 	Type  tensor.DType
 	Shape tensor.Shape // -1 where an extent is free
+
+	// AnyShape says that not even the number of axes is known; Shape is then empty.
+	AnyShape bool
+	// Other says what the port is if not a tensor that this program can handle, e.g. sequence, or
+	// tensor of complex64; its Type is then Invalid. It may be left alone, not asked for.
+	Other string
 }
 
 // Batch says how many samples one run may take through the port: the extent of its
 // first axis, or -1 if that is free. A port without axes takes one.
 func (p Port) Batch() int {
+	if p.AnyShape {
+		return -1
+	}
 	if len(p.Shape) == 0 {
 		return 1
 	}

@@ -9,45 +9,43 @@ import (
 
 // ReadPorts reads the inputs and outputs of an ONNX file, without its weights.
 func ReadPorts(path string) (inputs, outputs []Port, err error) {
-	m, err := onnx.ReadFile(path)
+	head, err := onnx.ReadHead(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if inputs, err = PortsOf(m.Graph.FreeInputs()); err != nil {
-		return nil, nil, fmt.Errorf("inputs of %s: %w", path, err)
-	}
-	if outputs, err = PortsOf(m.Graph.Outputs); err != nil {
-		return nil, nil, fmt.Errorf("outputs of %s: %w", path, err)
-	}
-	return inputs, outputs, nil
+	return PortsOf(head.Inputs), PortsOf(head.Outputs), nil
 }
 
 // PortsOf describes inputs or outputs of an ONNX file.
-func PortsOf(values []*onnx.Value) ([]Port, error) {
+func PortsOf(values []*onnx.Value) []Port {
 	var list []Port
 	for _, v := range values {
-		dtype, ok := dtypes[v.Type.Elem]
-		if !ok {
-			return nil, fmt.Errorf("%s has elements of type %v, which this program does not handle", v.Name, v.Type.Elem)
-		}
-		port := Port{Name: v.Name, Type: dtype}
-		for _, dim := range v.Type.Shape {
-			extent := dim.Size
-			if !dim.Known() {
-				extent = -1
-			}
-			port.Shape = append(port.Shape, extent)
-		}
-		list = append(list, port)
+		list = append(list, portOf(v))
 	}
-	return list, nil
+	return list
 }
 
-// dtypes are the element types that tensors can have, by ONNX's.
-var dtypes = map[onnx.ElemType]tensor.DType{
-	onnx.Float32: tensor.Float32, onnx.Float64: tensor.Float64,
-	onnx.Float16: tensor.Float16, onnx.BFloat16: tensor.BFloat16,
-	onnx.Int8: tensor.Int8, onnx.Int16: tensor.Int16, onnx.Int32: tensor.Int32, onnx.Int64: tensor.Int64,
-	onnx.Uint8: tensor.Uint8, onnx.Uint16: tensor.Uint16, onnx.Uint32: tensor.Uint32, onnx.Uint64: tensor.Uint64,
-	onnx.Bool: tensor.Bool, onnx.String: tensor.String,
+// Untyped is what Port.Other says of a port of which the file tells nothing.
+const Untyped = "value without a type"
+
+func portOf(v *onnx.Value) Port {
+	kind := v.Type.Kind()
+	if kind != "tensor" {
+		if kind == "" {
+			kind = Untyped
+		}
+		return Port{Name: v.Name, Other: kind}
+	}
+	port := Port{Name: v.Name, Type: v.Type.Elem.DType(), AnyShape: v.Type.Shape == nil}
+	if port.Type == tensor.Invalid {
+		port.Other = fmt.Sprintf("tensor of %v", v.Type.Elem)
+	}
+	for _, dim := range v.Type.Shape {
+		extent := int64(-1)
+		if dim.Known() {
+			extent = dim.Size
+		}
+		port.Shape = append(port.Shape, extent)
+	}
+	return port
 }

@@ -1,18 +1,18 @@
 package bench
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -145,28 +145,17 @@ func (r *run) input() report.Input {
 func hashFiles(files []workload.File) (sum string, size int64, err error) {
 	all := sha256.New()
 	for _, f := range files {
-		var n int64
-		if sum, n, err = hashFile(f.Path); err != nil {
+		model, err := onnx.FingerprintOf(context.Background(), f.Path) // after an interruption too
+		if err != nil {
 			return "", 0, err
 		}
+		sum, size = model.SHA256, size+model.Bytes
 		fmt.Fprintf(all, "%s %s\n", sum, f.Role)
-		size += n
 	}
 	if len(files) > 1 {
 		sum = hex.EncodeToString(all.Sum(nil))
 	}
 	return sum, size, nil
-}
-
-func hashFile(path string) (string, int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), n, err
 }
 
 // scoring is how the run's own log has to be scored.

@@ -41,7 +41,7 @@ func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, e
 }
 
 // key names everything that a converted model follows from. A source file is known by its
-// place, size, time, and beginning.
+// place, size, time, and beginning, and so are its data files.
 func (c Converter) key(r Request) (string, error) {
 	info, begin, err := identify(c.Source)
 	if err != nil {
@@ -55,7 +55,15 @@ func (c Converter) key(r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
+<<<<<<< HEAD
 	text, err := json.Marshal([]any{version, source, info.Size(), info.ModTime(), begin, data, c.Options, r})
+=======
+	beside, err := identifyData(c.Source)
+	if err != nil {
+		return "", fmt.Errorf("the model file: %w", err)
+	}
+	text, err := json.Marshal([]any{version, source, info.Size(), info.ModTime(), begin, beside, data, c.Binding, r})
+>>>>>>> 82dcd15 (onnx: one reader of model files, heads, data files, fingerprints; ort: what is kept follows from content and features)
 	if err != nil {
 		return "", err
 	}
@@ -81,6 +89,20 @@ func identify(path string) (os.FileInfo, []byte, error) {
 		err = nil // a small file
 	}
 	return info, h.Sum(nil), err
+}
+
+// identifyData returns what is known of the data files of a model.
+func identifyData(source string) ([]any, error) {
+	names, err := onnx.DataFiles(source)
+	var known []any
+	for _, name := range names {
+		info, begin, err := identify(filepath.Join(filepath.Dir(source), filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, name, info.Size(), info.ModTime(), begin)
+	}
+	return known, err
 }
 
 // Write writes a model and, beside it, its description.

@@ -74,7 +74,7 @@ type Description interface {
 // Make makes a model. If a target was given and cannot be reached, it returns the best
 // model there is with an error that is quantize.ErrTargetMissed.
 func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Description, error) {
-	m, err := onnx.ReadFile(c.Source)
+	m, err := onnx.ReadWhole(c.Source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -282,7 +282,7 @@ func parseList(list io.Reader, name string, samples int, byName map[string]int) 
 // Sensitivity returns what each layer costs if it is the only one that is quantised: signal
 // to noise at the model's last weighted layers in dB, the worst first.
 func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.LayerScore, error) {
-	m, err := onnx.ReadFile(c.Source)
+	m, err := onnx.ReadWhole(c.Source)
 	if err != nil {
 		return nil, err
 	}

@@ -82,3 +82,29 @@ func (n *Node) subgraphs() []*Graph {
 	}
 	return graphs
 }
+
+// tensors passes the constants in an attribute, and returns false once yield does.
+func (a *Attribute) tensors(yield func(*Tensor) bool) bool {
+	pass := func(sparse []*SparseTensor) bool {
+		return (&Graph{SparseInitializers: sparse}).tensors(yield)
+	}
+	switch v := a.Value.(type) {
+	case *Tensor:
+		return yield(v)
+	case []*Tensor:
+		return (&Graph{Initializers: v}).tensors(yield)
+	case *SparseTensor:
+		return pass([]*SparseTensor{v})
+	case []*SparseTensor:
+		return pass(v)
+	case *Graph:
+		return v.tensors(yield)
+	case []*Graph:
+		for _, g := range v {
+			if !g.tensors(yield) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -24,13 +24,15 @@ func Decode(data []byte) (*Model, error) {
 	return m, nil
 }
 
+var errNoModel = errors.New("not an ONNX model")
+
 // refusal explains why a file that begins with data is no model: by what it is, if
 // that can be told, else by where it stopped making sense.
 func refusal(data []byte, err error) error {
 	if kind := guessFormat(data); kind != "" {
-		return fmt.Errorf("not an ONNX model: %s", kind)
+		return fmt.Errorf("%w: %s", errNoModel, kind)
 	}
-	return fmt.Errorf("not an ONNX model: %w", err)
+	return fmt.Errorf("%w: %w", errNoModel, err)
 }
 
 // validate refuses what happens to parse, as much garbage does, but lacks what

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // ReadFile reads a model from a file, but not the elements of its initializers as
@@ -20,36 +22,38 @@ import (
 // The file is not kept open. If it has changed by the time its elements are wanted,
 // that is an error.
 func ReadFile(path string) (*Model, error) {
-	m, err := readFile(path)
+	var m *Model
+	err := openModel(path, func(r *fileReader) (err error) {
+		m, err = r.model()
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
 	}
 	return m, nil
 }
 
-func readFile(path string) (*Model, error) {
-	f, err := os.Open(path)
+// openModel has a file read, and explains why it is no model if that fails.
+func openModel(path string, read func(*fileReader) error) error {
+	f, err := regular.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
+		return err
 	}
 	r := &fileReader{file: f, path: path, size: info.Size(), changed: info.ModTime(), lazyFrom: 4 << 10}
-	m, err := r.model()
-	if err != nil {
-		head := make([]byte, min(r.size, 64))
-		if _, err := f.ReadAt(head, 0); err != nil {
-			return nil, err
-		}
-		return nil, refusal(head, err)
+	err = read(r)
+	if err == nil || errors.Is(err, ErrORTFormat) {
+		return err
 	}
-	return m, nil
+	head := make([]byte, min(r.size, 64))
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	return refusal(head, err)
 }
 
 // A fileReader walks the fields of a model without reading all of it. It copies what

@@ -1,15 +1,17 @@
 package ort
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // Some devices compile a model before they run it, for minutes in TensorRT's case. This file makes their
@@ -24,7 +26,7 @@ var cacheOption = map[string]string{
 
 // compileOptions returns the options of a device that compiles, besides those asked for, and
 // warnings. version and root are ONNX Runtime's version and the root of the file system.
-func (p plan) compileOptions(r request, inputs []modelPort, version, root string) (map[string]string, []string, error) {
+func (p plan) compileOptions(ctx context.Context, r request, inputs []modelPort, version, root string) (map[string]string, []string, error) {
 	add := map[string]string{}
 	var warnings []string
 	profile := profilePrefix[r.name]
@@ -40,7 +42,7 @@ func (p plan) compileOptions(r request, inputs []modelPort, version, root string
 	if p.options.EngineCacheDir == "" {
 		return add, warnings, nil
 	}
-	dir, err := p.engineDir(r, add, version, root)
+	dir, err := p.engineDir(ctx, r, add, version, root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,12 +104,12 @@ func profileShapes(inputs []modelPort, batches [2]int) (low, high, free string) 
 // engineDir makes and returns the folder for a device's compiled models. Its name depends on
 // all that a compiled model depends on: TensorRT itself does not notice another model of the
 // same name, another driver, or other settings.
-func (p plan) engineDir(r request, add map[string]string, version, root string) (string, error) {
-	model, err := fileSum(p.options.ModelPath)
+func (p plan) engineDir(ctx context.Context, r request, add map[string]string, version, root string) (string, error) {
+	model, err := format.FingerprintOf(ctx, p.options.ModelPath)
 	if err != nil {
 		return "", fmt.Errorf("reading model %s for the key of its engine cache: %w", p.options.ModelPath, err)
 	}
-	lines := []string{"device " + r.name, "onnxruntime " + version, "model sha256 " + model}
+	lines := []string{"device " + r.name, "onnxruntime " + version, "model sha256 " + model.SHA256}
 	lines = append(lines, nvidiaFacts(root)...)
 	options := with(r.options, add)
 	for _, key := range slices.Sorted(maps.Keys(options)) {
@@ -124,19 +126,6 @@ func (p plan) engineDir(r request, add map[string]string, version, root string) 
 }
 
 const keyFile = "key.txt"
-
-func fileSum(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
 
 // nvidiaFacts lists the driver's version and the GPUs, as the driver tells in /proc.
 func nvidiaFacts(root string) []string {

@@ -34,7 +34,7 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 		return nil, err
 	}
 	defer remove()
-	inner, err := o.load(prefix)
+	inner, err := o.load(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}

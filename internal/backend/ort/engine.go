@@ -9,12 +9,15 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	onnx "github.com/yalue/onnxruntime_go"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	format "github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // An Engine opens models with one ONNX Runtime library.
@@ -90,11 +93,7 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 	if err != nil {
 		return nil, nil, err
 	}
-	in, out, err := head.choose(nil)
-	if err != nil {
-		return nil, nil, &ModelError{options.ModelPath, err.Error()}
-	}
-	return plainPorts(in), plainPorts(out), nil
+	return plainPorts(head.inputs), plainPorts(head.outputs), nil
 }
 
 // Open loads a model. The error names the model file; it is a *ModelError if the file cannot be
@@ -142,7 +141,7 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	inner, err := o.load("")
+	inner, err := o.load(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +152,7 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 // one more loading.
 func (e *Engine) head(path string) (modelHead, error) {
 	head, err := readModelHead(path)
-	if err != nil && !errors.Is(err, errORTFormat) {
+	if err != nil && !errors.Is(err, format.ErrORTFormat) {
 		return modelHead{}, err
 	}
 	if err == nil && head.complete() {
@@ -173,28 +172,39 @@ func (e *Engine) head(path string) (modelHead, error) {
 	if err != nil {
 		return modelHead{}, &ModelError{path, withOpset(readable(err.Error()), head)}
 	}
-	head.inputs, head.outputs = portsOf(in), portsOf(out)
+	head.inputs, head.outputs = inferred(head.inputs, in), inferred(head.outputs, out)
 	return head, nil
 }
 
-func portsOf(info []onnx.InputOutputInfo) []modelPort {
+// inferred describes ports as ONNX Runtime does, which calls the shape empty where it is unknown. told
+// are those of the file; none if it could not be read.
+func inferred(told []modelPort, info []onnx.InputOutputInfo) []modelPort {
 	ports := make([]modelPort, len(info))
 	for i, v := range info {
 		p := &ports[i]
-		p.Name, p.axes, p.shape = v.Name, make([]string, len(v.Dimensions)), true
-		p.Shape = append(p.Shape, v.Dimensions...)
+		p.Name, p.axes = v.Name, make([]string, len(v.Dimensions))
 		if v.OrtValueType != onnx.ONNXTypeTensor {
-			p.other = v.OrtValueType.String()
+			p.Other = strings.ToLower(strings.TrimPrefix(v.OrtValueType.String(), "ONNX_TYPE_"))
 			continue
 		}
-		p.setType(uint64(v.DataType)) // the C API numbers types as ONNX does
+		elem := format.ElemType(v.DataType) // the C interface numbers types as ONNX does
+		if p.Type = elem.DType(); p.Type == tensor.Invalid {
+			p.Other = fmt.Sprintf("tensor of %v", elem)
+		}
+		for _, extent := range v.Dimensions {
+			p.Shape = append(p.Shape, max(extent, -1))
+		}
+		p.AnyShape = len(v.Dimensions) == 0 && i < len(told) && told[i].AnyShape
+		if i < len(told) && len(told[i].axes) == len(p.axes) {
+			p.axes = told[i].axes
+		}
 	}
 	return ports
 }
 
 // withOpset adds the model's opset to a message about operators or versions.
 func withOpset(text string, head modelHead) string {
-	if opset := head.opset(); opset != "" {
+	if opset := head.opset; opset != "" {
 		return fmt.Sprintf("%s (the model uses %s)", text, opset)
 	}
 	return text
@@ -203,7 +213,7 @@ func withOpset(text string, head modelHead) string {
 // session wraps what was loaded.
 func (o *opening) session(inner *onnx.DynamicAdvancedSession, counts map[string]int, took time.Duration) *session {
 	facts := o.plan.facts()
-	facts["model_opset"] = o.head.opset()
+	facts["model_opset"] = o.head.opset
 	facts["model_producer"] = o.head.producer
 	maps.Copy(facts, o.facts)
 	s := &session{

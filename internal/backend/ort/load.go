@@ -3,6 +3,7 @@
 package ort
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,11 +38,19 @@ func (o *opening) onlyCPU() bool {
 
 // load makes a session of ONNX Runtime. With a profile prefix it writes a profile when it is
 // destroyed.
-func (o *opening) load(profile string) (*onnx.DynamicAdvancedSession, error) {
+func (o *opening) load(ctx context.Context, profile string) (*onnx.DynamicAdvancedSession, error) {
 	for {
-		inner, failed, err := o.attempt(profile)
+		inner, failed, err := o.attempt(ctx, profile)
 		if err == nil {
 			return inner, nil
+		}
+		var broken *brokenCopyError
+		if errors.As(err, &broken) {
+			o.warn(err.Error())
+			if err := broken.remove(); err != nil {
+				return nil, err
+			}
+			continue // without it
 		}
 		if failed == nil || !o.plan.options.AllowFallback {
 			return nil, err
@@ -61,7 +70,7 @@ func (o *opening) drop(d *device, err error) {
 
 // attempt loads the model with the devices as they are now. failed is the device that
 // cannot be used, if that is why it failed.
-func (o *opening) attempt(profile string) (inner *onnx.DynamicAdvancedSession, failed *device, err error) {
+func (o *opening) attempt(ctx context.Context, profile string) (inner *onnx.DynamicAdvancedSession, failed *device, err error) {
 	options, err := onnx.NewSessionOptions()
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +78,7 @@ func (o *opening) attempt(profile string) (inner *onnx.DynamicAdvancedSession, f
 	defer options.Destroy()
 	path, level, saved := o.plan.options.ModelPath, o.plan.level, optimized{}
 	if profile == "" {
-		if saved, err = o.plan.optimized(o.engine.library.Version); err != nil {
+		if saved, err = o.plan.optimized(ctx, o.engine.library.Version); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -80,7 +89,7 @@ func (o *opening) attempt(profile string) (inner *onnx.DynamicAdvancedSession, f
 		return nil, nil, fmt.Errorf("opening model %s: %w", path, err)
 	}
 	keepSignals(func() {
-		if failed, err = o.addDevices(options); err != nil {
+		if failed, err = o.addDevices(ctx, options); err != nil {
 			return
 		}
 		if saved.temporary != "" {
@@ -91,6 +100,9 @@ func (o *opening) attempt(profile string) (inner *onnx.DynamicAdvancedSession, f
 		}
 		if err != nil {
 			failed, err = o.loadError(err)
+			if saved.ready && failed == nil {
+				err = &brokenCopyError{saved, err}
+			}
 		}
 	})
 	if err != nil {
@@ -139,12 +151,12 @@ func (o *opening) apply(options *onnx.SessionOptions, level level, profile strin
 }
 
 // addDevices adds the devices in order. A device that only stands behind another may be missing.
-func (o *opening) addDevices(options *onnx.SessionOptions) (failed *device, err error) {
+func (o *opening) addDevices(ctx context.Context, options *onnx.SessionOptions) (failed *device, err error) {
 	for _, r := range slices.Clone(o.plan.requests) {
 		if r.call == callNone {
 			continue
 		}
-		err := o.addDevice(options, r)
+		err := o.addDevice(ctx, options, r)
 		switch {
 		case err == nil:
 			environment.keepForever()
@@ -159,12 +171,12 @@ func (o *opening) addDevices(options *onnx.SessionOptions) (failed *device, err 
 	return nil, nil
 }
 
-func (o *opening) addDevice(options *onnx.SessionOptions, r request) error {
+func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r request) error {
 	library := o.engine.library
 	if err := r.checkVersion(library.Version); err != nil {
 		return &DeviceError{r.name, err.Error()}
 	}
-	add, warnings, err := o.plan.compileOptions(r, o.inputs, library.Version, "/")
+	add, warnings, err := o.plan.compileOptions(ctx, r, o.inputs, library.Version, "/")
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package ort
 import (
 	"encoding/binary"
 
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -37,7 +38,7 @@ func onnxPort(name string, t tensor.DType, axes ...any) message {
 		}
 		shape = shape.bytes(1, dim)
 	}
-	return onnxPortOfType(name, uint64(elementNumber(t)), shape)
+	return onnxPortOfType(name, uint64(format.ElemTypeOf(t)), shape)
 }
 
 func onnxPortOfType(name string, element uint64, shape message) message {
@@ -46,15 +47,6 @@ func onnxPortOfType(name string, element uint64, shape message) message {
 		tensorType = tensorType.bytes(2, shape)
 	}
 	return message{}.text(1, name).bytes(2, message{}.bytes(1, tensorType))
-}
-
-func elementNumber(t tensor.DType) int {
-	for i, e := range elementTypes {
-		if e == t {
-			return i
-		}
-	}
-	return 0
 }
 
 // onnxNode is a NodeProto named after its operator.

@@ -1,7 +1,6 @@
 package ort
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -9,9 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
+
+// headOf reads the head of a file with some content.
+func headOf(t *testing.T, content []byte) (modelHead, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return readModelHead(path)
+}
 
 func TestTheHeadOfAModelIsRead(t *testing.T) {
 	g := onnxGraph{
@@ -23,20 +32,15 @@ func TestTheHeadOfAModelIsRead(t *testing.T) {
 		outputs: []message{onnxPort("classes", tensor.Int64, "N"), onnxPort("words", tensor.String, "", 2)},
 		weights: []message{weight("w", make([]float32, 10000), 10000)},
 	}
-	file := g.encode()
-	path := filepath.Join(t.TempDir(), "model.onnx")
-	if err := os.WriteFile(path, file, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	head, err := readModelHead(path)
+	head, err := headOf(t, g.encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintln(head.irVersion, head.opset(), head.producer, head.nodes, head.complete())
+	got := fmt.Sprintln(head.opset, head.producer, head.complete())
 	for _, p := range append(head.inputs, head.outputs...) {
 		got += fmt.Sprintf("%s %v%v %q\n", p.Name, p.Type, p.Shape, p.axes)
 	}
-	want := `8 opset 17 test maker 2 true
+	want := `opset 17 test maker true
 images float32[? 3 224 224] ["N" "" "" ""]
 threshold float64[] []
 sparse float32[1] [""]
@@ -48,33 +52,39 @@ words string[? 2] ["" ""]
 	}
 }
 
-func TestEveryElementTypeOfAModelIsKnown(t *testing.T) {
-	for number, want := range elementTypes {
-		g := onnxGraph{outputs: []message{onnxPortOfType("y", uint64(number), message{})}}
-		head, err := parseModelHead(bytes.NewReader(g.encode()), int64(len(g.encode())))
-		if err != nil {
-			t.Fatal(err)
+func TestPortsThatAreNoTensorsAreLeftAlone(t *testing.T) {
+	sequence := message{}.text(1, "seq").bytes(2, message{}.bytes(4, nil))
+	g := doubled("N")
+	g.outputs = append(g.outputs, sequence)
+	head, err := headOf(t, g.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range [][]string{nil, {"y"}} {
+		if _, out, err := head.choose(names); err != nil || len(out) != 1 || out[0].Name != "y" {
+			t.Errorf("choosing %q: got %v, %v, want y", names, out, err)
 		}
-		if p := head.outputs[0]; p.Type != want || (p.other == "") != (want != tensor.Invalid) {
-			t.Errorf("element type %d: got %v %q, want %v", number, p.Type, p.other, want)
+	}
+	g.outputs = g.outputs[1:]
+	only, err := headOf(t, g.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, refused := range []func() error{
+		func() error { _, _, err := head.choose([]string{"seq"}); return err },
+		func() error { _, _, err := only.choose(nil); return err },
+	} {
+		if err := refused(); err == nil || !strings.Contains(err.Error(), `"seq" is a sequence`) {
+			t.Errorf("choosing the sequence: got %v, want an error", err)
 		}
 	}
 }
 
-func TestPortsThatAreNoTensorsAreRefusedWhenChosen(t *testing.T) {
-	sequence := message{}.text(1, "seq").bytes(2, message{}.bytes(4, nil))
+func TestOutputsWithoutAShapeAreAskedOfONNXRuntime(t *testing.T) {
 	g := doubled("N")
-	g.outputs = append(g.outputs, sequence)
-	file := g.encode()
-	head, err := parseModelHead(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := head.choose(nil); err == nil || !strings.Contains(err.Error(), `"seq" is a sequence`) {
-		t.Errorf("choosing all outputs: got %v, want an error about the sequence", err)
-	}
-	if _, out, err := head.choose([]string{"y"}); err != nil || len(out) != 1 {
-		t.Errorf("choosing y: got %v, %v", out, err)
+	g.outputs = []message{onnxPortOfType("shapeless", 1, nil)}
+	if head, err := headOf(t, g.encode()); err != nil || head.complete() || !head.outputs[0].AnyShape {
+		t.Errorf("got %+v, %v", head, err)
 	}
 }
 
@@ -85,76 +95,35 @@ func TestWhatIsNoModelIsRefused(t *testing.T) {
 		file []byte
 		want string
 	}{
-		{"text", []byte("version https://git-lfs.github.com/spec/v1\noid sha256:"), "not in protobuf format"},
-		{"zeros", make([]byte, 100), "not in protobuf format"},
-		{"cut off", whole[:len(whole)-10], "not in protobuf format"},
+		{"text", []byte("version https://git-lfs.github.com/spec/v1\noid sha256:"), "Git LFS"},
+		{"nothing", nil, "it is empty"},
+		{"zeros", make([]byte, 100), "zero bytes"},
+		{"cut off", whole[:len(whole)-10], "not an ONNX model"},
 		{"no graph", message{}.number(1, 8), "it has no graph"},
 		{"no outputs", onnxGraph{inputs: []message{onnxPort("x", tensor.Float32)}}.encode(), "has no outputs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := parseModelHead(bytes.NewReader(test.file), int64(len(test.file)))
-			if err == nil || !strings.Contains(err.Error(), test.want) {
+			_, err := headOf(t, test.file)
+			var refused *ModelError
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
 		})
 	}
-	orttFile := []byte("\x20\x00\x00\x00ORTM and more")
-	if _, err := parseModelHead(bytes.NewReader(orttFile), int64(len(orttFile))); !errors.Is(err, errORTFormat) {
+	if _, err := headOf(t, []byte("\x20\x00\x00\x00ORTM and more")); !errors.Is(err, format.ErrORTFormat) {
 		t.Errorf("got %v, want the sign for ORT format", err)
 	}
 }
 
-// A reader that counts what is read of it.
-type countingReader struct {
-	*bytes.Reader
-	read int
-}
-
-func (r *countingReader) ReadAt(p []byte, at int64) (int, error) {
-	n, err := r.Reader.ReadAt(p, at)
-	r.read += n
-	return n, err
-}
-
-func TestWeightsAreSteppedOver(t *testing.T) {
-	longtest.Skip(t, "takes long")
-	g := doubled("N")
-	for i := range 10 {
-		g.weights = append(g.weights, weight(fmt.Sprint("w", i), make([]float32, 1<<20), 1<<20))
-	}
-	file := &countingReader{Reader: bytes.NewReader(g.encode())}
-	if _, err := parseModelHead(file, file.Size()); err != nil {
-		t.Fatal(err)
-	}
-	if file.read > 200_000 {
-		t.Errorf("read %d of %d bytes, want less than 200000", file.read, file.Size())
-	}
-}
-
-func FuzzModelHead(f *testing.F) {
-	f.Add(doubled("N").encode())
-	f.Add(identity(tensor.String, "a", 2, "b").encode())
-	f.Add(tinyModel())
-	g := doubled(1)
-	g.weights = []message{weight("w", []float32{1, 2}, 2)}
-	f.Add(g.encode())
-	f.Fuzz(func(t *testing.T, file []byte) {
-		head, err := parseModelHead(bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			return
+func TestWhatIsNoFileIsNotOpened(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	makePipe(t, pipe)
+	for path, want := range map[string]string{
+		pipe: "not a regular file", os.DevNull: "not a regular file", t.TempDir(): "is a folder",
+		filepath.Join(t.TempDir(), "none.onnx"): "no such file",
+	} {
+		if _, err := readModelHead(path); err == nil || err.Error() != fmt.Sprintf("model %s: %s", path, want) && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", path, err, want)
 		}
-		if len(head.outputs) == 0 {
-			t.Error("accepted a model without outputs")
-		}
-		for _, p := range append(head.inputs, head.outputs...) {
-			if len(p.axes) != len(p.Shape) || (p.other == "") != (p.Type != tensor.Invalid) {
-				t.Errorf("port %+v contradicts itself", p)
-			}
-			for _, d := range p.Shape {
-				if d < -1 {
-					t.Errorf("port %+v has an extent below -1", p)
-				}
-			}
-		}
-	})
+	}
 }

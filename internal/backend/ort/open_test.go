@@ -20,7 +20,7 @@ import (
 func TestORTInfoDescribesTheModelAndTheEngine(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	info := s.Info()
-	if got := fmt.Sprint(info.Inputs, info.Outputs); got != "[{x float32 [? 4]}] [{y float32 [? 4]}]" {
+	if got := fmt.Sprint(info.Inputs, info.Outputs); got != "[{x float32 [? 4] false }] [{y float32 [? 4] false }]" {
 		t.Errorf("ports are %v", got)
 	}
 	if !strings.HasPrefix(info.Engine, "onnxruntime 1.") || info.Library == "" || info.LoadTime <= 0 {
@@ -93,10 +93,10 @@ func TestORTBadModelFilesAreRefused(t *testing.T) {
 	}{
 		{"no path", "", nil, []string{"no model file given"}},
 		{"missing file", filepath.Join(dir, "none.onnx"), nil, []string{"none.onnx: no such file"}},
-		{"a folder", dir, nil, []string{dir + ": not a file"}},
-		{"an empty file", file("empty.onnx", nil), nil, []string{"the file is empty"}},
-		{"text", file("text.onnx", []byte("hello, world")), nil, []string{"text.onnx: not an ONNX file"}},
-		{"cut off", file("cut.onnx", whole[:len(whole)/2]), nil, []string{"cut.onnx: not an ONNX file"}},
+		{"a folder", dir, nil, []string{dir + ": is a folder, not a regular file"}},
+		{"an empty file", file("empty.onnx", nil), nil, []string{"it is empty"}},
+		{"text", file("text.onnx", []byte("hello, world")), nil, []string{"text.onnx: not an ONNX model"}},
+		{"cut off", file("cut.onnx", whole[:len(whole)/2]), nil, []string{"cut.onnx: not an ONNX model"}},
 		{"unknown operator", file("op.onnx", unknownOperator.encode()), nil, []string{"op.onnx: in node", "Frobnicate", "opset 17"}},
 		{"newer opset", file("opset.onnx", newOpset.encode()), nil, []string{"opset 99 is newer than this ONNX Runtime knows", "(the model uses opset 99)"}},
 		{"newer format", file("ir.onnx", newFormat.encode()), nil, []string{"IR version"}},
@@ -321,7 +321,7 @@ func TestORTOurReadingOfAFileAgreesWithTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := fmt.Sprint(plainPorts(head.inputs), plainPorts(head.outputs)), fmt.Sprint(plainPorts(portsOf(in)), plainPorts(portsOf(out)))
+		got, want := fmt.Sprint(plainPorts(head.inputs), plainPorts(head.outputs)), fmt.Sprint(plainPorts(inferred(nil, in)), plainPorts(inferred(nil, out)))
 		if got != want {
 			t.Errorf("we read %s, the library %s", got, want)
 		}

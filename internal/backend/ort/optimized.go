@@ -1,12 +1,20 @@
 package ort
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"sort"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // An optimized model is a file that keeps what ONNX Runtime made of a model, so that the next
@@ -19,49 +27,75 @@ type optimized struct {
 	temporary string // where ONNX Runtime is to write it, if it is not ready
 }
 
+// A brokenCopyError says that an optimised model cannot be loaded.
+type brokenCopyError struct {
+	optimized
+	err error
+}
+
+func (e *brokenCopyError) Error() string {
+	reason := e.err.Error()
+	if model := new(ModelError); errors.As(e.err, &model) {
+		reason = model.Reason
+	}
+	return fmt.Sprintf("the optimised model %s cannot be loaded and is made again: %s", e.path, reason)
+}
+
+// remove makes sure that the file is not taken for a good one again.
+func (e *brokenCopyError) remove() error { return os.Remove(e.key) }
+
 // optimized looks for the file that the options name.
 //
 // The optimised model depends on the processor it was made on (at the highest level), so the key
-// has the processor's features too, by way of the list of devices, the level and the machine.
-func (p plan) optimized(version string) (optimized, error) {
+// has the processor's features too. It has the content of all files of the model, because those
+// may change under an old time.
+func (p plan) optimized(ctx context.Context, version string) (optimized, error) {
 	path := p.options.OptimizedModel
 	if path == "" {
 		return optimized{}, nil
 	}
-	info, err := os.Stat(p.options.ModelPath)
+	model, err := format.FingerprintOf(ctx, p.options.ModelPath)
 	if err != nil {
-		return optimized{}, &ModelError{p.options.ModelPath, fileReason(err)}
-	}
-	model, err := filepath.Abs(p.options.ModelPath)
-	if err != nil {
-		return optimized{}, err
+		return optimized{}, fmt.Errorf("reading model %s for the key of its optimised model: %w", p.options.ModelPath, err)
 	}
 	lines := []string{
-		fmt.Sprintf("model %s %d bytes of %d", model, info.Size(), info.ModTime().UnixNano()),
-		"onnxruntime " + version, "level " + p.level.name, "machine " + runtime.GOARCH + " " + processor(),
+		"model sha256 " + model.SHA256, "onnxruntime " + version, "level " + p.level.name,
+		"machine " + runtime.GOARCH + " " + strings.Join(processorFeatures(), " "),
 	}
+	given := len(lines)
 	for _, r := range p.requests {
 		lines = append(lines, "device "+r.name)
 	}
 	for key, value := range p.config {
 		lines = append(lines, "config "+key+" "+value)
 	}
-	sort.Strings(lines[4:])
+	sort.Strings(lines[given:])
 	o := optimized{path: path, key: path + ".key", text: strings.Join(lines, "\n") + "\n"}
 	if have, err := os.ReadFile(o.key); err == nil {
 		file, err := os.Stat(path)
 		o.ready = err == nil && string(have) == o.text+fileMark(file)
 	}
 	if !o.ready {
-		// ONNX Runtime goes by the suffix, so it has to stay.
-		file, err := os.CreateTemp(filepath.Dir(path), ".*"+filepath.Base(path))
-		if err != nil {
-			return optimized{}, fmt.Errorf("keeping the optimised model: %w", err)
-		}
-		o.temporary = file.Name()
-		file.Close()
+		o.temporary, err = temporaryBeside(path)
 	}
-	return o, nil
+	return o, err
+}
+
+// temporaryBeside makes a file in the folder of another one, and removes those that were left there
+// long ago by processes that were killed.
+func temporaryBeside(path string) (string, error) {
+	folder, pattern := filepath.Dir(path), ".*"+filepath.Base(path) // ONNX Runtime goes by the suffix
+	left, _ := filepath.Glob(filepath.Join(folder, pattern))
+	for _, old := range left {
+		if info, err := os.Stat(old); err == nil && time.Since(info.ModTime()) > time.Hour {
+			os.Remove(old)
+		}
+	}
+	file, err := os.CreateTemp(folder, pattern)
+	if err != nil {
+		return "", fmt.Errorf("keeping the optimised model: %w", err)
+	}
+	return file.Name(), file.Close()
 }
 
 // fileMark ties a key to its file: of two programs that write both at the same time, one
@@ -75,17 +109,27 @@ func (o optimized) commit() error {
 	if o.temporary == "" {
 		return nil
 	}
-	file, err := os.Stat(o.temporary)
-	if err == nil {
-		err = os.Rename(o.temporary, o.path)
-	}
-	if err == nil {
-		err = os.WriteFile(o.key, []byte(o.text+fileMark(file)), 0o644)
-	}
-	if err != nil {
+	if err := o.move(); err != nil {
+		o.discard()
 		return fmt.Errorf("keeping the optimised model: %w", err)
 	}
 	return nil
+}
+
+func (o optimized) move() error {
+	file, err := os.Stat(o.temporary)
+	if err != nil {
+		return err
+	}
+	// Others may read it: it came into being as a temporary file, which only its owner may.
+	if err := os.Chmod(o.temporary, 0o644); err != nil {
+		return err
+	}
+	if err := os.Rename(o.temporary, o.path); err != nil {
+		return err
+	}
+	// A key that is only half there fits nothing, and the file is made again.
+	return os.WriteFile(o.key, []byte(o.text+fileMark(file)), 0o644)
 }
 
 func (o optimized) discard() {
@@ -94,13 +138,17 @@ func (o optimized) discard() {
 	}
 }
 
-// processor names the processor as the system does; empty where it does not tell.
-func processor() string {
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(text)) {
-		if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
+// processorFeatures names what the processor can do as far as programs ask for it. Its name would not
+// do: a virtual machine may hide AVX-512 under the same one.
+func processorFeatures() []string {
+	var features []string
+	for _, set := range []any{cpu.X86, cpu.ARM64} {
+		v := reflect.ValueOf(set)
+		for i := range v.NumField() {
+			if f := v.Field(i); f.Kind() == reflect.Bool && f.Bool() {
+				features = append(features, strings.TrimPrefix(v.Type().Field(i).Name, "Has"))
+			}
 		}
 	}
-	return ""
+	return features
 }

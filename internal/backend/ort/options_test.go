@@ -170,7 +170,7 @@ func TestPrecisionBecomesTheDevicesOptions(t *testing.T) {
 
 // port is a port of a model for tests of options.
 func port(name string, shape ...int64) modelPort {
-	return modelPort{Port: backend.Port{Name: name, Type: tensor.Float32, Shape: shape}, axes: make([]string, len(shape)), shape: true}
+	return modelPort{Port: backend.Port{Name: name, Type: tensor.Float32, Shape: shape}, axes: make([]string, len(shape))}
 }
 
 func TestShapeProfilesCoverTheBatches(t *testing.T) {
@@ -220,7 +220,7 @@ func TestTensorRTCachesAreKeyedByAllThatMatters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add, warnings, err := p.compileOptions(p.requests[0], []modelPort{port("x", -1, 4)}, version, dir)
+		add, warnings, err := p.compileOptions(t.Context(), p.requests[0], []modelPort{port("x", -1, 4)}, version, dir)
 		if err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}
@@ -273,7 +273,7 @@ func TestOtherCompilingDevicesGetTheirOwnCacheOption(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add, _, err := p.compileOptions(p.requests[0], nil, "1.24.3", dir)
+		add, _, err := p.compileOptions(t.Context(), p.requests[0], nil, "1.24.3", dir)
 		if err != nil || len(add) != 1 || !strings.HasPrefix(add[option], filepath.Join(dir, device)) {
 			t.Errorf("%s: got %v, %v, want a folder as %s", device, add, err, option)
 		}
@@ -282,7 +282,7 @@ func TestOtherCompilingDevicesGetTheirOwnCacheOption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if add, warnings, err := p.compileOptions(p.requests[0], []modelPort{port("x", -1, -1)}, "1.24.3", dir); err != nil || len(add) != 0 || len(warnings) != 1 {
+	if add, warnings, err := p.compileOptions(t.Context(), p.requests[0], []modelPort{port("x", -1, -1)}, "1.24.3", dir); err != nil || len(add) != 0 || len(warnings) != 1 {
 		t.Errorf("free axes: got %v, %q, %v, want a warning", add, warnings, err)
 	}
 }
@@ -303,7 +303,7 @@ func TestCompilingIsAnnouncedUnlessTheResultIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add, _, err := p.compileOptions(p.requests[0], nil, "1.24.3", dir)
+		add, _, err := p.compileOptions(t.Context(), p.requests[0], nil, "1.24.3", dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestCompilingIsAnnouncedUnlessTheResultIsThere(t *testing.T) {
 			t.Errorf("%s: with the result in the folder it said %q", device, notes[1:])
 		}
 		p.options.EngineCacheDir = ""
-		if add, _, err = p.compileOptions(p.requests[0], nil, "1.24.3", dir); err != nil {
+		if add, _, err = p.compileOptions(t.Context(), p.requests[0], nil, "1.24.3", dir); err != nil {
 			t.Fatal(err)
 		}
 		if p.tellCompiling(device, add); len(notes) != 1 {

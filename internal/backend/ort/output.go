@@ -22,8 +22,11 @@ func (s *session) preallocate(i int, inputs []backend.Value) (*value, error) {
 	if !half && (len(port.Shape) > 0 || port.Type == tensor.String) {
 		return nil, nil
 	}
+	if !half && port.AnyShape {
+		return nil, nil
+	}
 	shape := s.resolve(port, inputs)
-	if shape.Len() < 0 {
+	if port.AnyShape || shape.Len() < 0 {
 		return nil, fmt.Errorf("output %s: the shape of %v%v is not known before the run, so a value must be given for it",
 			port.Name, port.Type, port.Shape)
 	}

@@ -145,7 +145,7 @@ func own(v backend.Value, port *modelPort, role string) (*value, error) {
 	if mine.closed {
 		return nil, fmt.Errorf("%s %s: the value is closed", role, port.Name)
 	}
-	if mine.tensor.Type != port.Type || !fits(mine.tensor.Shape, port.Shape) {
+	if mine.tensor.Type != port.Type || !port.AnyShape && !fits(mine.tensor.Shape, port.Shape) {
 		return nil, fmt.Errorf("%s %s: got %v, the model has %v%v", role, port.Name, mine.tensor, port.Type, port.Shape)
 	}
 	return mine, nil

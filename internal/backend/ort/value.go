@@ -11,6 +11,7 @@ import (
 
 	onnx "github.com/yalue/onnxruntime_go"
 
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -87,9 +88,9 @@ func (v *value) share() error {
 	return nil
 }
 
-// onnxType is the number of one of our types; they number types as ONNX does.
+// onnxType is the number of one of our types; the C interface numbers types as ONNX does.
 func onnxType(t tensor.DType) onnx.TensorElementDataType {
-	return onnx.TensorElementDataType(slices.Index(elementTypes[:], t))
+	return onnx.TensorElementDataType(format.ElemTypeOf(t))
 }
 
 // Tensor returns the tensor that was bound, or that a run made.

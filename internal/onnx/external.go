@@ -1,0 +1,171 @@
+package onnx
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
+)
+
+// ReadWhole reads a model as ReadFile does, and takes what it keeps in data files beside it as its own:
+// written again, the model is one file. The elements stay where they are until they are wanted.
+func ReadWhole(path string) (*Model, error) {
+	m, err := ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for t := range m.tensors() {
+		if err := t.adopt(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
+		}
+	}
+	return m, nil
+}
+
+// adopt makes the elements that are in another file the tensor's own.
+func (t *Tensor) adopt(folder string) error {
+	e, external, err := t.ExternalData()
+	if err != nil || !external {
+		return err
+	}
+	path, info, err := e.file(folder)
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", t.Name, err)
+	}
+	n, err := t.Len()
+	if err != nil {
+		return err
+	}
+	size := (n*int64(t.Type.Bits()) + 7) / 8
+	if e.Length < 0 {
+		e.Length = size
+	}
+	switch left := info.Size() - e.Offset; {
+	case e.Length != size:
+		return fmt.Errorf("tensor %q: %d bytes are in %s, want %d", t.Name, e.Length, e.Location, size)
+	case left < size:
+		return fmt.Errorf("tensor %q: %s has %d bytes, want %d from byte %d on", t.Name, e.Location, info.Size(), size, e.Offset)
+	}
+	t.External = nil
+	t.Data = &section{path: path, at: span{e.Offset, e.Offset + size}, size: info.Size(), changed: info.ModTime()}
+	return nil
+}
+
+// file finds the file in which elements are. It must be below the model's folder, as ONNX asks.
+func (e External) file(folder string) (path string, info os.FileInfo, err error) {
+	local := filepath.FromSlash(e.Location)
+	if !filepath.IsLocal(local) {
+		return "", nil, fmt.Errorf("its data file %q is outside the model's folder", e.Location)
+	}
+	path = filepath.Join(folder, local)
+	if info, err = regular.Stat(path); err != nil {
+		return "", nil, fmt.Errorf("its data file: %w", err)
+	}
+	return path, info, nil
+}
+
+// tensors iterates over the constants of a model: initializers, and those in attributes.
+func (m *Model) tensors() iter.Seq[*Tensor] {
+	return func(yield func(*Tensor) bool) { m.Graph.tensors(yield) }
+}
+
+func (g *Graph) tensors(yield func(*Tensor) bool) bool {
+	for _, t := range g.Initializers {
+		if !yield(t) {
+			return false
+		}
+	}
+	for _, s := range g.SparseInitializers {
+		if !yield(s.Values) || s.Indices != nil && !yield(s.Indices) {
+			return false
+		}
+	}
+	for _, n := range g.Nodes {
+		for _, a := range n.Attributes {
+			if !a.tensors(yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// A Fingerprint says which model a file is.
+type Fingerprint struct {
+	// SHA256 is the checksum of the file in hexadecimal. If the model has data files it is that of a
+	// list of checksums: the file's own first, then each data file's with its name, a line each.
+	SHA256 string
+	Bytes  int64    // of all files
+	Data   []string // the data files, relative to the model's folder
+}
+
+// FingerprintOf reads a model file, and all data files that it names, whole. A file that is not
+// ONNX has no data files.
+func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
+	sum, size, err := sumOf(ctx, path)
+	if err != nil {
+		return Fingerprint{}, err
+	}
+	f := Fingerprint{SHA256: sum, Bytes: size}
+	if f.Data, err = DataFiles(path); err != nil || len(f.Data) == 0 {
+		return f, err
+	}
+	list := sha256.New()
+	fmt.Fprintf(list, "%s\n", sum)
+	for _, name := range f.Data {
+		sum, size, err := sumOf(ctx, filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
+		if err != nil {
+			return Fingerprint{}, err
+		}
+		fmt.Fprintf(list, "%s %s\n", sum, name)
+		f.Bytes += size
+	}
+	f.SHA256 = hex.EncodeToString(list.Sum(nil))
+	return f, nil
+}
+
+// DataFiles names the files beside a model that hold elements of its tensors, in order, relative to
+// the model's folder and with slashes. A file that is not ONNX has none.
+func DataFiles(path string) ([]string, error) {
+	m, err := ReadFile(path)
+	if errors.Is(err, errNoModel) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for t := range m.tensors() {
+		e, external, err := t.ExternalData()
+		if err == nil && external {
+			_, _, err = e.file(filepath.Dir(path))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: tensor %q: %w", filepath.Base(path), t.Name, err)
+		}
+		if external {
+			names = append(names, e.Location)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func sumOf(ctx context.Context, path string) (sum string, size int64, err error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err = io.Copy(interruptible{ctx, h}, f)
+	return hex.EncodeToString(h.Sum(nil)), size, err
+}

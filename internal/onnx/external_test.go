@@ -1,0 +1,141 @@
+package onnx
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// outside is a model whose constant w, two float32, and one in an attribute are in data files.
+func outside(entries ...Property) *Model {
+	g := diamond()
+	w := &Tensor{Name: "w_out", Type: Float32, Dims: []int64{2}, External: entries}
+	g.Initializers = append(g.Initializers, w)
+	inner := &Tensor{Name: "inner", Type: Int64, Dims: []int64{1}, External: []Property{{Key: "location", Value: "sub/more.data"}}}
+	g.Nodes = append(g.Nodes, &Node{Name: "k", Op: "Constant", Outputs: []string{"k_out"}, Attributes: []Attribute{Attr("value", inner)}})
+	return modelOf(g)
+}
+
+// folderOf writes a model with its data files, and returns its path.
+func folderOf(t *testing.T, m *Model) string {
+	t.Helper()
+	path := writeModel(t, m)
+	folder := filepath.Dir(path)
+	if err := os.Mkdir(filepath.Join(folder, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"w.data": "....\x00\x00\x80\x3f\x00\x00\x00\x40", "sub/more.data": "\x07\x00\x00\x00\x00\x00\x00\x00"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+func at(location, offset, length string) []Property {
+	return []Property{{Key: "location", Value: location}, {Key: "offset", Value: offset}, {Key: "length", Value: length}}
+}
+
+func TestReadWholeTakesInWhatIsInDataFiles(t *testing.T) {
+	for _, entries := range [][]Property{at("w.data", "4", "8"), at("w.data", "4", "8")[:2]} {
+		m, err := ReadWhole(folderOf(t, outside(entries...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := mustDecode(t, mustEncode(t, m)) // as one file
+		w, err := Elements[float32](again.Graph.Index().Initializer("w_out"))
+		if err != nil || w[0] != 1 || w[1] != 2 {
+			t.Errorf("w_out is %v, %v, want [1 2]", w, err)
+		}
+		inner := AttrOr[*Tensor](again.Graph.Index().Producer("k_out"), "value", nil)
+		if k, err := Elements[int64](inner); err != nil || k[0] != 7 {
+			t.Errorf("the constant is %v, %v, want [7]", k, err)
+		}
+	}
+}
+
+func TestDataThatIsNotThereIsAnError(t *testing.T) {
+	for want, entries := range map[string][]Property{
+		`tensor "w_out": its data file: `:     at("none.data", "0", "8"),
+		"is outside the model's folder":       at("../w.data", "0", "8"),
+		"sub: is a folder":                    at("sub", "0", "8"),
+		"4 bytes are in w.data, want 8":       at("w.data", "4", "4"),
+		"has 12 bytes, want 8 from byte 6 on": at("w.data", "6", "8"),
+		"from byte 99 on":                     at("w.data", "99", "8"),
+		`offset "x" is no size`:               at("w.data", "x", "8"),
+	} {
+		if _, err := ReadWhole(folderOf(t, outside(entries...))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+func sha(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestAFingerprintIsThatOfTheFileIfThereIsNoOther(t *testing.T) {
+	for _, content := range []string{string(mustEncode(t, modelOf(diamond()))), "no model", ""} {
+		path := filepath.Join(t.TempDir(), "model.onnx")
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := FingerprintOf(t.Context(), path)
+		if diff := cmp.Diff(Fingerprint{SHA256: sha(content), Bytes: int64(len(content))}, got); diff != "" || err != nil {
+			t.Errorf("%v, (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
+func TestAFingerprintIsOfAllFilesOfAModel(t *testing.T) {
+	path := folderOf(t, outside(at("w.data", "4", "8")...))
+	before, err := FingerprintOf(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Dir(path)
+	read := func(name string) string {
+		content, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	whole, more, w := read(filepath.Base(path)), read("sub/more.data"), read("w.data")
+	want := Fingerprint{
+		SHA256: sha(fmt.Sprintf("%s\n%s sub/more.data\n%s w.data\n", sha(whole), sha(more), sha(w))),
+		Bytes:  int64(len(whole) + len(more) + len(w)), Data: []string{"sub/more.data", "w.data"},
+	}
+	if diff := cmp.Diff(want, before); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "w.data"), []byte("....\x00\x00\x00\x40\x00\x00\x80\x3f"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := FingerprintOf(t.Context(), path); err != nil || after.SHA256 == before.SHA256 {
+		t.Errorf("with other data the fingerprint is %v, %v, the same as before", after, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	if _, err := FingerprintOf(ctx, path); !errors.Is(err, enough) {
+		t.Errorf("got %v, want the context's cause", err)
+	}
+}
+
+func TestAFingerprintNeedsAllFiles(t *testing.T) {
+	for _, path := range []string{t.TempDir(), os.DevNull, filepath.Join(t.TempDir(), "none"), folderOf(t, outside(at("none.data", "0", "8")...))} {
+		if f, err := FingerprintOf(t.Context(), path); err == nil {
+			t.Errorf("the fingerprint of %s is %+v, want an error", path, f)
+		}
+	}
+}
