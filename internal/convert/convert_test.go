@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -83,7 +84,7 @@ func TestTheNameOfAKeptModelFollowsFromAllThatItIsMadeOf(t *testing.T) {
 		"float16": {Precision: FP16}, "integers": {Precision: INT8}, "other samples": {Precision: INT8, Samples: []int{3}},
 		"a target": {Precision: INT8, Target: 0.99},
 	} {
-		key, err := c.key(r)
+		key, err := c.key(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,8 +94,76 @@ func TestTheNameOfAKeptModelFollowsFromAllThatItIsMadeOf(t *testing.T) {
 		names[key] = what
 	}
 	write(t, c.Source, onnx.Batched(3, 192, 192))
-	if key, err := c.key(Request{Precision: FP16}); err != nil || names[key] != "" {
+	if key, err := c.key(t.Context(), Request{Precision: FP16}); err != nil || names[key] != "" {
 		t.Errorf("another file has the key %s of %s, %v", key, names[key], err)
+	}
+}
+
+// moveOut moves the elements of a model's first initializer to a data file beside it.
+func moveOut(t *testing.T, path string) (data string) {
+	t.Helper()
+	m, err := onnx.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := m.Graph.Initializers[0]
+	raw, err := w.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = filepath.Join(filepath.Dir(path), "weights.data")
+	if err := os.WriteFile(data, raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w.Data, w.External = nil, []onnx.Property{{Key: "location", Value: "weights.data"}}
+	if err := m.WriteFile(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestDataFilesOfAModelAreConvertedWithIt(t *testing.T) {
+	c := tiny(t)
+	inside, _, err := c.Make(t.Context(), Request{Precision: FP16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got bytes.Buffer
+	if _, err := inside.WriteTo(&want); err != nil {
+		t.Fatal(err)
+	}
+	data := moveOut(t, c.Source)
+	outside, _, err := c.Make(t.Context(), Request{Precision: FP16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := outside.WriteTo(&got); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Error("the model with a data file is converted to another one than without")
+	}
+
+	before, err := c.key(t.Context(), Request{Precision: FP16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[0]++
+	if err := os.WriteFile(data, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := c.key(t.Context(), Request{Precision: FP16}); err != nil || after == before {
+		t.Errorf("with other data the name is %s, %v, as before", after, err)
+	}
+	if err := os.Remove(data); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Make(t.Context(), Request{Precision: FP16}); err == nil || !strings.Contains(err.Error(), "weights.data") {
+		t.Errorf("without its data file: %v, want an error that names it", err)
 	}
 }
 
