@@ -107,15 +107,6 @@ func weight(name string, values []float32, dims ...int) message {
 	return m.number(2, 1).text(8, name).bytes(9, raw)
 }
 
-// identity is y = x of a type and shape.
-func identity(t tensor.DType, axes ...any) onnxGraph {
-	return onnxGraph{
-		nodes:   []message{onnxNode("Identity", []string{"x"}, []string{"y"})},
-		inputs:  []message{onnxPort("x", t, axes...)},
-		outputs: []message{onnxPort("y", t, axes...)},
-	}
-}
-
 // doubled is y = x + x for float32 rows of four, in two nodes.
 func doubled(batch any) onnxGraph {
 	return onnxGraph{

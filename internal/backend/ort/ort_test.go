@@ -59,6 +59,15 @@ func (g onnxGraph) write(t testing.TB) string {
 	return path
 }
 
+// identity is y = x of a type and shape.
+func identity(t tensor.DType, axes ...any) onnxGraph {
+	return onnxGraph{
+		nodes:   []message{onnxNode("Identity", []string{"x"}, []string{"y"})},
+		inputs:  []message{onnxPort("x", t, axes...)},
+		outputs: []message{onnxPort("y", t, axes...)},
+	}
+}
+
 func openModel(t testing.TB, g onnxGraph, options backend.Options) backend.Session {
 	t.Helper()
 	options.ModelPath = g.write(t)
