@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -121,14 +122,14 @@ func (r *run) stallTimeout() time.Duration {
 	return max(2*time.Minute, 20*r.warm.latency*time.Duration(r.model.shape.batch))
 }
 
-// sutName names the system in logs: model, engine, device.
+// sutName names the system in logs: model, engine, device, and precision if it is known.
 func (r *run) sutName() string {
 	info := r.model.info()
 	device := r.cfg.Backend.Device
 	if device == "" {
 		device = "cpu"
 	}
-	return fmt.Sprintf("mlperf-go %s %s %s", r.cfg.Model.Name, info.Engine, device)
+	return strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision))
 }
 
 // writeLogs writes the log files of the reference.

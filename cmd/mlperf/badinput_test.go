@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A badInput is a command line that cannot be right.
+type badInput struct {
+	args   string // split at spaces; _ is an empty argument
+	status int
+	want   string // in what is said: the offender
+}
+
+// longest is how long a bad command line may take before it is said to hang.
+const longest = 20 * time.Second
+
+// TestBadInputIsNamed runs bad command lines over all verbs. Each ends at once with the right
+// status, names the offender, and shows no stack.
+func TestBadInputIsNamed(t *testing.T) {
+	inMaterial(t)
+	inputs := slices.Concat(badValues(t), badRuns(), badFiles(), badVerbs())
+	if len(inputs) < 300 {
+		t.Errorf("%d bad inputs, want at least 300", len(inputs))
+	}
+	for _, c := range inputs {
+		var out bytes.Buffer
+		args := strings.Fields(c.args)
+		for i, a := range args {
+			if a == "_" {
+				args[i] = ""
+			}
+		}
+		done := make(chan int, 1)
+		go func() { done <- execute(args, &out, &out) }()
+		select {
+		case status := <-done:
+			text := out.String()
+			if status != c.status || !strings.Contains(text, c.want) || strings.Contains(text, "goroutine ") {
+				t.Errorf("mlperf %s: status %d, want %d and %q:\n%s", c.args, status, c.status, c.want, strings.TrimSpace(text))
+			}
+		case <-time.After(longest):
+			t.Fatalf("mlperf %s hangs", c.args)
+		}
+	}
+}
+
+// inMaterial goes to a folder with models, data, and files that are none.
+func inMaterial(t *testing.T) {
+	t.Helper()
+	dir := material(t)
+	t.Chdir(dir)
+	for name, value := range map[string]string{"MLPERF_CACHE_DIR": "cache", "MLPERF_DATA_DIR": "data", "MLPERF_ORT_LIB": filepath.Join(dir, "nothere.so")} {
+		t.Setenv(name, value)
+	}
+	for name, text := range map[string]string{
+		"page.html": "<html>404</html>", "empty": "", "bad.conf": "*.Server.target_qsp = 1\n", "value.conf": "*.Server.target_qps = fast\n",
+		"words.conf": "this is no settings file\n", "twice.conf": "*.Server.target_qps = 1\n*.Server.target_qps = 2\n",
+		"cut.json": `[{ "seq_id" : 0, "qsl_idx" : 1, "data" : "00`, "odd.json": `[{ "seq_id" : 0, "qsl_idx" : 1, "data" : "0G" }]`,
+		"far.json": `[{ "seq_id" : 0, "qsl_idx" : 99, "data" : "00000000" }]`, "profile.json": `{"schema": "x"}`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{"folder", "run/old", "badrun"} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("badrun/results.json", []byte(`{"schema": "mlperf-go/results/9"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo("pipe", 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// badValues gives every flag of every verb values that its type does not have.
+func badValues(t *testing.T) []badInput {
+	t.Helper()
+	bad := map[string][]string{
+		"int": {"x", "1.5", "99999999999999999999"}, "uint64": {"x", "-1", "1e3"}, "float64": {"x", "1e999"}, "bool": {"maybe"},
+		"duration": {"soon", "-1s", "1e300"}, "scenario": {"Servers"}, "key=value": {"x", "=1"}, "intSlice": {"x", "1,y"},
+	}
+	var list []badInput
+	for _, cmd := range commands(newRoot(io.Discard, io.Discard)) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			for _, value := range bad[f.Value.Type()] {
+				list = append(list, badInput{fmt.Sprintf("%s --%s=%s", verbOf(cmd), f.Name, value), exitUsage, "--" + f.Name})
+			}
+		})
+		list = append(list, badInput{verbOf(cmd) + " --no-such-flag", exitUsage, "--no-such-flag"})
+	}
+	return list
+}
+
+// verbOf is a command without the name of the program.
+func verbOf(cmd *cobra.Command) string {
+	_, verb, _ := strings.Cut(cmd.CommandPath(), " ")
+	return verb
+}
+
+// badRuns are flags of run, and of what shares them, with values that no run can have.
+func badRuns() []badInput {
+	const base = "run --model resnet50 --scenario server --backend simulated --sim-latency 1ms --model-path tiny.onnx --dataset-path imagenet "
+	var list []badInput
+	for _, c := range []struct{ flags, want string }{
+		{"--device _", "--device"}, {"--device cpu,,", "--device"}, {"--device gpu", `unknown device "gpu"`}, {"--device cpu,gpu", `"gpu"`},
+		{"--instances -1", "--instances is -1"}, {"--instances 100000", "--instances is 100000"}, {"--max-batchsize -1", "--max-batchsize is -1"},
+		{"--max-batchsize 1000000000", "--max-batchsize is 1000000000"}, {"--intra-threads 100000", "--intra-threads is 100000"},
+		{"--intra-threads -3", "--intra-threads is -3"}, {"--inter-threads -1", "--inter-threads is -1"}, {"--count -1", "--count is -1"},
+		{"--target-qps -1", "--target-qps"}, {"--target-qps 0", "--target-qps"}, {"--target-qps fast", "--target-qps"}, {"--target-qps NaN", "--target-qps"},
+		{"--target-qps 1e999", "--target-qps"}, {"--min-duration soon", "--min-duration"}, {"--min-duration -1s", "--min-duration"},
+		{"--max-duration x", "--max-duration"}, {"--min-query-count 1.5", "--min-query-count"}, {"--min-query-count -1", "--min-query-count"},
+		{"--max-query-count x", "--max-query-count"}, {"--samples-per-query 8", "samples_per_query has no effect in Server"},
+		{"--performance-sample-count x", "--performance-sample-count"}, {"--target-latency soon", "--target-latency"}, {"--target-latency -1ms", "--target-latency"},
+		{"--target-latency 0", "--target-latency"}, {"--target_latency 1e400", "--target-latency"}, {"--layout x", "--layout"}, {"--layout _", "--layout"},
+		{"--preprocess nope --quick", "nope"}, {"--label-offset x", "--label-offset"}, {"--box-order zzz", "--box-order"}, {"--box-pixels x", "--box-pixels"},
+		{"--precision int4", `--precision is "int4"`}, {"--precision int8", "--precision"}, {"--precision fp16", "ONNX Runtime"},
+		{"--execution sideways", "--execution"}, {"--graph-optimization most", "--graph-optimization"}, {"--mode fast", `unknown mode "fast"`},
+		{"--rules v9.9", `unknown rules "v9.9"`}, {"--rules _0", "unknown rules"}, {"--division mixed", `"mixed"`}, {"--backend tensorflow", `"tensorflow"`},
+		{"--set colour=red", "colour"}, {"--set colour", "want key=value"}, {"--set target_qps", "want key=value"}, {"--set mode=9", "mode"},
+		{"--set performance_issue_same=maybe", "true or false"}, {"--set target_latency_percentile=100", "percentile"}, {"--set target_latency_percentile=0", "percentile"},
+		{"--set target_latency_percentile=-5", "negative"}, {"--set ttft_latency=5", "use_token_latencies is off"}, {"--set target_qps=1e400", "too large"},
+		{"--set qsl_rng_seed=1e30", "64 bits"}, {"--set test05=2", "true or false"}, {"--set min_duration=1e300", "--set"},
+		{"--sim-latency -1ms", "--sim-latency"}, {"--sim-jitter -1ms", "--sim-jitter"}, {"--max-batch-delay -1ms", "--max-batch-delay"},
+		{"--provider-option a=1 --provider-option a=2", "was given before"}, {"--ort-config =", "want key=value"},
+		{"--profile profile.json --model mobilenet --scenario", "flag needs an argument"},
+		{"extra", `unexpected argument "extra"`}, {"--model alexnet", `unknown model "alexnet"`}, {"--model _", "--model"}, {"--scenario _", "--scenario"},
+		{"--scenario servers", `unknown scenario "servers"`}, {"--scenario interactive", "no Interactive"}, {"--scenario offline --mode find-peak", "Offline has none"},
+		{"--scenario single-stream --target-qps 5", "no effect in SingleStream"}, {"--scenario offline --target-latency 5ms", "no effect in Offline"},
+		{"--scenario offline --target-latency auto", "Server scenario"}, {"--performance-sample-count 0 --scenario nowhere", `"nowhere"`},
+		{"--set performance_issue_same=1 --set performance_issue_unique=1 --mode", "flag needs an argument"},
+	} {
+		list = append(list, badInput{base + c.flags, exitUsage, c.want})
+	}
+	for _, c := range []struct{ flags, want string }{
+		{"--budget 0s", "--budget"}, {"--max-batchsize 0", "--max-batchsize is 0"}, {"--instances 0", "--instances is 0"}, {"--intra-threads -1", "--intra-threads is -1"},
+		{"--instances 99999", "--instances is 99999"}, {"--max-batch-delay soon", "--max-batch-delay"}, {"--max-batch-delay -1s", "--max-batch-delay"},
+		{"--model-path =x", "--model-path"}, {"--model-path a/m.onnx --model-path b/m.onnx", "there is another m"}, {"--precision int4", "int4"},
+		{"--model-path a=x.onnx --model-path b=y.onnx --precision fp32,fp16", "--precision"}, {"--scenario nowhere", `"nowhere"`}, {"--device gpu", "gpu"},
+		{"--target-latency 5x --scenario server", "--target-latency"}, {"--mode accuracy", "unknown flag: --mode"}, {"--rules v9", "v9"}, {"--execution x", "--execution"},
+	} {
+		list = append(list, badInput{"tune --model resnet50 --backend simulated --dataset-path imagenet " + c.flags, exitUsage, c.want})
+	}
+	return list
+}
+
+// badFiles are files and folders that are none, or not what is wanted.
+func badFiles() []badInput {
+	const base = "run --model resnet50 --scenario server --backend simulated --sim-latency 1ms --min-duration 50ms --target-qps 100 "
+	var list []badInput
+	for _, c := range []struct{ flags, want string }{
+		{"--user-conf nowhere.conf", "nowhere.conf"}, {"--user-conf pipe", "pipe is not a regular file"}, {"--user-conf folder", "folder is not a regular file"},
+		{"--user-conf /dev/zero", "/dev/zero is not a regular file"}, {"--user-conf bad.conf", "bad.conf:1"}, {"--user-conf value.conf", "value.conf:1"},
+		{"--user-conf words.conf", "words.conf:1"}, {"--user-conf twice.conf", "twice.conf:2"}, {"--mlperf-conf pipe", "pipe is not a regular file"},
+		{"--audit-conf pipe", "pipe is not a regular file"}, {"--audit-conf bad.conf", "bad.conf:1"}, {"--user-conf bad.conf --mlperf-conf bad.conf", "bad.conf"},
+		{"--model-path nowhere.onnx --dataset-path imagenet", "nowhere.onnx"}, {"--model-path page.html --dataset-path imagenet", "page.html"},
+		{"--model-path empty --dataset-path imagenet", "empty"}, {"--model-path folder --dataset-path imagenet", "folder"}, {"--model-path pipe --dataset-path imagenet", "pipe"},
+		{"--model-path /dev/zero --dataset-path imagenet", "/dev/zero"}, {"--model-path twoinputs.onnx --dataset-path imagenet", "2 inputs"},
+		{"--model-path small.onnx --dataset-path imagenet", "192"}, {"--model-path classes.onnx --dataset-path imagenet", "17"},
+		{"--model-path tiny.onnx --dataset-path nowhere", "val_map.txt"}, {"--model-path tiny.onnx --dataset-path folder", "val_map.txt"},
+		{"--model-path tiny.onnx --dataset-path pipe", "pipe"}, {"--model-path tiny.onnx --dataset-path page.html", "page.html"},
+		{"--model-path tiny.onnx --dataset-path imagenet --output page.html/x", "page.html"}, {"--model-path tiny.onnx --dataset-path imagenet --output /dev/null", "/dev/null"},
+		{"--model-path static.onnx --dataset-path imagenet --max-batchsize 8", "batches of 4"}, {"--model-path tiny.onnx --dataset-path imagenet --profile nowhere.json", "nowhere.json"},
+		{"--model-path tiny.onnx --dataset-path imagenet --profile profile.json", "profile.json"}, {"--model-path tiny.onnx --dataset-path imagenet --profile pipe", "pipe"},
+		{"--model-path tiny.onnx --dataset-path imagenet --profile folder", "folder"},
+		{"--model-path tiny.onnx --dataset-path imagenet --output badrun", "badrun has the results of a run already"},
+		{"--backend onnxruntime --model-path tiny.onnx --dataset-path imagenet", "nothere.so"}, {"--backend onnxruntime --ort-lib page.html --model-path tiny.onnx --dataset-path imagenet", "page.html"},
+	} {
+		list = append(list, badInput{base + c.flags, exitError, c.want})
+	}
+	const score = "accuracy --model resnet50 --dataset-path imagenet --log "
+	return append(list,
+		badInput{score + "nowhere.json", exitError, "nowhere.json"}, badInput{score + "cut.json", exitError, "cut.json"},
+		badInput{score + "odd.json", exitError, "odd.json"}, badInput{score + "far.json", exitError, "far.json"}, badInput{score + "pipe", exitError, "pipe"},
+		badInput{score + "folder", exitError, "folder"}, badInput{score + "page.html", exitError, "page.html"}, badInput{score + "empty", exitError, "empty"},
+		badInput{score + "/dev/zero", exitError, "/dev/zero"}, badInput{score + "cut.json --dtype complex", exitUsage, "--dtype"},
+		badInput{score + "cut.json --use_inv_map", exitUsage, "--use-inv-map"}, badInput{score + "cut.json --remove_48_empty_images", exitUsage, "--remove-48-empty-images"},
+		badInput{"accuracy --model alexnet --dataset-path imagenet --log cut.json", exitUsage, "alexnet"}, badInput{"accuracy --model resnet50", exitUsage, "RUN_DIR"},
+		badInput{"accuracy nowhere", exitError, "nowhere"}, badInput{"accuracy folder", exitError, "folder"}, badInput{"accuracy badrun", exitError, "schema"}, badInput{"accuracy a b", exitUsage, `"b"`},
+		badInput{"explain nowhere", exitError, "nowhere"}, badInput{"explain folder", exitError, "folder"}, badInput{"explain badrun", exitError, "schema"},
+		badInput{"report nowhere", exitError, "nowhere"}, badInput{"report folder", exitError, "there are no runs"}, badInput{"report --format html", exitUsage, "html"},
+		badInput{"report --price -1", exitUsage, "--price"},
+	)
+}
+
+// badVerbs are the rest.
+func badVerbs() []badInput {
+	const quantize = "quantize --model resnet50 --model-path tiny.onnx --dataset-path imagenet "
+	return []badInput{
+		{"ruin", exitUsage, `"ruin"`}, {"run", exitUsage, "--model"}, {"explain", exitUsage, "RUN_DIR"}, {"show", exitUsage, "MODEL"}, {"show alexnet", exitUsage, "alexnet"},
+		{"show resnet50 --rules v9", exitUsage, "v9"}, {"list chickens", exitUsage, "chickens"}, {"list models models", exitUsage, "models"},
+		{"plan", exitUsage, "--model"}, {"plan --model alexnet", exitUsage, "alexnet"}, {"plan --model resnet50 --samples-per-second 0", exitUsage, "above 0"},
+		{"plan --model resnet50 --samples-per-second -1", exitUsage, "--samples-per-second"}, {"plan --model resnet50 --samples-per-second NaN", exitUsage, "--samples-per-second"},
+		{"plan --model resnet50 --value-bytes 0", exitUsage, "--value-bytes"}, {"plan --percentile 100", exitUsage, "percentile"}, {"plan --percentile 99 --confidence 100", exitUsage, "confidence"},
+		{"plan --percentile 99 --margin -1", exitUsage, "margin"}, {"plan --model resnet50 --rules x", exitUsage, `"x"`},
+		{"trace --scenario server --target-qps 0", exitUsage, "target_qps"}, {"trace --scenario server --target-qps -1", exitUsage, "target_qps"},
+		{"trace --scenario offline --issue-unique --issue-same", exitUsage, "exclude each other"}, {"trace --mode fast", exitUsage, "fast"},
+		{"trace --scenario offline --total-sample-count 0", exitUsage, "empty"}, {"trace --scenario multi-stream --samples-per-query 0", exitUsage, "samples_per_query"},
+		{"trace --scenario server --target-qps 1e12", exitUsage, "target QPS"}, {"trace --scenario offline --target-qps 1e300", exitUsage, ""}, {"trace extra", exitUsage, "extra"},
+		{quantize + "--precision int4", exitUsage, "int4"}, {quantize + "--method guess", exitUsage, "guess"}, {quantize + "--activations f8", exitUsage, "f8"},
+		{quantize + "--rank luck", exitUsage, "luck"}, {quantize + "--target 2", exitUsage, "--target"}, {quantize + "--target NaN", exitUsage, "--target"}, {quantize + "--samples -1", exitUsage, "--samples"},
+		{quantize + "--count -1", exitUsage, "--count"}, {quantize + "--samples 3 --calibration page.html", exitUsage, "--samples"}, {quantize + "--calibration nope.txt", exitUsage, "nope.txt"},
+		{quantize + "--calibration pipe", exitUsage, "pipe"}, {quantize + "--intra-threads -1", exitUsage, "--intra-threads"}, {quantize + "--layout x", exitUsage, "--layout"},
+		{quantize, exitError, "nothere.so"}, {"quantize", exitUsage, "--model"}, {"quantize --model alexnet", exitUsage, "alexnet"},
+		{"preprocess --model resnet50", exitUsage, "image files"}, {"preprocess x.jpg", exitUsage, "--model"}, {"preprocess --model alexnet x.jpg", exitUsage, "alexnet"},
+		{"preprocess --model 3d-unet x.jpg", exitUsage, "not images"}, {"preprocess --model resnet50 --layout NCWH page.html", exitUsage, "NCWH"},
+		{"preprocess --model resnet50 --preprocess nope page.html", exitUsage, "nope"}, {"preprocess --model resnet50 page.html", exitError, "page.html"},
+		{"preprocess --model resnet50 nowhere.jpg", exitError, "nowhere.jpg"}, {"preprocess --model resnet50 pipe", exitError, "not a regular file"},
+		{"preprocess --model resnet50 folder", exitError, "folder"}, {"preprocess --model resnet50 --root folder page.html", exitError, "not below"},
+		{"synth chickens", exitUsage, "chickens"}, {"synth model", exitUsage, "NAME"}, {"synth model alexnet", exitUsage, "alexnet"}, {"synth dataset", exitUsage, "NAME"},
+		{"synth dataset chickens", exitUsage, "chickens"}, {"synth model resnet50", exitError, "nothere.so"}, {"synth model resnet50 --ort-lib page.html", exitError, "page.html"},
+		{"selftest --scenario offline --target-qps -1", exitError, ""}, {"selftest extra", exitUsage, "extra"}, {"doctor extra", exitUsage, "extra"}, {"version extra", exitUsage, "extra"},
+	}
+}
