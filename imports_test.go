@@ -32,10 +32,10 @@ var mayImport = map[string]string{
 
 	"internal/report": "internal/loadgen",
 	"internal/tune":   "internal/backend internal/field internal/loadgen internal/profile internal/session",
-	"internal/session": "internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/config internal/convert " +
+	"internal/session": "internal/regular internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/config internal/convert " +
 		"internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload",
-	"internal/profile": "internal/loadgen",
+	"internal/profile": "internal/regular internal/loadgen",
 	"internal/config":  "configs internal/field internal/loadgen internal/names internal/regular",
 	"internal/field":   "",
 

@@ -151,7 +151,7 @@ func (o *traceOptions) run(cmd *cobra.Command) error {
 	}
 	trace, err := loadgen.NewTrace(o.settings, o.perf, o.total)
 	if err != nil {
-		return err
+		return usage("%w", err) // all of it comes from flags
 	}
 	if o.asJSON {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(trace)

@@ -15,10 +15,14 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // Schema names the form of a profile.
 const Schema = "mlperf-go/profile/1"
+
+// maxFile is how long the file of a profile may be.
+const maxFile = 1 << 20
 
 // A Machine is what a profile holds for.
 type Machine struct {
@@ -122,7 +126,7 @@ func Parse(data []byte) (*Profile, error) {
 
 // Read reads a profile.
 func Read(path string) (*Profile, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Fingerprint names everything that can change a result, part by part. Equal
@@ -99,14 +100,7 @@ func contentOf(ctx context.Context, path string) (string, error) {
 }
 
 func addContent(ctx context.Context, h hash.Hash, path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,13 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -21,6 +21,9 @@ type PreprocessRequest struct {
 	Root    string // folder whose structure is kept; empty: files are named by their last part
 	Output  string // folder
 }
+
+// maxImage is how long the file of an image may be.
+const maxImage = 1 << 30
 
 // Preprocess writes what the model would get of each file, NAME.npy for NAME.
 func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
@@ -59,14 +62,7 @@ func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
 			return fmt.Errorf("it is not below %s", q.Root)
 		}
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file")
-	}
-	data, err := os.ReadFile(file)
+	data, err := regular.ReadFile(file, maxImage)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A QuantizeRequest asks for a model of lower precision.
@@ -164,10 +165,7 @@ func notNegative(name string, n int) error {
 
 // readable finds files that are none, before anything that takes long.
 func readable(name, path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
+	_, err := regular.Stat(path)
 	return field.Wrap(name, err)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -98,6 +99,9 @@ func (r *Resolved) settings() error {
 		return err
 	}
 	r.Settings, r.Warnings = r.resolved.Settings, r.resolved.Warnings
+	if err := r.Settings.Validate(); err != nil {
+		return field.Wrap("settings", err)
+	}
 	for _, s := range r.resolved.Made {
 		r.Made = append(r.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
 	}
@@ -224,6 +228,9 @@ func (r *Resolved) config() (*bench.Config, error) {
 	}, nil
 }
 
+// maxConf is how long a conf file may be.
+const maxConf = 16 << 20
+
 // files are the conf files that were used, to be kept with the results.
 func (r *Resolved) files() (map[string][]byte, error) {
 	q := &r.Request
@@ -233,7 +240,7 @@ func (r *Resolved) files() (map[string][]byte, error) {
 		if path == "" {
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := regular.ReadFile(path, maxConf)
 		files[name], errs = text, append(errs, err)
 	}
 	return files, errors.Join(errs...)

@@ -61,7 +61,7 @@ func bindPipeline(s setup, pipelines []string) (preprocess.Pipeline, imageInput,
 	}
 	p, err := lookupPipeline(pipelines[0])
 	if err != nil {
-		return p, imageInput{}, err
+		return p, imageInput{}, field.Wrap(pipelineOption, err)
 	}
 	in, err := bindImage(s.inputs, p.Size, s.binding)
 	if err != nil {
