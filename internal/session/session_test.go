@@ -1,0 +1,261 @@
+package session_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// quiet is an observer that says nothing.
+type quiet struct{}
+
+func (quiet) Phase(string)             {}
+func (quiet) Loading(int, int)         {}
+func (quiet) Traffic(loadgen.Progress) {}
+func (quiet) Note(string)              {}
+
+// request is one of a quick run of a tiny model on a simulated engine.
+func request(t *testing.T) session.Request {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("MLPERF_CACHE_DIR", filepath.Join(dir, "cache"))
+	t.Setenv("MLPERF_DATA_DIR", filepath.Join(dir, "data"))
+	writeModel(t, "tiny.onnx", 1)
+	spec := synth.ImageNetSpec{Seed: 1, Images: 4, Classes: 3, Jitter: 0.1}
+	if err := synth.WriteImageNet(t.Context(), "imagenet", spec, nil); err != nil {
+		t.Fatal(err)
+	}
+	return session.Request{
+		Program: "mlperf test", Model: "resnet50", Scenario: "single-stream", ModelPath: "tiny.onnx", DatasetPath: "imagenet",
+		Engine:   session.Engine{Name: session.Simulated, Latency: time.Millisecond},
+		Settings: []config.Override{{Key: "min_duration", Value: "20ms", Origin: "flag --min-duration"}, {Key: "min_query_count", Value: "5", Origin: "flag --min-query-count"}},
+		NewPacer: func() loadgen.Pacer { return loadgen.NewPacer(loadgen.DefaultSpin, false) },
+	}
+}
+
+// writeModel writes a classifier.
+func writeModel(t *testing.T, path string, seed uint64) {
+	t.Helper()
+	b := networks.NewBuilder("tiny", seed)
+	x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
+	x = b.AveragePool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
+	b.Output(b.Softmax("softmax", b.Dense("scores", b.Flatten("features", x), networks.Dense{Units: 1001}), 1))
+	model, _, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := model.WriteFile(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatCannotBeRightNamesItsField(t *testing.T) {
+	good := request(t)
+	for _, c := range []struct {
+		name, field string
+		change      func(*session.Request)
+	}{
+		{"no model", "model", func(q *session.Request) { q.Model = "" }},
+		{"an unknown model", "model", func(q *session.Request) { q.Model = "alexnet" }},
+		{"no scenario", "scenario", func(q *session.Request) { q.Scenario = "" }},
+		{"an unknown scenario", "scenario", func(q *session.Request) { q.Scenario = "servers" }},
+		{"a scenario that the model has not", "scenario", func(q *session.Request) { q.Scenario = "interactive" }},
+		{"unknown rules", "rules", func(q *session.Request) { q.Rules = "v9.9" }},
+		{"an unknown division", "division", func(q *session.Request) { q.Division = "mixed" }},
+		{"an unknown mode", "mode", func(q *session.Request) { q.Mode = "fast" }},
+		{"a search without a bound", "mode", func(q *session.Request) { q.Mode = session.FindPeak }},
+		{"a bound where there is none", "target_latency", func(q *session.Request) { q.AutoLatency = true }},
+		{"an unknown engine", "backend", func(q *session.Request) { q.Engine.Name = "tensorflow" }},
+		{"an unknown device", "device", func(q *session.Request) { q.Backend.Device = "gpu" }},
+		{"an empty device", "device", func(q *session.Request) { q.Given = map[string]string{"device": "flag --device"} }},
+		{"too many threads", "intra_threads", func(q *session.Request) { q.Backend.IntraThreads = 100_000 }},
+		{"a negative count", "count", func(q *session.Request) { q.Count = -1 }},
+		{"a batch that no memory holds", "max_batchsize", func(q *session.Request) { q.MaxBatch = 1e9 }},
+		{"an unknown precision", "precision", func(q *session.Request) { q.Precision = "int4" }},
+		{"an option that the model has not", "box_order", func(q *session.Request) { q.Options = map[string]string{"box-order": "yxyx"} }},
+		{"an unknown setting", "colour", func(q *session.Request) { q.Settings = []config.Override{{Key: "colour", Value: "red"}} }},
+		{"settings that exclude each other", "settings", func(q *session.Request) {
+			q.Settings = []config.Override{{Key: "performance_issue_same", Value: "1"}, {Key: "performance_issue_unique", Value: "1"}}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := good
+			c.change(&q)
+			_, err := session.Resolve(q)
+			var of *field.Error
+			if !errors.As(err, &of) || strings.ReplaceAll(of.Field, "-", "_") != c.field {
+				t.Errorf("Resolve = %v, want an error of the field %s", err, c.field)
+			}
+		})
+	}
+}
+
+func TestWhatSomebodyGaveWinsOverAQuickRun(t *testing.T) {
+	q := request(t)
+	q.Quick, q.Settings = true, []config.Override{{Key: "min_duration", Value: "3s", Origin: "environment MLPERF_MIN_DURATION"}}
+	r, err := session.Resolve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Settings.MinDuration != 3*time.Second || r.Settings.MinQueryCount != 64 || r.Settings.SingleStreamTargetLatencyPercentile != 0.9 {
+		t.Errorf("settings %+v", r.Settings)
+	}
+	if !strings.HasPrefix(r.Request.Output, filepath.Join("results", "resnet50", "singlestream", "performance")) {
+		t.Errorf("the folder is %s", r.Request.Output)
+	}
+}
+
+func TestARequestBecomesAResult(t *testing.T) {
+	results, err := session.Run(t.Context(), request(t), quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caveats := strings.Join(results.Caveats, "\n")
+	for _, want := range []string{"the engine is simulated", "min_duration is 20ms instead of the official 10m0s (flag --min-duration)", "not an official MLPerf result"} {
+		if !strings.Contains(caveats, want) {
+			t.Errorf("caveats %q, want %q", results.Caveats, want)
+		}
+	}
+	latest := filepath.Join("results", "resnet50", "singlestream", "performance", "latest")
+	kept, err := report.Read(latest)
+	if err != nil || kept.Fingerprint == "" || kept.Fingerprint != results.Fingerprint {
+		t.Errorf("%s has fingerprint %+v, %v", latest, kept, err)
+	}
+}
+
+func TestResultsAreReplacedOnlyIfThatIsAskedFor(t *testing.T) {
+	q := request(t)
+	q.Output = "out"
+	if _, err := session.Run(t.Context(), q, quiet{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("out/accuracy.txt", []byte("of another run"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("out/notes.txt", []byte("of the user"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var exists *session.ExistsError
+	if _, err := session.Resolve(q); !errors.As(err, &exists) || exists.Folder != "out" {
+		t.Errorf("Resolve = %v, want an ExistsError", err)
+	}
+	q.Force = true
+	if _, err := session.Run(t.Context(), q, quiet{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("out/accuracy.txt"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an old accuracy.txt lies beside a new run: %v", err)
+	}
+	if _, err := os.Stat("out/notes.txt"); err != nil {
+		t.Errorf("a file of the user is gone: %v", err)
+	}
+}
+
+func fingerprint(t *testing.T, q session.Request) session.Fingerprint {
+	t.Helper()
+	r, err := session.Resolve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.Provide(t.Context(), quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	return p.Fingerprint
+}
+
+func TestTheFingerprintNamesEverythingThatChangesAResult(t *testing.T) {
+	good := request(t)
+	writeModel(t, "other.onnx", 2)
+	writeModel(t, "copy.onnx", 1)
+	before := fingerprint(t, good)
+	if again := fingerprint(t, good); again != before {
+		t.Errorf("the same request has %+v and then %+v", before, again)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*session.Request)
+		same   bool
+	}{
+		{"the program", func(q *session.Request) { q.Program = "mlperf next" }, false},
+		{"a setting", func(q *session.Request) { q.Settings = nil }, false},
+		{"the scenario", func(q *session.Request) { q.Scenario = "offline" }, false},
+		{"the rules", func(q *session.Request) { q.Rules = "v5.1" }, false},
+		{"the engine", func(q *session.Request) { q.Engine.Latency = 2 * time.Millisecond }, false},
+		{"an option of the engine", func(q *session.Request) { q.Backend.IntraThreads = 7 }, false},
+		{"another one", func(q *session.Request) { q.Backend.Config = map[string]string{"a": "b"} }, false},
+		{"the workers", func(q *session.Request) { q.Instances = 3 }, false},
+		{"how the model is read", func(q *session.Request) { q.Options = map[string]string{"label-offset": "3"} }, false},
+		{"the content of the model", func(q *session.Request) { q.ModelPath = "other.onnx" }, false},
+		{"a part of the data", func(q *session.Request) { q.Count = 2 }, false},
+		{"the same model elsewhere", func(q *session.Request) { q.ModelPath = "copy.onnx" }, true},
+		{"where results go", func(q *session.Request) { q.Output = "elsewhere" }, true},
+		{"what the engine says on screen", func(q *session.Request) { q.Backend.LogSeverity = 2 }, true},
+	} {
+		q := good
+		c.change(&q)
+		if after := fingerprint(t, q); (after.String() == before.String()) != c.same {
+			t.Errorf("%s: same fingerprint is %t, want %t", c.name, !c.same, c.same)
+		}
+	}
+	if err := os.WriteFile("imagenet/more.txt", []byte("more"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if after := fingerprint(t, good); after.Data == before.Data {
+		t.Error("another file in the data set leaves its fingerprint as it was")
+	}
+}
+
+func TestASearchMayBeginAnywhere(t *testing.T) {
+	q := request(t)
+	q.Scenario, q.Mode = "server", session.FindPeak
+	q.Settings = []config.Override{{Key: "target_qps", Value: "10"}}
+	before := fingerprint(t, q)
+	q.Settings = []config.Override{{Key: "target_qps", Value: "20"}}
+	if after := fingerprint(t, q); after != before {
+		t.Errorf("the load that a search begins with makes another fingerprint: %+v, %+v", before, after)
+	}
+}
+
+func TestEveryDeviceCompilesIntoAFolderOfItsOwn(t *testing.T) {
+	q := request(t)
+	folder := func(q session.Request) string {
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := r.Provide(t.Context(), quiet{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		return p.WithModel("x").EngineCacheDir
+	}
+	plain := folder(q)
+	q.Backend.IntraThreads = 3 // does not matter to what is compiled
+	if got := folder(q); got != plain {
+		t.Errorf("threads change the folder: %s, %s", plain, got)
+	}
+	q.Backend.DeviceOptions = map[string]string{"trt_fp16_enable": "1"}
+	if got := folder(q); got == plain {
+		t.Errorf("an option of the device leaves the folder %s", got)
+	}
+	q.Backend.EngineCacheDir = "mine"
+	if got := folder(q); got != "mine" {
+		t.Errorf("the folder that somebody gave is %s", got)
+	}
+}
