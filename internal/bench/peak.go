@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -33,30 +34,81 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	var last *report.Results
+	best, err := r.confirmed(state)
+	if err != nil {
+		return nil, err
+	}
+	last := best
 	for {
 		t, more := search.next(state.Steps)
 		if !more && last == nil {
 			return report.Read(r.cfg.OutputDir) // the search was over before
 		}
 		if !more {
-			return last, r.finishPeak(last, state)
+			if best != nil {
+				last = best
+			}
+			return last, errors.Join(r.finishPeak(last, state), os.RemoveAll(filepath.Join(r.cfg.OutputDir, higherDir)))
 		}
-		results, err := r.try(ctx, t, state)
+		dir := r.cfg.OutputDir
+		if best != nil {
+			dir = filepath.Join(dir, higherDir)
+		}
+		results, err := r.try(ctx, t, state, dir)
+		if err != nil && best != nil {
+			return best, err // what was confirmed is written
+		}
 		if err != nil {
 			return results, errors.Join(err, r.finishPeak(results, state))
 		}
-		last = results
+		if last = results; t.full && state.Steps[len(state.Steps)-1].Met {
+			best = results
+			if err := errors.Join(moveFiles(dir, r.cfg.OutputDir), r.finishPeak(best, state)); err != nil {
+				return best, err
+			}
+		}
 	}
+}
+
+// higherDir is the folder for tests of higher loads than one that was confirmed. Its files
+// take the place of those that are there if the load is confirmed too.
+const higherDir = "higher"
+
+// confirmed returns the results of a load that was confirmed before the search was
+// interrupted; nil if there is none.
+func (r *run) confirmed(state *peakState) (*report.Results, error) {
+	for _, step := range state.Steps {
+		if step.Full && step.Met {
+			return report.Read(r.cfg.OutputDir)
+		}
+	}
+	return nil, nil
+}
+
+// moveFiles moves the files of a folder to another, unless they are the same.
+func moveFiles(from, to string) error {
+	if from == to {
+		return nil
+	}
+	files, err := os.ReadDir(from)
+	for _, f := range files {
+		err = errors.Join(err, os.Rename(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())))
+	}
+	return errors.Join(err, os.Remove(from))
 }
 
 // newPeakSearch says what a load is in the scenario, and where to begin.
 func (r *run) newPeakSearch() (peakSearch, error) {
 	switch s := r.settings; {
 	case s.Scenario == loadgen.Server:
-		return peakSearch{first: s.ServerTargetQPS}, nil
+		search := peakSearch{first: s.ServerTargetQPS}
+		if !s.UseTokenLatencies {
+			search.bound = s.ServerTargetLatency
+		}
+		return search, nil
 	case s.Scenario == loadgen.MultiStream && s.MultiStreamQPS > 0:
-		return peakSearch{first: float64(s.MultiStreamSamplesPerQuery), whole: true}, nil
+		interval := time.Duration(float64(time.Second) / s.MultiStreamQPS)
+		return peakSearch{first: float64(s.MultiStreamSamplesPerQuery), whole: true, bound: interval}, nil
 	}
 	return peakSearch{}, fmt.Errorf("there is no bound in %v by which to find a peak", r.settings.Scenario)
 }
@@ -120,24 +172,27 @@ func (s *peakState) write(dir string) error {
 }
 
 // try tries a load and keeps the outcome.
-func (r *run) try(ctx context.Context, t trial, state *peakState) (*report.Results, error) {
-	test, err := r.tryLoad(ctx, t, state.Unit)
+func (r *run) try(ctx context.Context, t trial, state *peakState, dir string) (*report.Results, error) {
+	test, err := r.tryLoad(ctx, t, state.Unit, dir)
 	if test == nil {
 		return nil, err
 	}
 	results := r.results(test)
-	if err := errors.Join(append(test.Faults, err, r.outcome(test, results, r.cfg.OutputDir))...); err != nil {
+	if err := errors.Join(append(test.Faults, err, r.outcome(test, results, dir))...); err != nil {
 		return results, err
 	}
 	state.Steps = append(state.Steps, peakStep(t, test, results.Queue))
 	return results, state.write(r.cfg.OutputDir)
 }
 
-func (r *run) tryLoad(ctx context.Context, t trial, unit string) (test *loadgen.Result, err error) {
+func (r *run) tryLoad(ctx context.Context, t trial, unit, dir string) (test *loadgen.Result, err error) {
 	if t.full {
 		r.cfg.Observer.Note(fmt.Sprintf("confirming %.5g %s at full length", t.load, unit))
 		r.setLoad(t.load)
-		return r.issue(ctx, r.cfg.OutputDir)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("making the folder of a test: %w", err)
+		}
+		return r.issue(ctx, dir)
 	}
 	r.cfg.Observer.Note(fmt.Sprintf("trying %.5g %s", t.load, unit))
 	err = r.phase(ctx, "search", func() (err error) {
@@ -195,7 +250,8 @@ func (r *run) finishPeak(results *report.Results, state *peakState) error {
 	return results.Write(r.cfg.OutputDir)
 }
 
-// userConf is the line that makes a load the target of later runs. It is rounded down:
+// userConf are the lines that make a load the target of later runs, with the bound and the
+// percentile that it was found with if they are not the rules'. The load is rounded down:
 // what was confirmed is the load itself.
 func (r *run) userConf(load float64) string {
 	key := "target_qps"
@@ -203,7 +259,34 @@ func (r *run) userConf(load float64) string {
 		key = "samples_per_query"
 	}
 	digits := math.Pow(10, 3-math.Floor(math.Log10(load)))
-	return fmt.Sprintf("%s.%v.%s = %g", r.cfg.Model.Name, r.settings.Scenario, key, math.Floor(load*digits)/digits)
+	text := r.confLine(key, math.Floor(load*digits)/digits)
+	for _, bound := range r.bounds() {
+		if origin := r.origin(bound.key); origin != "default" && !strings.HasPrefix(origin, "rules ") {
+			text += "\n" + r.confLine(bound.key, bound.value)
+		}
+	}
+	return text
+}
+
+func (r *run) confLine(key string, value float64) string {
+	return fmt.Sprintf("%s.%v.%s = %g", r.cfg.Model.Name, r.settings.Scenario, key, value)
+}
+
+// A boundSetting is a setting that decides whether a load keeps its bound, as conf files have it.
+type boundSetting struct {
+	key   string
+	value float64
+}
+
+func (r *run) bounds() []boundSetting {
+	s := r.settings
+	if s.Scenario == loadgen.MultiStream {
+		return []boundSetting{{"target_qps", s.MultiStreamQPS}, {"target_latency_percentile", 100 * s.MultiStreamTargetLatencyPercentile}}
+	}
+	return []boundSetting{
+		{"target_latency", float64(s.ServerTargetLatency) / float64(time.Millisecond)},
+		{"target_latency_percentile", 100 * s.ServerTargetLatencyPercentile},
+	}
 }
 
 // setLoad makes a load the run's own.

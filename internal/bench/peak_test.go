@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +77,7 @@ func TestAnInterruptedSearchGoesOn(t *testing.T) {
 		if !errors.Is(err, stopped) || part.Result != report.Interrupted || len(part.Peak.Steps) == 0 || part.Peak.Best != 0 {
 			t.Fatalf("%v, %+v", err, part)
 		}
-		if !strings.Contains(strings.Join(part.Problems, "; "), "--output "+cfg.OutputDir) {
+		if !strings.Contains(strings.Join(part.Problems, "; "), "output folder "+cfg.OutputDir) {
 			t.Errorf("problems: %v", part.Problems)
 		}
 		done := len(part.Peak.Steps)
@@ -167,5 +169,46 @@ func TestAScenarioWithoutABoundHasNoPeak(t *testing.T) {
 				t.Errorf("%v: %v", scenario, err)
 			}
 		})
+	}
+}
+
+// Five searches on a machine that stops for a second now and then, each time elsewhere, find
+// nearly the same.
+func TestSearchesOnADisturbedMachineAgree(t *testing.T) {
+	longtest.Skip(t, "takes long")
+	low, high := math.Inf(1), 0.0
+	for seed := range uint64(5) {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			chance := rand.New(rand.NewPCG(seed, 1))
+			began, stop := time.Now(), time.Duration(chance.Float64()*10*float64(time.Second)) // the first is soon
+			n.predict = func(int64) error {
+				if time.Since(began) > stop {
+					time.Sleep(time.Second)
+					stop = time.Since(began) + time.Duration((0.5+chance.Float64())*90*float64(time.Second))
+				}
+				return nil
+			}
+			p := mustRun(t, n, peakConfig(t, n)).Peak
+			low, high = min(low, p.Best), max(high, p.Best)
+		})
+	}
+	if low == 0 || high/low > 1.05 {
+		t.Errorf("the peaks are between %v and %v, which differ by %.1f %%", low, high, 100*(high/low-1))
+	}
+}
+
+func TestTheLinesForUserConfHaveTheBoundThatWasKept(t *testing.T) {
+	r := newRun(Config{Model: newNumbers(1).model()})
+	r.settings = settings(loadgen.Server)
+	r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile = 250*time.Millisecond, 0.9
+	if got, want := r.userConf(48.567), "numbers.Server.target_qps = 48.56"; got != want {
+		t.Errorf("with the rules' bound: %q, want %q", got, want)
+	}
+	r.set("target_latency", "250ms", "flag --target-latency")
+	r.set("target_latency_percentile", "90", "--quick")
+	want := "numbers.Server.target_qps = 48.56\nnumbers.Server.target_latency = 250\nnumbers.Server.target_latency_percentile = 90"
+	if got := r.userConf(48.567); got != want {
+		t.Errorf("with another bound: %q, want %q", got, want)
 	}
 }

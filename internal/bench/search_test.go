@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -83,6 +84,49 @@ func TestALoadThatFailsAtFullLengthIsLowered(t *testing.T) {
 	}
 	if full != mostConfirmations {
 		t.Errorf("%d confirmations, want %d", full, mostConfirmations)
+	}
+}
+
+// A machine that is busy with something else for a moment fails a load that it could keep.
+func TestALoadThatFailedByChanceIsTriedAgain(t *testing.T) {
+	for unlucky := range 12 {
+		n := 0
+		steps := searched(t, peakSearch{first: 60}, func(next trial) bool {
+			n++
+			return next.load <= 169 && n-1 != unlucky
+		})
+		if last := steps[len(steps)-1]; !last.Full || !last.Met || last.Load < 169/1.03 {
+			t.Errorf("with bad luck in trial %d the last of %d is %+v", unlucky, len(steps), last)
+		}
+	}
+}
+
+// The 34 ms of a bound of 100 ms say that something else than the load broke it above.
+func TestAConfirmedLoadFarFromTheBoundIsRaised(t *testing.T) {
+	s := peakSearch{first: 60, bound: 100 * time.Millisecond}
+	for _, test := range []struct {
+		latency time.Duration
+		next    trial
+		more    bool
+	}{
+		{34 * time.Millisecond, trial{load: 102}, true},
+		{59 * time.Millisecond, trial{load: 102}, true},
+		{60 * time.Millisecond, trial{}, false},
+		{93 * time.Millisecond, trial{}, false},
+	} {
+		tried := []report.PeakStep{
+			{Load: 100, Met: true}, {Load: 102}, {Load: 150}, {Load: 102}, {Load: 100, Full: true, Met: true, LatencyNS: int64(test.latency)},
+		}
+		if next, more := s.next(tried); next != test.next || more != test.more {
+			t.Errorf("at %v: %+v, %v, want %+v, %v", test.latency, next, more, test.next, test.more)
+		}
+		if next, more := s.next(append(tried, report.PeakStep{Load: 102})); more {
+			t.Errorf("after another failure: %+v", next)
+		}
+	}
+	tried := []report.PeakStep{{Load: 100, Met: true}, {Load: 102}, {Load: 102}, {Load: 100, Full: true, Met: true, LatencyNS: 1}, {Load: 102, Met: true}}
+	if next, more := s.next(tried); !more || next != (trial{load: 153}) {
+		t.Errorf("after a load that was kept: %+v, %v", next, more)
 	}
 }
 

@@ -149,7 +149,9 @@ func peakLines(p *Peak) []string {
 	}
 	lines := []string{fmt.Sprintf("of %d loads that were tried, %s %s is the highest that kept the bound", len(p.Steps), digits(p.Best), p.Unit)}
 	if p.UserConf != "" {
-		lines = append(lines, "for user.conf: "+p.UserConf)
+		for line := range strings.SplitSeq(p.UserConf, "\n") {
+			lines = append(lines, "for user.conf: "+line)
+		}
 	}
 	return lines
 }
