@@ -30,12 +30,12 @@ var mayImport = map[string]string{
 	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/tensor internal/workload",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/tensor",
 
-	"internal/report": "internal/loadgen",
-	"internal/tune":   "internal/backend internal/field internal/loadgen internal/profile internal/session",
-	"internal/session": "internal/regular internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/config internal/convert " +
+	"internal/report": "internal/loadgen internal/regular",
+	"internal/tune":   "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
+	"internal/session": "internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/config internal/convert " +
 		"internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
-		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload",
-	"internal/profile": "internal/regular internal/loadgen",
+		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
+	"internal/profile": "internal/loadgen internal/regular",
 	"internal/config":  "configs internal/field internal/loadgen internal/names internal/regular",
 	"internal/field":   "",
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // Schema names the form of results.json. It changes when a reader of the old form
@@ -278,10 +279,13 @@ func JSON(w io.Writer, document any) error {
 	return e.Encode(document)
 }
 
+// maxFile is how long the document of a run may be.
+const maxFile = 64 << 20
+
 // Read reads the document of a run from its folder.
 func Read(dir string) (*Results, error) {
 	path := filepath.Join(dir, FileName)
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not the folder of a run: there is no %s", dir, FileName)
 	}

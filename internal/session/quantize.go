@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/convert"
@@ -220,7 +219,7 @@ func (q *QuantizeRequest) indices(c convert.Converter) ([]int, error) {
 		}
 		return first, nil
 	}
-	f, err := os.Open(q.Calibration)
+	f, err := regular.Open(q.Calibration)
 	if err != nil {
 		return nil, err
 	}

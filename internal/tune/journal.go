@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/profile"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // JournalSchema names the form of a journal.
@@ -83,12 +84,15 @@ type Journal struct {
 	file   *os.File
 }
 
+// maxJournal is how long a file of measurements may be.
+const maxJournal = 64 << 20
+
 // OpenJournal opens the journal of a search, or begins one. If there is one of another
 // search, that is an error, unless it is to begin afresh.
 func OpenJournal(path string, h Header, fresh bool) (*Journal, error) {
 	h.Schema = JournalSchema
 	j := &Journal{Header: h}
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, maxJournal)
 	if fresh || errors.Is(err, fs.ErrNotExist) {
 		return j, j.begin(path)
 	}

@@ -205,7 +205,7 @@ func TestAnExplicitLibraryIsNotReplacedByAnother(t *testing.T) {
 		t.Errorf("Find() = %v, %v, want an error about the missing file", candidates, err)
 	}
 	s.Explicit = r.root
-	if _, _, err := s.Find(); err == nil || !strings.Contains(err.Error(), "not a file") {
+	if _, _, err := s.Find(); err == nil || !strings.Contains(err.Error(), "is a folder") {
 		t.Errorf("Find() = %v, want an error about a folder", err)
 	}
 }

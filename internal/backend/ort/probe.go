@@ -9,10 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"runtime"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // entryPoint is the one symbol through which all of ONNX Runtime's C API is reached.
@@ -31,16 +32,11 @@ var errNotORT = errors.New("not ONNX Runtime (a library without " + entryPoint +
 // missing file), and one that is too old writes to standard error and may take the process
 // down afterwards.
 func probe(path string) (probed, error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return probed{}, err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil {
-		return probed{}, err
-	} else if !info.Mode().IsRegular() {
-		return probed{}, errors.New("not a file")
-	}
 	return probeReader(file)
 }
 
