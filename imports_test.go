@@ -23,7 +23,9 @@ var mayImport = map[string]string{
 		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload internal/parallel",
-	"internal/models": "internal/config internal/loadgen internal/models/vision internal/workload internal/names",
+	"internal/models": "internal/config internal/loadgen internal/models/text internal/models/vision internal/workload internal/names",
+	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/loadgen internal/preprocess/text " +
+		"internal/tensor internal/tokenizer internal/workload",
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
 		"internal/preprocess internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
@@ -52,13 +54,16 @@ var mayImport = map[string]string{
 	"internal/dataset/synth":  "internal/jpeg internal/parallel",
 	"internal/dataset/volume": "internal/parallel internal/regular",
 
-	"internal/preprocess": "internal/exif internal/jpeg internal/tensor",
-	"internal/exif":       "",
-	"internal/jpeg":       "internal/exif",
+	"internal/preprocess":      "internal/exif internal/jpeg internal/tensor",
+	"internal/preprocess/text": "internal/pytext internal/tokenizer",
+	"internal/tokenizer":       "internal/pytext",
+	"internal/pytext":          "",
+	"internal/exif":            "",
+	"internal/jpeg":            "internal/exif",
 
 	"internal/loadgen":           "internal/names",
 	"internal/loadgen/mlperflog": "internal/loadgen",
-	"internal/accuracy":          "internal/parallel",
+	"internal/accuracy":          "internal/parallel internal/pytext",
 	"internal/networks":          "internal/onnx",
 	"internal/onnx":              "internal/regular internal/tensor",
 	"internal/tensor":            "",
@@ -83,6 +88,7 @@ var owners = map[string]string{
 	"github.com/spf13/viper":            "internal/config",
 	"github.com/yalue/onnxruntime_go":   "internal/backend/ort",
 	"golang.org/x/sync/":                "internal/parallel",
+	"golang.org/x/text/":                "internal/tokenizer",
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine",
 	"golang.org/x/term":                 "cmd/mlperf",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/config internal/report",

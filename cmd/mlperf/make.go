@@ -153,6 +153,7 @@ themselves; this is for looking at it, or for making it beforehand.`,
 
 func newSynthModel() *cobra.Command {
 	var engine session.Engine
+	fullSize := false
 	cmd := &cobra.Command{
 		Use:   "model NAME",
 		Short: "Make a built-in model: the official architecture with random weights",
@@ -164,7 +165,7 @@ built-in data set, so that accuracy means something.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			progress := newProgress(cmd.ErrOrStderr())
 			defer progress.done()
-			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, progress)
+			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, fullSize, progress)
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 			}
@@ -172,6 +173,7 @@ built-in data set, so that accuracy means something.`,
 		},
 	}
 	defineLibrary(cmd.Flags(), &engine)
+	cmd.Flags().BoolVar(&fullSize, "full-size", false, "all layers and rows of the real model, where the built-in one has fewer")
 	return cmd
 }
 

@@ -229,7 +229,7 @@ func voxelLabels(dst, data []byte, dtype DType) ([]uint8, error) {
 }
 
 // numbers returns a function for number i of a payload as a float64, which holds every
-// value of these types.
+// value of these types but the largest of int64.
 func numbers(data []byte, dtype DType) (func(i int) float64, error) {
 	switch dtype {
 	case Int8:
@@ -238,6 +238,10 @@ func numbers(data []byte, dtype DType) (func(i int) float64, error) {
 		return func(i int) float64 { return float64(int16At(data, i)) }, nil
 	case Int32:
 		return func(i int) float64 { return float64(int32At(data, i)) }, nil
+	case Int64:
+		return func(i int) float64 { return float64(int64At(data, i)) }, nil
+	case Float16:
+		return func(i int) float64 { return float16At(data, i) }, nil
 	case Float32:
 		return func(i int) float64 { return float64(float32At(data, i)) }, nil
 	case Float64:

@@ -67,6 +67,24 @@ func float64At(data []byte, i int) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
 }
 
+// float16At widens a number of 16 bits.
+func float16At(data []byte, i int) float64 {
+	bits := binary.LittleEndian.Uint16(data[2*i:])
+	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
+	v := 0.0
+	switch exponent {
+	case 0:
+		v = math.Ldexp(fraction, -24)
+	case 0x1f:
+		if v = math.Inf(1); fraction != 0 {
+			v = math.NaN()
+		}
+	default:
+		v = math.Ldexp(fraction+1024, exponent-25)
+	}
+	return math.Copysign(v, float64(int16(bits))+0.5)
+}
+
 // truncate is Python's int() of a float: the fraction is dropped, and what has no
 // integer value is an error. Beyond 64 bits the result is the nearest int64, which
 // is no valid index or class either.

@@ -26,6 +26,9 @@ type Maker struct {
 	Engine   backend.Engine
 	Observer bench.Observer
 	Program  string // name and version, for the records of reference runs
+	// FullSize makes models with all layers and rows of the real ones, though the files are
+	// very large.
+	FullSize bool
 
 	images synth.ImageNetSpec // of the data set for classification; zero: imageNet(), of which tests have less
 	count  int                // of samples of the others; 0: as many as the model says
@@ -68,13 +71,9 @@ func (m Maker) Dataset(ctx context.Context, model workload.Model) (string, error
 	return dir, nil
 }
 
-// Model returns the file of a built-in model.
+// Model returns the file of a built-in model, or the folder of its files if it has several.
 func (m Maker) Model(ctx context.Context, model workload.Model) (string, error) {
-	architecture, err := architectureOf(model)
-	if err != nil {
-		return "", err
-	}
-	path, err := modelPath(m.Dir, architecture, m.spec(), m.Engine != nil)
+	path, err := m.modelPath(model)
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +84,12 @@ func (m Maker) Model(ctx context.Context, model workload.Model) (string, error) 
 		return "", fmt.Errorf("making the built-in model: %w", err)
 	}
 	m.Observer.Phase("making the built-in model " + model.Name)
-	if err := m.makeModel(ctx, architecture, model, path); err != nil {
+	if r, ok := model.BuiltIn.(workload.Recipe); ok {
+		err = m.makeParts(ctx, r, path)
+	} else {
+		err = m.makeModel(ctx, model, path)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx) // engines only know that something ended
 		}
@@ -94,10 +98,25 @@ func (m Maker) Model(ctx context.Context, model workload.Model) (string, error) 
 	return path, nil
 }
 
-func (m Maker) makeModel(ctx context.Context, a networks.Architecture, model workload.Model, path string) error {
+// modelPath returns where the file of a model is, made or not.
+func (m Maker) modelPath(model workload.Model) (string, error) {
+	if r, ok := model.BuiltIn.(workload.Recipe); ok {
+		return m.partsPath(r)
+	}
+	a, err := architectureOf(model)
+	if err != nil {
+		return "", err
+	}
+	return modelPath(m.Dir, a, m.spec(), m.Engine != nil)
+}
+
+func (m Maker) makeModel(ctx context.Context, model workload.Model, path string) error {
+	a, err := architectureOf(model)
+	if err != nil {
+		return err
+	}
 	var options networks.Options
 	if m.Engine != nil && a.FeatureSize > 0 {
-		var err error
 		if options.Classifier, err = m.classifier(ctx, a, model); err != nil {
 			return err
 		}
@@ -141,11 +160,7 @@ func modelPath(dir string, a networks.Architecture, spec synth.ImageNetSpec, cla
 
 // HasModel says whether the built-in model is there already, in the folder of a Maker.
 func HasModel(dir string, model workload.Model) bool {
-	a, err := architectureOf(model)
-	if err != nil {
-		return false
-	}
-	path, err := modelPath(dir, a, imageNet(), true)
+	path, err := Maker{Dir: dir, Engine: anyEngine{}}.modelPath(model)
 	if err != nil {
 		return false
 	}

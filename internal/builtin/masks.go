@@ -22,7 +22,7 @@ func (m Maker) maskSet(model workload.Model, r vision.BuiltIn) (set, error) {
 	if err != nil {
 		return set{}, err
 	}
-	spec := synth.ADE20KSpec{Seed: segmentationSeed, Images: m.samples(r), Truth: truth}
+	spec := synth.ADE20KSpec{Seed: segmentationSeed, Images: m.samples(r.Samples), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		var judge synth.Judge
 		if m.Engine != nil {

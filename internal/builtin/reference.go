@@ -60,6 +60,7 @@ func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset 
 		return 0, err
 	}
 	defer os.RemoveAll(out)
+	recipe, _ := model.BuiltIn.(workload.Recipe)
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
 	results, err := bench.Run(ctx, bench.Config{
@@ -69,6 +70,7 @@ func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset 
 		Engine:     m.Engine,
 		Backend:    backend.Options{ModelPath: path},
 		DatasetDir: dataset,
+		Options:    recipe.Reference,
 		CacheDir:   filepath.Join(m.Dir, "samples"),
 		OutputDir:  out,
 		Observer:   m.Observer,

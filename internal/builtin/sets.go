@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -19,6 +18,9 @@ type set struct {
 
 // set returns the data set of a model.
 func (m Maker) set(model workload.Model) (set, error) {
+	if r, ok := model.BuiltIn.(workload.Recipe); ok {
+		return m.recipeSet(model, r)
+	}
 	r, err := recipe(model)
 	if err != nil {
 		return set{}, err
@@ -41,6 +43,15 @@ func (m Maker) set(model workload.Model) (set, error) {
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }
 
+// recipeSet returns the data set of a model whose recipe says of what it is made.
+func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
+	switch model.Dataset {
+	case "squad":
+		return m.squadSet(r), nil
+	}
+	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
+}
+
 // truth names how the ground truth of a model is found: by the model, or, without an
 // engine that computes, by how the samples were drawn.
 func (m Maker) truth(model workload.Model) (string, error) {
@@ -56,9 +67,9 @@ func (m Maker) truth(model workload.Model) (string, error) {
 }
 
 // samples is how many samples a data set has.
-func (m Maker) samples(r vision.BuiltIn) int {
+func (m Maker) samples(usual int) int {
 	if m.count != 0 {
 		return m.count
 	}
-	return r.Samples
+	return usual
 }

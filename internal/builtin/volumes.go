@@ -17,7 +17,7 @@ func (m Maker) volumeSet(model workload.Model, r vision.BuiltIn) (set, error) {
 	if err != nil {
 		return set{}, err
 	}
-	spec := synth.KiTS19Spec{Seed: segmentationSeed, Cases: m.samples(r), Truth: truth}
+	spec := synth.KiTS19Spec{Seed: segmentationSeed, Cases: m.samples(r.Samples), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		var judge synth.Judge
 		if m.Engine != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/models/text"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -14,6 +15,7 @@ import (
 func All() []workload.Model {
 	return slices.Concat(
 		vision.Models(),
+		text.Models(),
 	)
 }
 

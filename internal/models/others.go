@@ -68,16 +68,6 @@ func others() []config.Model {
 			Sample: &config.SampleSize{InBytes: 15 * 16000 * 16 / 8}, // 15 s of 16-bit audio at 16 kHz
 		},
 		{
-			Name:    "bert",
-			Aliases: []string{"bert-large", "bert-99", "bert-99.9"},
-			Minima: []config.RoundMinima{
-				{First: "v0.7", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 24576, ServerLatency: 130 * ms}},
-				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 10833, ServerLatency: 130 * ms}},
-				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 10833, AccuracySamples: 10833, OfflineSamples: 10833}},
-			},
-			Sample: &config.SampleSize{InValues: 3 * 384},
-		},
-		{
 			Name:    "dlrm",
 			Aliases: []string{"dlrm-99", "dlrm-99.9"},
 			Minima: []config.RoundMinima{

@@ -30,6 +30,10 @@ type Architecture struct {
 	FeatureSize int64
 	Classes     int64
 
+	Layers int64 // of which Options may ask for fewer; 0: they are what they are
+
+	Rows int64 // of the tables of pieces, of which Options may ask for fewer; 0: there are none
+
 	Seed uint64 // of the weights, unless Options has another
 
 	layers func(*Builder, Options)
@@ -40,6 +44,8 @@ type Architecture struct {
 type Options struct {
 	Seed    uint64 // 0: the architecture's own
 	Classes int64  // 0: as many as the official model, or as Classifier has
+	Layers  int64  // 0: as many as the official model
+	Rows    int64  // likewise
 
 	// Outputs names the values to give out instead of the official outputs; what they
 	// do not need is left out. Architecture.Features and the output of any
@@ -63,6 +69,7 @@ func Architectures() []Architecture {
 		resNet50(), mobileNetV1(),
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
+		bert(),
 	}
 }
 
@@ -110,7 +117,17 @@ func (a Architecture) resolve(o Options) (Options, error) {
 	if o.Classes == 0 {
 		o.Classes = a.Classes
 	}
+	if o.Layers == 0 {
+		o.Layers = a.Layers
+	}
+	if o.Rows == 0 {
+		o.Rows = a.Rows
+	}
 	switch {
+	case o.Rows < 0 || o.Rows > a.Rows:
+		return o, fmt.Errorf("building %s: %d rows, it has %d", a.Name, o.Rows, a.Rows)
+	case o.Layers < 0 || o.Layers > a.Layers:
+		return o, fmt.Errorf("building %s: %d layers, it has %d", a.Name, o.Layers, a.Layers)
 	case a.FeatureSize == 0 && (o.Classes != 0 || o.Classifier != nil):
 		return o, fmt.Errorf("building %s: it has no classes to choose", a.Name)
 	case o.Classes < 0:

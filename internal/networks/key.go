@@ -19,6 +19,12 @@ func (a Architecture) Key(o Options) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "networks %d\narchitecture %q\nseed %d\nclasses %d\noutputs %q\n",
 		FormatVersion, a.Name, o.Seed, o.Classes, o.Outputs)
+	if o.Layers != a.Layers {
+		fmt.Fprintf(h, "layers %d\n", o.Layers)
+	}
+	if o.Rows != a.Rows {
+		fmt.Fprintf(h, "rows %d\n", o.Rows)
+	}
 	if o.Classifier != nil {
 		hashFloats(h, "weights", o.Classifier.Weights)
 		hashFloats(h, "bias", o.Classifier.Bias)

@@ -42,7 +42,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		o.Note(note)
 	}
 	cfg.Observer, cfg.CacheDir, cfg.System = o, filepath.Join(cache, "samples"), machine.Describe(cfg.OutputDir)
-	p = &Prepared{Resolved: r, bench: cfg, maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program}}
+	p = &Prepared{Resolved: r, bench: cfg, maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program, FullSize: r.Request.FullSize}}
 	if err := p.provide(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -80,6 +80,9 @@ func (p *Prepared) files(ctx context.Context) (err error) {
 	if cfg.BuiltInModel = q.ModelPath == ""; cfg.BuiltInModel {
 		if cfg.Backend.ModelPath, err = p.maker.Model(ctx, p.model); err != nil {
 			return err
+		}
+		if lacks := p.maker.Smaller(p.model); lacks != "" {
+			cfg.Caveats = append(cfg.Caveats, "the built-in model is smaller than the real one: "+lacks)
 		}
 	}
 	if cfg.Backend, err = p.InPrecision(ctx, q.Precision); err != nil {

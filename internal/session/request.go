@@ -43,6 +43,7 @@ type Request struct {
 	DatasetPath string // folder; empty: the built-in data
 	Precision   string // fp32, fp16 or int8; empty: as the model is
 	Count       int    // of samples that are used; 0: all
+	FullSize    bool   // built-in models have all layers and rows of the real ones
 	// Options say how the model is fed and read, by names of ModelOptions.
 	Options map[string]string
 

@@ -14,13 +14,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
-// SynthModel makes the built-in model of a name and returns its file.
-func SynthModel(ctx context.Context, program, name string, e Engine, o Observer) (path string, err error) {
+// SynthModel makes the built-in model of a name, perhaps at its full size, and returns its
+// file.
+func SynthModel(ctx context.Context, program, name string, e Engine, fullSize bool, o Observer) (path string, err error) {
 	m, err := models.Lookup(name)
 	if err != nil {
 		return "", field.Wrap("model", err)
 	}
 	err = withMaker(program, e, o, func(maker builtin.Maker) error {
+		maker.FullSize = fullSize
 		path, err = maker.Model(ctx, m)
 		return err
 	})

@@ -31,6 +31,15 @@ const (
 	Path // of a file or a folder
 )
 
+// OutputOption is the name of the option that says which outputs of a model are read.
+const OutputOption = "model-output"
+
+// ChooseOutput is that option.
+func ChooseOutput() Option {
+	return Option{Name: OutputOption, Help: "name of the model's output to read, or names, separated by commas: of a detector those of boxes, scores, labels " +
+		"and perhaps their number, of BERT those of starts and ends (default: inferred)"}
+}
+
 // Values are options that somebody gave, by name.
 type Values map[string]string
 

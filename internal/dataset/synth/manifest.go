@@ -25,6 +25,7 @@ type Manifest struct {
 	COCO     *COCOSpec     `json:"coco,omitempty"`
 	ADE20K   *ADE20KSpec   `json:"ade20k,omitempty"`
 	KiTS19   *KiTS19Spec   `json:"kits19,omitempty"`
+	SQuAD    *SQuADSpec    `json:"squad,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -83,7 +84,7 @@ func (m Manifest) check() error {
 	}
 	switch spec, n := m.spec(); n {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k or kits19")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19 or squad")
 	case 1:
 		return spec.check()
 	}
@@ -104,6 +105,7 @@ func (m Manifest) spec() (last spec, n int) {
 	add(m.COCO != nil, m.COCO)
 	add(m.ADE20K != nil, m.ADE20K)
 	add(m.KiTS19 != nil, m.KiTS19)
+	add(m.SQuAD != nil, m.SQuAD)
 	return last, n
 }
 
@@ -116,6 +118,8 @@ func (m Manifest) describe() string {
 		return fmt.Sprintf("version %d, COCO %+v", m.Version, *m.COCO)
 	case m.ADE20K != nil:
 		return fmt.Sprintf("version %d, ADE20K %+v", m.Version, *m.ADE20K)
+	case m.SQuAD != nil:
+		return fmt.Sprintf("version %d, SQuAD %+v", m.Version, *m.SQuAD)
 	}
 	return fmt.Sprintf("version %d, KiTS19 %+v", m.Version, *m.KiTS19)
 }

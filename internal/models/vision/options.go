@@ -16,7 +16,7 @@ const (
 	layoutOption       = "layout"
 	pipelineOption     = "preprocess"
 	preprocessedOption = "preprocessed-dir"
-	outputOption       = "model-output"
+	outputOption       = workload.OutputOption
 	offsetOption       = "label-offset"
 	boxOrderOption     = "box-order"
 	boxPixelsOption    = "box-pixels"
@@ -36,13 +36,11 @@ func readerOptions() []workload.Option {
 	}
 }
 
-const outputHelp = "name of the model's output to read; of a detector those of boxes, scores, labels and perhaps their number, separated by commas (default: inferred)"
-
 func imageOptions(more ...workload.Option) []workload.Option {
 	return append(append(readerOptions(),
 		workload.Option{Name: preprocessedOption, Kind: workload.Path, Help: "folder with images that are pre-processed already, NAME.npy for each, " +
 			"as the reference keeps them in preprocessed/<data set>/<layout>"},
-		workload.Option{Name: outputOption, Help: outputHelp},
+		workload.ChooseOutput(),
 		workload.Option{Name: offsetOption, Kind: workload.Whole, Help: "what to add to the model's class to get the label (default: inferred)"},
 	), more...)
 }
@@ -61,7 +59,7 @@ func detectorOptions() []workload.Option {
 }
 
 func volumeOptions() []workload.Option {
-	return []workload.Option{{Name: outputOption, Help: outputHelp}}
+	return []workload.Option{workload.ChooseOutput()}
 }
 
 func labelOptions() []workload.Option {

@@ -1,0 +1,134 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
+)
+
+// A Question is one of SQuAD's, with the answers that people gave.
+type Question struct {
+	ID      string
+	Answers []string
+}
+
+// A SQuADScore is what ScoreSQuAD finds. Its first value is "f1" in percent.
+type SQuADScore struct {
+	Score
+	Unanswered int // questions without a prediction, which count as wrong
+}
+
+// ScoreSQuAD compares predictions with the answers that people gave, as evaluate_v1.1.py
+// does. Of the questions only the first maxExamples count, if that is not 0; like the
+// script it then leaves the last of them out, and yet divides by all of them.
+func ScoreSQuAD(questions []Question, predictions map[string]string, maxExamples int) (*SQuADScore, error) {
+	var f1, exact float64
+	score, total := &SQuADScore{}, 0
+	for _, q := range questions {
+		total++
+		if total == maxExamples {
+			break
+		}
+		said, ok := predictions[q.ID]
+		if !ok {
+			score.Unanswered++
+			continue
+		}
+		if len(q.Answers) == 0 {
+			return nil, fmt.Errorf("question %s has no answer to compare with", q.ID)
+		}
+		same, overlap := bestAnswer(said, q.Answers)
+		if same {
+			exact++
+		}
+		f1 += overlap
+	}
+	if total == 0 {
+		return nil, errors.New("there is no question")
+	}
+	score.describe(100*f1/float64(total), 100*exact/float64(total))
+	return score, nil
+}
+
+func (s *SQuADScore) describe(f1, exact float64) {
+	s.Values = []Value{{Name: "f1", Value: f1, Unit: "%"}, {Name: "exact_match", Value: exact, Unit: "%"}}
+	s.printf(`{"exact_match": %s, "f1": %s}`, pytext.Float(exact), pytext.Float(f1))
+	if s.Unanswered > 0 {
+		s.warnf("%d questions are not answered and count as wrong", s.Unanswered)
+	}
+}
+
+// bestAnswer compares a text with each of the answers, and returns the best of each metric.
+func bestAnswer(said string, answers []string) (same bool, overlap float64) {
+	words := answerWords(said)
+	for _, answer := range answers {
+		want := answerWords(answer)
+		same = same || strings.Join(words, " ") == strings.Join(want, " ")
+		overlap = max(overlap, wordOverlap(words, want))
+	}
+	return same, overlap
+}
+
+// answerWords is the text of an answer without what does not count: case, ASCII
+// punctuation, articles and white space.
+func answerWords(text string) []string {
+	text = strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (unicode.IsPunct(r) || unicode.IsSymbol(r)) {
+			return -1
+		}
+		return r
+	}, pytext.Lower(text))
+	return pytext.Fields(dropArticles(text))
+}
+
+// dropArticles puts a blank in the place of each article. Letters, digits and underscores
+// make words, and nothing else does: an accent that is a character of its own ends one.
+func dropArticles(text string) string {
+	var b strings.Builder
+	for text != "" {
+		n := strings.IndexFunc(text, func(r rune) bool { return !isWordCharacter(r) })
+		if n < 0 {
+			n = len(text)
+		}
+		switch word := text[:n]; word {
+		case "a", "an", "the":
+			b.WriteByte(' ')
+		default:
+			b.WriteString(word)
+		}
+		text = text[n:]
+		n = strings.IndexFunc(text, isWordCharacter)
+		if n < 0 {
+			n = len(text)
+		}
+		b.WriteString(text[:n])
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// isWordCharacter is \w of Python's regular expressions.
+func isWordCharacter(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// wordOverlap is the F1 score of two bags of words.
+func wordOverlap(said, want []string) float64 {
+	left := make(map[string]int, len(want))
+	for _, word := range want {
+		left[word]++
+	}
+	common := 0
+	for _, word := range said {
+		if left[word] > 0 {
+			left[word]--
+			common++
+		}
+	}
+	if common == 0 {
+		return 0
+	}
+	precision, recall := float64(common)/float64(len(said)), float64(common)/float64(len(want))
+	return 2 * precision * recall / (precision + recall)
+}

@@ -1,0 +1,78 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// SpanOptions say how the logits of answers lie in an accuracy log.
+type SpanOptions struct {
+	DType      DType // of a logit (--output_dtype), by default float32
+	Transposed bool  // all starts come before all ends (--output_transposed)
+}
+
+// noLogit is what the official script puts where a response is too short.
+const noLogit = -10000
+
+// ReadSpanLogits reads the log of a model that marks answers in windows of a given length:
+// for each record it calls read with a start and an end logit for every place. Where a
+// response is shorter, the rest is −10000. The slices are overwritten afterwards.
+func ReadSpanLogits(log Input, windows, length int, o SpanOptions, read func(window int, starts, ends []float64)) error {
+	dtype, err := o.DType.check("output_dtype", Float32, Int8, Int16, Int32, Int64, Float16, Float64)
+	if err != nil {
+		return err
+	}
+	starts, ends := make([]float64, length), make([]float64, length)
+	records := 0
+	for rec, err := range Records(log) {
+		if err != nil {
+			return err
+		}
+		if rec.QSLIndex >= uint64(windows) {
+			return rec.errorf(log, "the data set has only %d windows", windows)
+		}
+		if err := spanLogits(rec.Data, dtype, o.Transposed, starts, ends); err != nil {
+			return rec.errorf(log, "%w", err)
+		}
+		read(int(rec.QSLIndex), starts, ends)
+		records++
+	}
+	if records == 0 {
+		return fmt.Errorf("%s: the log has no record", log.Name())
+	}
+	return nil
+}
+
+// spanLogits fills in the logits of a response.
+func spanLogits(data []byte, dtype DType, transposed bool, starts, ends []float64) error {
+	if err := dtype.checkPayload(data); err != nil {
+		return err
+	}
+	n := len(data) / dtype.size()
+	if n%2 != 0 {
+		return errors.New("response has an odd number of logits, want a start and an end for every place")
+	}
+	if n /= 2; n > len(starts) {
+		return fmt.Errorf("response has %d pairs of logits, want at most %d", n, len(starts))
+	}
+	number, err := numbers(data, dtype)
+	if err != nil {
+		return err
+	}
+	for i := range starts {
+		starts[i], ends[i] = noLogit, noLogit
+		switch {
+		case i >= n:
+			continue
+		case transposed:
+			starts[i], ends[i] = number(i), number(n+i)
+		default:
+			starts[i], ends[i] = number(2*i), number(2*i+1)
+		}
+		if math.IsNaN(starts[i]) || math.IsNaN(ends[i]) {
+			return fmt.Errorf("a logit of place %d is not a number", i)
+		}
+	}
+	return nil
+}

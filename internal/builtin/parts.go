@@ -1,0 +1,111 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// options are those with which a part is built: smaller than the real one, unless that is
+// wanted.
+func (m Maker) options(p workload.Part) networks.Options {
+	if m.FullSize {
+		return networks.Options{}
+	}
+	return networks.Options{Layers: p.Layers, Rows: p.Rows}
+}
+
+// partsPath names the file of a recipe with one part, or the folder of its files, by
+// everything that their content follows from.
+func (m Maker) partsPath(r workload.Recipe) (string, error) {
+	var keys []string
+	for _, p := range r.Parts {
+		a, err := networks.Lookup(p.Architecture)
+		if err != nil {
+			return "", err
+		}
+		key, err := a.Key(m.options(p))
+		if err != nil {
+			return "", err
+		}
+		keys = append(keys, key)
+	}
+	path := filepath.Join(m.Dir, "models", strings.Join(keys, "-"))
+	if len(keys) == 1 {
+		path += ".onnx"
+	}
+	return path, nil
+}
+
+// makeParts writes the files, which appear when all are complete.
+func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) (err error) {
+	if len(r.Parts) == 1 {
+		return m.makePart(ctx, r.Parts[0], path)
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(path), ".parts")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	inner := filepath.Join(folder, "model") // the temporary folder is closed to other users
+	if err := os.Mkdir(inner, 0o755); err != nil {
+		return err
+	}
+	for _, p := range r.Parts {
+		if err := m.makePart(ctx, p, filepath.Join(inner, p.Role+".onnx")); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(inner, path); err != nil {
+		if _, there := os.Stat(path); there == nil {
+			return nil // another program was quicker
+		}
+		return err
+	}
+	return nil
+}
+
+func (m Maker) makePart(ctx context.Context, p workload.Part, path string) error {
+	a, err := networks.Lookup(p.Architecture)
+	if err != nil {
+		return err
+	}
+	graph, _, err := a.Build(m.options(p))
+	if err != nil {
+		return err
+	}
+	return graph.WriteFile(ctx, path)
+}
+
+// Smaller says what a built-in model lacks of the real one, empty if nothing.
+func (m Maker) Smaller(model workload.Model) string {
+	r, ok := model.BuiltIn.(workload.Recipe)
+	if !ok || m.FullSize {
+		return ""
+	}
+	var lacks []string
+	for _, p := range r.Parts {
+		a, err := networks.Lookup(p.Architecture)
+		if err == nil && p.Layers != 0 {
+			lacks = append(lacks, fmt.Sprintf("%d of %d layers", p.Layers, a.Layers))
+		}
+		if err == nil && p.Rows != 0 {
+			lacks = append(lacks, fmt.Sprintf("%d of %d rows in its tables", p.Rows, a.Rows))
+		}
+	}
+	return strings.Join(lacks, ", ")
+}
+
+// squadSet is the data set of questions about texts. The models are made to know the
+// answers.
+func (m Maker) squadSet(r workload.Recipe) set {
+	spec := synth.SQuADSpec{Seed: 1, Questions: m.samples(r.Samples), FirstWord: networks.BERTFirstWord, Lengths: networks.BERTLengths}
+	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSQuAD(ctx, dir, spec) }}
+}

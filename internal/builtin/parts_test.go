@@ -1,0 +1,63 @@
+package builtin
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+func TestASmallerModelSaysWhatItLacks(t *testing.T) {
+	bert, err := models.Lookup("bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, full := Maker{Dir: "dir"}, Maker{Dir: "dir", FullSize: true}
+	if got := small.Smaller(bert); got != "3 of 24 layers" {
+		t.Errorf("the default lacks %q", got)
+	}
+	if got := full.Smaller(bert); got != "" {
+		t.Errorf("the full size lacks %q", got)
+	}
+	a, err := small.modelPath(bert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := full.modelPath(bert)
+	if err != nil || a == b || !strings.HasPrefix(b, filepath.Join("dir", "models", "bert-")) {
+		t.Errorf("files %s and %s, %v", a, b, err)
+	}
+}
+
+func TestTheQuestionsAreThoseThatTheModelKnows(t *testing.T) {
+	bert, err := models.Lookup("bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := Maker{Dir: t.TempDir(), count: 12, Observer: &observer{t: t}}.Dataset(t.Context(), bert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports, err := bert.Open(setupOf(dir))
+	if err != nil || ports.Len() < 12 {
+		t.Errorf("the data set cannot be opened: %v", err)
+	}
+}
+
+// setupOf opens a model for questions about texts with ports like those of the built-in one.
+func setupOf(dir string) workload.Setup {
+	in := func(name string) backend.Port {
+		return backend.Port{Name: name, Type: tensor.Int64, Shape: tensor.Shape{-1, -1}}
+	}
+	out := func(name string) backend.Port {
+		return backend.Port{Name: name, Type: tensor.Float32, Shape: tensor.Shape{-1, -1}}
+	}
+	return workload.Setup{DatasetDir: dir, Ports: map[string]workload.Ports{workload.Only: {
+		Inputs:  []backend.Port{in("input_ids"), in("input_mask"), in("segment_ids")},
+		Outputs: []backend.Port{out("output_start_logits"), out("output_end_logits")},
+	}}}
+}

@@ -1,0 +1,55 @@
+package text
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// bert is BERT-large on SQuAD v1.1 (rules v0.7 to v6.1).
+func bert() workload.Model {
+	const latency = 130 * time.Millisecond
+	return workload.Model{
+		Name:    "bert",
+		Title:   "BERT-large SQuAD v1.1",
+		Task:    "questions about texts, SQuAD v1.1, windows of 384 pieces",
+		Dataset: "squad",
+		BuiltIn: workload.Recipe{
+			Parts:     []workload.Part{{Role: workload.Only, Architecture: "bert", Layers: 3}},
+			Samples:   500,
+			Reference: workload.Values{padOption: padLongest},
+		},
+		Source: "https://zenodo.org/record/3733910/files/model.onnx",
+
+		Rules: config.Model{
+			Name:      "bert",
+			Aliases:   []string{"bert-large", "bert-99", "bert-99.9"},
+			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v0.7", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 24576, ServerLatency: latency}},
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 10833, ServerLatency: latency}},
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 10833, AccuracySamples: 10833, OfflineSamples: 10833}},
+			},
+			Sample: &config.SampleSize{InValues: 3 * windowLength},
+		},
+		PerformanceSampleCount: 10833,
+		// tools/submission, constants.py: F1 90.874 × 0.99.
+		Quality: workload.Quality{Metric: "f1", Reference: 90.874, Fraction: 0.99},
+		Open:    openSquad,
+		Score:   scoreSquad,
+
+		Options:      squadOptions(),
+		ScoreOptions: squadScoreOptions(),
+	}
+}
+
+// bertHighAccuracy is the same benchmark with a stricter target.
+func bertHighAccuracy() workload.Model {
+	m := bert()
+	m.Name = "bert-99.9"
+	m.Title += ", 99.9 % of the accuracy"
+	m.Quality.Fraction = 0.999
+	return m
+}

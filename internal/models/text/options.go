@@ -1,0 +1,58 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// The options of the family.
+const (
+	outputOption = workload.OutputOption
+	padOption    = "pad"
+
+	dtypeOption      = "dtype"
+	transposedOption = "output-transposed"
+	maxOption        = "max-examples"
+)
+
+// How far windows are filled up.
+const (
+	padFull    = "full"    // to the length for which the model was made
+	padLongest = "longest" // to the longest of a batch
+)
+
+func squadOptions() []workload.Option {
+	return []workload.Option{
+		workload.ChooseOutput(),
+		{Name: padOption, Choices: []string{padFull, padLongest}, Help: "fill windows of text up to the model's full length, as the reference does, or to the longest of a batch (default full)"},
+	}
+}
+
+func squadScoreOptions() []workload.Option {
+	return []workload.Option{
+		{Name: dtypeOption, Aliases: []string{"output_dtype"}, Help: "type of the numbers in the log (default: the official script's)",
+			Choices: []string{"float32", "int8", "int16", "int32", "int64", "float16", "float64"}},
+		{Name: transposedOption, Aliases: []string{"output_transposed"}, Kind: workload.Switch, Help: "responses have all starts before all ends"},
+		{Name: maxOption, Aliases: []string{"max_examples"}, Kind: workload.Whole, Help: "score only so many questions"},
+	}
+}
+
+// squadScoring has the options of the official script.
+type squadScoring struct {
+	accuracy.SpanOptions
+	questions int // 0: all
+}
+
+func parseSquadScoring(v workload.Values) (s squadScoring, err error) {
+	s.DType = accuracy.DType(strings.ToLower(v[dtypeOption]))
+	if s.Transposed, err = v.On(transposedOption); err != nil {
+		return s, err
+	}
+	n, err := v.Whole(maxOption)
+	if err == nil && n != nil {
+		s.questions = *n
+	}
+	return s, err
+}

@@ -1,0 +1,145 @@
+package text
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// goldenLog returns an accuracy log below testdata.
+func goldenLog(t *testing.T, name string) accuracy.Input {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", filepath.FromSlash(name)+".gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accuracy.Named(name, bytes.NewReader(data))
+}
+
+func TestScoresOfBERTAreTheOfficialScripts(t *testing.T) {
+	var golden struct {
+		Runs []struct {
+			Variant, Log, Printed string
+			Arguments             []string
+		}
+	}
+	data, err := os.ReadFile("testdata/bert/expected.json")
+	if err == nil {
+		err = json.Unmarshal(data, &golden)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range golden.Runs {
+		t.Run(run.Variant, func(t *testing.T) {
+			options := workload.Values{}
+			for _, o := range squadScoreOptions() {
+				for _, alias := range o.Aliases {
+					if i := slices.Index(run.Arguments, "--"+alias); i >= 0 && o.Kind == workload.Switch {
+						options[o.Name] = "true"
+					} else if i >= 0 {
+						options[o.Name] = run.Arguments[i+1]
+					}
+				}
+			}
+			if len(run.Arguments) > 0 && len(options) == 0 {
+				t.Fatalf("no option for %q", run.Arguments)
+			}
+			m := bert()
+			if err := m.CheckScoreOptions(options); err != nil {
+				t.Fatal(err)
+			}
+			score, err := m.Score(goldenLog(t, "bert/"+run.Log), workload.Scoring{DatasetDir: "testdata/bert", Options: options})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := score.Text(); got != run.Printed+"\n" {
+				t.Errorf("printed %q, want %q", got, run.Printed)
+			}
+		})
+	}
+}
+
+// A run over the first windows is scored over the questions that they belong to.
+func TestAPartOfTheWindowsIsScoredByItself(t *testing.T) {
+	m := bert()
+	whole, err := m.Score(goldenLog(t, "bert/offline/mlperf_log_accuracy.json"), workload.Scoring{DatasetDir: "testdata/bert"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := openSet("testdata/bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := `[{"seq_id":0,"qsl_idx":0,"data":"` + strings.Repeat("00", 8*windowLength) + `"}]`
+	part, err := m.Score(accuracy.Named("log", strings.NewReader(first)), workload.Scoring{DatasetDir: "testdata/bert", Samples: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.data.Questions) < 2 || len(whole.Warnings)+len(part.Warnings) > 0 {
+		t.Errorf("warnings %q and %q: questions that no window was asked about count as wrong", whole.Warnings, part.Warnings)
+	}
+	late := `[{"seq_id":0,"qsl_idx":1,"data":""}]`
+	if _, err := m.Score(accuracy.Named("log", strings.NewReader(late)), workload.Scoring{DatasetDir: "testdata/bert", Samples: 1}); err == nil {
+		t.Error("a record of a window that was not asked for is scored")
+	}
+}
+
+func TestDataSetsThatCannotBeReadNameFileAndPlace(t *testing.T) {
+	good := `{"data":[{"paragraphs":[{"context":"a b","qas":[{"id":"1","question":"a?","answers":[{"text":"b"}]}]}]}]}`
+	const vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##b\n?\n"
+	for _, test := range []struct{ name, data, vocabulary, want string }{
+		{"right", good, vocabulary, ""},
+		{"no vocabulary", good, "", "vocab.txt"},
+		{"a short vocabulary", good, "[PAD]\n[UNK]\na\n", "vocab.txt: none of the 3 lines is [CLS]"},
+		{"a vocabulary with a piece twice", good, vocabulary + "a\n", `vocab.txt: line 9: piece "a" is in line 5 already`},
+		{"not JSON", "{\n\"data\": [\n}", vocabulary, "dev-v1.1.json: line 3: "},
+		{"not SQuAD", `{"x":1}`, vocabulary, `dev-v1.1.json: there is no "data"`},
+		{"a wrong type", `{"data":[{"paragraphs":7}]}`, vocabulary, "dev-v1.1.json: line 1: "},
+		{"no paragraphs", `{"data":[{}]}`, vocabulary, `data[0] has no "paragraphs"`},
+		{"no context", `{"data":[{"paragraphs":[{"qas":[]}]}]}`, vocabulary, `data[0].paragraphs[0]: want "context" and "qas"`},
+		{"no id", strings.Replace(good, `"id":"1",`, "", 1), vocabulary, `data[0].paragraphs[0].qas[0]: want "id" and "question"`},
+		{"an answer without text", strings.Replace(good, `{"text":"b"}`, `{}`, 1), vocabulary, `qas[0].answers[0]: want "text"`},
+		{"an id twice", strings.Replace(good, `}]}]}]}]}`, `}]},{"id":"1","question":"b?","answers":[]}]}]}]}`, 1), vocabulary, `id "1" is there already`},
+		{"no question", `{"data":[{"paragraphs":[{"context":"a","qas":[]}]}]}`, vocabulary, "there is no question"},
+		{"not UTF-8", "{\n\"data\":\"\xff\"}", vocabulary, "line 2: the text is not UTF-8"},
+		{"empty texts", strings.Replace(good, "a b", "  ", 1), vocabulary, "are empty"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "dev-v1.1.json"), test.data)
+			if test.vocabulary != "" {
+				write(t, filepath.Join(dir, "vocab.txt"), test.vocabulary)
+			}
+			_, err := openSet(dir)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,215 @@
+package text
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A spanReader has a model mark answers in windows. All windows of a batch are copied to one
+// place, filled up to one length. Values are bound once for each shape and kept.
+type spanReader struct {
+	w       *squad
+	session backend.Session
+	batch   int // largest
+	fixed   bool
+
+	store   *workload.Store
+	inputs  [][]byte // memory of each input
+	outputs [][]byte
+	bound   map[shape]*spanRun
+	scratch []byte
+}
+
+// A shape is a number of windows and their length.
+type shape struct{ windows, pieces int }
+
+// A spanRun has the values of a run of one shape.
+type spanRun struct {
+	inputs, outputs []backend.Value
+}
+
+func newSpanReader(w *squad, session backend.Session, maxBatch int) (*spanReader, error) {
+	r := &spanReader{w: w, session: session, batch: maxBatch, bound: map[shape]*spanRun{}}
+	if n := w.batch; n > 0 {
+		if maxBatch > n {
+			return nil, fmt.Errorf("the model takes batches of %d, which is less than the %d asked for", n, maxBatch)
+		}
+		r.batch, r.fixed = n, true
+	}
+	for _, in := range w.inputs {
+		r.inputs = append(r.inputs, make([]byte, r.batch*windowLength*in.port.Type.Size()))
+	}
+	numbers := 1
+	if w.outputs.joint {
+		numbers = 2
+	}
+	for range w.outputs.names {
+		r.outputs = append(r.outputs, make([]byte, r.batch*windowLength*numbers*tensor.Float32.Size()))
+	}
+	return r, nil
+}
+
+// Use implements workload.Predictor.
+func (r *spanReader) Use(store *workload.Store) error {
+	r.store = store
+	return nil
+}
+
+// Predict implements workload.Predictor.
+func (r *spanReader) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if r.store == nil {
+		return errors.New("no samples are loaded")
+	}
+	at := shape{len(items), windowLength}
+	if r.fixed {
+		at.windows = r.batch
+	}
+	if r.w.longest {
+		at.pieces = r.longest(items)
+	}
+	run, err := r.run(at)
+	if err != nil {
+		return err
+	}
+	r.gather(items, at)
+	if err := r.session.Run(ctx, run.inputs, run.outputs); err != nil {
+		return err
+	}
+	for k, item := range items {
+		if r.scratch, err = r.respond(r.scratch[:0], run, k, at.pieces, r.responseLength(item)); err != nil {
+			return fmt.Errorf("sample %d: %w", item.Index, err)
+		}
+		reply.Done(k, r.scratch, 0)
+	}
+	return nil
+}
+
+// longest is the length of the longest window.
+func (r *spanReader) longest(items []workload.Item) int {
+	n := 0
+	for _, item := range items {
+		n = max(n, len(r.w.set.windows[item.Index].Pieces))
+	}
+	return n
+}
+
+// responseLength is how many places a response has: all of those that the reference has, or
+// those of the window, so that it does not depend on the batch.
+func (r *spanReader) responseLength(item workload.Item) int {
+	if r.w.longest {
+		return len(r.w.set.windows[item.Index].Pieces)
+	}
+	return windowLength
+}
+
+// gather copies the windows into the inputs. A batch that is too short is filled up with its
+// last window.
+func (r *spanReader) gather(items []workload.Item, at shape) {
+	for k, in := range r.w.inputs {
+		size := in.port.Type.Size()
+		for i := range at.windows {
+			row := r.store.RowBytes(in.slot, items[min(i, len(items)-1)].Row)[:8*at.pieces]
+			to := r.inputs[k][i*at.pieces*size:][:at.pieces*size]
+			switch in.port.Type {
+			case tensor.Int64:
+				copy(to, row)
+			case tensor.Int32:
+				for p := range at.pieces {
+					copy(to[4*p:4*p+4], row[8*p:])
+				}
+			default:
+				for p := range at.pieces {
+					number := float32(int64(binary.NativeEndian.Uint64(row[8*p:])))
+					binary.NativeEndian.PutUint32(to[4*p:], math.Float32bits(number))
+				}
+			}
+		}
+	}
+}
+
+// run returns the values of a shape.
+func (r *spanReader) run(at shape) (*spanRun, error) {
+	if run := r.bound[at]; run != nil {
+		return run, nil
+	}
+	run := &spanRun{}
+	var err error
+	bind := func(t tensor.DType, memory []byte, dims ...int64) backend.Value {
+		if err != nil {
+			return nil
+		}
+		bytes := tensor.Shape(dims).Len() * int64(t.Size())
+		var x tensor.Tensor
+		var v backend.Value
+		if x, err = tensor.FromBytes(t, memory[:bytes], dims...); err == nil {
+			v, err = r.session.Bind(x)
+		}
+		return v
+	}
+	n, pieces := int64(at.windows), int64(at.pieces)
+	for k, in := range r.w.inputs {
+		run.inputs = append(run.inputs, bind(in.port.Type, r.inputs[k], n, pieces))
+	}
+	for k := range r.outputs {
+		dims := []int64{n, pieces}
+		if r.w.outputs.joint {
+			dims = append(dims, 2)
+		}
+		run.outputs = append(run.outputs, bind(tensor.Float32, r.outputs[k], dims...))
+	}
+	if err != nil {
+		return nil, errors.Join(err, run.close())
+	}
+	r.bound[at] = run
+	return run, nil
+}
+
+func (r *spanRun) close() error {
+	var errs []error
+	for _, v := range append(r.inputs, r.outputs...) {
+		if v != nil {
+			errs = append(errs, v.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// respond appends the response of a window: pairs of a start and an end logit
+// (onnxruntime_SUT.py).
+func (r *spanReader) respond(dst []byte, run *spanRun, k, pieces, length int) ([]byte, error) {
+	starts := tensor.Data[float32](run.outputs[0].Tensor())
+	ends, stride, second := starts, 2, 1
+	if !r.w.outputs.joint {
+		ends, stride, second = tensor.Data[float32](run.outputs[1].Tensor()), 1, 0
+	}
+	for p := range length {
+		at := (k*pieces + p) * stride
+		start, end := starts[at], ends[at+second]
+		if start != start || end != end {
+			return dst, fmt.Errorf("the model's logits of place %d are not numbers", p)
+		}
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(start))
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(end))
+	}
+	return dst, nil
+}
+
+// Close implements workload.Predictor.
+func (r *spanReader) Close() error {
+	var errs []error
+	for at, run := range r.bound {
+		errs = append(errs, run.close())
+		delete(r.bound, at)
+	}
+	return errors.Join(errs...)
+}

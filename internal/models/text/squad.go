@@ -1,0 +1,148 @@
+package text
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/field"
+	windows "github.com/mlperf-go/mlperf/internal/preprocess/text"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// What the reference sets (language/bert, squad_QSL.py).
+const (
+	windowLength = 384
+	windowStride = 128
+	maxQuestion  = 64
+)
+
+// A squadSet are the windows of SQuAD: each is a sample.
+type squadSet struct {
+	data      *dataset.SQuAD
+	documents []*windows.Document // of each text
+	wordPiece *tokenizer.WordPiece
+	windows   []windows.Window
+}
+
+// openSet cuts the texts of a folder into windows.
+func openSet(dir string) (*squadSet, error) {
+	data, err := dataset.OpenSQuAD(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &squadSet{data: data, documents: make([]*windows.Document, len(data.Texts))}
+	if s.wordPiece, err = readWordPiece(dataset.VocabularyPath(dir)); err != nil {
+		return nil, fmt.Errorf("opening SQuAD: %w", err)
+	}
+	cut := windows.Cutter{WordPiece: s.wordPiece, Length: windowLength, Stride: windowStride, MaxQuestion: maxQuestion}
+	for i, q := range data.Questions {
+		if s.documents[q.Text] == nil {
+			s.documents[q.Text] = cut.Document(windows.Words(data.Texts[q.Text]))
+		}
+		s.windows = cut.Windows(s.windows, i, q.Asked, s.documents[q.Text])
+	}
+	if len(s.windows) == 0 {
+		return nil, fmt.Errorf("opening SQuAD: all texts in %s are empty", dir)
+	}
+	return s, nil
+}
+
+func readWordPiece(path string) (*tokenizer.WordPiece, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	v, err := tokenizer.ReadVocabulary(f, path)
+	if err != nil {
+		return nil, err
+	}
+	return tokenizer.NewWordPiece(v)
+}
+
+// openSquad joins SQuAD with a model file that marks answers.
+func openSquad(s workload.Setup) (workload.Workload, error) {
+	set, err := openSet(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Count > len(set.windows) {
+		return nil, fmt.Errorf("opening SQuAD: %d windows are wanted, %s has %d", s.Count, s.DatasetDir, len(set.windows))
+	}
+	if s.Count > 0 {
+		set.windows = set.windows[:s.Count]
+	}
+	ports := s.Ports[workload.Only]
+	w := &squad{set: set, batch: ports.Inputs[0].Batch()}
+	if w.inputs, err = bindInputs(ports.Inputs); err != nil {
+		return nil, err
+	}
+	if w.outputs, err = bindSpans(ports.Outputs, s.Options[outputOption]); err != nil {
+		return nil, err
+	}
+	return w, w.choosePadding(ports.Inputs[0], s.Options[padOption])
+}
+
+// choosePadding finds out how long windows are.
+func (w *squad) choosePadding(port backend.Port, wanted string) error {
+	w.longest = strings.EqualFold(wanted, padLongest)
+	switch length := port.Shape[1]; {
+	case length == windowLength && w.longest:
+		return field.Errorf(padOption, "input %s has shape %v: the model takes windows of %d pieces only", port.Name, port.Shape, windowLength)
+	case length != windowLength && length != -1:
+		return fmt.Errorf("input %s has shape %v, want windows of %d pieces", port.Name, port.Shape, windowLength)
+	}
+	return nil
+}
+
+// squad is a model joined with the windows of SQuAD.
+type squad struct {
+	set     *squadSet
+	inputs  []squadInput
+	outputs spanOutputs
+	batch   int
+	longest bool // windows are filled up to the longest of a batch
+}
+
+// Len implements workload.Workload.
+func (w *squad) Len() int { return len(w.set.windows) }
+
+// Row implements workload.Workload: pieces, mask and segments.
+func (w *squad) Row(int) []workload.Slot {
+	slot := workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{windowLength}}
+	return []workload.Slot{slot, slot, slot}
+}
+
+// CacheKey implements workload.Workload. Filling rows is quicker than reading them.
+func (w *squad) CacheKey() string { return "" }
+
+// Prepare implements workload.Workload.
+func (w *squad) Prepare(index int, row []tensor.Tensor) error {
+	w.set.windows[index].Fill(tensor.Data[int64](row[0]), tensor.Data[int64](row[1]), tensor.Data[int64](row[2]))
+	return nil
+}
+
+// Outputs implements workload.Workload.
+func (w *squad) Outputs(string) []string { return w.outputs.names }
+
+// Batch implements workload.Workload.
+func (w *squad) Batch() int { return w.batch }
+
+// NewPredictor implements workload.Workload.
+func (w *squad) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+	return newSpanReader(w, sessions[workload.Only], maxBatch)
+}
+
+// Notes implements workload.Workload.
+func (w *squad) Notes() []string {
+	padding := fmt.Sprintf("windows are filled up to %d pieces", windowLength)
+	if w.longest {
+		padding = "windows are filled up to the longest of a batch; responses are as long as their windows"
+	}
+	return []string{describeInputs(w.inputs), w.outputs.String(), padding}
+}

@@ -1,0 +1,282 @@
+package text
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A fakeSpans is a model whose start logit is the piece and whose end logit is the segment,
+// or NaN where told.
+type fakeSpans struct {
+	info   backend.Info
+	nan    bool
+	shapes []tensor.Shape
+	closed int
+}
+
+type fakeValue struct {
+	tensor  tensor.Tensor
+	session *fakeSpans
+}
+
+func (v fakeValue) Tensor() tensor.Tensor { return v.tensor }
+func (v fakeValue) Close() error {
+	v.session.closed++
+	return nil
+}
+
+func (s *fakeSpans) Info() backend.Info                          { return s.info }
+func (s *fakeSpans) Bind(t tensor.Tensor) (backend.Value, error) { return fakeValue{t, s}, nil }
+func (s *fakeSpans) Close() error                                { return nil }
+
+func number(t tensor.Tensor, i int) float32 {
+	switch t.Type {
+	case tensor.Int64:
+		return float32(tensor.Data[int64](t)[i])
+	case tensor.Int32:
+		return float32(tensor.Data[int32](t)[i])
+	}
+	return tensor.Data[float32](t)[i]
+}
+
+func (s *fakeSpans) Run(_ context.Context, inputs, outputs []backend.Value) error {
+	pieces := inputs[0].Tensor()
+	s.shapes = append(s.shapes, pieces.Shape)
+	last := inputs[len(inputs)-1].Tensor()
+	for i := range pieces.Len() {
+		start, end := number(pieces, i), number(last, i)
+		if s.nan {
+			start = float32(math.NaN())
+		}
+		if len(outputs) == 1 {
+			copy(tensor.Data[float32](outputs[0].Tensor())[2*i:], []float32{start, end})
+			continue
+		}
+		tensor.Data[float32](outputs[0].Tensor())[i] = start
+		tensor.Data[float32](outputs[1].Tensor())[i] = end
+	}
+	return nil
+}
+
+func port(name string, t tensor.DType, shape ...int64) backend.Port {
+	return backend.Port{Name: name, Type: t, Shape: shape}
+}
+
+func officialPorts() workload.Ports {
+	return workload.Ports{
+		Inputs:  []backend.Port{port("input_ids", tensor.Int64, -1, 384), port("input_mask", tensor.Int64, -1, 384), port("segment_ids", tensor.Int64, -1, 384)},
+		Outputs: []backend.Port{port("output_start_logits", tensor.Float32, -1, 384), port("output_end_logits", tensor.Float32, -1, 384)},
+	}
+}
+
+type replies [][]byte
+
+func (r replies) FirstToken(int, []byte) {}
+func (r replies) Done(item int, response []byte, _ int) {
+	r[item] = append([]byte{}, response...)
+}
+
+// answer runs items through a workload.
+func answer(t *testing.T, w workload.Workload, s backend.Session, batch int, indices ...int) (replies, error) {
+	t.Helper()
+	p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var items []workload.Item
+	for i, index := range indices {
+		if err := w.Prepare(index, store.Row(i)); err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, workload.Item{Row: i, Index: index})
+	}
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	r := make(replies, len(items))
+	return r, p.Predict(t.Context(), items, r)
+}
+
+// floats are the numbers of a response.
+func floats(data []byte) []float32 {
+	v := make([]float32, len(data)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return v
+}
+
+func TestModelFilesAreUnderstoodByTheirPorts(t *testing.T) {
+	official := officialPorts()
+	ids, mask, segments := official.Inputs[0], official.Inputs[1], official.Inputs[2]
+	exported := []backend.Port{port("input_ids", tensor.Int64, -1, -1), port("attention_mask", tensor.Int64, -1, -1), port("token_type_ids", tensor.Int64, -1, -1)}
+	for _, test := range []struct {
+		name   string
+		ports  workload.Ports
+		option workload.Values
+		want   string // of the notes
+		err    string
+	}{
+		{"the official file", official, nil, "segments go into segment_ids int64[? 384]", ""},
+		{"the official INT8 file", workload.Ports{Inputs: exported, Outputs: official.Outputs}, nil, "mask go into attention_mask", ""},
+		{"in another order", workload.Ports{Inputs: []backend.Port{segments, mask, ids}, Outputs: official.Outputs}, nil, "pieces go into input_ids", ""},
+		{"without segments", workload.Ports{Inputs: exported[:2], Outputs: official.Outputs}, nil, "pieces go into input_ids", ""},
+		{"logits in one", workload.Ports{Inputs: exported, Outputs: []backend.Port{port("logits", tensor.Float32, -1, -1, 2)}}, nil, "starts and ends are in output logits", ""},
+		{"names of nobody", workload.Ports{Inputs: []backend.Port{port("a", tensor.Int32, 1, 384), port("b", tensor.Int32, 1, 384), port("c", tensor.Int32, 1, 384)},
+			Outputs: []backend.Port{port("x", tensor.Float32, 1, 384), port("y", tensor.Float32, 1, 384)}}, nil, "pieces go into a int32[1 384]", ""},
+		{"ends come first", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{official.Outputs[1], official.Outputs[0]}}, nil, "starts are in output output_start_logits", ""},
+		{"told", official, workload.Values{outputOption: "output_end_logits, output_start_logits"}, "starts are in output output_end_logits", ""},
+		{"short windows", workload.Ports{Inputs: exported, Outputs: official.Outputs}, workload.Values{padOption: "longest"}, "filled up to the longest of a batch", ""},
+
+		{"one input", workload.Ports{Inputs: []backend.Port{ids}, Outputs: official.Outputs}, nil, "", "the model has 1 inputs"},
+		{"pieces twice", workload.Ports{Inputs: []backend.Port{ids, ids}, Outputs: official.Outputs}, nil, "", "two inputs of the model are input_ids"},
+		{"no mask", workload.Ports{Inputs: []backend.Port{ids, segments}, Outputs: official.Outputs}, nil, "", "does not take pieces and mask"},
+		{"windows of 256", workload.Ports{Inputs: []backend.Port{port("input_ids", tensor.Int64, -1, 256), mask}, Outputs: official.Outputs}, nil, "", "want windows of 384 pieces"},
+		{"images", workload.Ports{Inputs: []backend.Port{port("x", tensor.Float32, -1, 3, 224, 224), mask}, Outputs: official.Outputs}, nil, "", "want a batch of windows"},
+		{"text", workload.Ports{Inputs: []backend.Port{port("x", tensor.String, -1, 384), mask}, Outputs: official.Outputs}, nil, "", "elements of type string"},
+		{"classes", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 2)}}, nil, "", "no logits of starts and ends"},
+		{"no output of that name", official, workload.Values{outputOption: "logits"}, "", `the model has no output "logits"; it has output_start_logits`},
+		{"fixed windows that should be short", official, workload.Values{padOption: "longest"}, "", "the model takes windows of 384 pieces only"},
+		{"too many samples", official, workload.Values{"count": "100000"}, "", "100000 windows are wanted"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: test.ports}, Options: test.option}
+			if test.option["count"] != "" {
+				s.Count, s.Options = 100000, nil
+			}
+			w, err := bert().Open(s)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("error %v, want %q", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if notes := strings.Join(w.Notes(), "\n"); !strings.Contains(notes, test.want) {
+				t.Errorf("notes %q, want %q", notes, test.want)
+			}
+		})
+	}
+}
+
+func open(t *testing.T, ports workload.Ports, options workload.Values) workload.Workload {
+	t.Helper()
+	w, err := bert().Open(workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: ports}, Options: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestResponsesArePairsOfLogits(t *testing.T) {
+	set, err := openSet("testdata/bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, types := range map[string]tensor.DType{"int64": tensor.Int64, "int32": tensor.Int32, "float32": tensor.Float32} {
+		ports := officialPorts()
+		for i := range ports.Inputs {
+			ports.Inputs[i].Type = types
+		}
+		w := open(t, ports, nil)
+		s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
+		got, err := answer(t, w, s, 4, 3, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, index := range []int{3, 1, 0} {
+			window := set.windows[index]
+			var want []float32
+			for p := range windowLength {
+				pair := []float32{0, 0}
+				if p < len(window.Pieces) {
+					pair[0] = float32(window.Pieces[p])
+					if p >= window.First {
+						pair[1] = 1
+					}
+				}
+				want = append(want, pair...)
+			}
+			if diff := cmp.Diff(want, floats(got[k])); diff != "" {
+				t.Errorf("%s: window %d (-want +got):\n%s", name, index, diff)
+			}
+		}
+		if s.closed != 5 {
+			t.Errorf("%s: %d values are closed, want 5", name, s.closed)
+		}
+	}
+}
+
+func TestShortWindowsAreAnsweredAlikeInEveryBatch(t *testing.T) {
+	ports := officialPorts()
+	for i := range ports.Inputs {
+		ports.Inputs[i].Shape = tensor.Shape{-1, -1}
+	}
+	ports.Outputs = []backend.Port{port("logits", tensor.Float32, -1, -1, 2)}
+	w := open(t, ports, workload.Values{padOption: padLongest})
+	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
+	set := w.(*squad).set
+	together, err := answer(t, w, s, 3, 0, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := 0
+	for i := range 3 {
+		longest = max(longest, len(set.windows[i].Pieces))
+		alone, err := answer(t, w, s, 3, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(alone[0], together[i]); diff != "" || len(alone[0]) != 8*len(set.windows[i].Pieces) {
+			t.Errorf("window %d has another answer in a batch (-alone +together):\n%s", i, diff)
+		}
+	}
+	if want := (tensor.Shape{3, int64(longest)}); !cmp.Equal(want, s.shapes[0]) {
+		t.Errorf("the model was given %v, want %v", s.shapes[0], want)
+	}
+}
+
+func TestAFixedBatchIsFilledUp(t *testing.T) {
+	ports := officialPorts()
+	for i := range ports.Inputs {
+		ports.Inputs[i].Shape = tensor.Shape{2, 384}
+	}
+	w := open(t, ports, nil)
+	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
+	got, err := answer(t, w, s, 1, 2)
+	if err != nil || len(got[0]) != 8*windowLength {
+		t.Fatalf("response of %d bytes, %v", len(got[0]), err)
+	}
+	if want := (tensor.Shape{2, 384}); !cmp.Equal(want, s.shapes[0]) {
+		t.Errorf("the model was given %v, want %v", s.shapes[0], want)
+	}
+	if _, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 3); err == nil {
+		t.Error("a predictor takes more than the model")
+	}
+}
+
+func TestLogitsThatAreNotNumbersAreAnError(t *testing.T) {
+	w := open(t, officialPorts(), nil)
+	ports := officialPorts()
+	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}, nan: true}
+	if _, err := answer(t, w, s, 1, 2); err == nil || !strings.Contains(err.Error(), "sample 2: the model's logits of place 0 are not numbers") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,58 @@
+package text
+
+import (
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	windows "github.com/mlperf-go/mlperf/internal/preprocess/text"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// scoreSquad scores a log of start and end logits as accuracy-squad.py and evaluate_v1.1.py
+// do. Of a part of the windows those questions count of which it has one.
+func scoreSquad(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	o, err := parseSquadScoring(s.Options)
+	if err != nil {
+		return nil, err
+	}
+	set, err := openSet(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Samples > 0 && s.Samples < len(set.windows) {
+		set.windows = set.windows[:s.Samples]
+		set.data.Questions = set.data.Questions[:set.windows[s.Samples-1].Question+1]
+	}
+	ends := make([]windows.Ends, len(set.windows))
+	err = accuracy.ReadSpanLogits(log, len(set.windows), windowLength, o.SpanOptions, func(i int, starts, stops []float64) {
+		ends[i] = windows.Ends{Starts: windows.Best(starts), Stops: windows.Best(stops)}
+	})
+	if err != nil {
+		return nil, err
+	}
+	score, err := accuracy.ScoreSQuAD(set.data.Truth(), set.predictions(ends, o.questions), o.questions)
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}
+
+// predictions returns the answers to the first questions; 0: to all.
+func (s *squadSet) predictions(ends []windows.Ends, questions int) map[string]string {
+	answers := make(map[string]string, len(s.data.Questions))
+	first := 0
+	for i, q := range s.data.Questions {
+		if questions > 0 && i == questions {
+			break
+		}
+		last := first
+		for last < len(s.windows) && s.windows[last].Question == i {
+			last++
+		}
+		var words []string
+		if d := s.documents[q.Text]; d != nil {
+			words = d.Words
+		}
+		answers[q.ID] = windows.Answer(s.windows[first:last], ends[first:last], words, s.wordPiece.Vocabulary())
+		first = last
+	}
+	return answers
+}

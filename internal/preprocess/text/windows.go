@@ -1,0 +1,123 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/tokenizer"
+)
+
+// Words splits a document where SQuAD's reader does: at blanks, tabs, line ends and narrow
+// no-break spaces, and nowhere else.
+func Words(document string) []string {
+	return strings.FieldsFunc(document, func(r rune) bool {
+		return r == ' ' || r == '\t' || r == '\r' || r == '\n' || r == '\u202f'
+	})
+}
+
+// A Cutter makes windows.
+type Cutter struct {
+	WordPiece   *tokenizer.WordPiece
+	Length      int // of a window, in pieces
+	Stride      int // from a window to the next
+	MaxQuestion int // pieces of a question that count
+}
+
+// A Document is text that questions are asked about.
+type Document struct {
+	Words  []string
+	pieces []int32
+	wordOf []int32 // the word of each piece
+}
+
+// Document splits the words of a document into pieces, each word on its own.
+func (c *Cutter) Document(words []string) *Document {
+	d := &Document{Words: words}
+	for i, word := range words {
+		d.pieces = c.WordPiece.Append(d.pieces, word)
+		for len(d.wordOf) < len(d.pieces) {
+			d.wordOf = append(d.wordOf, int32(i))
+		}
+	}
+	return d
+}
+
+// A Window is a question with a part of a document:
+//
+//	[CLS] question [SEP] part of the document [SEP]
+type Window struct {
+	Question int     // the number of the question
+	Pieces   []int32 // all of them, without padding
+	First    int     // where the document begins
+	WordOf   []int32 // the word of each piece of the document
+	// Best tells of each piece of the document whether this window shows more around it than
+	// the others do.
+	Best []bool
+}
+
+// Windows appends the windows of a question. An empty document has none; a question that
+// is too long is cut.
+func (c *Cutter) Windows(dst []Window, number int, question string, d *Document) []Window {
+	asked := c.WordPiece.Append(nil, question)
+	asked = asked[:min(len(asked), c.MaxQuestion)]
+	spans := c.spans(len(d.pieces), c.Length-len(asked)-3)
+	for k, s := range spans {
+		w := Window{
+			Question: number, First: len(asked) + 2,
+			Pieces: make([]int32, 0, len(asked)+s.length+3), WordOf: d.wordOf[s.start:][:s.length],
+			Best: make([]bool, s.length),
+		}
+		w.Pieces = append(append(append(w.Pieces, c.WordPiece.Begin), asked...), c.WordPiece.Separator)
+		w.Pieces = append(append(w.Pieces, d.pieces[s.start:][:s.length]...), c.WordPiece.Separator)
+		for i := range w.Best {
+			w.Best[i] = bestSpan(spans, s.start+i) == k
+		}
+		dst = append(dst, w)
+	}
+	return dst
+}
+
+// A span is a part of a document.
+type span struct{ start, length int }
+
+// spans cuts n pieces into parts of at most room pieces.
+func (c *Cutter) spans(n, room int) []span {
+	var spans []span
+	for start := 0; start < n && room > 0; {
+		s := span{start, min(n-start, room)}
+		spans = append(spans, s)
+		if start+s.length == n {
+			break
+		}
+		start += min(s.length, c.Stride)
+	}
+	return spans
+}
+
+// bestSpan returns the span that shows most around a piece; of equal ones the first.
+func bestSpan(spans []span, piece int) int {
+	best, most := -1, 0.0
+	for k, s := range spans {
+		before, after := piece-s.start, s.start+s.length-1-piece
+		if before < 0 || after < 0 {
+			continue
+		}
+		if score := float64(min(before, after)) + 0.01*float64(s.length); best < 0 || score > most {
+			best, most = k, score
+		}
+	}
+	return best
+}
+
+// Fill writes the three inputs of the model, of equal length: the pieces, 1 where there is
+// one, and 1 where it is of the document. What is left is 0.
+func (w *Window) Fill(pieces, mask, segments []int64) {
+	clear(pieces)
+	clear(mask)
+	clear(segments)
+	for i, id := range w.Pieces {
+		pieces[i], mask[i] = int64(id), 1
+		if i >= w.First {
+			segments[i] = 1
+		}
+	}
+}

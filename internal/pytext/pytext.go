@@ -1,0 +1,89 @@
+package pytext
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// IsSpace reports whether str.isspace holds for a character. Unlike for Go, the four
+// separators U+001C to U+001F are white space.
+func IsSpace(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == ' ' || r >= '\t' && r <= '\r' || r >= 0x1c && r <= 0x1f
+	}
+	return unicode.IsSpace(r)
+}
+
+// Fields is str.split().
+func Fields(s string) []string { return strings.FieldsFunc(s, IsSpace) }
+
+// TrimSpace is str.strip().
+func TrimSpace(s string) string { return strings.TrimFunc(s, IsSpace) }
+
+// TrimRight is str.rstrip().
+func TrimRight(s string) string { return strings.TrimRightFunc(s, IsSpace) }
+
+// Lower is str.lower(): the dotted capital I becomes two characters, and a capital sigma at
+// the end of a word its final form.
+func Lower(s string) string {
+	if !strings.ContainsAny(s, "İΣ") {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == 'İ':
+			b.WriteString("i\u0307")
+		case r == 'Σ' && endsWord(s[:i], s[i+utf8.RuneLen(r):]):
+			b.WriteRune('ς')
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// endsWord reports whether a sigma between two texts ends a word: a cased character comes
+// before it and none after it, those aside that do not count (The Unicode Standard, 3.13).
+func endsWord(before, after string) bool {
+	before = strings.TrimRightFunc(before, caseIgnorable)
+	after = strings.TrimLeftFunc(after, caseIgnorable)
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(after)
+	return before != "" && cased(last) && (after == "" || !cased(first))
+}
+
+func cased(r rune) bool {
+	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
+}
+
+// wordInner are the characters that Unicode's word breaking takes for the inside of a word
+// (MidLetter, MidNumLet and Single_Quote).
+const wordInner = ":·\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a.‘’\u2024\ufe52\uff07\uff0e'"
+
+func caseIgnorable(r rune) bool {
+	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) || strings.ContainsRune(wordInner, r)
+}
+
+// Float is repr of a float: the shortest text that reads back unchanged.
+func Float(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	case math.IsNaN(v):
+		return "nan"
+	}
+	if size := math.Abs(v); v != 0 && (size < 1e-4 || size >= 1e16) {
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	}
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}

@@ -1,0 +1,14 @@
+// Package tokenizer cuts text into the pieces that models know by number.
+//
+//	v, err := tokenizer.ReadVocabulary(file, "vocab.txt")    // one piece per line
+//	w, err := tokenizer.NewWordPiece(v)                      // BERT, MobileBERT
+//	ids := w.Append(nil, "Who built the castle?")
+//
+// A piece is a word or a part of one. WordPiece marks pieces that continue a word with
+// "##". A Vocabulary numbers pieces from 0 by their line.
+//
+// WordPiece gives what BertTokenizer of HuggingFace transformers 2.4 gives. It depends on
+// tables of Unicode, see package pytext.
+//
+// The package leaves out training, and tokenizers that work on bytes.
+package tokenizer

@@ -1,0 +1,93 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func decode(t testing.TB, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func goldenWordPiece(t testing.TB) *WordPiece {
+	t.Helper()
+	data, err := os.ReadFile("testdata/vocab.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := ReadVocabulary(bytes.NewReader(data), "vocab.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWordPiece(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestWordPieceIsTheReferences(t *testing.T) {
+	var cases []struct {
+		Text          string
+		Tokens, Basic []string
+		IDs           []int32
+	}
+	decode(t, "tokenize.json", &cases)
+	w := goldenWordPiece(t)
+	for _, c := range cases {
+		ids := w.Append(nil, c.Text)
+		if diff := cmp.Diff(c.IDs, ids, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("Append(%.60q) (-want +got):\n%s", c.Text, diff)
+		}
+		if diff := cmp.Diff(c.Basic, Basic(c.Text), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("Basic(%.60q) (-want +got):\n%s", c.Text, diff)
+		}
+		for i, id := range ids {
+			if got := w.Vocabulary().Piece(id); got != c.Tokens[i] {
+				t.Errorf("piece %d of %.60q is %q, want %q", i, c.Text, got, c.Tokens[i])
+			}
+		}
+	}
+	if len(cases) < 60 {
+		t.Errorf("there are only %d cases", len(cases))
+	}
+}
+
+func TestJoinedWordPieces(t *testing.T) {
+	if got := JoinWordPieces([]string{"un", "##aff", "##able", "king", "##", "s"}); got != "unaffable king s" {
+		t.Errorf("joined %q", got)
+	}
+}
+
+// text is like what users have: mostly ASCII, with punctuation, and what needs care.
+var text = strings.Repeat("The castle was built in 1895 by a king of the old river city, and it cost $5,000; the unaffable king's army opened in 1999. "+
+	"He went to Zürich – to see the house that the people of the river had built before the war.\n", 40)
+
+func BenchmarkWordPiece(b *testing.B) {
+	w := goldenWordPiece(b)
+	var ids []int32
+	b.ReportAllocs()
+	for b.Loop() {
+		ids = w.Append(ids[:0], text)
+	}
+	reportWords(b)
+}
+
+func reportWords(b *testing.B) {
+	words := len(strings.Fields(text))
+	b.ReportMetric(float64(words)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mwords/s")
+}

@@ -1,0 +1,30 @@
+package workload
+
+// A Recipe is the BuiltIn of a model whose files are networks with seeded weights, and whose
+// data are made for them.
+type Recipe struct {
+	Parts   []Part // one for each file
+	Samples int    // of the data set
+	// Reference are options with which the FP32 reference gives the same answers sooner.
+	Reference Values
+}
+
+// A Part is a file of a built-in model.
+type Part struct {
+	Role         string
+	Architecture string // of package networks
+
+	// Layers and Rows are fewer than the real ones, where the real file is too large to be
+	// made without being asked for; 0: they are the real ones.
+	Layers, Rows int64
+}
+
+// Smaller reports whether the recipe leaves something out.
+func (r Recipe) Smaller() bool {
+	for _, p := range r.Parts {
+		if p.Layers != 0 || p.Rows != 0 {
+			return true
+		}
+	}
+	return false
+}
