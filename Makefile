@@ -7,13 +7,20 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test check deadcode bench bench-backend bench-loadgen fmt onnxruntime clean
+.PHONY: help build install run test check deadcode bench bench-backend bench-loadgen fmt onnxruntime clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/mlperf
 	$(GO) build -o $(BIN) ./cmd/mlperf
+
+PREFIX  ?= $(HOME)/.local
+
+install: build ## put mlperf into $(PREFIX)/bin, where the commands of the README find it
+	install -d "$(PREFIX)/bin"
+	install -m 755 $(BIN) "$(PREFIX)/bin/mlperf"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH";; esac
 
 run: onnxruntime build ## fetch ONNX Runtime, build, and run ResNet-50 in the Server scenario for about ten seconds
 	$(BIN) run --model resnet50 --scenario server --quick --target-latency auto

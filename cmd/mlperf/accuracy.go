@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,12 @@ to score.
 
 With RUN_DIR and flags that name something else than the run's own, this is a what-if:
 the score is printed, and the record of the run stays as it is. The spellings of the
-official scripts are understood too (--use_inv_map, --output_dtype).
+official scripts are understood too (--use_inv_map, --output_dtype), and so is the variable
+DATASET_ANNOTATIONS_FILE_PATH of the one for OpenImages.
+
+--remove-48-empty-images numbers the samples in the order of the annotation file, in which
+the reference loads them, and so does a run. The official script numbers them in the order
+of a Python set, which is another one for the real data set.
 
 Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 		Example: "  mlperf accuracy results/mobilenet/offline/accuracy/latest\n" +
@@ -34,7 +40,7 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 			} else if q.Model == "" || q.Log == "" || q.DatasetPath == "" {
 				return usage("accuracy needs a RUN_DIR, or --model, --log and --dataset-path")
 			}
-			q.Options = options.values()
+			q.Options, q.OpenImagesAnnotations = options.values(), os.Getenv("DATASET_ANNOTATIONS_FILE_PATH")
 			scored, err := session.Score(*q)
 			if err != nil {
 				return err

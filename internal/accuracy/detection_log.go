@@ -17,8 +17,7 @@ type DetectionOptions struct {
 	// order of the file (--remove-48-empty-images).
 	//
 	// accuracy-coco.py numbers them in the order of a Python set, which for the real
-	// data set is not the order in which the reference SUT loads them; this is the latter
-	// (docs/accuracy.md).
+	// data set is not the order in which the reference SUT loads them; this is the latter.
 	RemoveEmptyImages bool
 	// Verbose also gives the lines that the scripts add with --verbose.
 	Verbose bool

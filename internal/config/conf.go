@@ -97,7 +97,7 @@ func (c *Conf) Lookup(scenario, key string, model ...string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Knows says whether the file has a setting for the model by name.
+// Knows reports whether the file has a setting for the model by name.
 func (c *Conf) Knows(model string) bool {
 	return slices.ContainsFunc(c.entries, func(e Entry) bool { return e.Model == model })
 }
@@ -150,13 +150,8 @@ func (p *confParser) line(words []string) error {
 	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 		return nil
 	}
-	switch {
-	case len(words) == 1 || strings.HasPrefix(words[1], "#"):
-		return p.syntax("want model.scenario.key = value, got only %q", words[0])
-	case words[1] != "=":
-		return p.syntax("want an = between spaces after %q, got %q", words[0], words[1])
-	case len(words) == 2:
-		return p.syntax("%s has no value", words[0])
+	if err := p.form(words); err != nil {
+		return err
 	}
 	entry, err := p.name(words[0])
 	if err != nil {
@@ -179,6 +174,19 @@ func (p *confParser) line(words []string) error {
 		p.conf.warn(p.at, "%s has %d values, of which LoadGen takes the last, %s", entry.Name(), len(words)-2, entry.Value)
 	}
 	return p.add(matching, entry)
+}
+
+// form finds lines that are no key = value.
+func (p *confParser) form(words []string) error {
+	switch {
+	case len(words) == 1 || strings.HasPrefix(words[1], "#"):
+		return p.syntax("want model.scenario.key = value, got only %q", words[0])
+	case words[1] != "=":
+		return p.syntax("want an = between spaces after %q, got %q", words[0], words[1])
+	case len(words) == 2:
+		return p.syntax("%s has no value", words[0])
+	}
+	return nil
 }
 
 // name splits model.scenario.key. The model may contain dots.
@@ -238,7 +246,7 @@ func (p *confParser) meaning(e Entry) ([]*key, error) {
 	return matching, nil
 }
 
-// check says whether a value suits all keys that the entry sets.
+// check reports whether a value suits all keys that the entry sets.
 func (p *confParser) check(matching []*key, e Entry) error {
 	for _, k := range matching {
 		if _, err := parseValue(k.kind, e.Value); err != nil {

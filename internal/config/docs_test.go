@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,7 +69,57 @@ Before v1.0 a Server result is the lowest of five runs.
 		s := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, version)}).Settings
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", version, s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed)
 	}
+	b.WriteString(caveatsText())
 	return b.String()
+}
+
+// caveatsText is the table of what is compared with the rules.
+func caveatsText() string {
+	var b strings.Builder
+	b.WriteString(`
+## Caveats and notes
+
+Every setting that a test really had is compared with what the rules say for its model, scenario and division. What makes
+the test easier is a caveat of the result, with both values and who made it; what makes it harder is a note. In the open
+division a submitter may change what is marked so, which is a note then. Everything else is the submitter's own.
+
+| setting | a caveat if it is | in the open division | scenarios |
+|---|---|---|---|
+`)
+	for _, f := range fieldRules() {
+		if f.kind == free {
+			continue
+		}
+		when := map[strictness]string{least: "less", most: "more", exactly: "other", harder: "never"}[f.kind]
+		open := ""
+		if f.open {
+			open = "a note"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.key, when, open, scenariosOf(f))
+	}
+	return b.String()
+}
+
+// scenariosOf are those in which a rule has an effect under any settings.
+func scenariosOf(f fieldRule) string {
+	if f.applies == nil {
+		return "all"
+	}
+	var names []string
+	for _, s := range loadgen.Scenarios() {
+		for _, tokens := range []bool{false, true} {
+			v := loadgen.TestSettings{Scenario: s, UseTokenLatencies: tokens, InferTokenLatencies: true, Mode: loadgen.SubmissionRun, WithoutEarlyStopping: true}
+			official := v
+			official.WithoutEarlyStopping = false
+			if f.applies(v, official) && !slices.Contains(names, s.String()) {
+				names = append(names, s.String())
+			}
+		}
+	}
+	if len(names) == len(loadgen.Scenarios()) {
+		return "all"
+	}
+	return strings.Join(names, ", ")
 }
 
 func scenarioCell(t *testing.T, r *RuleSet, s loadgen.Scenario) string {

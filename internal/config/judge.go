@@ -125,7 +125,7 @@ type fieldRule struct {
 	applies func(s, official loadgen.TestSettings) bool
 }
 
-// compare says whether the field differs from the rules', and whether that is easier.
+// compare reports whether the field differs from the rules', and whether that is easier.
 func (f fieldRule) compare(s, official loadgen.TestSettings) (easier, differs bool) {
 	have, want := f.value(s), f.value(official)
 	if have == want {

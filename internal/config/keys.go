@@ -42,7 +42,7 @@ func (k *key) title() string {
 	return k.scenario + "." + k.name
 }
 
-// enabled says whether the switch that the key needs is on.
+// enabled reports whether the switch that the key needs is on.
 func (k *key) enabled(t *target) bool {
 	switch k.needs {
 	case "use_token_latencies":

@@ -40,10 +40,10 @@ func (k kind) unit() string {
 	return ""
 }
 
-// isWhole says whether LoadGen reads the kind with strtoull.
+// isWhole reports whether LoadGen reads the kind with strtoull.
 func (k kind) isWhole() bool { return k <= wholeMillis }
 
-// isTime says whether the kind is a time.
+// isTime reports whether the kind is a time.
 func (k kind) isTime() bool { return k == wholeMillis || k == millis }
 
 // A value is the parsed text of a setting: whole or real by its kind, times in

@@ -50,7 +50,7 @@ func (c Converter) key(ctx context.Context, r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]any{version, source.SHA256, data, c.Options, r})
+	text, err := json.Marshal([]any{version, source.SHA256, data, c.Data, c.Options, r})
 	if err != nil {
 		return "", err
 	}

@@ -35,6 +35,7 @@ type Converter struct {
 	Model      workload.Model
 	Source     string // ONNX file of the FP32 model
 	DatasetDir string
+	Data       string          // fingerprint of the data set, for the names of kept models; empty: it is known by its folder
 	Options    workload.Values // how the model file and the data are fed and read
 
 	Engine   backend.Engine

@@ -62,6 +62,16 @@ func ReadOpenImages(dir string) (*accuracy.GroundTruth, error) {
 	return truth, err
 }
 
+// ReadAnnotations reads a file of annotations in COCO's form, wherever it is.
+func ReadAnnotations(path string) (*accuracy.GroundTruth, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the annotations: %w", err)
+	}
+	defer f.Close()
+	return accuracy.ReadCOCO(f)
+}
+
 // read reads the annotations and says where they were.
 func (l detectionLayout) read(dir string) (*accuracy.GroundTruth, string, error) {
 	path := firstThere(dir, l.annotations)

@@ -107,7 +107,7 @@ func accuracyOf(r *Results, runs []Run) *LineAccuracy {
 	return found
 }
 
-// sameSystem says whether two runs should give the same answers. The same file may answer
+// sameSystem reports whether two runs should give the same answers. The same file may answer
 // otherwise on another device, or if the device converts it.
 func sameSystem(a, b *Results) bool {
 	return a.Model == b.Model && a.Input.ModelSHA256 != "" && a.Input.ModelSHA256 == b.Input.ModelSHA256 &&

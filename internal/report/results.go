@@ -231,7 +231,7 @@ func NewLatencies(s loadgen.LatencyStats) Latencies {
 	}
 }
 
-// Valid says whether the result may be used under the rules that it was run with.
+// Valid reports whether the result may be used under the rules that it was run with.
 func (r *Results) Valid() bool { return r.Result == Valid }
 
 // The values of Results.Result.

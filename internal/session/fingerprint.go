@@ -7,17 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Fingerprint names everything that can change a result, part by part. Equal
@@ -40,11 +36,8 @@ func (p *Prepared) identify(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.bench
 	f := &p.Fingerprint
 	// What is not there is named better by those who need it.
-	if f.Model, err = contentOf(ctx, cfg.Backend.ModelPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if f.Model, err = p.modelOf(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the model file: %w", err)
-	}
-	if f.Data, err = p.dataOf(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the data set: %w", err)
 	}
 	options := cfg.Backend
 	options.ModelPath, options.EngineCacheDir, options.LogSeverity, options.Note = "", "", 0, nil
@@ -84,57 +77,21 @@ func digest(values ...any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// contentOf is the SHA-256 of a model file and of the files that it keeps weights in.
-func contentOf(ctx context.Context, path string) (string, error) {
-	h := sha256.New()
-	if err := addContent(ctx, h, path); err != nil {
+// modelOf names the content of all files of the model.
+func (p *Prepared) modelOf(ctx context.Context) (string, error) {
+	files, err := p.model.FilesOf(p.bench.Backend.ModelPath)
+	if err != nil {
 		return "", err
 	}
-	for _, file := range externalFiles(path) {
-		fmt.Fprintf(h, "\x00%s\x00", filepath.Base(file))
-		if err := addContent(ctx, h, file); err != nil {
+	var sums []string
+	for _, f := range files {
+		content, err := onnx.FingerprintOf(ctx, f.Path)
+		if err != nil {
 			return "", err
 		}
+		sums = append(sums, f.Role, content.SHA256)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func addContent(ctx context.Context, h hash.Hash, path string) error {
-	f, err := regular.Open(path)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(h, reader(func(p []byte) (int, error) {
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
-		}
-		return f.Read(p)
-	}))
-	return errors.Join(err, f.Close())
-}
-
-// A reader is a function that reads.
-type reader func([]byte) (int, error)
-
-func (r reader) Read(p []byte) (int, error) { return r(p) }
-
-// externalFiles are those that an ONNX file keeps weights in, each once, sorted. A file
-// that is none has none.
-func externalFiles(path string) []string {
-	m, err := onnx.ReadFile(path)
-	if err != nil {
-		return nil // the engine says it better
-	}
-	var files []string
-	for _, t := range m.Graph.Initializers {
-		for _, p := range t.External {
-			if file := filepath.Join(filepath.Dir(path), p.Value); p.Key == "location" && !slices.Contains(files, file) {
-				files = append(files, file)
-			}
-		}
-	}
-	slices.Sort(files)
-	return files
+	return digest(sums), nil
 }
 
 // dataOf names the content of the data set. The folder of a built-in one is named by it,
@@ -144,10 +101,13 @@ func (p *Prepared) dataOf(ctx context.Context) (string, error) {
 		return filepath.Base(p.bench.DatasetDir), nil
 	}
 	dir, err := filepath.EvalSymlinks(p.bench.DatasetDir)
-	if err != nil {
-		return "", err
+	if err == nil {
+		dir, err = listingOf(ctx, dir)
 	}
-	return listingOf(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // who needs it names it better
+	}
+	return dir, err
 }
 
 // listingOf is a digest of the names, sizes and times of all files in a folder. Reading

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -85,9 +86,18 @@ func (p *Prepared) files(ctx context.Context) (err error) {
 			cfg.Caveats = append(cfg.Caveats, "the built-in model is smaller than the real one: "+lacks)
 		}
 	}
+	if p.Fingerprint.Data, err = p.dataOf(ctx); err != nil {
+		return fmt.Errorf("the data set: %w", err)
+	}
 	if cfg.Backend, err = p.InPrecision(ctx, q.Precision); err != nil {
 		return err
 	}
+	return p.reference(ctx)
+}
+
+// reference says which precision the results are of, and what they are compared with.
+func (p *Prepared) reference(ctx context.Context) (err error) {
+	q, cfg := &p.Request, p.bench
 	if cfg.Precision = q.Precision; cfg.Precision == "" && cfg.BuiltInModel {
 		cfg.Precision = convert.FP32
 	}
@@ -113,7 +123,7 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 		return options, field.Errorf("precision", "%s needs ONNX Runtime, the engine is %s", precision, p.Request.Engine.Name)
 	}
 	c := convert.Converter{
-		Model: p.model, Source: options.ModelPath, DatasetDir: cfg.DatasetDir, Options: p.Request.Options,
+		Model: p.model, Source: options.ModelPath, DatasetDir: cfg.DatasetDir, Data: p.Fingerprint.Data, Options: p.Request.Options,
 		Engine: p.maker.Engine, CacheDir: cfg.CacheDir, Program: cfg.Program, Observer: cfg.Observer,
 	}
 	r := convert.Request{Precision: precision}

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,9 @@ type ScoreRequest struct {
 	Log         string            // file; empty: the run's
 	DatasetPath string            // folder; empty: the run's
 	Options     map[string]string // of ScoreOptions
+	// OpenImagesAnnotations is the file that the official script for OpenImages takes from the
+	// environment: what is in its images, if no option says. Empty: the data set's own.
+	OpenImagesAnnotations string
 }
 
 // A Scored log is its score, and what was done with it.
@@ -68,8 +72,28 @@ func (s *scoring) fill() (err error) {
 	if s.Model == "" || s.Log == "" || s.DatasetPath == "" {
 		return errors.New("the score needs the folder of a run, or a model, a log and a data set")
 	}
-	s.model, err = models.Lookup(s.Model)
-	return field.Wrap("model", err)
+	if s.model, err = models.Lookup(s.Model); err != nil {
+		return field.Wrap("model", err)
+	}
+	s.fillAnnotations()
+	return nil
+}
+
+// fillAnnotations takes the file of OpenImages' annotations if no option names one.
+func (s *scoring) fillAnnotations() {
+	const option = "annotations"
+	if s.OpenImagesAnnotations == "" || s.model.Dataset != "openimages" || s.Options[option] != "" {
+		return
+	}
+	s.Options = maps.Clone(s.Options)
+	if s.Options == nil {
+		s.Options = map[string]string{}
+	}
+	s.Options[option] = s.OpenImagesAnnotations
+	if s.out.Run != nil {
+		s.whatIf = append(s.whatIf, "annotations")
+	}
+	s.warn("the annotations are those of %s, which the environment names", s.OpenImagesAnnotations)
 }
 
 func (s *scoring) fillFromRun() (err error) {
@@ -111,7 +135,7 @@ func onlyVerbose(options map[string]string) bool {
 	return verbose && len(options) == 1
 }
 
-func (s *scoring) score() (err error) {
+func (s *scoring) score() error {
 	target := bench.Target{Quality: s.model.Quality}
 	scoring := workload.Scoring{DatasetDir: s.DatasetPath, Options: s.Options, Foreign: s.out.Run == nil}
 	run := s.out.Run
@@ -121,9 +145,11 @@ func (s *scoring) score() (err error) {
 			target.Reference = run.Accuracy.Reference
 		}
 	}
-	if s.out.Accuracy, s.out.Warnings, err = bench.Score(s.Log, s.model, scoring, target); err != nil {
+	score, warnings, err := bench.Score(s.Log, s.model, scoring, target)
+	if err != nil {
 		return err
 	}
+	s.out.Accuracy, s.out.Warnings = score, append(s.out.Warnings, warnings...)
 	if run != nil && run.Accuracy != nil {
 		s.out.NoTarget = run.Accuracy.NoTarget
 	}

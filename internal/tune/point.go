@@ -90,27 +90,11 @@ func (a Axes) Points(base Point, f Facts) []Point {
 // shapes pairs numbers of workers and threads that occupy the cores, at most once, and at
 // least half of them where many workers compute at once.
 func (a Axes) shapes(base Point, f Facts) [][2]int {
-	instances, threads := a.Instances, a.Threads
-	alone := f.Scenario == loadgen.SingleStream
 	least := 0
-	if instances == nil && threads == nil && !alone && f.Scenario != loadgen.MultiStream {
+	if many := f.Scenario == loadgen.Offline || f.Scenario == loadgen.Server; many && a.Instances == nil && a.Threads == nil {
 		least = (f.Cores + 1) / 2
 	}
-	if instances == nil {
-		instances = upTo(f.Cores)
-		if f.Accelerator {
-			instances = upTo(mostElsewhere)
-		}
-		if alone {
-			instances = []int{1}
-		}
-	}
-	if threads == nil && f.Accelerator {
-		threads = []int{base.Threads}
-	}
-	if threads == nil {
-		threads = upTo(f.Cores)
-	}
+	instances, threads := a.workers(f), a.threads(base, f)
 	var shapes [][2]int
 	for _, i := range instances {
 		for _, t := range threads {
@@ -121,6 +105,30 @@ func (a Axes) shapes(base Point, f Facts) [][2]int {
 		}
 	}
 	return shapes
+}
+
+// workers are the numbers of workers to try.
+func (a Axes) workers(f Facts) []int {
+	switch {
+	case a.Instances != nil:
+		return a.Instances
+	case f.Scenario == loadgen.SingleStream:
+		return []int{1}
+	case f.Accelerator:
+		return upTo(mostElsewhere)
+	}
+	return upTo(f.Cores)
+}
+
+// threads are the numbers of threads to try.
+func (a Axes) threads(base Point, f Facts) []int {
+	switch {
+	case a.Threads != nil:
+		return a.Threads
+	case f.Accelerator:
+		return []int{base.Threads}
+	}
+	return upTo(f.Cores)
 }
 
 func (a Axes) batches(f Facts) []int {

@@ -224,7 +224,7 @@ func (s Search) tried(done []Measurement, i int) int {
 	return n
 }
 
-// failedLater says whether the point of a measurement gave no value in a later stage.
+// failedLater reports whether the point of a measurement gave no value in a later stage.
 func (s Search) failedLater(done []Measurement, of Measurement) bool {
 	return slices.ContainsFunc(done, func(m Measurement) bool {
 		return m.Point == of.Point && m.Stage > of.Stage && (m.Err != "" || s.Objective.score(m.Value) == 0)

@@ -125,7 +125,7 @@ func (d *detection) Notes() []string { return append([]string{d.note()}, d.boxes
 
 // score scores a log of boxes.
 func (d detector) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	truth, err := d.readTruth(s.DatasetDir)
+	truth, err := d.truth(s)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +147,14 @@ func (d detector) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score
 		return nil, err
 	}
 	return &score.Score, nil
+}
+
+// truth reads what is in the images.
+func (d detector) truth(s workload.Scoring) (*accuracy.GroundTruth, error) {
+	if file := s.Options[truthOption]; file != "" {
+		return dataset.ReadAnnotations(file)
+	}
+	return d.readTruth(s.DatasetDir)
 }
 
 // scoreByIDs reads a log once more, of which a label can only be a category's id.

@@ -27,6 +27,7 @@ const (
 	inverseMapOption = "use-inv-map"
 	onlyFullOption   = "remove-48-empty-images"
 	verboseOption    = "verbose"
+	truthOption      = "annotations"
 )
 
 func readerOptions() []workload.Option {
@@ -82,6 +83,7 @@ func boxScoreOptions() []workload.Option {
 	return []workload.Option{
 		{Name: inverseMapOption, Kind: workload.Switch, Help: "labels of a detector are numbers of categories, not their ids (default: as the model's are, unless the log has labels that only ids can be)"},
 		{Name: onlyFullOption, Kind: workload.Switch, Help: "samples of a detector are the images in which something is annotated"},
+		{Name: truthOption, Kind: workload.Path, Help: "file with what is in the images of a detector (default: the data set's)"},
 		verbose(),
 	}
 }
