@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -43,33 +45,62 @@ func (r *run) warmUp(ctx context.Context) error {
 	})
 }
 
-// tryModel has every worker answer a batch, and the first one a sample until that is stable.
+// tryModel has every worker answer a batch of each size that it will see, and the first one a
+// sample until that is stable.
 func (r *run) tryModel(ctx context.Context) error {
 	items, err := r.sampleRows(ctx, r.model.shape.batch)
 	if err != nil {
 		return err
 	}
 	for _, p := range r.model.predictors {
-		if err := tryOut(ctx, p, items); err != nil {
-			return err
+		began := time.Now()
+		for i, n := range r.wish(1).sizes(r.model.shape.batch) {
+			if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget {
+				break
+			}
+			if err := tryOut(ctx, p, items[:n]); err != nil {
+				return err
+			}
 		}
 	}
 	r.warm, err = stableTime(ctx, r.model.predictors[0], items[:1])
 	return err
 }
 
-// sampleRows loads the first samples of the data set and returns items for as many rows
-// as asked, some of which are the same sample if the data set has fewer.
+// compiles reports whether the device may compile the model anew for each size of a batch.
+func (r *run) compiles() bool { return r.cfg.Backend.Device != "" && r.cfg.Backend.Device != "cpu" }
+
+// warmRemainder has every worker answer as many samples as the last batch of Offline has.
+func (r *run) warmRemainder(ctx context.Context) error {
+	if r.settings.Scenario != loadgen.Offline || !r.compiles() || r.workload.Batch() > 0 {
+		return nil
+	}
+	e := r.settings.Effective(uint64(r.qsl.performance), uint64(r.workload.Len()))
+	rest := int(e.SamplesPerQuery % uint64(r.model.shape.batch))
+	if rest == 0 {
+		return nil
+	}
+	items, err := r.sampleRows(ctx, rest)
+	for _, p := range r.model.predictors {
+		if err == nil {
+			err = tryOut(ctx, p, items)
+		}
+	}
+	return err
+}
+
+// sampleRows loads samples of the data set and returns items for as many rows as asked, some
+// of which are the same sample if the data set has fewer.
 func (r *run) sampleRows(ctx context.Context, rows int) ([]workload.Item, error) {
-	n := min(rows, r.workload.Len())
-	store, err := workload.NewStore(n, r.workload.Row)
+	samples := typical(r.workload, rows)
+	store, err := workload.NewStore(len(samples), func(i int) []workload.Slot { return r.workload.Row(samples[i]) })
 	if err != nil {
 		return nil, err
 	}
-	for i := range n {
+	for i, index := range samples {
 		err := context.Cause(ctx)
 		if err == nil {
-			err = r.qsl.load(store, i, i)
+			err = r.qsl.load(store, i, index)
 		}
 		if err != nil {
 			return nil, errors.Join(err, store.Close())
@@ -77,9 +108,51 @@ func (r *run) sampleRows(ctx context.Context, rows int) ([]workload.Item, error)
 	}
 	items := make([]workload.Item, rows)
 	for i := range items {
-		items[i] = workload.Item{Row: i % n, Index: i % n}
+		items[i] = workload.Item{Row: i % len(samples), Index: samples[i%len(samples)], Ticket: i}
 	}
 	return items, r.qsl.swap(store)
+}
+
+// typical returns at most n samples to measure with: the first ones, or if samples differ in
+// size some of all sizes, of which any few are about as large as the others.
+func typical(w workload.Workload, n int) []int {
+	all := make([]int, w.Len())
+	for i := range all {
+		all[i] = i
+	}
+	n = min(n, len(all))
+	if !differ(w) {
+		return all[:n]
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(sizeOf(w, a), sizeOf(w, b)) })
+	var chosen []int
+	const golden = 0.6180339887498949 // of its multiples, any few are spread evenly
+	for at := 0.5; len(chosen) < n; at += golden {
+		i := int((at - math.Floor(at)) * float64(len(all)))
+		for slices.Contains(chosen, all[i]) {
+			i = (i + 1) % len(all)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen
+}
+
+// sizeOf says how large a sample is, compared with others.
+func sizeOf(w workload.Workload, index int) int64 {
+	if long, ok := w.(workload.Long); ok {
+		return int64(long.Length(index))
+	}
+	return workload.Bytes(w.Row(index))
+}
+
+// differ reports whether samples are of different sizes.
+func differ(w workload.Workload) bool {
+	for i := 1; i < w.Len(); i++ {
+		if sizeOf(w, i) != sizeOf(w, 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // stableTime measures how long a predictor takes for the items, never less than 1 ns.
@@ -133,26 +206,71 @@ type counter int
 func (c *counter) FirstToken(int, []byte) {}
 func (c *counter) Done(int, []byte, int)  { *c++ }
 
-// throughput measures the samples per second of all workers together.
+const (
+	// leastBatches is how many batches each worker is measured with at least, if that takes no
+	// longer than probeMost.
+	leastBatches = 4
+	probeMost    = 10 * time.Second
+)
+
+// throughput measures the samples per second of all workers together, each with samples of
+// its own where they differ. A worker is measured until its own last batch is done, so that
+// what it then idles, because others are not ready, does not count.
 func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
-	items, err := r.sampleRows(ctx, batch)
+	workers, rows := len(r.model.predictors), batch
+	if differ(r.workload) {
+		rows = max(batch, min(batch*workers*leastBatches, r.qsl.performance))
+	}
+	items, err := r.sampleRows(ctx, rows)
 	if err != nil {
 		return 0, err
 	}
-	var samples atomic.Int64
+	rates, errs := make([]float64, workers), make([]error, workers)
 	var wg sync.WaitGroup
-	errs := make([]error, len(r.model.predictors))
-	begin := time.Now()
+	var ready atomic.Int64 // workers that were measured for long enough
 	for i, p := range r.model.predictors {
 		wg.Go(func() {
-			for time.Since(begin) < probeTime && errs[i] == nil {
-				errs[i] = tryOut(ctx, p, items)
-				samples.Add(int64(len(items)))
+			stop := func() bool { return ready.Load() >= int64(workers) }
+			rates[i], errs[i] = throughputOf(ctx, p, rotated(items, i*batch), batch, func() { ready.Add(1) }, stop)
+			if errs[i] != nil {
+				ready.Store(int64(workers))
 			}
 		})
 	}
 	wg.Wait()
-	return float64(samples.Load()) / time.Since(begin).Seconds(), errors.Join(errs...)
+	rate := 0.0
+	for _, each := range rates {
+		rate += each
+	}
+	return rate, errors.Join(errs...)
+}
+
+// throughputOf measures the samples per second of a predictor. It says when it has measured
+// for long enough, and goes on until it is to stop.
+func throughputOf(ctx context.Context, p workload.Predictor, items []workload.Item, batch int, enough func(), stop func() bool) (float64, error) {
+	began, took := time.Now(), time.Duration(0)
+	n := 0
+	for said := false; !stop() && took < probeMost; n++ {
+		if err := tryOut(ctx, p, rotated(items, n*batch)[:batch]); err != nil {
+			return 0, err
+		}
+		took = time.Since(began)
+		if !said && n+1 >= leastBatches && took >= probeTime {
+			said = true
+			enough()
+		}
+	}
+	return float64(n*batch) / max(took, 1).Seconds(), nil
+}
+
+// rotated are the items from one on, then those before it, each with its place as its ticket.
+func rotated(items []workload.Item, from int) []workload.Item {
+	from %= len(items)
+	all := slices.Concat(items[from:], items[:from])
+	for i := range all {
+		all[i].Ticket = i
+	}
+	return all
 }
 
 // calibrate chooses the rate, or the expected latency, if nobody gave one, and the
@@ -178,7 +296,7 @@ func (r *run) calibrate(ctx context.Context) error {
 		}
 	}
 	r.chooseQueryCount()
-	return nil
+	return r.warmRemainder(ctx)
 }
 
 const (
@@ -321,8 +439,8 @@ func (r *run) chooseRate(ctx context.Context) error {
 		rate *= offlineMargin
 		r.settings.OfflineExpectedQPS = rate
 		c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "samples/s"}
-		c.Reason = fmt.Sprintf("%s reached %.4g samples/s for %v, and a quarter more makes the test long enough",
-			r.workers(), c.SamplesPerSecond, probeTime)
+		c.Reason = fmt.Sprintf("%s reached %.4g samples/s, and a quarter more makes the test long enough",
+			r.workers(), c.SamplesPerSecond)
 		r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	case loadgen.Server:
 		return r.chooseServerRate(ctx, c)

@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // close says whether two numbers differ by less than a thousandth.
@@ -42,7 +45,7 @@ func TestCalibrationChoosesATargetAndSaysSo(t *testing.T) {
 		{loadgen.MultiStream, report.Calibration{Chosen: report.Metric{Name: "expected query latency", Value: 12, Unit: "ms"}},
 			"target_latency", "12ms", "8 samples take 1 × 12ms"},
 		{loadgen.Offline, report.Calibration{SamplesPerSecond: 8 / 0.008, Chosen: report.Metric{Name: "target_qps", Value: 1.25 * 8 / 0.008, Unit: "samples/s"}},
-			"target_qps", "1250", "2 workers reached 1000 samples/s for 1s, and a quarter more makes the test long enough"},
+			"target_qps", "1250", "2 workers reached 1000 samples/s, and a quarter more makes the test long enough"},
 		{loadgen.Server, report.Calibration{SamplesPerSecond: 400, Chosen: report.Metric{Name: "target_qps", Value: 240, Unit: "queries/s"}},
 			"target_qps", "240", "2 workers reached 400 samples/s one by one, and at 60 % of that the queue should keep latencies below 100ms"},
 	}
@@ -376,4 +379,122 @@ func TestARunThatNoRateCanSaveStopsAtOnce(t *testing.T) {
 			t.Errorf("Run = %v, %v, want a HopelessError", results, err)
 		}
 	})
+}
+
+// A slow model is measured with several batches of each worker, and what one of them idles
+// while the other has not finished does not count.
+func TestASlowModelIsMeasuredForLongEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		cfg.Calibrate, cfg.MaxBatch = true, 1
+		cfg.Engine = engine(t, simulated.Config{Latency: 700 * time.Millisecond})
+		r := mustRun(t, n, cfg)
+		if got, want := r.Calibration.SamplesPerSecond, 2/0.7; math.Abs(got/want-1) > 0.001 {
+			t.Errorf("measured %v samples/s, want %v", got, want)
+		}
+		if !r.Valid() {
+			t.Errorf("%s: %q", r.Result, r.Problems)
+		}
+	})
+}
+
+// A machine that was busy while it was measured makes the Offline query too short.
+func TestAnOfflineTestThatWasTooShortByOurFaultIsMadeAgain(t *testing.T) {
+	for _, calibrate := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			cfg.Calibrate = calibrate
+			cfg.Settings.OfflineExpectedQPS = 300
+			busy := true
+			cfg.Observer.(*observer).on = func(what string) { busy = busy && what != "traffic" }
+			n.predict = func(int64) error {
+				if busy {
+					time.Sleep(50 * time.Millisecond)
+				}
+				return nil
+			}
+			r := mustRun(t, n, cfg)
+			again := cfg.Observer.(*observer).noted("it is made again with more samples")
+			if again != calibrate || r.Valid() != calibrate {
+				t.Errorf("calibrated %v: %s, %q, made again %v", calibrate, r.Result, r.Problems, again)
+			}
+			if calibrate && r.Calibration.SamplesPerSecond < 900 {
+				t.Errorf("calibration %+v", r.Calibration)
+			}
+		})
+	}
+}
+
+func TestSamplesToMeasureWithAreOfAllSizes(t *testing.T) {
+	w := &toySequences{samples: 70} // 10 of each length from 1 to 7
+	sum := 0
+	for i, index := range typical(w, 7) {
+		length := w.Length(index)
+		if sum += length; i == 0 && length != 4 {
+			t.Errorf("the first sample is of length %d, want one in the middle", length)
+		}
+	}
+	if sum < 26 || sum > 30 {
+		t.Errorf("seven samples have %d numbers in all, want about 28", sum)
+	}
+	if got := typical(w, 1000); len(got) != 70 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 70 {
+		t.Errorf("of all samples there are %d", len(got))
+	}
+	if got := typical(newNumbers(100), 3); !slices.Equal(got, []int{0, 1, 2}) {
+		t.Errorf("of samples of the same size %v are taken", got)
+	}
+}
+
+// What a device compiles for each size of a batch it compiles before the test.
+func TestEveryWorkerIsWarmedUpWithEverySize(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		wish wish
+		size int
+		want []int
+	}{
+		{"Server", wish{scenario: loadgen.Server, fixed: -1}, 3, []int{3, 2, 1}},
+		{"Offline", wish{scenario: loadgen.Offline, fixed: -1}, 4, []int{4}},
+		{"SingleStream", wish{scenario: loadgen.SingleStream, fixed: -1}, 4, []int{1}},
+		{"MultiStream", wish{scenario: loadgen.MultiStream, samplesPerQuery: 8, fixed: -1}, 3, []int{3, 2}},
+		{"MultiStream in one batch", wish{scenario: loadgen.MultiStream, samplesPerQuery: 8, fixed: -1}, 16, []int{8}},
+		{"a fixed batch", wish{scenario: loadgen.Server, fixed: 8}, 8, []int{8}},
+	} {
+		if got := test.wish.sizes(test.size); !slices.Equal(got, test.want) {
+			t.Errorf("%s in batches of %d: %v, want %v", test.name, test.size, got, test.want)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg.MaxBatch = 3
+		r := newRun(cfg)
+		defer r.close()
+		if err := r.open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var sizes []int
+		for i, p := range r.model.predictors {
+			r.model.predictors[i] = sizesOf{p, &sizes}
+		}
+		if err := r.tryModel(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{3, 2, 1, 3, 2, 1}; !slices.Equal(sizes[:min(6, len(sizes))], want) {
+			t.Errorf("batches of %v, want two workers with %v", sizes, want)
+		}
+	})
+}
+
+// sizesOf keeps the sizes of the batches of a predictor.
+type sizesOf struct {
+	workload.Predictor
+	sizes *[]int
+}
+
+func (s sizesOf) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	*s.sizes = append(*s.sizes, len(items))
+	return s.Predictor.Predict(ctx, items, reply)
 }

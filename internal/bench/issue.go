@@ -18,11 +18,38 @@ import (
 // test runs the test of the run's settings and judges it. Logs and results go to dir.
 func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 	test, err := r.issue(ctx, dir)
+	for again := 0; again < mostRepeats && err == nil && r.endedEarly(test); again++ {
+		r.raiseRate(test)
+		test, err = r.issue(ctx, dir)
+	}
 	if test == nil {
 		return nil, err
 	}
 	results := r.results(test)
 	return results, errors.Join(err, r.outcome(test, results, dir), results.Write(dir))
+}
+
+// mostRepeats is how often a test is made again that was too short by our own fault.
+const mostRepeats = 2
+
+// endedEarly reports whether an Offline test was too short, and has no other fault, because
+// the rate that was measured before is lower than the one that was reached.
+func (r *run) endedEarly(test *loadgen.Result) bool {
+	p := test.Performance
+	return r.calibration != nil && r.settings.Scenario == loadgen.Offline && p != nil && r.failure.Load() == nil &&
+		test.Interrupted == nil && len(test.Faults) == 0 && !p.MinDurationMet && p.MinQueriesMet && p.PerfConstraintsMet
+}
+
+// raiseRate makes the Offline query large enough for the rate that was reached.
+func (r *run) raiseRate(test *loadgen.Result) {
+	p := test.Performance
+	rate := offlineMargin * float64(p.SampleCount) / p.LastCompletion.Seconds()
+	r.cfg.Observer.Note(fmt.Sprintf("the test took %v, less than the %v that it has to: at %.4g samples/s, not the %.4g that were measured before, "+
+		"it is made again with more samples", p.LastCompletion.Round(time.Millisecond), r.settings.MinDuration, rate/offlineMargin, r.calibration.SamplesPerSecond))
+	r.settings.OfflineExpectedQPS = rate
+	r.calibration.SamplesPerSecond, r.calibration.Chosen.Value = rate/offlineMargin, rate
+	r.calibration.Reason = "that is what a test reached that was too short, and a quarter more"
+	r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 }
 
 // issue has the load generator run the test of the run's settings, and writes its logs.
@@ -53,7 +80,6 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	defer fail(nil)
 	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s), r.failOnce(fail))
 	r.sut.tokens = s.UseTokenLatencies
-	r.sut.preempted = r.warm.latency*time.Duration(r.model.shape.batch) > preemptAfter
 	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
 		AccuracyLog:    log,
 		Checkpoint:     checkpoint,

@@ -114,9 +114,6 @@ func (r *run) checkDisk(cache *dataset.SampleCache, need uint64) error {
 
 // use hands loaded samples to the predictors, all of which are idle then.
 func (r *run) use(store *workload.Store) error {
-	if r.sut != nil {
-		r.sut.alone(store != nil)
-	}
 	for _, p := range r.model.predictors {
 		if err := p.Use(store); err != nil {
 			return err

@@ -87,6 +87,30 @@ func (w wish) batch(threads int) int {
 	return 1
 }
 
+// sizes are those of the batches that workers will take, the largest first, as far as that is
+// known: the last batch of Offline is not.
+func (w wish) sizes(batch int) []int {
+	switch {
+	case w.fixed > 0 || batch == 1:
+		return []int{batch}
+	case w.scenario == loadgen.SingleStream:
+		return []int{1}
+	case w.scenario == loadgen.MultiStream:
+		sizes := []int{min(batch, w.samplesPerQuery)}
+		if rest := w.samplesPerQuery % batch; rest != 0 && rest != sizes[0] {
+			sizes = append(sizes, rest)
+		}
+		return sizes
+	case w.scenario == loadgen.Offline:
+		return []int{batch}
+	}
+	var sizes []int
+	for n := batch; n > 0; n-- {
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
 // widened is the shape with one worker that has all cores. It is worth trying if a single
 // thread takes so long for a sample that the Server bound leaves no room to wait for another
 // one, and all cores may be fast enough.

@@ -31,11 +31,8 @@ type sut struct {
 	// answers on the thread that issues: a thread that is woken for each query is sometimes
 	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
 	inline *worker
-	// preempted says that a run of the model takes so long that Go's scheduler wants to give
-	// other goroutines a turn afterwards.
-	preempted bool
-	tokens    bool // first tokens are measured
-	procs     int  // that Go's scheduler had before alone; 0: it has them
+	tokens bool // first tokens are measured
+	procs  int  // that Go's scheduler had before alone; 0: it has them
 }
 
 // A worker answers batches with a predictor of its own.
@@ -99,29 +96,20 @@ func (s *sut) Name() string { return s.name }
 // IssueQuery implements loadgen.SUT.
 func (s *sut) IssueQuery(q loadgen.Query) {
 	s.queue.add(q)
-	for s.inline != nil && s.queue.waiting() {
-		s.inline.batch = s.queue.take(s.inline.batch)
-		s.inline.work(s.ctx)
+	if s.inline != nil {
+		s.answerInline()
 	}
 }
 
-// preemptAfter is how long Go lets a goroutine run (forcePreemptNS in its runtime/proc.go).
-const preemptAfter = 10 * time.Millisecond
-
-// alone takes all but one processor from Go's scheduler while the inline worker answers with
-// long runs, and gives them back. With several the scheduler moves the issuing goroutine to
-// another thread after each such run, which the system wakes on the core of an engine's
-// thread as often as not: ResNet-50's p90 is 2 % higher then. After shorter runs it does not,
-// and one processor would be worse: MobileNet's p90 by 4 %. An engine's threads are not Go's.
-// Nothing but the issuing goroutine has work to do meanwhile. Once it has stopped it is not
-// alone any more, whoever loads samples.
-func (s *sut) alone(on bool) {
-	switch {
-	case on && s.inline != nil && s.preempted && s.procs == 0 && s.ctx.Err() == nil:
-		s.procs = runtime.GOMAXPROCS(1)
-	case !on && s.procs != 0:
-		runtime.GOMAXPROCS(s.procs)
-		s.procs = 0
+// answerInline answers what waits on the calling thread, and stays on it: after a run of the
+// model that takes more than 10 ms Go's scheduler would move the goroutine to another thread,
+// which the system wakes on the core of an engine's thread as often as not.
+func (s *sut) answerInline() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for s.queue.waiting() {
+		s.inline.batch = s.queue.take(s.inline.batch)
+		s.inline.work(s.ctx)
 	}
 }
 
@@ -148,7 +136,6 @@ var errStillRunning = errors.New("a prediction is still under way; its memory is
 func (s *sut) stop() error {
 	s.cancel()
 	s.queue.close()
-	s.alone(false)
 	ended := make(chan struct{})
 	go func() {
 		s.running.Wait()

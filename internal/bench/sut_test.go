@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -101,65 +100,22 @@ func settings(s loadgen.Scenario) loadgen.TestSettings {
 
 var inFakeTime = loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }}
 
-// While the issuing thread answers with long runs, Go has one processor; while samples are
-// loaded, all.
-func TestTheIssuingThreadIsAloneOnlyWhileItAnswers(t *testing.T) {
+// Tests that run at once in a process share its processors: none takes any away.
+func TestTheIssuingThreadTakesNoProcessorsAway(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	for _, test := range []struct {
-		scenario  loadgen.Scenario
-		mode      loadgen.Mode
-		instances int
-		latency   time.Duration
-		want      map[int]bool // during predictions, warming up included
-	}{
-		{loadgen.SingleStream, loadgen.PerformanceOnly, 1, 11 * time.Millisecond, map[int]bool{3: true, 1: true}},
-		{loadgen.SingleStream, loadgen.AccuracyOnly, 1, 11 * time.Millisecond, map[int]bool{3: true, 1: true}},
-		{loadgen.SingleStream, loadgen.PerformanceOnly, 1, 9 * time.Millisecond, map[int]bool{3: true}},
-		{loadgen.MultiStream, loadgen.AccuracyOnly, 1, 9 * time.Millisecond, map[int]bool{3: true, 1: true}},
-		{loadgen.SingleStream, loadgen.PerformanceOnly, 2, 11 * time.Millisecond, map[int]bool{3: true}},
-		{loadgen.Offline, loadgen.PerformanceOnly, 1, 11 * time.Millisecond, map[int]bool{3: true}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			n := newNumbers(100)
-			var mu sync.Mutex
-			preparing, predicting := map[int]bool{}, map[int]bool{}
-			see := func(procs map[int]bool) error {
-				mu.Lock()
-				defer mu.Unlock()
-				procs[runtime.GOMAXPROCS(0)] = true
-				return nil
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		n.predict = func(int64) error {
+			if procs := runtime.GOMAXPROCS(0); procs != 3 {
+				t.Errorf("Go has %d processors", procs)
 			}
-			n.prepare = func(int) error { return see(preparing) }
-			n.predict = func(int64) error { return see(predicting) }
-			cfg := config(t, n, test.scenario, test.mode)
-			cfg.Instances = test.instances
-			cfg.Engine = engine(t, simulated.Config{Latency: test.latency})
-			mustRun(t, n, cfg)
-			if !maps.Equal(preparing, map[int]bool{3: true}) || !maps.Equal(predicting, test.want) {
-				t.Errorf("%v %v, %d workers, %v: samples were loaded with %v processors, answered with %v",
-					test.scenario, test.mode, test.instances, test.latency, preparing, predicting)
-			}
-		})
-		if procs := runtime.GOMAXPROCS(0); procs != 3 {
-			t.Fatalf("%d processors are left", procs)
+			return nil
 		}
-	}
-}
-
-// Samples that are loaded after a test, to measure something, take no processors away: nobody
-// would give them back.
-func TestASystemThatHasStoppedIsNotAlone(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	s, _, _ := systemFor(true, batching{maxBatch: 1}, &fakePredictor{})
-	s.preempted = true
-	for _, c := range []struct {
-		do   func()
-		want int
-	}{{func() { s.alone(true) }, 1}, {func() { _ = s.stop() }, 3}, {func() { s.alone(true) }, 3}} {
-		if c.do(); runtime.GOMAXPROCS(0) != c.want {
-			t.Fatalf("Go has %d processors, want %d", runtime.GOMAXPROCS(0), c.want)
-		}
-	}
+		cfg := config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
+		cfg.Instances = 1
+		cfg.Engine = engine(t, simulated.Config{Latency: 11 * time.Millisecond})
+		mustRun(t, n, cfg)
+	})
 }
 
 // Where one query is under way at a time, it is answered when IssueQuery returns.
