@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -146,7 +147,7 @@ func (c Config) check() error {
 	if err := c.Settings.Validate(); err != nil {
 		return fmt.Errorf("test settings: %w", err)
 	}
-	return nil
+	return c.checkThreads(runtime.GOMAXPROCS(0))
 }
 
 // makeOutputDir sees to it that results can be written before anything is measured.

@@ -21,7 +21,11 @@ func (r *run) open(ctx context.Context) error {
 	for _, note := range r.workload.Notes() {
 		r.cfg.Observer.Note(note)
 	}
-	if err := r.phase(ctx, "model", func() error { return r.loadModel(ctx, r.wish(runtime.GOMAXPROCS(0)).shape()) }); err != nil {
+	shape := r.wish(runtime.GOMAXPROCS(0)).shape()
+	if err := r.checkShape(shape); err != nil {
+		return err
+	}
+	if err := r.phase(ctx, "model", func() error { return r.loadModel(ctx, shape) }); err != nil {
 		return err
 	}
 	return r.openData()
@@ -46,11 +50,16 @@ func (r *run) openWorkload(ctx context.Context) (err error) {
 	return err
 }
 
-func (r *run) openData() error {
-	performance := r.cfg.PerformanceSampleCount
-	if performance == 0 {
-		performance = min(r.cfg.Model.PerformanceSampleCount, r.workload.Len())
+// performanceSamples is how many samples are kept in memory.
+func (r *run) performanceSamples() int {
+	if n := r.cfg.PerformanceSampleCount; n != 0 {
+		return n
 	}
+	return min(r.cfg.Model.PerformanceSampleCount, r.workload.Len())
+}
+
+func (r *run) openData() error {
+	performance := r.performanceSamples()
 	if performance > r.workload.Len() {
 		return field.Errorf("performance_sample_count", "%d samples are more than the %d of the data set", performance, r.workload.Len())
 	}

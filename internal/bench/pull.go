@@ -145,10 +145,6 @@ func (w *worker) serve(ctx context.Context, p workload.Puller) {
 
 // serving calls Serve. A panic of a model's code on the way to the engine is an error.
 func serving(ctx context.Context, p workload.Puller, s workload.Source) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic in the model's code: %v", v)
-		}
-	}()
+	defer recovered(&err)
 	return p.Serve(ctx, s)
 }

@@ -59,7 +59,11 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 		return err
 	}
 	if err := q.fill(ctx, store, indices); err != nil {
-		return errors.Join(err, store.Close())
+		err = errors.Join(err, store.Close())
+		if errors.Is(err, errPanic) {
+			panic(err) // LoadGen ends the test with a result that says so
+		}
+		return err
 	}
 	q.rows.reset(indices, q.workload.Len())
 	return q.swap(store)
@@ -109,7 +113,7 @@ func (q *qsl) fill(ctx context.Context, store *workload.Store, indices []loadgen
 func (q *qsl) load(store *workload.Store, i, index int) error {
 	row := store.Row(i)
 	if q.cache == nil {
-		return q.workload.Prepare(index, row)
+		return q.prepare(index, row)
 	}
 	mem, several := row[0].Bytes(), len(row) > 1
 	if several {
@@ -121,7 +125,7 @@ func (q *qsl) load(store *workload.Store, i, index int) error {
 		}
 		return nil
 	}
-	if err := q.workload.Prepare(index, row); err != nil {
+	if err := q.prepare(index, row); err != nil {
 		return err
 	}
 	if several {
@@ -131,6 +135,22 @@ func (q *qsl) load(store *workload.Store, i, index int) error {
 		q.warn(fmt.Errorf("pre-processed samples are not kept: %w", err))
 	}
 	return nil
+}
+
+// errPanic is the error of a panic in code of a family.
+var errPanic = errors.New("panic in the model's code")
+
+// recovered makes an error of a panic.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("%w: %v", errPanic, v)
+	}
+}
+
+// prepare has the workload fill a row, on whatever goroutine.
+func (q *qsl) prepare(index int, row []tensor.Tensor) (err error) {
+	defer recovered(&err)
+	return q.workload.Prepare(index, row)
 }
 
 // split copies the tensors of a row out of one piece of memory.

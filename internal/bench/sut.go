@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -78,7 +77,11 @@ func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching
 		return s
 	}
 	for _, w := range s.workers {
-		s.running.Go(func() { w.run(s.ctx) })
+		s.running.Go(func() {
+			if err := w.guarded(s.ctx); err != nil {
+				s.fail(err) // which ends the test
+			}
+		})
 	}
 	return s
 }
@@ -152,6 +155,13 @@ func (s *sut) stop() error {
 	}
 }
 
+// guarded makes an error of a panic anywhere in run, of LoadGen's code for instance.
+func (w *worker) guarded(ctx context.Context) (err error) {
+	defer recovered(&err)
+	w.run(ctx)
+	return nil
+}
+
 func (w *worker) run(ctx context.Context) {
 	if p, ok := w.predictor.(workload.Puller); ok {
 		w.serve(ctx, p)
@@ -220,11 +230,7 @@ func (w *worker) findRows() error {
 // predict has a predictor answer items. A panic of a model's code on the way to the
 // engine is an error.
 func predict(ctx context.Context, p workload.Predictor, items []workload.Item, reply workload.Reply) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic in the model's code: %v", v)
-		}
-	}()
+	defer recovered(&err)
 	return p.Predict(ctx, items, reply)
 }
 

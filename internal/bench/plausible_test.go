@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+func TestWhatNoMachineCanDoIsRefusedWithBothNumbers(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		scenario loadgen.Scenario
+		change   func(*Config)
+		field    string
+		want     string
+	}{
+		{"a batch", loadgen.Offline, func(c *Config) { c.MaxBatch = 1e9 }, "max_batchsize", "2 workers with batches of 1000000000 samples of 4 bytes would take 2.5"},
+		{"threads", loadgen.Offline, func(c *Config) { c.Backend.IntraThreads = 1e5 }, "intra_threads", "100000 threads are asked for, the "},
+		{"threads of all workers", loadgen.Offline, func(c *Config) { c.Instances, c.Backend.IntraThreads = 1000, 1000 }, "intra_threads", "1000000 threads are asked for"},
+		{"workers", loadgen.Offline, func(c *Config) { c.Instances = 1e6 }, "instances", "1000000 threads are asked for"},
+		{"an Offline query", loadgen.Offline, func(c *Config) { c.Settings.OfflineExpectedQPS = 1e9 }, "target_qps", "a query of 4400000000 samples would take 2.686e+05 MiB of memory, 8192 MiB are free"},
+		{"a MultiStream query", loadgen.MultiStream, func(c *Config) { c.Settings.MultiStreamSamplesPerQuery = 1e9 }, "samples_per_query", "would take"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+			cfg.FreeMemory = func() uint64 { return 8 << 30 }
+			test.change(&cfg)
+			_, err := Run(t.Context(), cfg)
+			var of *field.Error
+			if !errors.As(err, &of) || of.Field != test.field || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v, want %s: %s", test.name, err, test.field, test.want)
+			}
+			if err := cfg.Engine.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A panic while samples are loaded, on a goroutine of its own, ends the test with a result.
+func TestAPanicInTheDataEndsAsAnInvalidRunWithLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		n.prepare = func(i int) error {
+			if i == 30 {
+				panic("no thirty")
+			}
+			return nil
+		}
+		cfg.Settings.MinDuration = time.Second
+		r, err := Run(t.Context(), cfg)
+		if r == nil || r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, "; "), "no thirty") {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if _, err := report.Read(cfg.OutputDir); err != nil {
+			t.Error(err)
+		}
+	})
+}
