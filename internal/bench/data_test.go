@@ -96,15 +96,16 @@ func TestSamplesThatDoNotFitInMemoryAreRefused(t *testing.T) {
 		want string
 	}{
 		{0, ""},
-		{160, ""},
-		{159, "traffic: 40 samples need 0 MiB of memory, 0 MiB are free: lower performance_sample_count"},
+		{400, ""},
+		{399, "traffic: 100 samples need 0 MiB of memory, 0 MiB are free: lower performance_sample_count"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
 			cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
 			cfg.FreeMemory = func() uint64 { return test.free }
+			cfg.PerformanceSampleCount = 100
 			_, err := Run(t.Context(), cfg)
-			if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != strings.Replace(test.want, "traffic: ", "traffic: loading 40 samples: ", 1)) {
+			if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != strings.Replace(test.want, "traffic: ", "traffic: loading 100 samples: ", 1)) {
 				t.Errorf("with %d bytes free: %v, want %q", test.free, err, test.want)
 			}
 			checkClosed(t, n, cfg)
