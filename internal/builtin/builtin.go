@@ -2,7 +2,9 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -125,7 +127,25 @@ func (m Maker) makeModel(ctx context.Context, model workload.Model, path string)
 	if err != nil {
 		return err
 	}
-	return graph.WriteFile(ctx, path)
+	return writeOnce(path, func(temporary string) error { return graph.WriteFile(ctx, temporary) })
+}
+
+// writeOnce makes a file unless it is there by then: who has opened one that another program
+// made in the meantime keeps it.
+func writeOnce(path string, write func(temporary string) error) (err error) {
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".making")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	temporary := filepath.Join(dir, filepath.Base(path))
+	if err := write(temporary); err != nil {
+		return err
+	}
+	if err := os.Link(temporary, path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return os.Rename(temporary, path) // the file system knows no links
 }
 
 // recipe says what the built-in form of a model is made of.

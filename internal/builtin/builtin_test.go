@@ -330,3 +330,23 @@ func TestAnInterruptionLeavesNothingBehind(t *testing.T) {
 		t.Errorf("there are %d files: %v", len(left), left)
 	}
 }
+
+// Programs that make the same model at once leave the first file alone, which others have opened.
+func TestAModelThatAnotherProgramHasMadeIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	for _, content := range []string{"first", "second"} {
+		if err := writeOnce(path, func(temporary string) error { return os.WriteFile(temporary, []byte(content), 0o644) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "first" {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+	failed := errors.New("no room")
+	if err := writeOnce(path, func(string) error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("error %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}

@@ -58,10 +58,10 @@ func bindImage(inputs []backend.Port, want int, override binding) (imageInput, e
 	}
 	in.height, in.width = want, want
 	switch in.dtype {
-	case tensor.Float32, tensor.Uint8, tensor.Int8:
+	case tensor.Float32, tensor.Float16, tensor.Float64, tensor.Uint8, tensor.Int8:
 		return in, nil
 	}
-	return imageInput{}, fmt.Errorf("input %s has elements of type %v, want float32, uint8 or int8", port.Name, port.Type)
+	return imageInput{}, fmt.Errorf("input %s has elements of type %v, want float32, float16, float64, uint8 or int8", port.Name, port.Type)
 }
 
 func layoutOf(port backend.Port) (string, error) {
@@ -97,6 +97,10 @@ type classOutput struct {
 	port   backend.Port
 	argmax bool // the output is the class itself, not a score for each
 	offset int  // label = class + offset
+
+	// open says that only a run tells how many scores there are, and nobody gave an offset: of
+	// 1000 scores it is 0.
+	open bool
 }
 
 // background is the number of scores of models that have a class 0 for "nothing".
@@ -125,6 +129,9 @@ func bindClasses(outputs []backend.Port, override binding) (classOutput, error) 
 		out.port, out.argmax = *argmax, true
 	case scores != nil:
 		out.port, counted = *scores, []backend.Port{*scores}
+	case shapeless(outputs, override) != nil:
+		out.port = *shapeless(outputs, override)
+		out.argmax, out.open = !isScore(out.port.Type), isScore(out.port.Type) && override.labelOffset == nil
 	case override.output != "":
 		return out, field.Errorf(outputOption, "the model has no output %q that tells a class; it has %s", override.output, describePorts(outputs))
 	default:
@@ -142,6 +149,24 @@ func bindClasses(outputs []backend.Port, override binding) (classOutput, error) 
 	return out, nil
 }
 
+// shapeless returns the only output of which the file tells no shape, as many converters leave it.
+func shapeless(outputs []backend.Port, override binding) *backend.Port {
+	var found *backend.Port
+	for i, port := range outputs {
+		if !port.AnyShape || override.output != "" && port.Name != override.output || !isScore(port.Type) && port.Type != tensor.Int64 && port.Type != tensor.Int32 {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &outputs[i]
+	}
+	return found
+}
+
+// isScore reports whether scores may be of a type.
+func isScore(d tensor.DType) bool { return isFloat(d) || d == tensor.Uint8 || d == tensor.Int8 }
+
 // classPort says whether an output is a class index, or else how many scores it has; 0
 // if it is neither.
 func classPort(port backend.Port) (isIndex bool, scores int64) {
@@ -152,8 +177,8 @@ func classPort(port backend.Port) (isIndex bool, scores int64) {
 	switch port.Type {
 	case tensor.Int64, tensor.Int32:
 		return len(shape) == 1 || len(shape) == 2 && shape[1] == 1, 0
-	case tensor.Float32, tensor.Uint8, tensor.Int8:
-		if len(shape) == 2 && (shape[1] == background || shape[1] == background-1) {
+	default:
+		if isScore(port.Type) && len(shape) == 2 && (shape[1] == background || shape[1] == background-1) {
 			return false, shape[1]
 		}
 	}
@@ -161,11 +186,14 @@ func classPort(port backend.Port) (isIndex bool, scores int64) {
 }
 
 func (out classOutput) String() string {
-	what := "the class with the highest score in"
+	what, otherwise := "the class with the highest score in", ""
 	if out.argmax {
 		what = "the class in"
 	}
-	return fmt.Sprintf("the label is %s output %s plus %d", what, out.port.Name, out.offset)
+	if out.open {
+		otherwise = fmt.Sprintf(", or 0 if there are %d scores", background-1)
+	}
+	return fmt.Sprintf("the label is %s output %s plus %d%s", what, out.port.Name, out.offset, otherwise)
 }
 
 func portNames(ports []backend.Port) string {

@@ -76,8 +76,8 @@ func TestBindImageNamesWhatIsWrong(t *testing.T) {
 			"input x has shape [? 3 192 192], want images of 224×224"},
 		{"not square", []backend.Port{port("x", f32, -1, 3, 224, 300)}, binding{},
 			"input x has shape [? 3 224 300], want images of 224×224"},
-		{"another type", []backend.Port{port("x", tensor.Float16, -1, 3, 224, 224)}, binding{},
-			"input x has elements of type float16, want float32, uint8 or int8"},
+		{"another type", []backend.Port{port("x", tensor.Int64, -1, 3, 224, 224)}, binding{},
+			"input x has elements of type int64, want float32, float16, float64, uint8 or int8"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -110,6 +110,14 @@ func TestBindClassesInfersHowTheClassIsRead(t *testing.T) {
 		{"a class with an axis of its own", []backend.Port{port("c", i64, -1, 1)}, binding{}, "the label is the class in output c plus -1"},
 		{"scores as an image", []backend.Port{port("p", f32, -1, 1001, 1, 1)}, binding{},
 			"the label is the class with the highest score in output p plus -1"},
+		{"half scores", []backend.Port{port("p", tensor.Float16, -1, 1000)}, binding{},
+			"the label is the class with the highest score in output p plus 0"},
+		{"double scores beside what is no tensor", []backend.Port{{Name: "z", Other: "sequence"}, port("p", tensor.Float64, -1, 1001)}, binding{},
+			"the label is the class with the highest score in output p plus -1"},
+		{"scores without a shape", []backend.Port{{Name: "p", Type: f32, AnyShape: true}}, binding{},
+			"the label is the class with the highest score in output p plus -1, or 0 if there are 1000 scores"},
+		{"a class without a shape", []backend.Port{{Name: "c", Type: i64, AnyShape: true}}, binding{},
+			"the label is the class in output c plus -1"},
 		{"byte scores", []backend.Port{port("p", tensor.Uint8, -1, 1001)}, binding{},
 			"the label is the class with the highest score in output p plus -1"},
 		{"signed byte scores", []backend.Port{port("p", tensor.Int8, -1, 1000)}, binding{},
@@ -143,7 +151,8 @@ func TestBindClassesNamesWhatIsWrong(t *testing.T) {
 	}{
 		{"17 classes", []backend.Port{port("p", f32, -1, 17)}, binding{},
 			"no output of the model tells a class: want integers [N] or 1000 or 1001 scores; it has p float32[? 17]"},
-		{"scores of a type that is not read", []backend.Port{port("p", tensor.Float16, -1, 1000)}, binding{}, "it has p float16[? 1000]"},
+		{"scores of a type that is not read", []backend.Port{port("p", tensor.Bool, -1, 1000)}, binding{}, "it has p bool[? 1000]"},
+		{"two without a shape", []backend.Port{{Name: "p", Type: f32, AnyShape: true}, {Name: "q", Type: f32, AnyShape: true}}, binding{}, "no output of the model tells a class"},
 		{"boxes", []backend.Port{port("boxes", f32, -1, -1, 4), port("labels", tensor.Int64, -1, -1)}, binding{},
 			"it has boxes float32[? ? 4], labels int64[? ?]"},
 		{"no such output", []backend.Port{port("p", f32, -1, 1000)}, binding{output: "q"},

@@ -34,7 +34,7 @@ func bindBoxes(outputs []backend.Port, override binding) (boxPorts, error) {
 	var found [4]*backend.Port
 	for i := range outputs {
 		role := roleOf(outputs[i])
-		if role < 0 {
+		if role < 0 || outputs[i].Other != "" {
 			continue
 		}
 		if found[role] != nil {
@@ -68,11 +68,11 @@ func roleOf(port backend.Port) int {
 	}
 	axes := len(port.Shape)
 	switch {
-	case axes >= 2 && port.Shape[axes-1] == 4 && port.Type == tensor.Float32:
+	case axes >= 2 && port.Shape[axes-1] == 4 && isFloat(port.Type):
 		return 0
 	case axes >= 1 && (port.Type == tensor.Int64 || port.Type == tensor.Int32):
 		return 2
-	case axes >= 1 && port.Type == tensor.Float32:
+	case axes >= 1 && isFloat(port.Type):
 		return 1
 	}
 	return -1
@@ -102,7 +102,7 @@ func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
 func (p boxPorts) check() (boxPorts, error) {
 	for role, port := range p {
 		integer := port.Type == tensor.Int64 || port.Type == tensor.Int32
-		if port.Type != tensor.Float32 && (role < 2 || !integer) {
+		if !isFloat(port.Type) && (role < 2 || !integer) {
 			return nil, fmt.Errorf("output %s has elements of type %v, which is not expected of the %s", port.Name, port.Type, boxRoles()[role][0])
 		}
 	}
@@ -122,6 +122,10 @@ func (p boxPorts) names() []string {
 	}
 	return names
 }
+
+// tensorFlowBoxes is in the name of boxes that TensorFlow's detection models give, as converters
+// keep it: y comes before x there.
+const tensorFlowBoxes = "detection_boxes"
 
 // isSwapped says whether the boxes' name is one that stands for y before x.
 func isSwapped(p boxPorts) bool { return strings.Contains(p[0].Name, swappedBoxes) }

@@ -57,7 +57,7 @@ func (c *classification) respond(dst []byte, outputs []tensor.Tensor, k int, _ w
 	if err != nil {
 		return dst, err
 	}
-	label := class + c.output.offset
+	label := class + c.output.labelOffset(outputs[0])
 	if c.payload == accuracy.Int32 {
 		return binary.LittleEndian.AppendUint32(dst, uint32(int32(label))), nil
 	}
@@ -84,6 +84,14 @@ func (out classOutput) class(t tensor.Tensor, k int) (int, error) {
 	default:
 		return argmax(tensor.Data[int8](t)[k*n:][:n])
 	}
+}
+
+// labelOffset is what is added to a class.
+func (out classOutput) labelOffset(t tensor.Tensor) int {
+	if out.open && int64(t.Len()) == t.Shape[0]*(background-1) {
+		return 0
+	}
+	return out.offset
 }
 
 // argmax returns the index of the first maximum. A score that is not a number is an

@@ -433,3 +433,67 @@ func TestTheMobileAppsLabelsAreIntegers(t *testing.T) {
 		t.Errorf("note %q", note)
 	}
 }
+
+// A model in halves, as converters for GPUs write them, gets the same image and gives the same
+// labels.
+func TestAModelOfAnotherFloatTypeIsFedAndRead(t *testing.T) {
+	dir := images(t, "a.jpg")
+	plain := open(t, "resnet50", imageSetup(dir, tensor.Float32, -1, 3, 224, 224))
+	want := tensor.New(tensor.Float32, 3, 224, 224)
+	if err := plain.Prepare(0, []tensor.Tensor{want}); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []tensor.DType{tensor.Float16, tensor.Float64} {
+		s := imageSetup(dir, d, -1, 3, 224, 224)
+		s.outputs[0].Type = d
+		w := open(t, "resnet50", s)
+		row := tensor.New(d, 3, 224, 224)
+		if got := w.Row(0)[0].String(); got != row.String() || w.CacheKey() == plain.CacheKey() {
+			t.Errorf("a row is %s, want %v; or it has the key of float32", got, row)
+		}
+		if err := w.Prepare(0, []tensor.Tensor{row}); err != nil {
+			t.Fatal(err)
+		}
+		var memory []float32
+		got := tensor.Data[float32](asFloat32(row, &memory))
+		for i, v := range tensor.Data[float32](want) {
+			if diff := math.Abs(float64(got[i] - v)); diff > 0.07 {
+				t.Fatalf("%v: number %d is %v, want %v", d, i, got[i], v)
+			}
+		}
+	}
+}
+
+func TestScoresOfAnotherFloatTypeAreRead(t *testing.T) {
+	session := fakeModel(-1, 1, tensor.Shape{-1})
+	session.info.Outputs[0].Type = tensor.Float64
+	p, err := newSinglePass(session, session.row(), 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := p.readable([]tensor.Tensor{tensor.Of([]float64{0.5, 2}, 2)})
+	if data := tensor.Data[float32](got[0]); data[0] != 0.5 || data[1] != 2 {
+		t.Errorf("the scores are %v", data)
+	}
+}
+
+// How many scores there are may only be known from a run.
+func TestTheOffsetOfScoresWithoutAShapeFollowsFromTheirNumber(t *testing.T) {
+	out, err := bindClasses([]backend.Port{{Name: "p", Type: tensor.Float32, AnyShape: true}}, binding{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := 2
+	said, err := bindClasses([]backend.Port{{Name: "p", Type: tensor.Float32, AnyShape: true}}, binding{labelOffset: &two})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scores, want := range map[int64]int{1000: 0, 1001: -1} {
+		if got := out.labelOffset(tensor.New(tensor.Float32, 3, scores)); got != want {
+			t.Errorf("of %d scores the offset is %d, want %d", scores, got, want)
+		}
+		if got := said.labelOffset(tensor.New(tensor.Float32, 3, scores)); got != 2 {
+			t.Errorf("of %d scores the offset is %d, though 2 was said", scores, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset"
@@ -90,6 +91,11 @@ func (d detector) rule(ports boxPorts) (boxRule, error) {
 		rule, want = d.counted, "four outputs: boxes, scores, labels and their number"
 	case d.swapped != nil && isSwapped(ports):
 		rule = d.swapped
+	}
+	if rule != nil && strings.Contains(ports[0].Name, tensorFlowBoxes) {
+		first := *rule
+		first.order = yxyx
+		return first, nil
 	}
 	if rule == nil {
 		return boxRule{}, fmt.Errorf("the reference has no way to read a model with %s", want)

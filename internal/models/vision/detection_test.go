@@ -146,6 +146,9 @@ func TestDetectorsOfOtherExportsAreReadAsTheirProfilesAre(t *testing.T) {
 			outputs: []backend.Port{port("detection_bboxes:0", f, -1, -1, 4), port("detection_classes:0", f, -1, -1), port("detection_scores:0", f, -1, -1)}},
 			"images go in as float32 NHWC 1200×1200, pre-processed by coco_resnet34_1200; boxes are output detection_bboxes:0, yxyx as parts of the image; scores are detection_scores:0; " +
 				"the label is detection_classes:0 plus 0; the list ends at the first score below 0.05, as in the reference"},
+		{"TensorFlow's names, three outputs", "ssd-mobilenet", setup{inputs: []backend.Port{port("x", f, -1, 3, 300, 300)},
+			outputs: []backend.Port{port("detection_boxes:0", f, -1, -1, 4), port("detection_scores:0", f, -1, -1), port("detection_classes:0", f, -1, -1)}},
+			"images go in as float32 NCHW 300×300, pre-processed by coco_pt_mobilenet_300; boxes are output detection_boxes:0, yxyx as parts of the image; scores are detection_scores:0; the label is detection_classes:0 plus 0; the list ends at the first score below 0.3, as in the reference"},
 		{"a user's own", "ssd-mobilenet", setup{inputs: []backend.Port{port("x", tensor.Uint8, 1, 300, 300, 3)}, outputs: boxes,
 			binding: binding{boxOrder: "cxcywh", boxPixels: ptr(300), labelOffset: ptr(1), labelMap: "coco80to91"}},
 			"images go in as uint8 NHWC 300×300, pre-processed by coco_mobilenet_300; boxes are output boxes, cxcywh in pixels of 300; scores are scores; " +

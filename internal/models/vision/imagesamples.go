@@ -48,7 +48,7 @@ func newImageSamples(kind string, data imageSet, s setup, pipelines ...string) (
 		pipeline: p,
 		input:    in,
 		batch:    s.inputs[0].Batch(),
-		row:      []workload.Slot{{Type: p.Type, Shape: p.Shape()}},
+		row:      []workload.Slot{{Type: in.dtype, Shape: p.Shape()}},
 		made:     s.binding.preprocessed,
 		scratch:  sync.Pool{New: func() any { return new(preprocess.Scratch) }},
 	}, nil
@@ -67,13 +67,17 @@ func bindPipeline(s setup, pipelines []string) (preprocess.Pipeline, imageInput,
 	if err != nil {
 		return p, in, err
 	}
-	if p, err = forType(p, in.dtype, pipelines[1:]); err != nil {
+	made := in.dtype
+	if isOtherFloat(made) {
+		made = tensor.Float32
+	}
+	if p, err = forType(p, made, pipelines[1:]); err != nil {
 		return p, in, err
 	}
-	if s.binding.pipeline == "" && in.dtype != p.Type {
-		p = quantised(p, in.dtype)
+	if s.binding.pipeline == "" && made != p.Type {
+		p = quantised(p, made)
 	}
-	if p.Type != in.dtype {
+	if p.Type != made {
 		return p, in, field.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another",
 			p.Name, p.Type, s.inputs[0].Name, in.dtype)
 	}
@@ -134,7 +138,11 @@ func (s *imageSamples) CacheKey() string {
 	if s.made != "" {
 		return ""
 	}
-	return fmt.Sprintf("%s %d\npipeline %+v\nfiles %s", s.kind, preprocessVersion, s.pipeline, s.data.Fingerprint())
+	key := fmt.Sprintf("%s %d\npipeline %+v\nfiles %s", s.kind, preprocessVersion, s.pipeline, s.data.Fingerprint())
+	if s.converts() {
+		key += fmt.Sprintf("\nas %v", s.input.dtype)
+	}
+	return key
 }
 
 // Prepare implements workload.Workload. A file that is damaged is an error here, though the
@@ -152,15 +160,25 @@ func (s *imageSamples) Prepare(index int, row []tensor.Tensor) error {
 	}
 	scratch := s.scratch.Get().(*preprocess.Scratch)
 	defer s.scratch.Put(scratch)
-	damaged, err := s.pipeline.ApplyFile(row[0], data, scratch)
+	dst := row[0]
+	if s.converts() {
+		dst = tensor.New(s.pipeline.Type, dst.Shape...)
+	}
+	damaged, err := s.pipeline.ApplyFile(dst, data, scratch)
 	if err == nil && damaged {
 		err = fmt.Errorf("the image is damaged or cut off; fetch the file again")
+	}
+	if err == nil && s.converts() {
+		fromFloat32(row[0], tensor.Data[float32](dst))
 	}
 	if err != nil {
 		return fmt.Errorf("sample %d, %s: %w", index, s.data.Path(index), err)
 	}
 	return nil
 }
+
+// converts reports whether the model takes another type than the pre-processing makes.
+func (s *imageSamples) converts() bool { return s.input.dtype != s.pipeline.Type }
 
 // load reads a sample that was pre-processed before. It must be of the model's own type,
 // shape and layout; which arithmetic led to it, nobody can see.

@@ -50,7 +50,7 @@ func bindPixels(outputs []backend.Port, override binding) (backend.Port, error) 
 		}
 		axes := len(port.Shape)
 		switch port.Type {
-		case tensor.Int64, tensor.Int32, tensor.Uint8, tensor.Float32:
+		case tensor.Int64, tensor.Int32, tensor.Uint8, tensor.Float32, tensor.Float16, tensor.BFloat16, tensor.Float64:
 			// [N H W], or with an axis of one class [N H W 1]
 			if axes == 3 || axes == 4 && port.Shape[3] == 1 {
 				return port, nil

@@ -38,6 +38,9 @@ type singlePass struct {
 	results [][]backend.Value // over the first n rows of the outputs
 	views   [][]tensor.Tensor // the same as tensors
 	scratch []byte
+
+	floats  [][]float32     // of outputs of other float types
+	readers []tensor.Tensor // the outputs as they are read, if some are of other float types
 }
 
 // A window is some rows of the store.
@@ -62,6 +65,11 @@ func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, r
 			break
 		}
 		p.outputs = append(p.outputs, out)
+	}
+	for _, port := range info.Outputs {
+		if isOtherFloat(port.Type) {
+			p.floats, p.readers = make([][]float32, len(info.Outputs)), make([]tensor.Tensor, len(info.Outputs))
+		}
 	}
 	p.copied = make([][]backend.Value, p.batch+1)
 	p.results = make([][]backend.Value, p.batch+1)
@@ -162,6 +170,7 @@ func (p *singlePass) bindResults(n int) error {
 
 // answer turns the outputs of a batch into responses.
 func (p *singlePass) answer(items []workload.Item, outputs []tensor.Tensor, reply workload.Reply) (err error) {
+	outputs = p.readable(outputs)
 	for k, item := range items {
 		if p.scratch, err = p.respond(p.scratch[:0], outputs, k, item); err != nil {
 			return fmt.Errorf("sample %d: %w", item.Index, err)
@@ -169,6 +178,20 @@ func (p *singlePass) answer(items []workload.Item, outputs []tensor.Tensor, repl
 		reply.Done(k, p.scratch, 0)
 	}
 	return nil
+}
+
+// readable returns outputs of other float types as float32.
+func (p *singlePass) readable(outputs []tensor.Tensor) []tensor.Tensor {
+	if p.readers == nil {
+		return outputs
+	}
+	for i, t := range outputs {
+		if isOtherFloat(t.Type) {
+			t = asFloat32(t, &p.floats[i])
+		}
+		p.readers[i] = t
+	}
+	return p.readers
 }
 
 // inputs returns values over n rows: the store's own if they are there side by side.

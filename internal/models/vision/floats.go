@@ -1,0 +1,86 @@
+package vision
+
+import (
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// isFloat reports whether a type is one of numbers with a fraction.
+func isFloat(d tensor.DType) bool {
+	return d == tensor.Float32 || isOtherFloat(d)
+}
+
+// isOtherFloat reports whether numbers of a type are converted on the way in and out.
+func isOtherFloat(d tensor.DType) bool {
+	return d == tensor.Float16 || d == tensor.BFloat16 || d == tensor.Float64
+}
+
+// asFloat32 returns the numbers of a tensor of another float type, in memory that is reused.
+func asFloat32(t tensor.Tensor, memory *[]float32) tensor.Tensor {
+	n := t.Len()
+	if cap(*memory) < n {
+		*memory = make([]float32, n)
+	}
+	to := (*memory)[:n]
+	switch t.Type {
+	case tensor.Float64:
+		for i, v := range tensor.Data[float64](t) {
+			to[i] = float32(v)
+		}
+	case tensor.BFloat16:
+		for i, bits := range tensor.Data[uint16](t) {
+			to[i] = math.Float32frombits(uint32(bits) << 16)
+		}
+	default:
+		for i, bits := range tensor.Data[uint16](t) {
+			to[i] = fromHalf(bits)
+		}
+	}
+	return tensor.Of(to, t.Shape...)
+}
+
+// fromFloat32 fills a tensor of another float type.
+func fromFloat32(dst tensor.Tensor, from []float32) {
+	switch dst.Type {
+	case tensor.Float64:
+		to := tensor.Data[float64](dst)
+		for i, v := range from {
+			to[i] = float64(v)
+		}
+	case tensor.Float16:
+		to := tensor.Data[uint16](dst)
+		for i, v := range from {
+			to[i] = toHalf(v)
+		}
+	}
+}
+
+// fromHalf returns the number of a float16.
+func fromHalf(bits uint16) float32 {
+	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10&0x1f), uint32(bits&0x3ff)
+	switch exponent {
+	case 0: // zero, or below the smallest normal number
+		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
+	case 0x1f:
+		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}
+
+// toHalf returns the nearest float16, of two that are as near the even one, as NumPy does.
+func toHalf(v float32) uint16 {
+	bits := math.Float32bits(v)
+	sign := uint16(bits >> 16 & 0x8000)
+	size := math.Abs(float64(v))
+	switch {
+	case v != v:
+		return sign | 0x7e00
+	case size >= 65520: // halfway between the largest and what would follow it
+		return sign | 0x7c00
+	case size < 0x1p-14:
+		return sign | uint16(math.RoundToEven(size*0x1p24))
+	}
+	rounded := bits&0x7fffffff + 0xfff + bits>>13&1
+	return sign | uint16(rounded>>13-(127-15)<<10)
+}
