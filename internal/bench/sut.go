@@ -31,7 +31,6 @@ type sut struct {
 	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
 	inline *worker
 	tokens bool // first tokens are measured
-	procs  int  // that Go's scheduler had before alone; 0: it has them
 }
 
 // A worker answers batches with a predictor of its own.
