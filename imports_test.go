@@ -29,8 +29,8 @@ var mayImport = map[string]string{
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
 		"internal/preprocess internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
-	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/tensor internal/workload",
-	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/tensor",
+	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/scratch internal/tensor internal/workload",
+	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/scratch internal/tensor",
 
 	"internal/report": "internal/loadgen internal/regular",
 	"internal/tune":   "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
@@ -43,7 +43,7 @@ var mayImport = map[string]string{
 
 	"internal/backend":             "internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
-	"internal/backend/ort":         "internal/backend internal/home internal/names internal/onnx internal/regular internal/tensor",
+	"internal/backend/ort":         "internal/backend internal/home internal/names internal/onnx internal/regular internal/scratch internal/tensor",
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
 
@@ -65,6 +65,7 @@ var mayImport = map[string]string{
 	"internal/loadgen/mlperflog": "internal/loadgen",
 	"internal/accuracy":          "internal/parallel internal/pytext",
 	"internal/networks":          "internal/onnx",
+	"internal/scratch":           "",
 	"internal/onnx":              "internal/regular internal/tensor",
 	"internal/tensor":            "",
 	"internal/tensor/npy":        "internal/tensor",

@@ -90,14 +90,19 @@ type Options struct {
 	CountDeviceNode bool              // find out which device runs how many nodes (Info.Devices)
 
 	IntraThreads    int    // threads inside an operator; 0: the engine decides
-	InterThreads    int    // operators at once; 0: one
+	InterThreads    int    // operators at once; 0: one, or if Parallel the engine decides
 	Parallel        bool   // run independent operators at once
 	NoSpinning      bool   // idle threads sleep at once
 	NoMemoryPattern bool   // do not plan memory from earlier runs
 	NoArena         bool   // allocate every time
 	Affinity        string // of the threads, in the engine's own notation
+	Cores           []int  // processors of the threads, one each: that of the caller first; nil: any
 	OptimizeLevel   string // none, basic, extended or all; empty: all
 	Config          map[string]string
+
+	// FreeDimensions are extents for free axes by name, which lets an engine plan for them.
+	FreeDimensions map[string]int64
+	CustomOps      []string // libraries with operators that the engine lacks
 
 	// Note is told of work that takes minutes, before it begins; nil: nobody is.
 	Note func(text string) `json:"-"`

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -146,12 +146,12 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 }
 
 func (c Converter) scoreModel(ctx context.Context, m *onnx.Model, count int) (float64, error) {
-	dir, err := os.MkdirTemp("", "mlperf-convert")
+	folder, err := scratch.Folder("convert")
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "candidate.onnx")
+	defer folder.Remove()
+	path := filepath.Join(folder.Path, "candidate.onnx")
 	if err := m.WriteFile(ctx, path); err != nil {
 		return 0, err
 	}
@@ -164,17 +164,17 @@ func (c Converter) scoreModel(ctx context.Context, m *onnx.Model, count int) (fl
 
 // score is the accuracy of a model file over the first samples of the data.
 func (c Converter) score(ctx context.Context, path string, count int) (float64, error) {
-	dir, err := os.MkdirTemp("", "mlperf-convert")
+	folder, err := scratch.Folder("convert")
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer folder.Remove()
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
 	results, err := bench.Run(ctx, bench.Config{
 		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Options: c.Options, Count: count,
 		Backend: backend.Options{ModelPath: path}, DatasetDir: c.DatasetDir, CacheDir: c.CacheDir,
-		OutputDir: dir, Observer: silent{},
+		OutputDir: folder.Path, Observer: silent{},
 	})
 	if err != nil {
 		return 0, err

@@ -152,7 +152,18 @@ func gemm(n *onnx.Node, in []array) array {
 	if len(in) > 2 {
 		bias = in[2]
 	}
-	return product(in[0], in[1], bias, onnx.AttrOr(n, "transB", int64(0)) != 0)
+	alpha, beta := float64(onnx.AttrOr(n, "alpha", float32(1))), float64(onnx.AttrOr(n, "beta", float32(1)))
+	return product(in[0].times(alpha), in[1], bias.times(beta), onnx.AttrOr(n, "transB", int64(0)) != 0)
+}
+
+// times returns an array multiplied by a factor.
+func (a array) times(factor float64) array {
+	data := slices.Clone(a.data)
+	for i := range data {
+		data[i] *= factor
+	}
+	a.data = data
+	return a
 }
 
 func product(a, b, bias array, transposed bool) array {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -56,12 +56,12 @@ func batchOf(inputs []tensor.Tensor) int {
 
 // open opens a model by way of a file, which is gone again when it is open.
 func open(ctx context.Context, engine backend.Engine, o backend.Options, m *onnx.Model) (backend.Session, error) {
-	dir, err := os.MkdirTemp("", "quantize-")
+	folder, err := scratch.Folder("quantize")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	o.ModelPath, o.Outputs = filepath.Join(dir, "model.onnx"), nil
+	defer folder.Remove()
+	o.ModelPath, o.Outputs = filepath.Join(folder.Path, "model.onnx"), nil
 	if err := m.WriteFile(ctx, o.ModelPath); err != nil {
 		return nil, err
 	}

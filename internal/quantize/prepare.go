@@ -33,6 +33,9 @@ func prepare(m *onnx.Model) (*onnx.Model, error) {
 	if _, err := foldAffine(m); err != nil {
 		return nil, err
 	}
+	if err := foldScales(m); err != nil {
+		return nil, err
+	}
 	headsToGemm(m)
 	if err := m.Check(); err != nil {
 		return nil, fmt.Errorf("the result is not valid: %w", err)

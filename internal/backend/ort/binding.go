@@ -71,7 +71,7 @@ func (s *session) newBinding(lead *value) (*binding, error) {
 	if err != nil {
 		return nil, errors.New(readable(err.Error()))
 	}
-	stopper, err := newStopper()
+	stopper, err := newStopper(s.engine.native, s.runConfig)
 	if err != nil {
 		inner.Destroy()
 		return nil, err
@@ -182,7 +182,7 @@ func (s *session) takeRun() (*plainRun, error) {
 		s.idle = s.idle[:n-1]
 		return r, nil
 	}
-	stopper, err := newStopper()
+	stopper, err := newStopper(s.engine.native, s.runConfig)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	onnx "github.com/yalue/onnxruntime_go"
 
+	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -29,12 +30,12 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	prefix, remove, err := profileFolder()
+	folder, err := scratch.Folder("profile")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("making a folder for a profile: %w", err)
 	}
-	defer remove()
-	inner, err := o.load(ctx, prefix)
+	defer folder.Remove()
+	inner, err := o.load(ctx, filepath.Join(folder.Path, "profile"))
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	}
 	var counts map[string]int
 	if err == nil {
-		counts, err = readProfile(filepath.Dir(prefix))
+		counts, err = readProfile(folder.Path)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
@@ -75,7 +76,7 @@ func (o *opening) runOnZeros(ctx context.Context, inner *onnx.DynamicAdvancedSes
 		defer v.free()
 		inputs[i] = v.handle
 	}
-	stopper, err := newStopper()
+	stopper, err := newStopper(o.engine.native, nil)
 	if err != nil {
 		return err
 	}

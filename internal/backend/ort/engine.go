@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +22,7 @@ import (
 type Engine struct {
 	library Library
 	native  native
+	pooled  bool // sessions share the threads of the process
 
 	mu       sync.Mutex
 	busy     int // calls under way
@@ -31,10 +30,16 @@ type Engine struct {
 	closed   bool
 }
 
-// New opens a library that Search.Find returned.
-func New(library Library) (*Engine, error) {
-	e := &Engine{library: library, sessions: map[*session]struct{}{}}
-	version, n, err := environment.acquire(e, library.Path)
+// New opens a library that Search.Find returned. Each session has threads of its own.
+func New(library Library) (*Engine, error) { return newEngine(library, nil) }
+
+// NewPooled opens a library whose sessions share a pool of threads. A process has one pool: it is an
+// error if an engine without one, or with another, is open.
+func NewPooled(library Library, pool Pool) (*Engine, error) { return newEngine(library, &pool) }
+
+func newEngine(library Library, pool *Pool) (*Engine, error) {
+	e := &Engine{library: library, pooled: pool != nil, sessions: map[*session]struct{}{}}
+	version, n, err := environment.acquire(e, library.Path, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +98,11 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 	if err != nil {
 		return nil, nil, err
 	}
-	return plainPorts(head.inputs), plainPorts(head.outputs), nil
+	in, out, err := fixed(head.inputs, head.outputs, options.FreeDimensions)
+	if err != nil {
+		return nil, nil, &ModelError{options.ModelPath, err.Error()}
+	}
+	return plainPorts(in), plainPorts(out), nil
 }
 
 // Open loads a model. The error names the model file; it is a *ModelError if the file cannot be
@@ -131,6 +140,9 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 	}
 	in, out, err := head.choose(options.Outputs)
 	if err != nil {
+		return nil, &ModelError{options.ModelPath, err.Error()}
+	}
+	if in, out, err = fixed(in, out, options.FreeDimensions); err != nil {
 		return nil, &ModelError{options.ModelPath, err.Error()}
 	}
 	o := opening{engine: e, plan: p, head: head, inputs: in, outputs: out}
@@ -218,7 +230,7 @@ func (o *opening) session(inner *onnx.DynamicAdvancedSession, counts map[string]
 	maps.Copy(facts, o.facts)
 	s := &session{
 		engine: o.engine, path: o.plan.options.ModelPath, inner: inner, pointer: sessionPointer(inner), inputs: o.inputs, outputs: o.outputs,
-		bindable: o.onlyCPU(),
+		bindable: o.onlyCPU(), runConfig: o.plan.runConfig,
 		values:   map[*value]struct{}{},
 		bindings: map[*binding]struct{}{},
 		info: backend.Info{
@@ -239,13 +251,4 @@ func plainPorts(ports []modelPort) []backend.Port {
 		plain[i] = p.Port
 	}
 	return plain
-}
-
-// profileFolder makes a folder for a profile.
-func profileFolder() (dir string, remove func(), err error) {
-	dir, err = os.MkdirTemp("", "mlperf-profile-")
-	if err != nil {
-		return "", nil, fmt.Errorf("making a folder for a profile: %w", err)
-	}
-	return filepath.Join(dir, "profile"), func() { os.RemoveAll(dir) }, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"unsafe"
 
 	onnx "github.com/yalue/onnxruntime_go"
 )
@@ -20,6 +21,10 @@ type sharedEnvironment struct {
 	path    string
 	version string
 	native  native
+	env     unsafe.Pointer // ONNX Runtime's own, of which it has one in a process
+	pool    *Pool          // threads of all sessions; nil: each has its own
+	// allocator is set once sessions can share one.
+	allocator bool
 	// users are the open engines. They, and through them all sessions and values, are kept from
 	// the garbage collector until they are closed: it ends the program when it finds a
 	// value whose memory is still pinned.
@@ -29,29 +34,97 @@ type sharedEnvironment struct {
 	keep bool
 }
 
+// A Pool says how many threads all sessions of a process share.
+type Pool struct {
+	IntraThreads int    // threads inside operators; 0: ONNX Runtime decides
+	InterThreads int    // operators at once; 0: ONNX Runtime decides
+	NoSpinning   bool   // idle threads sleep at once
+	Affinity     string // of the threads, in ONNX Runtime's notation
+}
+
 // acquire opens the library, or joins those who have it open already.
-func (e *sharedEnvironment) acquire(user *Engine, path string) (version string, n native, err error) {
+func (e *sharedEnvironment) acquire(user *Engine, path string, pool *Pool) (version string, n native, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.path != "" && e.path != path {
-		return "", native{}, fmt.Errorf("this process uses the ONNX Runtime library %s already, and can use only one", e.path)
-	}
-	if e.path == "" {
-		if err := initialize(path); err != nil {
+	switch {
+	case e.path == "":
+		if err := e.open(path, pool); err != nil {
 			return "", native{}, err
 		}
-		if n, err = nativeOf(path); err != nil {
-			return "", native{}, errors.Join(err, onnx.DestroyEnvironment())
-		}
-		// Only after success: after a failed start the text that GetVersion returns is in a library
-		// that is gone.
-		e.path, e.version, e.native = path, onnx.GetVersion(), n
+	case e.path != path:
+		return "", native{}, fmt.Errorf("this process uses the ONNX Runtime library %s already, and can use only one", e.path)
+	case pool != nil && (e.pool == nil || *e.pool != *pool):
+		return "", native{}, errors.New("this process has opened ONNX Runtime already, with other threads")
 	}
 	if e.users == nil {
 		e.users = map[*Engine]struct{}{}
 	}
 	e.users[user] = struct{}{}
 	return e.version, e.native, nil
+}
+
+// open opens the library. The environment belongs to all who ask for one; who is first says which
+// threads it has.
+func (e *sharedEnvironment) open(path string, pool *Pool) (err error) {
+	var n native
+	var env unsafe.Pointer
+	if pool != nil {
+		if n, err = nativeOf(path); err != nil {
+			return err
+		}
+		if env, err = n.pooledEnvironment(*pool); err != nil {
+			return fmt.Errorf("starting the threads of all sessions: %w", err)
+		}
+	}
+	if err := initialize(path); err != nil {
+		return err
+	}
+	if pool == nil {
+		if n, err = nativeOf(path); err == nil {
+			env, err = n.joinEnvironment(nil)
+		}
+		if err != nil {
+			return errors.Join(err, onnx.DestroyEnvironment())
+		}
+	}
+	// Only after success: after a failed start the text that GetVersion returns is in a library
+	// that is gone.
+	e.path, e.version, e.native, e.env, e.pool = path, onnx.GetVersion(), n, env, pool
+	return nil
+}
+
+func (n native) pooledEnvironment(p Pool) (env unsafe.Pointer, err error) {
+	var threads unsafe.Pointer
+	if err := n.call(fnCreateThreadingOptions, unsafe.Pointer(&threads), nil); err != nil {
+		return nil, err
+	}
+	defer n.release(fnReleaseThreadingOptions, threads)
+	err = errors.Join(
+		n.setNumber(fnSetGlobalIntraThreads, threads, p.IntraThreads),
+		n.setNumber(fnSetGlobalInterThreads, threads, p.InterThreads),
+	)
+	if p.NoSpinning {
+		err = errors.Join(err, n.setNumber(fnSetGlobalSpinControl, threads, 0))
+	}
+	if p.Affinity != "" {
+		err = errors.Join(err, n.setText(fnSetGlobalAffinity, threads, p.Affinity))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n.joinEnvironment(threads)
+}
+
+// shareAllocator sees to it that sessions can share an allocator.
+func (e *sharedEnvironment) shareAllocator() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.allocator {
+		return nil
+	}
+	err := e.native.shareAllocator(e.env)
+	e.allocator = err == nil
+	return err
 }
 
 func initialize(path string) error {
@@ -68,7 +141,7 @@ func initialize(path string) error {
 	return nil
 }
 
-// release gives up one use; after the last one the library is closed.
+// release gives up one use; after the last one the environment is closed.
 func (e *sharedEnvironment) release(user *Engine) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -76,7 +149,8 @@ func (e *sharedEnvironment) release(user *Engine) error {
 	if len(e.users) > 0 || e.keep {
 		return nil
 	}
-	e.path, e.version, e.native = "", "", native{}
+	e.native.release(fnReleaseEnv, e.env)
+	e.path, e.version, e.native, e.env, e.pool, e.allocator = "", "", native{}, nil, nil, false
 	if err := onnx.DestroyEnvironment(); err != nil {
 		return fmt.Errorf("closing ONNX Runtime: %s", readable(err.Error()))
 	}

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unsafe"
 
 	onnx "github.com/yalue/onnxruntime_go"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
 // An opening is a model on its way to become a session.
@@ -96,9 +99,13 @@ func (o *opening) attempt(ctx context.Context, profile string) (inner *onnx.Dyna
 			err = options.SetOptimizedModelFilePath(saved.temporary)
 		}
 		if err == nil {
-			inner, err = onnx.NewDynamicAdvancedSession(path, portNamesOf(o.inputs), portNamesOf(o.outputs), options)
+			inner, err = o.create(ctx, path, options)
 		}
 		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+				return
+			}
 			failed, err = o.loadError(err)
 			if saved.ready && failed == nil {
 				err = &brokenCopyError{saved, err}
@@ -113,6 +120,20 @@ func (o *opening) attempt(ctx context.Context, profile string) (inner *onnx.Dyna
 		o.warn(err.Error())
 	}
 	return inner, nil, nil
+}
+
+// create makes a session of ONNX Runtime. It gives up when the context is done.
+func (o *opening) create(ctx context.Context, path string, options *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		o.engine.native.setNumber(fnSetLoadCancellation, optionsPointer(options), 1)
+	})
+	inner, err := onnx.NewDynamicAdvancedSession(path, portNamesOf(o.inputs), portNamesOf(o.outputs), options)
+	if !stop() {
+		<-ended // it uses the options
+	}
+	return inner, err
 }
 
 func portNamesOf(ports []modelPort) []string {
@@ -135,7 +156,7 @@ func (o *opening) apply(options *onnx.SessionOptions, level level, profile strin
 		options.SetGraphOptimizationLevel(onnx.GraphOptimizationLevel(level.code)),
 		options.SetExecutionMode(mode),
 		options.SetIntraOpNumThreads(given.IntraThreads),
-		options.SetInterOpNumThreads(max(given.InterThreads, 1)),
+		options.SetInterOpNumThreads(interThreads(given)),
 		options.SetCpuMemArena(!given.NoArena),
 		options.SetMemPattern(!given.NoMemoryPattern),
 	)
@@ -146,6 +167,38 @@ func (o *opening) apply(options *onnx.SessionOptions, level level, profile strin
 	}
 	if profile != "" {
 		err = errors.Join(err, options.EnableProfiling(profile))
+	}
+	return errors.Join(err, o.applyNative(optionsPointer(options)))
+}
+
+// interThreads is how many operators run at once; 0: ONNX Runtime decides.
+func interThreads(o backend.Options) int {
+	if o.InterThreads == 0 && !o.Parallel {
+		return 1
+	}
+	return o.InterThreads
+}
+
+// applyNative sets what the binding has no call for.
+func (o *opening) applyNative(options unsafe.Pointer) error {
+	n, given := o.engine.native, o.plan.options
+	var err error
+	for axis, extent := range given.FreeDimensions {
+		err = errors.Join(err, n.setExtent(options, axis, extent))
+	}
+	for _, library := range given.CustomOps {
+		if e := n.setText(fnRegisterCustomOps, options, library); e != nil {
+			err = errors.Join(err, fmt.Errorf("operators of %s: %w", library, e))
+		}
+	}
+	switch {
+	case o.engine.pooled:
+		err = errors.Join(err, n.call(fnDisablePerSessionThreads, options, nil))
+	case o.plan.config[keyAffinity] == "": // threads that we start get none
+		err = errors.Join(err, n.plainThreads(options))
+	}
+	if o.plan.config[keyEnvAllocators] == "1" {
+		err = errors.Join(err, environment.shareAllocator())
 	}
 	return err
 }

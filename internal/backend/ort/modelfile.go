@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -116,6 +117,46 @@ func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
 		}
 	}
 	return h.inputs, out, nil
+}
+
+// fixed returns ports with the extents that are given for free axes by name.
+func fixed(in, out []modelPort, extents map[string]int64) (fixedIn, fixedOut []modelPort, err error) {
+	used := map[string]bool{}
+	fix := func(ports []modelPort) []modelPort {
+		ports = slices.Clone(ports)
+		for i := range ports {
+			p := &ports[i]
+			p.Shape = slices.Clone(p.Shape)
+			for k, axis := range p.axes {
+				if extent, given := extents[axis]; given && axis != "" {
+					p.Shape[k], used[axis] = extent, true
+				}
+			}
+		}
+		return ports
+	}
+	in, out = fix(in), fix(out)
+	for _, axis := range slices.Sorted(maps.Keys(extents)) {
+		if !used[axis] {
+			return nil, nil, fmt.Errorf("it has no free axis %q; it has %s", axis, strings.Join(freeAxes(in, out), ", "))
+		}
+		if extents[axis] < 1 {
+			return nil, nil, fmt.Errorf("free axis %q: the extent %d must be 1 or more", axis, extents[axis])
+		}
+	}
+	return in, out, nil
+}
+
+func freeAxes(in, out []modelPort) []string {
+	var names []string
+	for _, p := range slices.Concat(in, out) {
+		for _, axis := range p.axes {
+			if axis != "" && !slices.Contains(names, axis) {
+				names = append(names, axis)
+			}
+		}
+	}
+	return names
 }
 
 func portNames(ports []modelPort) string {

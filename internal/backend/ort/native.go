@@ -3,64 +3,9 @@
 package ort
 
 /*
-#cgo linux LDFLAGS: -ldl
-#include <stddef.h>
-#include <stdint.h>
-
-// ONNX Runtime's C interface is a table of functions. New versions only append to it, so that a
-// number stands for the same function in every version from the one that brought it. The
-// numbers are the places of the members of OrtApi in onnxruntime_c_api.h.
-typedef void (*function)(void);
-typedef const function *table;
-typedef void *status; // NULL: success
-
-enum {
-	GetErrorMessage = 2,
-	ReleaseStatus = 93,
-	RunWithBinding = 133,
-};
-
-static const char *error_message(table api, status s) {
-	return ((const char *(*)(status))api[GetErrorMessage])(s);
-}
-
-static void release_status(table api, status s) {
-	((void (*)(status))api[ReleaseStatus])(s);
-}
-
-static status run_bound(table api, void *session, void *options, void *binding) {
-	return ((status (*)(void *, const void *, const void *))api[RunWithBinding])(session, options, binding);
-}
-
-// The base of the interface: the only function that a library exports by name returns it.
-typedef struct {
-	table (*get)(uint32_t version);
-	const char *(*version)(void);
-} base;
-
-#ifdef _WIN32
-#include <windows.h>
-
-static table find_table(const char *path, uint32_t version) {
-	HMODULE library = GetModuleHandleA(path);
-	base *(*get)(void) = library ? (base *(*)(void))GetProcAddress(library, "OrtGetApiBase") : NULL;
-	return get ? get()->get(version) : NULL;
-}
-#else
-#include <dlfcn.h>
-
-// The library is open already, and whoever opened it keeps it so.
-static table find_table(const char *path, uint32_t version) {
-	void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-	if (!library) return NULL;
-	base *(*get)(void) = (base *(*)(void))dlsym(library, "OrtGetApiBase");
-	table api = get ? get()->get(version) : NULL;
-	dlclose(library);
-	return api;
-}
-#endif
-
+#cgo linux LDFLAGS: -ldl -lpthread
 #include <stdlib.h>
+#include "native.h"
 */
 import "C"
 
@@ -73,20 +18,43 @@ import (
 	onnx "github.com/yalue/onnxruntime_go"
 )
 
-// A native is the C interface of an open library, for what the binding lacks: bound runs with
-// run options.
+// A native is the C interface of an open library, for what the binding lacks.
+//
+// The interface is a table of functions. New versions of ONNX Runtime only append to it, so that a
+// number stands for the same function in every version from the one that brought it. The numbers
+// are the places of the members of OrtApi in onnxruntime_c_api.h.
 type native struct{ table C.table }
+
+const (
+	fnCreateEnv                  = 3
+	fnReleaseEnv                 = 92
+	fnReleaseMemoryInfo          = 94
+	fnCreateEnvWithThreadPools   = 119
+	fnDisablePerSessionThreads   = 120
+	fnCreateThreadingOptions     = 121
+	fnReleaseThreadingOptions    = 122
+	fnAddFreeDimensionOverride   = 124 // …ByName
+	fnCreateAndRegisterAllocator = 144
+	fnSetGlobalIntraThreads      = 147
+	fnSetGlobalInterThreads      = 148
+	fnSetGlobalSpinControl       = 149
+	fnAddRunConfigEntry          = 165
+	fnSetGlobalAffinity          = 227
+	fnRegisterCustomOps          = 228 // …Library_V2
+	fnSetLoadCancellation        = 293
+)
 
 // apiVersion is the version of the interface that the binding asks for too.
 const apiVersion = 24
 
-// nativeOf returns the interface of a library that the binding has opened.
+// nativeOf returns the interface of a library, which is opened for that. Whoever opened it first
+// keeps it open.
 func nativeOf(path string) (native, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	n := native{C.find_table(name, apiVersion)}
 	if n.table == nil {
-		return native{}, fmt.Errorf("ONNX Runtime library %s does not give its interface a second time", path)
+		return native{}, fmt.Errorf("ONNX Runtime library %s does not give version %d of its interface", path, apiVersion)
 	}
 	return n, nil
 }
@@ -100,19 +68,83 @@ func (n native) check(s C.status) error {
 	return errors.New(readable(C.GoString(C.error_message(n.table, s))))
 }
 
-// runBound runs a session with what is bound, heeding run options.
+// runBound runs a session with what is bound, heeding run options. It allocates nothing.
 func (n native) runBound(session, options, binding unsafe.Pointer) error {
 	return n.check(C.run_bound(n.table, session, options, binding))
 }
 
+// call calls a function of up to two pointers.
+func (n native) call(function C.int, a, b unsafe.Pointer) error {
+	return n.check(C.call_pointers(n.table, function, a, b))
+}
+
+// setNumber calls a function that takes an object and a number.
+func (n native) setNumber(function C.int, object unsafe.Pointer, number int) error {
+	return n.check(C.call_number(n.table, function, object, C.int(number)))
+}
+
+// setText calls a function that takes an object and a text.
+func (n native) setText(function C.int, object unsafe.Pointer, text string) error {
+	s := C.CString(text)
+	defer C.free(unsafe.Pointer(s))
+	return n.call(function, object, unsafe.Pointer(s))
+}
+
+// setEntry adds an entry to the configuration of runs.
+func (n native) setEntry(options unsafe.Pointer, key, value string) error {
+	k, v := C.CString(key), C.CString(value)
+	defer C.free(unsafe.Pointer(k))
+	defer C.free(unsafe.Pointer(v))
+	return n.check(C.call_texts(n.table, fnAddRunConfigEntry, options, k, v))
+}
+
+// setExtent fixes the extent of all free axes of a name.
+func (n native) setExtent(options unsafe.Pointer, axis string, extent int64) error {
+	name := C.CString(axis)
+	defer C.free(unsafe.Pointer(name))
+	return n.check(C.call_extent(n.table, fnAddFreeDimensionOverride, options, name, C.int64_t(extent)))
+}
+
+// plainThreads has the threads of a session be of the ordinary scheduling policy.
+func (n native) plainThreads(options unsafe.Pointer) error {
+	return n.check(C.set_thread_functions(n.table, options))
+}
+
+// joinEnvironment returns the environment of the process, which is made if there is none yet, with
+// threads for all sessions if there are options for them.
+func (n native) joinEnvironment(threads unsafe.Pointer) (env unsafe.Pointer, err error) {
+	function := C.int(fnCreateEnv)
+	if threads != nil {
+		function = fnCreateEnvWithThreadPools
+	}
+	err = n.check(C.create_environment(n.table, function, threads, &env))
+	return env, err
+}
+
+// release calls a function that frees an object.
+func (n native) release(function C.int, object unsafe.Pointer) {
+	C.call_release(n.table, function, object)
+}
+
+// shareAllocator gives an environment an allocator for the processor's memory, which sessions may share.
+func (n native) shareAllocator(env unsafe.Pointer) error {
+	var memory unsafe.Pointer
+	if err := n.check(C.processor_memory(n.table, &memory)); err != nil {
+		return err
+	}
+	defer n.release(fnReleaseMemoryInfo, memory)
+	return n.check(C.call_texts(n.table, fnCreateAndRegisterAllocator, env, (*C.char)(memory), nil))
+}
+
 // The binding keeps ONNX Runtime's own pointers to itself. They are read by name, so that a
-// version of it that arranges them differently is noticed at once (TestORTPointers).
+// version of it that arranges them differently is noticed at once.
 
 func sessionPointer(s *onnx.DynamicAdvancedSession) unsafe.Pointer {
 	return inside(s, "s", "ortSession")
 }
-func bindingPointer(b *onnx.IoBinding) unsafe.Pointer  { return inside(b, "o") }
-func optionsPointer(o *onnx.RunOptions) unsafe.Pointer { return inside(o, "o") }
+func bindingPointer(b *onnx.IoBinding) unsafe.Pointer      { return inside(b, "o") }
+func runOptionsPointer(o *onnx.RunOptions) unsafe.Pointer  { return inside(o, "o") }
+func optionsPointer(o *onnx.SessionOptions) unsafe.Pointer { return inside(o, "o") }
 
 func inside(v any, fields ...string) unsafe.Pointer {
 	at := reflect.ValueOf(v)

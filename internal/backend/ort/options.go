@@ -16,8 +16,10 @@ type plan struct {
 	requests []request
 	level    level
 	severity int
-	config   map[string]string
-	warnings []string
+	config   map[string]string // of the session
+	// runConfig are entries of the configuration that ONNX Runtime reads from the options of each run.
+	runConfig map[string]string
+	warnings  []string
 }
 
 // A level of graph optimisation: the name that users write and ONNX Runtime's number
@@ -59,7 +61,7 @@ func planOf(o backend.Options) (plan, error) {
 	case p.severity < 0:
 		p.severity = severityVerbose
 	}
-	p.config = configOf(o)
+	p.config, p.runConfig = configOf(o)
 	p.warnings = unknownConfig(p.config)
 	return p, nil
 }
@@ -83,9 +85,13 @@ func checkNumbers(o backend.Options) error {
 	case o.IntraThreads < 0:
 		return fmt.Errorf("%d intra-op threads: must be 0 (the engine decides) or more", o.IntraThreads)
 	case o.InterThreads < 0:
-		return fmt.Errorf("%d inter-op threads: must be 0 (one) or more", o.InterThreads)
+		return fmt.Errorf("%d inter-op threads: must be 0 (one; the engine decides if operators run in parallel) or more", o.InterThreads)
 	case o.LogSeverity < -1 || o.LogSeverity > severityFatal:
 		return fmt.Errorf("log severity %d: must be -1 (verbose) to %d (fatal)", o.LogSeverity, severityFatal)
+	case len(o.Cores) > 0 && (len(o.Cores) != o.IntraThreads || o.Affinity != ""):
+		return fmt.Errorf("%d processors for %d intra-op threads: want one each, and no affinities beside", len(o.Cores), o.IntraThreads)
+	case slices.ContainsFunc(o.Cores, func(core int) bool { return core < 0 }):
+		return fmt.Errorf("processors %v: must be numbers from 0", o.Cores)
 	case (low != 0 || high != 0) && (low < 1 || high < low):
 		return fmt.Errorf("batches %d to %d to compile for: must be 1 or more, the smaller first", low, high)
 	}
@@ -129,19 +135,45 @@ const (
 	keyIntraSpinning = "session.intra_op.allow_spinning"
 	keyInterSpinning = "session.inter_op.allow_spinning"
 	keyAffinity      = "session.intra_op_thread_affinities"
+	keyEnvAllocators = "session.use_env_allocators"
 )
 
-// configOf turns options into session config entries; what the user set by key wins.
-func configOf(o backend.Options) map[string]string {
-	config := map[string]string{}
+// keysOfRuns are the keys of onnxruntime_run_options_config_keys.h.
+var keysOfRuns = []string{
+	"memory.enable_memory_arena_shrinkage", "disable_synchronize_execution_providers", "qnn.htp_perf_mode",
+	"qnn.htp_perf_mode_post_run", "qnn.rpc_control_latency", "gpu_graph_id",
+}
+
+// configOf turns options into config entries of the session, and of its runs; what the user set by
+// key wins.
+func configOf(o backend.Options) (config, ofRuns map[string]string) {
+	config, ofRuns = map[string]string{}, map[string]string{}
 	if o.NoSpinning {
 		config[keyIntraSpinning], config[keyInterSpinning] = "0", "0"
 	}
 	if o.Affinity != "" {
 		config[keyAffinity] = o.Affinity
+	} else if cores := affinities(o.Cores); cores != "" {
+		config[keyAffinity] = cores
 	}
-	maps.Copy(config, o.Config)
-	return config
+	for key, value := range o.Config {
+		if slices.Contains(keysOfRuns, key) {
+			ofRuns[key] = value
+		} else {
+			config[key] = value
+		}
+	}
+	return config, ofRuns
+}
+
+// affinities gives the threads of a session's pool a processor each, in ONNX Runtime's notation, which
+// counts from 1. The first processor is for the thread that runs, which takes part.
+func affinities(cores []int) string {
+	var list []string
+	for _, core := range cores[min(1, len(cores)):] {
+		list = append(list, strconv.Itoa(core+1))
+	}
+	return strings.Join(list, ";")
 }
 
 // unknownConfig warns of keys that no version of ONNX Runtime up to 1.24.3 knows: it
@@ -159,7 +191,7 @@ func unknownConfig(config map[string]string) []string {
 }
 
 var knownConfig = strings.Fields(`
-	memory.enable_memory_arena_shrinkage mlas.use_lut_gemm mlas.enable_gemm_fastmath_arm64_bfloat16
+	mlas.use_lut_gemm mlas.enable_gemm_fastmath_arm64_bfloat16
 	optimization.disable_specified_optimizers optimization.enable_cast_chain_elimination
 	optimization.enable_gelu_approximation optimization.memory_optimizer_config
 	optimization.minimal_build_optimizations optimization.enable_memory_probe_recompute_config
@@ -191,21 +223,26 @@ func (p plan) facts() map[string]string {
 		}
 		return strconv.Itoa(n)
 	}
-	mode := "sequential"
+	mode, inter := "sequential", "1"
 	if o.Parallel {
-		mode = "parallel"
+		mode, inter = "parallel", "default"
 	}
 	facts := map[string]string{
 		"intra_threads":  threads(o.IntraThreads, "default"),
-		"inter_threads":  threads(o.InterThreads, "1"),
+		"inter_threads":  threads(o.InterThreads, inter),
 		"execution_mode": mode,
 		"optimize_level": p.level.name,
 		"arena":          onOff(!o.NoArena),
 		"memory_pattern": onOff(!o.NoMemoryPattern),
 		"spinning":       onOff(p.config[keyIntraSpinning] != "0"),
 	}
-	for key, value := range p.config {
-		facts["config "+key] = value
+	for _, entries := range []map[string]string{p.config, p.runConfig} {
+		for key, value := range entries {
+			facts["config "+key] = value
+		}
+	}
+	for axis, extent := range o.FreeDimensions {
+		facts["extent "+axis] = strconv.FormatInt(extent, 10)
 	}
 	for _, r := range p.requests {
 		for key, value := range r.options {

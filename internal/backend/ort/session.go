@@ -25,6 +25,7 @@ type session struct {
 	inputs, outputs []modelPort
 	info            backend.Info
 	bindable        bool // runs may go through bindings
+	runConfig       map[string]string
 
 	guarded atomic.Int32 // runs that are still watched for replaced signal handlers
 

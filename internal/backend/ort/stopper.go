@@ -5,6 +5,7 @@ package ort
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"unsafe"
 
@@ -25,12 +26,20 @@ type stopper struct {
 	ended bool // the options say that runs end
 }
 
-func newStopper() (*stopper, error) {
+// newStopper makes run options with some entries of the configuration.
+func newStopper(n native, entries map[string]string) (*stopper, error) {
 	options, err := onnx.NewRunOptions()
 	if err != nil {
 		return nil, errors.New(readable(err.Error()))
 	}
-	return &stopper{options: options, pointer: optionsPointer(options)}, nil
+	s := &stopper{options: options, pointer: runOptionsPointer(options)}
+	for key, value := range entries {
+		if err := n.setEntry(s.pointer, key, value); err != nil {
+			s.close()
+			return nil, fmt.Errorf("config entry %s=%s: %w", key, value, err)
+		}
+	}
+	return s, nil
 }
 
 // watch has runs end when the context is done, which may be now.

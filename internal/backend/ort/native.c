@@ -1,0 +1,137 @@
+//go:build cgo
+
+#include "native.h"
+
+#include <stdlib.h>
+
+enum {
+	GetErrorMessage = 2,
+	CreateCpuMemoryInfo = 69,
+	ReleaseStatus = 93,
+	RunWithBinding = 133,
+	SetCustomCreateThread = 196,
+	SetCustomJoinThread = 198,
+	SeverityFatal = 4,  // OrtLoggingLevel
+	ArenaAllocator = 1, // OrtAllocatorType
+	DefaultMemory = 0,  // OrtMemType
+};
+
+const char *error_message(table api, status s) {
+	return ((const char *(*)(status))api[GetErrorMessage])(s);
+}
+
+void release_status(table api, status s) { ((void (*)(status))api[ReleaseStatus])(s); }
+
+status run_bound(table api, void *session, void *options, void *binding) {
+	return ((status (*)(void *, const void *, const void *))api[RunWithBinding])(session, options, binding);
+}
+
+status call_pointers(table api, int f, void *a, void *b) {
+	return ((status (*)(void *, void *))api[f])(a, b);
+}
+
+status call_number(table api, int f, void *a, int number) {
+	return ((status (*)(void *, int))api[f])(a, number);
+}
+
+status call_texts(table api, int f, void *a, const char *b, const char *c) {
+	return ((status (*)(void *, const char *, const char *))api[f])(a, b, c);
+}
+
+status call_extent(table api, int f, void *a, const char *name, int64_t extent) {
+	return ((status (*)(void *, const char *, int64_t))api[f])(a, name, extent);
+}
+
+status create_environment(table api, int f, void *threads, void **env) {
+	if (threads)
+		return ((status (*)(int, const char *, const void *, void **))api[f])(SeverityFatal, "mlperf", threads, env);
+	return ((status (*)(int, const char *, void **))api[f])(SeverityFatal, "mlperf", env);
+}
+
+status processor_memory(table api, void **info) {
+	return ((status (*)(int, int, void **))api[CreateCpuMemoryInfo])(ArenaAllocator, DefaultMemory, info);
+}
+
+void call_release(table api, int f, void *object) { ((void (*)(void *))api[f])(object); }
+
+// The base of the interface: the only function that a library exports by name returns it.
+typedef struct {
+	table (*get)(uint32_t version);
+	const char *(*version)(void);
+} base;
+
+#ifdef _WIN32
+#include <windows.h>
+
+table find_table(const char *path, uint32_t version) {
+	HMODULE library = LoadLibraryA(path);
+	base *(*get)(void) = library ? (base *(*)(void))GetProcAddress(library, "OrtGetApiBase") : NULL;
+	return get ? get()->get(version) : NULL;
+}
+
+status set_thread_functions(table api, void *options) { return NULL; }
+#else
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+table find_table(const char *path, uint32_t version) {
+	void *library = dlopen(path, RTLD_LAZY);
+	base *(*get)(void) = library ? (base *(*)(void))dlsym(library, "OrtGetApiBase") : NULL;
+	table api = get ? get()->get(version) : NULL;
+	if (library && !api) dlclose(library);
+	return api;
+}
+
+// Threads of an engine compute. Whatever the thread that starts them has been given in order to be
+// in time, they are of the ordinary policy, and as nice as the process.
+typedef struct {
+	void (*work)(void *);
+	void *argument;
+	pthread_t id;
+} thread;
+
+static void *thread_main(void *p) {
+	thread *t = p;
+#ifdef __linux__
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, getpid()));
+#endif
+	t->work(t->argument);
+	return NULL;
+}
+
+static void *create_thread(void *unused, void (*work)(void *), void *argument) {
+	(void)unused;
+	thread *t = malloc(sizeof *t);
+	if (!t) return NULL;
+	t->work = work;
+	t->argument = argument;
+	struct sched_param ordinary = {0};
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+	pthread_attr_setschedparam(&attributes, &ordinary);
+	int failed = pthread_create(&t->id, &attributes, thread_main, t);
+	pthread_attr_destroy(&attributes);
+	if (failed) {
+		free(t);
+		return NULL;
+	}
+	return t;
+}
+
+static void join_thread(const void *handle) {
+	thread *t = (thread *)handle;
+	pthread_join(t->id, NULL);
+	free(t);
+}
+
+status set_thread_functions(table api, void *options) {
+	status s = ((status (*)(void *, void *))api[SetCustomCreateThread])(options, (void *)create_thread);
+	if (s) return s;
+	return ((status (*)(void *, void *))api[SetCustomJoinThread])(options, (void *)join_thread);
+}
+#endif

@@ -1,0 +1,22 @@
+// ONNX Runtime's C interface, as far as it is called past the binding: see native.go.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void (*function)(void);
+typedef const function *table;
+typedef void *status; // NULL: success
+
+const char *error_message(table api, status s);
+void release_status(table api, status s);
+status run_bound(table api, void *session, void *options, void *binding);
+status call_pointers(table api, int f, void *a, void *b);
+status call_number(table api, int f, void *a, int number);
+status call_texts(table api, int f, void *a, const char *b, const char *c);
+status call_extent(table api, int f, void *a, const char *name, int64_t extent);
+status create_environment(table api, int f, void *threads, void **env);
+status processor_memory(table api, void **info);
+status set_thread_functions(table api, void *options);
+void call_release(table api, int f, void *object);
+table find_table(const char *path, uint32_t version);

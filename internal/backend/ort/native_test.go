@@ -1,0 +1,272 @@
+//go:build ort && cgo
+
+package ort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// threadsOf lists the threads of this process with what the system says of them.
+func threadsOf(t *testing.T, file, key string) map[string]string {
+	t.Helper()
+	threads := map[string]string{}
+	paths, _ := filepath.Glob("/proc/self/task/*/" + file)
+	if len(paths) == 0 {
+		t.Skip("threads are not listed here")
+	}
+	for _, path := range paths {
+		text, _ := os.ReadFile(path)
+		for line := range strings.Lines(string(text)) {
+			if value, found := strings.CutPrefix(line, key); found {
+				threads[filepath.Base(filepath.Dir(path))] = strings.TrimSpace(value)
+			}
+		}
+	}
+	return threads
+}
+
+// started returns what the system says of the threads that f starts.
+func started(t *testing.T, file, key string, f func()) []string {
+	t.Helper()
+	before := threadsOf(t, file, key)
+	f()
+	var values []string
+	for id, value := range threadsOf(t, file, key) {
+		if _, old := before[id]; !old {
+			values = append(values, value)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+func TestORTThreadsOfASessionAreOnItsProcessors(t *testing.T) {
+	engine, model := openEngine(t), doubled("N").write(t)
+	allowed := threadsOf(t, "status", "Cpus_allowed_list:")
+	for _, core := range []int{0, 1} {
+		if !strings.HasPrefix(allowed[fmt.Sprint(os.Getpid())], "0-") {
+			t.Skip("the first two processors are not both ours")
+		}
+		var s backend.Session
+		got := started(t, "status", "Cpus_allowed_list:", func() {
+			var err error
+			s, err = engine.Open(t.Context(), backend.Options{ModelPath: model, IntraThreads: 2, Cores: []int{1 - core, core}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond) // a thread moves itself
+		})
+		if !slices.Contains(got, fmt.Sprint(core)) {
+			t.Errorf("the session's thread may run on %q, want %d", got, core)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestORTParallelExecutionUsesAllProcessorsByItself(t *testing.T) {
+	engine, model := openEngine(t), doubled("N").write(t)
+	open := func(o backend.Options) (threads int, facts map[string]string) {
+		o.ModelPath, o.IntraThreads = model, 1
+		var s backend.Session
+		threads = len(started(t, "status", "Name:", func() {
+			var err error
+			if s, err = engine.Open(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}))
+		defer s.Close()
+		return threads, s.Info().Facts
+	}
+	one, facts := open(backend.Options{})
+	if facts["inter_threads"] != "1" {
+		t.Errorf("sequential: inter_threads is %q", facts["inter_threads"])
+	}
+	all, facts := open(backend.Options{Parallel: true})
+	if facts["inter_threads"] != "default" || all <= one {
+		t.Errorf("parallel: inter_threads is %q, %d threads are started, %d without", facts["inter_threads"], all, one)
+	}
+}
+
+func TestORTSessionsOfAPooledEngineShareTheirThreads(t *testing.T) {
+	library := openEngine(t).Library()
+	if _, err := NewPooled(library, Pool{IntraThreads: 2}); err == nil || !strings.Contains(err.Error(), "other threads") {
+		t.Errorf("a pool beside sessions with threads of their own: %v, want an error", err)
+	}
+}
+
+func TestORTAPoolServesAllSessions(t *testing.T) {
+	library, _, err := Search{}.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := NewPooled(library, Pool{IntraThreads: 3, InterThreads: 1, NoSpinning: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := slow(3).write(t)
+	var sessions []backend.Session
+	threads := started(t, "status", "Name:", func() {
+		for range 3 {
+			s, err := engine.Open(t.Context(), backend.Options{ModelPath: model, IntraThreads: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sessions = append(sessions, s)
+		}
+	})
+	if len(threads) > 3 { // Go may start some
+		t.Errorf("three sessions started %d threads beside the pool", len(threads))
+	}
+	for _, s := range sessions {
+		x := tensor.New(tensor.Float32, 2, 256)
+		tensor.Data[float32](x)[5] = 3
+		y := tensor.New(tensor.Float32, 2, 256)
+		run(t, s, values(bind(t, s, x)), values(bind(t, s, y)))
+		if got := tensor.Data[float32](y)[5]; got != 3 {
+			t.Errorf("the result is %v, want 3", got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	second, err := NewPooled(library, Pool{IntraThreads: 3, InterThreads: 1, NoSpinning: true})
+	if err != nil {
+		t.Errorf("a second engine with the same pool: %v", err)
+	}
+	if err := errors.Join(second.Close(), engine.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestORTFreeAxesAreFixedByName(t *testing.T) {
+	engine, model := openEngine(t), doubled("N").write(t)
+	options := backend.Options{ModelPath: model, FreeDimensions: map[string]int64{"N": 3}}
+	in, out, err := engine.Ports(t.Context(), options)
+	if err != nil || in[0].Batch() != 3 || out[0].Batch() != 3 {
+		t.Errorf("the ports are %v and %v, %v, want batches of 3", in, out, err)
+	}
+	s, err := engine.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	run(t, s, values(bind(t, s, tensor.New(tensor.Float32, 3, 4))), make([]backend.Value, 1))
+	if err := s.Run(t.Context(), values(bind(t, s, tensor.New(tensor.Float32, 2, 4))), make([]backend.Value, 1)); err == nil {
+		t.Error("a batch of another size was accepted")
+	}
+	if s.Info().Facts["extent N"] != "3" {
+		t.Errorf("facts are %v", s.Info().Facts)
+	}
+	for axis, extent := range map[string]int64{"M": 3, "N": 0} {
+		options.FreeDimensions = map[string]int64{axis: extent}
+		if _, err := engine.Open(t.Context(), options); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("axis %q", axis)) {
+			t.Errorf("%s = %d: %v, want an error that names the axis", axis, extent, err)
+		}
+	}
+}
+
+func TestORTALibraryOfOperatorsThatIsNoneIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "libops.so")
+	if err := os.WriteFile(path, []byte("no library"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openEngine(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), CustomOps: []string{path}})
+	if err == nil || !strings.Contains(err.Error(), "operators of "+path) {
+		t.Errorf("got %v, want an error that names the library", err)
+	}
+}
+
+func TestORTSettingsOfRunsAndSharedAllocatorsWork(t *testing.T) {
+	for key, value := range map[string]string{"memory.enable_memory_arena_shrinkage": "cpu:0", "session.use_env_allocators": "1"} {
+		s := openModel(t, doubled("N"), backend.Options{Config: map[string]string{key: value}})
+		if w := s.Info().Warnings; len(w) != 0 || s.Info().Facts["config "+key] != value {
+			t.Errorf("%s: warnings %q, facts %v", key, w, s.Info().Facts)
+		}
+		for _, out := range [][]backend.Value{make([]backend.Value, 1), values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))} {
+			run(t, s, values(bind(t, s, tensor.New(tensor.Float32, 1, 4))), out)
+		}
+	}
+	s := openModel(t, doubled("N"), backend.Options{Config: map[string]string{"memory.enable_memory_arena_shrinkage": "moon:1"}})
+	err := s.Run(t.Context(), values(bind(t, s, tensor.New(tensor.Float32, 1, 4))), make([]backend.Value, 1))
+	if err == nil {
+		t.Error("a memory that is none was accepted: the entry does not reach the run")
+	}
+}
+
+func TestORTADamagedOptimisedModelIsMadeAgain(t *testing.T) {
+	engine, model := openEngine(t), doubled("N").write(t)
+	kept := filepath.Join(t.TempDir(), "kept.onnx")
+	open := func() backend.Info {
+		t.Helper()
+		s, err := engine.Open(t.Context(), backend.Options{ModelPath: model, OptimizedModel: kept})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		return s.Info()
+	}
+	open()
+	info, err := os.Stat(kept)
+	if err != nil || info.Mode().Perm() != 0o644 {
+		t.Fatalf("the file is %v, %v, want mode 0644", info.Mode(), err)
+	}
+	whole, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := slices.Clone(whole)
+	for i := range damaged {
+		damaged[i] = 0xff
+	}
+	if err := os.WriteFile(kept, damaged, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(kept, time.Time{}, info.ModTime()); err != nil { // as if nobody had touched it
+		t.Fatal(err)
+	}
+	if w := open().Warnings; len(w) != 1 || !strings.Contains(w[0], kept) || !strings.Contains(w[0], "made again") {
+		t.Errorf("warnings are %q, want one that names the file", w)
+	}
+	if again, err := os.ReadFile(kept); err != nil || !slices.Equal(again, whole) {
+		t.Errorf("the file was not made again: %v", err)
+	}
+	if w := open().Warnings; len(w) != 0 {
+		t.Errorf("the next time there are warnings: %q", w)
+	}
+}
+
+func TestORTCountingNodesLeavesNothingBehind(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	openModel(t, doubled("N"), backend.Options{CountDeviceNode: true})
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "mlperf-*")); len(left) != 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+func TestORTLoadingEndsWhenTheContextIsDone(t *testing.T) {
+	engine, model := openEngine(t), slow(20000).write(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	s, err := engine.Open(ctx, backend.Options{ModelPath: model, IntraThreads: 1})
+	if err == nil {
+		s.Close()
+		t.Skip("the model was loaded in time")
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v after %v, want %v", err, time.Since(begin), context.DeadlineExceeded)
+	}
+}
