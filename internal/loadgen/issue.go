@@ -259,6 +259,8 @@ func (p *phase) serveThread(ctx context.Context, pacer Pacer, threads, thread ui
 		blame.returned(now)
 		if now < b.start[q] {
 			now = int64(pacer.WaitUntil(ctx, rec.started, time.Duration(b.start[q])))
+		} else {
+			now = int64(pacer.Rest(rec.started, time.Duration(now)))
 		}
 		if ctx.Err() != nil {
 			return endStopped

@@ -10,13 +10,11 @@ import (
 )
 
 // NewPacer returns a pacer that sleeps in the kernel until shortly before an instant
-// and then spins for at most the given time. The runtime's own timers wake up to a
-// millisecond late, nanosleep within 60 µs.
+// and then spins for at most the given time, and at most half of the mean gap. The runtime's
+// own timers wake up to a millisecond late, nanosleep within 60 µs.
 //
 // With priority it asks the system to run the thread before others when its time has
 // come. Without that the thread is woken milliseconds late when all cores compute.
-// A thread that never sleeps, because its instants are closer than spin, does not become
-// a real-time thread: Linux stops those for 50 ms of every second (sched_rt_runtime_us).
 func NewPacer(spin time.Duration, priority bool) Pacer {
 	return &sleepPacer{spin: spin, priority: priority}
 }
@@ -24,8 +22,44 @@ func NewPacer(spin time.Duration, priority bool) Pacer {
 type sleepPacer struct {
 	spin     time.Duration
 	priority bool
-	slack    uintptr // timer slack to restore, ns
+	slack    uintptr // of timers, to restore, ns
 	restore  func()  // the priority
+	budget   *budget // nil: the thread may run without a break
+}
+
+// closestGap is the mean gap below which a thread is not a real-time one: the breaks that it
+// would have to take are longer than many gaps.
+const closestGap = 10 * time.Microsecond
+
+// A budget keeps a real-time thread from being stopped. Linux gives other threads 50 ms of
+// every second on a core whose real-time threads leave them none (sched_rt_runtime_us), and
+// that all at once. So the thread takes breaks of its own: one part of its time in ten, in
+// pieces of some 50 µs, less what it sleeps anyway.
+type budget struct {
+	last time.Duration // the offset until which debt is known
+	debt time.Duration // how long the thread ought to sleep; negative: how much more it has
+}
+
+const (
+	runShare   = 9                      // the thread may run for nine times as long as it sleeps
+	leastBreak = 20 * time.Microsecond  // shorter ones cost as much and rest nobody
+	leastSleep = 20 * time.Microsecond  // shorter ones are spun through while the budget lasts
+	mostCredit = -20 * time.Millisecond // of one long sleep
+)
+
+// spent reports whether it is time for a break.
+func (b *budget) spent() bool { return b != nil && b.debt > leastBreak }
+
+// ran says that the thread has run until now.
+func (b *budget) ran(now time.Duration) {
+	b.debt += (now - b.last) / runShare
+	b.last = now
+}
+
+// slept says that the thread has slept until now.
+func (b *budget) slept(now time.Duration) {
+	b.debt = max(b.debt-(now-b.last), mostCredit)
+	b.last = now
 }
 
 // From linux/prctl.h. The slack is how late the kernel may wake the thread in
@@ -46,12 +80,17 @@ func (p *sleepPacer) Begin(gap time.Duration) string {
 		return "normal"
 	}
 	raises := []func() (string, func(), bool){raiseRealTime, raiseNice, shortenSlice}
-	if gap < p.spin {
+	if gap < closestGap {
 		raises = raises[1:]
+	} else {
+		p.spin = min(p.spin, gap/2)
 	}
-	for _, raise := range raises {
+	for i, raise := range raises {
 		if name, restore, ok := raise(); ok {
 			p.restore = restore
+			if i == 0 && gap >= closestGap {
+				p.budget = &budget{debt: mostCredit}
+			}
 			return name
 		}
 	}
@@ -65,21 +104,47 @@ func (p *sleepPacer) End() {
 	runtime.UnlockOSThread()
 }
 
+// Rest implements Pacer.
+func (p *sleepPacer) Rest(start time.Time, now time.Duration) time.Duration {
+	if p.budget == nil {
+		return now
+	}
+	if p.budget.ran(now); !p.budget.spent() {
+		return now
+	}
+	return p.sleep(start, p.budget.debt)
+}
+
 // WaitUntil implements Pacer.
 func (p *sleepPacer) WaitUntil(ctx context.Context, start time.Time, offset time.Duration) time.Duration {
+	now := time.Since(start)
+	if p.budget != nil {
+		p.budget.ran(now)
+	}
 	for {
-		now := time.Since(start)
 		switch rest := offset - now; {
 		case rest <= 0 || ctx.Err() != nil:
 			return now
-		case rest <= p.spin:
+		case p.budget.spent():
+			now = p.sleep(start, max(rest-p.spin, p.budget.debt))
+		case rest <= p.spin+leastSleep:
 			return spinUntil(start, offset)
 		default:
 			// An interrupted sleep is shorter; the loop goes on sleeping.
-			ts := syscall.NsecToTimespec(int64(min(rest-p.spin, maxSleep)))
-			_ = syscall.Nanosleep(&ts, nil)
+			now = p.sleep(start, min(rest-p.spin, maxSleep))
 		}
 	}
+}
+
+// sleep sleeps for about so long, and returns the offset at which it woke.
+func (p *sleepPacer) sleep(start time.Time, d time.Duration) time.Duration {
+	ts := syscall.NsecToTimespec(int64(d))
+	_ = syscall.Nanosleep(&ts, nil)
+	now := time.Since(start)
+	if p.budget != nil {
+		p.budget.slept(now)
+	}
+	return now
 }
 
 // Scheduling policies of linux/sched.h. The lowest real-time priority suffices: it is
@@ -89,23 +154,36 @@ const (
 	schedFIFO        = 1
 	schedRR          = 2
 	realTimePriority = 1
+
+	// schedResetOnFork has threads that this thread starts, such as an engine's, begin as
+	// ordinary ones.
+	schedResetOnFork = 0x40000000
 )
 
 // raiseRealTime makes the calling thread a real-time thread, which needs a privilege.
 func raiseRealTime() (string, func(), bool) {
-	set := func(policy uintptr, priority int32) bool {
-		_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, policy, uintptr(unsafe.Pointer(&priority)))
-		return errno == 0
-	}
 	before, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_GETSCHEDULER, 0, 0, 0)
-	switch {
+	switch policy := before &^ schedResetOnFork; {
 	case errno != 0:
 		return "", nil, false
-	case before == schedFIFO || before == schedRR:
+	case policy == schedFIFO || policy == schedRR:
 		return "real-time, as the program was started", func() {}, true
 	}
-	ok := set(schedFIFO, realTimePriority)
-	return "SCHED_FIFO", func() { set(before, 0) }, ok
+	ok := setScheduler(schedFIFO|schedResetOnFork, realTimePriority)
+	return "SCHED_FIFO", func() { restoreScheduler(before) }, ok
+}
+
+func setScheduler(policy uintptr, priority int32) bool {
+	_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, policy, uintptr(unsafe.Pointer(&priority)))
+	return errno == 0
+}
+
+// restoreScheduler gives the calling thread a policy of ordinary threads. Who has no
+// privilege may not take the mark back by which the threads that it starts are ordinary.
+func restoreScheduler(policy uintptr) {
+	if !setScheduler(policy, 0) {
+		setScheduler(policy|schedResetOnFork, 0)
+	}
 }
 
 // raisedNice is well above normal threads and below what the system itself uses.
@@ -118,7 +196,12 @@ func raiseNice() (string, func(), bool) {
 	if syscall.Setpriority(syscall.PRIO_PROCESS, thread, raisedNice) != nil {
 		return "", nil, false
 	}
-	restore := func() { _ = syscall.Setpriority(syscall.PRIO_PROCESS, thread, before) }
+	policy, _, _ := syscall.RawSyscall(syscall.SYS_SCHED_GETSCHEDULER, 0, 0, 0)
+	setScheduler(policy|schedResetOnFork, 0) // it keeps the nice value
+	restore := func() {
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, thread, before)
+		restoreScheduler(policy)
+	}
 	return fmt.Sprintf("nice %d", raisedNice), restore, true
 }
 

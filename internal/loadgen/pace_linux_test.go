@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"os/exec"
 	"runtime"
 	"strings"
 	"syscall"
@@ -121,7 +122,8 @@ func TestThePriorityDependsOnWhetherTheThreadSleeps(t *testing.T) {
 	}{
 		{time.Second, true, names(raiseRealTime, raiseNice, shortenSlice)},
 		{DefaultSpin, true, names(raiseRealTime, raiseNice, shortenSlice)},
-		{DefaultSpin - 1, true, names(raiseNice, shortenSlice)}, // Linux would stop it for 50 ms of every second
+		{closestGap, true, names(raiseRealTime, raiseNice, shortenSlice)},
+		{closestGap - 1, true, names(raiseNice, shortenSlice)}, // its breaks would be longer than many gaps
 		{0, true, names(raiseNice, shortenSlice)},
 		{time.Second, false, "normal"},
 	} {
@@ -133,14 +135,80 @@ func TestThePriorityDependsOnWhetherTheThreadSleeps(t *testing.T) {
 			if got != test.want {
 				t.Errorf("Begin(%v) = %q, want %q", test.gap, got, test.want)
 			}
-			if realTime := state.policy == schedFIFO; realTime != (got == "SCHED_FIFO") {
+			if realTime := state.policy&^schedResetOnFork == schedFIFO; realTime != (got == "SCHED_FIFO") {
 				t.Errorf("%q, but the policy is %d", got, state.policy)
 			}
-			if state.slack != 1 && state.policy != schedFIFO { // real-time threads have none
+			if state.slack != 1 && state.policy&^schedResetOnFork != schedFIFO { // real-time threads have none
 				t.Errorf("the timer slack is %d ns, want 1", state.slack)
 			}
 			if strings.HasPrefix(got, "nice") != (state.nice == raisedNice) {
 				t.Errorf("%q, but the nice value is %d", got, state.nice)
+			}
+		})
+	}
+}
+
+// TestARealTimeThreadIsNeverStopped has threads that are always behind, and looks for a second
+// in which they leave less to others than Linux would take: 50 ms.
+func TestARealTimeThreadIsNeverStopped(t *testing.T) {
+	for _, runs := range []time.Duration{time.Microsecond, 100 * time.Microsecond, 2500 * time.Microsecond, 30 * time.Millisecond} {
+		b := &budget{debt: mostCredit}
+		var now, slept time.Duration
+		var window []time.Duration // what it had slept, every 10 ms
+		for now < 5*time.Second {
+			now += runs
+			if b.ran(now); b.spent() {
+				rest := b.debt
+				now += rest
+				slept += rest
+				b.slept(now)
+			}
+			for time.Duration(len(window))*10*time.Millisecond <= now {
+				window = append(window, slept)
+			}
+		}
+		for i := 100; i < len(window); i++ {
+			if left := window[i] - window[i-100]; left < 70*time.Millisecond {
+				t.Fatalf("a thread that runs for %v at a time sleeps %v of the second before %v", runs, left, time.Duration(i)*10*time.Millisecond)
+			}
+		}
+	}
+}
+
+func TestAThreadThatSleepsAnywayTakesNoBreaks(t *testing.T) {
+	b := &budget{debt: mostCredit}
+	for now := time.Duration(0); now < 2*time.Second; {
+		now += 200 * time.Microsecond
+		if b.ran(now); b.spent() {
+			t.Fatalf("a break at %v", now)
+		}
+		now += 800 * time.Microsecond
+		b.slept(now)
+		if b.debt < mostCredit {
+			t.Fatalf("a credit of %v", -b.debt)
+		}
+	}
+	if (*budget)(nil).spent() {
+		t.Error("a thread without a budget takes breaks")
+	}
+}
+
+func TestWhatARaisedThreadStartsIsOrdinary(t *testing.T) {
+	for name, raise := range map[string]func() (string, func(), bool){"real time": raiseRealTime, "nice": raiseNice} {
+		onThread(func() {
+			_, restore, ok := raise()
+			if !ok {
+				t.Logf("%s: the system does not permit it", name)
+				return
+			}
+			defer restore()
+			stat, err := exec.Command("cat", "/proc/self/stat").Output() // forked from this thread
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields := strings.Fields(string(stat)) // proc(5): 19 is the nice value, 41 the policy, counted from 1
+			if fields[18] != "0" || fields[40] != "0" {
+				t.Errorf("%s: what the thread starts has nice %s and policy %s", name, fields[18], fields[40])
 			}
 		})
 	}

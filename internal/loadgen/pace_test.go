@@ -19,6 +19,9 @@ func TestTheTimerPacerIsExactInFakeTime(t *testing.T) {
 				t.Errorf("WaitUntil(%v) = %v at %v", offset, got, time.Since(start))
 			}
 		}
+		if got := p.Rest(start, 5); got != 5 {
+			t.Errorf("Rest(5) = %v, though it needs none", got)
+		}
 		p.End()
 	})
 }
@@ -52,6 +55,19 @@ func TestAPacerIsNeverEarly(t *testing.T) {
 			got := p.WaitUntil(t.Context(), start, offset)
 			if now := time.Since(start); got < offset || got > now {
 				t.Errorf("%s: WaitUntil(%v) = %v, at %v", name, offset, got, now)
+			}
+		}
+		p.End()
+	}
+}
+
+func TestAPacerWithoutABudgetDoesNotRest(t *testing.T) {
+	for name, p := range realPacers() {
+		start := time.Now()
+		p.Begin(0) // too close for a real-time thread
+		for range 1000 {
+			if got := p.Rest(start, time.Second); got != time.Second {
+				t.Fatalf("%s: Rest(1s) = %v", name, got)
 			}
 		}
 		p.End()
