@@ -45,8 +45,11 @@ it can issue, how late, and how much memory a query takes.`,
 	}
 	f := cmd.Flags()
 	f.Var((*scenarioFlag)(&scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
-	f.Float64Var(&opts.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration")
+	f.Float64Var(&opts.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration; else the rate to prepare queries for")
 	durationVar(f, &opts.Duration, "duration", 3*time.Second, "how long")
+	f.IntVar(&opts.Responses, "responses", 0, "samples that one call of the system answers; 0: 256; -1: all of the query")
+	f.BoolVar(&opts.Accuracy, "accuracy", false, "issue target-qps × duration samples in accuracy mode, with responses that are logged")
+	f.StringVar(&opts.OutputDir, "output", "", "existing folder for the logs of the test; empty: none are written")
 	pace.define(f)
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.BoolVar(&all, "all", false, "measure every scenario and print a table")

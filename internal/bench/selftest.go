@@ -2,22 +2,37 @@ package bench
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine"
 )
 
 // A SelfTest measures the load generator with a system that answers at once.
 type SelfTest struct {
-	Scenario  loadgen.Scenario
-	TargetQPS float64       // Server: queries per second; Offline: samples per second of Duration
+	Scenario loadgen.Scenario
+	// TargetQPS is the rate of Server queries, the Offline samples per second of Duration, and in
+	// the stream scenarios the rate for which queries are prepared; 0 there: 1000.
+	TargetQPS float64
 	Duration  time.Duration // how long the traffic lasts
+	// Responses is how many samples the system answers with one call of Complete; 0: 256, and
+	// all of the query if it is negative.
+	Responses int
+	// Accuracy issues TargetQPS times Duration samples once, in accuracy mode, with responses of
+	// four bytes each.
+	Accuracy  bool
+	OutputDir string // for logs; empty: none are written
 	NewPacer  func() loadgen.Pacer
 }
 
-// SelfTestResult is what a SelfTest finds. A query of Offline is counted as its samples.
+// SelfTestResult is what a SelfTest finds. A query of Offline, and of accuracy mode, is counted
+// as its samples.
 type SelfTestResult struct {
 	Scenario        string  `json:"scenario"`
 	Queries         uint64  `json:"queries"`
@@ -30,7 +45,7 @@ type SelfTestResult struct {
 	IssueDelayP99NS int64   `json:"issue_delay_p99_ns"`
 	BytesPerQuery   float64 `json:"bytes_per_query"`
 	AllocsPerQuery  float64 `json:"allocs_per_query"`
-	PostRunNS       int64   `json:"post_run_ns"` // from the last completion to the result
+	PostRunNS       int64   `json:"post_run_ns"` // from the last completion until the result is there, and the logs if they are asked for
 	PeakRSSBytes    uint64  `json:"peak_rss_bytes"`
 }
 
@@ -38,71 +53,158 @@ type SelfTestResult struct {
 // performance sample count of ResNet-50.
 const selfTestSamples = 1024
 
+// defaultResponses is how many samples are answered at once if nobody says how many.
+const defaultResponses = 256
+
 // Run runs the self-test.
 func (s SelfTest) Run(ctx context.Context) (*SelfTestResult, error) {
-	t := loadgen.DefaultSettings()
-	t.Scenario = s.Scenario
-	t.MinDuration, t.MinQueryCount = s.Duration, 1
-	t.ServerTargetQPS = s.TargetQPS
-	t.SingleStreamExpectedLatencyNS, t.MultiStreamExpectedLatencyNS = 1e6, 1e6
-	if s.Scenario == loadgen.Offline {
-		t.OfflineExpectedQPS = s.TargetQPS
-		t.MinQueryCount, t.MinDuration = max(1, uint64(s.TargetQPS*s.Duration.Seconds())), 0
+	sut, qsl := newNullSUT(s.responses(), s.Accuracy), nullQSL(selfTestSamples)
+	if s.Accuracy {
+		qsl = nullQSL(s.samples())
 	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	r, err := loadgen.Run(ctx, &nullSUT{}, nullQSL{}, t, loadgen.Options{
-		NewPacer: s.NewPacer,
-	})
+	before := heap()
+	r, err := s.issue(ctx, sut, qsl)
 	if err != nil {
 		return nil, err
 	}
 	ended := time.Now()
-	if r.Interrupted != nil {
-		return nil, r.Interrupted
-	}
+	var after runtime.MemStats
 	runtime.ReadMemStats(&after)
 	mallocs := after.Mallocs - before.Mallocs
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	p := r.Performance
-	n := float64(p.SampleCount)
-	result := &SelfTestResult{
-		Scenario:        s.Scenario.String(),
-		Queries:         p.QueryCount,
-		DurationNS:      int64(p.LastCompletion),
-		LatencyMeanNS:   int64(p.SampleLatency.Mean),
-		LatencyP50NS:    int64(p.SampleLatency.Percentiles[0]),
-		LatencyP99NS:    int64(p.SampleLatency.Percentiles[4]),
-		IssueDelayP50NS: int64(p.IssueDelay.Percentiles[0]),
-		IssueDelayP99NS: int64(p.IssueDelay.Percentiles[4]),
-		BytesPerQuery:   float64(int64(after.HeapAlloc)-int64(before.HeapAlloc)) / n,
-		AllocsPerQuery:  float64(mallocs) / n,
-		PostRunNS:       int64(ended.Sub(r.StartTime.Add(p.Started)) - p.LastCompletion),
-		PeakRSSBytes:    machine.PeakRSS(),
+	after = heap()
+	result := s.measured(r, sut)
+	if last := sut.ended; s.Accuracy || s.Scenario == loadgen.Offline {
+		result.PostRunNS = int64(ended.Sub(last))
+	} else {
+		result.PostRunNS = int64(ended.Sub(r.StartTime.Add(r.Performance.Started)) - r.Performance.LastCompletion)
 	}
-	if s.Scenario == loadgen.Offline {
-		result.Queries = p.SampleCount
-	}
-	result.IssuedQPS = float64(result.Queries) / p.LastCompletion.Seconds()
+	n := float64(result.Queries)
+	result.BytesPerQuery = float64(int64(after.HeapAlloc)-int64(before.HeapAlloc)) / n
+	result.AllocsPerQuery = float64(mallocs) / n
+	result.PeakRSSBytes = machine.PeakRSS()
 	runtime.KeepAlive(r)
 	return result, nil
 }
 
-// nullSUT answers every query at once, in batches.
+// samples is the size of the Offline query and of the data set of accuracy mode.
+func (s SelfTest) samples() uint64 { return max(1, uint64(s.TargetQPS*s.Duration.Seconds())) }
+
+func (s SelfTest) responses() int {
+	switch {
+	case s.Responses > 0:
+		return s.Responses
+	case s.Responses < 0 && (s.Accuracy || s.Scenario == loadgen.Offline):
+		return int(s.samples())
+	}
+	return defaultResponses
+}
+
+func (s SelfTest) settings() loadgen.TestSettings {
+	t := loadgen.DefaultSettings()
+	t.Scenario = s.Scenario
+	t.MinDuration, t.MinQueryCount = s.Duration, 1
+	if s.TargetQPS > 0 {
+		t.ServerTargetQPS = s.TargetQPS
+		t.SingleStreamExpectedLatencyNS, t.MultiStreamExpectedLatencyNS = 1e9/s.TargetQPS, 1e9/s.TargetQPS
+	}
+	if s.Scenario == loadgen.Offline {
+		t.OfflineExpectedQPS = s.TargetQPS
+		t.MinQueryCount, t.MinDuration = s.samples(), 0
+	}
+	if s.Accuracy {
+		t.Mode = loadgen.AccuracyOnly
+	}
+	return t
+}
+
+// issue runs the test and writes its logs.
+func (s SelfTest) issue(ctx context.Context, sut loadgen.SUT, qsl loadgen.QSL) (*loadgen.Result, error) {
+	opts := loadgen.Options{NewPacer: s.NewPacer}
+	finish := func() error { return nil }
+	if s.OutputDir != "" {
+		file, err := os.Create(filepath.Join(s.OutputDir, mlperflog.AccuracyFile))
+		if err != nil {
+			return nil, fmt.Errorf("opening the accuracy log: %w", err)
+		}
+		log := mlperflog.NewAccuracyLog(file, s.Scenario)
+		opts.AccuracyLog = log
+		finish = func() error { return errors.Join(log.Close(), file.Close()) }
+	}
+	r, err := loadgen.Run(ctx, sut, qsl, s.settings(), opts)
+	err = errors.Join(err, finish())
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Interrupted != nil:
+		return nil, r.Interrupted
+	case s.OutputDir == "":
+		return r, nil
+	}
+	return r, mlperflog.WriteFiles(s.OutputDir, r, mlperflog.About{Version: "selftest", PID: os.Getpid()})
+}
+
+// measured is what the test itself says.
+func (s SelfTest) measured(r *loadgen.Result, sut *nullSUT) *SelfTestResult {
+	result := &SelfTestResult{Scenario: s.Scenario.String(), Queries: r.AccuracySamples, DurationNS: int64(sut.ended.Sub(sut.begun))}
+	if p := r.Performance; p != nil {
+		result.Queries, result.DurationNS = p.QueryCount, int64(p.LastCompletion)
+		if s.Scenario == loadgen.Offline {
+			result.Queries = p.SampleCount
+		}
+		result.LatencyMeanNS = int64(p.SampleLatency.Mean)
+		result.LatencyP50NS, result.LatencyP99NS = int64(p.SampleLatency.Percentiles[0]), int64(p.SampleLatency.Percentiles[4])
+		result.IssueDelayP50NS, result.IssueDelayP99NS = int64(p.IssueDelay.Percentiles[0]), int64(p.IssueDelay.Percentiles[4])
+	}
+	result.IssuedQPS = float64(result.Queries) / time.Duration(result.DurationNS).Seconds()
+	return result
+}
+
+// heap is the memory in use after a collection.
+func heap() runtime.MemStats {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m
+}
+
+// A nullSUT answers every query at once, with a number of samples in each call. The responses
+// are made before the clock starts.
 type nullSUT struct {
-	responses [256]loadgen.QuerySampleResponse
+	responses    []loadgen.QuerySampleResponse
+	begun, ended time.Time // of queries with several samples; their last call of Complete
+}
+
+// nullLabel is the answer to all samples, where answers are kept.
+var nullLabel = [4]byte{7}
+
+func newNullSUT(responses int, withData bool) *nullSUT {
+	s := &nullSUT{responses: make([]loadgen.QuerySampleResponse, responses)}
+	for i := range s.responses { // all memory is there
+		s.responses[i].NTokens = 0
+		if withData {
+			s.responses[i].Data = nullLabel[:]
+		}
+	}
+	return s
 }
 
 func (*nullSUT) Name() string { return "null SUT" }
 
 func (s *nullSUT) IssueQuery(q loadgen.Query) {
+	if len(q.Samples) == 1 {
+		s.responses[0].ID = q.Samples[0].ID
+		q.Complete(s.responses[:1])
+		return
+	}
+	if s.begun.IsZero() {
+		s.begun = time.Now()
+	}
 	for rest := q.Samples; len(rest) > 0; {
 		n := min(len(rest), len(s.responses))
 		for i, sample := range rest[:n] {
 			s.responses[i].ID = sample.ID
 		}
+		s.ended = time.Now()
 		q.Complete(s.responses[:n])
 		rest = rest[n:]
 	}
@@ -110,11 +212,11 @@ func (s *nullSUT) IssueQuery(q loadgen.Query) {
 
 func (*nullSUT) FlushQueries() {}
 
-// nullQSL has samples without content.
-type nullQSL struct{}
+// A nullQSL has so many samples, all without content.
+type nullQSL int
 
 func (nullQSL) Name() string                                                       { return "null QSL" }
-func (nullQSL) TotalSampleCount() int                                              { return selfTestSamples }
-func (nullQSL) PerformanceSampleCount() int                                        { return selfTestSamples }
+func (q nullQSL) TotalSampleCount() int                                            { return int(q) }
+func (q nullQSL) PerformanceSampleCount() int                                      { return int(q) }
 func (nullQSL) LoadSamplesToRAM(context.Context, []loadgen.QuerySampleIndex) error { return nil }
 func (nullQSL) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error              { return nil }
