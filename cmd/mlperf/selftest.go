@@ -20,6 +20,7 @@ func newSelftest() *cobra.Command {
 		asJSON   bool
 		all      bool
 		peer     string
+		rounds   int
 	)
 	cmd := &cobra.Command{
 		Use:   "selftest",
@@ -30,7 +31,7 @@ it can issue, how late, and how much memory a query takes.`,
 		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 300ms",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if all {
-				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer)
+				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer, max(1, rounds))
 			}
 			opts.Scenario, opts.NewPacer = scenario, pace.newPacer
 			r, err := opts.Run(cmd.Context())
@@ -53,7 +54,8 @@ it can issue, how late, and how much memory a query takes.`,
 	pace.define(f)
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.BoolVar(&all, "all", false, "measure every scenario and print a table")
-	f.StringVar(&peer, "peer", "", "with --all: program to compare with, called with scenario, target QPS and seconds (docs/loadgen.md)")
+	f.StringVar(&peer, "peer", "", "with --all: program to compare with, called with the same flags (docs/loadgen.md)")
+	f.IntVar(&rounds, "rounds", 3, "with --all: how often each measure is taken; the median counts")
 	return cmd
 }
 

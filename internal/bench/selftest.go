@@ -103,8 +103,8 @@ func (s SelfTest) settings() loadgen.TestSettings {
 	t := loadgen.DefaultSettings()
 	t.Scenario = s.Scenario
 	t.MinDuration, t.MinQueryCount = s.Duration, 1
+	t.ServerTargetQPS = s.TargetQPS
 	if s.TargetQPS > 0 {
-		t.ServerTargetQPS = s.TargetQPS
 		t.SingleStreamExpectedLatencyNS, t.MultiStreamExpectedLatencyNS = 1e9/s.TargetQPS, 1e9/s.TargetQPS
 	}
 	if s.Scenario == loadgen.Offline {

@@ -1,13 +1,17 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
@@ -55,6 +59,42 @@ func checkSelfTest(t *testing.T, scenario loadgen.Scenario, r *SelfTestResult) {
 	}
 	if r.Queries > 10000 && r.AllocsPerQuery > 0.1 {
 		t.Errorf("%v allocations for each of %d queries", r.AllocsPerQuery, r.Queries)
+	}
+}
+
+func TestASelfTestAnswersAsManySamplesAtOnceAsItIsTold(t *testing.T) {
+	for _, test := range []struct{ responses, calls int }{{0, 4}, {100, 10}, {-1, 1}} {
+		s := SelfTest{Scenario: loadgen.Offline, TargetQPS: 10000, Duration: 100 * time.Millisecond, Responses: test.responses, OutputDir: t.TempDir()}
+		if n := (1000 + s.responses() - 1) / s.responses(); n != test.calls {
+			t.Errorf("%d responses: %d calls, want %d", test.responses, n, test.calls)
+		}
+		r, err := s.Run(t.Context())
+		if err != nil || r.Queries != 1000 || r.DurationNS <= 0 || r.PostRunNS <= 0 {
+			t.Errorf("%d responses: %+v, %v", test.responses, r, err)
+		}
+		d, err := mlperflog.ReadDetailFile(filepath.Join(s.OutputDir, mlperflog.DetailFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if valid, _, err := d.Valid(); err != nil || !valid {
+			t.Errorf("the detail log says valid %v, %v", valid, err)
+		}
+	}
+}
+
+func TestASelfTestOfAccuracyModeLogsAllResponses(t *testing.T) {
+	s := SelfTest{Scenario: loadgen.Offline, TargetQPS: 10000, Duration: 300 * time.Millisecond, Accuracy: true, OutputDir: t.TempDir()}
+	r, err := s.Run(t.Context())
+	if err != nil || r.Queries != 3000 || r.DurationNS <= 0 || r.PostRunNS < 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	log, err := os.ReadFile(filepath.Join(s.OutputDir, mlperflog.AccuracyFile))
+	if n := bytes.Count(log, []byte(`"data" : "07000000"`)); err != nil || n != 3000 {
+		t.Errorf("%d responses in the log, want 3000; %v", n, err)
+	}
+	s.OutputDir = filepath.Join(s.OutputDir, "missing")
+	if _, err := s.Run(t.Context()); err == nil {
+		t.Error("a folder that does not exist takes logs")
 	}
 }
 

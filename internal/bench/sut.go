@@ -202,7 +202,8 @@ func (w *worker) answer(ctx context.Context) {
 			err = errors.New("the model gave no answer")
 			w.sut.fail(err)
 		}
-		w.complete(i, loadgen.QuerySampleResponse{Err: err})
+		w.answered[i] = true
+		w.batch[i].query.Fail(w.batch[i].sample.ID, err)
 	}
 }
 
@@ -235,7 +236,11 @@ func predict(ctx context.Context, p workload.Predictor, items []workload.Item, r
 
 // Done implements workload.Reply.
 func (w *worker) Done(item int, response []byte, tokens int) {
-	w.complete(item, loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
+	t := w.batch[item]
+	w.answered[item] = true
+	w.response[0] = loadgen.QuerySampleResponse{ID: t.sample.ID, Data: response, NTokens: int32(tokens)}
+	t.query.Complete(w.response[:])
+	w.response[0] = loadgen.QuerySampleResponse{}
 }
 
 // FirstToken implements workload.Reply.
@@ -251,13 +256,4 @@ func (w *worker) firstToken(t task, token []byte) {
 	}
 	w.response[0] = loadgen.QuerySampleResponse{ID: t.sample.ID, Data: token}
 	t.query.FirstToken(w.response[:])
-}
-
-func (w *worker) complete(item int, r loadgen.QuerySampleResponse) {
-	t := w.batch[item]
-	w.answered[item] = true
-	r.ID = t.sample.ID
-	w.response[0] = r
-	t.query.Complete(w.response[:])
-	w.response[0] = loadgen.QuerySampleResponse{}
 }

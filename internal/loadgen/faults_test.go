@@ -81,7 +81,7 @@ func TestMisbehavingSUTsAreNamed(t *testing.T) {
 			panic("out of memory")
 		}, "panicked: out of memory"},
 		{"fails a sample", all, firstQuery, func(q Query) {
-			q.Complete([]QuerySampleResponse{{ID: q.Samples[0].ID, Err: errors.New("bad tensor")}})
+			q.Fail(q.Samples[0].ID, errors.New("bad tensor"))
 			answer(Query{Samples: q.Samples[1:], to: q.to})
 		}, "bad tensor"},
 		{"reports tokens that nobody asked for", all, firstQuery, func(q Query) {

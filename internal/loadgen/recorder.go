@@ -188,49 +188,79 @@ func (r *recorder) now() int64 { return int64(time.Since(r.started)) }
 // complete records the answers of samples. It runs in the SUT's goroutines.
 func (r *recorder) complete(responses []QuerySampleResponse) {
 	now := r.now()
-	if len(responses) == 0 {
-		return
-	}
-	if r.closed.Load() {
-		r.late("the SUT completed sample %d after its part of the test had ended", responses[0].ID)
+	if len(responses) == 0 || r.over(responses[0].ID) {
 		return
 	}
 	n := int64(0)
 	for i := range responses {
-		if r.completeOne(&responses[i], now) {
+		if b, slot := r.take(responses[i].ID, now); b != nil {
+			r.keep(b, slot, &responses[i])
 			n++
 		}
 	}
+	r.count(n)
+}
+
+// fail records that a sample could not be answered.
+func (r *recorder) fail(id ResponseID, err error) {
+	now := r.now()
+	if r.over(id) {
+		return
+	}
+	b, i := r.take(id, now)
+	if b == nil {
+		return
+	}
+	if r.logs(b, i) {
+		r.log.add(b.samples[i], &QuerySampleResponse{})
+	}
+	r.faults.add(faultSample, "the SUT could not answer sample %d (data index %d): %w", id, b.samples[i].Index, err)
+	r.count(1)
+}
+
+// over reports whether the phase has ended, which makes an answer to id a late one.
+func (r *recorder) over(id ResponseID) bool {
+	if !r.closed.Load() {
+		return false
+	}
+	r.late("the SUT completed sample %d after its part of the test had ended", id)
+	return true
+}
+
+// take fills the slot of a sample. It returns its block and its number there, or nil if the
+// sample is not there to be completed.
+func (r *recorder) take(id ResponseID, now int64) (*block, int) {
+	b, i := r.sample(id)
+	if b == nil {
+		r.faults.add(faultUnknownID, "the SUT completed response id %d, which this part of the test has not issued", id)
+		return nil, 0
+	}
+	if !b.slots[i].CompareAndSwap(slotPending, slotDone+now) {
+		r.refuse(b, i)
+		return nil, 0
+	}
+	return b, i
+}
+
+// keep records what a response has beside its instant.
+func (r *recorder) keep(b *block, i int, response *QuerySampleResponse) {
+	if b.tokens != nil {
+		b.tokens[i].Store(response.NTokens)
+		r.checkTokens(b, i)
+	}
+	if r.logs(b, i) {
+		r.log.add(b.samples[i], response)
+	}
+}
+
+// count adds samples to those that are complete, and wakes who waits for the last.
+func (r *recorder) count(n int64) {
 	if n == 0 || r.completed.Add(n) != r.awaited.Load() {
 		return
 	}
 	if r.parked.CompareAndSwap(true, false) {
 		r.wake <- struct{}{}
 	}
-}
-
-func (r *recorder) completeOne(response *QuerySampleResponse, now int64) bool {
-	b, i := r.sample(response.ID)
-	if b == nil {
-		r.faults.add(faultUnknownID, "the SUT completed response id %d, which this part of the test has not issued", response.ID)
-		return false
-	}
-	if !b.slots[i].CompareAndSwap(slotPending, slotDone+now) {
-		r.refuse(b, i)
-		return false
-	}
-	if b.tokens != nil {
-		b.tokens[i].Store(response.NTokens)
-	}
-	if r.logs(b, i) {
-		r.log.add(b.samples[i], response)
-	}
-	if response.Err != nil {
-		r.faults.add(faultSample, "the SUT could not answer sample %d (data index %d): %w", response.ID, b.samples[i].Index, response.Err)
-	} else if b.tokens != nil {
-		r.checkTokens(b, i)
-	}
-	return true
 }
 
 // leastTokens is how many tokens a sample must have, because the time per output token is

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,11 +20,16 @@ type responseLog struct {
 	spare   batch // empty; its memory is used again
 	tokens  map[ResponseID][]byte
 	closed  bool
-	waiting int64 // bytes that are not written yet
 	largest int64 // of all responses, in bytes
+	writing bool  // the writer has records
 	err     error // the first
-	// since is when the record was begun that is being written; zero: none is.
-	since time.Time
+
+	waiting atomic.Int64 // bytes that are not written yet
+	written atomic.Int64 // records
+	// seen is how many were written when somebody looked, and changed when that was last more
+	// than before, or nothing was being written.
+	seen    int64
+	changed time.Time
 
 	wake  chan struct{} // there is something for the writer to look at
 	ended chan struct{} // the writer has ended; nil: it has not begun
@@ -74,14 +80,15 @@ func (l *responseLog) add(s QuerySample, response *QuerySampleResponse) {
 	if l.closed || l.err != nil {
 		return
 	}
-	if l.waiting+size > l.limits.most {
-		l.err = fmt.Errorf("%w (%d MiB wait)", errLogFull, l.waiting>>20)
+	waiting := l.waiting.Load()
+	if waiting+size > l.limits.most {
+		l.err = fmt.Errorf("%w (%d MiB wait)", errLogFull, waiting>>20)
 		return
 	}
 	l.largest = max(l.largest, size)
 	record.Data = l.filling.copy(response.Data)
 	l.filling.records = append(l.filling.records, record)
-	if l.waiting += size; l.waiting > l.limits.hold {
+	if l.waiting.Add(size) > l.limits.hold {
 		l.signal()
 	}
 }
@@ -115,9 +122,7 @@ func (l *responseLog) write() {
 	for range l.wake {
 		for {
 			records, last := l.take()
-			for _, r := range records {
-				l.append(r)
-			}
+			l.append(records)
 			if last {
 				return
 			}
@@ -134,22 +139,26 @@ func (l *responseLog) take() (records []AccuracyRecord, last bool) {
 	defer l.mu.Unlock()
 	full := l.filling
 	l.filling, l.spare = l.spare, batch{full.records[:0], full.data[:0]} // free when this is called again
+	l.writing = len(full.records) > 0
 	return full.records, l.closed
 }
 
-func (l *responseLog) append(r AccuracyRecord) {
-	l.mu.Lock()
-	l.since = time.Now()
-	failed := l.err != nil && !errors.Is(l.err, errLogFull)
-	l.mu.Unlock()
-	var err error
-	if !failed {
-		err = guardAppend(l.to, r)
+// append writes records until one fails.
+func (l *responseLog) append(records []AccuracyRecord) {
+	for i := range records {
+		r := &records[i]
+		if err := guardAppend(l.to, *r); err != nil {
+			l.fail(err)
+			return
+		}
+		l.waiting.Add(-int64(len(r.Data) + len(r.TokenData) + recordBytes))
+		l.written.Add(1)
 	}
+}
+
+func (l *responseLog) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.since = time.Time{}
-	l.waiting -= int64(len(r.Data) + len(r.TokenData) + recordBytes)
 	if l.err == nil {
 		l.err = err
 	}
@@ -170,18 +179,26 @@ func guardAppend(to AccuracyLog, r AccuracyRecord) (err error) {
 func (l *responseLog) room(outstanding int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.err != nil || l.waiting+outstanding*l.largest < l.limits.most/2
+	return l.err != nil || l.waiting.Load()+outstanding*l.largest < l.limits.most/2
 }
 
-// failure is why the log is not worth going on with: an error, or a record that is being
-// written for too long.
+// failure is why the log is not worth going on with: an error, or that it takes nothing.
 func (l *responseLog) failure(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err == nil && !l.since.IsZero() && now.Sub(l.since) >= l.limits.timeout {
-		l.err = fmt.Errorf("it has not taken a response for %v", now.Sub(l.since).Round(time.Second))
+	if l.stuck(now) && l.err == nil {
+		l.err = fmt.Errorf("it has not taken a response for %v", now.Sub(l.changed).Round(time.Second))
 	}
 	return l.err
+}
+
+// stuck reports whether no record was written for too long although there are some. It has
+// to be asked now and then to know that.
+func (l *responseLog) stuck(now time.Time) bool {
+	if n := l.written.Load(); n != l.seen || !l.writing || l.changed.IsZero() {
+		l.seen, l.changed = n, now
+	}
+	return now.Sub(l.changed) >= l.limits.timeout
 }
 
 // stuckEvery is how often close looks whether the log still takes responses.
@@ -200,18 +217,21 @@ func (l *responseLog) close() error {
 	for {
 		select {
 		case <-l.ended:
-			return l.failure(time.Time{})
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return l.err
 		case now := <-ticker.C:
-			if err := l.failure(now); err != nil && l.stuck(now) {
+			if err, stuck := l.look(now); stuck {
 				return err
 			}
 		}
 	}
 }
 
-// stuck reports whether a record is being written for too long.
-func (l *responseLog) stuck(now time.Time) bool {
+// look is failure, and whether the writer is stuck in a record.
+func (l *responseLog) look(now time.Time) (err error, stuck bool) {
+	err = l.failure(now)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.since.IsZero() && now.Sub(l.since) >= l.limits.timeout
+	return err, l.stuck(now)
 }

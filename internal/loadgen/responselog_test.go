@@ -167,7 +167,7 @@ func TestResponsesOfManyGoroutinesAreAllWritten(t *testing.T) {
 			t.Fatalf("sample %d has %.40q, want %.40q", r.SeqID, r.Data, want)
 		}
 	}
-	if log.waiting != 0 {
-		t.Errorf("%d bytes wait in an empty log", log.waiting)
+	if n := log.waiting.Load(); n != 0 {
+		t.Errorf("%d bytes wait in an empty log", n)
 	}
 }

@@ -20,7 +20,6 @@ type QuerySampleResponse struct {
 	ID      ResponseID
 	NTokens int32  // output tokens, if the test measures token latencies
 	Data    []byte // what the accuracy log keeps; copied before Complete returns
-	Err     error  // the sample could not be answered; the run becomes INVALID
 }
 
 // A Query is a set of samples that the test issues together. It is a small value
@@ -35,6 +34,10 @@ type Query struct {
 // this query or of any other query of the same test, which is how a batch
 // of several Server queries is answered. It does not block.
 func (q Query) Complete(responses []QuerySampleResponse) { q.to.complete(responses) }
+
+// Fail completes a sample of this query, or of any other of the same test, that could not be
+// answered. The run becomes INVALID, and says why.
+func (q Query) Fail(id ResponseID, err error) { q.to.fail(id, err) }
 
 // FirstToken reports that the first output token of samples is there. Data are the
 // token's bytes. It does not complete the samples.

@@ -179,7 +179,7 @@ func TestTokensThatAreNotReportedAsTheyShouldBeAreFaults(t *testing.T) {
 			speaking(1, 100).issue(q)
 		}, "first token of response id 60, which was not issued"},
 		{"a sample that could not be answered has no tokens", func(q Query) {
-			q.Complete([]QuerySampleResponse{{ID: q.Samples[0].ID, Err: errors.New("bad prompt")}})
+			q.Fail(q.Samples[0].ID, errors.New("bad prompt"))
 		}, "[the SUT could not answer sample 0 (data index 4): bad prompt]"}, // and no other fault
 	} {
 		t.Run(test.name, func(t *testing.T) {

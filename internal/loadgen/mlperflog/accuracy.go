@@ -2,9 +2,11 @@ package mlperflog
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -13,7 +15,8 @@ import (
 // An AccuracyLog writes mlperf_log_accuracy.json while responses arrive
 // (loadgen/logging.cc, LogAccuracy). It is a loadgen.AccuracyLog.
 type AccuracyLog struct {
-	turn    chan struct{} // full while somebody writes, which may take for ever
+	busy    atomic.Bool // inside Append, perhaps for ever
+	closing atomic.Bool
 	w       *bufio.Writer
 	offline bool
 	records int
@@ -23,15 +26,18 @@ type AccuracyLog struct {
 
 // NewAccuracyLog begins a log of a test of the scenario. It must be closed.
 func NewAccuracyLog(w io.Writer, s loadgen.Scenario) *AccuracyLog {
-	l := &AccuracyLog{turn: make(chan struct{}, 1), w: bufio.NewWriterSize(w, 1<<16), offline: s == loadgen.Offline}
+	l := &AccuracyLog{w: bufio.NewWriterSize(w, 1<<16), offline: s == loadgen.Offline}
 	_, l.err = l.w.WriteString("[")
 	return l
 }
 
 // Append writes a record. After an error it does nothing but return it.
 func (l *AccuracyLog) Append(r loadgen.AccuracyRecord) error {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
+	l.busy.Store(true)
+	defer l.busy.Store(false)
+	if l.closing.Load() {
+		return errClosed
+	}
 	if l.err != nil {
 		return l.err
 	}
@@ -64,12 +70,22 @@ func (l *AccuracyLog) Append(r loadgen.AccuracyRecord) error {
 // closeTimeout is how long storage may take for the last bytes.
 const closeTimeout = 10 * time.Second
 
+var errClosed = errors.New("the log is closed")
+
 // Close ends the log. It does not close what the log is written to. It returns an error if
 // that takes nothing for too long; the log is cut off then.
 func (l *AccuracyLog) Close() error {
+	l.closing.Store(true)
+	deadline := time.Now().Add(closeTimeout)
+	for l.busy.Load() {
+		if !time.Now().Before(deadline) {
+			return errTakesNothing
+		}
+		time.Sleep(time.Millisecond)
+	}
 	done := make(chan error, 1)
 	go func() { done <- l.finish() }()
-	timer := time.NewTimer(closeTimeout)
+	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {
 	case err := <-done:
@@ -78,13 +94,13 @@ func (l *AccuracyLog) Close() error {
 		}
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("writing the accuracy log: the storage has taken nothing for %v", closeTimeout)
+		return errTakesNothing
 	}
 }
 
+var errTakesNothing = fmt.Errorf("writing the accuracy log: the storage has taken nothing for %v", closeTimeout)
+
 func (l *AccuracyLog) finish() error {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
 	if l.err == nil {
 		_, l.err = l.w.WriteString("\n]\n")
 	}

@@ -104,7 +104,8 @@ int main(int argc, char** argv) {
   const double qps = std::atof(flags["--target-qps"].c_str()), seconds = std::atof(flags["--duration"].c_str());
   const bool accuracy = flags.count("--accuracy") > 0;
   const size_t all = std::max<size_t>(1, qps * seconds);
-  size_t responses = std::atoll(flags["--responses"].c_str());
+  const long long asked = std::atoll(flags["--responses"].c_str());
+  const size_t responses = asked > 0 ? asked : asked < 0 && (accuracy || scenario == "Offline") ? all : 256;
 
   mlperf::TestSettings s;
   s.mode = accuracy ? mlperf::TestMode::AccuracyOnly : mlperf::TestMode::PerformanceOnly;
@@ -125,7 +126,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "unknown scenario %s\n", scenario.c_str());
     return 2;
   }
-  if (responses == 0) responses = scenario == "Offline" ? all : 1;
 
   uint32_t label = 7;
   NullQsl qsl(accuracy ? all : 1024);
