@@ -68,7 +68,7 @@ func (s *source) hand(items []workload.Item, t task) []workload.Item {
 	row, err := s.w.sut.rows.after(s.prevRow, t.sample.Index)
 	if err != nil {
 		s.w.sut.fail(err)
-		s.complete(ticket, loadgen.QuerySampleResponse{Err: err})
+		s.complete(ticket, loadgen.QuerySampleResponse{}, err)
 		return items
 	}
 	s.prevRow = row
@@ -85,7 +85,7 @@ func (s *source) FirstToken(ticket int, token []byte) {
 // Done implements workload.Reply.
 func (s *source) Done(ticket int, response []byte, tokens int) {
 	if s.known(ticket) {
-		s.complete(ticket, loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
+		s.complete(ticket, loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)}, nil)
 	}
 }
 
@@ -99,14 +99,16 @@ func (s *source) known(ticket int) bool {
 	return ok
 }
 
-func (s *source) complete(ticket int, r loadgen.QuerySampleResponse) {
+// complete answers a sample, or says why it cannot be answered.
+func (s *source) complete(ticket int, r loadgen.QuerySampleResponse, failure error) {
 	t := s.tasks[ticket]
 	s.tasks[ticket], s.taken[ticket] = task{}, false
 	s.free = append(s.free, ticket)
-	r.ID = t.sample.ID
-	s.w.response[0] = r
-	t.query.Complete(s.w.response[:])
-	s.w.response[0] = loadgen.QuerySampleResponse{}
+	if failure != nil {
+		t.query.Fail(t.sample.ID, failure)
+	} else {
+		s.w.answer(t, r)
+	}
 	s.w.samples.Add(1)
 	if s.admitted() == 0 {
 		s.w.busy.Add(int64(time.Since(s.began)))
@@ -118,7 +120,7 @@ func (s *source) complete(ticket int, r loadgen.QuerySampleResponse) {
 func (s *source) refuse(err error) {
 	for ticket, taken := range s.taken {
 		if taken {
-			s.complete(ticket, loadgen.QuerySampleResponse{Err: err})
+			s.complete(ticket, loadgen.QuerySampleResponse{}, err)
 		}
 	}
 }

@@ -236,9 +236,13 @@ func predict(ctx context.Context, p workload.Predictor, items []workload.Item, r
 
 // Done implements workload.Reply.
 func (w *worker) Done(item int, response []byte, tokens int) {
-	t := w.batch[item]
 	w.answered[item] = true
-	w.response[0] = loadgen.QuerySampleResponse{ID: t.sample.ID, Data: response, NTokens: int32(tokens)}
+	w.answer(w.batch[item], loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
+}
+
+func (w *worker) answer(t task, r loadgen.QuerySampleResponse) {
+	r.ID = t.sample.ID
+	w.response[0] = r
 	t.query.Complete(w.response[:])
 	w.response[0] = loadgen.QuerySampleResponse{}
 }
