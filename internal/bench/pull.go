@@ -107,7 +107,7 @@ func (s *source) complete(ticket int, r loadgen.QuerySampleResponse, failure err
 	if failure != nil {
 		t.query.Fail(t.sample.ID, failure)
 	} else {
-		s.w.answer(t, r)
+		s.w.reply(t, r)
 	}
 	s.w.samples.Add(1)
 	if s.admitted() == 0 {

@@ -237,10 +237,10 @@ func predict(ctx context.Context, p workload.Predictor, items []workload.Item, r
 // Done implements workload.Reply.
 func (w *worker) Done(item int, response []byte, tokens int) {
 	w.answered[item] = true
-	w.answer(w.batch[item], loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
+	w.reply(w.batch[item], loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
 }
 
-func (w *worker) answer(t task, r loadgen.QuerySampleResponse) {
+func (w *worker) reply(t task, r loadgen.QuerySampleResponse) {
 	r.ID = t.sample.ID
 	w.response[0] = r
 	t.query.Complete(w.response[:])
