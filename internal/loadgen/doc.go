@@ -15,10 +15,11 @@
 // # How a test runs
 //
 // Which sample is issued when is decided before the clock starts (samples.go,
-// schedule.go). The issue loop then only waits, issues and goes on (issue.go).
-// Completions write one slot each of arrays that exist already (recorder.go);
+// schedule.go). The issue loop then only waits, issues and goes on (issue.go, serve.go).
+// Completions write one slot each of arrays that exist already (recorder.go, complete.go);
 // nothing is formatted or logged while the clock runs. When the last answer is in,
-// the slots become a Result (result.go), which package mlperflog writes as log files.
+// the slots become a Result (judge.go) with the rules that it was judged by (Constraint),
+// which package mlperflog writes as log files.
 //
 //	result, err := loadgen.Run(ctx, sut, qsl, settings, loadgen.Options{})
 //	if err != nil {

@@ -64,7 +64,7 @@ func (t *test) bracketPeak(ctx context.Context, low *Performance) (*Performance,
 	}
 }
 
-// peakFound says whether both bounds agree up to one unit of the last wanted decimal.
+// peakFound reports whether both bounds agree up to one unit of the last wanted decimal.
 func peakFound(s TestSettings, low, high float64) bool {
 	scale := math.Pow(10, float64(s.ServerFindPeakQPSDecimalsOfPrecision))
 	return math.Floor(low*scale)+1 >= math.Floor(high*scale)
@@ -81,7 +81,7 @@ func (t *test) tryRate(ctx context.Context, qps float64) (*Performance, error) {
 	return perf, err
 }
 
-// possible says whether a test at a rate fits into the bounds of the program.
+// possible reports whether a test at a rate fits into the bounds of the program.
 func (t *test) possible(qps float64) error {
 	e := t.e
 	e.TargetQPS = qps

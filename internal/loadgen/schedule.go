@@ -51,25 +51,14 @@ func newTraffic(e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, 
 		equalIssue: e.SampleConcatenatePermutation && e.Scenario != Offline,
 		endless:    e.Scenario == SingleStream || e.Scenario == MultiStream,
 	}
-	if e.Scenario == Server {
-		t.duration = int64(e.TargetDuration) // the schedule alone decides
-	}
-	if accuracy && e.Scenario == Offline {
-		t.perQuery = set.end
-	}
-	loaded := uint64(len(set.indices))
-	if accuracy || e.PerformanceIssueUnique {
-		t.duration = 0
-		t.minQueries = loaded / uint64(t.perQuery)
-		t.endless = false
-	}
+	t.bound(e, accuracy)
 	if e.Scenario == Offline {
 		t.whole = offlineSamples(e, accuracy, set)
 		t.perQuery = len(t.whole)
 	} else {
 		t.pick = newPicker(e, accuracy, set, t.minQueries)
 	}
-	if t.equalIssue && !accuracy && t.minQueries%loaded != 0 {
+	if loaded := uint64(len(set.indices)); t.equalIssue && !accuracy && t.minQueries%loaded != 0 {
 		t.minQueries += loaded - t.minQueries%loaded
 	}
 	if !t.wanted() {
@@ -78,7 +67,23 @@ func newTraffic(e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, 
 	return t, nil
 }
 
-// wanted says whether the reference would prepare another query.
+// bound says how much traffic there is where that is not what the settings ask for: the whole
+// set in accuracy mode and with unique samples, no slack in Server.
+func (t *traffic) bound(e EffectiveSettings, accuracy bool) {
+	if e.Scenario == Server {
+		t.duration = int64(e.TargetDuration) // the schedule alone decides
+	}
+	if accuracy && e.Scenario == Offline {
+		t.perQuery = t.set.end
+	}
+	if accuracy || e.PerformanceIssueUnique {
+		t.duration = 0
+		t.minQueries = uint64(len(t.set.indices)) / uint64(t.perQuery)
+		t.endless = false
+	}
+}
+
+// wanted reports whether the reference would prepare another query.
 func (t *traffic) wanted() bool { return t.last < t.duration || t.drawn < t.minQueries }
 
 // next draws a query: the position of its first sample in the loaded set, and its

@@ -77,10 +77,10 @@ func features(flags []string) []string {
 	return names
 }
 
-// FastInt8 says whether this machine's processor multiplies 8-bit integers quickly.
+// FastInt8 reports whether this machine's processor multiplies 8-bit integers quickly.
 func FastInt8() bool { return describeCPU("/").FastInt8() }
 
-// FastInt8 says whether the processor multiplies 8-bit integers faster than floats: without such
+// FastInt8 reports whether the processor multiplies 8-bit integers faster than floats: without such
 // instructions a quantised model gains little.
 func (c CPU) FastInt8() bool {
 	return slices.ContainsFunc(c.Features, func(f string) bool {

@@ -34,7 +34,7 @@ func FuzzReadDetail(f *testing.F) {
 	})
 }
 
-// survives says whether a log keeps a value as it is: reals are rounded, and
+// survives reports whether a log keeps a value as it is: reals are rounded, and
 // what is not UTF-8 is replaced.
 func survives(value any) bool {
 	switch v := value.(type) {

@@ -184,7 +184,7 @@ func scalarOrText(s string) any {
 	return s
 }
 
-// isSetting says whether a label is a name of TestSettings, perhaps with a unit.
+// isSetting reports whether a label is a name of TestSettings, perhaps with a unit.
 func isSetting(label string) bool {
 	return label == "Scenario" || label == "Test mode" || settingLabel.MatchString(label)
 }

@@ -114,7 +114,7 @@ func (d *Detail) Float(key string) (float64, error) {
 	return 0, d.wrong(e, "a number")
 }
 
-// Valid says whether the log has a result, and whether that is VALID.
+// Valid reports whether the log has a result, and whether that is VALID.
 func (d *Detail) Valid() (valid, hasResult bool, err error) {
 	text, err := d.Text("result_validity")
 	switch {

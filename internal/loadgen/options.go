@@ -1,0 +1,74 @@
+package loadgen
+
+import "time"
+
+// Options are what a test may be given beside its settings. The zero value is useful.
+type Options struct {
+	// AccuracyLog receives the responses to keep; nil drops them.
+	AccuracyLog AccuracyLog
+	// Progress is called about once per ProgressEvery while queries are issued, from
+	// a goroutine of its own, never twice at the same time.
+	Progress      func(Progress)
+	ProgressEvery time.Duration // default 500 ms
+	// StallTimeout is how long the SUT may go without completing a sample that it has,
+	// or stay inside IssueQuery, before the test gives it up. Default: 5 minutes.
+	StallTimeout time.Duration
+	// MaxIssueDelay bounds how late the generator may issue Server queries by its own fault, at
+	// the test's target percentile. Default: half the target latency, or with token
+	// latencies half the bound of the first token.
+	MaxIssueDelay time.Duration
+	// MaxOutstanding ends a Server performance phase, INVALID, when more queries than that
+	// are outstanding and the settings give no limit; 0: it goes on.
+	MaxOutstanding uint64
+	// LogTimeout is how long the accuracy log may take for one response before it is given up,
+	// and the run with it. Default: 30 s.
+	LogTimeout time.Duration
+	// LogBuffer is how many bytes of responses may wait for the accuracy log. Default: 512 MiB.
+	LogBuffer int64
+	// Checkpoint is given what is known so far, marked as the result of an interrupted test: when
+	// the first samples are loaded, and then every CheckpointEvery while queries are issued. Who
+	// writes it down has something to show for a program that was killed. It is called from
+	// a goroutine of its own, never twice at the same time, and may take its time.
+	Checkpoint      func(*Result)
+	CheckpointEvery time.Duration // default 1 minute
+	// NewPacer makes the pacer of an issue thread; nil: NewPacer(DefaultSpin, true).
+	NewPacer func() Pacer
+}
+
+func (o Options) withDefaults() Options {
+	if o.ProgressEvery <= 0 {
+		o.ProgressEvery = 500 * time.Millisecond
+	}
+	if o.StallTimeout <= 0 {
+		o.StallTimeout = 5 * time.Minute
+	}
+	if o.CheckpointEvery <= 0 {
+		o.CheckpointEvery = time.Minute
+	}
+	if o.LogTimeout <= 0 {
+		o.LogTimeout = 30 * time.Second
+	}
+	if o.LogBuffer <= 0 {
+		o.LogBuffer = 512 << 20
+	}
+	if o.NewPacer == nil {
+		o.NewPacer = func() Pacer { return NewPacer(DefaultSpin, true) }
+	}
+	return o
+}
+
+// Progress is a glance at a running phase.
+type Progress struct {
+	Accuracy  bool // the phase
+	Set, Sets int  // which loaded set, counted from 1, of how many
+	Elapsed   time.Duration
+	// PlannedDuration is how long the phase lasts if all goes as planned; 0 where the
+	// number of samples decides.
+	PlannedDuration time.Duration
+	Issued          uint64 // queries
+	Prepared        uint64 // queries; in SingleStream and MultiStream more may follow
+	Completed       uint64 // samples
+	Samples         uint64 // of all prepared queries
+	// RecentP99 is the 99th percentile of the latency of recent queries; 0 in Offline.
+	RecentP99 time.Duration
+}

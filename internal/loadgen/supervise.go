@@ -1,0 +1,148 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// This file watches over a phase while its queries are issued and answered.
+
+// errGivenUp is the cause with which a phase is stopped whose SUT has stalled or
+// panicked, or whose accuracy log has failed; the recorder's faults say what happened.
+var errGivenUp = errors.New("the SUT was given up")
+
+// graceAfterStop is how long a stopped test waits for the SUT to return from IssueQuery.
+const graceAfterStop = 500 * time.Millisecond
+
+// supervise runs the issue loops, waits for the last answer, and watches that there is
+// something to wait for.
+func (t *test) supervise(ctx context.Context, p *phase) error {
+	running, stop := context.WithCancelCause(ctx)
+	p.stop = stop
+	issued := make(chan struct{})
+	go func() {
+		defer close(issued)
+		p.run(running)
+		p.flush()
+	}()
+	var watching sync.WaitGroup
+	watching.Go(func() { t.watch(running, p) })
+	complete := p.wait(running, issued)
+	stop(nil)
+	watching.Wait()
+	switch {
+	case complete:
+		return nil
+	case ctx.Err() != nil:
+		return t.interrupted(ctx)
+	}
+	return errOver
+}
+
+// wait waits until everything is issued and answered; it returns false if ctx is done first.
+func (p *phase) wait(ctx context.Context, issued <-chan struct{}) bool {
+	select {
+	case <-issued:
+		p.rec.expect(p.returned.Load() * int64(p.rec.perQuery))
+		return p.rec.await(ctx) == nil
+	case <-ctx.Done():
+		select {
+		case <-issued:
+		case <-time.After(graceAfterStop):
+			p.rec.faults.add(faultStall, "the SUT has not returned from IssueQuery or FlushQueries")
+		}
+		return false
+	}
+}
+
+// flush tells the SUT that there will be no more queries.
+func (p *phase) flush() {
+	p.flushing.Store(true)
+	p.guard(func() ending {
+		p.sut.FlushQueries()
+		return endScheduled
+	})
+	p.flushing.Store(false)
+}
+
+// watch reports progress, and gives up a SUT that makes none.
+func (t *test) watch(ctx context.Context, p *phase) {
+	opts, saved := t.opts, time.Now()
+	ticker := time.NewTicker(opts.ProgressEvery)
+	defer ticker.Stop()
+	scratch := make([]int64, 0, recentQueries)
+	last, since := int64(-1), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			if opts.Progress != nil {
+				opts.Progress(p.progress(now, scratch))
+			}
+			if p.rec.log != nil && p.rec.log.failure(now) != nil {
+				p.stop(errGivenUp) // finish says why
+				return
+			}
+			if now.Sub(saved) >= opts.CheckpointEvery {
+				t.checkpoint(p)
+				saved = time.Now()
+			}
+			work := p.rec.completed.Load() + p.entered() + p.returned.Load()
+			if owed := p.owes(); work != last || owed == "" {
+				last, since = work, now
+			} else if idle := now.Sub(since); idle >= opts.StallTimeout {
+				p.rec.faults.add(faultStall, "the SUT has stalled: for %v it %s", idle.Round(time.Second), owed)
+				p.stop(errGivenUp)
+				return
+			}
+		}
+	}
+}
+
+// owes says what the test is waiting for; nothing if that is the schedule.
+func (p *phase) owes() string {
+	entered, returned := p.entered(), p.returned.Load()
+	outstanding := returned*int64(p.rec.perQuery) - p.rec.completed.Load()
+	switch {
+	case entered > returned:
+		return "has not returned from IssueQuery"
+	case p.flushing.Load():
+		return "has not returned from FlushQueries"
+	case outstanding > 0:
+		return fmt.Sprintf("has completed none of the %d samples that it has", outstanding)
+	}
+	return ""
+}
+
+// recentQueries is how many queries the latency shown as progress comes from.
+const recentQueries = 2048
+
+func (p *phase) progress(now time.Time, scratch []int64) Progress {
+	issued := uint64(p.returned.Load())
+	g := Progress{
+		Accuracy:  p.accuracy,
+		Set:       p.number,
+		Sets:      p.of,
+		Elapsed:   now.Sub(p.rec.started),
+		Issued:    issued,
+		Prepared:  p.traffic.count,
+		Completed: p.rec.answered(),
+		Samples:   p.traffic.count * uint64(p.rec.perQuery),
+	}
+	if p.e.Scenario == Offline {
+		return g
+	}
+	if !p.accuracy && p.e.TargetDuration > 0 && !p.e.PerformanceIssueUnique {
+		g.PlannedDuration = p.e.TargetDuration
+	}
+	if recent := p.rec.recentLatencies(issued, scratch); len(recent) > 0 {
+		slices.Sort(recent)
+		g.RecentP99 = time.Duration(recent[percentileRank(uint64(len(recent)), 0.99)])
+	}
+	return g
+}
