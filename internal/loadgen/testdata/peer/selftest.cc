@@ -41,6 +41,11 @@ std::map<std::string, std::string> ParseFlags(int argc, char** argv) {
   return flags;
 }
 
+// Seconds reads a duration such as 2s or 700ms.
+double Seconds(const std::string& text) {
+  return std::atof(text.c_str()) * (text.find("ms") == std::string::npos ? 1 : 1e-3);
+}
+
 class NullQsl : public mlperf::QuerySampleLibrary {
  public:
   NullQsl(size_t total) : total_(total) {}
@@ -101,7 +106,7 @@ std::map<std::string, double> Numbers(const std::string& path) {
 int main(int argc, char** argv) {
   auto flags = ParseFlags(argc, argv);
   const std::string scenario = flags["--scenario"], dir = flags["--output"].empty() ? "." : flags["--output"];
-  const double qps = std::atof(flags["--target-qps"].c_str()), seconds = std::atof(flags["--duration"].c_str());
+  const double qps = std::atof(flags["--target-qps"].c_str()), seconds = Seconds(flags["--duration"]);
   const bool accuracy = flags.count("--accuracy") > 0;
   const size_t all = std::max<size_t>(1, qps * seconds);
   const long long asked = std::atoll(flags["--responses"].c_str());
