@@ -1,0 +1,110 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/submission/tree"
+)
+
+// A Profile says how much is asked of a tree.
+type Profile string
+
+// The profiles.
+const (
+	Reference Profile = "reference" // what the official checker asks
+	Strict    Profile = "strict"    // what the rules ask
+)
+
+// Options say what to judge.
+type Options struct {
+	Tree      string  // the folder with closed, open and network
+	Rules     string  // a round, e.g. "v6.1"
+	Profile   Profile // "" is Reference
+	Submitter string  // "": all
+}
+
+// ErrNoResults is the error for a tree in which there is nothing to judge.
+var ErrNoResults = errors.New("no results")
+
+// Check judges a tree. A tree that does not pass is a report; an error means that there
+// is no judgement: the folder cannot be read, the round is not known, or there are no
+// results (ErrNoResults).
+func Check(ctx context.Context, o Options) (*Report, error) {
+	round, err := rounds.Find(o.Rules)
+	if err != nil {
+		return nil, err
+	}
+	if o.Profile = cmp.Or(o.Profile, Reference); o.Profile != Reference && o.Profile != Strict {
+		return nil, fmt.Errorf("profile %q: want %s or %s", o.Profile, Reference, Strict)
+	}
+	if info, err := os.Stat(o.Tree); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", o.Tree)
+	}
+	l := &loader{tree: tree.Tree{Root: o.Tree}, round: round, strict: o.Profile == Strict, submitter: o.Submitter}
+	if err := l.load(); err != nil {
+		return nil, err
+	}
+	report := &Report{Tree: o.Tree, Rules: o.Rules, Profile: o.Profile}
+	if report.Results, err = judgeAll(ctx, l.jobs); err != nil {
+		return nil, err
+	}
+	if err := l.hygiene(ctx); err != nil {
+		return nil, err
+	}
+	report.Findings = sorted(l.findings)
+	_, fail := report.Counts()
+	report.Passes = fail == 0 && failing(report.Findings) == 0
+	if len(report.Results) == 0 && failing(report.Findings) == 0 {
+		return report, l.nothing(o)
+	}
+	return report, nil
+}
+
+func (l *loader) nothing(o Options) error {
+	who := "closed, open or network"
+	if o.Submitter != "" {
+		who = "of " + o.Submitter + " in " + who
+	}
+	return fmt.Errorf("%s: %w %s: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), ErrNoResults, who)
+}
+
+// judgeAll judges results on all processors, and returns them in the order of the jobs.
+func judgeAll(ctx context.Context, jobs []*job) ([]Result, error) {
+	results := make([]Result, len(jobs))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				results[i] = judge(jobs[i])
+			}
+		})
+	}
+	err := feed(ctx, next, len(jobs))
+	close(next)
+	workers.Wait()
+	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(a.Path, b.Path) })
+	return results, err
+}
+
+func feed(ctx context.Context, next chan<- int, n int) error {
+	for i := range n {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}

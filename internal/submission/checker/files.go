@@ -1,0 +1,78 @@
+package checker
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf/internal/submission/python"
+	"github.com/mlperf-go/mlperf/internal/submission/tree"
+)
+
+// readJSON reads a file as Python's json.load does.
+func readJSON(t tree.Tree, path string) (python.Value, error) {
+	data, err := t.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.New("not UTF-8")
+	}
+	return python.DecodeJSON(data)
+}
+
+// lineOf returns the line that an error of reading names, or 0.
+func lineOf(err error) int {
+	var syntax *python.SyntaxError
+	var encoding *python.EncodingError
+	var line lineError
+	switch {
+	case errors.As(err, &line):
+		return line.line
+	case errors.As(err, &syntax):
+		return syntax.Line
+	case errors.As(err, &encoding):
+		return encoding.Line
+	}
+	return 0
+}
+
+// eachLine calls each with the lines of a text until it returns false or the text ends.
+func eachLine(t tree.Tree, path string, each func(n int, line string) bool) error {
+	f, err := t.Open(path)
+	if err != nil {
+		return err
+	}
+	lines := python.NewLines(f)
+	for {
+		line, err := lines.Next()
+		if err == io.EOF {
+			return f.Close()
+		}
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		if !each(lines.Line, string(line)) {
+			return f.Close()
+		}
+	}
+}
+
+// everywhere are files that may lie in any folder.
+var everywhere = []string{"mlperf_log_trace.json", "results.json", ".gitkeep"}
+
+// difference lists files that are missing or too many in a folder.
+func difference(have, want, optional []string) (missing, extra []string) {
+	for _, name := range want {
+		if !slices.Contains(have, name) && !slices.Contains(optional, name) {
+			missing = append(missing, name)
+		}
+	}
+	for _, name := range have {
+		if !slices.Contains(want, name) && !slices.Contains(optional, name) && !slices.Contains(everywhere, name) {
+			extra = append(extra, name)
+		}
+	}
+	return missing, extra
+}

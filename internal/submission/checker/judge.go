@@ -1,0 +1,113 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/submission/python"
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+)
+
+// A judgement is the judging of one result.
+type judgement struct {
+	*job
+	notebook
+	rule *rounds.Model // what the round asks of the benchmark
+
+	performance, accuracy *detailLog
+	metric                python.Value // what the result is, as Python has it
+	accuracies            []measured
+	measurements          *python.Dict
+	power                 python.Value
+	watts                 string // of the nameplate
+}
+
+// A measured is a metric of accuracy as accuracy.txt has it.
+type measured struct{ name, value string }
+
+func judge(j *job) Result {
+	g := &judgement{job: j, rule: j.round.Model(j.model)}
+	g.findings = slices.Clone(j.preset)
+	g.readLogs()
+	if g.rule.Accuracy != nil && g.description.dict != nil {
+		if g.performance != nil {
+			g.checkPerformance()
+			g.checkPower()
+		}
+		if g.accuracy != nil {
+			g.checkAccuracy()
+		}
+		g.checkAudits()
+	}
+	g.checkMeasurements()
+	if g.strict {
+		g.checkStrictly()
+	}
+	return g.result()
+}
+
+// readLogs reads both detail logs. Where neither exists, the result may be that of a
+// system that was measured without LoadGen.
+func (g *judgement) readLogs() {
+	paths := []string{g.performanceLog(), g.accuracyLog()}
+	if !g.tree.Exists(paths[0]) && !g.tree.Exists(paths[1]) {
+		g.endpointsOrMissing(paths)
+		return
+	}
+	g.performance = g.readLog(paths[0])
+	g.accuracy = g.readLog(paths[1])
+}
+
+func (g *judgement) performanceLog() string {
+	return g.folder + "/performance/run_1/mlperf_log_detail.txt"
+}
+
+func (g *judgement) accuracyLog() string { return g.folder + "/accuracy/mlperf_log_detail.txt" }
+
+// readLog reads a detail log that must be there. nil: it cannot be read.
+func (g *judgement) readLog(path string) *detailLog {
+	if !g.tree.Exists(path) {
+		g.fail("log-missing", problem{path: path, message: "the log is missing", wanted: "the detail log of LoadGen"})
+		return nil
+	}
+	log, err := readDetail(g.tree, path)
+	if err != nil {
+		g.fail("log-format", problem{path: path, line: lineOf(err), message: "cannot be read: " + plain(err)})
+		return nil
+	}
+	return log
+}
+
+// plain is the text of an error without the line, which the finding has.
+func plain(err error) string {
+	text := err.Error()
+	if strings.HasPrefix(text, "line ") {
+		if _, rest, ok := strings.Cut(text, ": "); ok {
+			return rest
+		}
+	}
+	return text
+}
+
+func (g *judgement) result() Result {
+	r := Result{
+		Path: g.folder, Division: g.division, Submitter: g.submitter, System: g.system,
+		Benchmark: g.benchmark, Model: g.model, Scenario: g.scenarioFolder(),
+	}
+	if failing(g.findings) == 0 {
+		r.Row = g.row()
+	}
+	r.Findings = sorted(g.findings)
+	r.Passes = failing(r.Findings) == 0
+	return r
+}
+
+// scenarioFolder is the scenario as the official checker takes it from the folder.
+func (g *judgement) scenarioFolder() string {
+	if g.endpoints && strings.EqualFold(g.scenario, "online") {
+		return "server"
+	}
+	return g.scenario
+}
+
+func str(v python.Value) string { return python.Str(v) }

@@ -1,0 +1,60 @@
+package checker
+
+import "regexp"
+
+// Classes of Python's regular expressions, which know all of Unicode, as RE2 has them.
+const (
+	space  = `[\t-\r\x1c-\x20\x{85}\p{Z}]` // \s
+	number = `([\p{Nd}.]+)`                // ([\d.]+)
+)
+
+// quoted is the pattern of a member of a Python dict that is printed.
+func quoted(name string) *regexp.Regexp {
+	return regexp.MustCompile(`^.*'` + name + `':` + space + `+'?` + number)
+}
+
+// bare is the same where the number has no quotes and one space before it.
+func bare(name string) *regexp.Regexp {
+	return regexp.MustCompile(`^.*'` + name + `':` + space + number)
+}
+
+// accuracyPatterns are how the official accuracy scripts print metrics
+// (constants.py, ACC_PATTERN). They match at the start of a line.
+var accuracyPatterns = map[string]*regexp.Regexp{
+	"acc":               regexp.MustCompile(`^(?:\{"accuracy|accuracy)[": ]*=?` + space + `*` + number),
+	"meanAcc":           quoted("mean-accuracy"),
+	"AUC":               regexp.MustCompile(`^AUC=` + number),
+	"DLRM_NE":           regexp.MustCompile(`^.*metric/lifetime_ne/rating:` + space + `*` + number),
+	"DLRM_ACC":          regexp.MustCompile(`^.*metric/lifetime_accuracy/rating:` + space + `*` + number),
+	"DLRM_AUC":          regexp.MustCompile(`^.*metric/lifetime_gauc/rating:` + space + `*` + number),
+	"mAP":               regexp.MustCompile(`^.*(?:mAP=|'Total':)` + space + `*` + number),
+	"bleu":              regexp.MustCompile(`^BLEU:` + space + `*` + number),
+	"F1":                regexp.MustCompile(`^\{["']exact_match["']:` + space + `*[\p{Nd}.]+,` + space + `*["']f1["']:` + space + `*` + number + `\}`),
+	"ACCURACY":          regexp.MustCompile(`^Word Error Rate:.*, accuracy=([0-9.]+)%`),
+	"DICE":              regexp.MustCompile(`^Accuracy:` + space + `*mean` + space + `*=` + space + `*` + number),
+	"ROUGE1":            quoted("rouge1"),
+	"ROUGE2":            quoted("rouge2"),
+	"ROUGEL":            quoted("rougeL"),
+	"ROUGELSUM":         quoted("rougeLsum"),
+	"GEN_LEN":           bare("gen_len"),
+	"TOKENS_PER_SAMPLE": bare("tokens_per_sample"),
+	"CLIP_SCORE":        quoted("CLIP_SCORE"),
+	"FID_SCORE":         quoted("FID_SCORE"),
+	"gsm8k_accuracy":    bare("gsm8k"),
+	"mbxp_accuracy":     bare("mbxp"),
+	"exact_match":       bare("exact_match"),
+	"vbench_score":      bare("vbench_score"),
+	"F1_HIERARCHICAL":   regexp.MustCompile(`^\{.*"f1":` + space + `*` + number + `.*\}`),
+	"E2E_ACCURACY":      regexp.MustCompile(`^Accuracy:` + space + `*` + number),
+}
+
+// hashLine is how the hash of the accuracy log stands in accuracy.txt.
+var hashLine = regexp.MustCompile(`^hash=([\p{L}\p{N}_]+)$`)
+
+// matchMetric returns the number of a metric in a line of accuracy.txt.
+func matchMetric(name, line string) (string, bool) {
+	if m := accuracyPatterns[name].FindStringSubmatch(line); m != nil {
+		return m[1], true
+	}
+	return "", false
+}

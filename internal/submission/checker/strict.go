@@ -1,0 +1,119 @@
+package checker
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/submission/python"
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+)
+
+// equalIssue are the benchmarks whose samples differ in length, so that all must be
+// issued equally often (inference_rules, equal-issue mode).
+var equalIssue = []string{"3d-unet", "gptj", "llama", "mixtral", "deepseek", "rgat", "whisper"}
+
+// checkStrictly judges what the rules ask for and the official checker does not look
+// at.
+func (g *judgement) checkStrictly() {
+	if g.endpoints || g.rule.Accuracy == nil {
+		return
+	}
+	if g.performance != nil {
+		g.strictRun(g.performance, "PerformanceOnly", "SubmissionRun")
+		g.strictPerformance()
+	}
+	if g.accuracy != nil {
+		g.strictAccuracy()
+	}
+	g.strictFiles()
+	if g.division != "open" {
+		for _, test := range g.rule.Tests {
+			g.strictAudit(test)
+		}
+	}
+}
+
+// strictRun judges what holds for every performance run.
+func (g *judgement) strictRun(log *detailLog, modes ...string) {
+	finding := func(rule, key, message, wanted string) {
+		g.fail(rule, problem{path: log.path, line: log.line(key), message: message, found: log.show(key), wanted: wanted})
+	}
+	if v, _ := log.text("result_validity"); v != "VALID" {
+		reason, _ := log.text("result_invalid_reason")
+		finding("perf-validity", "result_validity", strings.TrimSpace("the run is not VALID "+reason), "VALID")
+	}
+	for _, key := range []string{"result_min_duration_met", "result_min_queries_met", "early_stopping_met"} {
+		if e, ok := log.values[key]; ok && e.value != true {
+			finding("perf-validity", key, key+" is not true", "true")
+		}
+	}
+	if mode, _ := log.text("effective_test_mode"); !slices.Contains(modes, mode) {
+		finding("perf-mode", "effective_test_mode", "the run is of another mode", strings.Join(modes, " or "))
+	}
+	if log.errors > 0 {
+		g.fail("perf-errors", problem{path: log.path, line: log.first.line, message: fmt.Sprintf("the run has %d errors", log.errors), found: log.first.text, wanted: "none"})
+	}
+	if e, ok := log.values["num_errors"]; ok && python.Truth(e.value) && log.errors == 0 {
+		finding("perf-errors", "num_errors", "the run counts errors", "0")
+	}
+}
+
+func (g *judgement) strictPerformance() {
+	log := g.performance
+	if f, err := python.Float(g.metric); err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f <= 0 {
+		g.fail("perf-metric", problem{path: log.path, message: "the result is " + str(g.metric), found: str(g.metric), wanted: "a number above 0"})
+	}
+	r := &run{judgement: g, log: log}
+	scenario, _ := log.text("effective_scenario")
+	if scenario == "Server" && rounds.Scenario(g.scenario) == "Interactive" && g.rule.UsesTokens {
+		r.checkTokenLimits("Interactive")
+	}
+	if v := log.values["effective_samples_per_query"].value; scenario == "Offline" && g.division == "network" && g.rule.OfflineSamples != nil && python.IsNumber(v) && below(v, *g.rule.OfflineSamples) {
+		r.problem("perf-samples-per-query", log.line("effective_samples_per_query"), "an Offline query has "+str(v)+" samples", str(v), fmt.Sprintf("≥ %d", *g.rule.OfflineSamples))
+	}
+	if g.division != "open" && slices.ContainsFunc(equalIssue, func(name string) bool { return strings.HasPrefix(g.model, name) }) && !python.Truth(log.values["effective_sample_concatenate_permutation"].value) {
+		r.problem("perf-equal-issue", log.line("effective_sample_concatenate_permutation"), "samples were not issued equally often", log.show("effective_sample_concatenate_permutation"), "true")
+	}
+}
+
+func (g *judgement) strictAccuracy() {
+	log := g.accuracy
+	if mode, _ := log.text("effective_test_mode"); mode != "AccuracyOnly" && mode != "SubmissionRun" {
+		g.fail("acc-mode", problem{path: log.path, line: log.line("effective_test_mode"), message: "the run is of another mode", found: log.show("effective_test_mode"), wanted: "AccuracyOnly"})
+	}
+	if g.performance != nil {
+		a, _ := log.text("effective_scenario")
+		if p, _ := g.performance.text("effective_scenario"); a != p {
+			g.fail("acc-mode", problem{path: log.path, line: log.line("effective_scenario"), message: "the accuracy run is of another scenario than the performance run", found: a, wanted: p})
+		}
+	}
+	for _, a := range g.accuracies {
+		if v, err := python.ParseFloat(a.value); err == nil && v > 100 && slices.Contains([]string{"acc", "F1", "mAP", "AUC", "DICE", "ACCURACY", "exact_match"}, a.name) {
+			g.fail("acc-value", problem{path: g.folder + "/accuracy/accuracy.txt", message: a.name + " is above 100 %", found: a.value, wanted: "≤ 100"})
+		}
+	}
+	g.strictDigest(g.folder + "/accuracy")
+}
+
+func (g *judgement) strictAudit(test string) {
+	folder := g.auditFolder(test)
+	if test != "TEST01" && test != "TEST04" {
+		return
+	}
+	if path := folder + "/performance/run_1/mlperf_log_detail.txt"; g.tree.Exists(path) {
+		if log, err := readDetail(g.tree, path); err == nil {
+			g.strictRun(log, "PerformanceOnly")
+		}
+	}
+	if test != "TEST01" {
+		return
+	}
+	for _, name := range []string{"mlperf_log_accuracy.json", "accuracy.txt"} {
+		if path := folder + "/accuracy/" + name; !g.tree.Exists(path) {
+			g.fail("audit-log", problem{path: path, message: "the file is missing", wanted: "the responses of TEST01, cut, and their hash"})
+		}
+	}
+	g.strictDigest(folder + "/accuracy")
+}

@@ -1,0 +1,203 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/submission/python"
+)
+
+// A description is systems/<system>.json and what is wrong with it.
+type description struct {
+	notebook
+	path       string
+	dict       *python.Dict // nil: not there, or not an object
+	systemType string       // "" if it is not a text
+	network    bool         // is_network is "true"
+	nameplate  any          // systems/<system>_power.yaml, from v6.1 on
+}
+
+// Fields of the description, by what they must hold
+// (constants.py, SYSTEM_DESC_REQUIRED_FIELDS and the lists after it).
+var (
+	filledFields = []string{
+		"division", "submitter", "system_type", "status", "system_name", "number_of_nodes", "host_processor_model_name",
+		"host_processors_per_node", "host_processor_core_count", "host_memory_capacity", "host_memory_configuration",
+		"host_storage_capacity", "host_storage_type", "host_networking", "host_network_card_count", "host_networking_topology",
+		"accelerators_per_node", "accelerator_model_name", "accelerator_memory_capacity", "accelerator_host_interconnect",
+		"accelerator_memory_configuration", "accelerator_interconnect", "cooling", "framework", "operating_system", "other_software_stack",
+	}
+	presentFields = []string{
+		"system_type_detail", "host_processor_frequency", "host_processor_caches", "host_processor_interconnect",
+		"accelerator_frequency", "accelerator_interconnect_topology", "accelerator_on-chip_memories", "hw_notes", "sw_notes",
+	}
+	networkFields = []string{
+		"is_network", "network_type", "network_media", "network_rate", "nic_loadgen", "number_nic_loadgen",
+		"net_software_stack_loadgen", "network_protocol", "number_connections", "nic_sut", "number_nic_sut",
+		"net_software_stack_sut", "network_topology",
+	}
+)
+
+// describe reads and judges the description of a system.
+func (l *loader) describe(division, submitter, system string) *description {
+	home := division + "/" + submitter + "/systems/"
+	d := &description{path: home + system + ".json"}
+	if l.round.Version >= "v6.1" {
+		d.readNameplate(l, home+system+"_power.yaml")
+	}
+	if !l.tree.Exists(d.path) {
+		d.fail("system-missing", problem{path: d.path, message: "the system has no description", wanted: "a JSON file"})
+		return d
+	}
+	v, err := readJSON(l.tree, d.path)
+	if err != nil {
+		d.fail("system-json", problem{path: d.path, line: lineOf(err), message: "cannot be read: " + err.Error()})
+		return d
+	}
+	var isObject bool
+	if d.dict, isObject = v.(*python.Dict); !isObject {
+		d.fail("system-json", problem{path: d.path, message: "is not an object", found: python.Str(v)})
+		return d
+	}
+	d.checkStatus()
+	d.checkType()
+	d.checkNetwork(division)
+	d.checkFields()
+	d.checkName("submitter", "system-submitter", submitter)
+	d.checkName("division", "system-division", division)
+	d.checkCounts(l.strict)
+	return d
+}
+
+// fatal returns the findings for which the official checker stops even where the system
+// has no results.
+func (d *description) fatal(hasBenchmarks bool) []Finding {
+	found := []Finding{}
+	for _, f := range d.findings {
+		if slices.Contains([]string{"system-missing", "system-json", "system-nameplate"}, f.Rule) || hasBenchmarks && f.Rule == "system-type" {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// text returns a field that must be a text.
+func (d *description) text(field, rule string, want string) (string, bool) {
+	v, there := d.dict.Get(field)
+	s, isText := v.(string)
+	switch {
+	case !there:
+		d.fail(rule, problem{path: d.path, message: field + " is missing", wanted: want})
+	case !isText:
+		d.fail(rule, problem{path: d.path, message: field + " is not a text", found: python.Str(v), wanted: want})
+	}
+	return s, isText
+}
+
+func (d *description) checkStatus() {
+	const want = "available, preview or rdi"
+	if s, ok := d.text("status", "system-status", want); ok && !slices.Contains([]string{"available", "preview", "rdi"}, strings.ToLower(s)) {
+		d.fail("system-status", problem{path: d.path, message: "status is not a category", found: s, wanted: want})
+	}
+}
+
+func (d *description) checkType() {
+	const want = "edge, datacenter, or both with a comma and no space"
+	s, ok := d.text("system_type", "system-type", want)
+	d.systemType = s
+	if _, known := kinds[s]; ok && !known {
+		d.fail("system-type", problem{path: d.path, message: "system_type is not one of the rules'", found: s, wanted: want})
+	}
+}
+
+func (d *description) checkNetwork(division string) {
+	v, there := d.dict.Get("is_network")
+	if there && v != nil {
+		s, isText := v.(string)
+		if !isText {
+			d.fail("system-network", problem{path: d.path, message: "is_network is not a text", found: python.Str(v), wanted: `"true", or no such field`})
+			return
+		}
+		d.network = strings.ToLower(s) == "true"
+	}
+	if division == "network" && !d.network || division == "closed" && d.network {
+		d.fail("system-network", problem{path: d.path, message: "is_network does not fit the division " + division, found: python.Str(v), wanted: map[string]string{"network": `"true"`, "closed": "no such field"}[division]})
+	}
+}
+
+func (d *description) checkFields() {
+	fields := append(slices.Clone(filledFields), presentFields...)
+	if v, _ := d.dict.Get("is_network"); python.Truth(v) {
+		fields = append(fields, networkFields...)
+	}
+	for _, field := range fields {
+		v, there := d.dict.Get(field)
+		switch {
+		case !there:
+			d.fail("system-field", problem{path: d.path, message: "field " + field + " is missing", wanted: field})
+		case slices.Contains(filledFields, field) && !python.Truth(v):
+			d.fail("system-empty", problem{path: d.path, message: "field " + field + " is empty", found: python.Str(v), wanted: "a text that is not empty"})
+		}
+	}
+}
+
+// checkName compares a field with the name of a folder.
+func (d *description) checkName(field, rule, folder string) {
+	if s, ok := d.text(field, rule, folder); ok && strings.ToLower(s) != strings.ToLower(folder) {
+		d.fail(rule, problem{path: d.path, message: field + " is not the name of the folder", found: s, wanted: folder})
+	}
+}
+
+// checkCounts checks what the official summary multiplies or joins: it ends with an
+// exception where that cannot be done.
+func (d *description) checkCounts(strict bool) {
+	for _, field := range []string{"number_of_nodes", "accelerators_per_node"} {
+		if v, there := d.dict.Get(field); there {
+			if _, err := python.Int(v); err != nil {
+				d.fail("system-number", problem{path: d.path, message: field + ": " + err.Error(), found: python.Str(v), wanted: "a whole number"})
+			}
+		}
+	}
+	hw, _ := d.dict.Get("hw_notes")
+	sw, _ := d.dict.Get("sw_notes")
+	_, hwText := hw.(string)
+	_, swText := sw.(string)
+	if python.Truth(sw) && (!swText || python.Truth(hw) && !hwText) {
+		d.fail("system-text", problem{path: d.path, message: "hw_notes and sw_notes are not both texts", found: python.Str(hw) + " and " + python.Str(sw), wanted: "texts"})
+	}
+	for _, field := range summaryFields {
+		v, _ := d.dict.Get(field)
+		s := python.Str(v)
+		if hasSurrogate(s) {
+			d.fail("system-text", problem{path: d.path, message: field + " has half of a surrogate pair", wanted: "characters that can be written as UTF-8"})
+		}
+		if strict && strings.ContainsAny(s, "\"\n\r") {
+			d.fail("system-quote", problem{path: d.path, message: field + " has a quotation mark or a line break", found: s, wanted: "plain text"})
+		}
+	}
+	if strict {
+		d.checkProcessors()
+	}
+}
+
+func (d *description) checkProcessors() {
+	v, there := d.dict.Get("host_processors_per_node")
+	if _, err := python.Int(v); there && err != nil {
+		d.fail("system-number", problem{path: d.path, message: "host_processors_per_node: " + err.Error(), found: python.Str(v), wanted: "a whole number, which the final report needs"})
+	}
+}
+
+var summaryFields = []string{
+	"status", "system_type", "system_name", "number_of_nodes", "host_processor_model_name", "host_processors_per_node", "host_processor_core_count",
+	"accelerator_model_name", "accelerators_per_node", "framework", "operating_system", "hw_notes", "sw_notes",
+}
+
+// hasSurrogate reports whether a text has half of a surrogate pair.
+func hasSurrogate(s string) bool {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] == 0xed && s[i+1] >= 0xa0 {
+			return true
+		}
+	}
+	return false
+}

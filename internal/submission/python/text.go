@@ -1,0 +1,171 @@
+package python
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Lines reads lines of text as Python's open and readline do: UTF-8 that must be right,
+// and lines that end in \n, \r or \r\n. Like there, bytes that are not UTF-8 are an
+// error when the 8 KiB that they are part of are read, not when their line is.
+type Lines struct {
+	// Line counts the lines that Next has returned.
+	Line int
+
+	src   io.Reader
+	buf   []byte // text not yet returned, then the start of a character
+	valid int    // how much of buf is text
+	scan  int    // how much of it is known to have no end of line
+	err   error
+}
+
+const (
+	chunkSize = 8192
+	// MaxLine is the longest line that is read. LoadGen's longest has the indices of a
+	// loaded set, some megabytes at most.
+	MaxLine = 64 << 20
+)
+
+// ErrLineTooLong is the error of a line that is longer than MaxLine.
+var ErrLineTooLong = errors.New("line is longer than 64 MiB")
+
+// NewLines returns the lines of a reader.
+func NewLines(src io.Reader) *Lines { return &Lines{src: src} }
+
+// Next returns the next line without its end, and io.EOF after the last. The line is
+// valid until the next call.
+func (l *Lines) Next() ([]byte, error) {
+	for {
+		if line, ok := l.cut(); ok {
+			l.Line++
+			return line, nil
+		}
+		if l.err != nil {
+			if len(l.buf) > 0 && l.err == io.EOF {
+				line := l.buf
+				l.buf, l.valid, l.scan = nil, 0, 0
+				l.Line++
+				return bytes.TrimSuffix(line, []byte("\r")), nil
+			}
+			return nil, l.err
+		}
+		l.fill()
+	}
+}
+
+// cut takes a whole line off the text.
+func (l *Lines) cut() ([]byte, bool) {
+	text := l.buf[:l.valid]
+	end := bytes.IndexByte(text[l.scan:], '\n')
+	if end < 0 {
+		end = len(text)
+	} else {
+		end += l.scan
+	}
+	next := end + 1
+	if cr := bytes.IndexByte(text[l.scan:end], '\r'); cr >= 0 {
+		cr += l.scan
+		if cr+1 == len(text) && l.err == nil {
+			l.scan = cr // whether \n follows is not known yet
+			return nil, false
+		}
+		end, next = cr, cr+1
+		if next < len(text) && text[next] == '\n' {
+			next++
+		}
+	} else if end == len(text) {
+		l.scan = end
+		return nil, false
+	}
+	line := text[:end:end]
+	l.buf, l.valid, l.scan = l.buf[next:], l.valid-next, 0
+	return line, true
+}
+
+func (l *Lines) fill() {
+	if len(l.buf) > MaxLine {
+		l.err = ErrLineTooLong
+		return
+	}
+	if cap(l.buf)-len(l.buf) < chunkSize {
+		grown := make([]byte, len(l.buf), 2*len(l.buf)+4*chunkSize)
+		copy(grown, l.buf)
+		l.buf = grown
+	}
+	n, err := io.ReadFull(l.src, l.buf[len(l.buf):len(l.buf)+chunkSize])
+	l.buf = l.buf[:len(l.buf)+n]
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	l.err = err
+	fresh := l.buf[l.valid:]
+	whole := fresh[:len(fresh)-incomplete(fresh)]
+	if err != nil {
+		whole = fresh
+	}
+	if !utf8.Valid(whole) {
+		l.err = &EncodingError{Line: l.Line + 1 + bytes.Count(l.buf[:l.valid+firstInvalid(whole)], []byte("\n"))}
+		l.buf = l.buf[:l.valid]
+		return
+	}
+	l.valid += len(whole)
+}
+
+// incomplete returns how many bytes at the end are the start of a character.
+func incomplete(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+func firstInvalid(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(b)
+}
+
+// An EncodingError says where a text is not UTF-8.
+type EncodingError struct{ Line int }
+
+func (e *EncodingError) Error() string { return fmt.Sprintf("line %d: not UTF-8", e.Line) }
+
+// IsSpace reports whether Python's str.strip takes a character off.
+func IsSpace(r rune) bool {
+	return r >= '\t' && r <= '\r' || r >= 0x1c && r <= ' ' || r == 0x85 || unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp)
+}
+
+// digit returns the value of a decimal digit of any script.
+func digit(r rune) (int, bool) {
+	if r >= '0' && r <= '9' {
+		return int(r - '0'), true
+	}
+	if r < utf8.RuneSelf {
+		return 0, false
+	}
+	for _, block := range unicode.Nd.R16 {
+		if r >= rune(block.Lo) && r <= rune(block.Hi) {
+			return int(r-rune(block.Lo)) % 10, true
+		}
+	}
+	for _, block := range unicode.Nd.R32 {
+		if r >= rune(block.Lo) && r <= rune(block.Hi) {
+			return int(r-rune(block.Lo)) % 10, true
+		}
+	}
+	return 0, false
+}

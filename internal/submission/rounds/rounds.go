@@ -1,0 +1,209 @@
+package rounds
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed rounds.json
+var tables []byte
+
+// A Metric is a metric of accuracy and its bound.
+type Metric struct {
+	Name  string  `json:"name"`
+	Bound float64 `json:"bound"`
+}
+
+// TokenLimits are the bounds of the 99th percentiles of a language model.
+type TokenLimits struct {
+	TTFT int64 `json:"ttft"` // ns
+	TPOT int64 `json:"tpot"` // ns
+}
+
+// A Model is what a round asks of a benchmark. What is nil or 0, the round does not
+// know: the official checker then fails the result.
+type Model struct {
+	Listed             bool                   `json:"listed"`              // an official name of the round
+	Required           map[string][]string    `json:"required"`            // scenarios by kind of system
+	Optional           map[string][]string    `json:"optional"`            // the same
+	Accuracy           map[string][]Metric    `json:"accuracy"`            // least values by scenario; "": of all
+	Limits             []Metric               `json:"limits"`              // greatest values
+	Delta              map[string]float64     `json:"delta"`               // percent that a baseline may differ, by metric
+	PerformanceSamples *int64                 `json:"performance_samples"` // least performance sample count
+	AccuracySamples    map[string]int64       `json:"accuracy_samples"`    // samples of the accuracy run by scenario; "": of all
+	LatencyNS          map[string]int64       `json:"latency_ns"`          // greatest target latency by scenario
+	MinQueries         map[string]int64       `json:"min_queries"`         // least min_query_count by scenario
+	OfflineSamples     *int64                 `json:"offline_samples"`     // least samples_per_query in Offline
+	Tests              []string               `json:"tests"`               // compliance tests
+	Metric             map[string]string      `json:"metric"`              // key of the result by scenario, where not the round's
+	TokenLimitsNS      map[string]TokenLimits `json:"token_limits_ns"`     // by scenario
+	UsesTokens         bool                   `json:"uses_tokens"`         // must measure token latencies
+	Units              map[string]string      `json:"units"`               // by scenario, where not the usual
+	Files              map[string][]string    `json:"files"`               // folders beside accuracy.txt, and the files in them
+	Endpoints          bool                   `json:"endpoints"`           // may be measured without LoadGen
+}
+
+// Seeds are the seeds of a round.
+type Seeds struct {
+	QSL         uint64 `json:"qsl_rng_seed"`
+	SampleIndex uint64 `json:"sample_index_rng_seed"`
+	Schedule    uint64 `json:"schedule_rng_seed"`
+}
+
+// A Round is the rules of a round.
+type Round struct {
+	Version         string            `json:"-"`
+	Seeds           Seeds             `json:"seeds"`
+	Aliases         map[string]string `json:"aliases"`          // other names of models
+	Metric          map[string]string `json:"metric"`           // key of the result by scenario
+	EndpointsMetric map[string]string `json:"endpoints_metric"` // the same without LoadGen, scenarios in small letters
+	Models          map[string]*Model `json:"models"`
+}
+
+// Endpoints says how the files of a system that was measured without LoadGen translate
+// to keys of LoadGen's log.
+type Endpoints struct {
+	Keys         map[string]string `json:"keys"`
+	YAML         map[string]string `json:"yaml"`
+	Alternatives map[string]string `json:"alternatives"`
+	Inferred     map[string]string `json:"inferred"`
+	Audits       map[string]string `json:"audits"`
+	OutputTokens struct {
+		Least float64 `json:"least"`
+		Most  float64 `json:"most"`
+	} `json:"output_tokens"`
+}
+
+type all struct {
+	Rounds       map[string]*Round   `json:"rounds"`
+	PowerSources []map[string]string `json:"power_sources"`
+	Endpoints    Endpoints           `json:"endpoints"`
+}
+
+var load = sync.OnceValue(func() *all {
+	a := &all{}
+	if err := json.Unmarshal(tables, a); err != nil {
+		panic(err) // built into the program, and tested
+	}
+	for version, r := range a.Rounds {
+		r.Version = version
+	}
+	return a
+})
+
+// Versions lists the rounds, oldest first.
+func Versions() []string {
+	names := []string{}
+	for v := range load().Rounds {
+		names = append(names, v)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Find returns the rules of a round.
+func Find(version string) (*Round, error) {
+	if r, ok := load().Rounds[version]; ok {
+		return r, nil
+	}
+	return nil, fmt.Errorf("rules %q: want one of %s", version, strings.Join(Versions(), ", "))
+}
+
+// PowerSources lists the checksums of the programs for power that the rules accept:
+// each is all the files of one release.
+func PowerSources() []map[string]string { return load().PowerSources }
+
+// EndpointKeys returns how files of a system without LoadGen are read.
+func EndpointKeys() Endpoints { return load().Endpoints }
+
+// Before reports whether the round is older than v6.0, when measurements and compliance
+// tests had folders of their own.
+func (r *Round) Before6() bool { return r.Version < "v6" }
+
+// ModelName returns the official name of a benchmark. own is what the submitter's
+// model_mapping.json says of it, or "". An unknown name stays as it is.
+func (r *Round) ModelName(name, own string) string {
+	if m := r.Models[name]; m != nil && m.Listed {
+		return name
+	}
+	if alias := r.Aliases[name]; alias != "" {
+		return alias
+	}
+	if own != "" {
+		return own
+	}
+	for _, guess := range []struct{ part, model string }{
+		{"mobilenet", "resnet"}, {"efficientnet", "resnet"}, {"resnet50", "resnet"},
+		{"bert-99.9", "bert-99.9"}, {"bert-99", "bert-99"}, {"llama3_1-405b", "llama3.1-405b"},
+	} {
+		if strings.Contains(name, guess.part) {
+			name = guess.model
+			break
+		}
+	}
+	if alias := r.Aliases[name]; alias != "" {
+		return alias
+	}
+	return name
+}
+
+// Model returns what the round asks of a model by its official name or an alias. A
+// model that the round does not know has nothing.
+func (r *Round) Model(name string) *Model {
+	if m := r.Models[name]; m != nil {
+		return m
+	}
+	return &Model{}
+}
+
+var scenarios = []string{"SingleStream", "MultiStream", "Server", "Offline", "Interactive"}
+
+// Scenario returns the scenario that a folder names, in any case, or "".
+func Scenario(folder string) string {
+	for _, s := range scenarios {
+		if strings.EqualFold(s, folder) {
+			return s
+		}
+	}
+	return ""
+}
+
+// AccuracyOf returns the metrics of a scenario's folder. nil: the model is not known.
+func (m *Model) AccuracyOf(folder string) []Metric {
+	for _, key := range []string{"", Scenario(folder), folder, "default", "Offline", "Server"} {
+		if metrics := m.Accuracy[key]; metrics != nil {
+			return metrics
+		}
+	}
+	return nil
+}
+
+// AccuracySamplesOf returns how many samples the accuracy run of a folder has. The
+// official checker looks for the folder's name as it is spelled where the number
+// depends on it. ok is false where there is no number.
+func (m *Model) AccuracySamplesOf(folder string) (count int64, ok bool) {
+	for _, key := range []string{"", folder, strings.ToLower(folder)} {
+		if count, ok = m.AccuracySamples[key]; ok {
+			return count, true
+		}
+	}
+	return 0, false
+}
+
+// UnitOf returns the unit of a result.
+func (m *Model) UnitOf(scenario string) string {
+	if unit := m.Units[scenario]; unit != "" {
+		return unit
+	}
+	switch scenario {
+	case "Offline":
+		return "Samples/s"
+	case "Server", "Interactive":
+		return "Queries/s"
+	}
+	return "Latency (ms)"
+}

@@ -1,0 +1,148 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A Tree is a folder that somebody submits.
+type Tree struct{ Root string }
+
+// MaxFile is the largest file that Read returns.
+const MaxFile = 64 << 20
+
+// ErrSpecial is the error of opening what is neither a file nor a folder: reading a
+// FIFO or a device may never end.
+var ErrSpecial = errors.New("neither a file nor a folder")
+
+// ErrTooLarge is the error of Read for a file above MaxFile.
+var ErrTooLarge = errors.New("larger than 64 MiB")
+
+// At returns the path of a file for the operating system.
+func (t Tree) At(path string) string { return filepath.Join(t.Root, filepath.FromSlash(path)) }
+
+// Exists reports whether there is something at a path, at the end of links.
+func (t Tree) Exists(path string) bool {
+	_, err := os.Stat(t.At(path))
+	return err == nil
+}
+
+// Size returns the size of what is at a path.
+func (t Tree) Size(path string) (int64, error) {
+	info, err := os.Stat(t.At(path))
+	if err != nil {
+		return 0, cause(err)
+	}
+	return info.Size(), nil
+}
+
+// Folders lists the folders in a folder by name, links to folders too.
+func (t Tree) Folders(path string) ([]string, error) {
+	return t.list(path, fs.FileMode.IsDir)
+}
+
+// Files lists the files in a folder by name, links to files too. What is neither file
+// nor folder is not listed.
+func (t Tree) Files(path string) ([]string, error) {
+	return t.list(path, fs.FileMode.IsRegular)
+}
+
+func (t Tree) list(path string, want func(fs.FileMode) bool) ([]string, error) {
+	entries, err := os.ReadDir(t.At(path))
+	if err != nil {
+		return nil, cause(err)
+	}
+	names := []string{}
+	for _, e := range entries {
+		mode := e.Type()
+		if mode&fs.ModeSymlink != 0 {
+			info, err := os.Stat(t.At(path + "/" + e.Name()))
+			if err != nil {
+				continue // a broken link is nothing, as for os.path.isdir
+			}
+			mode = info.Mode()
+		}
+		if want(mode) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// Open opens a file.
+func (t Tree) Open(path string) (*os.File, error) {
+	// Without O_NONBLOCK opening a FIFO that has no writer waits for one.
+	f, err := os.OpenFile(t.At(path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if info, statErr := os.Stat(t.At(path)); statErr == nil && !info.Mode().IsRegular() {
+			return nil, ErrSpecial
+		}
+		return nil, cause(err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("a folder, not a file")
+	} else if err == nil && !info.Mode().IsRegular() {
+		err = ErrSpecial
+	}
+	if err != nil {
+		return nil, errors.Join(cause(err), f.Close())
+	}
+	return f, nil
+}
+
+// Read returns a file that is not larger than MaxFile.
+func (t Tree) Read(path string) ([]byte, error) {
+	f, err := t.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	err = errors.Join(err, f.Close())
+	if err == nil && len(data) > MaxFile {
+		return nil, ErrTooLarge
+	}
+	return data, err
+}
+
+// Leaves reports whether a path, at the end of links, is outside of the tree.
+func (t Tree) Leaves(path string) (bool, error) {
+	root, err := resolve(t.Root)
+	if err != nil {
+		return false, err
+	}
+	target, err := resolve(t.At(path))
+	if err != nil {
+		return false, err
+	}
+	rel, err := filepath.Rel(root, target)
+	if err != nil {
+		return false, fmt.Errorf("compare %s with the tree: %w", path, err)
+	}
+	return rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)), nil
+}
+
+// resolve follows all links of a path and makes it absolute.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	path, err = filepath.EvalSymlinks(path)
+	return path, cause(err)
+}
+
+// cause takes the path off an error, which callers know better.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
