@@ -16,7 +16,8 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/bench internal/config internal/download internal/field internal/home internal/loadgen " +
-		"internal/machine internal/profile internal/report internal/session internal/tune",
+		"internal/machine internal/profile internal/report internal/session internal/submission/checker internal/submission/output " +
+		"internal/submission/rounds internal/submission/truncate internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
@@ -31,6 +32,13 @@ var mayImport = map[string]string{
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
 	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/scratch internal/tensor internal/workload",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/scratch internal/tensor",
+
+	"internal/submission/checker":  "internal/parallel internal/submission/python internal/submission/rounds internal/submission/tree internal/submission/truncate",
+	"internal/submission/output":   "internal/submission/checker internal/submission/rounds",
+	"internal/submission/python":   "",
+	"internal/submission/rounds":   "",
+	"internal/submission/tree":     "internal/regular",
+	"internal/submission/truncate": "internal/submission/tree",
 
 	"internal/report": "internal/loadgen internal/regular",
 	"internal/tune":   "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
@@ -88,6 +96,7 @@ var owners = map[string]string{
 	"github.com/spf13/pflag":            "cmd/mlperf",
 	"github.com/spf13/viper":            "internal/config",
 	"github.com/yalue/onnxruntime_go":   "internal/backend/ort",
+	"go.yaml.in/yaml/":                  "internal/submission/checker",
 	"golang.org/x/sync/":                "internal/parallel",
 	"golang.org/x/text/":                "internal/tokenizer",
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine",

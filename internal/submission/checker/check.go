@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
 
+	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
 )
@@ -79,32 +78,13 @@ func (l *loader) nothing(o Options) error {
 	return fmt.Errorf("%s: %w %s: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), ErrNoResults, who)
 }
 
-// judgeAll judges results on all processors, and returns them in the order of the jobs.
+// judgeAll judges results on all processors, and returns them in the order of their paths.
 func judgeAll(ctx context.Context, jobs []*job) ([]Result, error) {
 	results := make([]Result, len(jobs))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				results[i] = judge(jobs[i])
-			}
-		})
-	}
-	err := feed(ctx, next, len(jobs))
-	close(next)
-	workers.Wait()
+	err := parallel.Each(ctx, 0, len(jobs), func(_ context.Context, i int) error {
+		results[i] = judge(jobs[i])
+		return nil
+	})
 	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(a.Path, b.Path) })
 	return results, err
-}
-
-func feed(ctx context.Context, next chan<- int, n int) error {
-	for i := range n {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
 }

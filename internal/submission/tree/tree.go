@@ -3,12 +3,12 @@ package tree
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Tree is a folder that somebody submits.
@@ -16,13 +16,6 @@ type Tree struct{ Root string }
 
 // MaxFile is the largest file that Read returns.
 const MaxFile = 64 << 20
-
-// ErrSpecial is the error of opening what is neither a file nor a folder: reading a
-// FIFO or a device may never end.
-var ErrSpecial = errors.New("neither a file nor a folder")
-
-// ErrTooLarge is the error of Read for a file above MaxFile.
-var ErrTooLarge = errors.New("larger than 64 MiB")
 
 // At returns the path of a file for the operating system.
 func (t Tree) At(path string) string { return filepath.Join(t.Root, filepath.FromSlash(path)) }
@@ -77,38 +70,14 @@ func (t Tree) list(path string, want func(fs.FileMode) bool) ([]string, error) {
 
 // Open opens a file.
 func (t Tree) Open(path string) (*os.File, error) {
-	// Without O_NONBLOCK opening a FIFO that has no writer waits for one.
-	f, err := os.OpenFile(t.At(path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		if info, statErr := os.Stat(t.At(path)); statErr == nil && !info.Mode().IsRegular() {
-			return nil, ErrSpecial
-		}
-		return nil, cause(err)
-	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = errors.New("a folder, not a file")
-	} else if err == nil && !info.Mode().IsRegular() {
-		err = ErrSpecial
-	}
-	if err != nil {
-		return nil, errors.Join(cause(err), f.Close())
-	}
-	return f, nil
+	f, err := regular.Open(t.At(path))
+	return f, cause(err)
 }
 
 // Read returns a file that is not larger than MaxFile.
 func (t Tree) Read(path string) ([]byte, error) {
-	f, err := t.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	err = errors.Join(err, f.Close())
-	if err == nil && len(data) > MaxFile {
-		return nil, ErrTooLarge
-	}
-	return data, err
+	data, err := regular.ReadFile(t.At(path), MaxFile)
+	return data, cause(err)
 }
 
 // Leaves reports whether a path, at the end of links, is outside of the tree.

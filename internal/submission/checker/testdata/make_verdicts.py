@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes verdicts.json: what the official checker says of every changed tree.
 
-    go test ./internal/submission/checker -run Official -trees /tmp/trees
+    MLPERF_LONG_TESTS=1 go test ./internal/submission/checker -run 'Table|Official' -trees /tmp/trees
     python3 make_verdicts.py CHECKOUT_OF_MLCOMMONS_INFERENCE /tmp/trees > verdicts.json
 
 It runs tools/submission/submission_checker/main.py (needs Debian's python3-yaml) once a

@@ -1,0 +1,9 @@
+// Package output writes judgements of submissions: as text, JSON and SARIF, and the
+// results that pass as the official summary and as tables of the final report.
+//
+//	report, err := checker.Check(ctx, checker.Options{Tree: "submission", Rules: "v6.1"})
+//	err = output.Text(os.Stdout, report)
+//	err = output.Summary(os.Stdout, report) // summary.csv
+//
+// It judges nothing.
+package output

@@ -1,0 +1,181 @@
+package output
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+)
+
+// A Sheet is a table of the final report: the systems of a suite and a division, and
+// what they reached in each benchmark and scenario.
+type Sheet struct {
+	Title  string     // "edge - closed", "datacenter - open - power"
+	Header []string   // names of columns
+	Rows   [][]string // one a system, in open one a system and model
+}
+
+// Orders of columns (generate_final_report.py, columns_order).
+var (
+	modelOrder = []string{
+		"resnet", "retinanet", "yolo-95", "yolo-99", "bert-99", "bert-99.9", "dlrm-v2-99", "dlrm-v2-99.9", "dlrm-v3", "3d-unet-99",
+		"3d-unet-99.9", "gptj-99", "gptj-99.9", "llama3.1-8b", "llama3.1-8b-edge", "llama2-70b-99", "llama2-70b-99.9",
+		"stable-diffusion-xl", "mixtral-8x7b", "llama3.1-405b", "rgat", "pointpainting", "deepseek-r1", "whisper",
+		"wan-2.2-t2v-a14b", "qwen3-vl-235b-a22b", "gpt-oss-120b", "e2e-rag-qna", "e2e-rag-db",
+	}
+	scenarioOrder = []string{"SingleStream", "MultiStream", "Server", "Offline", "Interactive"}
+	unitOrder     = []string{"Latency (ms)", "Latency (s)", "Samples/s", "Queries/s", "Tokens/s", "millijoules", "Watts"}
+)
+
+var indexColumns = []string{"ID", "Submitter", "Availability", "System", "Nodes", "Processor", "p#", "Accelerator", "a#", "Total Accelerators", "Software", "Notes"}
+
+// A column of results.
+type column struct{ model, scenario, unit string }
+
+// A sheetBuilder gathers the rows of a sheet.
+type sheetBuilder struct {
+	open    bool
+	columns []column
+	rows    []*systemRow
+}
+
+type systemRow struct {
+	key    string
+	index  []string
+	extra  []string // of open: model as it is called, accuracy
+	values map[column]string
+}
+
+// Final returns the tables of the final report, of the results that pass. A scenario
+// that a round does not ask of a benchmark in a suite is not part of them.
+func Final(r *checker.Report) ([]Sheet, error) {
+	round, err := rounds.Find(r.Rules)
+	if err != nil {
+		return nil, err
+	}
+	var sheets []Sheet
+	for _, suite := range []string{"datacenter", "edge"} {
+		for _, division := range []string{"closed", "open", "network"} {
+			for _, power := range []bool{false, true} {
+				b := gather(r, round, suite, division, power)
+				if len(b.rows) > 0 {
+					title := suite + " - " + division
+					if power {
+						title += " - power"
+					}
+					sheets = append(sheets, b.sheet(title, r.Rules))
+				}
+			}
+		}
+	}
+	return sheets, nil
+}
+
+func gather(r *checker.Report, round *rounds.Round, suite, division string, power bool) *sheetBuilder {
+	b := &sheetBuilder{open: division == "open"}
+	for _, one := range r.Results {
+		if one.Row == nil || !one.Passes || one.Division != division || !strings.Contains(one.Row.SystemType, suite) || power && !one.Row.HasPower {
+			continue
+		}
+		scenario := rounds.Scenario(one.Scenario)
+		if !shown(round.Model(one.Model), suite, scenario) {
+			continue
+		}
+		b.add(one, column{one.Model, scenario, one.Row.Units}, one.Row.Result)
+		if power {
+			b.add(one, column{one.Model, scenario, one.Row.PowerUnits}, one.Row.PowerResult)
+		}
+	}
+	return b
+}
+
+// shown reports whether a suite has a scenario of a benchmark.
+func shown(m *rounds.Model, suite, scenario string) bool {
+	if len(m.Required) == 0 && len(m.Optional) == 0 {
+		return true
+	}
+	return slices.Contains(m.Required[suite], scenario) || slices.Contains(m.Optional[suite], scenario)
+}
+
+func (b *sheetBuilder) add(one checker.Result, c column, value string) {
+	w := one.Row
+	key := strings.Join([]string{one.Submitter, one.System, w.SystemName}, "/")
+	if b.open {
+		key += "/" + one.Benchmark
+	}
+	i := slices.IndexFunc(b.rows, func(row *systemRow) bool { return row.key == key })
+	if i < 0 {
+		i = len(b.rows)
+		b.rows = append(b.rows, &systemRow{key: key, index: indexOf(one), extra: []string{one.Benchmark, w.Accuracy}, values: map[column]string{}})
+	}
+	b.rows[i].values[c] = decimals(value)
+	if !slices.Contains(b.columns, c) {
+		b.columns = append(b.columns, c)
+	}
+}
+
+func indexOf(one checker.Result) []string {
+	w := one.Row
+	availability, accelerators, accelerator := w.Availability, w.Accelerators, w.Accelerator
+	if availability == "on-premise" {
+		availability = "available"
+	}
+	if accelerators == "0" {
+		accelerators = ""
+	}
+	if accelerator == "-" || accelerator == "N/A" {
+		accelerator = ""
+	}
+	return []string{one.Submitter, availability, w.SystemName, w.Nodes, w.Processor, w.Processors, accelerator, accelerators, w.Total, w.Framework, w.Notes}
+}
+
+// decimals writes a number with three decimals, as the final report shows it.
+func decimals(value string) string {
+	f, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return value
+	}
+	return strconv.FormatFloat(f, 'f', 3, 64)
+}
+
+func (b *sheetBuilder) sheet(title, version string) Sheet {
+	slices.SortStableFunc(b.columns, func(x, y column) int {
+		return cmp.Or(byPlace(modelOrder, x.model, y.model), byPlace(scenarioOrder, x.scenario, y.scenario), byPlace(unitOrder, x.unit, y.unit))
+	})
+	slices.SortStableFunc(b.rows, func(x, y *systemRow) int {
+		return cmp.Or(cmp.Compare(x.index[1], y.index[1]), cmp.Compare(x.key, y.key))
+	})
+	s := Sheet{Title: title, Header: slices.Clone(indexColumns)}
+	if b.open {
+		s.Header = append(s.Header, "UsedModel", "Accuracy")
+	}
+	for _, c := range b.columns {
+		s.Header = append(s.Header, c.model+" "+c.scenario+" "+c.unit)
+	}
+	for i, row := range b.rows {
+		line := append([]string{fmt.Sprintf("%s-%04d", strings.TrimPrefix(version, "v"), i+1)}, row.index...)
+		if b.open {
+			line = append(line, row.extra...)
+		}
+		for _, c := range b.columns {
+			line = append(line, row.values[c])
+		}
+		s.Rows = append(s.Rows, line)
+	}
+	return s
+}
+
+// byPlace compares two names by their places in a list; others come last, by name.
+func byPlace(order []string, x, y string) int {
+	at := func(s string) int {
+		if i := slices.Index(order, s); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	return cmp.Or(cmp.Compare(at(x), at(y)), cmp.Compare(x, y))
+}
