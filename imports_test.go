@@ -33,8 +33,8 @@ var mayImport = map[string]string{
 	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/scratch internal/tensor internal/workload",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/scratch internal/tensor",
 
-	"internal/submission/checker":  "internal/parallel internal/submission/python internal/submission/rounds internal/submission/tree internal/submission/truncate",
-	"internal/submission/output":   "internal/submission/checker internal/submission/rounds",
+	"internal/submission/checker":  "internal/field internal/parallel internal/submission/python internal/submission/rounds internal/submission/tree internal/submission/truncate",
+	"internal/submission/output":   "internal/field internal/submission/checker internal/submission/rounds",
 	"internal/submission/python":   "",
 	"internal/submission/rounds":   "",
 	"internal/submission/tree":     "internal/regular",

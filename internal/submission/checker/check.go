@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
@@ -40,10 +42,10 @@ var ErrNoResults = errors.New("no results")
 func Check(ctx context.Context, o Options) (*Report, error) {
 	round, err := rounds.Find(o.Rules)
 	if err != nil {
-		return nil, err
+		return nil, field.Invalid("rules", o.Rules, "one of "+strings.Join(rounds.Versions(), ", "))
 	}
 	if o.Profile = cmp.Or(o.Profile, Reference); o.Profile != Reference && o.Profile != Strict {
-		return nil, fmt.Errorf("profile %q: want %s or %s", o.Profile, Reference, Strict)
+		return nil, field.Invalid("profile", o.Profile, string(Reference+" or "+Strict))
 	}
 	if info, err := os.Stat(o.Tree); err != nil {
 		return nil, err
@@ -71,9 +73,9 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 }
 
 func (l *loader) nothing(o Options) error {
-	who := "closed, open or network"
+	who := "in closed, open or network"
 	if o.Submitter != "" {
-		who = "of " + o.Submitter + " in " + who
+		who = "of " + o.Submitter + " " + who
 	}
 	return fmt.Errorf("%s: %w %s: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), ErrNoResults, who)
 }

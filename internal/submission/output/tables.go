@@ -6,6 +6,8 @@ import (
 	"html"
 	"io"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // A Format is a way to write sheets.
@@ -30,7 +32,7 @@ func Sheets(w io.Writer, f Format, sheets []Sheet) error {
 	case HTML:
 		return htmlSheets(w, sheets)
 	}
-	return fmt.Errorf("format %q: want %s, %s or %s", f, CSV, Markdown, HTML)
+	return field.Invalid("format", f, "summary, csv, markdown or html")
 }
 
 func csvSheets(w io.Writer, sheets []Sheet) error {

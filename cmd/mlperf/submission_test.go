@@ -1,0 +1,49 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestSubmissionScripts runs testdata/submission/*.txtar. Each script has a tree that the
+// official checker passes, as submission.
+func TestSubmissionScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/submission",
+		Setup: func(env *testscript.Env) error { return extractTree(filepath.Join(env.WorkDir, "submission")) },
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"status": status},
+	})
+}
+
+func extractTree(dir string) error {
+	f, err := os.Open("../../internal/submission/checker/testdata/v6.1.tar.gz")
+	if err != nil {
+		return err
+	}
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	for r := tar.NewReader(unzipped); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return f.Close()
+		}
+		var data []byte
+		if err == nil {
+			data, err = io.ReadAll(r)
+		}
+		path := filepath.Join(dir, header.Name)
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package checker
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/submission/python"
+)
+
+// hashed are the files whose checksums both sides keep.
+var hashed = []string{
+	"power/client.log", "power/ptd_logs.txt", "power/server.log",
+	"ranging/mlperf_log_detail.txt", "ranging/mlperf_log_summary.txt", "ranging/spl.txt",
+	"run_1/mlperf_log_detail.txt", "run_1/mlperf_log_summary.txt", "run_1/spl.txt",
+}
+
+// checksums compares the files with the checksums that were taken when they were
+// written.
+func (s *session) checksums() error {
+	server, err := at(s.server, "results")
+	client, errClient := at(s.client, "results")
+	serverSums, ok := server.(*python.Dict)
+	clientSums, okClient := client.(*python.Dict)
+	if err = errors.Join(err, errClient); err != nil || !ok || !okClient {
+		return errors.Join(err, errors.New("results is not an object"))
+	}
+	for _, path := range hashed {
+		sum, err := s.sha1(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		a, inServer := serverSums.Get(path)
+		b, inClient := clientSums.Get(path)
+		if !inServer && !inClient {
+			return fmt.Errorf("neither side has a checksum of %s", path)
+		}
+		if inServer && !python.Equal(a, sum) || inClient && !python.Equal(b, sum) {
+			return fmt.Errorf("%s was changed: its SHA-1 is %s, not the %s of the session", path, sum, str(pick(inServer, a, b)))
+		}
+	}
+	return nil
+}
+
+func pick(first bool, a, b python.Value) python.Value {
+	if first {
+		return a
+	}
+	return b
+}
+
+func (s *session) sha1(path string) (string, error) {
+	f, err := s.tree.Open(s.folder + "/" + path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha1.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, f.Close())
+}
+
+var devices = []string{
+	"YokogawaWT210", "YokogawaWT500", "YokogawaWT500_multichannel", "YokogawaWT310", "YokogawaWT310E", "YokogawaWT330",
+	"YokogawaWT330E", "YokogawaWT330_multichannel", "YokogawaWT210_DC", "YokogawaWT310_DC", "YokogawaWT330_DC",
+}
+
+// analyzers checks the devices that the daemon was set up with.
+func (s *session) analyzers() error {
+	list, err := listAt(s.server, "ptd_config")
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		v, err := at(a, "device_type")
+		if err != nil {
+			return err
+		}
+		n, isInt := v.(int64)
+		if !isInt || !slices.Contains([]int64{8, 35, 48, 49, 52, 77, 508, 549, 586}, n) {
+			return fmt.Errorf("the device type %s is not supported", str(v))
+		}
+		if n == 77 {
+			if err := twoChannels(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func twoChannels(analyzer python.Value) error {
+	command, err := listAt(analyzer, "command")
+	if err != nil {
+		return err
+	}
+	channels := ""
+	if i := slices.Index(command, python.Value("-c")); i >= 0 {
+		if channels, err = textAt(command, i+1); err != nil {
+			return err
+		}
+	}
+	used, err := listAt(analyzer, "channel")
+	if err == nil && (len(strings.Split(channels, ",")) != 2 || len(used) != 2) {
+		err = errors.New("a WT330_multichannel measures with one channel, want two")
+	}
+	return err
+}

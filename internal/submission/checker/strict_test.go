@@ -1,0 +1,164 @@
+package checker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// strictChanges are accepted by the official checker, and named by the profile strict
+// with the rule that is given.
+var strictChanges = map[string]struct {
+	rule string
+	make func(e *edit)
+}{
+	"INVALID":                      {"perf-validity", func(e *edit) { e.set(perf("S"), "result_validity", `"INVALID"`) }},
+	"TEST04 INVALID":               {"perf-validity", func(e *edit) { e.set(perf("S/TEST04"), "result_validity", `"INVALID"`) }},
+	"min duration not met":         {"perf-validity", func(e *edit) { e.set(perf("S"), "result_min_duration_met", "false") }},
+	"early stopping a text":        {"perf-validity", func(e *edit) { e.set(perf("S"), "early_stopping_met", `"false"`) }},
+	"error in the performance log": {"perf-errors", func(e *edit) { e.message(perf("S"), "error_runtime", `"bad"`, "true") }},
+	"errors counted":               {"perf-errors", func(e *edit) { e.set(perf("S"), "num_errors", "5") }},
+	"find peak":                    {"perf-mode", func(e *edit) { e.set(perf("S"), "effective_test_mode", `"FindPeakPerformance"`) }},
+	"metric NaN":                   {"perf-metric", func(e *edit) { e.set(perf("S"), "early_stopping_latency_ss", "NaN") }},
+	"metric below 0":               {"perf-metric", func(e *edit) { e.set(perf("O"), "result_samples_per_second", "-1") }},
+	"no summary":                   {"perf-files", func(e *edit) { e.remove("S/performance/run_1/mlperf_log_summary.txt") }},
+	"extra file in run_1":          {"perf-files", func(e *edit) { e.write("S/performance/run_1/notes.txt", "x") }},
+	"no summary of the accuracy":   {"acc-files", func(e *edit) { e.remove("S/accuracy/mlperf_log_summary.txt") }},
+	"accuracy of another mode":     {"acc-mode", func(e *edit) { e.set(acc("S"), "effective_test_mode", `"PerformanceOnly"`) }},
+	"accuracy of another scenario": {"acc-mode", func(e *edit) { e.set(acc("S"), "effective_scenario", `"Offline"`) }},
+	"accuracy above 100":           {"acc-value", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "76.012", "100.5") }},
+	"hash of one letter":           {"acc-digest", func(e *edit) { e.write("S/accuracy/accuracy.txt", "accuracy=76.012%\nhash=a\n") }},
+	"hash of another log":          {"acc-digest", func(e *edit) { e.write("S/accuracy/mlperf_log_accuracy.json", "[\n]\n") }},
+	"no accuracy of TEST01":        {"audit-log", func(e *edit) { e.remove("S/TEST01/accuracy") }},
+	"TEST PASS in a sentence":      {"audit-line", func(e *edit) { e.write("S/TEST01/verify_performance.txt", "no TEST PASSED here\n") }},
+	"file at the root":             {"tree-root-file", func(e *edit) { e.write("junk.bin", "x") }},
+	"folder at the root":           {"tree-folder-unknown", func(e *edit) { e.write("Closed2/a.md", "x") }},
+	"file in a division":           {"tree-division-file", func(e *edit) { e.write("closed/a.md", "x") }},
+	"hidden file":                  {"tree-name", func(e *edit) { e.write(home+"/src/.hidden", "x") }},
+	"name with a space":            {"tree-name", func(e *edit) { e.write(home+"/src/a file.py", "x") }},
+	"compiled Python":              {"tree-pycache", func(e *edit) { e.write(home+"/src/__pycache__/a.pyc", "x") }},
+	"empty folder":                 {"tree-empty-folder", func(e *edit) { e.mkdir(home + "/nothing") }},
+	"broken link":                  {"tree-link-broken", func(e *edit) { e.symlink("nowhere", home+"/src/link") }},
+	"link out of the tree":         {"tree-link-outside", func(e *edit) { e.symlink("/etc/hostname", home+"/src/link") }},
+	"orphan":                       {"tree-orphan", func(e *edit) { e.write(home+"/systems/other.json", "{}") }},
+	"no calibration":               {"tree-calibration", func(e *edit) { e.remove(home + "/documentation") }},
+	"src is a file":                {"tree-source", func(e *edit) { e.remove(home + "/src"); e.write(home+"/src", "x") }},
+	"both spellings of a scenario": {"scenario-twice", func(e *edit) { e.copy("R/SingleStream", "R/singlestream") }},
+	"quote in a name":              {"system-quote", func(e *edit) { e.system("system_name", `"a \" b"`) }},
+	"few samples in network": {"perf-samples-per-query", func(e *edit) {
+		network(e, true)
+		e.set(perf("network/ExampleOrg/results/board1/resnet50/Offline"), "effective_samples_per_query", "5")
+	}},
+	"slow tokens in Interactive": {"perf-token-latency", func(e *edit) { interactive(e) }},
+	"large file":                 {"tree-large-file", func(e *edit) { e.write(home+"/src/big", ""); e.ok(os.Truncate(e.at(home+"/src/big"), largestFile+1)) }},
+}
+
+func interactive(e *edit) {
+	language(e, "llama3.1-8b", "13368", llama8b)
+	to := home + "/results/board1/llama3.1-8b/"
+	e.rename(to+"Server", to+"Interactive")
+	e.set(perf(to+"Interactive"), "result_first_token_99.00_percentile_latency_ns", "600000000")
+}
+
+func TestStrictNamesWhatTheOfficialCheckerAccepts(t *testing.T) {
+	t.Parallel()
+	base := extract(t, "v6.1")
+	for name, c := range strictChanges {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := &edit{t, t.TempDir()}
+			e.link(base)
+			c.make(e)
+			reference, strict := check(t, e.root, Reference), check(t, e.root, Strict)
+			if !reference.Passes {
+				t.Errorf("reference: %s", findingsOf(reference))
+			}
+			if strict.Passes || !slices.Contains(rulesOf(strict), c.rule) {
+				t.Errorf("strict: passes %v, rules %v, want %s", strict.Passes, rulesOf(strict), c.rule)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, root string, p Profile) *Report {
+	t.Helper()
+	r, err := Check(context.Background(), Options{Tree: root, Rules: "v6.1", Profile: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func rulesOf(r *Report) []string {
+	var names []string
+	for _, f := range r.Findings {
+		names = append(names, f.Rule)
+	}
+	for _, one := range r.Results {
+		for _, f := range one.Findings {
+			names = append(names, f.Rule)
+		}
+	}
+	return names
+}
+
+func TestGoldenTreesPassBothProfiles(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"v6.1", "v5.1"} {
+		root := extract(t, version)
+		for _, p := range []Profile{Reference, Strict} {
+			r, err := Check(context.Background(), Options{Tree: root, Rules: version, Profile: p})
+			if err != nil || !r.Passes || len(r.Results) != 3 {
+				t.Errorf("%s %s: %v, %s", version, p, err, findingsOf(r))
+			}
+		}
+	}
+}
+
+func TestEveryRuleThatIsUsedIsInTheTable(t *testing.T) {
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, path := range sources {
+		if path != "rules.go" && !strings.HasSuffix(path, "_test.go") {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(data)
+		}
+	}
+	for _, r := range Rules() {
+		if !strings.Contains(text, `"`+r.ID+`"`) {
+			t.Errorf("no check uses the rule %s", r.ID)
+		}
+		if r.Title == "" || r.Fix == "" || !strings.HasPrefix(r.Link, "https://") {
+			t.Errorf("rule %s: %+v", r.ID, r)
+		}
+	}
+}
+
+func TestACancelledCheckEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Check(ctx, Options{Tree: extract(t, "v6.1"), Rules: "v6.1"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+func FuzzDetailLog(f *testing.F) {
+	f.Add(`:::MLLOG {"key": "effective_scenario", "value": "Offline", "metadata": {"is_error": true}}` + "\n")
+	f.Add(":::ENDPTS {}\nx\r")
+	f.Fuzz(func(t *testing.T, text string) {
+		log := &detailLog{values: map[string]entry{}}
+		if err := log.read(strings.NewReader(text)); err == nil && log.errors > 0 && log.first.line == 0 {
+			t.Errorf("%d errors without a line", log.errors)
+		}
+	})
+}
