@@ -99,13 +99,6 @@ func network(e *edit, fields bool) {
 	}
 }
 
-// everyLog sets a key in all performance logs.
-func everyLog(e *edit, key, value string) {
-	for _, log := range e.logs("closed") {
-		e.set(log, key, value)
-	}
-}
-
 // language turns the results into those of a language model in the datacenter: Offline
 // and Server.
 func language(e *edit, name string, samples string, accuracy string) {

@@ -189,4 +189,3 @@ func (s *session) noDebug() error {
 	}
 	return nil
 }
-

@@ -15,12 +15,10 @@ import (
 // strictFiles compares the folders of a result with the files that belong there.
 func (g *judgement) strictFiles() {
 	logs := []string{"mlperf_log_summary.txt", "mlperf_log_detail.txt"}
-	runFiles := logs
-	if g.hasPower() {
-		runFiles = append(slices.Clone(logs), "spl.txt")
+	if g.hasPower() { // whose folders both profiles compare
 		g.strictPowerSettings()
 	} else if files, err := g.tree.Files(g.folder + "/performance/run_1"); err == nil {
-		g.sameFiles("perf-files", g.folder+"/performance/run_1", files, runFiles, []string{"mlperf_log_accuracy.json"})
+		g.sameFiles("perf-files", g.folder+"/performance/run_1", files, logs, []string{"mlperf_log_accuracy.json"})
 	}
 	if files, err := g.tree.Files(g.folder + "/accuracy"); err == nil {
 		g.sameFiles("acc-files", g.folder+"/accuracy", files, append(slices.Clone(logs), "mlperf_log_accuracy.json", "accuracy.txt"), nil)

@@ -143,7 +143,7 @@ func (d *description) checkFields() {
 
 // checkName compares a field with the name of a folder.
 func (d *description) checkName(field, rule, folder string) {
-	if s, ok := d.text(field, rule, folder); ok && strings.ToLower(s) != strings.ToLower(folder) {
+	if s, ok := d.text(field, rule, folder); ok && !strings.EqualFold(s, folder) {
 		d.fail(rule, problem{path: d.path, message: field + " is not the name of the folder", found: s, wanted: folder})
 	}
 }

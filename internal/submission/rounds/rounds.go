@@ -120,7 +120,7 @@ func PowerSources() []map[string]string { return load().PowerSources }
 // EndpointKeys returns how files of a system without LoadGen are read.
 func EndpointKeys() Endpoints { return load().Endpoints }
 
-// Before reports whether the round is older than v6.0, when measurements and compliance
+// Before6 reports whether the round is older than v6.0, when measurements and compliance
 // tests had folders of their own.
 func (r *Round) Before6() bool { return r.Version < "v6" }
 
