@@ -26,7 +26,11 @@
 // devices follow ONNX Runtime's documentation; that they are refused with a helpful text by a
 // library without them is tested, that they work is not. The same goes for macOS and Windows.
 //
-// Left out: models made of sequences and maps, sparse tensors, complex and 8-bit floating
-// point elements, training, and binding of outputs in device memory (the binding does not
-// offer it). What a model means, and how many sessions run at once, is not known here.
+// What the binding lacks is called past it (native.go): run options of bound runs, which end a run
+// when its context is done, entries of the configuration of runs, a pool of threads for all
+// sessions (NewPooled), extents for free axes, libraries of operators, an allocator that sessions
+// share, and threads of the ordinary scheduling policy.
+//
+// Left out: inputs and chosen outputs that are sequences or maps, sparse tensors, complex and 8-bit
+// floating point elements, training, and tensors in the memory of a device. What a model means, and how many sessions run at once, is not known here.
 package ort
