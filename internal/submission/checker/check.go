@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/field"
@@ -80,13 +79,12 @@ func (l *loader) nothing(o Options) error {
 	return fmt.Errorf("%s: %w %s: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), ErrNoResults, who)
 }
 
-// judgeAll judges results on all processors, and returns them in the order of their paths.
+// judgeAll judges results on all processors, and returns them in the order of the jobs.
 func judgeAll(ctx context.Context, jobs []*job) ([]Result, error) {
 	results := make([]Result, len(jobs))
 	err := parallel.Each(ctx, 0, len(jobs), func(_ context.Context, i int) error {
 		results[i] = judge(jobs[i])
 		return nil
 	})
-	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(a.Path, b.Path) })
 	return results, err
 }

@@ -75,7 +75,7 @@ type Report struct {
 	Rules    string    `json:"rules"`
 	Profile  Profile   `json:"profile"`
 	Passes   bool      `json:"passes"`
-	Results  []Result  `json:"results"`  // in the order of their paths
+	Results  []Result  `json:"results"`  // in the order in which the official checker takes them
 	Findings []Finding `json:"findings"` // that are not of one result
 }
 

@@ -158,7 +158,13 @@ func (d *detailLog) keep(key, value []byte, line int) error {
 	return nil
 }
 
+// noError is how LoadGen says that a message is none.
+var noError = []byte(`{"is_error": false,`)
+
 func (d *detailLog) countError(value, metadata []byte, line int) {
+	if bytes.HasPrefix(metadata, noError) && bytes.Count(metadata, []byte("is_error")) == 1 {
+		return
+	}
 	isError := []byte(nil)
 	if err := python.Members(metadata, func(name string, v []byte) {
 		if name == "is_error" {

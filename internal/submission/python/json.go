@@ -151,6 +151,9 @@ func (p *parser) array(keep bool) (Value, error) {
 		return list, nil
 	}
 	for {
+		if !keep {
+			p.skipIndices()
+		}
 		p.space()
 		v, err := p.value(keep)
 		if err != nil {

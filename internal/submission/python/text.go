@@ -17,6 +17,7 @@ type Lines struct {
 	Line int
 
 	src   io.Reader
+	base  []byte // what buf is a part of
 	buf   []byte // text not yet returned, then the start of a character
 	valid int    // how much of buf is text
 	scan  int    // how much of it is known to have no end of line
@@ -92,9 +93,10 @@ func (l *Lines) fill() {
 		return
 	}
 	if cap(l.buf)-len(l.buf) < chunkSize {
-		grown := make([]byte, len(l.buf), 2*len(l.buf)+4*chunkSize)
-		copy(grown, l.buf)
-		l.buf = grown
+		if len(l.base) < 2*len(l.buf)+chunkSize {
+			l.base = make([]byte, 4*len(l.buf)+2*chunkSize)
+		}
+		l.buf = l.base[:copy(l.base, l.buf)] // lines before it are not valid any more
 	}
 	n, err := io.ReadFull(l.src, l.buf[len(l.buf):len(l.buf)+chunkSize])
 	l.buf = l.buf[:len(l.buf)+n]
