@@ -16,7 +16,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/bench internal/config internal/download internal/field internal/home internal/loadgen " +
-		"internal/machine internal/profile internal/report internal/session internal/submission/checker internal/submission/output " +
+		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/truncate internal/tune",
 	"configs": "",
 
@@ -45,9 +45,10 @@ var mayImport = map[string]string{
 	"internal/session": "internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/config internal/convert " +
 		"internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
-	"internal/profile": "internal/loadgen internal/regular",
-	"internal/config":  "configs internal/field internal/loadgen internal/names internal/regular",
-	"internal/field":   "",
+	"internal/progress": "internal/loadgen",
+	"internal/profile":  "internal/loadgen internal/regular",
+	"internal/config":   "configs internal/field internal/loadgen internal/names internal/regular",
+	"internal/field":    "",
 
 	"internal/backend":             "internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
@@ -88,9 +89,9 @@ var mayImport = map[string]string{
 // owners are the packages that may import a third-party module.
 var owners = map[string]string{
 	"github.com/cenkalti/backoff/":      "internal/download",
-	"github.com/dustin/go-humanize":     "cmd/mlperf internal/download",
+	"github.com/dustin/go-humanize":     "internal/download internal/progress",
 	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report",
-	"github.com/schollz/progressbar/":   "cmd/mlperf",
+	"github.com/schollz/progressbar/":   "internal/progress",
 	"github.com/shirou/gopsutil/":       "internal/machine",
 	"github.com/spf13/cobra":            "cmd/mlperf",
 	"github.com/spf13/pflag":            "cmd/mlperf",
@@ -100,7 +101,7 @@ var owners = map[string]string{
 	"golang.org/x/sync/":                "internal/parallel",
 	"golang.org/x/text/":                "internal/tokenizer",
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine",
-	"golang.org/x/term":                 "cmd/mlperf",
+	"golang.org/x/term":                 "cmd/mlperf internal/progress",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/config internal/report",
 	"google.golang.org/protobuf/":       "internal/onnx",
 	"github.com/disintegration/imaging": "internal/preprocess",

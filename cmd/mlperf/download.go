@@ -8,9 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -20,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/progress"
 )
 
 func newDownload() *cobra.Command {
@@ -137,15 +136,15 @@ func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it downl
 	if err := acceptLicense(cmd.ErrOrStderr(), os.Stdin, m.LicenseOf(it), it, o.accept); err != nil {
 		return err
 	}
-	progress := newProgress(cmd.ErrOrStderr())
-	defer progress.done()
-	o.Observer = &downloadProgress{progress: progress}
+	display := progress.New(cmd.ErrOrStderr())
+	defer display.Done()
+	o.Observer = display
 	o.Free = func(dir string) (uint64, error) {
 		disk, err := machine.DiskOf(dir)
 		return disk.FreeBytes, err
 	}
 	dir, err := o.get(cmd.Context(), m, it, size)
-	progress.done()
+	display.Done()
 	if err != nil {
 		return explainDownload(cmd.ErrOrStderr(), it, err)
 	}
@@ -224,7 +223,7 @@ func (o *downloadOptions) sayDone(got download.Result) {
 	if got.Already {
 		text = "already there, with the right checksums"
 	}
-	o.Observer.Note(fmt.Sprintf("%s: %d files, %s, in %s", text, got.Files, bytesText(got.Bytes), got.Dir))
+	o.Observer.Note(fmt.Sprintf("%s: %d files, %s, in %s", text, got.Files, progress.BytesText(got.Bytes), got.Dir))
 }
 
 // explainDownload says what to do after a download that failed.
@@ -275,47 +274,3 @@ func acceptLicense(w io.Writer, in *os.File, license download.License, it downlo
 	}
 	return errors.New("the licence was not accepted: nothing was fetched")
 }
-
-// downloadProgress shows how a download goes on. It implements download.Observer.
-type downloadProgress struct {
-	*progress
-	begun time.Time
-	first int64 // bytes that were there when the phase began
-	fresh bool
-}
-
-// Phase implements download.Observer.
-func (d *downloadProgress) Phase(name string) {
-	d.progress.Phase(name)
-	d.begun, d.fresh = time.Now(), true
-}
-
-// Bytes implements download.Observer.
-func (d *downloadProgress) Bytes(done, of int64) {
-	if d.fresh {
-		d.first, d.fresh = done, false
-	}
-	text := bytesText(done)
-	if of > 0 {
-		text += " of " + bytesText(of)
-	}
-	if s := time.Since(d.begun).Seconds(); s > 1 {
-		rate := float64(done-d.first) / s
-		text += fmt.Sprintf(", %s/s", bytesText(int64(rate)))
-		if left := float64(of-done) / rate; of > 0 && rate > 0 {
-			text += fmt.Sprintf(", %v left", (time.Duration(left) * time.Second))
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if of == 0 && d.terminal {
-		of = -1 // progressbar: unknown
-	}
-	d.step(done, of, text)
-}
-
-// bytesText is a number of bytes as people read it: 816 MB.
-func bytesText(n int64) string { return humanize.BytesN(uint64(max(n, 0)), 3) }
-
-// Items implements download.Observer.
-func (d *downloadProgress) Items(done, of int) { d.Loading(done, of) }

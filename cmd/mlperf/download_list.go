@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -52,7 +53,7 @@ func showFile(w io.Writer, f download.File, o download.Options) {
 	}
 	facts := []string{"size not published"}
 	if f.Size > 0 {
-		facts[0] = bytesText(f.Size)
+		facts[0] = progress.BytesText(f.Size)
 	}
 	switch {
 	case f.SHA256 != "":

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
 
@@ -73,17 +74,17 @@ func (o *quantizeFlags) run(cmd *cobra.Command) error {
 	}
 	q, w := o.QuantizeRequest, cmd.OutOrStdout()
 	q.Program, q.Options = program(), o.options.values()
-	progress := newProgress(cmd.ErrOrStderr())
-	defer progress.done()
+	display := progress.New(cmd.ErrOrStderr())
+	defer display.Done()
 	if o.sensitivity {
-		scores, err := session.Sensitivity(cmd.Context(), q, progress)
+		scores, err := session.Sensitivity(cmd.Context(), q, display)
 		if err != nil {
 			return err
 		}
 		return printTable(w, table.Row{"layer", "signal to noise if it alone is quantised"}, scores,
 			func(s session.LayerNoise) table.Row { return table.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
 	}
-	made, err := session.Quantize(cmd.Context(), q, progress)
+	made, err := session.Quantize(cmd.Context(), q, display)
 	if err != nil {
 		return err
 	}
@@ -124,9 +125,9 @@ the naming of the reference's cache: NAME.npy for image NAME, in the same folder
 				return usage("preprocess needs --model and image files")
 			}
 			q.Files, q.Options = files, options.values()
-			progress := newProgress(cmd.ErrOrStderr())
-			defer progress.done()
-			return session.Preprocess(cmd.Context(), *q, progress)
+			display := progress.New(cmd.ErrOrStderr())
+			defer display.Done()
+			return session.Preprocess(cmd.Context(), *q, display)
 		},
 	}
 	f := cmd.Flags()
@@ -163,9 +164,9 @@ built-in data set, so that accuracy means something.`,
 		Example: "  mlperf synth model mobilenet",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			progress := newProgress(cmd.ErrOrStderr())
-			defer progress.done()
-			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, fullSize, progress)
+			display := progress.New(cmd.ErrOrStderr())
+			defer display.Done()
+			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, fullSize, display)
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 			}
@@ -190,10 +191,10 @@ has a data set of its own: NAME may also be that of a model.`,
 		Example: "  mlperf synth dataset imagenet\n  mlperf synth dataset ssd-mobilenet",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			progress := newProgress(cmd.ErrOrStderr())
-			defer progress.done()
+			display := progress.New(cmd.ErrOrStderr())
+			defer display.Done()
 			said := ""
-			return session.SynthDataset(cmd.Context(), program(), args[0], engine, !noScore, progress, func(s session.Synthesized) {
+			return session.SynthDataset(cmd.Context(), program(), args[0], engine, !noScore, display, func(s session.Synthesized) {
 				if s.Dir != said {
 					fmt.Fprintln(cmd.OutOrStdout(), s.Dir)
 					said = s.Dir

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
@@ -93,15 +94,15 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	progress := newProgress(cmd.ErrOrStderr())
-	defer progress.done()
-	prepared, err := resolved.Provide(cmd.Context(), progress)
+	display := progress.New(cmd.ErrOrStderr())
+	defer display.Done()
+	prepared, err := resolved.Provide(cmd.Context(), display)
 	if err != nil {
 		return exitOf(nil, err)
 	}
 	results, err := prepared.Run(cmd.Context())
 	err = errors.Join(err, prepared.Close())
-	progress.done()
+	display.Done()
 	if results != nil {
 		err = errors.Join(err, o.show(cmd, results, resolved.Request.Output))
 	}

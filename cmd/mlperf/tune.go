@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/profile"
+	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
@@ -86,10 +87,10 @@ func (o *tuneFlags) run(cmd *cobra.Command) (err error) {
 		}
 		q.Axes.Delays = append(q.Axes.Delays, d)
 	}
-	progress := newProgress(cmd.ErrOrStderr())
-	defer progress.done()
-	found, err := tune.Find(cmd.Context(), q, &tuneProgress{progress: progress}, progress)
-	progress.done()
+	display := progress.New(cmd.ErrOrStderr())
+	defer display.Done()
+	found, err := tune.Find(cmd.Context(), q, &tuneProgress{display: display}, display)
+	display.Done()
 	if found != nil {
 		err = errors.Join(err, o.show(cmd.OutOrStdout(), found))
 	}
@@ -113,7 +114,7 @@ func exitTuned(err error) error {
 
 // A tuneProgress says a line for each measurement.
 type tuneProgress struct {
-	progress  *progress
+	display   *progress.Display
 	objective tune.Objective
 }
 
@@ -128,12 +129,12 @@ func (p *tuneProgress) Begin(o tune.Objective, points, kept int) {
 	if kept > 0 {
 		text += fmt.Sprintf("; the search goes on after %d measurements that were made before", kept)
 	}
-	p.progress.Note(text)
+	p.display.Note(text)
 }
 
 // Measured implements tune.Observer.
 func (p *tuneProgress) Measured(m tune.Measurement, left time.Duration) {
-	p.progress.Note(fmt.Sprintf("stage %d, %v: %s (%v left)", m.Stage+1, m.Point, outcomeOf(m, p.objective), left.Round(time.Second)))
+	p.display.Note(fmt.Sprintf("stage %d, %v: %s (%v left)", m.Stage+1, m.Point, outcomeOf(m, p.objective), left.Round(time.Second)))
 }
 
 func outcomeOf(m tune.Measurement, o tune.Objective) string {

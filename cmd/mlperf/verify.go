@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -66,11 +67,11 @@ func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.
 	if o.Dir == "" {
 		o.Dir = usual
 	}
-	progress := newProgress(cmd.ErrOrStderr())
-	defer progress.done()
-	o.Observer = &downloadProgress{progress: progress}
+	display := progress.New(cmd.ErrOrStderr())
+	defer display.Done()
+	o.Observer = display
 	found, err := download.Verify(cmd.Context(), it, o)
-	progress.done()
+	display.Done()
 	if errors.Is(err, download.ErrNotThere) {
 		return fmt.Errorf("%w: %s gets it", err, repairCommand(it, &download.Report{Dir: o.Dir, Count: o.Count, Ours: true}, usual))
 	}

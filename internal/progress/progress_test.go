@@ -1,17 +1,19 @@
-package main
+package progress_test
 
 import (
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/progress"
 )
 
 // Where a phase says nothing, or seldom, it is said how long it takes already.
 func TestAPhaseThatTakesLongIsSeenToGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		p := newProgress(&out)
+		p := progress.New(&out)
 		p.Phase("model")
 		time.Sleep(11500 * time.Millisecond)
 		p.Phase("loading")
@@ -20,8 +22,8 @@ func TestAPhaseThatTakesLongIsSeenToGoOn(t *testing.T) {
 			p.Loading(i, 12)
 		}
 		time.Sleep(7 * time.Second)
-		p.done()
-		p.done()
+		p.Done()
+		p.Done()
 		time.Sleep(time.Minute)
 		want := []string{
 			"model …", "model: 5s so far", "model: 10s so far",

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -7,16 +7,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// A progress shows how a command goes on: a bar on a terminal, a plain line now and
-// then elsewhere. Of a phase that counts nothing it shows how long it takes already.
-// It implements bench.Observer.
-type progress struct {
+// A Display shows how a job goes on. Its methods may be called from several goroutines.
+type Display struct {
 	out      io.Writer
 	terminal bool
 	clock    *time.Ticker // for phases that count nothing
@@ -30,13 +29,15 @@ type progress struct {
 	begun time.Time
 	said  time.Time // last plain line
 	moved time.Time // last step
+	first int64     // bytes that were there when the phase began; -1: not known yet
 }
 
 // plainEvery is how often a plain line tells of the progress.
 const plainEvery = 5 * time.Second
 
-func newProgress(out io.Writer) *progress {
-	p := &progress{out: out, clock: time.NewTicker(time.Second), over: make(chan struct{})}
+// New returns a display that writes to a terminal or a file. It must be ended with Done.
+func New(out io.Writer) *Display {
+	p := &Display{out: out, clock: time.NewTicker(time.Second), over: make(chan struct{})}
 	if f, ok := out.(*os.File); ok {
 		p.terminal = term.IsTerminal(int(f.Fd()))
 	}
@@ -45,7 +46,7 @@ func newProgress(out io.Writer) *progress {
 }
 
 // watch says now and then how long a phase takes already that says nothing itself.
-func (p *progress) watch() {
+func (p *Display) watch() {
 	for {
 		select {
 		case now := <-p.clock.C:
@@ -59,7 +60,7 @@ func (p *progress) watch() {
 // silence is how long a phase may say nothing on a terminal.
 const silence = 2 * time.Second
 
-func (p *progress) tick(now time.Time) {
+func (p *Display) tick(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := fmt.Sprintf("%v so far", now.Sub(p.begun).Round(time.Second))
@@ -73,27 +74,27 @@ func (p *progress) tick(now time.Time) {
 	}
 }
 
-// Phase implements bench.Observer.
-func (p *progress) Phase(name string) {
+// Phase says that a part of the job begins.
+func (p *Display) Phase(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finishBar()
 	now := time.Now()
-	p.phase, p.begun, p.said, p.moved = name, now, now, now
+	p.phase, p.begun, p.said, p.moved, p.first = name, now, now, now, -1
 	if !p.terminal {
 		fmt.Fprintf(p.out, "%s …\n", name)
 	}
 }
 
-// Loading implements bench.Observer.
-func (p *progress) Loading(done, of int) {
+// Loading counts things.
+func (p *Display) Loading(done, of int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.step(int64(done), int64(of), fmt.Sprintf("%d of %d", done, of))
 }
 
-// Traffic implements bench.Observer.
-func (p *progress) Traffic(g loadgen.Progress) {
+// Traffic is a glance at a running test.
+func (p *Display) Traffic(g loadgen.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rate := float64(g.Completed) / g.Elapsed.Seconds()
@@ -112,8 +113,8 @@ func (p *progress) Traffic(g loadgen.Progress) {
 	p.step(done, of, text)
 }
 
-// Note implements bench.Observer.
-func (p *progress) Note(text string) {
+// Note says something that stays on screen.
+func (p *Display) Note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
@@ -122,8 +123,39 @@ func (p *progress) Note(text string) {
 	fmt.Fprintln(p.out, text)
 }
 
+// Items counts things, as Loading does.
+func (p *Display) Items(done, of int) { p.Loading(done, of) }
+
+// Bytes counts bytes, with their rate and how long the rest will take. If of is 0, nobody
+// knows how many there are.
+func (p *Display) Bytes(done, of int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.first < 0 {
+		p.first = done
+	}
+	text := BytesText(done)
+	if of > 0 {
+		text += " of " + BytesText(of)
+	}
+	if s := time.Since(p.begun).Seconds(); s > 1 {
+		rate := float64(done-p.first) / s
+		text += fmt.Sprintf(", %s/s", BytesText(int64(rate)))
+		if left := float64(of-done) / rate; of > 0 && rate > 0 {
+			text += fmt.Sprintf(", %v left", (time.Duration(left) * time.Second))
+		}
+	}
+	if of == 0 && p.terminal {
+		of = countsNothing
+	}
+	p.step(done, of, text)
+}
+
+// BytesText is a number of bytes as people read it: 816 MB.
+func BytesText(n int64) string { return humanize.BytesN(uint64(max(n, 0)), 3) }
+
 // step shows how far the phase has come.
-func (p *progress) step(done, of int64, text string) {
+func (p *Display) step(done, of int64, text string) {
 	now := time.Now()
 	p.moved = now
 	if !p.terminal {
@@ -141,7 +173,7 @@ func (p *progress) step(done, of int64, text string) {
 const countsNothing = -1
 
 // show describes the phase beside its bar.
-func (p *progress) show(of int64, text string) {
+func (p *Display) show(of int64, text string) {
 	if p.bar == nil || p.of != of {
 		p.finishBar()
 		p.of = of
@@ -157,15 +189,15 @@ func (p *progress) show(of int64, text string) {
 	p.bar.Describe(p.phase + ": " + text)
 }
 
-func (p *progress) finishBar() {
+func (p *Display) finishBar() {
 	if p.bar != nil {
 		_ = p.bar.Finish()
 		p.bar = nil
 	}
 }
 
-// done removes the bar and ends the phase. Calling it again does nothing.
-func (p *progress) done() {
+// Done removes the bar and ends the phase. Calling it again does nothing.
+func (p *Display) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finishBar()
