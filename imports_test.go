@@ -25,8 +25,8 @@ var mayImport = map[string]string{
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload internal/parallel",
 	"internal/models": "internal/config internal/loadgen internal/models/text internal/models/vision internal/workload internal/names",
-	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/loadgen internal/preprocess/text " +
-		"internal/tensor internal/tokenizer internal/workload",
+	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/text " +
+		"internal/pytext internal/tensor internal/tokenizer internal/workload",
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
 		"internal/preprocess internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
@@ -66,6 +66,7 @@ var mayImport = map[string]string{
 	"internal/preprocess":      "internal/exif internal/jpeg internal/tensor",
 	"internal/preprocess/text": "internal/pytext internal/tokenizer",
 	"internal/tokenizer":       "internal/pytext",
+	"internal/generate":        "",
 	"internal/pytext":          "",
 	"internal/exif":            "",
 	"internal/jpeg":            "internal/exif",

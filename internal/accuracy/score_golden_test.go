@@ -30,6 +30,8 @@ type goldenRun struct {
 	NumDetections int     `json:"num_detections"`
 	NumImages     int     `json:"num_images"`
 
+	BLEU float64 `json:"bleu_percent"`
+
 	PerCase map[string]struct{ Kidney, Tumor, Composite float64 } `json:"per_case"`
 }
 

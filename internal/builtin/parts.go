@@ -109,3 +109,26 @@ func (m Maker) squadSet(r workload.Recipe) set {
 	spec := synth.SQuADSpec{Seed: 1, Questions: m.samples(r.Samples), FirstWord: networks.BERTFirstWord, Lengths: networks.BERTLengths}
 	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSQuAD(ctx, dir, spec) }}
 }
+
+// translationSet is the data set of sentences. They are translated as the model was made to.
+func (m Maker) translationSet(r workload.Recipe) (set, error) {
+	a, err := networks.Lookup(r.Parts[0].Architecture)
+	if err != nil {
+		return set{}, err
+	}
+	o := m.options(r.Parts[0])
+	key, err := a.Key(o)
+	if err != nil {
+		return set{}, err
+	}
+	rows := int(a.Rows)
+	if o.Rows != 0 {
+		rows = int(o.Rows)
+	}
+	spec := synth.TranslationSpec{Seed: 1, Sentences: m.samples(r.Samples), Pieces: rows, Lexicon: key}
+	return set{spec.Key(), func(ctx context.Context, dir string) error {
+		var lexicon synth.Lexicon
+		lexicon.Pieces, lexicon.First = networks.GNMTLexicon(rows)
+		return synth.WriteTranslation(ctx, dir, spec, lexicon)
+	}}, nil
+}

@@ -48,6 +48,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 	switch model.Dataset {
 	case "squad":
 		return m.squadSet(r), nil
+	case "wmt":
+		return m.translationSet(r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }

@@ -52,13 +52,6 @@ func others() []config.Model {
 	const ms = time.Millisecond
 	return []config.Model{
 		{
-			Name: "gnmt",
-			Minima: []config.RoundMinima{
-				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 3903900, OfflineSamples: 24576}},
-			},
-			Queries: map[loadgen.Scenario]uint64{loadgen.Server: 90112, loadgen.MultiStream: 90112},
-		},
-		{
 			Name:    "rnnt",
 			Aliases: []string{"rnn-t"},
 			Minima: []config.RoundMinima{

@@ -27,6 +27,8 @@ type Manifest struct {
 	KiTS19   *KiTS19Spec   `json:"kits19,omitempty"`
 	SQuAD    *SQuADSpec    `json:"squad,omitempty"`
 
+	Translation *TranslationSpec `json:"translation,omitempty"`
+
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
 	Scores map[string]float64 `json:"scores,omitempty"`
@@ -84,7 +86,7 @@ func (m Manifest) check() error {
 	}
 	switch spec, n := m.spec(); n {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19 or squad")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad or translation")
 	case 1:
 		return spec.check()
 	}
@@ -106,6 +108,7 @@ func (m Manifest) spec() (last spec, n int) {
 	add(m.ADE20K != nil, m.ADE20K)
 	add(m.KiTS19 != nil, m.KiTS19)
 	add(m.SQuAD != nil, m.SQuAD)
+	add(m.Translation != nil, m.Translation)
 	return last, n
 }
 
@@ -118,6 +121,8 @@ func (m Manifest) describe() string {
 		return fmt.Sprintf("version %d, COCO %+v", m.Version, *m.COCO)
 	case m.ADE20K != nil:
 		return fmt.Sprintf("version %d, ADE20K %+v", m.Version, *m.ADE20K)
+	case m.Translation != nil:
+		return fmt.Sprintf("version %d, translation %+v", m.Version, *m.Translation)
 	case m.SQuAD != nil:
 		return fmt.Sprintf("version %d, SQuAD %+v", m.Version, *m.SQuAD)
 	}

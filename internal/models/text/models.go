@@ -8,5 +8,6 @@ func Models() []workload.Model {
 	return []workload.Model{
 		bert(),
 		bertHighAccuracy(),
+		gnmt(),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -15,6 +16,10 @@ const (
 	dtypeOption      = "dtype"
 	transposedOption = "output-transposed"
 	maxOption        = "max-examples"
+
+	sacreOption  = "sacrebleu"
+	smoothOption = "sacrebleu-smooth"
+	lowerOption  = "sacrebleu-lowercase"
 )
 
 // How far windows are filled up.
@@ -22,6 +27,29 @@ const (
 	padFull    = "full"    // to the length for which the model was made
 	padLongest = "longest" // to the longest of a batch
 )
+
+func translationScoreOptions() []workload.Option {
+	return []workload.Option{
+		{Name: sacreOption, Choices: []string{"13a", "intl", "zh", "char", "none"}, Help: "also compute sacreBLEU, with this tokenizer"},
+		{Name: smoothOption, Choices: []string{"exp", "floor", "add-k", "none"}, Help: "smoothing of sacreBLEU (default exp)"},
+		{Name: lowerOption, Kind: workload.Switch, Help: "sacreBLEU without regard to case"},
+	}
+}
+
+func parseTranslationScoring(v workload.Values) (o accuracy.TranslationOptions, err error) {
+	tokenize, smooth := strings.ToLower(v[sacreOption]), strings.ToLower(v[smoothOption])
+	lower, err := v.On(lowerOption)
+	if err != nil {
+		return o, err
+	}
+	if tokenize == "" && (smooth != "" || lower) {
+		return o, field.Errorf(sacreOption, "is missing: it says with which tokenizer sacreBLEU is computed")
+	}
+	if tokenize != "" {
+		o.Sacre = &accuracy.SacreOptions{Tokenize: tokenize, Smooth: smooth, Lowercase: lower}
+	}
+	return o, nil
+}
 
 func squadOptions() []workload.Option {
 	return []workload.Option{

@@ -1,0 +1,151 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
+)
+
+// A BLEUCounter adds up what BLEU is computed from, sentence by sentence, as the scorer of
+// the GNMT reference does (nmt/scripts/bleu.py). It is not sacreBLEU: words are given, and
+// the shortest reference is the one whose length counts.
+type BLEUCounter struct {
+	counts, totals                     []int
+	referenceLength, translationLength int
+	smooth                             bool
+	grams                              *gramCounter
+}
+
+// NewBLEUCounter returns a counter of n-grams up to an order from 1 to 6. Smoothing
+// adds one to all counts.
+func NewBLEUCounter(order int, smooth bool) *BLEUCounter {
+	return &BLEUCounter{counts: make([]int, order), totals: make([]int, order), smooth: smooth, grams: newGramCounter()}
+}
+
+// Add adds a translation and its references, of which there must be one.
+func (b *BLEUCounter) Add(translation []string, references ...[]string) {
+	shortest := len(references[0])
+	for _, reference := range references[1:] {
+		shortest = min(shortest, len(reference))
+	}
+	b.referenceLength += shortest
+	b.translationLength += len(translation)
+	b.grams.matches(translation, references, b.counts, b.totals)
+}
+
+// A BLEU is a score from 0 to 1, with what it is made of.
+type BLEU struct {
+	BLEU              float64
+	Precisions        []float64 // by order, from 0 to 1
+	BrevityPenalty    float64
+	Ratio             float64 // of the lengths
+	TranslationLength int     // in words
+	ReferenceLength   int
+}
+
+// Score computes the score. Without words on both sides there is none.
+func (b *BLEUCounter) Score() (BLEU, error) {
+	if b.referenceLength == 0 || b.translationLength == 0 {
+		return BLEU{}, fmt.Errorf("%d words were compared with %d, of which BLEU cannot be computed", b.translationLength, b.referenceLength)
+	}
+	s := BLEU{
+		Precisions: make([]float64, len(b.counts)), BrevityPenalty: 1,
+		Ratio:             float64(b.translationLength) / float64(b.referenceLength),
+		TranslationLength: b.translationLength, ReferenceLength: b.referenceLength,
+	}
+	logs, least := 0.0, math.Inf(1)
+	for k, n := range b.totals {
+		switch {
+		case b.smooth:
+			s.Precisions[k] = (float64(b.counts[k]) + 1) / (float64(n) + 1)
+		case n > 0:
+			s.Precisions[k] = float64(b.counts[k]) / float64(n)
+		}
+		least = min(least, s.Precisions[k])
+		logs += 1 / float64(len(b.counts)) * math.Log(s.Precisions[k])
+	}
+	if s.Ratio <= 1 {
+		s.BrevityPenalty = math.Exp(1 - 1/s.Ratio)
+	}
+	if least > 0 {
+		s.BLEU = math.Exp(logs) * s.BrevityPenalty
+	}
+	return s, nil
+}
+
+// CleanReference makes words of a line of a reference as the scripts do: pieces of words are
+// put together, and only single blanks separate words.
+func CleanReference(line string) []string {
+	return strings.Split(strings.ReplaceAll(pytext.TrimSpace(line), "@@ ", ""), " ")
+}
+
+// TranslationOptions say what to compute besides the official score of translations.
+type TranslationOptions struct {
+	// Sacre asks for sacreBLEU too.
+	Sacre *SacreOptions
+}
+
+// A TranslationScore is what ScoreTranslations finds. Its first value is "BLEU" in percent.
+type TranslationScore struct {
+	Score
+	BLEU
+	Repeated int // records of a sentence that was seen before, which do not count
+}
+
+// ScoreTranslations scores a log of sentences as process_accuracy.py does: on words that
+// blanks separate, with the first record of a sentence. Sentences that are not in the log
+// do not count. Unlike the script, it does not score a log that was cut off.
+func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (*TranslationScore, error) {
+	score, counter := &TranslationScore{}, NewBLEUCounter(4, false)
+	var sacre *SacreCounter
+	if o.Sacre != nil {
+		var err error
+		if sacre, err = NewSacreCounter(*o.Sacre); err != nil {
+			return nil, err
+		}
+	}
+	seen := make([]bool, len(references))
+	for rec, err := range Records(log) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.QSLIndex >= uint64(len(references)) {
+			return nil, rec.errorf(log, "the reference has only %d sentences", len(references))
+		}
+		if seen[rec.QSLIndex] {
+			score.Repeated++
+			continue
+		}
+		seen[rec.QSLIndex] = true
+		if !utf8.Valid(rec.Data) {
+			return nil, rec.errorf(log, "the translation is not UTF-8")
+		}
+		text, reference := string(rec.Data), references[rec.QSLIndex]
+		counter.Add(strings.Split(text, " "), reference)
+		if sacre != nil {
+			sacre.Add(text, strings.Join(reference, " "))
+		}
+	}
+	return score, score.describe(log, counter, sacre)
+}
+
+func (s *TranslationScore) describe(log Input, counter *BLEUCounter, sacre *SacreCounter) error {
+	var err error
+	if s.BLEU, err = counter.Score(); err != nil {
+		return errors.New(log.Name() + ": " + err.Error())
+	}
+	percent := s.BLEU.BLEU * 100
+	s.Values = []Value{{Name: "BLEU", Value: percent, Unit: "%"}}
+	s.printf("BLEU: %.1f", percent)
+	if sacre != nil {
+		found := sacre.Score()
+		s.Values = append(s.Values, Value{Name: "sacreBLEU", Value: found.Score, Unit: "%"})
+		s.printf("%s", found)
+		s.printf("%s", sacre.Signature())
+	}
+	return nil
+}

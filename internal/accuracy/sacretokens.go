@@ -1,0 +1,151 @@
+package accuracy
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// sacreTokenizers put blanks between words as the tokenizers of sacreBLEU 2.6.0 do. A line
+// has no white space at its end.
+var sacreTokenizers = map[string]func(line string) string{
+	"none": func(line string) string { return line },
+	"char": spell,
+	"13a":  tokenize13a,
+	"zh":   tokenizeChinese,
+	"intl": tokenizeInternational,
+}
+
+// spell puts a blank after every character.
+func spell(line string) string {
+	var b strings.Builder
+	for _, r := range line {
+		b.WriteRune(r)
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// entities are the four of HTML that mteval-v13a.pl knows, in its order.
+var entities = []string{"&quot;", `"`, "&amp;", "&", "&lt;", "<", "&gt;", ">"}
+
+// tokenize13a is that of mteval-v13a.pl.
+func tokenize13a(line string) string {
+	line = strings.ReplaceAll(line, "<skipped>", "")
+	line = strings.ReplaceAll(line, "-\n", "")
+	line = strings.ReplaceAll(line, "\n", " ")
+	if strings.Contains(line, "&") {
+		for i := 0; i < len(entities); i += 2 { // one after another: &amp;lt; becomes <
+			line = strings.ReplaceAll(line, entities[i], entities[i+1])
+		}
+	}
+	return splitPunctuation(" " + line + " ")
+}
+
+// splitPunctuation applies the four rules of mteval one after another: blanks around
+// symbols; around a period or comma unless a digit is before it; the same unless a digit is
+// after it; and after a digit that a dash follows. Each reads on behind what it changed.
+func splitPunctuation(line string) string {
+	text := spaceSymbols(make([]byte, 0, 2*len(line)), line)
+	text = eachPair(text, func(a, b byte) bool { return !isDigit(a) && isStop(b) }, "", " ", " ")
+	text = eachPair(text, func(a, b byte) bool { return isStop(a) && !isDigit(b) }, " ", " ", "")
+	return string(eachPair(text, func(a, b byte) bool { return isDigit(a) && b == '-' }, "", " ", " "))
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+func isStop(c byte) bool  { return c == '.' || c == ',' }
+
+// spaceSymbols puts blanks around the symbols of ASCII, except for the apostrophe, the
+// comma, the dash and the period.
+func spaceSymbols(dst []byte, line string) []byte {
+	for i := range len(line) {
+		switch c := line[i]; {
+		case c >= '{' && c <= '~', c >= '[' && c <= '`', c >= ' ' && c <= '&', c >= '(' && c <= '+', c >= ':' && c <= '@', c == '/':
+			dst = append(dst, ' ', c, ' ')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// eachPair writes text before, between and behind the bytes of each pair that a rule
+// finds. Pairs do not overlap.
+func eachPair(text []byte, rule func(a, b byte) bool, before, between, behind string) []byte {
+	out := make([]byte, 0, len(text)+len(text)/2)
+	for i := 0; i < len(text); i++ {
+		if i+1 == len(text) || !rule(text[i], text[i+1]) {
+			out = append(out, text[i])
+			continue
+		}
+		out = append(append(out, before...), text[i])
+		out = append(append(out, between...), text[i+1])
+		out = append(out, behind...)
+		i++
+	}
+	return out
+}
+
+// chinese are the characters that sacreBLEU takes for Chinese. The two ranges of common
+// punctuation come from an error in it, which is kept: it wrote code points above U+FFFF
+// with four digits.
+var chinese = &unicode.RangeTable{R16: []unicode.Range16{
+	{0x2001, 0x2a6d, 1}, {0x2e80, 0x2eff, 1}, {0x2f00, 0x2fdf, 1}, {0x2ff0, 0x2fff, 1}, {0x3000, 0x303f, 1},
+	{0x3100, 0x312f, 1}, {0x31a0, 0x31bf, 1}, {0x31c0, 0x31ef, 1}, {0x3200, 0x32ff, 1}, {0x3300, 0x33ff, 1},
+	{0x3400, 0x4db5, 1}, {0x4e00, 0x9fa5, 1}, {0x9fa6, 0x9fbb, 1}, {0xf900, 0xfa2d, 1}, {0xfa30, 0xfa6a, 1},
+	{0xfa70, 0xfad9, 1}, {0xfe10, 0xfe1f, 1}, {0xfe30, 0xfe4f, 1}, {0xff00, 0xffef, 1},
+}}
+
+// tokenizeChinese makes a word of every Chinese character, and of the rest what mteval does.
+func tokenizeChinese(line string) string {
+	var b strings.Builder
+	for _, r := range strings.TrimSpace(line) {
+		if r > unicode.MaxASCII && unicode.Is(chinese, r) {
+			b.WriteByte(' ')
+			b.WriteRune(r)
+			b.WriteByte(' ')
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return splitPunctuation(b.String())
+}
+
+// tokenizeInternational is that of mteval-v14.pl: blanks around punctuation unless a digit is
+// before it, the same unless a digit is after it, and around symbols.
+func tokenizeInternational(line string) string {
+	line = eachRunePair(line, func(a, b rune) bool { return !unicode.IsNumber(a) && unicode.IsPunct(b) }, "", " ")
+	line = eachRunePair(line, func(a, b rune) bool { return unicode.IsPunct(a) && !unicode.IsNumber(b) }, " ", "")
+	var out strings.Builder
+	for _, r := range line {
+		if unicode.IsSymbol(r) {
+			out.WriteByte(' ')
+			out.WriteRune(r)
+			out.WriteByte(' ')
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// eachRunePair is eachPair for characters, with a blank between them.
+func eachRunePair(text string, rule func(a, b rune) bool, before, behind string) string {
+	var out strings.Builder
+	for text != "" {
+		a, n := utf8.DecodeRuneInString(text)
+		b, m := utf8.DecodeRuneInString(text[n:])
+		if m == 0 || !rule(a, b) {
+			out.WriteString(text[:n])
+			text = text[n:]
+			continue
+		}
+		out.WriteString(before)
+		out.WriteString(text[:n])
+		out.WriteByte(' ')
+		out.WriteString(text[n : n+m])
+		out.WriteString(behind)
+		text = text[n+m:]
+	}
+	return out.String()
+}

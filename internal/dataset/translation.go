@@ -1,0 +1,104 @@
+package dataset
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+)
+
+// Translation is a set of sentences, one per line, in pieces of words.
+type Translation struct {
+	Sentences   []string
+	fingerprint string
+}
+
+// The files of the set of newstest2014, as the GNMT reference has them.
+const (
+	translationSource     = "newstest2014.tok.bpe.32000.en"
+	translationReference  = "newstest2014.tok.bpe.32000.de"
+	translationVocabulary = "vocab.bpe.32000"
+)
+
+// TranslationVocabularies are where the vocabularies of source and translation lie.
+func TranslationVocabularies(dir string) (source, target string) {
+	path := filepath.Join(translationDir(dir), translationVocabulary)
+	return path + ".en", path + ".de"
+}
+
+// translationDir is the folder of the files: where the official archive is unpacked, they are
+// in nmt/data.
+func translationDir(dir string) string {
+	inner := filepath.Join(dir, "nmt", "data")
+	if _, err := os.Stat(filepath.Join(inner, translationSource)); err == nil {
+		return inner
+	}
+	return dir
+}
+
+// OpenTranslation reads newstest2014.tok.bpe.32000.en of a folder, or of its nmt/data. A line
+// that is not UTF-8 is an error; one without words is a sentence like others.
+func OpenTranslation(dir string) (*Translation, error) {
+	lines, sum, err := readLines(filepath.Join(translationDir(dir), translationSource))
+	if err != nil {
+		return nil, fmt.Errorf("opening the sentences: %w", err)
+	}
+	return &Translation{lines, sum}, nil
+}
+
+// Fingerprint names the content.
+func (d *Translation) Fingerprint() string { return d.fingerprint }
+
+// ReadTranslationReferences reads the words of the reference translations, line by line as
+// the official script does.
+func ReadTranslationReferences(dir string) ([][]string, error) {
+	lines, _, err := readLines(filepath.Join(translationDir(dir), translationReference))
+	if err != nil {
+		return nil, fmt.Errorf("opening the references: %w", err)
+	}
+	references := make([][]string, len(lines))
+	for i, line := range lines {
+		references[i] = accuracy.CleanReference(line)
+	}
+	return references, nil
+}
+
+// longestLine bounds a sentence in bytes.
+const longestLine = 1 << 20
+
+// readLines reads a file of text, and names its content.
+func readLines(path string) (lines []string, fingerprint string, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("%w: want one sentence per line", err)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	s := bufio.NewScanner(f)
+	s.Buffer(make([]byte, 64<<10), longestLine)
+	for s.Scan() {
+		line := s.Text()
+		if !utf8.ValidString(line) {
+			return nil, "", fmt.Errorf("%s: line %d: the text is not UTF-8", path, len(lines)+1)
+		}
+		fmt.Fprintln(sum, line)
+		lines = append(lines, strings.TrimSuffix(line, "\r"))
+	}
+	if err := s.Err(); err != nil {
+		return nil, "", fmt.Errorf("%s: line %d: %w", path, len(lines)+1, err)
+	}
+	if len(lines) == 0 {
+		return nil, "", fmt.Errorf("%s: the file is empty, want one sentence per line", path)
+	}
+	return lines, fmt.Sprintf("%x", sum.Sum(nil)[:10]), nil
+}

@@ -1,0 +1,221 @@
+package text
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// The files of GNMT, by role.
+const (
+	encoderRole = "encoder"
+	decoderRole = "decoder"
+)
+
+// gnmt is GNMT on newstest2014, English to German (rules v0.5).
+func gnmt() workload.Model {
+	const rows = 4000
+	return workload.Model{
+		Name:    "gnmt",
+		Title:   "GNMT, 4 layers, WMT16 English to German",
+		Task:    "translation, newstest2014, English to German, beams of 10",
+		Dataset: "wmt",
+		BuiltIn: workload.Recipe{
+			Parts: []workload.Part{
+				{Role: encoderRole, Architecture: "gnmt-encoder", Rows: rows},
+				{Role: decoderRole, Architecture: "gnmt-decoder", Rows: rows},
+			},
+			Samples: 200,
+		},
+		Source: "https://zenodo.org/record/2530924/files/gnmt_model.zip",
+
+		Rules: config.Model{
+			Name:      "gnmt",
+			Scenarios: loadgen.Scenarios(),
+			Minima: []config.RoundMinima{
+				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 3903900, OfflineSamples: 24576}},
+			},
+			Queries: map[loadgen.Scenario]uint64{loadgen.Server: 90112, loadgen.MultiStream: 90112},
+		},
+		PerformanceSampleCount: 3003,
+		// v0.5/tools/submission: BLEU 23.9 × 0.99.
+		Quality: workload.Quality{Metric: "BLEU", Reference: 23.9, Fraction: 0.99},
+		Files:   workload.Roles(encoderRole, decoderRole),
+		Open:    openTranslation,
+		Score:   scoreTranslation,
+
+		ScoreOptions: translationScoreOptions(),
+	}
+}
+
+// The special pieces of GNMT's vocabularies.
+const (
+	unknownPiece = iota
+	startPiece
+	endPiece
+)
+
+// openTranslation joins the sentences with encoder and decoder.
+func openTranslation(s workload.Setup) (workload.Workload, error) {
+	data, err := dataset.OpenTranslation(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Count > len(data.Sentences) {
+		return nil, fmt.Errorf("opening the sentences: %d are wanted, %s has %d", s.Count, s.DatasetDir, len(data.Sentences))
+	}
+	if s.Count > 0 {
+		data.Sentences = data.Sentences[:s.Count]
+	}
+	w := &translation{}
+	from, to := dataset.TranslationVocabularies(s.DatasetDir)
+	source, err := readPieces(from)
+	if err == nil {
+		w.target, err = readPieces(to)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the vocabulary: %w", err)
+	}
+	for _, sentence := range data.Sentences {
+		ids := numberPieces(source, sentence)
+		w.sentences = append(w.sentences, ids)
+		w.longest = max(w.longest, len(ids))
+	}
+	for role, names := range translationPorts {
+		if err := hasPorts(role, s.Ports[role], names); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// readPieces reads a vocabulary of GNMT, which begins with the three special pieces.
+func readPieces(path string) (*tokenizer.Vocabulary, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	v, err := tokenizer.ReadVocabulary(f, path)
+	if err != nil {
+		return nil, err
+	}
+	for i, want := range []string{"<unk>", "<s>", "</s>"} {
+		if id, ok := v.ID(want); !ok || int(id) != i {
+			return nil, fmt.Errorf("%s: line %d is not %s: this is no vocabulary of GNMT", path, i+1, want)
+		}
+	}
+	return v, nil
+}
+
+// numberPieces numbers the pieces of a line, which white space separates. What the vocabulary does
+// not have is unknown. Sentences are never cut.
+func numberPieces(v *tokenizer.Vocabulary, line string) []int32 {
+	var ids []int32
+	for _, piece := range pytext.Fields(line) {
+		id, ok := v.ID(piece)
+		if !ok {
+			id = unknownPiece
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// translationPorts are the inputs and outputs of the files; of the latter in the order in
+// which they are read.
+var translationPorts = map[string]struct{ inputs, outputs []string }{
+	encoderRole: {[]string{"pieces", "lengths"}, []string{"memory", "keys", "state"}},
+	decoderRole: {[]string{"memory", "keys", "mask", "active", "parents", "pieces", "state"}, []string{"logits", "candidates", "log_sum", "next_state"}},
+}
+
+// hasPorts wants a file to have inputs and outputs of these names: no other program writes
+// such files.
+func hasPorts(role string, p workload.Ports, names struct{ inputs, outputs []string }) error {
+	for _, list := range []struct {
+		what  string
+		ports []backend.Port
+		names []string
+	}{{"input", p.Inputs, names.inputs}, {"output", p.Outputs, names.outputs}} {
+		for _, name := range list.names {
+			if _, ok := portNamed(list.ports, name); !ok {
+				return fmt.Errorf("the model's %s has no %s %q, it has %s: mlperf writes such files", role, list.what, name, describePorts(list.ports))
+			}
+		}
+	}
+	return nil
+}
+
+// translation is GNMT joined with its sentences.
+type translation struct {
+	sentences [][]int32
+	longest   int // in pieces
+	target    *tokenizer.Vocabulary
+}
+
+// Len implements workload.Workload.
+func (w *translation) Len() int { return len(w.sentences) }
+
+// Row implements workload.Workload: the pieces of a sentence. One without any has a row all
+// the same.
+func (w *translation) Row(index int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Int64, Shape: tensor.Shape{int64(max(1, len(w.sentences[index])))}}}
+}
+
+// CacheKey implements workload.Workload. Numbering is quicker than reading.
+func (w *translation) CacheKey() string { return "" }
+
+// Prepare implements workload.Workload.
+func (w *translation) Prepare(index int, row []tensor.Tensor) error {
+	to := tensor.Data[int64](row[0])
+	to[0] = endPiece
+	for i, id := range w.sentences[index] {
+		to[i] = int64(id)
+	}
+	return nil
+}
+
+// Outputs implements workload.Workload.
+func (w *translation) Outputs(role string) []string { return translationPorts[role].outputs }
+
+// Batch implements workload.Workload.
+func (w *translation) Batch() int { return -1 }
+
+// NewPredictor implements workload.Workload.
+func (w *translation) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+	return newTranslator(w, sessions, maxBatch), nil
+}
+
+// Notes implements workload.Workload.
+func (w *translation) Notes() []string {
+	return []string{
+		fmt.Sprintf("sentences have up to %d pieces, none is cut", w.longest),
+		fmt.Sprintf("%d beams of each sentence are followed until all have ended, or have twice as many pieces as the sentence", beamWidth),
+	}
+}
+
+// scoreTranslation scores a log of sentences as process_accuracy.py does.
+func scoreTranslation(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	o, err := parseTranslationScoring(s.Options)
+	if err != nil {
+		return nil, err
+	}
+	references, err := dataset.ReadTranslationReferences(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	score, err := accuracy.ScoreTranslations(log, references, o)
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}

@@ -1,0 +1,309 @@
+package text
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A fakeCopier is a GNMT that copies: the translation of piece n is piece n. Its memory is
+// the sentence, and its state the place in it. Other candidates are much worse, but for a
+// decoy in the first step of the first beam, which leads nowhere.
+type fakeCopier struct {
+	info    backend.Info
+	decodes bool
+	nan     bool
+	shift   int64 // of the pieces that it says
+	runs    int
+	closed  *int
+}
+
+const fakeHidden, fakeState = 2, 3
+
+type copierValue struct {
+	tensor tensor.Tensor
+	closed *int
+}
+
+func (v copierValue) Tensor() tensor.Tensor { return v.tensor }
+func (v copierValue) Close() error {
+	*v.closed++
+	return nil
+}
+
+func (s *fakeCopier) Info() backend.Info { return s.info }
+func (s *fakeCopier) Bind(t tensor.Tensor) (backend.Value, error) {
+	return copierValue{t, s.closed}, nil
+}
+func (s *fakeCopier) Close() error { return nil }
+
+func copiers() (encoder, decoder *fakeCopier) {
+	closed := 0
+	encoder, decoder = &fakeCopier{closed: &closed}, &fakeCopier{closed: &closed, decodes: true}
+	for _, s := range []struct {
+		session *fakeCopier
+		role    string
+	}{{encoder, encoderRole}, {decoder, decoderRole}} {
+		for _, name := range translationPorts[s.role].inputs {
+			s.session.info.Inputs = append(s.session.info.Inputs, backend.Port{Name: name})
+		}
+		for _, name := range translationPorts[s.role].outputs {
+			s.session.info.Outputs = append(s.session.info.Outputs, backend.Port{Name: name})
+		}
+	}
+	encoder.info.Outputs[0].Shape = tensor.Shape{-1, -1, fakeHidden}
+	encoder.info.Outputs[2].Shape = tensor.Shape{-1, fakeState}
+	return encoder, decoder
+}
+
+func (s *fakeCopier) Run(_ context.Context, inputs, outputs []backend.Value) error {
+	s.runs++
+	if s.decodes {
+		return s.decode(inputs, outputs)
+	}
+	pieces, memory := tensor.Data[int64](inputs[0].Tensor()), tensor.Data[float32](outputs[0].Tensor())
+	for i, p := range pieces {
+		memory[i*fakeHidden] = float32(p)
+	}
+	clear(tensor.Data[float32](outputs[2].Tensor()))
+	return nil
+}
+
+func (s *fakeCopier) decode(inputs, outputs []backend.Value) error {
+	memory, mask := inputs[0].Tensor(), tensor.Data[float32](inputs[2].Tensor())
+	active, parents := tensor.Data[int64](inputs[3].Tensor()), tensor.Data[int64](inputs[4].Tensor())
+	before := tensor.Data[float32](inputs[6].Tensor())
+	logits, found := tensor.Data[float32](outputs[0].Tensor()), tensor.Data[int64](outputs[1].Tensor())
+	sums, state := tensor.Data[float32](outputs[2].Tensor()), tensor.Data[float32](outputs[3].Tensor())
+	beams, n, length := len(parents)/len(active), len(logits)/len(parents), int(memory.Shape[1])
+	for r, parent := range parents {
+		place := int(before[parent*fakeState])
+		sentence := int(active[r/beams])
+		said := int64(endPiece)
+		if place < length && mask[sentence*length+place] == 0 {
+			said = int64(tensor.Data[float32](memory)[(sentence*length+place)*fakeHidden]) + s.shift
+		}
+		for k := range n {
+			found[r*n+k], logits[r*n+k] = said, float32(-20*k)
+			if k > 0 {
+				found[r*n+k] = 3 + int64(k)
+			}
+		}
+		sums[r] = 0
+		if s.nan {
+			sums[r] = float32(math.NaN())
+		}
+		state[r*fakeState] = float32(place + 1)
+	}
+	return nil
+}
+
+// translationFolder is a data set whose vocabulary has pieces a to z in both languages.
+func translationFolder(t *testing.T, sentences string) string {
+	t.Helper()
+	dir := t.TempDir()
+	vocabulary := "<unk>\n<s>\n</s>\n"
+	for c := 'a'; c <= 'z'; c++ {
+		vocabulary += string(c) + "\n"
+	}
+	write(t, filepath.Join(dir, "newstest2014.tok.bpe.32000.en"), sentences)
+	write(t, filepath.Join(dir, "vocab.bpe.32000.en"), vocabulary)
+	write(t, filepath.Join(dir, "vocab.bpe.32000.de"), strings.Replace(vocabulary, "\nq\n", "\nq@@\n", 1))
+	return dir
+}
+
+func openCopier(t *testing.T, sentences string) (workload.Workload, workload.Sessions, *fakeCopier) {
+	t.Helper()
+	encoder, decoder := copiers()
+	ports := map[string]workload.Ports{
+		encoderRole: {Inputs: encoder.info.Inputs, Outputs: encoder.info.Outputs}, decoderRole: {Inputs: decoder.info.Inputs, Outputs: decoder.info.Outputs},
+	}
+	w, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, sentences), Ports: ports})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, workload.Sessions{encoderRole: encoder, decoderRole: decoder}, decoder
+}
+
+func translate(t *testing.T, w workload.Workload, s workload.Sessions, indices ...int) (replies, error) {
+	t.Helper()
+	p, err := w.NewPredictor(s, len(indices))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var items []workload.Item
+	for i, index := range indices {
+		if err := w.Prepare(index, store.Row(i)); err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, workload.Item{Row: i, Index: index})
+	}
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	r := make(replies, len(items))
+	err = p.Predict(t.Context(), items, r)
+	return r, joinErrors(err, p.Close())
+}
+
+func joinErrors(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func TestSentencesAreTranslatedAlikeInEveryBatch(t *testing.T) {
+	sentences := []string{"a b c", "h", "", "k l m n o p", "x  \u00e4 q r", "y q", "a b"}
+	want := []string{"a b c", "h", "", "k l m n o p", "x <unk> qr", "y", "a b"}
+	w, sessions, decoder := openCopier(t, strings.Join(sentences, "\n")+"\n")
+	for i := range sentences {
+		got, err := translate(t, w, sessions, i)
+		if err != nil || string(got[0]) != want[i] {
+			t.Errorf("%q alone is translated to %q, %v; want %q", sentences[i], got[0], err, want[i])
+		}
+	}
+	decoder.runs = 0
+	got, err := translate(t, w, sessions, 3, 1, 0, 2, 6, 5, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, i := range []int{3, 1, 0, 2, 6, 5, 4} {
+		if string(got[k]) != want[i] {
+			t.Errorf("%q in a batch is translated to %q, want %q", sentences[i], got[k], want[i])
+		}
+	}
+	// No more steps than the longest needs: twice its pieces.
+	if decoder.runs > 2*6 {
+		t.Errorf("%d steps for 6 pieces", decoder.runs)
+	}
+}
+
+func TestATranslatorFreesWhatItBinds(t *testing.T) {
+	w, sessions, decoder := openCopier(t, "a b c\nd\n")
+	p, err := w.NewPredictor(sessions, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := workload.NewStore(2, w.Row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for i := range 2 {
+		if err := w.Prepare(i, store.Row(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	items := []workload.Item{{Row: 0, Index: 0}, {Row: 1, Index: 1}}
+	if err := p.Predict(t.Context(), items, make(replies, 2)); err == nil {
+		t.Error("it translates what is not loaded")
+	}
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := p.Predict(t.Context(), items, make(replies, 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch := p.(*translator).batch
+	bound := len(batch.values)
+	if err := p.Close(); err != nil || *decoder.closed != bound {
+		t.Errorf("%d of %d values are closed, %v", *decoder.closed, bound, err)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Predict(canceled, items, make(replies, 2)); err == nil {
+		t.Error("it goes on though it was told to stop")
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatATranslatorCannotSayIsAnError(t *testing.T) {
+	w, sessions, decoder := openCopier(t, "a b c\n")
+	decoder.nan = true
+	if _, err := translate(t, w, sessions, 0); err == nil || !strings.Contains(err.Error(), "sample 0: the model's scores are not numbers") {
+		t.Errorf("error %v", err)
+	}
+	decoder.nan, decoder.shift = false, 100
+	if _, err := translate(t, w, sessions, 0); err == nil || !strings.Contains(err.Error(), "the model says piece 103, the vocabulary has 29: is it the model's?") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSentencesThatCannotBeReadNameFileAndPlace(t *testing.T) {
+	for _, test := range []struct{ name, file, content, want string }{
+		{"no sentences", "newstest2014.tok.bpe.32000.en", "", "newstest2014.tok.bpe.32000.en: the file is empty"},
+		{"not UTF-8", "newstest2014.tok.bpe.32000.en", "a\n\xff\n", "newstest2014.tok.bpe.32000.en: line 2: the text is not UTF-8"},
+		{"another vocabulary", "vocab.bpe.32000.de", "[PAD]\n[UNK]\n", "vocab.bpe.32000.de: line 1 is not <unk>: this is no vocabulary of GNMT"},
+		{"a cut vocabulary", "vocab.bpe.32000.en", "<unk>\n<s>\n", "vocab.bpe.32000.en: line 3 is not </s>"},
+		{"a piece twice", "vocab.bpe.32000.en", "<unk>\n<s>\n</s>\na\na\n", `vocab.bpe.32000.en: line 5: piece "a" is in line 4 already`},
+	} {
+		dir := translationFolder(t, "a\n")
+		write(t, filepath.Join(dir, test.file), test.content)
+		if _, err := gnmt().Open(workload.Setup{DatasetDir: dir}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+	if _, err := gnmt().Open(workload.Setup{DatasetDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "want one sentence per line") {
+		t.Errorf("nothing: error %v", err)
+	}
+	if _, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\n"), Count: 2}); err == nil || !strings.Contains(err.Error(), "2 are wanted") {
+		t.Errorf("too few: error %v", err)
+	}
+	if _, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\n")}); err == nil || !strings.Contains(err.Error(), `has no input "`) {
+		t.Errorf("another model: error %v", err)
+	}
+}
+
+func TestTranslationsAreScoredAsTheOfficialScriptDoes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "newstest2014.tok.bpe.32000.de"), "the ho@@ use stands on a hill .\n")
+	text := hex.EncodeToString([]byte("the house stands on the hill ."))
+	log := func() accuracy.Input {
+		return accuracy.Named("log", strings.NewReader(fmt.Sprintf(`[{"seq_id":0,"qsl_idx":0,"data":"%s"}]`, text)))
+	}
+	for _, test := range []struct {
+		options workload.Values
+		want    []string
+	}{
+		{nil, []string{"BLEU: 48.9"}},
+		{workload.Values{"sacrebleu": "intl", "sacrebleu-smooth": "floor"}, []string{"BLEU: 48.9",
+			"BLEU = 48.89 85.7/66.7/40.0/25.0 (BP = 1.000 ratio = 1.000 hyp_len = 7 ref_len = 7)",
+			"nrefs:1|case:mixed|eff:no|tok:intl|smooth:floor[0.10]|version:2.6.0"}},
+	} {
+		m := gnmt()
+		if err := m.CheckScoreOptions(test.options); err != nil {
+			t.Fatal(err)
+		}
+		score, err := m.Score(log(), workload.Scoring{DatasetDir: dir, Options: test.options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, score.Lines); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", test.options, diff)
+		}
+	}
+	if _, err := gnmt().Score(log(), workload.Scoring{DatasetDir: dir, Options: workload.Values{"sacrebleu-smooth": "exp"}}); err == nil {
+		t.Error("a smoothing without sacreBLEU is taken")
+	}
+}
