@@ -48,7 +48,7 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 	switch model.Dataset {
 	case "squad":
 		return m.squadSet(r), nil
-	case "wmt":
+	case "wmt16":
 		return m.translationSet(r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)

@@ -38,7 +38,7 @@ func (s TranslationSpec) check() error {
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal files.
 func (s TranslationSpec) Key() string {
-	return "wmt14-" + keyOf("translation seed %d sentences %d pieces %d lexicon %q", s.Seed, s.Sentences, s.Pieces, s.Lexicon)
+	return "wmt16-" + keyOf("translation seed %d sentences %d pieces %d lexicon %q", s.Seed, s.Sentences, s.Pieces, s.Lexicon)
 }
 
 // otherPercent is how many pieces of a reference people translated otherwise.

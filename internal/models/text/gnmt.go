@@ -28,7 +28,7 @@ func gnmt() workload.Model {
 		Name:    "gnmt",
 		Title:   "GNMT, 4 layers, WMT16 English to German",
 		Task:    "translation, newstest2014, English to German, beams of 10",
-		Dataset: "wmt",
+		Dataset: "wmt16",
 		BuiltIn: workload.Recipe{
 			Parts: []workload.Part{
 				{Role: encoderRole, Architecture: "gnmt-encoder", Rows: rows},

@@ -18,8 +18,6 @@ type translationBatch struct {
 	mask    []float32 // [sentences, longest]
 
 	encoderIn, encoderOut []backend.Value
-	shared                []backend.Value // memory, keys and mask, which all steps read
-	start                 backend.Value   // the state of the encoder
 
 	active          []int64 // sentences that are not finished
 	memory          []int64 // for active
@@ -28,11 +26,10 @@ type translationBatch struct {
 	logits, sums    []float32
 	states          [2]tensor.Tensor
 
-	current int // the state that the next step reads; −1: that of the encoder
-	rows    int // that it has
-	values  map[string]backend.Value
+	current int                      // the state that the next step reads; −1: that of the encoder
+	rows    int                      // that it has
+	values  map[string]backend.Value // by what they are and how long
 	steps   map[stepShape]*decoderStep
-	bind    func(backend.Session, string, tensor.Tensor) backend.Value
 	err     error
 }
 
