@@ -62,9 +62,9 @@ const (
 )
 
 // gnmtHeld is what an open unit gives out whose candidate is tanh(3).
-var gnmtHeld = float32(math.Tanh(sigmoid(gnmtOpen)*math.Tanh(gnmtWord)) * sigmoid(gnmtOpen))
+var gnmtHeld = float32(math.Tanh(logistic(gnmtOpen)*math.Tanh(gnmtWord)) * logistic(gnmtOpen))
 
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // GNMTLexicon returns how the built-in GNMT translates, for a vocabulary of so many pieces:
 // the pieces of each source word, nil for those that are no words. A piece that another
