@@ -93,7 +93,6 @@ type TranslationOptions struct {
 type TranslationScore struct {
 	Score
 	BLEU
-	Repeated int // records of a sentence that was seen before, which do not count
 }
 
 // ScoreTranslations scores a log of sentences as process_accuracy.py does: on words that
@@ -108,19 +107,11 @@ func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (
 			return nil, err
 		}
 	}
-	seen := make([]bool, len(references))
-	for rec, err := range Records(log) {
+	score.Coverage.Samples = len(references)
+	for rec, err := range FirstRecords(log, &score.Coverage) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.QSLIndex >= uint64(len(references)) {
-			return nil, rec.errorf(log, "the reference has only %d sentences", len(references))
-		}
-		if seen[rec.QSLIndex] {
-			score.Repeated++
-			continue
-		}
-		seen[rec.QSLIndex] = true
 		if !utf8.Valid(rec.Data) {
 			return nil, rec.errorf(log, "the translation is not UTF-8")
 		}

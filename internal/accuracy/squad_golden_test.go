@@ -94,7 +94,7 @@ func TestLogitsThatAreNoneNameTheRecord(t *testing.T) {
 		{"half a logit", "0000", "does not consist of float32"},
 	} {
 		log := Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"`+test.data+`"}]`))
-		err := ReadSpanLogits(log, 1, 2, SpanOptions{}, func(int, []float64, []float64) {})
+		_, err := ReadSpanLogits(log, 1, 2, SpanOptions{}, func(int, []float64, []float64) {})
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "log: record 0 (qsl_idx 0)") {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
@@ -106,14 +106,14 @@ func FuzzSpanLogits(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, transposed bool) {
 		text := fmt.Sprintf(`[{"seq_id":0,"qsl_idx":0,"data":"%X"}]`, data)
 		for _, dtype := range []DType{Int8, Int16, Int32, Int64, Float16, Float32, Float64} {
-			err := ReadSpanLogits(Named("log", strings.NewReader(text)), 1, 8, SpanOptions{dtype, transposed}, func(_ int, starts, ends []float64) {
+			c, err := ReadSpanLogits(Named("log", strings.NewReader(text)), 1, 8, SpanOptions{dtype, transposed}, func(_ int, starts, ends []float64) {
 				for i := range starts {
 					if starts[i] != starts[i] || ends[i] != ends[i] {
 						t.Errorf("%s: logit %d is not a number", dtype, i)
 					}
 				}
 			})
-			if err == nil && len(data)%(2*dtype.size()) != 0 {
+			if err == nil && (len(data)%(2*dtype.size()) != 0 || c != (Coverage{Samples: 1, Scored: 1})) {
 				t.Errorf("%s: took %d bytes", dtype, len(data))
 			}
 		}

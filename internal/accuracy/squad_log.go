@@ -17,31 +17,37 @@ const noLogit = -10000
 
 // ReadSpanLogits reads the log of a model that marks answers in windows of a given length:
 // for each record it calls read with a start and an end logit for every place. Where a
-// response is shorter, the rest is −10000. The slices are overwritten afterwards.
-func ReadSpanLogits(log Input, windows, length int, o SpanOptions, read func(window int, starts, ends []float64)) error {
+// response is shorter, the rest is −10000. The slices are overwritten afterwards. Records of
+// a window that was seen before come too, and in the official script the last one counts.
+func ReadSpanLogits(log Input, windows, length int, o SpanOptions, read func(window int, starts, ends []float64)) (Coverage, error) {
+	c := Coverage{Samples: windows}
 	dtype, err := o.DType.check("output_dtype", Float32, Int8, Int16, Int32, Int64, Float16, Float64)
 	if err != nil {
-		return err
+		return c, err
 	}
-	starts, ends := make([]float64, length), make([]float64, length)
-	records := 0
+	starts, ends, seen := make([]float64, length), make([]float64, length), make([]bool, windows)
 	for rec, err := range Records(log) {
 		if err != nil {
-			return err
+			return c, err
 		}
 		if rec.QSLIndex >= uint64(windows) {
-			return rec.errorf(log, "the data set has only %d windows", windows)
+			return c, rec.errorf(log, "the data set has only %d windows", windows)
 		}
 		if err := spanLogits(rec.Data, dtype, o.Transposed, starts, ends); err != nil {
-			return rec.errorf(log, "%w", err)
+			return c, rec.errorf(log, "%w", err)
+		}
+		if seen[rec.QSLIndex] {
+			c.Repeated++
+		} else {
+			seen[rec.QSLIndex] = true
+			c.Scored++
 		}
 		read(int(rec.QSLIndex), starts, ends)
-		records++
 	}
-	if records == 0 {
-		return fmt.Errorf("%s: the log has no record", log.Name())
+	if c.Scored == 0 {
+		return c, fmt.Errorf("%s: the log has no record", log.Name())
 	}
-	return nil
+	return c, nil
 }
 
 // spanLogits fills in the logits of a response.

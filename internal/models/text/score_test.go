@@ -74,6 +74,9 @@ func TestScoresOfBERTAreTheOfficialScripts(t *testing.T) {
 			if got := score.Text(); got != run.Printed+"\n" {
 				t.Errorf("printed %q, want %q", got, run.Printed)
 			}
+			if c := score.Coverage; c.Scored == 0 || c.Scored > c.Samples || (c.Scored == c.Samples) == (run.Variant == "subset") {
+				t.Errorf("the score is over %+v", c)
+			}
 		})
 	}
 }

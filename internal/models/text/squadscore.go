@@ -22,7 +22,7 @@ func scoreSquad(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error)
 		set.data.Questions = set.data.Questions[:set.windows[s.Samples-1].Question+1]
 	}
 	ends := make([]windows.Ends, len(set.windows))
-	err = accuracy.ReadSpanLogits(log, len(set.windows), windowLength, o.SpanOptions, func(i int, starts, stops []float64) {
+	coverage, err := accuracy.ReadSpanLogits(log, len(set.windows), windowLength, o.SpanOptions, func(i int, starts, stops []float64) {
 		ends[i] = windows.Ends{Starts: windows.Best(starts), Stops: windows.Best(stops)}
 	})
 	if err != nil {
@@ -32,6 +32,7 @@ func scoreSquad(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error)
 	if err != nil {
 		return nil, err
 	}
+	score.Coverage = coverage
 	return &score.Score, nil
 }
 
