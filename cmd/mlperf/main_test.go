@@ -139,9 +139,9 @@ func tinyClassifier(b *networks.Builder, shape onnx.Shape, classes int64, argmax
 	tinyLayers(b, b.Input("image", onnx.Float32, shape), classes, argmax)
 }
 
-// tinyLayers classifies an image by the mean of its colours in a grid.
+// tinyLayers classifies an image by the brightest of its colours in a grid.
 func tinyLayers(b *networks.Builder, x *onnx.Value, classes int64, argmax bool) {
-	x = b.AveragePool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
+	x = b.MaxPool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
 	x = b.Flatten("features", x)
 	x = b.Dense("scores", x, networks.Dense{Units: classes})
 	if argmax {

@@ -60,20 +60,6 @@ func BenchmarkReadFile(b *testing.B) {
 	}
 }
 
-func BenchmarkDecode(b *testing.B) {
-	m, _ := build(b, lookup(b, "resnet50"), Options{})
-	data, err := onnx.Encode(m)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := onnx.Decode(data); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkKeyWithClassifier(b *testing.B) {
 	a := lookup(b, "resnet50")
 	o := Options{Classifier: &Classifier{Weights: make([]float32, 1000*2048), Bias: make([]float32, 1000)}}

@@ -109,15 +109,7 @@ type Pool struct {
 
 // MaxPool adds max pooling: [N C spatial…] → [N C spatial…].
 func (b *Builder) MaxPool(name string, x *onnx.Value, p Pool) *onnx.Value {
-	return b.pool("MaxPool", name, x, p)
-}
-
-// AveragePool adds average pooling, in which padding does not count.
-func (b *Builder) AveragePool(name string, x *onnx.Value, p Pool) *onnx.Value {
-	return b.pool("AveragePool", name, x, p)
-}
-
-func (b *Builder) pool(op, name string, x *onnx.Value, p Pool) *onnx.Value {
+	const op = "MaxPool"
 	w, err := newWindow(x, p.Kernel, p.Strides, nil, p.Pads)
 	if err != nil {
 		return b.fail(op, name, err)

@@ -410,7 +410,6 @@ func TestORTAgreesWithAllShapes(t *testing.T) {
 	b.Output(
 		conv, b.Relu("relu", norm), b.Clip("clip", norm, -1, 2.5),
 		b.MaxPool("max", norm, Pool{Kernel: Axes{3}, Strides: Axes{2}, Pads: PadSame()}),
-		b.AveragePool("average", norm, Pool{Kernel: Axes{2, 3}, Strides: Axes{2}, Pads: Pads{Begin: Axes{0, 1}, End: Axes{1, 0}}}),
 		b.GlobalAveragePool("global", norm),
 		b.Dense("dense", b.Flatten("flat", norm), Dense{Units: 5}),
 		b.MatMul("product", norm, b.Weight("matrix", He{}, 15, 4)),

@@ -5,25 +5,6 @@ import (
 	"fmt"
 )
 
-// Decode reads the content of an ONNX file. The elements of tensors are not copied:
-// they refer to data, which must not change while the model is in use. What this
-// package has no name for is kept in the Extra fields.
-//
-// Anything that is no ONNX model is refused with an error that begins with "not an
-// ONNX model". A model is accepted if its encoding is sound; whether its graph makes
-// sense is what Check tells.
-func Decode(data []byte) (*Model, error) {
-	m := &Model{}
-	err := m.decode(data, 0)
-	if err == nil {
-		err = m.validate()
-	}
-	if err != nil {
-		return nil, refusal(data, err)
-	}
-	return m, nil
-}
-
 var errNoModel = errors.New("not an ONNX model")
 
 // refusal explains why a file that begins with data is no model: by what it is, if

@@ -3,7 +3,7 @@
 // # The file
 //
 // A Model is an ONNX file as Go values: a Graph of Nodes, which read and write values
-// by name, with constants (Tensor) among them. Decode and ReadFile accept any valid
+// by name, with constants (Tensor) among them. ReadFile accepts any valid
 // file; what this package has no name for is kept and written back. Index,
 // ReplaceUses, Prune and Sort make editing short, Check tells what is wrong
 // with the result:

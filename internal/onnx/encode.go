@@ -2,7 +2,6 @@ package onnx
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -10,16 +9,6 @@ import (
 
 // maxFileSize is what protocol buffers, and so ONNX Runtime, accept in one file.
 const maxFileSize = math.MaxInt32
-
-// Encode returns the model as the content of an ONNX file. Where the weights are
-// large, WriteTo or WriteFile need less memory.
-func Encode(m *Model) ([]byte, error) {
-	var buf bytes.Buffer
-	if _, err := m.WriteTo(&buf); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
-}
 
 // WriteTo writes the model as the content of an ONNX file: fields in the order of
 // their numbers, elements of tensors always as raw bytes. Equal models give

@@ -21,6 +21,10 @@ import (
 //
 // The file is not kept open. If it has changed by the time its elements are wanted,
 // that is an error.
+//
+// Anything that is no ONNX model is refused with an error that begins with "not an
+// ONNX model". A model is accepted if its encoding is sound; whether its graph makes
+// sense is what Check tells.
 func ReadFile(path string) (*Model, error) {
 	var m *Model
 	err := openModel(path, func(r *fileReader) (err error) {

@@ -48,13 +48,6 @@ func Calibrate(ctx context.Context, m *onnx.Model, c Calibration, method Method)
 	return o.Ranges(method)
 }
 
-// Observe observes the activations of a model over samples, in two or more passes: the
-// first finds the smallest and the largest value of each, the others count how often
-// values in between occur. Ranges then serves any method.
-func Observe(ctx context.Context, m *onnx.Model, c Calibration) (*Observations, error) {
-	return observe(ctx, m, c, true)
-}
-
 // Observations are what is known of a model's activations.
 type Observations struct {
 	Samples     int

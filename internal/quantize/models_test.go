@@ -3,6 +3,7 @@ package quantize
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/networks"
@@ -113,9 +114,9 @@ func find(t testing.TB, m *onnx.Model, name string) *onnx.Node {
 // encoded is a model as a file, to see whether it was changed.
 func encoded(t testing.TB, m *onnx.Model) string {
 	t.Helper()
-	raw, err := onnx.Encode(m)
-	if err != nil {
+	var raw strings.Builder
+	if _, err := m.WriteTo(&raw); err != nil {
 		t.Fatal(err)
 	}
-	return string(raw)
+	return raw.String()
 }

@@ -78,16 +78,6 @@ func quantizableOps() []string {
 	return ops
 }
 
-// Layers returns the names of the layers that Quantize would quantise and that have
-// weights, in the model's order: what can be excluded one by one.
-func Layers(m *onnx.Model, o Options) ([]string, error) {
-	_, layers, err := candidates(m, o)
-	if err != nil {
-		return nil, fmt.Errorf("listing layers: %w", err)
-	}
-	return names(layers), nil
-}
-
 // Quantize returns the model with 8-bit integers in the place of FP32 wherever Options
 // ask for it, in the QDQ form: every layer stays the operator it was, between a
 // DequantizeLinear for each input and a QuantizeLinear behind the result, which engines

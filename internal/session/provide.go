@@ -205,20 +205,6 @@ func (p *Prepared) Close() error {
 	return nil
 }
 
-// Run resolves, provides and runs a request.
-func Run(ctx context.Context, q Request, o Observer) (*report.Results, error) {
-	r, err := Resolve(q)
-	if err != nil {
-		return nil, err
-	}
-	p, err := r.Provide(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	results, err := p.Run(ctx)
-	return results, errors.Join(err, p.Close())
-}
-
 // silent is an observer that says nothing.
 type silent struct{}
 

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -51,7 +52,7 @@ func writeModel(t *testing.T, path string, seed uint64) {
 	t.Helper()
 	b := networks.NewBuilder("tiny", seed)
 	x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
-	x = b.AveragePool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
+	x = b.MaxPool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
 	b.Output(b.Softmax("softmax", b.Dense("scores", b.Flatten("features", x), networks.Dense{Units: 1001}), 1))
 	model, _, err := b.Model()
 	if err != nil {
@@ -118,8 +119,22 @@ func TestWhatSomebodyGaveWinsOverAQuickRun(t *testing.T) {
 	}
 }
 
+// run resolves, provides and runs a request.
+func run(ctx context.Context, q session.Request, o session.Observer) (*report.Results, error) {
+	r, err := session.Resolve(q)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.Provide(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	results, err := p.Run(ctx)
+	return results, errors.Join(err, p.Close())
+}
+
 func TestARequestBecomesAResult(t *testing.T) {
-	results, err := session.Run(t.Context(), request(t), quiet{})
+	results, err := run(t.Context(), request(t), quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +154,7 @@ func TestARequestBecomesAResult(t *testing.T) {
 func TestResultsAreReplacedOnlyIfThatIsAskedFor(t *testing.T) {
 	q := request(t)
 	q.Output = "out"
-	if _, err := session.Run(t.Context(), q, quiet{}); err != nil {
+	if _, err := run(t.Context(), q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile("out/accuracy.txt", []byte("of another run"), 0o644); err != nil {
@@ -153,7 +168,7 @@ func TestResultsAreReplacedOnlyIfThatIsAskedFor(t *testing.T) {
 		t.Errorf("Resolve = %v, want an ExistsError", err)
 	}
 	q.Force = true
-	if _, err := session.Run(t.Context(), q, quiet{}); err != nil {
+	if _, err := run(t.Context(), q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat("out/accuracy.txt"); !errors.Is(err, os.ErrNotExist) {

@@ -4,16 +4,15 @@
 //	w, err := tokenizer.NewWordPiece(v)                      // BERT, MobileBERT
 //	ids := w.Append(nil, "Who built the castle?")
 //
-//	rules, err := tokenizer.ReadBPE(file, "bpe.32000")       // GNMT
-//	line := rules.NewSegmenter().Line("the house")           // t@@ he h@@ o@@ us@@ e
+//	text := tokenizer.JoinBPE([]string{"the", "ho@@", "use"}) // GNMT: the house
 //
 // A piece is a word or a part of one. WordPiece marks pieces that continue a word with
 // "##", subword-nmt those that are continued with "@@". A Vocabulary numbers pieces from 0
 // by their line.
 //
-// WordPiece gives what BertTokenizer of HuggingFace transformers 2.4 gives, and BPE what
-// subword-nmt's apply_bpe.py gives at the commit that the reference names. Both depend on
+// WordPiece gives what BertTokenizer of HuggingFace transformers 2.4 gives. It depends on
 // tables of Unicode, see package pytext.
 //
-// The package leaves out training, and tokenizers that work on bytes.
+// The package leaves out training, tokenizers that work on bytes, and cutting text into
+// pieces of subword-nmt: the data set of GNMT has been cut already.
 package tokenizer

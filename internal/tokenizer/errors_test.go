@@ -28,24 +28,6 @@ func TestAVocabularyThatIsNoneNamesFileAndLine(t *testing.T) {
 	}
 }
 
-func TestRulesThatAreNoneNameFileAndLine(t *testing.T) {
-	tests := []struct{ name, text, want string }{
-		{"empty", "", "c: there is no rule, want two symbols in each line"},
-		{"only a version", "#version: 0.2\n", "c: there is no rule, want two symbols in each line"},
-		{"another version", "#version: 3\na b\n", `c: line 1: version "3" of the rules is unknown, want 0.1 or 0.2`},
-		{"one symbol", "a b\nc\n", `c: line 2: "c" is no rule, want two symbols with a blank between them`},
-		{"three symbols", "a b c\n", `c: line 1: "a b c" is no rule, want two symbols with a blank between them`},
-		{"not UTF-8", "a b\n\xff c\n", "c: line 2: the line is not UTF-8"},
-		{"right", "#version: 0.1\na b\n", ""},
-	}
-	for _, test := range tests {
-		_, err := ReadBPE(strings.NewReader(test.text), "c")
-		if got := message(err); got != test.want {
-			t.Errorf("%s: error %q, want %q", test.name, got, test.want)
-		}
-	}
-}
-
 func message(err error) string {
 	if err == nil {
 		return ""
@@ -89,26 +71,6 @@ func FuzzReadVocabulary(f *testing.F) {
 			if got, ok := v.ID(v.Piece(int32(id))); !ok || int(got) != id {
 				t.Errorf("piece %d has number %d", id, got)
 			}
-		}
-	})
-}
-
-func FuzzBPE(f *testing.F) {
-	f.Add("#version: 0.2\na b\nab c</w>\n", "abc abc  x")
-	f.Add("a b\nab </w>\n", "ab </w>")
-	f.Fuzz(func(t *testing.T, codes, line string) {
-		b, err := ReadBPE(strings.NewReader(codes), "c")
-		if err != nil {
-			return
-		}
-		got := b.NewSegmenter().Line(line)
-		if strings.Contains(line, wordEnd) || strings.Contains(line, "@") || strings.Contains(codes, wordEnd) {
-			return
-		}
-		// Pieces are the text again.
-		want := strings.Join(strings.FieldsFunc(strings.Trim(line, "\r\n "), func(r rune) bool { return r == ' ' }), " ")
-		if back := strings.ReplaceAll(strings.Trim(got, "\r\n "), joiner+" ", ""); back != want {
-			t.Errorf("Line(%q) = %q, which is %q again", line, got, back)
 		}
 	})
 }

@@ -40,19 +40,6 @@ func goldenWordPiece(t testing.TB) *WordPiece {
 	return w
 }
 
-func goldenBPE(t testing.TB, name string) *BPE {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := ReadBPE(bytes.NewReader(data), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func TestWordPieceIsTheReferences(t *testing.T) {
 	var cases []struct {
 		Text          string
@@ -76,25 +63,6 @@ func TestWordPieceIsTheReferences(t *testing.T) {
 		}
 	}
 	if len(cases) < 60 {
-		t.Errorf("there are only %d cases", len(cases))
-	}
-}
-
-func TestSegmentsAreSubwordNMTs(t *testing.T) {
-	var cases []struct{ Codes, Line, Output string }
-	decode(t, "apply_bpe.json", &cases)
-	segmenters := map[string]*Segmenter{}
-	for _, c := range cases {
-		if segmenters[c.Codes] == nil {
-			segmenters[c.Codes] = goldenBPE(t, c.Codes).NewSegmenter()
-		}
-		for range 2 { // the second time from memory
-			if got := segmenters[c.Codes].Line(c.Line); got != c.Output {
-				t.Errorf("%s: Line(%q) = %q, want %q", c.Codes, c.Line, got, c.Output)
-			}
-		}
-	}
-	if len(cases) < 100 {
 		t.Errorf("there are only %d cases", len(cases))
 	}
 }
@@ -140,18 +108,6 @@ func BenchmarkWordPiece(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		ids = w.Append(ids[:0], text)
-	}
-	reportWords(b)
-}
-
-func BenchmarkSegment(b *testing.B) {
-	s := goldenBPE(b, "codes-v0.2.txt").NewSegmenter()
-	lines := strings.Split(text, "\n")
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, line := range lines {
-			s.Line(line)
-		}
 	}
 	reportWords(b)
 }

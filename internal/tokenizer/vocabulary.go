@@ -15,7 +15,7 @@ type Vocabulary struct {
 	ids    map[string]int32
 }
 
-// maxLine bounds a line of a vocabulary or of merge rules: a file with longer ones is
+// maxLine bounds a line of a vocabulary: a file with longer ones is
 // something else.
 const maxLine = 1 << 16
 

@@ -25,19 +25,3 @@ type Source interface {
 	Admit(items []Item, n int, wait bool) ([]Item, bool)
 	Reply
 }
-
-// Closed is a source of the items of a batch and no others. A Puller serves it to
-// implement Predict.
-func Closed(items []Item, reply Reply) Source { return &closed{reply, items} }
-
-type closed struct {
-	Reply
-	left []Item
-}
-
-func (c *closed) Admit(items []Item, n int, _ bool) ([]Item, bool) {
-	n = min(n, len(c.left))
-	items = append(items, c.left[:n]...)
-	c.left = c.left[n:]
-	return items, len(c.left) > 0
-}

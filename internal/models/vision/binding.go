@@ -79,15 +79,6 @@ func layoutOf(port backend.Port) (string, error) {
 	return "", field.Errorf(layoutOption, "input %s has shape %v, from which the layout cannot be told: want %s or %s", port.Name, port.Shape, nchw, nhwc)
 }
 
-// shape is the shape of one image.
-func (in imageInput) shape() tensor.Shape {
-	h, w := int64(in.height), int64(in.width)
-	if in.layout == nhwc {
-		return tensor.Shape{h, w, 3}
-	}
-	return tensor.Shape{3, h, w}
-}
-
 func (in imageInput) String() string {
 	return fmt.Sprintf("images go in as %v %s %d×%d", in.dtype, in.layout, in.width, in.height)
 }
