@@ -24,7 +24,8 @@ var mayImport = map[string]string{
 		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload internal/parallel",
-	"internal/models": "internal/config internal/loadgen internal/models/text internal/models/vision internal/workload internal/names",
+	"internal/models":        "internal/config internal/loadgen internal/models/recsys internal/models/text internal/models/vision internal/workload internal/names",
+	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/text " +
 		"internal/pytext internal/tensor internal/tokenizer internal/workload",
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
@@ -43,7 +44,7 @@ var mayImport = map[string]string{
 	"internal/report": "internal/loadgen internal/regular",
 	"internal/tune":   "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/session": "internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/config internal/convert " +
-		"internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
+		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress": "internal/loadgen",
 	"internal/profile":  "internal/loadgen internal/regular",

@@ -95,6 +95,8 @@ type traceOptions struct {
 	qps         float64
 	total, perf uint64 // samples
 	asJSON      bool
+	aggregation bool
+	pairs       int
 }
 
 func newTrace() *cobra.Command {
@@ -107,7 +109,10 @@ answers at once: which samples are loaded, which are issued, and, in the Server
 scenario, when. It is the traffic of the reference LoadGen, number by number.
 
 In accuracy mode a run begins the Server schedule anew with each loaded set; here
-it goes on.`,
+it goes on.
+
+With --aggregation it is the trace by which the recommendation benchmarks make samples of
+100 to 700 user-item pairs, as the reference publishes it.`,
 		Example: "  mlperf trace --scenario server --target-qps 500 --min-duration 1s --json\n" +
 			"  mlperf trace --scenario offline --total-sample-count 50000 --min-query-count 24576 --min-duration 0",
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -136,9 +141,14 @@ func (o *traceOptions) define(f *pflag.FlagSet) {
 	f.Uint64Var(&s.PerformanceIssueSameIndex, "issue-same-index", 0, "which one, as a position in the loaded set")
 	f.BoolVar(&s.SampleConcatenatePermutation, "permutation", false, "sample_concatenate_permutation: issue all samples equally often")
 	f.BoolVar(&o.asJSON, "json", false, "print the whole trace as JSON")
+	f.BoolVar(&o.aggregation, "aggregation", false, "print how user-item pairs make the samples of DLRM instead: first pair, end, count")
+	f.IntVar(&o.pairs, "pairs", session.CriteoPairs, "with --aggregation: pairs of the data set")
 }
 
 func (o *traceOptions) run(cmd *cobra.Command) error {
+	if o.aggregation {
+		return session.WriteAggregation(cmd.OutOrStdout(), o.pairs)
+	}
 	var err error
 	if o.settings.Mode, err = config.ParseMode(o.mode); err != nil {
 		return usage("%w", err)

@@ -31,6 +31,7 @@ type goldenRun struct {
 	NumImages     int     `json:"num_images"`
 
 	BLEU float64 `json:"bleu_percent"`
+	AUC  float64
 
 	PerCase map[string]struct{ Kidney, Tumor, Composite float64 } `json:"per_case"`
 }

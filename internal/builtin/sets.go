@@ -50,6 +50,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.squadSet(r), nil
 	case "wmt16":
 		return m.translationSet(r)
+	case "criteo":
+		return m.clickSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }

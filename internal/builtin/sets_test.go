@@ -218,7 +218,7 @@ func TestEveryDetectorHasADataSetOfItsOwn(t *testing.T) {
 		}
 		folders[folder] = key
 	}
-	if len(folders) != 9 {
+	if len(folders) != 10 {
 		t.Errorf("there are %d data sets: %v", len(folders), folders)
 	}
 }

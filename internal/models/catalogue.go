@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/models/recsys"
 	"github.com/mlperf-go/mlperf/internal/models/text"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/names"
@@ -16,6 +17,7 @@ func All() []workload.Model {
 	return slices.Concat(
 		vision.Models(),
 		text.Models(),
+		recsys.Models(),
 	)
 }
 

@@ -61,21 +61,13 @@ func others() []config.Model {
 			Sample: &config.SampleSize{InBytes: 15 * 16000 * 16 / 8}, // 15 s of 16-bit audio at 16 kHz
 		},
 		{
-			Name:    "dlrm",
-			Aliases: []string{"dlrm-99", "dlrm-99.9"},
-			Minima: []config.RoundMinima{
-				{First: "v0.7", Last: "v3.0", Minima: config.Minima{PerformanceSamples: 204800, OfflineSamples: 24576, ServerLatency: 30 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 270 * (13 + 26)}, // 270 pairs on average, of 13 numbers and 26 categories of the same size
-		},
-		{
 			Name:    "dlrm-v2",
 			Aliases: []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"},
 			Minima: []config.RoundMinima{
 				{First: "v3.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 204800, OfflineSamples: 24576, ServerLatency: 60 * ms}},
 				{First: "v5.0", Last: "v5.1", Minima: config.Minima{PerformanceSamples: 204800, AccuracySamples: 330067, OfflineSamples: 24576, ServerLatency: 60 * ms}},
 			},
-			Sample: &config.SampleSize{InValues: 270 * (13 + 26)}, // as dlrm
+			Sample: &config.SampleSize{InValues: 270 * (13 + 26)}, // 270 pairs on average, of 13 numbers and 26 categories of the same size
 		},
 		{
 			Name:    "gptj",

@@ -69,7 +69,7 @@ func Architectures() []Architecture {
 		resNet50(), mobileNetV1(),
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
-		bert(), gnmtEncoder(), gnmtDecoder(),
+		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(),
 	}
 }
 

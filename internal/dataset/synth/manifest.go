@@ -28,6 +28,7 @@ type Manifest struct {
 	SQuAD    *SQuADSpec    `json:"squad,omitempty"`
 
 	Translation *TranslationSpec `json:"translation,omitempty"`
+	Criteo      *CriteoSpec      `json:"criteo,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -86,7 +87,7 @@ func (m Manifest) check() error {
 	}
 	switch spec, n := m.spec(); n {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad or translation")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation or criteo")
 	case 1:
 		return spec.check()
 	}
@@ -108,6 +109,7 @@ func (m Manifest) spec() (last spec, n int) {
 	add(m.ADE20K != nil, m.ADE20K)
 	add(m.KiTS19 != nil, m.KiTS19)
 	add(m.SQuAD != nil, m.SQuAD)
+	add(m.Criteo != nil, m.Criteo)
 	add(m.Translation != nil, m.Translation)
 	return last, n
 }
@@ -121,6 +123,8 @@ func (m Manifest) describe() string {
 		return fmt.Sprintf("version %d, COCO %+v", m.Version, *m.COCO)
 	case m.ADE20K != nil:
 		return fmt.Sprintf("version %d, ADE20K %+v", m.Version, *m.ADE20K)
+	case m.Criteo != nil:
+		return fmt.Sprintf("version %d, Criteo %+v", m.Version, *m.Criteo)
 	case m.Translation != nil:
 		return fmt.Sprintf("version %d, translation %+v", m.Version, *m.Translation)
 	case m.SQuAD != nil:

@@ -16,6 +16,8 @@ func TestManifestsComeBackAsWritten(t *testing.T) {
 	for _, m := range []Manifest{
 		{Version: 1, ImageNet: &ImageNetSpec{Seed: math.MaxUint64, Images: 500, Classes: 100, Jitter: 0.15}},
 		{Version: 1, SQuAD: &SQuADSpec{Seed: 2, Questions: 9, FirstWord: 2200, Lengths: 6}},
+		{Version: 1, Translation: &TranslationSpec{Seed: 2, Sentences: 9, Pieces: 200, Lexicon: "x"}},
+		{Version: 1, Criteo: &CriteoSpec{Seed: 2, Pairs: 9, Rows: criteoRows(5)}},
 		{Version: 7, COCO: &COCOSpec{Layout: OpenImages, Seed: 3, Images: 10}, Scores: map[string]float64{"retinanet": 31.4159, "x": 1e-300}},
 	} {
 		dir := t.TempDir()

@@ -1,0 +1,105 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// An AUCCounter computes the area under the ROC curve, exactly and with ties, from
+// predictions as they come. It keeps two bytes of each: the rest is told by where they lie.
+// The zero value is ready.
+//
+// A float32 is a number of 32 bits that are in the order of the values. The high 17 choose
+// a bucket; the low 15 are kept beside the label. Within a bucket counting sorts them.
+type AUCCounter struct {
+	buckets              [1 << bucketBits]bucket
+	chunks               []*chunk
+	positives, negatives uint64
+}
+
+const (
+	bucketBits = 17
+	keptBits   = 32 - bucketBits
+)
+
+// A chunk holds predictions of a bucket: the low bits of the key, and the label.
+type chunk struct {
+	kept [500]uint16
+	next int32 // the chunk before this one; 0: none
+}
+
+// A bucket is a list of chunks, of which the first one is filled.
+type bucket struct {
+	first int32 // its number plus one
+	n     int32 // in the first chunk
+}
+
+// Add adds a prediction and whether it should have been positive. What is no number is an
+// error.
+func (c *AUCCounter) Add(prediction float32, positive bool) error {
+	if prediction != prediction {
+		return errors.New("a prediction is not a number")
+	}
+	key := orderedBits(prediction)
+	kept := uint16(key) << 1
+	if positive {
+		kept |= 1
+		c.positives++
+	} else {
+		c.negatives++
+	}
+	b := &c.buckets[key>>keptBits]
+	if b.first == 0 || int(b.n) == len(chunk{}.kept) {
+		c.chunks = append(c.chunks, &chunk{next: b.first})
+		b.first, b.n = int32(len(c.chunks)), 0
+	}
+	c.chunks[b.first-1].kept[b.n] = kept
+	b.n++
+	return nil
+}
+
+// orderedBits are the bits of a number, changed so that they have its order; −0 is 0.
+func orderedBits(v float32) uint32 {
+	bits := math.Float32bits(v + 0)
+	if bits>>31 != 0 {
+		return ^bits
+	}
+	return bits | 1<<31
+}
+
+// Area returns the area: the share of the pairs of a positive and a negative sample of
+// which the positive one has the higher prediction, with equal ones counted half. Without
+// samples of both kinds there is none.
+func (c *AUCCounter) Area() (float64, error) {
+	if c.positives == 0 || c.negatives == 0 {
+		return 0, fmt.Errorf("%d labels are positive and %d negative, the area under the ROC curve needs both", c.positives, c.negatives)
+	}
+	counts := make([][2]uint32, 1<<keptBits)
+	var below, twice uint64 // negatives so far; twice the pairs in order
+	for i := range c.buckets {
+		b := c.buckets[i]
+		if b.first == 0 {
+			continue
+		}
+		c.count(b, counts)
+		for k, n := range counts {
+			twice += uint64(n[1]) * (2*below + uint64(n[0]))
+			below += uint64(n[0])
+			counts[k] = [2]uint32{}
+		}
+	}
+	return float64(twice) / (2 * float64(c.positives) * float64(c.negatives)), nil
+}
+
+// count counts the values of a bucket by label.
+func (c *AUCCounter) count(b bucket, counts [][2]uint32) {
+	n := int(b.n)
+	for at := b.first; at != 0; n = len(chunk{}.kept) {
+		chunk := c.chunks[at-1]
+		for _, kept := range chunk.kept[:n] {
+			counts[kept>>1][kept&1]++
+		}
+		at = chunk.next
+	}
+}

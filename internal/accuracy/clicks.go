@@ -1,0 +1,134 @@
+package accuracy
+
+import (
+	"fmt"
+	"math"
+)
+
+// ClickTruth has the labels of samples that are runs of user-item pairs.
+type ClickTruth interface {
+	// Len is the number of samples.
+	Len() int
+	// Labels returns the labels of a sample's pairs.
+	Labels(sample int) ([]bool, error)
+}
+
+// ClickOptions are the options of accuracy-dlrm.py.
+type ClickOptions struct {
+	DType   DType // of predictions and labels: float32 (default), int32 or int64
+	Verbose bool  // also say how many records were repeated
+
+	// Truth has the labels if the log has predictions only. If it is nil, the log has pairs of
+	// a prediction and a label.
+	Truth ClickTruth
+	// Samples is how many the data set has; 0: as many as the log, or as the truth.
+	Samples int
+}
+
+// A ClickScore is what ScoreClicks finds. Its first value is "AUC" in percent.
+type ClickScore struct {
+	Score
+	Good, Total int // pairs
+}
+
+// ScoreClicks scores a log of predictions as accuracy-dlrm.py does: the first record of a
+// sample counts. A prediction of one half counts as 0 for the accuracy.
+func ScoreClicks(log Input, o ClickOptions) (*ClickScore, error) {
+	dtype, err := o.DType.check("dtype", Float32, Int32, Int64)
+	if err != nil {
+		return nil, err
+	}
+	if o.Truth != nil {
+		o.Samples = o.Truth.Len()
+	}
+	score, area := &ClickScore{}, &AUCCounter{}
+	seen := make(map[uint64]bool)
+	for rec, err := range Records(log) {
+		if err != nil {
+			return nil, err
+		}
+		if seen[rec.QSLIndex] {
+			score.Coverage.Repeated++
+			continue
+		}
+		if o.Samples > 0 && rec.QSLIndex >= uint64(o.Samples) {
+			return nil, rec.errorf(log, "the data set has only %d samples", o.Samples)
+		}
+		seen[rec.QSLIndex] = true
+		if err := score.add(rec, dtype, o.Truth, area); err != nil {
+			return nil, rec.errorf(log, "%w", err)
+		}
+	}
+	score.Coverage.Scored, score.Coverage.Samples = len(seen), max(len(seen), o.Samples)
+	auc, err := area.Area()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", log.Name(), err)
+	}
+	good := float64(score.Good) / float64(score.Total)
+	score.Values = []Value{{Name: "AUC", Value: 100 * auc, Unit: "%"}, {Name: "accuracy", Value: 100 * good, Unit: "%"}}
+	score.printf("AUC=%.3f%%, accuracy=%.3f%%, good=%d, total=%d, queries=%d", 100*auc, 100*good, score.Good, score.Total, len(seen))
+	if o.Verbose {
+		score.printf("found and ignored %d query dupes", score.Coverage.Repeated)
+	}
+	return score, nil
+}
+
+// add adds the pairs of a record.
+func (s *ClickScore) add(rec Record, dtype DType, truth ClickTruth, area *AUCCounter) error {
+	if err := dtype.checkPayload(rec.Data); err != nil {
+		return err
+	}
+	number, err := numbers(rec.Data, dtype)
+	if err != nil {
+		return err
+	}
+	n := len(rec.Data) / dtype.size()
+	labels, err := clickLabels(rec.QSLIndex, n, truth)
+	if err != nil {
+		return err
+	}
+	each := 1
+	if truth == nil {
+		each, n = 2, n/2
+	}
+	for i := range n {
+		prediction := number(each * i)
+		label := 0.0
+		switch {
+		case truth == nil:
+			label = number(2*i + 1)
+		case labels[i]:
+			label = 1
+		}
+		if label != 0 && label != 1 {
+			return fmt.Errorf("label of pair %d is %v, want 0 or 1", i, label)
+		}
+		if err := area.Add(float32(prediction), label == 1); err != nil {
+			return fmt.Errorf("pair %d: %w", i, err)
+		}
+		s.Total++
+		if math.RoundToEven(prediction) == label {
+			s.Good++
+		}
+	}
+	return nil
+}
+
+// clickLabels returns the labels of a sample of which the log has n numbers, nil if they are
+// in the log.
+func clickLabels(sample uint64, n int, truth ClickTruth) ([]bool, error) {
+	if truth == nil {
+		if n%2 != 0 {
+			return nil, fmt.Errorf("response has %d numbers, want a prediction and a label of each pair", n)
+		}
+		return nil, nil
+	}
+	if sample >= uint64(truth.Len()) {
+		return nil, fmt.Errorf("the data set has only %d samples", truth.Len())
+	}
+	labels, err := truth.Labels(int(sample))
+	if err == nil && len(labels) != n {
+		err = fmt.Errorf("response has %d predictions, the sample has %d pairs", n, len(labels))
+	}
+	return labels, err
+}

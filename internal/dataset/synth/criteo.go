@@ -1,0 +1,112 @@
+package synth
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// A CriteoSpec says everything about a built-in data set of user-item pairs, in the binary
+// form in which the DLRM reference keeps the Criteo Terabyte data. Equal specs make equal
+// pairs.
+type CriteoSpec struct {
+	Seed  uint64  `json:"seed"`
+	Pairs int     `json:"pairs"`
+	Rows  []int64 `json:"rows"` // of each of the 26 tables of categories
+	// Truth names the way in which the Judge draws labels. It may be empty.
+	Truth string `json:"truth,omitempty"`
+}
+
+const (
+	criteoFile    = "terabyte_processed_test.bin"
+	criteoNumbers = 13
+	criteoTables  = 26
+	criteoFields  = 1 + criteoNumbers + criteoTables
+)
+
+func (s CriteoSpec) check() error {
+	switch {
+	case s.Pairs < 1 || s.Pairs > 10_000_000:
+		return fmt.Errorf("pairs is %d, want 1 to 10000000", s.Pairs)
+	case len(s.Rows) != criteoTables || slices.Min(s.Rows) < 1 || slices.Max(s.Rows) > math.MaxInt32:
+		return fmt.Errorf("rows is %v, want %d numbers from 1 to %d", s.Rows, criteoTables, math.MaxInt32)
+	}
+	return nil
+}
+
+// Key returns a name for the data set, fit for a folder: equal keys mean equal pairs.
+func (s CriteoSpec) Key() string {
+	return "criteo-" + keyOf("criteo seed %d pairs %d rows %v truth %q", s.Seed, s.Pairs, s.Rows, s.Truth)
+}
+
+// WriteCriteo makes a data set: terabyte_processed_test.bin and the Manifest. Labels are
+// drawn, one of 30 is a click, until the judge, if there is one, writes others.
+//
+// Folder, errors and ctx are as with WriteImageNet.
+func WriteCriteo(ctx context.Context, dir string, spec CriteoSpec, judge Judge) error {
+	err := spec.check()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil {
+		err = publish(dir, Manifest{Version: FormatVersion, Criteo: &spec}, spec.fill, judge)
+	}
+	if err != nil {
+		return fmt.Errorf("making the built-in Criteo: %w", err)
+	}
+	return nil
+}
+
+// fill writes the pairs.
+func (s CriteoSpec) fill(folder string) error {
+	r := newStream("criteo", s.Seed)
+	data := make([]byte, 0, s.Pairs*criteoFields*4)
+	for range s.Pairs {
+		label := int32(0)
+		if r.below(30) == 0 {
+			label = 1
+		}
+		data = binary.LittleEndian.AppendUint32(data, uint32(label))
+		for range criteoNumbers {
+			data = binary.LittleEndian.AppendUint32(data, uint32(count(r)))
+		}
+		for _, rows := range s.Rows {
+			// Small numbers are frequent, as those of popular items are.
+			u := r.uniform()
+			data = binary.LittleEndian.AppendUint32(data, uint32(float64(rows)*float64(u*float64(u*u))))
+		}
+	}
+	return os.WriteFile(filepath.Join(folder, criteoFile), data, 0o644)
+}
+
+// count draws a number of the kind that is counted: often 0, seldom thousands.
+func count(r *stream) int {
+	bits := r.below(14)
+	return r.below(1 << bits)
+}
+
+// WriteLabels replaces the labels, one for each pair.
+func (s CriteoSpec) WriteLabels(folder string, labels []bool) error {
+	path := filepath.Join(folder, criteoFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if want := len(data) / (4 * criteoFields); len(labels) != want {
+		return fmt.Errorf("%d labels for %d pairs", len(labels), want)
+	}
+	for i, click := range labels {
+		data[i*4*criteoFields] = 0
+		if click {
+			data[i*4*criteoFields] = 1
+		}
+	}
+	return writeFile(path, func(f *os.File) error {
+		_, err := f.Write(data)
+		return err
+	})
+}

@@ -1,0 +1,235 @@
+package recsys
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// What goes into an input of DLRM.
+type pairKind int
+
+const (
+	numbers pairKind = iota
+	categories
+	offsets
+)
+
+// A pairInput is an input, and of those for categories which table it is of; −1: of all.
+type pairInput struct {
+	port  backend.Port
+	kind  pairKind
+	table int
+}
+
+// bindPairs finds out by their names what goes into the inputs: dense_x, and offsets and
+// indices of all tables, or offsets_0 and so on.
+func bindPairs(ports []backend.Port) ([]pairInput, error) {
+	var inputs []pairInput
+	seen := map[pairKind]int{}
+	for _, port := range ports {
+		in := pairInput{port: port, table: -1}
+		name, number, numbered := strings.Cut(port.Name, "_")
+		want := tensor.Int64
+		switch {
+		case port.Name == "dense_x":
+			in.kind, want = numbers, tensor.Float32
+		case name == "indices":
+			in.kind = categories
+		case name == "offsets":
+			in.kind = offsets
+		default:
+			return nil, fmt.Errorf("input %s of the model is unknown, want dense_x, offsets and indices", port.Name)
+		}
+		if in.kind != numbers && numbered {
+			table, err := strconv.Atoi(number)
+			if err != nil || table < 0 || table >= dataset.CriteoCategories {
+				return nil, fmt.Errorf("input %s of the model is of no table from 0 to %d", port.Name, dataset.CriteoCategories-1)
+			}
+			in.table = table
+		}
+		if port.Type != want {
+			return nil, fmt.Errorf("input %s of the model has elements of type %v, want %v", port.Name, port.Type, want)
+		}
+		seen[in.kind]++
+		inputs = append(inputs, in)
+	}
+	for kind, name := range map[pairKind]string{numbers: "dense_x", categories: "indices", offsets: "offsets"} {
+		if n := seen[kind]; n == 0 || kind != numbers && n != 1 && n != dataset.CriteoCategories {
+			return nil, fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", n, name, dataset.CriteoCategories)
+		}
+	}
+	return inputs, nil
+}
+
+// bindChance finds the output with a prediction for each pair.
+func bindChance(ports []backend.Port) (string, error) {
+	i := slices.IndexFunc(ports, func(p backend.Port) bool {
+		return p.Type == tensor.Float32 && (len(p.Shape) == 1 || len(p.Shape) == 2 && (p.Shape[1] == 1 || p.Shape[1] == -1))
+	})
+	if i < 0 {
+		return "", errors.New("no output of the model is a prediction for each pair, float32[N 1]")
+	}
+	return ports[i].Name, nil
+}
+
+// A clicker has a model answer samples. The pairs of all samples of a batch go in at once.
+type clicker struct {
+	w       *clicks
+	session backend.Session
+	store   *workload.Store
+
+	numbers    []float32
+	categories []int64 // table by table
+	offsets    []int64
+	chances    []float32
+	scratch    []byte
+	values     []backend.Value
+	pairs      int // for which there are values
+}
+
+// Use implements workload.Predictor.
+func (c *clicker) Use(store *workload.Store) error {
+	c.store = store
+	return nil
+}
+
+// Predict implements workload.Predictor.
+func (c *clicker) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if c.store == nil {
+		return errors.New("no samples are loaded")
+	}
+	pairs := 0
+	for _, item := range items {
+		pairs += c.w.data.Runs[item.Index].Count
+	}
+	if err := c.bind(pairs); err != nil {
+		return err
+	}
+	c.gather(items, pairs)
+	n := len(c.w.inputs)
+	if err := c.session.Run(ctx, c.values[:n], c.values[n:]); err != nil {
+		return err
+	}
+	first := 0
+	for k, item := range items {
+		count := c.w.data.Runs[item.Index].Count
+		labels := tensor.Data[float32](c.store.Slot(2, item.Row, 1))
+		var err error
+		if c.scratch, err = respond(c.scratch[:0], c.chances[first:][:count], labels); err != nil {
+			return fmt.Errorf("sample %d: %w", item.Index, err)
+		}
+		reply.Done(k, c.scratch, 0)
+		first += count
+	}
+	return nil
+}
+
+// gather copies the pairs of the items.
+func (c *clicker) gather(items []workload.Item, pairs int) {
+	first := 0
+	for _, item := range items {
+		count := c.w.data.Runs[item.Index].Count
+		copy(c.numbers[first*dataset.CriteoNumbers:], tensor.Data[float32](c.store.Slot(0, item.Row, 1)))
+		from := tensor.Data[int64](c.store.Slot(1, item.Row, 1))
+		for i := range count {
+			for table, v := range from[i*dataset.CriteoCategories:][:dataset.CriteoCategories] {
+				c.categories[table*pairs+first+i] = v
+			}
+		}
+		first += count
+	}
+	for table := range dataset.CriteoCategories {
+		for i := range pairs {
+			c.offsets[table*pairs+i] = int64(i)
+		}
+	}
+}
+
+// bind makes values for a number of pairs.
+func (c *clicker) bind(pairs int) error {
+	if pairs == c.pairs {
+		return nil
+	}
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if len(c.chances) < pairs {
+		c.numbers, c.chances = make([]float32, pairs*dataset.CriteoNumbers), make([]float32, pairs)
+		c.categories, c.offsets = make([]int64, pairs*dataset.CriteoCategories), make([]int64, pairs*dataset.CriteoCategories)
+	}
+	n := int64(pairs)
+	for _, in := range c.w.inputs {
+		if err := c.add(c.tensorOf(in, n)); err != nil {
+			return err
+		}
+	}
+	shape := []int64{n, 1}
+	if len(c.session.Info().Outputs[0].Shape) == 1 {
+		shape = shape[:1]
+	}
+	if err := c.add(tensor.Of(c.chances[:pairs], shape...)); err != nil {
+		return err
+	}
+	c.pairs = pairs
+	return nil
+}
+
+func (c *clicker) add(t tensor.Tensor) error {
+	v, err := c.session.Bind(t)
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	c.values = append(c.values, v)
+	return nil
+}
+
+// tensorOf is what goes into an input.
+func (c *clicker) tensorOf(in pairInput, n int64) tensor.Tensor {
+	if in.kind == numbers {
+		return tensor.Of(c.numbers[:n*dataset.CriteoNumbers], n, dataset.CriteoNumbers)
+	}
+	of := c.categories
+	if in.kind == offsets {
+		of = c.offsets
+	}
+	if in.table >= 0 {
+		return tensor.Of(of[int64(in.table)*n:][:n], n)
+	}
+	return tensor.Of(of[:n*dataset.CriteoCategories], dataset.CriteoCategories, n)
+}
+
+// respond appends a prediction and the label of each pair.
+func respond(dst []byte, chances, labels []float32) ([]byte, error) {
+	for i, v := range chances {
+		if v != v {
+			return dst, fmt.Errorf("the model's prediction for pair %d is not a number", i)
+		}
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(labels[i]))
+	}
+	return dst, nil
+}
+
+// Close implements workload.Predictor.
+func (c *clicker) Close() error {
+	var errs []error
+	for _, v := range c.values {
+		errs = append(errs, v.Close())
+	}
+	c.values, c.pairs = c.values[:0], 0
+	return errors.Join(errs...)
+}

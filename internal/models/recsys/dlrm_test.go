@@ -1,0 +1,304 @@
+package recsys
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// writePairs makes a data set in which number k of pair i is i, and category k is i+k.
+func writePairs(t *testing.T, pairs int, trace string, change map[[2]int]int32) string {
+	t.Helper()
+	dir := t.TempDir()
+	var data []byte
+	for i := range pairs {
+		for k := range 40 {
+			v := int32(i % 2)
+			switch {
+			case k > 13:
+				v = int32(i + k - 14)
+			case k > 0:
+				v = int32(i)
+			}
+			if c, ok := change[[2]int{i, k}]; ok {
+				v = c
+			}
+			data = binary.LittleEndian.AppendUint32(data, uint32(v))
+		}
+	}
+	for name, content := range map[string]string{"terabyte_processed_test.bin": string(data), "dlrm_trace_of_aggregated_samples.txt": trace} {
+		if content == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A fakeDLRM predicts the sum of the categories of a pair plus its first number, from the
+// bags in which the offsets say they begin.
+type fakeDLRM struct {
+	info   backend.Info
+	nan    bool
+	bound  int
+	closed int
+}
+
+type fakeValue struct {
+	tensor  tensor.Tensor
+	session *fakeDLRM
+}
+
+func (v fakeValue) Tensor() tensor.Tensor { return v.tensor }
+func (v fakeValue) Close() error {
+	v.session.closed++
+	return nil
+}
+
+func (s *fakeDLRM) Info() backend.Info { return s.info }
+func (s *fakeDLRM) Bind(t tensor.Tensor) (backend.Value, error) {
+	s.bound++
+	return fakeValue{t, s}, nil
+}
+func (s *fakeDLRM) Close() error { return nil }
+
+func (s *fakeDLRM) Run(_ context.Context, inputs, outputs []backend.Value) error {
+	indices, offsets := map[int][]int64{}, map[int][]int64{}
+	var dense []float32
+	for i, port := range s.info.Inputs {
+		if port.Name == "dense_x" {
+			dense = tensor.Data[float32](inputs[i].Tensor())
+			continue
+		}
+		into := indices
+		if strings.HasPrefix(port.Name, "offsets") {
+			into = offsets
+		}
+		data := tensor.Data[int64](inputs[i].Tensor())
+		var table int
+		if _, err := fmt.Sscanf(port.Name[strings.Index(port.Name, "s_")+1:], "_%d", &table); err == nil {
+			into[table] = data
+			continue
+		}
+		n := len(data) / 26
+		for table := range 26 {
+			into[table] = data[table*n:][:n]
+		}
+	}
+	out := tensor.Data[float32](outputs[0].Tensor())
+	for i := range out {
+		out[i] = dense[13*i]
+		for table := range 26 {
+			out[i] += float32(indices[table][offsets[table][i]])
+		}
+		if s.nan {
+			out[i] = float32(math.NaN())
+		}
+	}
+	return nil
+}
+
+func port(name string, t tensor.DType, shape ...int64) backend.Port {
+	return backend.Port{Name: name, Type: t, Shape: shape}
+}
+
+func joined() *fakeDLRM {
+	return &fakeDLRM{info: backend.Info{
+		Inputs:  []backend.Port{port("dense_x", tensor.Float32, -1, 13), port("offsets", tensor.Int64, 26, -1), port("indices", tensor.Int64, 26, -1)},
+		Outputs: []backend.Port{port("pred", tensor.Float32, -1, 1)},
+	}}
+}
+
+func split() *fakeDLRM {
+	s := &fakeDLRM{info: backend.Info{Inputs: []backend.Port{port("dense_x", tensor.Float32, -1, 13)}, Outputs: []backend.Port{port("p", tensor.Float32, -1)}}}
+	for table := range 26 {
+		s.info.Inputs = append(s.info.Inputs, port(fmt.Sprintf("offsets_%d", table), tensor.Int64, -1), port(fmt.Sprintf("indices_%d", table), tensor.Int64, -1))
+	}
+	return s
+}
+
+type replies [][]byte
+
+func (r replies) FirstToken(int, []byte)                {}
+func (r replies) Done(item int, response []byte, _ int) { r[item] = append([]byte{}, response...) }
+
+func open(t *testing.T, dir string, s *fakeDLRM) workload.Workload {
+	t.Helper()
+	w, err := dlrm().Open(workload.Setup{DatasetDir: dir, Ports: map[string]workload.Ports{workload.Only: {Inputs: s.info.Inputs, Outputs: s.info.Outputs}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+const threeRuns = "0, 3, 3\n3, 4, 1\n4, 8, 4\n"
+
+func TestResponsesArePredictionsWithLabels(t *testing.T) {
+	dir := writePairs(t, 9, threeRuns, nil)
+	for name, s := range map[string]*fakeDLRM{"one input of all tables": joined(), "an input for each table": split()} {
+		w := open(t, dir, s)
+		p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := workload.NewStore(3, w.Row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			if err := w.Prepare(i, store.Row(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Use(store); err != nil {
+			t.Fatal(err)
+		}
+		for _, batch := range [][]int{{2, 0, 1}, {1}, {0}, {0}} {
+			got, items := make(replies, len(batch)), make([]workload.Item, len(batch))
+			for k, index := range batch {
+				items[k] = workload.Item{Row: index, Index: index}
+			}
+			if err := p.Predict(t.Context(), items, got); err != nil {
+				t.Fatal(err)
+			}
+			for k, index := range batch {
+				run := []struct{ first, n int }{{0, 3}, {3, 1}, {4, 4}}[index]
+				var want []byte
+				for i := run.first; i < run.first+run.n; i++ {
+					chance := float32(math.Log(float64(i)+1)) + float32(26*i+25*26/2)
+					for _, v := range []float32{chance, float32(i % 2)} {
+						want = binary.LittleEndian.AppendUint32(want, math.Float32bits(v))
+					}
+				}
+				if diff := cmp.Diff(want, got[k]); diff != "" {
+					t.Errorf("%s: sample %d of %v (-want +got):\n%s", name, index, batch, diff)
+				}
+			}
+		}
+		s.nan = true
+		if err := p.Predict(t.Context(), []workload.Item{{Row: 1, Index: 1}}, make(replies, 1)); err == nil || !strings.Contains(err.Error(), "sample 1: the model's prediction for pair 0 is not a number") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if err := p.Close(); err != nil || s.bound != s.closed {
+			t.Errorf("%s: %d of %d values are closed, %v", name, s.closed, s.bound, err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPairsThatCannotBeAreNamed(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change map[[2]int]int32
+		want   string
+	}{
+		{"a category below 0", map[[2]int]int32{{4, 16}: -1}, "terabyte_processed_test.bin: pair 4: category 2 is -1, want 0 or more"},
+		{"a number below 0", map[[2]int]int32{{5, 1}: -7}, "pair 5: number 0 is -7, want 0 or more"},
+		{"another label", map[[2]int]int32{{7, 0}: 2}, "pair 7: the label is 2, want 0 or 1"},
+	} {
+		w := open(t, writePairs(t, 9, threeRuns, test.change), joined())
+		store, err := workload.NewStore(1, func(int) []workload.Slot { return w.Row(2) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Prepare(2, store.Row(0)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
+	good := writePairs(t, 9, threeRuns, nil)
+	cut := writePairs(t, 9, "", nil)
+	if err := os.Truncate(filepath.Join(cut, "terabyte_processed_test.bin"), 1000); err != nil {
+		t.Fatal(err)
+	}
+	s := joined()
+	more := append([]backend.Port{}, s.info.Inputs...)
+	for _, test := range []struct {
+		name  string
+		dir   string
+		count int
+		in    []backend.Port
+		out   []backend.Port
+		want  string
+	}{
+		{"nothing", t.TempDir(), 0, s.info.Inputs, s.info.Outputs, "terabyte_processed_test.bin"},
+		{"a file that was cut off", cut, 0, s.info.Inputs, s.info.Outputs, "has 1000 bytes, want 160 for each pair"},
+		{"a trace of more pairs", writePairs(t, 7, threeRuns, nil), 0, s.info.Inputs, s.info.Outputs, "names 8 pairs"},
+		{"too many samples", good, 4, s.info.Inputs, s.info.Outputs, "4 samples are wanted"},
+		{"another input", good, 0, append(more, port("x", tensor.Int64, 1)), s.info.Outputs, "input x of the model is unknown"},
+		{"no numbers", good, 0, s.info.Inputs[1:], s.info.Outputs, "0 inputs of the model are dense_x"},
+		{"a table too many", good, 0, append(more, port("indices_26", tensor.Int64, -1)), s.info.Outputs, "indices_26 of the model is of no table"},
+		{"numbers as integers", good, 0, []backend.Port{port("dense_x", tensor.Int64, -1, 13)}, s.info.Outputs, "want float32"},
+		{"no prediction", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float32, -1, 2)}, "no output of the model is a prediction"},
+	} {
+		_, err := dlrm().Open(workload.Setup{DatasetDir: test.dir, Count: test.count, Ports: map[string]workload.Ports{workload.Only: {Inputs: test.in, Outputs: test.out}}})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// The same log is scored alike with labels in it and with those of the data set.
+func TestLabelsMayBeThoseOfTheDataSet(t *testing.T) {
+	dir := writePairs(t, 9, threeRuns, nil)
+	data, err := dataset.OpenCriteo(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines [2]string
+	for k, options := range []workload.Values{nil, {predictionsOption: "true"}} {
+		var records []string
+		for i := range data.Len() {
+			labels, err := data.Labels(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var payload []byte
+			for j, click := range labels {
+				v := []float32{float32(j*7%5) / 5, 0}
+				if click {
+					v[1] = 1
+				}
+				payload = binary.LittleEndian.AppendUint32(payload, math.Float32bits(v[0]))
+				if k == 0 {
+					payload = binary.LittleEndian.AppendUint32(payload, math.Float32bits(v[1]))
+				}
+			}
+			records = append(records, fmt.Sprintf(`{"seq_id":%d,"qsl_idx":%d,"data":"%X"}`, i, i, payload))
+		}
+		log := accuracy.Named("log", strings.NewReader("["+strings.Join(records, ",")+"]"))
+		score, err := dlrm().Score(log, workload.Scoring{DatasetDir: dir, Options: options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines[k] = score.Text()
+		if want := (accuracy.Coverage{Samples: 3, Scored: 3}); score.Coverage != want {
+			t.Errorf("the score is over %+v, want %+v", score.Coverage, want)
+		}
+	}
+	if lines[0] != lines[1] || !strings.Contains(lines[0], "queries=3") {
+		t.Errorf("%q and %q", lines[0], lines[1])
+	}
+}
