@@ -54,6 +54,7 @@ for what can be made again and for what was downloaded.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.AddCommand(
 		newAccuracy(),
+		newAudit(),
 		newDoctor(),
 		newDownload(),
 		newExplain(),

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/audit"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/progress"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// auditFlags are the flags of audit.
+type auditFlags struct {
+	runFlags
+	audit audit.Request
+}
+
+func newAudit() *cobra.Command {
+	o := &auditFlags{}
+	cmd := &cobra.Command{
+		Use:   "audit TEST",
+		Short: "Run and verify a compliance test: TEST01, TEST04 or TEST05",
+		Long: `Run and verify a compliance test of a model and a scenario, with the flags of run.
+
+TEST01 compares the responses of a performance run with those of the accuracy run; if
+they vary, it compares scores of the same samples. TEST04 asks for one sample again and
+again, which must not be faster. TEST05, of the rules v2.1 to v4.1, takes other seeds,
+which must not be slower.
+
+The performance and the accuracy run of the result are made too, unless
+--performance-logs and --accuracy-logs name folders that have them. Files go to TEST in
+the folder of --output, as MLCommons wants them in a result's folder; everything of the
+runs is in runs.
+
+Thresholds and algorithms are those of the reference's scripts. The exit status is 0 if
+the test passes, 3 if it does not, and 1 if it could not be judged.`,
+		Example: "  mlperf audit list --model resnet50 --scenario offline\n" +
+			"  mlperf audit TEST04 --model resnet50 --scenario offline --quick --output audit\n" +
+			"  mlperf audit verify TEST01 closed/Org/results/sys/resnet50/Offline logs",
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+	}
+	f := cmd.Flags()
+	o.define(f)
+	for _, name := range []string{"mode", "audit-conf"} { // the test's own
+		if err := f.MarkHidden(name); err != nil {
+			panic(err) // a flag that is not there
+		}
+	}
+	f.StringVar(&o.audit.Performance, "performance-logs", "", "folder of the result's performance run (default: it is made)")
+	f.StringVar(&o.audit.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default: it is made, for TEST01)")
+	defineDType(f, &o.audit.Options)
+	cmd.AddCommand(newAuditList(), newAuditVerify())
+	return cmd
+}
+
+func defineDType(f *pflag.FlagSet, o *audit.Options) {
+	f.StringVar(&o.DType, "response-dtype", "byte", "TEST01: numbers in responses, of which the first is compared: byte, float32, int32 or int64")
+}
+
+func (o *auditFlags) run(cmd *cobra.Command, test string) error {
+	if o.Model == "" || o.Scenario == "" {
+		return usage("audit needs --model and --scenario")
+	}
+	q, err := o.request(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	o.audit.Test, o.audit.Request = test, q
+	display := progress.New(cmd.ErrOrStderr())
+	defer display.Done()
+	v, err := audit.Run(cmd.Context(), o.audit, display)
+	display.Done()
+	if err != nil {
+		return hopeless(err)
+	}
+	return showVerdict(cmd.OutOrStdout(), v, o.asJSON)
+}
+
+// showVerdict prints a verdict, and turns it into the exit status.
+func showVerdict(w io.Writer, v *audit.Verdict, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = report.JSON(w, v)
+	} else {
+		_, err = io.WriteString(w, verdictText(v))
+	}
+	if err == nil && !v.Passed {
+		return finished(exitInvalid)
+	}
+	return err
+}
+
+func verdictText(v *audit.Verdict) string {
+	var b strings.Builder
+	outcome := "PASSED"
+	if !v.Passed {
+		outcome = "FAILED"
+	}
+	fmt.Fprintf(&b, "%s: %s\n", v.Test, outcome)
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"Compared", v.Facts}, {"Why", v.Findings}, {"Usual causes", v.Causes}, {"Notes", v.Notes}, {"Caveats", v.Caveats}} {
+		if len(part.lines) > 0 {
+			fmt.Fprintf(&b, "%s:\n  %s\n", part.title, strings.Join(part.lines, "\n  "))
+		}
+	}
+	if v.Folder != "" {
+		fmt.Fprintf(&b, "Files for MLCommons: %s\n", v.Folder)
+	}
+	return b.String()
+}
+
+func newAuditList() *cobra.Command {
+	model, scenario, rules, asJSON := "", "", config.Newest, false
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the compliance tests that a result needs",
+		Long:    `List the compliance tests that results of the closed and the network division need; in the open division there are none.`,
+		Example: "  mlperf audit list --model resnet50 --scenario offline\n  mlperf audit list --rules v4.1",
+		Args:    arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			needs, err := audit.Needs(rules, model, scenario)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return report.JSON(cmd.OutOrStdout(), needs)
+			}
+			return printTable(cmd.OutOrStdout(), table.Row{"model", "scenario", "tests"}, needs, func(n audit.Need) table.Row {
+				return table.Row{n.Model, n.Scenario, strings.Join(n.Tests, " ")}
+			})
+		},
+	}
+	cmd.Flags().StringVar(&model, "model", "", "benchmark (default: all of the round)")
+	cmd.Flags().StringVar(&scenario, "scenario", "", "scenario (default: all)")
+	cmd.Flags().StringVar(&rules, "rules", rules, "rule set, v2.1 or newer")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func newAuditVerify() *cobra.Command {
+	var o audit.Options
+	var logs audit.Logs
+	model, dataset, output, force, asJSON := "", "", "", false, false
+	cmd := &cobra.Command{
+		Use:   "verify TEST RESULT LOGS",
+		Short: "Verify the logs of a compliance test that was run elsewhere",
+		Long: `Verify the logs of a compliance test that was run elsewhere: TEST01, TEST04, TEST05,
+TEST06 or TEST09. RESULT is the folder of the result, with performance/run_1 and accuracy,
+or of its performance run; LOGS is that of the run under the test's audit.config.
+
+Nothing is written unless --output names the folder that gets one for TEST. With --model
+and --dataset-path, TEST01 compares scores where responses vary.`,
+		Example: "  mlperf audit verify TEST01 closed/Org/results/sys/resnet50/Offline logs --output checked\n" +
+			"  mlperf audit verify TEST04 runs/performance runs/TEST04",
+		Args: arguments(3, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			logs.Performance, logs.Audit = args[1], args[2]
+			if model != "" && dataset != "" {
+				o.Scorer = audit.ScoreWith(model, dataset)
+			}
+			v, err := audit.Verify(args[0], logs, o)
+			if err == nil && output != "" {
+				err = v.Write(output, force)
+			}
+			if err != nil {
+				return err
+			}
+			return showVerdict(cmd.OutOrStdout(), v, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&logs.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default RESULT)")
+	f.StringVar(&o.Rules, "rules", config.Newest, "rule set")
+	defineDType(f, &o)
+	f.Int32Var(&o.EOS, "eos", 2, "TEST06: token that ends an answer")
+	f.Float64Var(&o.LeastTokens, "min-tokens", 0, "TEST09: least mean length of answers (default: gpt-oss-120b's bounds)")
+	f.Float64Var(&o.MostTokens, "max-tokens", 0, "TEST09: greatest mean length of answers")
+	f.StringVar(&model, "model", "", "TEST01: model of the catalogue, to compare scores")
+	f.StringVar(&dataset, "dataset-path", "", "TEST01: data set, to compare scores")
+	f.StringVar(&output, "output", "", "folder that gets one for TEST, as MLCommons wants it")
+	f.BoolVar(&force, "force", false, "replace the test's files in --output")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
