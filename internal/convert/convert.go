@@ -299,7 +299,7 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 		return nil, err
 	}
 	c.Observer.Phase("calibrating")
-	ranges, err := quantize.Calibrate(ctx, m, calibration, r.Method)
+	ranges, err := quantize.Calibrate(ctx, m, calibration, r.Method.OrDefault())
 	if err != nil {
 		return nil, err
 	}

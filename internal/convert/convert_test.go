@@ -242,3 +242,53 @@ func TestSamplesMustBeOneInputOfTheModel(t *testing.T) {
 		}
 	}
 }
+
+func TestADescriptionThatCannotBeWrittenLeavesNoModel(t *testing.T) {
+	c := tiny(t)
+	m, d, err := c.Make(t.Context(), Request{Precision: FP16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	if err := os.Mkdir(DescriptionFile(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(t.Context(), path, m, d); err == nil || !strings.Contains(err.Error(), "model.md") {
+		t.Errorf("Write = %v, want an error that names model.md", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a model without a description: %v", err)
+	}
+}
+
+func TestAKeptModelIsNotLookedForWithoutItsSource(t *testing.T) {
+	c := tiny(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, source, folder, precision, want string
+	}{
+		{"no source", "nowhere.onnx", dir, FP16, "the model file"},
+		{"a file where the folder should be", c.Source, file, FP16, "not a directory"},
+		{"a precision that is none", c.Source, dir, "int4", `"int4"`},
+	} {
+		c.Source = test.source
+		if path, err := c.Cached(t.Context(), Request{Precision: test.precision}, test.folder); path != "" || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %q, %v, want %s", test.name, path, err, test.want)
+		}
+	}
+}
+
+func TestAModelOfSeveralFilesIsNotCalibrated(t *testing.T) {
+	c := tiny(t)
+	var err error
+	if c.Model, err = models.Lookup("gnmt"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Make(t.Context(), Request{Precision: INT8}); err == nil || !strings.Contains(err.Error(), "gnmt cannot be calibrated here") {
+		t.Errorf("Make = %v, want an error that says why not", err)
+	}
+}

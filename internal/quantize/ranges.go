@@ -58,6 +58,14 @@ func (m Method) String() string {
 	return string(m.Name)
 }
 
+// OrDefault returns the method, or MinMax for the zero value.
+func (m Method) OrDefault() Method {
+	if m == (Method{}) {
+		return Method{Name: MinMax}
+	}
+	return m
+}
+
 func (m Method) validate() error {
 	switch m.Name {
 	case MinMax, Entropy:

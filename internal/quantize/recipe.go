@@ -30,9 +30,7 @@ const JudgedBatches = 8
 // Equalisation is not good for every model. It is used if it raises SignalToNoise over the first
 // 8 batches of samples.
 func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, Report, error) {
-	if r.Method == (Method{}) {
-		r.Method.Name = MinMax
-	}
+	r.Method = r.Method.OrDefault()
 	c.Options = r.Options
 	made, err := r.calibrate(ctx, m, c)
 	if err != nil {
