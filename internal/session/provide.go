@@ -89,9 +89,6 @@ func (p *Prepared) files(ctx context.Context) (err error) {
 	if p.Fingerprint.Data, err = p.dataOf(ctx); err != nil {
 		return fmt.Errorf("the data set: %w", err)
 	}
-	if p.Fingerprint.Data, err = p.dataOf(ctx); err != nil {
-		return fmt.Errorf("the data set: %w", err)
-	}
 	if cfg.Backend, err = p.InPrecision(ctx, q.Precision); err != nil {
 		return err
 	}
