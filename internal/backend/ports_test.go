@@ -82,3 +82,20 @@ func TestReadPortsNamesTheFileAndWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestBatchIsTheFirstExtent(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		port Port
+		want int
+	}{
+		{"a fixed batch", Port{Shape: tensor.Shape{8, 3}}, 8},
+		{"a free batch", Port{Shape: tensor.Shape{-1, 3}}, -1},
+		{"a port without axes", Port{}, 1},
+		{"a port of any shape", Port{AnyShape: true}, -1},
+	} {
+		if got := c.port.Batch(); got != c.want {
+			t.Errorf("%s takes batches of %d, want %d", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package session_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+func TestAPlanSaysWhatTheRulesTake(t *testing.T) {
+	p, err := session.PlanRuns(session.PlanRequest{Model: "resnet50", Rules: "v5.1", Speed: 100, ValueBytes: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]session.PlannedScenario{}
+	for _, s := range p.Scenarios {
+		rows[s.Scenario] = s
+	}
+	// 100 samples per second: ten minutes of Offline have 60,000, Server as many queries.
+	if got := rows["Offline"]; got.Queries != 1 || got.Samples < 60_000 || got.Duration < 10*time.Minute {
+		t.Errorf("Offline is %+v", got)
+	}
+	if got := rows["Server"]; got.Queries < 60_000 || got.Samples != got.Queries || got.EarlyStopping == 0 {
+		t.Errorf("Server is %+v", got)
+	}
+	// An image of 3·224·224 numbers of 4 bytes, 100 times a second.
+	if want := 100.0 * 3 * 224 * 224 * 4; p.Ingress != want {
+		t.Errorf("the ingress is %v bytes per second, want %v", p.Ingress, want)
+	}
+	one, err := session.PlanRuns(session.PlanRequest{Model: "resnet50", Rules: "v5.1", Speed: 100, ValueBytes: 1})
+	if err != nil || one.Ingress*4 != p.Ingress {
+		t.Errorf("with one byte each the ingress is %+v, %v", one, err)
+	}
+}
+
+func TestAPlanThatCannotBeMadeNamesItsField(t *testing.T) {
+	good := session.PlanRequest{Model: "resnet50", Speed: 100, ValueBytes: 4}
+	for _, c := range []struct {
+		field  string
+		change func(*session.PlanRequest)
+	}{
+		{"model", func(q *session.PlanRequest) { q.Model = "" }},
+		{"model", func(q *session.PlanRequest) { q.Model = "alexnet" }},
+		{"rules", func(q *session.PlanRequest) { q.Rules = "v9.9" }},
+		{"value_bytes", func(q *session.PlanRequest) { q.ValueBytes = 0 }},
+		{"samples_per_second", func(q *session.PlanRequest) { q.Speed = -1 }},
+	} {
+		q := good
+		c.change(&q)
+		var of *field.Error
+		if _, err := session.PlanRuns(q); !errors.As(err, &of) || of.Field != c.field {
+			t.Errorf("PlanRuns(%+v) = %v, want an error of the field %s", q, err, c.field)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package session_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/profile"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// tuned is a request with a profile that a search left at the path.
+func tuned(t *testing.T, path string, change func(*profile.Profile)) session.Request {
+	t.Helper()
+	q := request(t)
+	r, err := session.Resolve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &profile.Profile{
+		Schema: profile.Schema, Program: "mlperf test", Created: time.Date(2026, 7, 8, 9, 10, 11, 0, time.UTC), Subject: r.Subject(),
+		Instances: 3, Threads: 5, MaxBatch: 16, MaxDelay: "1.5ms",
+		Objective: profile.Objective{Name: "samples", Unit: "samples/s"}, Value: 312.5, Points: 21,
+	}
+	if change != nil {
+		change(p)
+	}
+	if path == session.Auto {
+		if path, err = session.ProfilePath(r.Subject()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func TestAProfileGivesWhatNobodyGave(t *testing.T) {
+	for _, where := range []string{session.Auto, "best.json"} {
+		q := tuned(t, where, nil)
+		q.Profile, q.Instances, q.Given = where, 2, map[string]string{"instances": "flag --instances"}
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Request; got.Instances != 2 || got.Backend.IntraThreads != 5 || got.MaxBatch != 16 || got.MaxDelay != 1500*time.Microsecond {
+			t.Errorf("%s: instances %d, threads %d, batch %d, delay %v; want 2 as given, and 5, 16 and 1.5 ms of the profile",
+				where, got.Instances, got.Backend.IntraThreads, got.MaxBatch, got.MaxDelay)
+		}
+		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "intra_threads 5") || strings.Contains(notes, "instances 3") {
+			t.Errorf("%s: notes %q, want what was taken and nothing else", where, r.Notes)
+		}
+	}
+}
+
+func TestAProfileOfSomethingElseIsRefused(t *testing.T) {
+	for what, change := range map[string]func(*profile.Profile){
+		"model":    func(p *profile.Profile) { p.Model = "mobilenet" },
+		"scenario": func(p *profile.Profile) { p.Scenario = "Server" },
+		"device":   func(p *profile.Profile) { p.Device = "cuda" },
+	} {
+		q := tuned(t, "best.json", change)
+		q.Profile = "best.json"
+		var of *field.Error
+		if _, err := session.Resolve(q); !errors.As(err, &of) || of.Field != "profile" || !strings.Contains(err.Error(), "is of "+what) {
+			t.Errorf("a profile of another %s: %v, want an error of the field profile", what, err)
+		}
+	}
+}
+
+func TestAProfileOfAnotherMachineIsTakenWithANote(t *testing.T) {
+	q := tuned(t, "best.json", func(p *profile.Profile) { p.Machine.CPU = "An Abacus" })
+	q.Profile = "best.json"
+	if r, err := session.Resolve(q); err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "An Abacus") || r.Request.Instances != 3 {
+		t.Errorf("Resolve = %+v, %v, want the profile's 3 instances and a note", r, err)
+	}
+}
+
+func TestWithoutAProfileAutoSaysHowToMakeOne(t *testing.T) {
+	q := request(t)
+	q.Profile = session.Auto
+	if r, err := session.Resolve(q); err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "mlperf tune --model resnet50 --scenario singlestream") {
+		t.Errorf("Resolve = %+v, %v, want a note", r, err)
+	}
+	q.Profile = filepath.Join("no", "profile.json")
+	if _, err := session.Resolve(q); err == nil || !strings.Contains(err.Error(), q.Profile) {
+		t.Errorf("a file that is not there: %v, want an error that names it", err)
+	}
+}

@@ -1,0 +1,134 @@
+package session_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// accuracyRun leaves the folder of an accuracy run, named out.
+func accuracyRun(t *testing.T) session.Request {
+	t.Helper()
+	q := request(t)
+	q.Mode, q.Output, q.Settings = "accuracy", "out", nil
+	if _, err := session.Run(t.Context(), q, quiet{}); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestTheScoreOfARunIsThatOfItsLogAndIsKept(t *testing.T) {
+	accuracyRun(t)
+	before, err := report.Read("out")
+	if err != nil || before.Accuracy == nil {
+		t.Fatalf("the run has no score: %+v, %v", before, err)
+	}
+	if err := os.Remove("out/accuracy.txt"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Score(session.ScoreRequest{Run: "out"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Value != before.Accuracy.Value || s.Samples != 4 || s.Kept != filepath.Join("out", "accuracy.txt") {
+		t.Errorf("the score is %v of %d samples in %q, that of the run %v", s.Value, s.Samples, s.Kept, before.Accuracy.Value)
+	}
+	if text := read(t, s.Kept); !bytes.Contains(text, []byte("accuracy=")) {
+		t.Errorf("accuracy.txt is %q", text)
+	}
+}
+
+func TestAWhatIfLeavesTheRecordAsItIs(t *testing.T) {
+	accuracyRun(t)
+	for _, c := range []struct {
+		name, warning string
+		change        func(*session.ScoreRequest)
+	}{
+		{"another model", "what-if (model)", func(q *session.ScoreRequest) { q.Model = "mobilenet" }},
+		{"another log", "what-if (log)", func(q *session.ScoreRequest) { q.Log = "copy.json" }},
+		{"other data", "what-if (dataset path)", func(q *session.ScoreRequest) { q.DatasetPath = "twin" }},
+		{"no run, but the log of one", "the score is not kept", func(q *session.ScoreRequest) {
+			*q = session.ScoreRequest{Model: "resnet50", Log: "out/mlperf_log_accuracy.json", DatasetPath: "imagenet"}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			record, text := read(t, "out/results.json"), read(t, "out/accuracy.txt")
+			if err := os.WriteFile("copy.json", read(t, "out/mlperf_log_accuracy.json"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.CopyFS("twin", os.DirFS("imagenet")); err != nil && !errors.Is(err, os.ErrExist) {
+				t.Fatal(err)
+			}
+			q := session.ScoreRequest{Run: "out"}
+			c.change(&q)
+			s, err := session.Score(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Kept != "" || !strings.Contains(strings.Join(s.Warnings, "\n"), c.warning) {
+				t.Errorf("kept in %q with warnings %q, want none kept and %q", s.Kept, s.Warnings, c.warning)
+			}
+			if !bytes.Equal(read(t, "out/results.json"), record) || !bytes.Equal(read(t, "out/accuracy.txt"), text) {
+				t.Error("the record of the run was changed")
+			}
+		})
+	}
+}
+
+func TestTheSameFileUnderAnotherNameIsNoWhatIf(t *testing.T) {
+	accuracyRun(t)
+	s, err := session.Score(session.ScoreRequest{Run: "out", Model: "resnet50", Log: "./out/../out/mlperf_log_accuracy.json", DatasetPath: "./imagenet"})
+	if err != nil || s.Kept == "" {
+		t.Errorf("Score = %+v, %v, want it kept with the run", s, err)
+	}
+}
+
+func TestALogElsewhereIsScoredBesideIt(t *testing.T) {
+	accuracyRun(t)
+	if err := os.Mkdir("logs", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("logs/log.json", read(t, "out/mlperf_log_accuracy.json"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Score(session.ScoreRequest{Model: "resnet50", Log: "logs/log.json", DatasetPath: "imagenet"})
+	if err != nil || s.Run != nil || s.Kept != filepath.Join("logs", "accuracy.txt") {
+		t.Errorf("Score = %+v, %v, want it kept beside the log", s, err)
+	}
+}
+
+func TestAScoreThatCannotBeMadeSaysWhatIsMissing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var of *field.Error
+	if _, err := session.Score(session.ScoreRequest{Model: "alexnet", Log: "log", DatasetPath: "."}); !errors.As(err, &of) || of.Field != "model" {
+		t.Errorf("an unknown model: %v, want an error of the field model", err)
+	}
+	for _, c := range []struct {
+		name, want string
+		q          session.ScoreRequest
+	}{
+		{"no log", "a model, a log and a data set", session.ScoreRequest{Model: "resnet50", DatasetPath: "."}},
+		{"no folder", "nowhere", session.ScoreRequest{Run: "nowhere"}},
+		{"no file", "log.json", session.ScoreRequest{Model: "resnet50", Log: "log.json", DatasetPath: "."}},
+	} {
+		if _, err := session.Score(c.q); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
