@@ -3,10 +3,13 @@ package session_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -27,6 +30,28 @@ func (quiet) Loading(int, int)         {}
 func (quiet) Traffic(loadgen.Progress) {}
 func (quiet) Note(string)              {}
 
+// images is a small data set, which is drawn once for all tests.
+var images = sync.OnceValues(func() (fstest.MapFS, error) {
+	dir, err := os.MkdirTemp("", "imagenet")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	spec := synth.ImageNetSpec{Seed: 1, Images: 4, Classes: 3, Jitter: 0.1}
+	if err := synth.WriteImageNet(context.Background(), dir, spec, nil); err != nil {
+		return nil, err
+	}
+	files := fstest.MapFS{}
+	return files, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, path))
+		files[path] = &fstest.MapFile{Data: data, Mode: 0o644}
+		return err
+	})
+})
+
 // request is one of a quick run of a tiny model on a simulated engine.
 func request(t *testing.T) session.Request {
 	t.Helper()
@@ -35,8 +60,11 @@ func request(t *testing.T) session.Request {
 	t.Setenv("MLPERF_CACHE_DIR", filepath.Join(dir, "cache"))
 	t.Setenv("MLPERF_DATA_DIR", filepath.Join(dir, "data"))
 	writeModel(t, "tiny.onnx", 1)
-	spec := synth.ImageNetSpec{Seed: 1, Images: 4, Classes: 3, Jitter: 0.1}
-	if err := synth.WriteImageNet(t.Context(), "imagenet", spec, nil); err != nil {
+	data, err := images()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS("imagenet", data); err != nil {
 		t.Fatal(err)
 	}
 	return session.Request{

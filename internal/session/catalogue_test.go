@@ -1,0 +1,162 @@
+package session_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+func TestTheCatalogueListsWhatThereIs(t *testing.T) {
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	models, err := session.Models()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(models, func(m session.Model) bool { return m.Name == "resnet50" })
+	if i < 0 || models[i].Dataset != "imagenet" || models[i].BuiltIn != "made when first used" {
+		t.Errorf("models %+v, want resnet50, not made yet", models)
+	}
+	sets, err := session.Datasets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, d := range sets {
+		n += len(d.Models)
+		if d.Dir != "" {
+			t.Errorf("%s lies in %s, where nothing was made", d.Name, d.Dir)
+		}
+	}
+	if n != len(models) {
+		t.Errorf("the data sets have %d models, the catalogue %d", n, len(models))
+	}
+}
+
+func TestACardHasTheSettingsOfItsRules(t *testing.T) {
+	card, err := session.Describe("resnet50", "v5.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range card.Scenarios {
+		if s.Scenario == "Server" && !slices.Contains(s.Settings, session.CardRow{Key: "target_latency", Value: "15", Unit: "ms"}) {
+			t.Errorf("Server has %+v, want a target_latency of 15 ms", s.Settings)
+		}
+	}
+	if card.Reference != 76.46 || card.Fraction != 0.99 || card.PerformanceSamples != 1024 {
+		t.Errorf("the card is %+v", card)
+	}
+	for _, c := range []struct{ model, rules, field string }{{"alexnet", "", "model"}, {"resnet50", "v9.9", "rules"}} {
+		var of *field.Error
+		if _, err := session.Describe(c.model, c.rules); !errors.As(err, &of) || of.Field != c.field {
+			t.Errorf("Describe(%s, %s) = %v, want an error of the field %s", c.model, c.rules, err, c.field)
+		}
+	}
+}
+
+func TestOptionsAreListedOnceEach(t *testing.T) {
+	for _, list := range [][]session.Option{session.ModelOptions(), session.ScoreOptions(), session.ReaderOptions()} {
+		seen := map[string]bool{}
+		for _, o := range list {
+			if seen[o.Name] || o.Help == "" {
+				t.Errorf("option %+v is there twice, or has no help", o)
+			}
+			seen[o.Name] = true
+		}
+		if len(list) == 0 {
+			t.Error("there are no options")
+		}
+	}
+}
+
+func TestInputsAreWrittenUnderTheNamesOfTheirFiles(t *testing.T) {
+	request(t)
+	val, err := filepath.Glob("imagenet/val/*.JPEG")
+	if err != nil || len(val) == 0 {
+		val, err = filepath.Glob("imagenet/*.JPEG")
+	}
+	if err != nil || len(val) == 0 {
+		t.Fatal("no images", err)
+	}
+	q := session.PreprocessRequest{Model: "resnet50", Files: val[:1], Root: "imagenet", Output: "out"}
+	if err := session.Preprocess(t.Context(), q, quiet{}); err != nil {
+		t.Fatal(err)
+	}
+	rel, _ := filepath.Rel("imagenet", val[0])
+	// A header of .npy has at least 128 bytes here; the numbers are 3·224·224 of 4 bytes.
+	if info, err := os.Stat(filepath.Join("out", rel+".npy")); err != nil || info.Size() < 3*224*224*4 || info.Size() > 3*224*224*4+256 {
+		t.Errorf("the file is %+v, %v", info, err)
+	}
+	for _, c := range []struct {
+		name, want string
+		change     func(*session.PreprocessRequest)
+	}{
+		{"no model", "model", func(q *session.PreprocessRequest) { q.Model = "" }},
+		{"an unknown model", "alexnet", func(q *session.PreprocessRequest) { q.Model = "alexnet" }},
+		{"a model of texts", "are not images", func(q *session.PreprocessRequest) { q.Model = "gnmt" }},
+		{"a file outside", "it is not below", func(q *session.PreprocessRequest) { q.Files = []string{"tiny.onnx"} }},
+		{"no image", "tiny.onnx", func(q *session.PreprocessRequest) { q.Files, q.Root = []string{"tiny.onnx"}, "" }},
+	} {
+		bad := q
+		c.change(&bad)
+		if err := session.Preprocess(t.Context(), bad, quiet{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestAnEngineThatIsNotThereIsAnErrorBeforeAnythingIsMade(t *testing.T) {
+	q := request(t)
+	none := session.Engine{Name: session.ONNXRuntime, Library: filepath.Join(t.TempDir(), "nowhere.so")}
+	q.Engine = none
+	r, err := session.Resolve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Provide(t.Context(), quiet{}); err == nil || !strings.Contains(err.Error(), "nowhere.so") {
+		t.Errorf("Provide = %v, want an error that names the file", err)
+	}
+	if _, err := session.SynthModel(t.Context(), "test", "resnet50", none, false, quiet{}); err == nil || !strings.Contains(err.Error(), "nowhere.so") {
+		t.Errorf("SynthModel = %v, want an error that names the file", err)
+	}
+	if _, err := os.Stat("cache"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was made: %v", err)
+	}
+}
+
+func TestNamesThatNobodyKnowsCannotBeMade(t *testing.T) {
+	var of *field.Error
+	if _, err := session.SynthModel(t.Context(), "test", "alexnet", session.Engine{}, false, quiet{}); !errors.As(err, &of) || of.Field != "model" {
+		t.Errorf("SynthModel = %v, want an error of the field model", err)
+	}
+	if err := session.SynthDataset(t.Context(), "test", "mnist", session.Engine{}, false, quiet{}, nil); !errors.As(err, &of) || of.Field != "dataset" {
+		t.Errorf("SynthDataset = %v, want an error of the field dataset", err)
+	}
+}
+
+func TestProvideTakesTheFilesThatWereGiven(t *testing.T) {
+	r, err := session.Resolve(request(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.Provide(t.Context(), quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.ModelPath() != "tiny.onnx" || p.DatasetDir() != "imagenet" {
+		t.Errorf("the model is %s, the data %s", p.ModelPath(), p.DatasetDir())
+	}
+	var of *field.Error
+	if _, err := p.InPrecision(t.Context(), "int8"); !errors.As(err, &of) || of.Field != "precision" {
+		t.Errorf("a simulated engine in int8: %v, want an error of the field precision", err)
+	}
+	if o, err := p.InPrecision(t.Context(), "fp32"); err != nil || o.ModelPath != "tiny.onnx" {
+		t.Errorf("fp32 = %+v, %v, want the model as it is", o, err)
+	}
+}
