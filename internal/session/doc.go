@@ -8,7 +8,7 @@
 //	prepared, err := resolved.Provide(ctx, o) // model, data, precision and engine are found or made
 //	results, err := prepared.Run(ctx)         // logs and results.json are written
 //
-// Run takes all three. What cannot be right in a request is a *field.Error that names the
+// What cannot be right in a request is a *field.Error that names the
 // field; a door adds how the field was given.
 //
 // A prepared request has one Fingerprint. It names everything that can change a result:
