@@ -201,14 +201,23 @@ func TestACalibrationListNamesFilesOrIndices(t *testing.T) {
 		t.Errorf("indices %v, %v, want %v", got, err, want)
 	}
 	for text, want := range map[string]string{
-		"1\nnobody.jpg": `list.txt:2: "nobody.jpg" is neither a file of the data set nor an index`,
-		"6":             "list.txt:1: there is no sample 6, the data set has 6",
-		"-1":            "there is no sample -1",
-		" \n":           "list.txt names no samples",
+		"1\nnobody.jpg":            `list.txt:2: "nobody.jpg" is neither a file of the data set nor an index`,
+		"6":                        "list.txt:1: there is no sample 6, the data set has 6",
+		"-1":                       "there is no sample -1",
+		" \n":                      "list.txt names no samples",
+		strings.Repeat("7", 1<<17): "reading list.txt: ",
 	} {
 		if _, err := c.Indices(strings.NewReader(text), "list.txt"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
+	}
+}
+
+func TestAListNeedsTheModelThatSaysHowDataIsRead(t *testing.T) {
+	c := tiny(t)
+	c.Source = "nowhere.onnx"
+	if _, err := c.Indices(strings.NewReader("0"), "list.txt"); err == nil || !strings.Contains(err.Error(), "nowhere.onnx") {
+		t.Errorf("Indices = %v, want an error that names the model", err)
 	}
 }
 
