@@ -8,8 +8,8 @@
 //	prepared, err := resolved.Provide(ctx, o) // model, data, precision and engine are found or made
 //	results, err := prepared.Run(ctx)         // logs and results.json are written
 //
-// What cannot be right in a request is a *field.Error that names the
-// field; a door adds how the field was given.
+// What cannot be right in a request is a *field.Error that names the field;
+// a door adds how it was given.
 //
 // A prepared request has one Fingerprint. It names everything that can change a result:
 // settings, options of the engine, how the model is fed and read, the content of model and
