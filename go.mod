@@ -3,6 +3,7 @@ module github.com/mlperf-go/mlperf
 go 1.26.0
 
 require (
+	github.com/adrg/xdg v0.5.3
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/disintegration/imaging v1.6.2
 	github.com/dustin/go-humanize v1.1.0

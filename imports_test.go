@@ -92,6 +92,7 @@ var mayImport = map[string]string{
 
 // owners are the packages that may import a third-party module.
 var owners = map[string]string{
+	"github.com/adrg/xdg":               "internal/home",
 	"github.com/cenkalti/backoff/":      "internal/download",
 	"github.com/dustin/go-humanize":     "internal/download internal/progress",
 	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report",

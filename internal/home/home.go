@@ -1,51 +1,45 @@
-// Package home says where this program keeps files: what it can make again in the
-// cache directory, what it has downloaded in the data directory.
 package home
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/adrg/xdg"
 )
 
 // CacheDir returns the folder for files that can be made again, with further path
 // elements appended: $MLPERF_CACHE_DIR, or mlperf in the user's cache directory.
 func CacheDir(elem ...string) (string, error) {
-	if dir := os.Getenv("MLPERF_CACHE_DIR"); dir != "" {
-		return join(dir, elem)
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("finding the cache directory: %w; set MLPERF_CACHE_DIR", err)
-	}
-	return join(filepath.Join(dir, "mlperf"), elem)
+	return place{"cache", "MLPERF_CACHE_DIR", "XDG_CACHE_HOME", xdg.CacheHome}.folder(elem)
 }
 
 // DataDir returns the folder for downloaded files, with further path elements
-// appended: $MLPERF_DATA_DIR, or mlperf in the directory that the operating system has
-// for the purpose.
+// appended: $MLPERF_DATA_DIR, or mlperf in the user's data directory.
 func DataDir(elem ...string) (string, error) {
-	if dir := os.Getenv("MLPERF_DATA_DIR"); dir != "" {
-		return join(dir, elem)
-	}
-	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" && filepath.IsAbs(dir) {
-		return join(filepath.Join(dir, "mlperf"), elem)
-	}
-	user, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("finding the data directory: %w; set MLPERF_DATA_DIR", err)
-	}
-	switch runtime.GOOS {
-	case "darwin":
-		return join(filepath.Join(user, "Library", "Application Support", "mlperf"), elem)
-	case "windows":
-		return join(filepath.Join(user, "AppData", "Local", "mlperf"), elem)
-	}
-	return join(filepath.Join(user, ".local", "share", "mlperf"), elem)
+	return place{"data", "MLPERF_DATA_DIR", "XDG_DATA_HOME", xdg.DataHome}.folder(elem)
 }
 
-func join(dir string, elem []string) (string, error) {
+// A place is where files of a kind are kept.
+type place struct {
+	what         string
+	ours, theirs string // environment variables
+	usual        string
+}
+
+// folder prefers what our variable has to the usual place.
+func (p place) folder(elem []string) (string, error) {
+	dir := os.Getenv(p.ours)
+	if dir == "" {
+		// Package xdg takes the root for the home directory of who has none.
+		if _, err := os.UserHomeDir(); err != nil && !filepath.IsAbs(os.Getenv(p.theirs)) {
+			return "", fmt.Errorf("finding the %s directory: %w; set %s", p.what, err, p.ours)
+		}
+		dir = filepath.Join(p.usual, "mlperf")
+	}
 	abs, err := filepath.Abs(dir)
-	return filepath.Join(append([]string{abs}, elem...)...), err
+	if err != nil {
+		return "", fmt.Errorf("finding the %s directory: %w", p.what, err)
+	}
+	return filepath.Join(append([]string{abs}, elem...)...), nil
 }

@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adrg/xdg"
+
 	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
@@ -248,6 +250,7 @@ func TestTheScriptInstallsOnce(t *testing.T) {
 
 func TestTheScriptAndTheSearchAgreeOnThePlace(t *testing.T) {
 	u := newUser(t, content{npm: npmPackage()})
+	t.Cleanup(xdg.Reload)
 	t.Setenv("MLPERF_DATA_DIR", u.data)
 	dir, err := InstallDir(madeUpVersion)
 	if err != nil || filepath.Join(dir, "libonnxruntime.so.1") != u.target() {
@@ -257,6 +260,7 @@ func TestTheScriptAndTheSearchAgreeOnThePlace(t *testing.T) {
 		t.Setenv("MLPERF_DATA_DIR", "")
 		t.Setenv("HOME", "/home/me")
 		t.Setenv(env[0], env[1])
+		xdg.Reload()
 		command := u.command("--print-path")
 		command.Env = []string{"PATH=" + u.bin, "HOME=/home/me", env[0] + "=" + env[1]}
 		out, err := command.Output()
