@@ -95,6 +95,8 @@ var owners = map[string]string{
 	"github.com/adrg/xdg":               "internal/home",
 	"github.com/cenkalti/backoff/":      "internal/download",
 	"github.com/dustin/go-humanize":     "internal/download internal/progress",
+	"github.com/gofrs/flock":            "internal/download",
+	"github.com/moby/sys/atomicwriter":  "internal/bench internal/download internal/profile internal/report",
 	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report",
 	"github.com/schollz/progressbar/":   "internal/progress",
 	"github.com/shirou/gopsutil/":       "internal/machine",

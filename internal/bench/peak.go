@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/sys/atomicwriter"
+
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -165,10 +167,10 @@ func (s *peakState) write(dir string) error {
 		return fmt.Errorf("keeping the search: %w", err)
 	}
 	path := filepath.Join(dir, PeakFile)
-	if err := os.WriteFile(path+".new", append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("keeping the search: %w", err)
+	if err := atomicwriter.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("keeping the search in %s: %w", path, err)
 	}
-	return os.Rename(path+".new", path)
+	return nil
 }
 
 // try tries a load and keeps the outcome.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/moby/sys/atomicwriter"
+
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -84,8 +86,8 @@ func WriteAccuracy(dir string, a *report.Accuracy) error {
 	for _, line := range a.Lines {
 		text += line + "\n"
 	}
-	if err := os.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
-		return fmt.Errorf("writing the score: %w", err)
+	if err := atomicwriter.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("writing the score, %s: %w", AccuracyFile, err)
 	}
 	return nil
 }

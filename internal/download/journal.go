@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+
+	"github.com/moby/sys/atomicwriter"
 )
 
 // A journal says which chunks of a part file are there, and of which version of which
@@ -64,13 +67,10 @@ func (j *journal) write(root *os.Root, part string) error {
 	return writeFile(root, part+journalSuffix, data)
 }
 
-// writeFile replaces a file at once: it has the old contents or the new ones.
+// writeFile replaces a file of our own folder at once: it has the old contents or the new
+// ones.
 func writeFile(root *os.Root, name string, data []byte) error {
-	tmp := name + ".tmp"
-	if err := root.WriteFile(tmp, data, 0o644); err != nil {
-		return errors.Join(err, ignoreMissing(root.Remove(tmp)))
-	}
-	return root.Rename(tmp, name)
+	return atomicwriter.WriteFile(filepath.Join(root.Name(), filepath.FromSlash(name)), data, 0o644)
 }
 
 func ignoreMissing(err error) error {

@@ -9,13 +9,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/mlperf-go/mlperf/internal/parallel"
 )
@@ -82,45 +86,62 @@ func (r receipt) write(root *os.Root) error {
 
 // openState opens an item's folder, makes our own in it, and locks it. The caller closes
 // both.
-func openState(ctx context.Context, o Options) (root *os.Root, lock *os.File, err error) {
+func openState(ctx context.Context, o Options) (root *os.Root, lock *flock.Flock, err error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, nil, err
 	}
 	if root, err = os.OpenRoot(o.Dir); err != nil {
 		return nil, nil, err
 	}
-	if err := root.MkdirAll(stateDir, 0o755); err != nil {
+	if err := makeState(root); err != nil {
 		return nil, nil, errors.Join(err, root.Close())
 	}
 	if lock, err = takeLock(ctx, root, o.Observer); err != nil {
 		return nil, nil, errors.Join(err, root.Close())
 	}
+	if err := tidy(root); err != nil {
+		return nil, nil, errors.Join(err, lock.Close(), root.Close())
+	}
 	return root, lock, nil
 }
 
+// makeState makes our own folder. A link in its place could lead anywhere.
+func makeState(root *os.Root) error {
+	info, err := root.Lstat(stateDir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return root.MkdirAll(stateDir, 0o755)
+	case err == nil && !info.IsDir():
+		return &InTheWayError{filepath.Join(root.Name(), stateDir), "it is not a folder"}
+	}
+	return err
+}
+
+// tidy removes what runs that were killed left half written.
+func tidy(root *os.Root) error {
+	entries, err := fs.ReadDir(root.FS(), stateDir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".tmp-") { // as package atomicwriter calls them
+			err = errors.Join(err, ignoreMissing(root.Remove(path.Join(stateDir, e.Name()))))
+		}
+	}
+	return err
+}
+
 // takeLock waits until no other process has the folder.
-func takeLock(ctx context.Context, root *os.Root, obs Observer) (*os.File, error) {
-	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
+func takeLock(ctx context.Context, root *os.Root, obs Observer) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(root.Name(), filepath.FromSlash(lockFile)), flock.SetPermissions(0o644))
+	if ok, err := lock.TryLock(); ok || err != nil {
+		return lock, err
 	}
-	for said := false; ; said = true {
-		ok, err := tryLock(f)
-		if ok {
-			return f, nil
+	obs.Note("another mlperf is downloading into " + root.Name() + "; waiting for it")
+	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
 		}
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		if !said {
-			obs.Note("another mlperf is downloading into " + root.Name() + "; waiting for it")
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), f.Close())
-		case <-time.After(200 * time.Millisecond):
-		}
+		return nil, errors.Join(err, lock.Close())
 	}
+	return lock, nil
 }
 
 // A sumList is SHA256SUMS: what was installed, and how it was then. It grows while

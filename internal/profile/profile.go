@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/sys/atomicwriter"
+
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/regular"
 )
@@ -149,8 +151,8 @@ func (p *Profile) Write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("writing the profile: %w", err)
 	}
-	if err := os.WriteFile(path+".new", append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("writing the profile: %w", err)
+	if err := atomicwriter.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("writing the profile %s: %w", path, err)
 	}
-	return os.Rename(path+".new", path)
+	return nil
 }
