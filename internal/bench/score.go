@@ -87,7 +87,7 @@ func WriteAccuracy(dir string, a *report.Accuracy) error {
 		text += line + "\n"
 	}
 	if err := atomicwriter.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
-		return fmt.Errorf("writing the score, %s: %w", AccuracyFile, err)
+		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
 	}
 	return nil
 }
