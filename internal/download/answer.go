@@ -98,20 +98,8 @@ func (s *servers) ask(ctx context.Context, address string, from, to int64) (*ans
 
 // read understands the headers and the first bytes.
 func (a *answer) read(resp *http.Response, from, to int64) error {
-	switch resp.StatusCode {
-	case http.StatusPartialContent:
-		if err := a.readRange(resp, from, to); err != nil {
-			return err
-		}
-	case http.StatusOK:
-		a.size, a.from, a.to = resp.ContentLength, 0, resp.ContentLength-1
-		if resp.ContentLength < 0 {
-			a.to = -1
-		}
-	case http.StatusRequestedRangeNotSatisfiable:
-		return backoff.Permanent(&shorterError{a.url, from})
-	default:
-		return newStatusError(resp)
+	if err := a.readStatus(resp, from, to); err != nil {
+		return err
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return final("%s answers with contents encoded as %s, which was not asked for", a.url, encoding)
@@ -127,6 +115,20 @@ func (a *answer) read(resp *http.Response, from, to int64) error {
 		return backoff.Permanent(&NotAFileError{URL: a.url, Final: shown(resp.Request.URL.String()), What: what})
 	}
 	return nil
+}
+
+// readStatus understands which part of which whole comes, if any does.
+func (a *answer) readStatus(resp *http.Response, from, to int64) error {
+	switch resp.StatusCode {
+	case http.StatusPartialContent:
+		return a.readRange(resp, from, to)
+	case http.StatusOK:
+		a.size, a.from, a.to = resp.ContentLength, 0, max(resp.ContentLength-1, -1)
+		return nil
+	case http.StatusRequestedRangeNotSatisfiable:
+		return backoff.Permanent(&shorterError{a.url, from})
+	}
+	return newStatusError(resp)
 }
 
 // readRange understands Content-Range, and wants what was asked for.

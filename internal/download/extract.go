@@ -148,21 +148,17 @@ func (x *extraction) entry(ctx context.Context, name string, mode fs.FileMode, l
 		return errTried
 	}
 	to, err := x.file.Unpack.entryPath(name)
-	if err != nil {
-		return brokenError{err}
-	}
 	switch {
+	case err != nil:
+		return brokenError{err}
 	case to == "" || mode.IsDir():
 		return nil
 	case !mode.IsRegular() || link:
-		if x.skipped++; x.skipped <= maxSkipSaid {
-			x.Observer.Note(fmt.Sprintf("left out %s: it is not a file (%v)", name, mode.Type()))
-		}
+		x.skip(name, mode)
 		return nil
 	case x.keep != nil && !x.keep(to):
 		return nil
-	}
-	if size > x.limit {
+	case size > x.limit:
 		return broken("entry %q announces %s: the whole would be more than %d times the archive", name, human(size), maxExpand)
 	}
 	if err := x.write(ctx, to, size, r); err != nil {
@@ -170,6 +166,13 @@ func (x *extraction) entry(ctx context.Context, name string, mode fs.FileMode, l
 	}
 	x.files++
 	return nil
+}
+
+// skip leaves out what is no file, and says so the first few times.
+func (x *extraction) skip(name string, mode fs.FileMode) {
+	if x.skipped++; x.skipped <= maxSkipSaid {
+		x.Observer.Note(fmt.Sprintf("left out %s: it is not a file (%v)", name, mode.Type()))
+	}
 }
 
 // write writes a file under another name first, so that under its own it is whole.

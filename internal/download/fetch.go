@@ -135,20 +135,30 @@ func (f *fetcher) transfer(ctx context.Context, part, address string, w want) (r
 	if w.size > 0 && a.size >= 0 && a.size != w.size {
 		return false, final("%s has %d bytes there, want %d", a.url, a.size, w.size)
 	}
-	if j != nil && !a.ranges {
-		f.observer.Note(a.url + " is no longer served in pieces; beginning anew")
-		j = nil
-	}
-	if j != nil {
-		if reason := j.continues(a.remote, w.known()); reason != nil {
-			return false, &changedError{a.url, reason}
-		}
+	if j, err = f.goOn(j, a, w); err != nil {
+		return false, err
 	}
 	if !a.ranges {
 		return false, f.whole(ctx, part, a, w)
 	}
 	t := &transfer{fetcher: f, part: part, remote: a.remote, journal: j}
 	return j != nil, t.run(ctx, a)
+}
+
+// goOn returns the journal of what is there already, if the answer is about the same file
+// and can be used to go on with it; nil if it has to be begun anew.
+func (f *fetcher) goOn(j *journal, a *answer, w want) (*journal, error) {
+	if j == nil {
+		return nil, nil
+	}
+	if !a.ranges {
+		f.observer.Note(a.url + " is no longer served in pieces; beginning anew")
+		return nil, nil
+	}
+	if reason := j.continues(a.remote, w.known()); reason != nil {
+		return nil, &changedError{a.url, reason}
+	}
+	return j, nil
 }
 
 // begin asks for the first chunk that is missing.

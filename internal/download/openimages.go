@@ -1,31 +1,18 @@
 package download
 
 import (
-	"bufio"
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/parallel"
 )
-
-// An objectRow is a line of the published table of boxes that shows one of the classes.
-type objectRow struct {
-	image    string
-	category int
-	box      [4]float64 // x from, x to, y from, y to, as parts of the image
-	flags    [5]int     // IsOccluded, IsTruncated, IsGroupOf, IsDepiction, IsInside
-}
 
 // finishOpenImages gets the images, and makes the annotation file as the reference's
 // openimages.py (openimages_calibration.py) does.
@@ -35,20 +22,9 @@ func finishOpenImages(ctx context.Context, j *job) error {
 	if len(classes) != o.Classes {
 		return fmt.Errorf("the list has %d classes, the manifest says %d", len(classes), o.Classes)
 	}
-	labels, err := j.readClassNames(o.Names, classes)
+	rows, listed, err := j.readTables(ctx, classes)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.Names, err)
-	}
-	var listed map[string]bool
-	if o.List != "" {
-		if listed, err = j.readImageList(o.List); err != nil {
-			return fmt.Errorf("%s: %w", o.List, err)
-		}
-	}
-	j.Observer.Phase("reading " + path.Base(o.Boxes))
-	rows, err := j.readBoxes(ctx, o.Boxes, labels, listed)
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.Boxes, err)
+		return err
 	}
 	images := chooseOpenImages(rows, listed, j.Options)
 	if err := j.obtainImages(ctx, images); err != nil {
@@ -57,144 +33,46 @@ func finishOpenImages(ctx context.Context, j *job) error {
 	return j.writeLabels(classes, rows, images)
 }
 
-// readClassNames returns the category of each label of the classes. Categories are
-// numbered in the order of the classes.
-func (j *job) readClassNames(name string, classes []string) (map[string]int, error) {
-	f, err := openFile(j.root, name)
-	if err != nil {
-		return nil, err
+// readTables reads the published tables: the objects of the classes, and the images that
+// are listed; nil: there is no list.
+func (j *job) readTables(ctx context.Context, classes []string) (rows []objectRow, listed map[string]bool, err error) {
+	o := j.item.OpenImages
+	var labels map[string]int
+	err = j.readTable(ctx, o.Names, func(r io.Reader) (err error) {
+		labels, err = readClassNames(r, classes)
+		return err
+	})
+	if err == nil && o.List != "" {
+		err = j.readTable(ctx, o.List, func(r io.Reader) (err error) {
+			listed, err = readImageList(r)
+			return err
+		})
 	}
-	defer f.Close()
-	category := map[string]int{}
-	for i, class := range classes {
-		category[class] = i
+	if err == nil {
+		err = j.readTable(ctx, o.Boxes, func(r io.Reader) (err error) {
+			rows, err = readBoxes(r, labels, listed)
+			return err
+		})
 	}
-	r := csv.NewReader(f)
-	r.FieldsPerRecord = 2
-	labels := map[string]int{}
-	for {
-		record, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if i, ok := category[record[1]]; ok {
-			labels[record[0]] = i
-			delete(category, record[1])
-		}
-	}
-	for class := range category {
-		return nil, fmt.Errorf("the class %q is not there, and %d more", class, len(category)-1)
-	}
-	return labels, nil
+	return rows, listed, err
 }
 
-// imageID is how OpenImages names images. It becomes part of an address and a path.
-var imageID = regexp.MustCompile(`^[0-9a-f]{16}$`)
-
-// readImageList reads a list with one image per line, perhaps with an ending.
-func (j *job) readImageList(name string) (map[string]bool, error) {
+// readTable opens a file and names it in errors.
+func (j *job) readTable(ctx context.Context, name string, read func(io.Reader) error) error {
+	j.Observer.Phase("reading " + path.Base(name))
 	f, err := openFile(j.root, name)
 	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	ids := map[string]bool{}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		id, _, _ := strings.Cut(strings.TrimSpace(lines.Text()), ".")
-		if !imageID.MatchString(id) {
-			return nil, fmt.Errorf("line %d: %q is not an image of OpenImages", len(ids)+1, lines.Text())
-		}
-		ids[id] = true
-	}
-	return ids, lines.Err()
-}
-
-// boxColumns are those that are used.
-func boxColumns() []string {
-	return []string{"ImageID", "LabelName", "XMin", "XMax", "YMin", "YMax",
-		"IsOccluded", "IsTruncated", "IsGroupOf", "IsDepiction", "IsInside"}
-}
-
-// readBoxes reads the objects of the classes, in the order of the table. If listed is
-// not nil, only those in listed images.
-func (j *job) readBoxes(ctx context.Context, name string, labels map[string]int, listed map[string]bool) ([]objectRow, error) {
-	f, err := openFile(j.root, name)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	done := int64(0)
-	r := csv.NewReader(&watched{ctx, f, func(n int) { done += int64(n); j.Observer.Bytes(done, info.Size()) }})
-	r.ReuseRecord = true
-	columns, err := findColumns(r)
-	if err != nil {
-		return nil, err
+	if err := read(&watched{ctx, f, progressOf(j.Observer, info.Size())}); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	var rows []objectRow
-	for {
-		record, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return rows, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		category, ok := labels[record[columns[1]]]
-		if !ok || listed != nil && !listed[record[columns[0]]] {
-			continue
-		}
-		row, err := parseBox(record, columns)
-		if err != nil {
-			line, _ := r.FieldPos(0)
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-		row.category = category
-		rows = append(rows, row)
-	}
-}
-
-func findColumns(r *csv.Reader) ([]int, error) {
-	header, err := r.Read()
-	if err != nil {
-		return nil, err
-	}
-	var columns []int
-	for _, name := range boxColumns() {
-		i := slices.Index(header, name)
-		if i < 0 {
-			return nil, fmt.Errorf("line 1: there is no column %s", name)
-		}
-		columns = append(columns, i)
-	}
-	return columns, nil
-}
-
-func parseBox(record []string, columns []int) (row objectRow, err error) {
-	row.image = strings.Clone(record[columns[0]])
-	if !imageID.MatchString(row.image) {
-		return row, fmt.Errorf("%q is not an image of OpenImages", row.image)
-	}
-	for i := range row.box {
-		if row.box[i], err = strconv.ParseFloat(record[columns[2+i]], 64); err != nil || !(row.box[i] >= 0 && row.box[i] <= 1) {
-			return row, fmt.Errorf("%s is %q, want 0 to 1", boxColumns()[2+i], record[columns[2+i]])
-		}
-	}
-	for i := range row.flags {
-		v, err := strconv.Atoi(record[columns[6+i]])
-		if err != nil || v < -1 || v > 1 {
-			return row, fmt.Errorf("%s is %q, want 0, 1 or -1", boxColumns()[6+i], record[columns[6+i]])
-		}
-		row.flags[i] = v
-	}
-	return row, nil
+	return nil
 }
 
 // chooseOpenImages returns the images that are wanted, sorted.

@@ -1,0 +1,60 @@
+package download
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// scale changes sizes, boxes and areas.
+func (c *cocoFile) scale(u Upscaling) error {
+	factors := map[int64][2]float64{}
+	for i := range c.images {
+		image := &c.images[i]
+		var w, h int
+		if err := errors.Join(image.fields.get("width", &w), image.fields.get("height", &h)); err != nil {
+			return fmt.Errorf("image %d: %w", image.ID, err)
+		}
+		if w < 1 || h < 1 {
+			return fmt.Errorf("image %d is %d × %d", image.ID, w, h)
+		}
+		factors[image.ID] = [2]float64{float64(u.Width) / float64(w), float64(u.Height) / float64(h)}
+		image.fields.put("file_name", u.fileName(image.FileName))
+		image.fields.put("width", u.Width)
+		image.fields.put("height", u.Height)
+	}
+	for i := range c.annotations {
+		a := &c.annotations[i]
+		f, ok := factors[a.ImageID]
+		if !ok {
+			return fmt.Errorf("annotation %d is about image %d, which is not listed", a.ID, a.ImageID)
+		}
+		if err := a.scale(f[0], f[1]); err != nil {
+			return fmt.Errorf("annotation %d: %w", a.ID, err)
+		}
+	}
+	return nil
+}
+
+func (e *cocoEntry) scale(sx, sy float64) error {
+	var box [4]float64
+	var area float64
+	if err := errors.Join(e.fields.get("bbox", &box), e.fields.get("area", &area)); err != nil {
+		return err
+	}
+	e.fields.put("bbox", [4]float64{box[0] * sx, box[1] * sy, box[2] * sx, box[3] * sy})
+	e.fields.put("area", area*sx*sy)
+	return nil
+}
+
+// put sets a field to a number, a text or a list of numbers.
+func (o *object) put(key string, v any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // finite numbers and texts can be encoded
+	}
+	o.set(key, bytes.TrimSpace(b.Bytes()))
+}
