@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/moby/sys/atomicwriter"
+
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/regular"
 )
@@ -251,25 +253,11 @@ func (r *Results) Write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", FileName, err)
 	}
-	if err := replace(filepath.Join(dir, FileName), append(data, '\n')); err != nil {
-		return fmt.Errorf("writing the results: %w", err)
+	path := filepath.Join(dir, FileName)
+	if err := atomicwriter.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("writing the results: %s: %w", path, err)
 	}
 	return nil
-}
-
-func replace(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // it is of no use to anybody
-	}
-	return err
 }
 
 // JSON prints a document.
