@@ -3,6 +3,7 @@ package download
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -30,10 +31,18 @@ func readCOCOFile(root *os.Root, name string) (*cocoFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	c, err := parseCOCO(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+func parseCOCO(data []byte) (*cocoFile, error) {
 	c := &cocoFile{other: map[string]json.RawMessage{}}
 	top, err := parseObject(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	for _, f := range top {
 		c.keys = append(c.keys, f.key)
@@ -46,11 +55,11 @@ func readCOCOFile(root *os.Root, name string) (*cocoFile, error) {
 			c.other[f.key] = f.value
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", name, f.key, err)
+			return nil, fmt.Errorf("%s: %w", f.key, err)
 		}
 	}
 	if len(c.images) == 0 {
-		return nil, fmt.Errorf("%s lists no images", name)
+		return nil, errors.New("it lists no images")
 	}
 	return c, nil
 }
@@ -103,7 +112,9 @@ func (c *cocoFile) bytes() []byte {
 	var b bytes.Buffer
 	for i, key := range c.keys {
 		b.WriteString(separator(i, "{", ", "))
-		fmt.Fprintf(&b, "%q: ", key)
+		text, _ := json.Marshal(key) // a text can be encoded
+		b.Write(text)
+		b.WriteString(": ")
 		switch key {
 		case "images":
 			writeEntries(&b, c.images)

@@ -64,8 +64,15 @@ func (r receipt) same(o receipt) bool {
 
 func readReceipt(root *os.Root) (receipt, bool) {
 	data, err := readFile(root, receiptFile)
-	r := receipt{}
-	return r, err == nil && json.Unmarshal(data, &r) == nil
+	if err != nil {
+		return receipt{}, false
+	}
+	return parseReceipt(data)
+}
+
+func parseReceipt(data []byte) (r receipt, ok bool) {
+	ok = json.Unmarshal(data, &r) == nil
+	return r, ok
 }
 
 func (r receipt) write(root *os.Root) error {

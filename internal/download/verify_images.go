@@ -228,20 +228,31 @@ func (v *verification) niftiShape(name string) (shape [3]int16, err error) {
 	if err != nil {
 		return shape, fmt.Errorf("%s: %w", path.Base(name), err)
 	}
-	header := make([]byte, 348) // sizeof(nifti_1_header)
-	if _, err := io.ReadFull(gz, header); err != nil {
+	if shape, err = parseNIfTI(gz); err != nil {
 		return shape, fmt.Errorf("%s: %w", path.Base(name), err)
 	}
+	return shape, nil
+}
+
+// niftiHeader is sizeof(nifti_1_header).
+const niftiHeader = 348
+
+// parseNIfTI reads the shape of a volume from its header, of either byte order.
+func parseNIfTI(r io.Reader) (shape [3]int16, err error) {
+	header := make([]byte, niftiHeader)
+	if _, err := io.ReadFull(r, header); err != nil {
+		return shape, err
+	}
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		if order.Uint32(header) != uint32(len(header)) {
+		if order.Uint32(header) != niftiHeader {
 			continue
 		}
 		for i := range shape {
 			if shape[i] = int16(order.Uint16(header[42+2*i:])); shape[i] < 1 {
-				return shape, fmt.Errorf("%s: side %d is %d", path.Base(name), i, shape[i])
+				return shape, fmt.Errorf("side %d is %d", i, shape[i])
 			}
 		}
 		return shape, nil
 	}
-	return shape, fmt.Errorf("%s is not a NIfTI-1 file", path.Base(name))
+	return shape, errors.New("it is not a NIfTI-1 file")
 }

@@ -220,7 +220,7 @@ func TestVerifyLooksIntoTheVolumesOfKiTS19(t *testing.T) {
 	}{
 		"equal shapes":      {nifti(binary.LittleEndian, 40, 512, 512), nifti(binary.BigEndian, 40, 512, 512), ""},
 		"unequal shapes":    {nifti(binary.LittleEndian, 40, 512, 512), nifti(binary.LittleEndian, 41, 512, 512), "case_00000: the volume is [40 512 512], its segmentation [41 512 512]"},
-		"no NIfTI":          {gzipOf(make([]byte, 400)), nifti(binary.LittleEndian, 4, 5, 6), "imaging.nii.gz is not a NIfTI-1 file"},
+		"no NIfTI":          {gzipOf(make([]byte, 400)), nifti(binary.LittleEndian, 4, 5, 6), "imaging.nii.gz: it is not a NIfTI-1 file"},
 		"no gzip":           {[]byte("version https://git-lfs"), nifti(binary.LittleEndian, 4, 5, 6), "case_00000: imaging.nii.gz"},
 		"a side of nothing": {nifti(binary.LittleEndian, 40, 0, 512), nifti(binary.LittleEndian, 40, 0, 512), "side 1 is 0"},
 	} {
