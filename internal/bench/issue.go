@@ -26,7 +26,19 @@ func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 		return nil, err
 	}
 	results := r.results(test)
+	incomplete(results, err)
 	return results, errors.Join(err, r.outcome(test, results, dir), results.Write(dir))
+}
+
+// incomplete makes results invalid whose logs could not be written: nobody can check them.
+func incomplete(out *report.Results, err error) {
+	if err == nil {
+		return
+	}
+	out.Problems = append(out.Problems, "the logs are not whole: "+err.Error())
+	if out.Result == report.Valid {
+		out.Result = report.Invalid
+	}
 }
 
 // mostRepeats is how often a test is made again that was too short by our own fault.

@@ -18,12 +18,14 @@ const (
 	TraceFile    = "mlperf_log_trace.json"
 )
 
-// WriteFiles writes the summary and the detail log into a folder.
+// WriteFiles writes the detail log and then the summary into a folder. Without the first there
+// is no second: a verdict that nobody can check is none.
 func WriteFiles(dir string, r *loadgen.Result, about About) error {
-	return errors.Join(
-		writeFile(filepath.Join(dir, SummaryFile), func(w io.Writer) error { return WriteSummary(w, r) }),
-		writeFile(filepath.Join(dir, DetailFile), func(w io.Writer) error { return WriteDetail(w, r, about) }),
-	)
+	err := writeFile(filepath.Join(dir, DetailFile), func(w io.Writer) error { return WriteDetail(w, r, about) })
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, SummaryFile), func(w io.Writer) error { return WriteSummary(w, r) })
 }
 
 // WriteTraceFile writes the trace into a folder.

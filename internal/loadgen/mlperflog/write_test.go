@@ -341,6 +341,19 @@ func TestAFullDiskIsNamedByItsFile(t *testing.T) {
 	}
 }
 
+func TestWithoutItsDetailLogARunHasNoSummary(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, DetailFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFiles(dir, judged(), aboutTest); err == nil || !strings.Contains(err.Error(), DetailFile) {
+		t.Errorf("WriteFiles = %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, SummaryFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a verdict that nobody can check: %v", err)
+	}
+}
+
 func TestAnEventWithoutAValueIsStillJSON(t *testing.T) {
 	if line := messageOf("key", nil); !strings.Contains(line, `"value": null, `) {
 		t.Errorf("line = %s", line)
