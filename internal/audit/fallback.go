@@ -42,7 +42,7 @@ func (v *Verdict) fallback(l Logs, o Options, c *responseComparison) error {
 	if err != nil {
 		return fmt.Errorf("scoring the accuracy run on the samples of the test: %w", err)
 	}
-	link, err := linked(folder.Path, l.auditLog())
+	link, err := linked(folder.Path, l.responses)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (v *Verdict) judgeScores(baseline, run *report.Accuracy, most float64, c *r
 // restrict writes the accuracy run's log of the samples that the test has.
 func restrict(path string, l Logs) error {
 	wanted := map[uint64]bool{}
-	if err := eachRecord(l.auditLog(), func(r accuracy.Record) error { wanted[r.QSLIndex] = true; return nil }); err != nil {
+	if err := eachRecord(l.responses, func(r accuracy.Record) error { wanted[r.QSLIndex] = true; return nil }); err != nil {
 		return err
 	}
 	f, err := os.Create(path)

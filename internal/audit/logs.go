@@ -20,6 +20,8 @@ type Logs struct {
 	Performance string // of the result
 	Accuracy    string // of the result; TEST01 needs it; empty: the folder of Performance
 	Audit       string // of the run under the test's settings
+
+	responses string // the accuracy log of that run
 }
 
 // resolve finds the folders that have the logs.
@@ -28,12 +30,17 @@ func (l Logs) resolve(test string) (Logs, error) {
 		l.Accuracy = l.Performance
 	}
 	var errs [3]error
+	given := l.Audit
 	l.Audit, errs[0] = folderOf(l.Audit, mlperflog.DetailFile, filepath.Join("performance", "run_1"))
 	if test == Test01 || test == Test04 || test == Test05 {
 		l.Performance, errs[1] = folderOf(l.Performance, mlperflog.DetailFile, filepath.Join("performance", "run_1"))
 	}
 	if test == Test01 {
 		l.Accuracy, errs[2] = folderOf(l.Accuracy, mlperflog.AccuracyFile, "accuracy")
+	}
+	l.responses = filepath.Join(l.Audit, mlperflog.AccuracyFile)
+	if folder, err := folderOf(given, mlperflog.AccuracyFile, "accuracy"); err == nil {
+		l.responses = filepath.Join(folder, mlperflog.AccuracyFile)
 	}
 	return l, errors.Join(errs[:]...)
 }

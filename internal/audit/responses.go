@@ -163,7 +163,7 @@ func (v *Verdict) responses(l Logs, o Options) error {
 	if err := eachRecord(l.accuracyLog(), c.learn(l.accuracyLog())); err != nil {
 		return err
 	}
-	if err := eachRecord(l.auditLog(), c.compare(l.auditLog())); err != nil {
+	if err := eachRecord(l.responses, c.compare(l.responses)); err != nil {
 		return err
 	}
 	if c.accuracy == 0 {

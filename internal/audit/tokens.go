@@ -105,7 +105,7 @@ func verify06(v *Verdict, l Logs, o Options) error {
 	if err != nil {
 		return err
 	}
-	c := &tokenCheck{path: l.auditLog(), eos: o.EOS, skipFirst: run.settings.Scenario == loadgen.Offline}
+	c := &tokenCheck{path: l.responses, eos: o.EOS, skipFirst: run.settings.Scenario == loadgen.Offline}
 	if c.eos == 0 {
 		c.eos = 2
 	}
@@ -140,7 +140,7 @@ func verify09(v *Verdict, l Logs, o Options) error {
 	if least == 0 && most == 0 { // gpt-oss-120b (compliance/TEST09)
 		least, most = 1150.38, 1406.02
 	}
-	c := &tokenCheck{path: l.auditLog()}
+	c := &tokenCheck{path: l.responses}
 	if err := eachRecord(c.path, func(r accuracy.Record) error { _, err := c.read(r); return err }); err != nil {
 		return err
 	}

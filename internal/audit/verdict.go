@@ -26,6 +26,7 @@ type Verdict struct {
 
 	texts map[string]string // files by name
 	audit string            // folder of the run under the test's settings
+	log   string            // its accuracy log
 }
 
 // fail adds a finding, and what usually causes it, once.
@@ -76,7 +77,7 @@ func (v *Verdict) Write(dir string, force bool) error {
 	copies := map[string]string{}
 	if v.hasPerformance() {
 		for _, name := range []string{mlperflog.SummaryFile, mlperflog.DetailFile} {
-			copies[filepath.Join("performance", "run_1", name)] = name
+			copies[filepath.Join("performance", "run_1", name)] = filepath.Join(v.audit, name)
 		}
 	}
 	texts := map[string]string{}
@@ -84,7 +85,7 @@ func (v *Verdict) Write(dir string, force bool) error {
 		texts[name] = text
 	}
 	if v.hasAccuracy() {
-		copies[filepath.Join("accuracy", mlperflog.AccuracyFile)] = mlperflog.AccuracyFile
+		copies[filepath.Join("accuracy", mlperflog.AccuracyFile)] = v.log
 		if score := filepath.Join("accuracy", scoreFile); texts[score] == "" {
 			texts[score] = "" // may be empty, must be there
 		}
@@ -94,7 +95,7 @@ func (v *Verdict) Write(dir string, force bool) error {
 		errs = append(errs, writeFile(filepath.Join(folder, name), strings.NewReader(text)))
 	}
 	for name, source := range copies {
-		errs = append(errs, copyFile(filepath.Join(folder, name), filepath.Join(v.audit, source)))
+		errs = append(errs, copyFile(filepath.Join(folder, name), source))
 	}
 	v.Folder = folder
 	return errors.Join(errs...)

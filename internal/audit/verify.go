@@ -45,7 +45,7 @@ func Verify(test string, l Logs, o Options) (*Verdict, error) {
 	if l, err = l.resolve(test); err != nil {
 		return nil, err
 	}
-	v := &Verdict{Test: test, Passed: true, texts: map[string]string{}, audit: l.Audit, Findings: []string{}}
+	v := &Verdict{Test: test, Passed: true, texts: map[string]string{}, audit: l.Audit, log: l.responses, Findings: []string{}}
 	if err := verifications[test](v, l, o); err != nil {
 		return nil, err
 	}
@@ -71,9 +71,6 @@ func single(test string, l Logs) (*runLog, error) {
 	}
 	return run, run.checkMade(test)
 }
-
-// auditLog is the accuracy log of the test.
-func (l Logs) auditLog() string { return filepath.Join(l.Audit, mlperflog.AccuracyFile) }
 
 // accuracyLog is that of the result.
 func (l Logs) accuracyLog() string { return filepath.Join(l.Accuracy, mlperflog.AccuracyFile) }

@@ -170,6 +170,11 @@ func TestWriteReplacesNothingUnasked(t *testing.T) {
 	if got := namesIn(t, filepath.Join(dir, "TEST01/performance/run_1")); !slices.Equal(got, want) {
 		t.Errorf("run_1 has %v, want %v", got, want)
 	}
+	l := pair01(t, []string{"0 00"}, nil)
+	l.Audit = filepath.Join(dir, "TEST01")
+	if v, err := Verify(Test01, l, Options{}); err != nil || !v.Passed {
+		t.Errorf("what Write wrote is verified as %+v, %v", v, err)
+	}
 }
 
 func TestInvalidRunsFail(t *testing.T) {
