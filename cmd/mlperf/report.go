@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/foreign"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
@@ -21,7 +22,8 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [RUN_DIR…]",
 		Short: "List runs side by side: as a table, CSV, JSON, or as MLMark does",
-		Long: `List the runs below folders (default: results).
+		Long: `List the runs below folders (default: results), also those that another LoadGen has
+logged: what its logs do not say, such as the engine, is not known.
 
 --format mlmark shows what EEMBC's MLMark reports: frames per second, 95th-percentile
 latency, and accuracy, beside precision, batch and concurrency, with three significant
@@ -59,9 +61,9 @@ func reportLines(cmd *cobra.Command, folders []string, price float64) ([]report.
 	if len(folders) == 0 {
 		folders = []string{kept}
 	} else {
-		others, _, _ = report.Collect([]string{kept}) // it need not exist
+		others, _, _ = report.Collect([]string{kept}, report.Read) // it need not exist
 	}
-	runs, problems, err := report.Collect(folders)
+	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) { return foreign.Read(dir, foreign.About{}) })
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +89,22 @@ func printLines(w io.Writer, format string, lines []report.Line) error {
 }
 func newExplain() *cobra.Command {
 	asJSON := false
+	var about foreign.About
 	cmd := &cobra.Command{
 		Use:   "explain RUN_DIR",
 		Short: "Show every constraint of a run: required, observed, verdict, which file set it, what to do",
+		Long: `Show what a run was judged by, and with which settings.
+
+RUN_DIR may also have the summary and the detail log of any LoadGen since v0.5, and nothing of
+ours. The rules are then those of the round and the model that its path names
+(inference_results_v5.1/closed/…/resnet50/Server/performance/run_1), else those of the version
+of LoadGen, or what --rules and --model say.`,
 		Example: "  mlperf explain results/resnet50/server/performance/latest\n" +
-			"  mlperf explain --json results/resnet50/server/performance/latest",
+			"  mlperf explain --json results/resnet50/server/performance/latest\n" +
+			"  mlperf explain --model resnet50 --rules v5.1 logs",
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := report.Read(args[0])
+			r, err := foreign.Read(args[0], about)
 			if err != nil {
 				return err
 			}
@@ -105,6 +115,8 @@ func newExplain() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole of results.json")
+	cmd.Flags().StringVar(&about.Model, "model", "", "benchmark that the logs of another LoadGen are of")
+	cmd.Flags().StringVar(&about.Rules, "rules", "", "rule set of the logs of another LoadGen")
 	return cmd
 }
 

@@ -64,11 +64,11 @@ type runLog struct {
 }
 
 func readRun(dir string) (*runLog, error) {
-	detail, err := mlperflog.ReadDetailFile(filepath.Join(dir, mlperflog.DetailFile))
+	detail, err := mlperflog.ReadDetail(filepath.Join(dir, mlperflog.DetailFile))
 	if err != nil {
 		return nil, err
 	}
-	summary, err := mlperflog.ReadSummaryFile(filepath.Join(dir, mlperflog.SummaryFile))
+	summary, err := mlperflog.ReadSummary(filepath.Join(dir, mlperflog.SummaryFile))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func checkAccuracy(dir string, ref *runLog) error {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
-	detail, err := mlperflog.ReadDetailFile(path)
+	detail, err := mlperflog.ReadDetail(path)
 	if err != nil {
 		return err
 	}

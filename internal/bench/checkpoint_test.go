@@ -32,7 +32,7 @@ func TestAProgramThatIsKilledLeavesAMarkedResult(t *testing.T) {
 				if r.Result != report.Interrupted || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the test has not ended") || len(r.Settings) != len(cfg.Made) || len(r.Caveats) == 0 {
 					t.Errorf("result %s, problems %q, settings %v, caveats %q", r.Result, r.Problems, r.Settings, r.Caveats)
 				}
-				d, err := mlperflog.ReadDetailFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
+				d, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
 				if err != nil || len(d.Errors()) != 1 {
 					t.Errorf("detail log %v, %v", d, err)
 				}

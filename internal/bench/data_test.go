@@ -123,7 +123,7 @@ func TestThePerformanceSampleCountIsTheModelsUnlessItIsSaid(t *testing.T) {
 			cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
 			cfg.PerformanceSampleCount = test.said
 			mustRun(t, n, cfg)
-			detail, err := mlperflog.ReadDetailFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
+			detail, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
 			if err != nil {
 				t.Fatal(err)
 			}

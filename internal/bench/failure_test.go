@@ -95,7 +95,7 @@ func checkFailed(t *testing.T, cfg Config, r *report.Results, result, problem st
 	if diff := cmp.Diff(r, back, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("results.json (-returned +written):\n%s", diff)
 	}
-	detail, err := mlperflog.ReadDetailFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
+	detail, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
 	if err != nil || len(detail.Errors()) == 0 {
 		t.Errorf("the detail log tells of no error, %v", err)
 	}

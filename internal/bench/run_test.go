@@ -110,7 +110,7 @@ func checkFiles(t *testing.T, cfg Config, r *report.Results) {
 	if diff := cmp.Diff(r, back, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("results.json (-returned +written):\n%s", diff)
 	}
-	detail, err := mlperflog.ReadDetailFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
+	detail, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func checkFiles(t *testing.T, cfg Config, r *report.Results) {
 
 func checkSummary(t *testing.T, cfg Config, r *report.Results) {
 	t.Helper()
-	summary, err := mlperflog.ReadSummaryFile(filepath.Join(cfg.OutputDir, mlperflog.SummaryFile))
+	summary, err := mlperflog.ReadSummary(filepath.Join(cfg.OutputDir, mlperflog.SummaryFile))
 	if err != nil {
 		t.Fatal(err)
 	}

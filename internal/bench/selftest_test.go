@@ -72,7 +72,7 @@ func TestASelfTestAnswersAsManySamplesAtOnceAsItIsTold(t *testing.T) {
 		if err != nil || r.Queries != 1000 || r.DurationNS <= 0 || r.PostRunNS <= 0 {
 			t.Errorf("%d responses: %+v, %v", test.responses, r, err)
 		}
-		d, err := mlperflog.ReadDetailFile(filepath.Join(s.OutputDir, mlperflog.DetailFile))
+		d, err := mlperflog.ReadDetail(filepath.Join(s.OutputDir, mlperflog.DetailFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,7 @@ func TestSequencesOfAPredictorThatGivesUpAreAnswered(t *testing.T) {
 			if !errors.Is(err, ErrFailed) || !errors.Is(err, simulated.ErrInjected) || r == nil || r.Valid() {
 				t.Fatalf("%v: %v, %+v", scenario, err, r)
 			}
-			if _, err := mlperflog.ReadDetailFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile)); err != nil {
+			if _, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile)); err != nil {
 				t.Error(err)
 			}
 			if err := cfg.Engine.Close(); err != nil {

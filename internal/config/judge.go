@@ -29,6 +29,14 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s%s is %s instead of the official %s", division, keyTitle(d.Key), d.Value, d.Want)
 }
 
+// Remark says why a difference that is no caveat is none. Text is the difference in words.
+func (d Difference) Remark(division Division, text string) string {
+	if d.Allowed {
+		return fmt.Sprintf("%v division: %s", division, text)
+	}
+	return text + ": harder than the rules, or without effect on them"
+}
+
 // keyTitle says in words what a key is, where its name could be misread.
 func keyTitle(name string) string {
 	if name == "target_latency" {

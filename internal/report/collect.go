@@ -16,11 +16,12 @@ type Run struct {
 	Results *Results
 }
 
-// Collect reads the runs below folders, each of which may also be that of a run. Links
-// below them are not followed, so that what "latest" points to does not count twice; nor are
-// runs that are part of another. What cannot be read is left out and named in problems.
-// Runs are sorted by model, scenario and age.
-func Collect(roots []string) (runs []Run, problems []error, err error) {
+// Collect reads the runs below folders, each of which may also be that of a run, with Read or
+// a function like it: ErrNoRun is its answer to any other folder. Links below folders are not
+// followed, so that what "latest" points to does not count twice; nor are runs that are part
+// of another. What cannot be read is left out and named in problems. Runs are sorted by
+// model, scenario and age.
+func Collect(roots []string, read func(dir string) (*Results, error)) (runs []Run, problems []error, err error) {
 	seen := map[string]bool{}
 	for _, root := range roots {
 		if real, err := filepath.EvalSymlinks(root); err == nil {
@@ -40,11 +41,11 @@ func Collect(roots []string) (runs []Run, problems []error, err error) {
 			if seen[path] {
 				return filepath.SkipDir
 			}
-			if _, err := os.Stat(filepath.Join(path, FileName)); errors.Is(err, fs.ErrNotExist) {
+			r, err := read(path)
+			if errors.Is(err, ErrNoRun) {
 				return nil
 			}
 			seen[path] = true
-			r, err := Read(path)
 			if err != nil {
 				problems = append(problems, err)
 				return filepath.SkipDir

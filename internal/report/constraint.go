@@ -53,6 +53,18 @@ func (c *Constraint) readWords(name string, data []byte) error {
 	return nil
 }
 
+// Sentence says in one how the rule was kept, and if it was not, what to do.
+func (c Constraint) Sentence() string {
+	if c.Words == nil {
+		return c.String()
+	}
+	text := c.ID.String() + ": " + c.Words.Observed + ", want " + c.Words.Required
+	if c.Advice != "" {
+		text += "; " + c.Advice
+	}
+	return text
+}
+
 // row is a constraint as tables show it.
 func (c Constraint) row() (name, required, observed, met string) {
 	required, observed, met = c.RequiredText(), c.ObservedText(), yesNo(c.Met)

@@ -163,7 +163,7 @@ func TestCollect(t *testing.T) {
 		for i, root := range roots {
 			roots[i] = filepath.Join(dir, root)
 		}
-		runs, bad, err := Collect(roots)
+		runs, bad, err := Collect(roots, Read)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestCollect(t *testing.T) {
 			t.Errorf("Collect(%v): %d problems, want %d (-want +got):\n%s", c.roots, problems, c.problems, diff)
 		}
 	}
-	if _, _, err := Collect([]string{filepath.Join(dir, "missing")}); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := Collect([]string{filepath.Join(dir, "missing")}, Read); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing folder: %v", err)
 	}
 }

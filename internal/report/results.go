@@ -163,6 +163,10 @@ type Calibration struct {
 	Reason            string  `json:"reason"`
 }
 
+// NotKnown stands for a name that nobody has told: logs of LoadGen do not say which model ran
+// on what.
+const NotKnown = "not known"
+
 // Backend says what answered the queries.
 type Backend struct {
 	Engine    string         `json:"engine"`
@@ -269,12 +273,15 @@ func JSON(w io.Writer, document any) error {
 // maxFile is how long the document of a run may be.
 const maxFile = 64 << 20
 
+// ErrNoRun is the cause of errors about folders in which no run has left anything.
+var ErrNoRun = errors.New("not the folder of a run")
+
 // Read reads the document of a run from its folder.
 func Read(dir string) (*Results, error) {
 	path := filepath.Join(dir, FileName)
 	data, err := regular.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not the folder of a run: there is no %s", dir, FileName)
+		return nil, fmt.Errorf("%s is %w: there is no %s", dir, ErrNoRun, FileName)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the results: %w", err)

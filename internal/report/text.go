@@ -46,7 +46,11 @@ func Summary(w io.Writer, r *Results) error {
 }
 
 func headline(b *strings.Builder, r *Results) {
-	fmt.Fprintf(b, "%s %s, %s: %s on %s\n", r.Model, r.Scenario, r.Mode, r.Verdict(), system(r))
+	model := r.Model
+	if model == NotKnown {
+		model = "a model that is not known,"
+	}
+	fmt.Fprintf(b, "%s %s, %s: %s on %s\n", model, r.Scenario, r.Mode, r.Verdict(), system(r))
 }
 
 // Verdict is the result in words. A run that is VALID and misses its accuracy target is not
@@ -62,6 +66,9 @@ func (r *Results) Verdict() string {
 func system(r *Results) string {
 	if strings.HasPrefix(r.Backend.Engine, simulatedEngine) {
 		return "a SIMULATED engine"
+	}
+	if r.Backend.Engine == NotKnown {
+		return "a system that is not known"
 	}
 	parts := []string{orDash(r.Backend.Engine), orDash(deviceNames(r))}
 	if r.Input.Precision != "" {
@@ -278,7 +285,9 @@ func Explain(w io.Writer, r *Results) error {
 	b.WriteString("\n")
 	b.WriteString(settingsTable(r.Settings))
 	b.WriteString("\n")
-	systemLines(&b, r)
+	if r.Backend.Engine != NotKnown {
+		systemLines(&b, r)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

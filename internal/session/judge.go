@@ -20,10 +20,8 @@ func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string)
 		from := origin(d.Key)
 		text := fmt.Sprintf("%v (%s)", d, from)
 		switch {
-		case !d.Easier:
-			notes = append(notes, text+": harder than the rules, or without effect on them")
-		case d.Allowed:
-			notes = append(notes, fmt.Sprintf("%v division: %s", r.division, text))
+		case !d.Easier || d.Allowed:
+			notes = append(notes, d.Remark(r.division, text))
 		case strings.HasPrefix(from, originQuick):
 			quick = append(quick, fmt.Sprintf("%s is %s instead of %s", d.Key, d.Value, d.Want))
 		default:

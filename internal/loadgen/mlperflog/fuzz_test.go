@@ -16,14 +16,14 @@ func FuzzReadDetail(f *testing.F) {
 	f.Add(`:::MLLOG {"key": "k", "value": -nan, "time_ms": 0}`)
 	f.Add(`"pid": 1, "tid": 1, "ts": 1ns : GeneratedQueries: "queries" : 2`)
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := ReadDetail("fuzz", strings.NewReader(text))
+		d, err := parseDetail("fuzz", text)
 		if err != nil && !strings.Contains(err.Error(), "fuzz:") {
 			t.Fatalf("error without a line: %v", err)
 		}
 		_, _ = d.Effective()
 		_, _, _ = d.Valid()
 		for _, e := range d.Entries {
-			again, err := ReadDetail("again", strings.NewReader(messageOf(e.Key, e.Value)))
+			again, err := parseDetail("again", messageOf(e.Key, e.Value))
 			if err != nil || len(again.Entries) != 1 {
 				t.Fatalf("%v: %q = %#v cannot be written and read", err, e.Key, e.Value)
 			}
@@ -54,7 +54,7 @@ func FuzzReadSummary(f *testing.F) {
 	}
 	f.Add(readTestdata(f, "old", "v0.7-multistream.summary.txt"))
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ReadSummary("fuzz", strings.NewReader(text))
+		s, err := parseSummary("fuzz", text)
 		lines := strings.Count(text, "\n") + 1
 		for _, field := range s.Fields {
 			if field.Line < 1 || field.Line > lines || field.Label == "" {

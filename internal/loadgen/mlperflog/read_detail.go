@@ -3,10 +3,10 @@ package mlperflog
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Detail is what is in a detail log.
@@ -28,24 +28,19 @@ type Entry struct {
 	IsWarning bool
 }
 
-// ReadDetailFile reads a file; see ReadDetail.
-func ReadDetailFile(path string) (*Detail, error) {
-	text, err := os.ReadFile(path)
+// ReadDetail reads a detail log of any version of LoadGen. If lines cannot be understood it
+// returns what it has read of the others, and an error.
+func ReadDetail(path string) (*Detail, error) {
+	text, err := regular.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading a detail log: %w", err)
 	}
 	return parseDetail(path, string(text))
 }
 
-// ReadDetail reads a detail log of any version of LoadGen, calling it name. If lines
-// cannot be understood it returns what it has read of the others, and an error.
-func ReadDetail(name string, r io.Reader) (*Detail, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
-	}
-	return parseDetail(name, string(text))
-}
+// maxFile is how long a log may be. Even with the instants of a million samples it has some
+// hundred megabytes.
+const maxFile = 1 << 30
 
 // marker begins every line since v1.0.
 const marker = ":::MLLOG"

@@ -2,11 +2,11 @@ package mlperflog
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Summary is what is in a summary log. That of an accuracy run has counts of
@@ -91,23 +91,14 @@ func (s *Summary) Estimate(percentile float64) (int64, bool) {
 
 var estimateLine = regexp.MustCompile(`^\* Early stopping ([0-9.]+)th percentile estimate: (\d+)$`)
 
-// ReadSummaryFile reads a file; see ReadSummary.
-func ReadSummaryFile(path string) (*Summary, error) {
-	text, err := os.ReadFile(path)
+// ReadSummary reads a summary log of any version of LoadGen. If lines cannot be understood it
+// returns what it has read of the others, and an error.
+func ReadSummary(path string) (*Summary, error) {
+	text, err := regular.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading a summary log: %w", err)
 	}
 	return parseSummary(path, string(text))
-}
-
-// ReadSummary reads a summary log of any version of LoadGen, calling it name. If lines
-// cannot be understood it returns what it has read of the others, and an error.
-func ReadSummary(name string, r io.Reader) (*Summary, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
-	}
-	return parseSummary(name, string(text))
 }
 
 func parseSummary(name, text string) (*Summary, error) {

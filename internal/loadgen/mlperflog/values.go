@@ -9,6 +9,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
+// longest is the longest time that a time.Duration can hold.
+const longest = time.Duration(math.MaxInt64)
+
 // ErrNoKey is the cause of errors about a key that a log does not have.
 var ErrNoKey = errors.New("no such key in the log")
 
@@ -151,17 +154,18 @@ func (d *Detail) Effective() (loadgen.EffectiveSettings, error) {
 	var err error
 	e.Scenario, err = d.Scenario()
 	r.note(err)
-	mode, err := loadgen.ParseMode(r.text("effective_test_mode"))
-	r.note(err)
-	e.Mode = mode
+	if text := r.text("effective_test_mode"); text != "" {
+		e.Mode, err = loadgen.ParseMode(text)
+		r.note(err)
+	}
 	e.SamplesPerQuery = r.uint("effective_samples_per_query")
 	e.TargetQPS = r.float("effective_target_qps")
-	e.TargetLatency = r.time("effective_target_latency_ns", time.Nanosecond)
+	e.TargetLatency = r.time("effective_target_latency_ns")
 	e.TargetLatencyPercentile = r.float("effective_target_latency_percentile")
 	e.MaxAsyncQueries = r.uint("effective_max_async_queries")
-	e.TargetDuration = r.time("effective_target_duration_ms", time.Millisecond)
-	e.MinDuration = r.time("effective_min_duration_ms", time.Millisecond)
-	e.MaxDuration = r.time("effective_max_duration_ms", time.Millisecond)
+	e.TargetDuration = r.time("effective_target_duration_ms")
+	e.MinDuration = r.time("effective_min_duration_ms")
+	e.MaxDuration = r.time("effective_max_duration_ms")
 	e.MinQueryCount = r.uint("effective_min_query_count")
 	e.MaxQueryCount = r.uint("effective_max_query_count")
 	e.MinSampleCount = r.uint("effective_min_sample_count")
@@ -179,8 +183,8 @@ func (d *Detail) Effective() (loadgen.EffectiveSettings, error) {
 	e.AccuracySampleCount = r.uint("effective_accuracy_sample_count")
 	e.SampleConcatenatePermutation = r.bool("effective_sample_concatenate_permutation")
 	e.UseTokenLatencies = r.bool("requested_use_token_latencies")
-	e.ServerTTFTLatency = r.time("requested_server_ttft_latency", time.Nanosecond)
-	e.ServerTPOTLatency = r.time("requested_server_tpot_latency", time.Nanosecond)
+	e.ServerTTFTLatency = r.time("requested_server_ttft_latency")
+	e.ServerTPOTLatency = r.time("requested_server_tpot_latency")
 	return e, errors.Join(r.errs...)
 }
 
@@ -221,12 +225,8 @@ func (r *settingsReader) bool(key string) bool {
 	return v
 }
 
-func (r *settingsReader) time(key string, unit time.Duration) time.Duration {
-	v := r.uint(key)
-	if v > uint64(math.MaxInt64/unit) {
-		e, _ := r.detail.First(key)
-		r.note(r.detail.wrong(e, "a time below 292 years"))
-		return 0
-	}
-	return time.Duration(v) * unit
+func (r *settingsReader) time(key string) time.Duration {
+	v, err := r.detail.Time(key)
+	r.note(err)
+	return v
 }

@@ -336,7 +336,7 @@ func TestAFullDiskIsNamedByItsFile(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), path+": writing the summary log: ") {
 		t.Errorf("WriteFiles = %v", err)
 	}
-	if _, err := ReadDetailFile(filepath.Join(dir, DetailFile)); err != nil {
+	if _, err := ReadDetail(filepath.Join(dir, DetailFile)); err != nil {
 		t.Errorf("the other log was not written: %v", err)
 	}
 }

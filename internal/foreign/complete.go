@@ -1,0 +1,121 @@
+package foreign
+
+import (
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// complete puts what the logs say in the place of what follows from their figures.
+func (f *figures) complete(r *report.Results) {
+	for i := range r.Constraints {
+		f.constrain(&r.Constraints[i])
+	}
+	f.measured(r)
+	if f.withoutCount {
+		f.note("the number of queries is not in the logs")
+	}
+	r.Performance.Tokens = 0 // only their rate is logged
+	r.Performance.SamplesPerSecond = f.rate
+	r.Result = report.Valid
+	if !f.valid {
+		r.Result = report.Invalid
+		r.Problems = f.reasons(r.Constraints)
+	}
+}
+
+// measured puts the logged rate in the place of the calculated one.
+func (f *figures) measured(r *report.Results) {
+	if r.Metric == nil {
+		return
+	}
+	logged := map[string]float64{
+		"samples": f.rate, "completed samples": f.rate, "scheduled samples": f.scheduled, "tokens": f.tokenRate, "completed tokens": f.tokenRate,
+	}
+	if v := logged[r.Metric.Name]; v > 0 {
+		r.Metric.Value = v
+	}
+	if r.Metric.Value <= 0 {
+		r.Metric = nil
+	}
+}
+
+// missing stands for a number that the logs do not have.
+const missing = "not in the logs"
+
+// constrain corrects a constraint: whether it was met the logs say themselves.
+func (f *figures) constrain(c *report.Constraint) {
+	p := f.performance
+	required, known := c.RequiredText(), true
+	switch c.ID {
+	case loadgen.ConstraintQueries, loadgen.ConstraintSamples:
+		f.counted(c)
+		known = !f.withoutCount
+	case loadgen.ConstraintDuration:
+		known = !f.withoutDuration
+		if c.Observed == nil && known {
+			c.Observed = &loadgen.Quantity{Value: float64(f.performance.LastCompletion), Unit: "ns"}
+		}
+	case loadgen.ConstraintEarlyStopping:
+		known = !f.withoutNeeded
+		c.Met = f.stopped(c.Met, "early_stopping_tpot_result")
+	case loadgen.ConstraintFirstTokenStopping:
+		known = !f.withoutNeeded
+		c.Met = f.stopped(c.Met, "early_stopping_ttft_result")
+	case loadgen.ConstraintLatency:
+		known = p.SampleLatency.Target > 0
+	case loadgen.ConstraintFirstToken:
+		known = p.FirstToken.Target > 0
+	case loadgen.ConstraintPerToken:
+		known = p.TimePerOutputToken.Target > 0
+	}
+	if c.Met {
+		c.Advice = ""
+	}
+	if known {
+		return
+	}
+	c.Observed = nil
+	if f.withoutNeeded && strings.HasSuffix(string(c.ID), string(loadgen.ConstraintEarlyStopping)) {
+		required = "as many queries as the criterion wants"
+	}
+	c.Words = &report.ConstraintWords{Required: required, Observed: missing}
+}
+
+// counted corrects whether there were enough queries and samples. The logs have one verdict for
+// both.
+func (f *figures) counted(c *report.Constraint) {
+	if f.withoutCount || f.performance.MinQueriesMet {
+		c.Met = f.performance.MinQueriesMet
+	}
+}
+
+// stopped is what the text of one of the two criteria with token latencies says; the verdict is
+// one for both.
+func (f *figures) stopped(met bool, key string) bool {
+	text, err := f.detail.Text(key)
+	return met || err == nil && strings.Contains(text, "Run successful")
+}
+
+// reasons are why a result is INVALID: the constraints that were not met, and what the logs
+// recommend.
+func (f *figures) reasons(constraints []report.Constraint) []string {
+	var list []string
+	for _, c := range constraints {
+		if !c.Met {
+			list = append(list, c.Sentence())
+		}
+	}
+	recommended := f.summary.Recommendations
+	if text := f.text("result_invalid_reason", ""); len(recommended) == 0 && text != "" {
+		recommended = []string{text}
+	}
+	for _, text := range recommended {
+		list = append(list, "the logs say: "+shorten(strings.TrimSpace(strings.TrimPrefix(text, "* "))))
+	}
+	if len(list) == 0 {
+		list = append(list, "the logs do not say why")
+	}
+	return list
+}
