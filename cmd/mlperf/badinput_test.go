@@ -139,7 +139,7 @@ func badRuns() []badInput {
 		{"--set target_latency_percentile=-5", "negative"}, {"--set ttft_latency=5", "use_token_latencies is off"}, {"--set target_qps=1e400", "too large"},
 		{"--set qsl_rng_seed=1e30", "64 bits"}, {"--set test05=2", "true or false"}, {"--set min_duration=1e300", "--set"},
 		{"--sim-latency -1ms", "--sim-latency"}, {"--sim-jitter -1ms", "--sim-jitter"}, {"--max-batch-delay -1ms", "--max-batch-delay"},
-		{"--provider-option a=1 --provider-option a=2", "was given before"}, {"--ort-config =", "want key=value"},
+		{"--provider-option a=1 --provider-option a=2", "was given before"}, {"--free-dimension height=0", "--free-dimension"}, {"--free-dimension x", "want key=value"}, {"--ort-config =", "want key=value"},
 		{"--profile profile.json --model mobilenet --scenario", "flag needs an argument"},
 		{"extra", `unexpected argument "extra"`}, {"--model alexnet", `unknown model "alexnet"`}, {"--model _", "--model"}, {"--scenario _", "--scenario"},
 		{"--scenario servers", `unknown scenario "servers"`}, {"--scenario interactive", "no Interactive"}, {"--scenario offline --mode find-peak", "Offline has none"},

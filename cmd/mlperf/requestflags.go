@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type requestFlags struct {
 	memoryPattern   bool
 	providerOptions mapFlag
 	ortConfig       mapFlag
+	freeDimensions  mapFlag
 	options         optionFlags
 	pace            pacerFlags
 }
@@ -107,6 +109,8 @@ func (q *requestFlags) defineBackend(f *pflag.FlagSet) {
 	f.StringVar(&o.OptimizeLevel, "graph-optimization", "all", "how far the graph is optimised: none, basic, extended or all")
 	f.StringVar(&o.EngineCacheDir, "engine-cache", "", "folder that keeps what devices compile (default: in the cache folder, one for each model and its options)")
 	f.Var(&q.ortConfig, "ort-config", "entry of the session's configuration, as key=value (repeatable)")
+	f.Var(&q.freeDimensions, "free-dimension", "extent of a free axis of the model by its name, as NAME=N (repeatable)")
+	f.StringArrayVar(&o.CustomOps, "custom-ops", nil, "library of operators that ONNX Runtime lacks (repeatable)")
 	f.IntVar(&o.LogSeverity, "ort-log", 0, "least severe message of ONNX Runtime to print: 1 info to 4 fatal, -1 everything")
 }
 
@@ -122,8 +126,27 @@ func (q *requestFlags) request(flags *pflag.FlagSet) (session.Request, error) {
 	b.Parallel, b.NoSpinning, b.NoArena, b.NoMemoryPattern = q.execution == parallel, !q.spinning, !q.arena, !q.memoryPattern
 	r.AutoLatency = q.targetLatency == autoLatency
 	var err error
+	if b.FreeDimensions, err = extents(q.freeDimensions); err != nil {
+		return r, err
+	}
 	r.Settings, err = q.overrides(flags)
 	return r, err
+}
+
+// extents reads extents of axes.
+func extents(given map[string]string) (map[string]int64, error) {
+	var all map[string]int64
+	for axis, text := range given {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return nil, field.Invalid("free_dimension", axis+"="+text, "an extent from 1 after the name of an axis")
+		}
+		if all == nil {
+			all = map[string]int64{}
+		}
+		all[axis] = n
+	}
+	return all, nil
 }
 
 // settingFlags are the flags that set one key of conf files.

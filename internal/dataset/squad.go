@@ -75,15 +75,17 @@ func (d *SQuAD) Truth() []accuracy.Question {
 
 // squadFile is the form of SQuAD v1.1. Fields that have to be there are pointers.
 type squadFile struct {
-	Data *[]struct {
-		Paragraphs *[]struct {
-			Context *string
-			QAs     *[]struct {
-				ID, Question *string
-				Answers      []struct{ Text *string }
-			}
-		}
-	}
+	Data *[]struct{ Paragraphs *[]squadParagraph }
+}
+
+type squadParagraph struct {
+	Context *string
+	QAs     *[]squadQuestion
+}
+
+type squadQuestion struct {
+	ID, Question *string
+	Answers      []struct{ Text *string }
 }
 
 func parseSQuAD(data []byte) (*SQuAD, error) {
@@ -104,34 +106,42 @@ func parseSQuAD(data []byte) (*SQuAD, error) {
 		}
 		for k, p := range *article.Paragraphs {
 			place := fmt.Sprintf("data[%d].paragraphs[%d]", i, k)
-			if p.Context == nil || p.QAs == nil {
-				return nil, fmt.Errorf("%s: want \"context\" and \"qas\"", place)
+			if err := d.add(p, place, ids); err != nil {
+				return nil, err
 			}
-			for n, qa := range *p.QAs {
-				q := SQuADQuestion{Text: len(d.Texts)}
-				switch {
-				case qa.ID == nil || qa.Question == nil:
-					return nil, fmt.Errorf("%s.qas[%d]: want \"id\" and \"question\"", place, n)
-				case ids[*qa.ID]:
-					return nil, fmt.Errorf("%s.qas[%d]: id %q is there already", place, n, *qa.ID)
-				}
-				ids[*qa.ID] = true
-				q.ID, q.Asked = *qa.ID, *qa.Question
-				for m, answer := range qa.Answers {
-					if answer.Text == nil {
-						return nil, fmt.Errorf("%s.qas[%d].answers[%d]: want \"text\"", place, n, m)
-					}
-					q.Answers = append(q.Answers, *answer.Text)
-				}
-				d.Questions = append(d.Questions, q)
-			}
-			d.Texts = append(d.Texts, *p.Context)
 		}
 	}
 	if len(d.Questions) == 0 {
 		return nil, errors.New("there is no question")
 	}
 	return d, nil
+}
+
+// add adds a paragraph and its questions. ids are those of the questions before.
+func (d *SQuAD) add(p squadParagraph, place string, ids map[string]bool) error {
+	if p.Context == nil || p.QAs == nil {
+		return fmt.Errorf("%s: want \"context\" and \"qas\"", place)
+	}
+	for n, qa := range *p.QAs {
+		switch {
+		case qa.ID == nil || qa.Question == nil:
+			return fmt.Errorf("%s.qas[%d]: want \"id\" and \"question\"", place, n)
+		case ids[*qa.ID]:
+			return fmt.Errorf("%s.qas[%d]: id %q is there already", place, n, *qa.ID)
+		}
+		ids[*qa.ID] = true
+		q := SQuADQuestion{Text: len(d.Texts)}
+		q.ID, q.Asked = *qa.ID, *qa.Question
+		for m, answer := range qa.Answers {
+			if answer.Text == nil {
+				return fmt.Errorf("%s.qas[%d].answers[%d]: want \"text\"", place, n, m)
+			}
+			q.Answers = append(q.Answers, *answer.Text)
+		}
+		d.Questions = append(d.Questions, q)
+	}
+	d.Texts = append(d.Texts, *p.Context)
+	return nil
 }
 
 // jsonError adds the line to an error of encoding/json.

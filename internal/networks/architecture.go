@@ -1,6 +1,7 @@
 package networks
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -108,21 +109,11 @@ func (a Architecture) Build(o Options) (*onnx.Model, Stats, error) {
 
 // resolve puts the architecture's own values in the place of zeros.
 func (a Architecture) resolve(o Options) (Options, error) {
-	if o.Seed == 0 {
-		o.Seed = a.Seed
+	if o.Classifier != nil {
+		o.Classes = cmp.Or(o.Classes, int64(len(o.Classifier.Bias)))
 	}
-	if o.Classifier != nil && o.Classes == 0 {
-		o.Classes = int64(len(o.Classifier.Bias))
-	}
-	if o.Classes == 0 {
-		o.Classes = a.Classes
-	}
-	if o.Layers == 0 {
-		o.Layers = a.Layers
-	}
-	if o.Rows == 0 {
-		o.Rows = a.Rows
-	}
+	o.Seed, o.Classes = cmp.Or(o.Seed, a.Seed), cmp.Or(o.Classes, a.Classes)
+	o.Layers, o.Rows = cmp.Or(o.Layers, a.Layers), cmp.Or(o.Rows, a.Rows)
 	switch {
 	case o.Rows < 0 || o.Rows > a.Rows:
 		return o, fmt.Errorf("building %s: %d rows, it has %d", a.Name, o.Rows, a.Rows)

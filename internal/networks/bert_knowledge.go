@@ -144,13 +144,16 @@ const (
 	bertRest = bertCode + 1
 )
 
+// inCode reports whether a number is one of the code.
+func inCode(at int) bool { return at >= 0 && at < bertCode }
+
 // match makes a head compare the piece before with all of the question.
 func (k bertKnowledge) match(row int, w []float32, part string) {
 	clear(w)
 	switch {
-	case part == "query" && row >= bertBefore && row < bertBefore+bertCode:
+	case part == "query" && inCode(row-bertBefore):
 		w[row-bertBefore] = bertSharp
-	case part == "key" && row >= bertContent && row < bertContent+bertCode:
+	case part == "key" && inCode(row-bertContent):
 		w[row-bertContent] = 1
 	case part == "key" && row == bertSegment:
 		w[bertGate] = bertAway / 2

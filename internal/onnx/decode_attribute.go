@@ -123,38 +123,28 @@ func (r *attributeReader) finish() error {
 	return nil
 }
 
-// value returns the value of a kind, zero or empty if there was none, or nil for
-// a kind of a newer version of ONNX.
+// valueOfKind returns the value of each kind, zero or empty if there was none.
+var valueOfKind = map[int64]func(*attributeReader) any{
+	kindFloat:         func(r *attributeReader) any { return r.f },
+	kindInt:           func(r *attributeReader) any { return r.i },
+	kindString:        func(r *attributeReader) any { return r.s },
+	kindTensor:        func(r *attributeReader) any { return orNew(r.t) },
+	kindGraph:         func(r *attributeReader) any { return orNew(r.g) },
+	kindSparseTensor:  func(r *attributeReader) any { return orNew(r.sparse) },
+	kindType:          func(r *attributeReader) any { return orNew(r.typ) },
+	kindFloats:        func(r *attributeReader) any { return decodeFloats(r.floats) },
+	kindInts:          func(r *attributeReader) any { return r.ints },
+	kindStrings:       func(r *attributeReader) any { return r.strings },
+	kindTensors:       func(r *attributeReader) any { return r.tensors },
+	kindGraphs:        func(r *attributeReader) any { return r.graphs },
+	kindSparseTensors: func(r *attributeReader) any { return r.sparses },
+	kindTypes:         func(r *attributeReader) any { return r.types },
+}
+
+// value returns the value of a kind, or nil for a kind of a newer version of ONNX.
 func (r *attributeReader) value(kind int64) any {
-	switch kind {
-	case kindFloat:
-		return r.f
-	case kindInt:
-		return r.i
-	case kindString:
-		return r.s
-	case kindTensor:
-		return orNew(r.t)
-	case kindGraph:
-		return orNew(r.g)
-	case kindSparseTensor:
-		return orNew(r.sparse)
-	case kindType:
-		return orNew(r.typ)
-	case kindFloats:
-		return decodeFloats(r.floats)
-	case kindInts:
-		return r.ints
-	case kindStrings:
-		return r.strings
-	case kindTensors:
-		return r.tensors
-	case kindGraphs:
-		return r.graphs
-	case kindSparseTensors:
-		return r.sparses
-	case kindTypes:
-		return r.types
+	if of, known := valueOfKind[kind]; known {
+		return of(r)
 	}
 	return nil
 }

@@ -174,15 +174,9 @@ func (f *folder) batchNorm(n *onnx.Node, x convolved) (affine, bool, error) {
 
 // arithmetic returns what x∘c does, or c∘x where the order does not matter.
 func (f *folder) arithmetic(n *onnx.Node, x convolved) (affine, bool, error) {
-	if len(n.Inputs) != 2 || n.Inputs[0] == n.Inputs[1] {
+	other, ok := otherOperand(n, x)
+	if !ok {
 		return affine{}, false, nil
-	}
-	other := n.Inputs[1]
-	if other == x.name {
-		if n.Op == "Sub" || n.Op == "Div" {
-			return affine{}, false, nil
-		}
-		other = n.Inputs[0]
 	}
 	c, ok, err := f.broadcast(other, x)
 	if !ok || err != nil {
@@ -202,6 +196,17 @@ func (f *folder) arithmetic(n *onnx.Node, x convolved) (affine, bool, error) {
 		}
 	}
 	return a, true, nil
+}
+
+// otherOperand returns what x is combined with, and whether it can be folded.
+func otherOperand(n *onnx.Node, x convolved) (string, bool) {
+	if len(n.Inputs) != 2 || n.Inputs[0] == n.Inputs[1] {
+		return "", false
+	}
+	if n.Inputs[1] != x.name {
+		return n.Inputs[1], true
+	}
+	return n.Inputs[0], n.Op != "Sub" && n.Op != "Div"
 }
 
 func finite(list []float64) bool {

@@ -121,15 +121,10 @@ func (p *plan) candidate(n *onnx.Node, o Options) (kind, string) {
 	if k == 0 || !isONNX(n) || !onlyOutput(n) || p.constant(n) {
 		return 0, ""
 	}
-	ops := o.Ops
-	if ops == nil {
-		ops = defaultOps()
+	if reason := o.excludes(n); reason != "" {
+		return k, reason
 	}
 	switch {
-	case slices.Contains(o.Exclude, layerName(n)):
-		return k, "excluded by name"
-	case slices.Contains(o.ExcludeOps, n.Op) || !slices.Contains(ops, n.Op):
-		return k, "the operator is excluded"
 	case k == weighted:
 		return k, p.whyNotWeighted(n)
 	case k == joining && slices.ContainsFunc(n.Inputs, func(name string) bool { return !p.isActivation(name) }):
@@ -138,6 +133,21 @@ func (p *plan) candidate(n *onnx.Node, o Options) (kind, string) {
 		return 0, ""
 	}
 	return k, ""
+}
+
+// excludes says why a node is not wanted; "" if it is.
+func (o Options) excludes(n *onnx.Node) string {
+	ops := o.Ops
+	if ops == nil {
+		ops = defaultOps()
+	}
+	switch {
+	case slices.Contains(o.Exclude, layerName(n)):
+		return "excluded by name"
+	case slices.Contains(o.ExcludeOps, n.Op) || !slices.Contains(ops, n.Op):
+		return "the operator is excluded"
+	}
+	return ""
 }
 
 // constant reports whether a node has no input that varies.

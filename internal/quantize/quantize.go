@@ -136,20 +136,8 @@ func (q *quantizer) run() error {
 	if len(q.plan.layers) == 0 {
 		return q.plan.errEmpty()
 	}
-	for _, value := range q.plan.values() {
-		source := q.plan.source(value)
-		q.source[value] = source
-		r, ok := q.ranges.Values[source]
-		if !ok {
-			return fmt.Errorf("the ranges lack %q: they are of another model", source)
-		}
-		if !(r.Min <= r.Max) {
-			return fmt.Errorf("the range of %q is from %v to %v", source, r.Min, r.Max)
-		}
-		if q.plan.onlySigmoid(source) {
-			r = r.reaching()
-		}
-		q.parameters[source] = QuantizedRange{r, q.options.activations().of(r)}
+	if err := q.setParameters(); err != nil {
+		return err
 	}
 	if err := q.quantizeWeights(); err != nil {
 		return err
@@ -174,6 +162,26 @@ func (q *quantizer) run() error {
 		return err
 	}
 	prune(q.model)
+	return nil
+}
+
+// setParameters finds the parameters of all values from their ranges.
+func (q *quantizer) setParameters() error {
+	for _, value := range q.plan.values() {
+		source := q.plan.source(value)
+		q.source[value] = source
+		r, ok := q.ranges.Values[source]
+		if !ok {
+			return fmt.Errorf("the ranges lack %q: they are of another model", source)
+		}
+		if !(r.Min <= r.Max) {
+			return fmt.Errorf("the range of %q is from %v to %v", source, r.Min, r.Max)
+		}
+		if q.plan.onlySigmoid(source) {
+			r = r.reaching()
+		}
+		q.parameters[source] = QuantizedRange{r, q.options.activations().of(r)}
+	}
 	return nil
 }
 

@@ -181,30 +181,12 @@ func (h *halver) count(kept map[*onnx.Node]string, converted map[*onnx.Node]bool
 // keep says why a node has to stay in FP32, and whether it has to do with float32
 // values at all.
 func (h *halver) keep(n *onnx.Node) (reason string, touches bool) {
-	unknown := ""
-	for _, name := range slices.Concat(n.Inputs, n.Outputs) {
-		switch t, known := h.types[name]; {
-		case name == "":
-		case !known:
-			unknown = name
-		case t == onnx.Float32:
-			touches = true
-		}
+	floats, unknown := h.values(n)
+	touches = floats || unknown != "" || hasSubgraphs(n)
+	if reason := h.keepOperator(n); reason != "" {
+		return reason, touches
 	}
-	touches = touches || unknown != "" || hasSubgraphs(n)
 	switch {
-	case !isONNX(n):
-		return "the operator is not one of ONNX's own", touches
-	case slices.Contains(h.options.Keep, n.Op) || slices.Contains(h.options.Keep, layerName(n)):
-		return "excluded by name", touches
-	case hasSubgraphs(n):
-		return fullOps["Loop"], touches
-	case fullOps[n.Op] != "":
-		return fullOps[n.Op], touches
-	case !halfOps[n.Op]:
-		return "nothing is known of the operator", touches
-	case n.Op == "LayerNormalization" && !onlyOutput(n):
-		return "its statistics are float32", touches
 	case h.boxes[n]:
 		return "it computes with coordinates of boxes", touches
 	case unknown != "":
@@ -213,6 +195,39 @@ func (h *halver) keep(n *onnx.Node) (reason string, touches bool) {
 		return "it computes with numbers made from integers", touches
 	}
 	return "", touches
+}
+
+// values says whether a node has float32 values, and names one whose type is not known.
+func (h *halver) values(n *onnx.Node) (floats bool, unknown string) {
+	for _, name := range slices.Concat(n.Inputs, n.Outputs) {
+		switch t, known := h.types[name]; {
+		case name == "":
+		case !known:
+			unknown = name
+		case t == onnx.Float32:
+			floats = true
+		}
+	}
+	return floats, unknown
+}
+
+// keepOperator says why a node has to stay in FP32 for what its operator is; "" if it need not.
+func (h *halver) keepOperator(n *onnx.Node) string {
+	switch {
+	case !isONNX(n):
+		return "the operator is not one of ONNX's own"
+	case slices.Contains(h.options.Keep, n.Op) || slices.Contains(h.options.Keep, layerName(n)):
+		return "excluded by name"
+	case hasSubgraphs(n):
+		return fullOps["Loop"]
+	case fullOps[n.Op] != "":
+		return fullOps[n.Op]
+	case !halfOps[n.Op]:
+		return "nothing is known of the operator"
+	case n.Op == "LayerNormalization" && !onlyOutput(n):
+		return "its statistics are float32"
+	}
+	return ""
 }
 
 // followIntegers notes values that are made from integers: by a Cast, and by

@@ -98,13 +98,17 @@ func (a Axes) shapes(base Point, f Facts) [][2]int {
 	var shapes [][2]int
 	for _, i := range instances {
 		for _, t := range threads {
-			asked := a.Instances != nil && (t == 1 || a.Threads != nil) || a.Threads != nil && i == 1
-			if i*t >= least && i*t <= f.Cores || asked || f.Accelerator {
+			if i*t >= least && i*t <= f.Cores || f.Accelerator || a.asks(i, t) {
 				shapes = append(shapes, [2]int{i, t})
 			}
 		}
 	}
 	return shapes
+}
+
+// asks reports whether the user named such a pair: both numbers, or one beside a single other.
+func (a Axes) asks(workers, threads int) bool {
+	return a.Instances != nil && (threads == 1 || a.Threads != nil) || a.Threads != nil && workers == 1
 }
 
 // workers are the numbers of workers to try.

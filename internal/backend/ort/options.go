@@ -1,6 +1,7 @@
 package ort
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,18 +82,29 @@ func levelNamed(name string) (level, error) {
 }
 
 func checkNumbers(o backend.Options) error {
-	switch low, high := o.ProfileShapes[0], o.ProfileShapes[1]; {
+	switch {
 	case o.IntraThreads < 0:
 		return fmt.Errorf("%d intra-op threads: must be 0 (the engine decides) or more", o.IntraThreads)
 	case o.InterThreads < 0:
 		return fmt.Errorf("%d inter-op threads: must be 0 (one; the engine decides if operators run in parallel) or more", o.InterThreads)
 	case o.LogSeverity < -1 || o.LogSeverity > severityFatal:
 		return fmt.Errorf("log severity %d: must be -1 (verbose) to %d (fatal)", o.LogSeverity, severityFatal)
+	}
+	return errors.Join(checkCores(o), checkShapes(o.ProfileShapes[0], o.ProfileShapes[1]))
+}
+
+func checkCores(o backend.Options) error {
+	switch {
 	case len(o.Cores) > 0 && (len(o.Cores) != o.IntraThreads || o.Affinity != ""):
 		return fmt.Errorf("%d processors for %d intra-op threads: want one each, and no affinities beside", len(o.Cores), o.IntraThreads)
 	case slices.ContainsFunc(o.Cores, func(core int) bool { return core < 0 }):
 		return fmt.Errorf("processors %v: must be numbers from 0", o.Cores)
-	case (low != 0 || high != 0) && (low < 1 || high < low):
+	}
+	return nil
+}
+
+func checkShapes(low, high int) error {
+	if (low != 0 || high != 0) && (low < 1 || high < low) {
 		return fmt.Errorf("batches %d to %d to compile for: must be 1 or more, the smaller first", low, high)
 	}
 	return nil
@@ -243,6 +255,9 @@ func (p plan) facts() map[string]string {
 	}
 	for axis, extent := range o.FreeDimensions {
 		facts["extent "+axis] = strconv.FormatInt(extent, 10)
+	}
+	if len(o.CustomOps) > 0 {
+		facts["custom_ops"] = strings.Join(o.CustomOps, ", ")
 	}
 	for _, r := range p.requests {
 		for key, value := range r.options {

@@ -66,6 +66,7 @@ func destroyOutput(v onnx.Value) {
 func wrapOutput(inner onnx.Value) (*value, error) {
 	shape := tensor.Shape(inner.GetShape())
 	v := &value{handle: newHandle(inner)}
+	var err error
 	switch t := inner.(type) {
 	case *onnx.StringTensor:
 		c := &stringCopier{inner: t, handle: v.handle}
@@ -75,38 +76,49 @@ func wrapOutput(inner onnx.Value) (*value, error) {
 			return nil, err
 		}
 		return v, nil
-	case *onnx.Tensor[float32]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[float64]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[int8]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[int16]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[int32]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[int64]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[uint8]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[uint16]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[uint32]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
-	case *onnx.Tensor[uint64]:
-		v.tensor = tensor.Of(t.GetData(), shape...)
 	case *onnx.Tensor[bool]:
 		memory := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.GetData()))), len(t.GetData()))
-		bools, err := tensor.FromBytes(tensor.Bool, memory, shape...)
-		if err != nil {
-			return nil, err
-		}
-		v.tensor = bools
+		v.tensor, err = tensor.FromBytes(tensor.Bool, memory, shape...)
 	default:
-		return nil, fmt.Errorf("an output of the kind %T is not supported", inner)
+		v.tensor, err = wrapNumbers(inner, shape)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if memory := v.tensor.Bytes(); len(memory) > 0 {
 		v.pinner.Pin(unsafe.SliceData(memory))
 	}
 	return v, nil
+}
+
+// numeric are the kinds of tensors of numbers that the binding makes.
+var numeric = []func(onnx.Value, tensor.Shape) (tensor.Tensor, bool){
+	numbersOf[float32],
+	numbersOf[float64],
+	numbersOf[int8],
+	numbersOf[int16],
+	numbersOf[int32],
+	numbersOf[int64],
+	numbersOf[uint8],
+	numbersOf[uint16],
+	numbersOf[uint32],
+	numbersOf[uint64],
+}
+
+func wrapNumbers(inner onnx.Value, shape tensor.Shape) (tensor.Tensor, error) {
+	for _, of := range numeric {
+		if numbers, ok := of(inner, shape); ok {
+			return numbers, nil
+		}
+	}
+	return tensor.Tensor{}, fmt.Errorf("an output of the kind %T is not supported", inner)
+}
+
+// numbersOf returns the numbers of a tensor, and whether they are of type T.
+func numbersOf[T float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](inner onnx.Value, shape tensor.Shape) (tensor.Tensor, bool) {
+	t, ok := inner.(*onnx.Tensor[T])
+	if !ok {
+		return tensor.Tensor{}, false
+	}
+	return tensor.Of(t.GetData(), shape...), true
 }

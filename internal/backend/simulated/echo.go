@@ -87,38 +87,40 @@ func firstNumber(t tensor.Tensor) (n int64, whole bool) {
 	return 0, false
 }
 
-func writeRow(t tensor.Tensor, mark int64) {
-	switch t.Type {
-	case tensor.Float32:
-		count(tensor.Data[float32](t), mark)
-	case tensor.Float64:
-		count(tensor.Data[float64](t), mark)
-	case tensor.Int8:
-		count(tensor.Data[int8](t), mark)
-	case tensor.Int16:
-		count(tensor.Data[int16](t), mark)
-	case tensor.Int32:
-		count(tensor.Data[int32](t), mark)
-	case tensor.Int64:
-		count(tensor.Data[int64](t), mark)
-	case tensor.Uint8:
-		count(tensor.Data[uint8](t), mark)
-	case tensor.Uint16, tensor.Float16, tensor.BFloat16:
-		count(tensor.Data[uint16](t), mark&0x3fff) // as bits, a finite number
-	case tensor.Uint32:
-		count(tensor.Data[uint32](t), mark)
-	case tensor.Uint64:
-		count(tensor.Data[uint64](t), mark)
-	case tensor.Bool:
+// writers write a row of each type.
+var writers = map[tensor.DType]func(t tensor.Tensor, mark int64){
+	tensor.Float32: write[float32],
+	tensor.Float64: write[float64],
+	tensor.Int8:    write[int8],
+	tensor.Int16:   write[int16],
+	tensor.Int32:   write[int32],
+	tensor.Int64:   write[int64],
+	tensor.Uint8:   write[uint8],
+	tensor.Uint32:  write[uint32],
+	tensor.Uint64:  write[uint64],
+	tensor.Uint16:  writeBits, tensor.Float16: writeBits, tensor.BFloat16: writeBits,
+	tensor.Bool: func(t tensor.Tensor, mark int64) {
 		for i := range tensor.Data[uint8](t) {
 			tensor.Data[uint8](t)[i] = byte((mark + int64(i)) & 1)
 		}
-	case tensor.String:
+	},
+	tensor.String: func(t tensor.Tensor, mark int64) {
 		for i := range t.Strings() {
 			t.Strings()[i] = strconv.FormatInt(mark+int64(i), 10)
 		}
+	},
+}
+
+func writeRow(t tensor.Tensor, mark int64) {
+	if of, known := writers[t.Type]; known {
+		of(t, mark)
 	}
 }
+
+// writeBits writes bits that are a finite number in both kinds of half precision.
+func writeBits(t tensor.Tensor, mark int64) { count(tensor.Data[uint16](t), mark&0x3fff) }
+
+func write[T tensor.Element](t tensor.Tensor, mark int64) { count(tensor.Data[T](t), mark) }
 
 func count[T tensor.Element](data []T, mark int64) {
 	for i := range data {

@@ -48,13 +48,11 @@ func bindImage(inputs []backend.Port, want int, override binding) (imageInput, e
 	default:
 		return imageInput{}, field.Errorf(layoutOption, "unknown layout %q, want %s or %s", in.layout, nchw, nhwc)
 	}
-	if channels != 3 && channels != -1 {
+	if !fits(channels, 3) {
 		return imageInput{}, fmt.Errorf("input %s has shape %v, which in %s has %d colours, want 3", port.Name, port.Shape, in.layout, channels)
 	}
-	for _, extent := range []int64{height, width} {
-		if extent != int64(want) && extent != -1 {
-			return imageInput{}, fmt.Errorf("input %s has shape %v, want images of %d×%d", port.Name, port.Shape, want, want)
-		}
+	if !fits(height, want) || !fits(width, want) {
+		return imageInput{}, fmt.Errorf("input %s has shape %v, want images of %d×%d", port.Name, port.Shape, want, want)
 	}
 	in.height, in.width = want, want
 	switch in.dtype {
@@ -63,6 +61,9 @@ func bindImage(inputs []backend.Port, want int, override binding) (imageInput, e
 	}
 	return imageInput{}, fmt.Errorf("input %s has elements of type %v, want float32, float16, float64, uint8 or int8", port.Name, port.Type)
 }
+
+// fits reports whether an axis takes an extent: if it is that, or free.
+func fits(axis int64, extent int) bool { return axis == int64(extent) || axis == -1 }
 
 func layoutOf(port backend.Port) (string, error) {
 	first, last := port.Shape[1] == 3, port.Shape[3] == 3
@@ -101,18 +102,7 @@ const background = 1001
 // there is one, scores otherwise. Models with 1001 classes count from a background
 // class, so that label = class − 1; those with 1000 do not.
 func bindClasses(outputs []backend.Port, override binding) (classOutput, error) {
-	var argmax, scores *backend.Port
-	for i, port := range outputs {
-		if override.output != "" && port.Name != override.output {
-			continue
-		}
-		switch isIndex, n := classPort(port); {
-		case isIndex && argmax == nil:
-			argmax = &outputs[i]
-		case n > 0 && scores == nil:
-			scores = &outputs[i]
-		}
-	}
+	argmax, scores := classPorts(outputs, override)
 	out := classOutput{offset: -1} // the official models have a background class
 	counted := outputs             // those that tell how many classes there are
 	switch {
@@ -138,6 +128,22 @@ func bindClasses(outputs []backend.Port, override binding) (classOutput, error) 
 		out.offset = *override.labelOffset
 	}
 	return out, nil
+}
+
+// classPorts returns the first output that is a class, and the first that is scores.
+func classPorts(outputs []backend.Port, override binding) (argmax, scores *backend.Port) {
+	for i, port := range outputs {
+		if override.output != "" && port.Name != override.output {
+			continue
+		}
+		switch isIndex, n := classPort(port); {
+		case isIndex && argmax == nil:
+			argmax = &outputs[i]
+		case n > 0 && scores == nil:
+			scores = &outputs[i]
+		}
+	}
+	return argmax, scores
 }
 
 // shapeless returns the only output of which the file tells no shape, as many converters leave it.

@@ -39,11 +39,12 @@ func (l *loader) scenarios(book *notebook, j job, folder string, have []string) 
 	}
 	for i, s := range lower {
 		known := func(name string) bool { return strings.ToLower(name) == s }
-		if !slices.ContainsFunc(required, known) && !slices.ContainsFunc(optional, known) {
-			book.fail("scenario-unknown", problem{path: folder + "/" + have[i], message: j.model + " has no such scenario on " + j.description.systemType + " systems", found: have[i], wanted: strings.Join(append(slices.Clone(required), optional...), ", ")})
+		if !slices.ContainsFunc(slices.Concat(required, optional), known) {
+			book.fail("scenario-unknown", problem{path: folder + "/" + have[i], message: j.model + " has no such scenario on " + j.description.systemType + " systems", found: have[i], wanted: strings.Join(slices.Concat(required, optional), ", ")})
 		}
 	}
-	if slices.Contains(optional, "Interactive") && slices.Contains(optional, "Server") && !slices.Contains(lower, "interactive") && !slices.Contains(lower, "server") {
+	both := slices.Contains(optional, "Interactive") && slices.Contains(optional, "Server")
+	if both && !slices.ContainsFunc(lower, func(s string) bool { return s == "interactive" || s == "server" }) {
 		book.fail("scenario-missing", problem{path: folder, message: "neither Interactive nor Server is there", found: strings.Join(have, ", "), wanted: "one of the two, or both"})
 	}
 }

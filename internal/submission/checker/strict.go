@@ -70,12 +70,25 @@ func (g *judgement) strictPerformance() {
 	if scenario == "Server" && rounds.Scenario(g.scenario) == "Interactive" && g.rule.UsesTokens {
 		r.checkTokenLimits("Interactive")
 	}
-	if v := log.values["effective_samples_per_query"].value; scenario == "Offline" && g.division == "network" && g.rule.OfflineSamples != nil && python.IsNumber(v) && below(v, *g.rule.OfflineSamples) {
-		r.problem("perf-samples-per-query", log.line("effective_samples_per_query"), "an Offline query has "+str(v)+" samples", str(v), fmt.Sprintf("≥ %d", *g.rule.OfflineSamples))
+	if scenario == "Offline" && g.division == "network" {
+		r.strictOffline()
 	}
-	if g.division != "open" && slices.ContainsFunc(equalIssue, func(name string) bool { return strings.HasPrefix(g.model, name) }) && !python.Truth(log.values["effective_sample_concatenate_permutation"].value) {
+	if g.division != "open" && g.wantsEqualIssue() && !python.Truth(log.values["effective_sample_concatenate_permutation"].value) {
 		r.problem("perf-equal-issue", log.line("effective_sample_concatenate_permutation"), "samples were not issued equally often", log.show("effective_sample_concatenate_permutation"), "true")
 	}
+}
+
+// strictOffline checks the samples of the one query.
+func (r *run) strictOffline() {
+	least, v := r.rule.OfflineSamples, r.log.values["effective_samples_per_query"].value
+	if least != nil && python.IsNumber(v) && below(v, *least) {
+		r.problem("perf-samples-per-query", r.log.line("effective_samples_per_query"), "an Offline query has "+str(v)+" samples", str(v), fmt.Sprintf("≥ %d", *least))
+	}
+}
+
+// wantsEqualIssue reports whether the rules want all samples issued equally often.
+func (g *judgement) wantsEqualIssue() bool {
+	return slices.ContainsFunc(equalIssue, func(name string) bool { return strings.HasPrefix(g.model, name) })
 }
 
 func (g *judgement) strictAccuracy() {

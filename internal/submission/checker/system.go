@@ -158,13 +158,7 @@ func (d *description) checkCounts(strict bool) {
 			}
 		}
 	}
-	hw, _ := d.dict.Get("hw_notes")
-	sw, _ := d.dict.Get("sw_notes")
-	_, hwText := hw.(string)
-	_, swText := sw.(string)
-	if python.Truth(sw) && (!swText || python.Truth(hw) && !hwText) {
-		d.fail("system-text", problem{path: d.path, message: "hw_notes and sw_notes are not both texts", found: python.Str(hw) + " and " + python.Str(sw), wanted: "texts"})
-	}
+	d.checkNotes()
 	for _, field := range summaryFields {
 		v, _ := d.dict.Get(field)
 		s := python.Str(v)
@@ -177,6 +171,17 @@ func (d *description) checkCounts(strict bool) {
 	}
 	if strict {
 		d.checkProcessors()
+	}
+}
+
+// checkNotes checks that the two fields that are joined are both texts.
+func (d *description) checkNotes() {
+	hw, _ := d.dict.Get("hw_notes")
+	sw, _ := d.dict.Get("sw_notes")
+	_, hwText := hw.(string)
+	_, swText := sw.(string)
+	if python.Truth(sw) && (!swText || python.Truth(hw) && !hwText) {
+		d.fail("system-text", problem{path: d.path, message: "hw_notes and sw_notes are not both texts", found: python.Str(hw) + " and " + python.Str(sw), wanted: "texts"})
 	}
 }
 
