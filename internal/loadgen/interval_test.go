@@ -99,6 +99,46 @@ func TestALongQuerySkipsAsManyIntervalsAsItLasts(t *testing.T) {
 	})
 }
 
+func TestProgressCountsToWhatTheTestNeeds(t *testing.T) {
+	streams := func(scenario Scenario, expected time.Duration) TestSettings {
+		s := quick(scenario)
+		s.MinDuration, s.MinQueryCount, s.WithoutEarlyStopping = 10*time.Second, 150, true
+		s.SingleStreamExpectedLatencyNS, s.MultiStreamExpectedLatencyNS = float64(expected), float64(expected)
+		return s
+	}
+	many := atIntervals()
+	many.MinQueryCount = 300
+	few := atIntervals()
+	few.MinQueryCount, few.MaxQueryCount = 20, 100
+	for _, test := range []struct {
+		name     string
+		settings TestSettings
+		planned  uint64
+	}{
+		{"the duration decides at fixed intervals", atIntervals(), 200},
+		{"the number of queries decides at fixed intervals", many, 300},
+		{"there are at most so many queries", few, 100},
+		{"SingleStream as fast as expected", streams(SingleStream, 10*time.Millisecond), 1001},
+		{"MultiStream as fast as expected", streams(MultiStream, 10*time.Millisecond), 1001},
+		{"slower than expected", streams(SingleStream, 5*time.Millisecond), 2001},
+		{"much faster than expected", streams(SingleStream, time.Second), 1001},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inFakeTime(t, func(t *testing.T) {
+				var last Progress
+				opts := timers
+				opts.Progress = func(p Progress) { last = p }
+				r := mustRun(t, after(10*time.Millisecond), &fakeQSL{total: 100, performance: 100}, test.settings, opts)
+				perQuery := r.Performance.Effective.SamplesPerQuery
+				if last.Planned != test.planned || last.Samples != test.planned*perQuery || last.Completed > last.Samples {
+					t.Errorf("progress counts to %d queries and %d samples, want %d queries of %d: there were %d",
+						last.Planned, last.Samples, test.planned, perQuery, r.Performance.QueryCount)
+				}
+			})
+		})
+	}
+}
+
 func TestAnInterruptedIntervalIssuesNothing(t *testing.T) {
 	inFakeTime(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

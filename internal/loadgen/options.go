@@ -66,9 +66,11 @@ type Progress struct {
 	// number of samples decides.
 	PlannedDuration time.Duration
 	Issued          uint64 // queries
-	Prepared        uint64 // queries; in SingleStream and MultiStream more may follow
-	Completed       uint64 // samples
-	Samples         uint64 // of all prepared queries
+	// Planned is how many queries there will be if the SUT is as fast as is expected of it;
+	// in SingleStream and MultiStream there may be more, or fewer.
+	Planned   uint64
+	Completed uint64 // samples
+	Samples   uint64 // of all planned queries
 	// RecentP99 is the 99th percentile of the latency of recent queries; 0 in Offline.
 	RecentP99 time.Duration
 }

@@ -292,7 +292,7 @@ func TestProgressIsReported(t *testing.T) {
 	t.Run("Offline", func(t *testing.T) {
 		inFakeTime(t, func(t *testing.T) {
 			seen := report(t, after(1200*time.Millisecond), quick(Offline))
-			want := Progress{Set: 1, Sets: 1, Elapsed: time.Second, Issued: 1, Prepared: 1, Samples: 5500}
+			want := Progress{Set: 1, Sets: 1, Elapsed: time.Second, Issued: 1, Planned: 1, Samples: 5500}
 			if len(seen) != 2 || seen[1] != want {
 				t.Errorf("reports %+v, want the second to be %+v", seen, want)
 			}
@@ -304,7 +304,7 @@ func TestProgressIsReported(t *testing.T) {
 			s.Mode = AccuracyOnly
 			seen := report(t, after(9*time.Millisecond), s)
 			want := Progress{
-				Accuracy: true, Set: 3, Sets: 5, Elapsed: 500 * time.Millisecond, Issued: 56, Prepared: 100, Completed: 55, Samples: 100,
+				Accuracy: true, Set: 3, Sets: 5, Elapsed: 500 * time.Millisecond, Issued: 56, Planned: 100, Completed: 55, Samples: 100,
 				RecentP99: 9 * time.Millisecond,
 			}
 			if len(seen) != 5 || seen[2] != want {

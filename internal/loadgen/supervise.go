@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -124,15 +125,16 @@ const recentQueries = 2048
 
 func (p *phase) progress(now time.Time, scratch []int64) Progress {
 	issued := uint64(p.returned.Load())
+	planned := max(p.planned(), issued)
 	g := Progress{
 		Accuracy:  p.accuracy,
 		Set:       p.number,
 		Sets:      p.of,
 		Elapsed:   now.Sub(p.rec.started),
 		Issued:    issued,
-		Prepared:  p.traffic.count,
+		Planned:   planned,
 		Completed: p.rec.answered(),
-		Samples:   p.traffic.count * uint64(p.rec.perQuery),
+		Samples:   planned * uint64(p.rec.perQuery),
 	}
 	if p.e.Scenario == Offline {
 		return g
@@ -145,4 +147,21 @@ func (p *phase) progress(now time.Time, scratch []int64) Progress {
 		g.RecentP99 = time.Duration(recent[percentileRank(uint64(len(recent)), 0.99)])
 	}
 	return g
+}
+
+// planned is how many queries end the phase if the SUT is as fast as is expected of it. Where
+// the clock ends it, twice as many are prepared.
+func (p *phase) planned() uint64 {
+	if !p.traffic.endless {
+		return p.traffic.count
+	}
+	lasts := uint64(math.Ceil(seconds(p.e.TargetDuration) * p.e.TargetQPS))
+	if !p.e.FixedInterval {
+		lasts++ // the first is issued at once, not after an interval
+	}
+	n := max(p.e.MinQueryCount, lasts)
+	if most := p.e.MaxQueryCount; most != 0 {
+		n = min(n, most)
+	}
+	return n
 }
