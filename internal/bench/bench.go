@@ -77,10 +77,11 @@ type Config struct {
 	Trace     bool              // also write mlperf_log_trace.json
 	System    any               // description of the machine, for the results
 
-	FreeMemory func() uint64           // bytes; nil: not known
-	FreeDisk   func(dir string) uint64 // bytes where a folder is or would be; nil: not known
-	NewPacer   func() loadgen.Pacer
-	Observer   Observer
+	FreeMemory  func() uint64           // bytes; nil: not known
+	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known
+	FreeThreads func() (int, bool)      // that may be started, and whether there is a limit; nil: none
+	NewPacer    func() loadgen.Pacer
+	Observer    Observer
 }
 
 // An Observer is told how a run goes on. Methods are not called at the same time.

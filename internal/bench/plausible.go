@@ -34,6 +34,23 @@ func (c Config) checkThreads(cores int) error {
 			return field.Errorf(n.field, "%d threads are asked for, the %d cores of this machine can make use of %d at most", n.value, cores, limit)
 		}
 	}
+	return c.checkFreeThreads()
+}
+
+// checkFreeThreads refuses more threads than the container lets this process start: the engine
+// would end the program.
+func (c Config) checkFreeThreads() error {
+	if c.FreeThreads == nil {
+		return nil
+	}
+	need := max(1, c.Instances) * max(1, c.Backend.IntraThreads)
+	if free, limited := c.FreeThreads(); limited && need > free {
+		what := "intra_threads"
+		if c.Instances > c.Backend.IntraThreads {
+			what = "instances"
+		}
+		return field.Errorf(what, "%d threads are asked for, the container's limit on processes and threads leaves %d", need, free)
+	}
 	return nil
 }
 

@@ -24,6 +24,12 @@ func TestWhatNoMachineCanDoIsRefusedWithBothNumbers(t *testing.T) {
 		{"threads", loadgen.Offline, func(c *Config) { c.Backend.IntraThreads = 1e5 }, "intra_threads", "100000 threads are asked for, the "},
 		{"threads of all workers", loadgen.Offline, func(c *Config) { c.Instances, c.Backend.IntraThreads = 1000, 1000 }, "intra_threads", "1000000 threads are asked for"},
 		{"workers", loadgen.Offline, func(c *Config) { c.Instances = 1e6 }, "instances", "1000000 threads are asked for"},
+		{"threads beyond the container's limit", loadgen.Offline, func(c *Config) {
+			c.Backend.IntraThreads, c.FreeThreads = 4, func() (int, bool) { return 7, true }
+		}, "intra_threads", "8 threads are asked for, the container's limit on processes and threads leaves 7"},
+		{"workers beyond the container's limit", loadgen.Offline, func(c *Config) {
+			c.FreeThreads = func() (int, bool) { return 1, true }
+		}, "instances", "2 threads are asked for, the container's limit on processes and threads leaves 1"},
 		{"an Offline query", loadgen.Offline, func(c *Config) { c.Settings.OfflineExpectedQPS = 1e9 }, "target_qps", "a query of 4400000000 samples would take 2.686e+05 MiB of memory, 8192 MiB are free"},
 		{"a MultiStream query", loadgen.MultiStream, func(c *Config) { c.Settings.MultiStreamSamplesPerQuery = 1e9 }, "samples_per_query", "would take"},
 	} {

@@ -109,6 +109,28 @@ func memoryLeft(root string, available uint64) uint64 {
 	return available
 }
 
+// FreeThreads returns how many threads this process may still start as far as control groups limit
+// their number; ok is false if none does.
+func FreeThreads() (left int, ok bool) { return threadsLeft("/") }
+
+// threadsLeft returns the smallest difference between the threads that a group may have and those
+// that it has, which include those of the groups below.
+func threadsLeft(root string) (left int, ok bool) {
+	limits, _ := cgroupFiles(root, "pids", "pids.max", "pids.max")
+	uses, _ := cgroupFiles(root, "pids", "pids.current", "pids.current")
+	for i := range min(len(limits), len(uses)) {
+		limit, errLimit := strconv.Atoi(limits[i]) // "max" is no limit
+		use, errUse := strconv.Atoi(uses[i])
+		if errLimit != nil || errUse != nil {
+			continue
+		}
+		if n := max(0, limit-use); !ok || n < left {
+			left, ok = n, true
+		}
+	}
+	return left, ok
+}
+
 // statistic takes a number by name out of a list of names and numbers.
 func statistic(list, name string) uint64 {
 	for line := range strings.Lines(list) {

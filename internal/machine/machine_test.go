@@ -184,6 +184,34 @@ func TestLimitsOfContainersAreFound(t *testing.T) {
 	}
 }
 
+func TestThreadsThatAreLeftRespectTheContainer(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		files files
+		left  int
+		ok    bool
+	}{
+		{"no groups", files{}, 0, false},
+		{"newer, no limit", files{"proc/self/cgroup": "0::/a", "sys/fs/cgroup/a/pids.max": "max", "sys/fs/cgroup/a/pids.current": "9"}, 0, false},
+		{"newer, limited", files{"proc/self/cgroup": "0::/a", "sys/fs/cgroup/a/pids.max": "100", "sys/fs/cgroup/a/pids.current": "30"}, 70, true},
+		{"newer, limited above", files{
+			"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/pids.max": "max", "sys/fs/cgroup/a/b/pids.current": "5",
+			"sys/fs/cgroup/a/pids.max": "64", "sys/fs/cgroup/a/pids.current": "60"}, 4, true},
+		{"newer, the nearest is the smallest", files{
+			"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/pids.max": "7", "sys/fs/cgroup/a/b/pids.current": "5",
+			"sys/fs/cgroup/a/pids.max": "64", "sys/fs/cgroup/a/pids.current": "60"}, 2, true},
+		{"older", files{"proc/self/cgroup": "3:pids:/m", "sys/fs/cgroup/pids/m/pids.max": "50", "sys/fs/cgroup/pids/m/pids.current": "20"}, 30, true},
+		{"beyond the limit", files{"proc/self/cgroup": "0::/", "sys/fs/cgroup/pids.max": "10", "sys/fs/cgroup/pids.current": "12"}, 0, true},
+		{"nonsense", files{"proc/self/cgroup": "0::/", "sys/fs/cgroup/pids.max": "many", "sys/fs/cgroup/pids.current": "few"}, 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if left, ok := threadsLeft(test.files.write(t)); left != test.left || ok != test.ok {
+				t.Errorf("threadsLeft = %d, %v, want %d, %v", left, ok, test.left, test.ok)
+			}
+		})
+	}
+}
+
 func TestGPUsAreListed(t *testing.T) {
 	root := files{
 		"sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de", "sys/bus/pci/devices/0000:01:00.0/class": "0x030200",

@@ -224,7 +224,7 @@ func (r *Resolved) config() (*bench.Config, error) {
 		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore,
 		Count: q.Count, Options: r.Request.Options,
 		OutputDir: q.Output, Files: files, Trace: q.Trace,
-		FreeMemory: machine.AvailableMemory, FreeDisk: freeDisk, NewPacer: q.NewPacer,
+		FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: freeDisk, NewPacer: q.NewPacer,
 	}, nil
 }
 
