@@ -8,8 +8,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -206,73 +204,6 @@ type counter int
 func (c *counter) FirstToken(int, []byte) {}
 func (c *counter) Done(int, []byte, int)  { *c++ }
 
-const (
-	// leastBatches is how many batches each worker is measured with at least, if that takes no
-	// longer than probeMost.
-	leastBatches = 4
-	probeMost    = 10 * time.Second
-)
-
-// throughput measures the samples per second of all workers together, each with samples of
-// its own where they differ. A worker is measured until its own last batch is done, so that
-// what it then idles, because others are not ready, does not count.
-func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
-	workers, rows := len(r.model.predictors), batch
-	if differ(r.workload) {
-		rows = max(batch, min(batch*workers*leastBatches, r.qsl.performance))
-	}
-	items, err := r.sampleRows(ctx, rows)
-	if err != nil {
-		return 0, err
-	}
-	rates, errs := make([]float64, workers), make([]error, workers)
-	var wg sync.WaitGroup
-	var ready atomic.Int64 // workers that were measured for long enough
-	for i, p := range r.model.predictors {
-		wg.Go(func() {
-			stop := func() bool { return ready.Load() >= int64(workers) }
-			rates[i], errs[i] = throughputOf(ctx, p, rotated(items, i*batch), batch, func() { ready.Add(1) }, stop)
-			if errs[i] != nil {
-				ready.Store(int64(workers))
-			}
-		})
-	}
-	wg.Wait()
-	rate := 0.0
-	for _, each := range rates {
-		rate += each
-	}
-	return rate, errors.Join(errs...)
-}
-
-// throughputOf measures the samples per second of a predictor. It says when it has measured
-// for long enough, and goes on until it is to stop.
-func throughputOf(ctx context.Context, p workload.Predictor, items []workload.Item, batch int, enough func(), stop func() bool) (float64, error) {
-	began, took := time.Now(), time.Duration(0)
-	n := 0
-	for said := false; !stop() && took < probeMost; n++ {
-		if err := tryOut(ctx, p, rotated(items, n*batch)[:batch]); err != nil {
-			return 0, err
-		}
-		took = time.Since(began)
-		if !said && n+1 >= leastBatches && took >= probeTime {
-			said = true
-			enough()
-		}
-	}
-	return float64(n*batch) / max(took, 1).Seconds(), nil
-}
-
-// rotated are the items from one on, then those before it, each with its place as its ticket.
-func rotated(items []workload.Item, from int) []workload.Item {
-	from %= len(items)
-	all := slices.Concat(items[from:], items[:from])
-	for i := range all {
-		all[i].Ticket = i
-	}
-	return all
-}
-
 // calibrate chooses the rate, or the expected latency, if nobody gave one, and the
 // latency bound if that was asked for. It says what it chose and why.
 func (r *run) calibrate(ctx context.Context) error {
@@ -464,18 +395,34 @@ func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) err
 	return nil
 }
 
+// capacity is the rate that Server's workers reach if samples always wait, and how many each has
+// at once then: one by one, or as many as a Puller has room for.
+func (r *run) capacity(ctx context.Context) (rate float64, atOnce int, how string, err error) {
+	atOnce, how = 1, "one by one"
+	if _, pulls := r.model.predictors[0].(workload.Puller); pulls && r.model.shape.batch > 1 {
+		atOnce = r.model.shape.batch
+		how = fmt.Sprintf("with %d under way at once", atOnce)
+	}
+	rate, err = r.throughput(ctx, atOnce)
+	return rate, atOnce, how, err
+}
+
 func (r *run) chooseServerRate(ctx context.Context, c *report.Calibration) error {
-	capacity, err := r.throughput(ctx, 1)
+	capacity, atOnce, how, err := r.capacity(ctx)
 	if err != nil {
 		return err
 	}
-	load := safeLoad(len(r.model.predictors), r.warm.latency, r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile)
+	took := r.warm.latency
+	if places := len(r.model.predictors) * atOnce; atOnce > 1 {
+		took = time.Duration(float64(places) / capacity * 1e9) // with others beside it
+	}
+	load := safeLoad(len(r.model.predictors)*atOnce, took, r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile)
 	rate := load * capacity
 	c.SamplesPerSecond = capacity
 	r.settings.ServerTargetQPS = rate
 	c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "queries/s"}
-	c.Reason = fmt.Sprintf("%s reached %.4g samples/s one by one, and at %.0f %% of that the queue should keep latencies below %v",
-		r.workers(), capacity, load*100, r.settings.ServerTargetLatency)
+	c.Reason = fmt.Sprintf("%s reached %.4g samples/s %s, and at %.0f %% of that the queue should keep latencies below %v",
+		r.workers(), capacity, how, load*100, r.settings.ServerTargetLatency)
 	r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // sequenceConfig is a run of the toy benchmark, with one worker that has room for four.
@@ -195,4 +196,81 @@ func TestNobodyIsOvertakenWhoHasWaitedLong(t *testing.T) {
 			t.Errorf("the samples are %d and %d", batch[0].sample.Index, batch[1].sample.Index)
 		}
 	})
+}
+
+// What a run is calibrated by is what it then reaches: sequences are admitted while others run.
+func TestAPullerIsMeasuredByPulling(t *testing.T) {
+	calibrated := func(t *testing.T, scenario loadgen.Scenario, change func(*Config)) *report.Results {
+		cfg := sequenceConfig(t, scenario, loadgen.PerformanceOnly, nil)
+		spoilTargets(&cfg.Settings)
+		cfg.Calibrate = true
+		change(&cfg)
+		r, err := Run(t.Context(), cfg)
+		if err != nil || !r.Valid() {
+			t.Fatalf("%v: %v, %+v", scenario, err, r)
+		}
+		return r
+	}
+	asItIs := func(*Config) {}
+	t.Run("Offline", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := calibrated(t, loadgen.Offline, asItIs)
+			if ratio := r.Calibration.SamplesPerSecond / r.Metric.Value; ratio < 0.95 || ratio > 1.05 {
+				t.Errorf("%.4g samples/s were measured before, the test reached %.4g", r.Calibration.SamplesPerSecond, r.Metric.Value)
+			}
+		})
+	})
+	t.Run("Server", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			pulled := calibrated(t, loadgen.Server, asItIs)
+			if c := pulled.Calibration; !strings.Contains(c.Reason, "samples/s with 4 under way at once") {
+				t.Errorf("calibration %+v", c)
+			}
+			open := toyTranslation(func(int, []int) {}).Open
+			one := calibrated(t, loadgen.Server, func(c *Config) { c.Model.Open = closedBatches(open) })
+			if ratio := pulled.Calibration.Chosen.Value / one.Calibration.Chosen.Value; ratio < 1.5 {
+				t.Errorf("pulling is given %.2f times the rate of one by one: %v, %v", ratio, pulled.Calibration, one.Calibration)
+			}
+		})
+	})
+}
+
+// A misbehaved is a Puller that is wrong in one way.
+type misbehaved struct {
+	workload.Predictor
+	serve func(context.Context, workload.Source) error
+}
+
+func (m misbehaved) Serve(ctx context.Context, s workload.Source) error { return m.serve(ctx, s) }
+
+func TestAPullerThatCannotBeMeasuredIsAnError(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped)
+	for _, test := range []struct {
+		name  string
+		ctx   context.Context
+		serve func(context.Context, workload.Source) error
+		want  string
+	}{
+		{"it fails", t.Context(), func(context.Context, workload.Source) error { return errors.New("out of memory") }, "out of memory"},
+		{"it panics", t.Context(), func(context.Context, workload.Source) error { panic("no memory") }, "panic in the model's code: no memory"},
+		{"it admits nothing", t.Context(), func(context.Context, workload.Source) error { return nil }, "the model answered 0 of 0 samples"},
+		{"it answers too few", t.Context(), func(_ context.Context, s workload.Source) error {
+			items, _ := s.Admit(nil, 3, true)
+			s.Done(items[0].Ticket, nil, 0)
+			return nil
+		}, "the model answered 1 of 3 samples"},
+		{"it is interrupted", ctx, func(_ context.Context, s workload.Source) error {
+			for open := true; open; _, open = s.Admit(nil, 1, true) {
+			}
+			return nil
+		}, errStopped.Error()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := measuring{items: make([]workload.Item, 8), batch: 4, enough: func() {}, stop: func() bool { return false }}
+			if _, err := m.throughput(test.ctx, misbehaved{serve: test.serve}); err == nil || err.Error() != test.want {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
 }
