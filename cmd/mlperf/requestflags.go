@@ -47,6 +47,7 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&q.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
 	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")
 	f.BoolVar(&q.ReserveCore, "reserve-core", false, "Server: leave a core to the load generator")
+	f.BoolVar(&q.Pin, "pin", false, "keep each thread that computes on a processor of its own, different ones for all instances (Linux)")
 	q.options.define(f, session.ModelOptions())
 	defineEngine(f, &q.Engine)
 	q.defineBackend(f)

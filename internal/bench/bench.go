@@ -47,8 +47,10 @@ type Config struct {
 	// ReserveCore leaves a core to the load generator in Server, if there are two or more
 	// and nobody chose the number of workers.
 	ReserveCore bool
-	MaxBatch    int           // samples in a run of the model; 0: chosen for the scenario
-	MaxDelay    time.Duration // how long a sample may wait for a batch to fill
+	// Processors are those that threads of workers are pinned to, one each; nil: they are not.
+	Processors []int
+	MaxBatch   int           // samples in a run of the model; 0: chosen for the scenario
+	MaxDelay   time.Duration // how long a sample may wait for a batch to fill
 
 	DatasetDir             string
 	Count                  int             // use the first samples only; 0: all

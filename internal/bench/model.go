@@ -33,7 +33,7 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 	}
 	for i := range s.workers {
 		if i == 0 || s.threads > 1 {
-			if err := r.openSessions(ctx); err != nil {
+			if err := r.openSessions(ctx, i); err != nil {
 				return err
 			}
 		}
@@ -41,7 +41,7 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 		if err != nil {
 			return err
 		}
-		r.model.predictors = append(r.model.predictors, p)
+		r.model.predictors = append(r.model.predictors, pinned(p, r.cfg.cores(s, i)))
 	}
 	for _, info := range r.model.infos {
 		for _, w := range info.Warnings {
@@ -51,8 +51,9 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 	return nil
 }
 
-// openSessions opens a session for each file of the model.
-func (r *run) openSessions(ctx context.Context) error {
+// openSessions opens a session for each file of the model, for a worker, or if that has only one
+// thread, its own, for all.
+func (r *run) openSessions(ctx context.Context, worker int) error {
 	first := len(r.model.sessions) == 0
 	sessions := workload.Sessions{}
 	r.model.sessions = append(r.model.sessions, sessions)
@@ -60,6 +61,9 @@ func (r *run) openSessions(ctx context.Context) error {
 		opts := r.cfg.Backend
 		opts.ModelPath, opts.Outputs = f.Path, r.workload.Outputs(f.Role)
 		opts.IntraThreads = r.model.shape.threads
+		if r.model.shape.threads > 1 {
+			opts.Cores = r.cfg.cores(r.model.shape, worker)
+		}
 		opts.ProfileShapes = [2]int{1, r.model.shape.batch}
 		opts.CountDeviceNode = first && opts.Device != "" && opts.Device != "cpu" // it loads the model twice
 		opts.Note = r.cfg.Observer.Note

@@ -112,8 +112,8 @@ func (r *run) backend() report.Backend {
 	cores := runtime.GOMAXPROCS(0)
 	return report.Backend{
 		Engine: info.Engine, Library: info.Library, Devices: devices, Facts: info.Facts,
-		ReservedCores: cores - r.cfg.Cores(cores),
-		Threads:       r.model.shape.threads, Sessions: len(r.model.sessions),
+		ReservedCores: cores - r.cfg.Cores(cores), PinnedTo: r.pinnedTo(),
+		Threads: r.model.shape.threads, Sessions: len(r.model.sessions),
 		WarmUp:    report.WarmUp{Runs: r.warm.runs, Stable: r.warm.stable, LatencyNS: int64(r.warm.latency)},
 		Instances: len(r.model.predictors), MaxBatch: r.model.shape.batch, MaxDelay: r.cfg.MaxDelay.String(),
 	}

@@ -101,5 +101,8 @@ func (r *run) checkShape(s shape) error {
 	if err := c.checkThreads(runtime.GOMAXPROCS(0)); err != nil {
 		return err
 	}
+	if err := c.checkProcessors(s); err != nil {
+		return err
+	}
 	return r.checkMemory(s)
 }

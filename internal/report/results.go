@@ -177,6 +177,7 @@ type Backend struct {
 	Sessions  int            `json:"sessions"`         // loaded models; instances may share one
 	// ReservedCores are left to the load generator.
 	ReservedCores int               `json:"reserved_cores,omitempty"`
+	PinnedTo      []int             `json:"pinned_to,omitempty"` // processors, one for each thread; none: any
 	MaxBatch      int               `json:"max_batch_size"`
 	MaxDelay      string            `json:"max_batch_delay"`
 	Facts         map[string]string `json:"facts,omitempty"`

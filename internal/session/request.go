@@ -53,6 +53,7 @@ type Request struct {
 	MaxBatch    int
 	MaxDelay    time.Duration
 	ReserveCore bool
+	Pin         bool // threads of workers have a processor each
 	NewPacer    func() loadgen.Pacer
 	// Profile has what a search found: a file, or auto for the one of this machine. It
 	// gives what Given does not name.
@@ -147,6 +148,9 @@ func (q *Request) checkNumbers() error {
 		if n.most > 0 && n.value > n.most {
 			return field.Invalid(n.field, n.value, "at most "+strconv.Itoa(n.most))
 		}
+	}
+	if q.Pin && q.Backend.Affinity != "" {
+		return field.Errorf("pin", "processors are chosen for the threads, and thread_affinity chooses them too: want one of the two")
 	}
 	if q.MaxDelay < 0 {
 		return field.Invalid("max_batch_delay", q.MaxDelay, "a time, or 0 for none")

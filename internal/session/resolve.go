@@ -217,11 +217,17 @@ func (r *Resolved) config() (*bench.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	var processors []int
+	if q.Pin {
+		if processors = machine.Processors(); len(processors) == 0 {
+			return nil, field.Errorf("pin", "this system does not say which processors there are for threads")
+		}
+	}
 	return &bench.Config{
 		Program: q.Program, Model: r.model, Rules: r.rules.Version,
 		Settings: r.Settings, Made: append(r.Made, r.taken...), Warnings: r.Warnings, Caveats: r.caveats(), Judge: r.judge,
 		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FewQueries: r.fewQueries(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway,
-		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore,
+		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		Count: q.Count, Options: r.Request.Options,
 		OutputDir: q.Output, Files: files, Trace: q.Trace,
 		FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: freeDisk, NewPacer: q.NewPacer,
