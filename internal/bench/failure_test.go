@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -53,10 +54,13 @@ func failures() []failure {
 }
 
 func TestAFailedPredictionEndsTheRunWithResultsThatSayWhy(t *testing.T) {
-	for _, f := range failures() {
+	for i, f := range failures() {
 		for _, scenario := range loadgen.Scenarios() {
 			for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
 				t.Run(fmt.Sprintf("%s %v %v", f.name, scenario, mode), func(t *testing.T) {
+					if i > 0 && (scenario != loadgen.Server || mode != loadgen.PerformanceOnly) {
+						longtest.Skip(t, "there are 40 runs")
+					}
 					synctest.Test(t, func(t *testing.T) {
 						n := newNumbers(400)
 						cfg := config(t, n, scenario, mode)
@@ -208,6 +212,9 @@ func TestAnInterruptionOfTheTrafficLeavesMarkedResults(t *testing.T) {
 	for _, test := range tests {
 		for _, scenario := range loadgen.Scenarios() {
 			t.Run(fmt.Sprintf("%s %v", test.name, scenario), func(t *testing.T) {
+				if test.mode == loadgen.SubmissionRun && scenario != loadgen.Server {
+					longtest.Skip(t, "there are 20 runs")
+				}
 				synctest.Test(t, func(t *testing.T) {
 					n := newNumbers(200)
 					test.apply(n)

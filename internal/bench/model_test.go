@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // A threadedEngine divides the time that one thread takes by the number of threads. It
@@ -130,6 +131,9 @@ func TestAnOverloadEndsInTimeAndIsNamed(t *testing.T) {
 		{"far above the capacity", 5000, 30 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.target > 1000 {
+				longtest.Skip(t, "it issues 150,000 queries")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
 				cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
