@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -407,10 +408,14 @@ func TestAnOfflineTestThatWasTooShortByOurFaultIsMadeAgain(t *testing.T) {
 			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 			cfg.Calibrate = calibrate
 			cfg.Settings.OfflineExpectedQPS = 300
-			busy := true
-			cfg.Observer.(*observer).on = func(what string) { busy = busy && what != "traffic" }
+			var rested atomic.Bool // told by one goroutine, asked by the workers
+			cfg.Observer.(*observer).on = func(what string) {
+				if what == "traffic" {
+					rested.Store(true)
+				}
+			}
 			n.predict = func(int64) error {
-				if busy {
+				if !rested.Load() {
 					time.Sleep(50 * time.Millisecond)
 				}
 				return nil
