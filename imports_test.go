@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 	"internal/models":        "internal/config internal/loadgen internal/models/recsys internal/models/text internal/models/vision internal/workload internal/names",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/text " +
-		"internal/pytext internal/tensor internal/tokenizer internal/workload",
+		"internal/pytext internal/tensor internal/tokenizer internal/workload internal/regular",
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
 		"internal/preprocess internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",

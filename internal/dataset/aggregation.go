@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Run is a run of user-item pairs that makes one sample of the recommendation benchmarks.
@@ -42,7 +43,7 @@ func WriteRuns(w io.Writer, runs []Run) error {
 
 // readRuns reads such a trace.
 func readRuns(path string) ([]Run, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // What a pair of the Criteo data has.
@@ -91,7 +93,7 @@ type Click struct {
 // below 0 and a label other than 0 and 1 are errors.
 func (d *Criteo) Read(sample int, c Click) error {
 	r := d.Runs[sample]
-	f, err := os.Open(d.path)
+	f, err := regular.Open(d.path)
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
+
+// longestSQuAD is how large a file of questions or a vocabulary may be: the official ones have 5 MB and less.
+const longestSQuAD = 1 << 30
 
 // SQuAD is a set of questions about texts.
 type SQuAD struct {
@@ -40,7 +43,7 @@ func VocabularyPath(dir string) string { return filepath.Join(dir, squadVocabula
 // text that is not UTF-8 are errors, which name the place.
 func OpenSQuAD(dir string) (*SQuAD, error) {
 	path := filepath.Join(dir, squadData)
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, longestSQuAD)
 	if err != nil {
 		return nil, fmt.Errorf("opening SQuAD: %w", err)
 	}
@@ -51,7 +54,7 @@ func OpenSQuAD(dir string) (*SQuAD, error) {
 	sum := sha256.New()
 	sum.Write(data)
 	for _, name := range []string{VocabularyPath(dir)} {
-		vocabulary, err := os.ReadFile(name)
+		vocabulary, err := regular.ReadFile(name, longestSQuAD)
 		if err != nil {
 			return nil, fmt.Errorf("opening SQuAD: the vocabulary of the model has to lie beside the questions: %w", err)
 		}

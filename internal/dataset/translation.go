@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bufio"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,13 +11,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // Translation is a set of sentences, one per line, in pieces of words.
-type Translation struct {
-	Sentences   []string
-	fingerprint string
-}
+type Translation struct{ Sentences []string }
 
 // The files of the set of newstest2014, as the GNMT reference has them.
 const (
@@ -46,20 +43,17 @@ func translationDir(dir string) string {
 // OpenTranslation reads newstest2014.tok.bpe.32000.en of a folder, or of its nmt/data. A line
 // that is not UTF-8 is an error; one without words is a sentence like others.
 func OpenTranslation(dir string) (*Translation, error) {
-	lines, sum, err := readLines(filepath.Join(translationDir(dir), translationSource))
+	lines, err := readLines(filepath.Join(translationDir(dir), translationSource))
 	if err != nil {
 		return nil, fmt.Errorf("opening the sentences: %w", err)
 	}
-	return &Translation{lines, sum}, nil
+	return &Translation{lines}, nil
 }
-
-// Fingerprint names the content.
-func (d *Translation) Fingerprint() string { return d.fingerprint }
 
 // ReadTranslationReferences reads the words of the reference translations, line by line as
 // the official script does.
 func ReadTranslationReferences(dir string) ([][]string, error) {
-	lines, _, err := readLines(filepath.Join(translationDir(dir), translationReference))
+	lines, err := readLines(filepath.Join(translationDir(dir), translationReference))
 	if err != nil {
 		return nil, fmt.Errorf("opening the references: %w", err)
 	}
@@ -73,32 +67,30 @@ func ReadTranslationReferences(dir string) ([][]string, error) {
 // longestLine bounds a sentence in bytes.
 const longestLine = 1 << 20
 
-// readLines reads a file of text, and names its content.
-func readLines(path string) (lines []string, fingerprint string, err error) {
-	f, err := os.Open(path)
+// readLines reads a file of text.
+func readLines(path string) (lines []string, err error) {
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", fmt.Errorf("%w: want one sentence per line", err)
+		return nil, fmt.Errorf("%w: want one sentence per line", err)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer f.Close()
-	sum := sha256.New()
 	s := bufio.NewScanner(f)
 	s.Buffer(make([]byte, 64<<10), longestLine)
 	for s.Scan() {
 		line := s.Text()
 		if !utf8.ValidString(line) {
-			return nil, "", fmt.Errorf("%s: line %d: the text is not UTF-8", path, len(lines)+1)
+			return nil, fmt.Errorf("%s: line %d: the text is not UTF-8", path, len(lines)+1)
 		}
-		fmt.Fprintln(sum, line)
 		lines = append(lines, strings.TrimSuffix(line, "\r"))
 	}
 	if err := s.Err(); err != nil {
-		return nil, "", fmt.Errorf("%s: line %d: %w", path, len(lines)+1, err)
+		return nil, fmt.Errorf("%s: line %d: %w", path, len(lines)+1, err)
 	}
 	if len(lines) == 0 {
-		return nil, "", fmt.Errorf("%s: the file is empty, want one sentence per line", path)
+		return nil, fmt.Errorf("%s: the file is empty, want one sentence per line", path)
 	}
-	return lines, fmt.Sprintf("%x", sum.Sum(nil)[:10]), nil
+	return lines, nil
 }

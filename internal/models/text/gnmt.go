@@ -2,7 +2,6 @@ package text
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -10,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tokenizer"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -100,7 +100,7 @@ func openTranslation(s workload.Setup) (workload.Workload, error) {
 
 // readPieces reads a vocabulary of GNMT, which begins with the three special pieces.
 func readPieces(path string) (*tokenizer.Vocabulary, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

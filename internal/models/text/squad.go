@@ -2,13 +2,13 @@ package text
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/field"
 	windows "github.com/mlperf-go/mlperf/internal/preprocess/text"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tokenizer"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -53,7 +53,7 @@ func openSet(dir string) (*squadSet, error) {
 }
 
 func readWordPiece(path string) (*tokenizer.WordPiece, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
