@@ -1,0 +1,137 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
+)
+
+// A WERCounter adds up word errors, sentence by sentence, as the RNN-T reference does
+// (pytorch/metrics.py). The zero value is ready.
+type WERCounter struct {
+	Errors int // insertions, deletions and substitutions
+	Words  int // of the references
+	row    []int
+}
+
+// Add compares what was heard with what was said. White space separates words.
+func (c *WERCounter) Add(heard, said string) {
+	a, b := pytext.Fields(heard), pytext.Fields(said)
+	c.Words += len(b)
+	c.Errors += c.distance(a, b)
+}
+
+// Rate is the errors per word of the references. Without such words there is none.
+func (c *WERCounter) Rate() (float64, error) {
+	if c.Words == 0 {
+		return 0, errors.New("the references have no words, of which an error rate cannot be computed")
+	}
+	return float64(c.Errors) / float64(c.Words), nil
+}
+
+// distance is Levenshtein's: how many words have to be inserted, dropped or replaced.
+func (c *WERCounter) distance(a, b []string) int {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	c.row = c.row[:0]
+	for j := range len(b) + 1 {
+		c.row = append(c.row, j)
+	}
+	for i, word := range a {
+		diagonal := c.row[0]
+		c.row[0] = i + 1
+		for j, other := range b {
+			cost := diagonal
+			if word != other {
+				cost = 1 + min(diagonal, c.row[j], c.row[j+1])
+			}
+			diagonal, c.row[j+1] = c.row[j+1], cost
+		}
+	}
+	return c.row[len(b)]
+}
+
+// speechLabels are the characters that RNN-T writes, by their numbers.
+const speechLabels = " abcdefghijklmnopqrstuvwxyz'"
+
+// SpeechOptions are the options of RNN-T's accuracy_eval.py.
+type SpeechOptions struct {
+	// DType is the type of a label's number (--output_dtype), by default int64. As in the
+	// script int32 means a C long, which has 64 bits on Linux.
+	DType DType
+}
+
+// A SpeechScore is what ScoreSpeech finds. Its first value is "accuracy" in percent: what is
+// left of 100 without the word error rate.
+type SpeechScore struct {
+	Score
+	Errors, Words int
+}
+
+// ScoreSpeech scores a log of transcripts as accuracy_eval.py does: every record counts, as
+// often as a sample is there.
+func ScoreSpeech(log Input, transcripts []string, o SpeechOptions) (*SpeechScore, error) {
+	dtype, err := o.DType.check("output_dtype", Int64, Int32, Int16, Int8)
+	if err != nil {
+		return nil, err
+	}
+	if dtype == Int32 {
+		dtype = Int64
+	}
+	var counter WERCounter
+	coverage, seen := Coverage{Samples: len(transcripts)}, make([]bool, len(transcripts))
+	for rec, err := range Records(log) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.QSLIndex >= uint64(len(transcripts)) {
+			return nil, rec.errorf(log, "the data set has only %d utterances", len(transcripts))
+		}
+		if seen[rec.QSLIndex] {
+			coverage.Repeated++
+		} else {
+			seen[rec.QSLIndex] = true
+			coverage.Scored++
+		}
+		heard, err := spelling(rec.Data, dtype)
+		if err != nil {
+			return nil, rec.errorf(log, "%w", err)
+		}
+		counter.Add(heard, transcripts[rec.QSLIndex])
+	}
+	rate, err := counter.Rate()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", log.Name(), err)
+	}
+	score := &SpeechScore{Errors: counter.Errors, Words: counter.Words}
+	score.Coverage = coverage
+	score.Values = []Value{{Name: "accuracy", Value: (1 - rate) * 100, Unit: "%"}, {Name: "WER", Value: rate * 100, Unit: "%", LowerIsBetter: true}}
+	score.printf("Word Error Rate: %s%%, accuracy=%s%%", pytext.Float(rate*100), pytext.Float((1-rate)*100))
+	return score, nil
+}
+
+// spelling is the text of a response.
+func spelling(data []byte, dtype DType) (string, error) {
+	if err := dtype.checkPayload(data); err != nil {
+		return "", err
+	}
+	number, err := numbers(data, dtype)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i := range len(data) / dtype.size() {
+		v := number(i)
+		if v < 0 || v >= float64(len(speechLabels)) {
+			return "", fmt.Errorf("label %d is %v, want 0 to %d", i, v, len(speechLabels)-1)
+		}
+		b.WriteByte(speechLabels[int(v)])
+	}
+	return b.String(), nil
+}

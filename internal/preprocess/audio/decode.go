@@ -1,0 +1,138 @@
+package audio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mewkiz/flac"
+)
+
+// Decode returns the samples of a WAV or FLAC file of one channel and 16,000 samples a
+// second, from −1 to 1. The name appears in errors.
+func Decode(name string, data []byte) ([]float32, error) {
+	var samples []float32
+	var err error
+	switch {
+	case bytes.HasPrefix(data, []byte("RIFF")):
+		samples, err = decodeWAV(data)
+	case bytes.HasPrefix(data, []byte("fLaC")):
+		samples, err = decodeFLAC(data)
+	case len(data) == 0:
+		err = errors.New("the file is empty")
+	default:
+		err = errors.New("the file is neither WAV nor FLAC")
+	}
+	if err == nil && len(samples) == 0 {
+		err = errors.New("the recording is empty")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return samples, nil
+}
+
+// checkFormat refuses what RNN-T was not trained for. The reference averages channels over
+// the wrong axis, and resamples.
+func checkFormat(channels, rate int) error {
+	if channels != 1 {
+		return fmt.Errorf("the recording has %d channels, want one", channels)
+	}
+	if rate != Rate {
+		return fmt.Errorf("the recording has %d samples a second, want %d", rate, Rate)
+	}
+	return nil
+}
+
+// decodeWAV reads PCM of 16 bits.
+func decodeWAV(data []byte) ([]float32, error) {
+	if len(data) < 12 || string(data[8:12]) != "WAVE" {
+		return nil, errors.New("the RIFF file is no WAVE file")
+	}
+	formatted := false
+	for rest := data[12:]; len(rest) >= 8; {
+		kind, size := string(rest[:4]), binary.LittleEndian.Uint32(rest[4:])
+		offset := len(data) - len(rest)
+		rest = rest[8:]
+		if uint64(size) > uint64(len(rest)) {
+			return nil, fmt.Errorf("chunk %q at byte %d has %d bytes, but %d are left: the file is cut off", kind, offset, size, len(rest))
+		}
+		chunk := rest[:size]
+		rest = rest[min(len(rest), int(size)+int(size)%2):]
+		switch kind {
+		case "fmt ":
+			if err := checkWAV(chunk); err != nil {
+				return nil, err
+			}
+			formatted = true
+		case "data":
+			if !formatted {
+				return nil, errors.New("the samples come before their format")
+			}
+			return pcm(chunk)
+		}
+	}
+	return nil, errors.New("the file has no samples: there is no chunk \"data\"")
+}
+
+// Kinds of samples in WAV files.
+const (
+	wavPCM        = 1
+	wavExtensible = 0xfffe
+)
+
+func checkWAV(format []byte) error {
+	if len(format) < 16 {
+		return fmt.Errorf("the format has %d bytes, want at least 16", len(format))
+	}
+	kind, bits := binary.LittleEndian.Uint16(format), binary.LittleEndian.Uint16(format[14:])
+	if kind == wavExtensible && len(format) >= 26 {
+		kind = binary.LittleEndian.Uint16(format[24:])
+	}
+	if kind != wavPCM || bits != 16 {
+		return fmt.Errorf("the samples are of kind %d with %d bits, want PCM (%d) with 16", kind, bits, wavPCM)
+	}
+	return checkFormat(int(binary.LittleEndian.Uint16(format[2:])), int(binary.LittleEndian.Uint32(format[4:])))
+}
+
+func pcm(data []byte) ([]float32, error) {
+	if len(data)%2 != 0 {
+		return nil, errors.New("the last sample is cut off")
+	}
+	samples := make([]float32, len(data)/2)
+	for i := range samples {
+		samples[i] = float32(int16(binary.LittleEndian.Uint16(data[2*i:]))) / (1 << 15)
+	}
+	return samples, nil
+}
+
+// decodeFLAC reads all frames. Those of a file that is cut off or changed are an error.
+func decodeFLAC(data []byte) ([]float32, error) {
+	stream, err := flac.New(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("FLAC: %w", err)
+	}
+	if err := checkFormat(int(stream.Info.NChannels), int(stream.Info.SampleRate)); err != nil {
+		return nil, err
+	}
+	scale := 1 / float32(int64(1)<<(stream.Info.BitsPerSample-1))
+	var samples []float32
+	for {
+		frame, err := stream.ParseNext()
+		switch {
+		case errors.Is(err, io.EOF) && (stream.Info.NSamples == 0 || stream.Info.NSamples == uint64(len(samples))):
+			return samples, nil
+		case errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("FLAC: %d of %d samples are there: the file is cut off", len(samples), stream.Info.NSamples)
+		case err != nil:
+			return nil, fmt.Errorf("FLAC: after sample %d: %w", len(samples), err)
+		case len(frame.Subframes) != 1:
+			return nil, fmt.Errorf("FLAC: after sample %d: a frame has %d channels, want one", len(samples), len(frame.Subframes))
+		}
+		for _, v := range frame.Subframes[0].Samples {
+			samples = append(samples, float32(v)*scale)
+		}
+	}
+}
