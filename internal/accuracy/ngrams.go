@@ -26,18 +26,26 @@ func newGramCounter() *gramCounter {
 // one of the references has. An n-gram matches as often as it is in the reference that has
 // most of it.
 func (c *gramCounter) matches(said []string, references [][]string, counts, totals []int) {
+	c.ids = c.ids[:0]
+	numbered := make([][]int32, len(references))
+	for i, reference := range references {
+		numbered[i] = c.number(reference)
+	}
+	c.matchIDs(c.number(said), numbered, counts, totals)
+}
+
+// matchIDs is matches for words that are numbers already.
+func (c *gramCounter) matchIDs(said []int32, references [][]int32, counts, totals []int) {
 	clear(c.nodes)
 	c.wanted, c.seen = append(c.wanted[:0], 0), append(c.seen[:0], 0)
 	for _, reference := range references {
-		c.number(reference)
-		c.each(len(counts), true, func(node int32, _ int) { c.seen[node]++ })
+		c.each(reference, len(counts), true, func(node int32, _ int) { c.seen[node]++ })
 		for node, n := range c.seen {
 			c.wanted[node] = max(c.wanted[node], n)
 		}
 		clear(c.seen)
 	}
-	c.number(said)
-	c.each(len(counts), false, func(node int32, order int) {
+	c.each(said, len(counts), false, func(node int32, order int) {
 		if c.seen[node] < c.wanted[node] {
 			c.seen[node]++
 			counts[order-1]++
@@ -48,9 +56,9 @@ func (c *gramCounter) matches(said []string, references [][]string, counts, tota
 	}
 }
 
-// number makes a sentence of numbers the current one.
-func (c *gramCounter) number(words []string) {
-	c.ids = c.ids[:0]
+// number returns the numbers of a sentence's words.
+func (c *gramCounter) number(words []string) []int32 {
+	start := len(c.ids)
 	for _, word := range words {
 		id, ok := c.words[word]
 		if !ok {
@@ -59,14 +67,15 @@ func (c *gramCounter) number(words []string) {
 		}
 		c.ids = append(c.ids, id)
 	}
+	return c.ids[start:]
 }
 
-// each calls visit for every n-gram of the current sentence up to an order, with its node.
-// It adds those that are not in the tree, or else leaves them out.
-func (c *gramCounter) each(order int, add bool, visit func(node int32, order int)) {
-	for i := range c.ids {
+// each calls visit for every n-gram of a sentence up to an order, with its node. It adds
+// those that are not in the tree, or else leaves them out.
+func (c *gramCounter) each(ids []int32, order int, add bool, visit func(node int32, order int)) {
+	for i := range ids {
 		parent := int32(root)
-		for k, id := range c.ids[i:min(i+order, len(c.ids))] {
+		for k, id := range ids[i:min(i+order, len(ids))] {
 			key := uint64(parent)<<32 | uint64(uint32(id))
 			node, ok := c.nodes[key]
 			if !ok && !add {
