@@ -104,6 +104,7 @@ func (q *requestFlags) defineBackend(f *pflag.FlagSet) {
 	f.BoolVar(&o.AllowFallback, "allow-fallback", false, "go on if the device cannot be used")
 	f.IntVar(&o.InterThreads, "inter-threads", 0, "operators at once, with --execution parallel")
 	f.StringVar(&q.execution, "execution", sequential, "order of independent operators: sequential or parallel")
+	f.IntVar(&q.Engine.SharedThreads, "shared-threads", 0, "threads that all sessions compute with, instead of threads of their own (0: their own)")
 	f.BoolVar(&q.spinning, "spinning", true, "threads that wait for work spin; false: they sleep, which is slower alone and faster beside others")
 	f.BoolVar(&q.arena, "arena", true, "keep freed memory for the next run")
 	f.BoolVar(&q.memoryPattern, "memory-pattern", true, "plan memory from earlier runs of the same shape")

@@ -76,9 +76,6 @@ const byteOrderMark = "\uFEFF"
 // that it is not a file of settings at all.
 const maxErrors = 20
 
-// Entries returns the settings in the order of the file.
-func (c *Conf) Entries() []Entry { return slices.Clone(c.entries) }
-
 // Lookup finds a setting for a model and a scenario in LoadGen's order: for exactly
 // these, for the scenario, for the model, for all. Of several names of the model the first
 // counts that the file has.

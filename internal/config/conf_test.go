@@ -24,7 +24,7 @@ func TestAFileIsReadAsLoadGenReadsIt(t *testing.T) {
 		{"*", "*", "min_query_count", "0x400", 5},
 		{"my.own.model", "Offline", "min_query_count", "010", 6},
 	}
-	if diff := cmp.Diff(want, c.Entries()); diff != "" {
+	if diff := cmp.Diff(want, c.entries); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
@@ -107,7 +107,7 @@ func TestWhatLoadGenMisreadsIsAnError(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			conf, err := ParseConf("dir/user.conf", []byte("# first line\n"+c.line+"\n"), ParseOptions{})
 			if err == nil {
-				t.Fatalf("%q is accepted: %v", c.line, conf.Entries())
+				t.Fatalf("%q is accepted: %v", c.line, conf.entries)
 			}
 			if got := err.Error(); !strings.HasPrefix(got, "dir/user.conf:2: ") || !strings.Contains(got, c.want) {
 				t.Errorf("%q gives %q, want dir/user.conf:2: …%s…", c.line, got, c.want)
@@ -144,8 +144,8 @@ func TestAKeyMayBeGivenTwiceWithTheSameValue(t *testing.T) {
 		"*.*.min_query_count = 16\n*.*.min_query_count = 0x10\n*.*.min_query_count = 020\n",
 		"*.Server.target_qps = 2.5\n*.Server.target_qps = 25e-1\n",
 	} {
-		if c := mustParse(t, "user.conf", text); len(c.Entries()) != 1 {
-			t.Errorf("%q gives %v, want one entry", text, c.Entries())
+		if c := mustParse(t, "user.conf", text); len(c.entries) != 1 {
+			t.Errorf("%q gives %v, want one entry", text, c.entries)
 		}
 	}
 	for _, text := range []string{
@@ -167,8 +167,8 @@ func TestUnknownKeysCanBeWarnings(t *testing.T) {
 	if diff := cmp.Diff([]string{`user.conf:1: unknown key "frobnicate" is left out`}, c.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	if len(c.Entries()) != 1 {
-		t.Errorf("entries = %v, want min_query_count alone", c.Entries())
+	if len(c.entries) != 1 {
+		t.Errorf("entries = %v, want min_query_count alone", c.entries)
 	}
 	if _, err := ParseConf("user.conf", []byte("*.Sever.mode = 1\n"), ParseOptions{AllowUnknownKeys: true}); err == nil {
 		t.Error("an unknown scenario is accepted too")
@@ -225,7 +225,7 @@ func FuzzParseConf(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the formatted file is refused: %v\n%s", err, c.Format())
 		}
-		if string(again.Format()) != string(c.Format()) || len(again.Entries()) != len(c.Entries()) {
+		if string(again.Format()) != string(c.Format()) || len(again.entries) != len(c.entries) {
 			t.Fatalf("formatting again gives\n%s, want\n%s", again.Format(), c.Format())
 		}
 	})

@@ -47,10 +47,6 @@ const (
 	BackToBackQueries
 )
 
-func (k MultiStreamKind) String() string {
-	return [...]string{"none", "fixed interval", "back to back"}[k]
-}
-
 // Newest is the version of the newest rule set.
 const Newest = "v6.1"
 

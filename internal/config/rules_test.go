@@ -27,7 +27,7 @@ func TestRuleSetsEqualTheOfficialFiles(t *testing.T) {
 	for version, want := range official {
 		rules := mustRules(t, version)
 		got := map[string]string{}
-		for _, e := range rules.Conf.Entries() {
+		for _, e := range rules.Conf.entries {
 			got[e.Name()] = e.Value
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -105,7 +105,7 @@ func TestRulesOfARound(t *testing.T) {
 	} {
 		r := mustRules(t, c.version)
 		if r.MultiStream != c.multiStream || r.ServerRuns != c.serverRuns || r.EarlyStopping != c.earlyStopping || r.OpenSeeds != c.openSeeds {
-			t.Errorf("Rules(%s) = %v MultiStream, %d Server runs, early stopping %v, open seeds %v",
+			t.Errorf("Rules(%s) = %d as MultiStream, %d Server runs, early stopping %v, open seeds %v",
 				c.version, r.MultiStream, r.ServerRuns, r.EarlyStopping, r.OpenSeeds)
 		}
 	}

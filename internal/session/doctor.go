@@ -68,7 +68,7 @@ func (d *Diagnosis) findLibrary(ctx context.Context, path string) {
 		return
 	}
 	d.Library, d.Version = library.Path, library.Version
-	engine, err := ort.New(library)
+	engine, err := ort.New(library, nil)
 	if err != nil {
 		d.miss(fmt.Sprintf("ONNX Runtime cannot be loaded: %v", err), ort.Remedy)
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// openORT opens ONNX Runtime.
-func (e Engine) openORT() (backend.Engine, error) {
+// openORT opens ONNX Runtime, with threads for all sessions if there is a pool.
+func (e Engine) openORT(pool *ort.Pool) (backend.Engine, error) {
 	library, _, err := ort.Search{Explicit: e.Library}.Find()
 	var none *ort.NotFoundError
 	if err != nil && !errors.As(err, &none) {
@@ -20,7 +20,18 @@ func (e Engine) openORT() (backend.Engine, error) {
 	if err != nil {
 		return nil, err // it says what to do
 	}
-	return ort.New(library)
+	return ort.New(library, pool)
+}
+
+// pool says which threads all sessions share; nil: none.
+func (q *Request) pool() *ort.Pool {
+	if q.Engine.SharedThreads == 0 {
+		return nil
+	}
+	return &ort.Pool{
+		IntraThreads: q.Engine.SharedThreads, InterThreads: max(1, q.Backend.InterThreads),
+		NoSpinning: q.Backend.NoSpinning, Affinity: q.Backend.Affinity,
+	}
 }
 
 // simulate returns an engine that takes its time and pretends to run model files.

@@ -53,7 +53,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 func (p *Prepared) provide(ctx context.Context) (err error) {
 	engine := p.Request.Engine
 	if engine.Name == ONNXRuntime {
-		if p.maker.Engine, err = engine.openORT(); err != nil {
+		if p.maker.Engine, err = engine.openORT(p.Request.pool()); err != nil {
 			return err
 		}
 		p.bench.Engine = p.maker.Engine

@@ -74,6 +74,10 @@ type Engine struct {
 	Library string        // file of ONNX Runtime; empty: the installed one
 	Latency time.Duration // of the simulated engine
 	Jitter  time.Duration // its standard deviation
+
+	// SharedThreads are threads of ONNX Runtime that all sessions of the process compute with; 0: each
+	// session has its own.
+	SharedThreads int
 }
 
 // The engines.
@@ -141,6 +145,7 @@ func (q *Request) checkNumbers() error {
 	}{
 		{"instances", q.Instances, mostThreads}, {"max_batchsize", q.MaxBatch, mostBatch}, {"count", q.Count, 0},
 		{"intra_threads", q.Backend.IntraThreads, mostThreads}, {"inter_threads", q.Backend.InterThreads, mostThreads},
+		{"shared_threads", q.Engine.SharedThreads, mostThreads},
 	} {
 		if n.value < 0 {
 			return field.Invalid(n.field, n.value, "a positive number, or 0 for the default")
@@ -151,6 +156,9 @@ func (q *Request) checkNumbers() error {
 	}
 	if q.Pin && q.Backend.Affinity != "" {
 		return field.Errorf("pin", "processors are chosen for the threads, and thread_affinity chooses them too: want one of the two")
+	}
+	if q.Engine.SharedThreads > 0 && (q.Pin || q.Backend.IntraThreads > 0) {
+		return field.Errorf("shared_threads", "all sessions share %d threads, so that no worker has threads of its own: want neither intra_threads nor pin beside it", q.Engine.SharedThreads)
 	}
 	if q.MaxDelay < 0 {
 		return field.Invalid("max_batch_delay", q.MaxDelay, "a time, or 0 for none")

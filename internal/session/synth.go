@@ -86,7 +86,7 @@ func withMaker(program string, e Engine, o Observer, f func(builtin.Maker) error
 	if err != nil {
 		return err
 	}
-	engine, err := e.openORT()
+	engine, err := e.openORT(nil)
 	if err != nil {
 		return err
 	}

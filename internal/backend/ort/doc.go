@@ -28,7 +28,7 @@
 //
 // What the binding lacks is called past it (native.go): run options of bound runs, which end a run
 // when its context is done, entries of the configuration of runs, a pool of threads for all
-// sessions (NewPooled), extents for free axes, libraries of operators, an allocator that sessions
+// sessions (Pool), extents for free axes, libraries of operators, an allocator that sessions
 // share, and threads of the ordinary scheduling policy.
 //
 // Left out: inputs and chosen outputs that are sequences or maps, sparse tensors, complex and 8-bit

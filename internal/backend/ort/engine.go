@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ import (
 type Engine struct {
 	library Library
 	native  native
-	pooled  bool // sessions share the threads of the process
+	pool    *Pool // threads that its sessions share; nil: each has its own
 
 	mu       sync.Mutex
 	busy     int // calls under way
@@ -30,15 +31,11 @@ type Engine struct {
 	closed   bool
 }
 
-// New opens a library that Search.Find returned. Each session has threads of its own.
-func New(library Library) (*Engine, error) { return newEngine(library, nil) }
-
-// NewPooled opens a library whose sessions share a pool of threads. A process has one pool: it is an
-// error if an engine without one, or with another, is open.
-func NewPooled(library Library, pool Pool) (*Engine, error) { return newEngine(library, &pool) }
-
-func newEngine(library Library, pool *Pool) (*Engine, error) {
-	e := &Engine{library: library, pooled: pool != nil, sessions: map[*session]struct{}{}}
+// New opens a library that Search.Find returned. Its sessions share a pool of threads; nil: each has
+// threads of its own. A process has one pool: it is an error if an engine without one, or with
+// another, is open.
+func New(library Library, pool *Pool) (*Engine, error) {
+	e := &Engine{library: library, pool: pool, sessions: map[*session]struct{}{}}
 	version, n, err := environment.acquire(e, library.Path, pool)
 	if err != nil {
 		return nil, err
@@ -227,6 +224,9 @@ func (o *opening) session(inner *onnx.DynamicAdvancedSession, counts map[string]
 	facts := o.plan.facts()
 	facts["model_opset"] = o.head.opset
 	facts["model_producer"] = o.head.producer
+	if pool := o.engine.pool; pool != nil {
+		facts["intra_threads"], facts["shared_threads"] = "shared", strconv.Itoa(pool.IntraThreads)
+	}
 	maps.Copy(facts, o.facts)
 	s := &session{
 		engine: o.engine, path: o.plan.options.ModelPath, inner: inner, pointer: sessionPointer(inner), inputs: o.inputs, outputs: o.outputs,

@@ -19,7 +19,7 @@ import (
 
 func TestORTEnginesShareOneLibrary(t *testing.T) {
 	first := openEngine(t)
-	second, err := New(first.Library())
+	second, err := New(first.Library(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestORTEnginesShareOneLibrary(t *testing.T) {
 
 	other := first.Library()
 	other.Path = filepath.Join(t.TempDir(), "libonnxruntime.so.1")
-	if _, err := New(other); err == nil || !strings.Contains(err.Error(), "can use only one") {
+	if _, err := New(other, nil); err == nil || !strings.Contains(err.Error(), "can use only one") {
 		t.Errorf("a second library: got %v, want an error", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestORTALibraryThatCannotBeOpenedLeavesNoTrace(t *testing.T) {
 	if err := os.WriteFile(path, []byte("no library"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Library{Path: path}); err == nil || !strings.Contains(err.Error(), "opening ONNX Runtime library "+path) {
+	if _, err := New(Library{Path: path}, nil); err == nil || !strings.Contains(err.Error(), "opening ONNX Runtime library "+path) {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
 	openModel(t, doubled("N"), backend.Options{}) // another can be opened after that
@@ -77,7 +77,7 @@ func TestORTWhatIsForgottenDoesNotEndTheProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		engine, err := New(library)
+		engine, err := New(library, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestORTOpeningAndClosingLeaksNothing(t *testing.T) {
 		}
 		model := doubled("N").write(t)
 		leakTest(t, 5, func() { // each round opens and closes the library itself
-			engine, err := New(library)
+			engine, err := New(library, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

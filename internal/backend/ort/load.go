@@ -192,7 +192,7 @@ func (o *opening) applyNative(options unsafe.Pointer) error {
 		}
 	}
 	switch {
-	case o.engine.pooled:
+	case o.engine.pool != nil:
 		err = errors.Join(err, n.call(fnDisablePerSessionThreads, options, nil))
 	case o.plan.config[keyAffinity] == "": // threads that we start get none
 		err = errors.Join(err, n.plainThreads(options))

@@ -102,7 +102,7 @@ func TestORTParallelExecutionUsesAllProcessorsByItself(t *testing.T) {
 
 func TestORTSessionsOfAPooledEngineShareTheirThreads(t *testing.T) {
 	library := openEngine(t).Library()
-	if _, err := NewPooled(library, Pool{IntraThreads: 2}); err == nil || !strings.Contains(err.Error(), "other threads") {
+	if _, err := New(library, &Pool{IntraThreads: 2}); err == nil || !strings.Contains(err.Error(), "other threads") {
 		t.Errorf("a pool beside sessions with threads of their own: %v, want an error", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestORTAPoolServesAllSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := NewPooled(library, Pool{IntraThreads: 3, InterThreads: 1, NoSpinning: true})
+	engine, err := New(library, &Pool{IntraThreads: 3, InterThreads: 1, NoSpinning: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestORTAPoolServesAllSessions(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	second, err := NewPooled(library, Pool{IntraThreads: 3, InterThreads: 1, NoSpinning: true})
+	second, err := New(library, &Pool{IntraThreads: 3, InterThreads: 1, NoSpinning: true})
 	if err != nil {
 		t.Errorf("a second engine with the same pool: %v", err)
 	}

@@ -11,8 +11,15 @@ import (
 // An Engine opens models with ONNX Runtime; without cgo there is none.
 type Engine struct{}
 
+// A Pool says how many threads all sessions of a process share.
+type Pool struct {
+	IntraThreads, InterThreads int
+	NoSpinning                 bool
+	Affinity                   string
+}
+
 // New fails.
-func New(Library) (*Engine, error) { return nil, ErrNoCgo }
+func New(Library, *Pool) (*Engine, error) { return nil, ErrNoCgo }
 
 // Name returns onnxruntime.
 func (*Engine) Name() string { return "onnxruntime" }

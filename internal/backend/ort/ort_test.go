@@ -37,7 +37,7 @@ func openEngine(t testing.TB) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := New(library)
+	engine, err := New(library, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestORTPortsOfAModelAreTold(t *testing.T) {
 	if _, _, err := engine.Ports(stopped, backend.Options{ModelPath: "x.onnx"}); !errors.Is(err, enough) {
 		t.Errorf("got %v, want the context's cause", err)
 	}
-	closed, err := New(engine.Library())
+	closed, err := New(engine.Library(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

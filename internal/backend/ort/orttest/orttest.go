@@ -18,7 +18,7 @@ func Engine(t testing.TB) *ort.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := ort.New(library)
+	engine, err := ort.New(library, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
