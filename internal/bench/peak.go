@@ -2,28 +2,16 @@ package bench
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/moby/sys/atomicwriter"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
-
-// PeakFile is where a search for the highest load keeps what it tried, in the folder of
-// the run. A search in the same folder goes on with it.
-const PeakFile = "find-peak.json"
 
 // findPeak searches the highest load that keeps the bound. The results are those of the
 // full-length test at that load, or of the last test if no load keeps it.
@@ -32,44 +20,66 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := r.readPeakState()
-	if err != nil {
+	c := &climb{run: r}
+	if c.state, err = r.readPeakState(); err != nil {
 		return nil, err
 	}
-	best, err := r.confirmed(state)
-	if err != nil {
+	if c.best, err = r.confirmed(c.state); err != nil {
 		return nil, err
 	}
-	last := best
+	c.last = c.best
 	for {
-		t, more := search.next(state.Steps)
-		if !more && last == nil {
-			return report.Read(r.cfg.OutputDir) // the search was over before
-		}
+		t, more := search.next(c.state.Steps)
 		if !more {
-			if best != nil {
-				last = best
-			}
-			return last, errors.Join(r.finishPeak(last, state), os.RemoveAll(filepath.Join(r.cfg.OutputDir, higherDir)))
+			return c.end()
 		}
-		dir := r.cfg.OutputDir
-		if best != nil {
-			dir = filepath.Join(dir, higherDir)
-		}
-		results, err := r.try(ctx, t, state, dir)
-		if err != nil && best != nil {
-			return best, err // what was confirmed is written
-		}
-		if err != nil {
-			return results, errors.Join(err, r.finishPeak(results, state))
-		}
-		if last = results; t.full && state.Steps[len(state.Steps)-1].Met {
-			best = results
-			if err := errors.Join(moveFiles(dir, r.cfg.OutputDir), r.finishPeak(best, state)); err != nil {
-				return best, err
-			}
+		if err := c.step(ctx, t); err != nil {
+			return c.broken(err)
 		}
 	}
+}
+
+// A climb is a search under way.
+type climb struct {
+	run   *run
+	state *peakState
+	best  *report.Results // of the highest load that was confirmed; nil: none was
+	last  *report.Results // of the last test; nil: there was none
+}
+
+// step tries a load. What is confirmed is written.
+func (c *climb) step(ctx context.Context, t trial) error {
+	dir := c.run.cfg.OutputDir
+	if c.best != nil {
+		dir = filepath.Join(dir, higherDir)
+	}
+	results, err := c.run.try(ctx, t, c.state, dir)
+	c.last = results
+	if err != nil || !t.full || !c.state.Steps[len(c.state.Steps)-1].Met {
+		return err
+	}
+	c.best = results
+	return errors.Join(moveFiles(dir, c.run.cfg.OutputDir), c.run.finishPeak(c.best, c.state))
+}
+
+// broken ends a search that cannot go on. What was confirmed is written already.
+func (c *climb) broken(err error) (*report.Results, error) {
+	if c.best != nil {
+		return c.best, err
+	}
+	return c.last, errors.Join(err, c.run.finishPeak(c.last, c.state))
+}
+
+// end ends a search that is over, perhaps since an earlier run of the program.
+func (c *climb) end() (*report.Results, error) {
+	dir := c.run.cfg.OutputDir
+	switch {
+	case c.best != nil:
+		c.last = c.best
+	case c.last == nil:
+		return report.Read(dir)
+	}
+	return c.last, errors.Join(c.run.finishPeak(c.last, c.state), os.RemoveAll(filepath.Join(dir, higherDir)))
 }
 
 // higherDir is the folder for tests of higher loads than one that was confirmed. Its files
@@ -115,64 +125,6 @@ func (r *run) newPeakSearch() (peakSearch, error) {
 	return peakSearch{}, fmt.Errorf("there is no bound in %v by which to find a peak", r.settings.Scenario)
 }
 
-// peakState is the content of PeakFile.
-type peakState struct {
-	// Key names everything that decides what a load may reach.
-	Key   string            `json:"key"`
-	Unit  string            `json:"unit"`
-	Steps []report.PeakStep `json:"steps"`
-}
-
-func (r *run) readPeakState() (*peakState, error) {
-	state := &peakState{Key: r.peakKey(), Unit: "queries/s"}
-	if r.settings.Scenario == loadgen.MultiStream {
-		state.Unit = "samples per query"
-	}
-	path := filepath.Join(r.cfg.OutputDir, PeakFile)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return state, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the search so far: %w", err)
-	}
-	var kept peakState
-	if err := json.Unmarshal(data, &kept); err != nil {
-		return nil, fmt.Errorf("reading the search so far: %s: %w", path, err)
-	}
-	if kept.Key != state.Key {
-		return nil, fmt.Errorf("%s is of a search with another model, data, settings or machine: choose another output folder, or delete it", path)
-	}
-	r.cfg.Observer.Note(fmt.Sprintf("the search goes on after %d loads that were tried before", len(kept.Steps)))
-	return &kept, nil
-}
-
-// peakKey leaves out the load to begin with.
-func (r *run) peakKey() string {
-	s := r.settings
-	s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0
-	if r.cfg.Fingerprint != "" {
-		return r.cfg.Fingerprint
-	}
-	b := r.cfg.Backend
-	key, _ := json.Marshal([]any{s, b.ModelPath, b.Device, b.DeviceOptions, b.Config, r.cfg.DatasetDir, r.cfg.Model.Name, r.cfg.Rules,
-		len(r.model.predictors), r.model.shape.batch, r.cfg.MaxDelay, r.model.info().Engine})
-	sum := sha256.Sum256(key)
-	return hex.EncodeToString(sum[:16])
-}
-
-func (s *peakState) write(dir string) error {
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("keeping the search: %w", err)
-	}
-	path := filepath.Join(dir, PeakFile)
-	if err := atomicwriter.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("keeping the search in %s: %w", path, err)
-	}
-	return nil
-}
-
 // try tries a load and keeps the outcome.
 func (r *run) try(ctx context.Context, t trial, state *peakState, dir string) (*report.Results, error) {
 	test, err := r.tryLoad(ctx, t, state.Unit, dir)
@@ -216,17 +168,20 @@ func peakStep(t trial, test *loadgen.Result, queue *report.QueueStats) report.Pe
 	if !t.full && queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2 {
 		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %.3f s on", queue.GrewSeconds)
 	}
-	if step.Met || step.Reason != "" {
-		return step
+	if !step.Met && step.Reason == "" {
+		step.Reason = whyNot(test)
 	}
+	return step
+}
+
+// whyNot says why a test is not valid: the first error that was logged, or else the first problem.
+func whyNot(test *loadgen.Result) string {
 	for _, e := range test.Events {
 		if e.IsError {
-			step.Reason = fmt.Sprint(e.Value)
-			return step
+			return fmt.Sprint(e.Value)
 		}
 	}
-	step.Reason = p.Problems()[0]
-	return step
+	return test.Performance.Problems()[0]
 }
 
 // finishPeak adds the search to the results and writes them.
@@ -250,45 +205,6 @@ func (r *run) finishPeak(results *report.Results, state *peakState) error {
 	}
 	results.Mode, results.Peak = "FindPeak", peak
 	return results.Write(r.cfg.OutputDir)
-}
-
-// userConf are the lines that make a load the target of later runs, with the bound and the
-// percentile that it was found with if they are not the rules'. The load is rounded down:
-// what was confirmed is the load itself.
-func (r *run) userConf(load float64) string {
-	key := "target_qps"
-	if r.settings.Scenario == loadgen.MultiStream {
-		key = "samples_per_query"
-	}
-	digits := math.Pow(10, 3-math.Floor(math.Log10(load)))
-	text := r.confLine(key, math.Floor(load*digits)/digits)
-	for _, bound := range r.bounds() {
-		if origin := r.origin(bound.key); origin != "default" && !strings.HasPrefix(origin, "rules ") {
-			text += "\n" + r.confLine(bound.key, bound.value)
-		}
-	}
-	return text
-}
-
-func (r *run) confLine(key string, value float64) string {
-	return fmt.Sprintf("%s.%v.%s = %g", r.cfg.Model.Name, r.settings.Scenario, key, value)
-}
-
-// A boundSetting is a setting that decides whether a load keeps its bound, as conf files have it.
-type boundSetting struct {
-	key   string
-	value float64
-}
-
-func (r *run) bounds() []boundSetting {
-	s := r.settings
-	if s.Scenario == loadgen.MultiStream {
-		return []boundSetting{{"target_qps", s.MultiStreamQPS}, {"target_latency_percentile", 100 * s.MultiStreamTargetLatencyPercentile}}
-	}
-	return []boundSetting{
-		{"target_latency", float64(s.ServerTargetLatency) / float64(time.Millisecond)},
-		{"target_latency_percentile", 100 * s.ServerTargetLatencyPercentile},
-	}
 }
 
 // setLoad makes a load the run's own.

@@ -67,11 +67,10 @@ func (it *Item) validate() error {
 // validateKind checks what an item is, before what it has.
 func (it *Item) validateKind() error {
 	_, known := layouts()[it.Layout]
-	nameless := it.Name == "" || it.Title == "" || strings.ContainsAny(it.Name, `/\ `) || !filepath.IsLocal(it.Name)
 	switch {
 	case it.Kind != Dataset && it.Kind != Model:
 		return fmt.Errorf("kind is %q, want %s or %s", it.Kind, Dataset, Model)
-	case nameless:
+	case !it.named():
 		return errors.New("want a name without slashes and spaces, and a title")
 	case len(it.Files) == 0 && it.Folder == nil:
 		return errors.New("has neither files nor a folder")
@@ -83,6 +82,11 @@ func (it *Item) validateKind() error {
 		return errors.New("openimages belongs to the layout openimages")
 	}
 	return nil
+}
+
+// named reports whether the item has a name that may be that of a folder, and a title.
+func (it *Item) named() bool {
+	return it.Name != "" && it.Title != "" && !strings.ContainsAny(it.Name, `/\ `) && filepath.IsLocal(it.Name)
 }
 
 func (f *File) validate() error {

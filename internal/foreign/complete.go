@@ -46,30 +46,8 @@ const missing = "not in the logs"
 
 // constrain corrects a constraint: whether it was met the logs say themselves.
 func (f *figures) constrain(c *report.Constraint) {
-	p := f.performance
-	required, known := c.RequiredText(), true
-	switch c.ID {
-	case loadgen.ConstraintQueries, loadgen.ConstraintSamples:
-		f.counted(c)
-		known = !f.withoutCount
-	case loadgen.ConstraintDuration:
-		known = !f.withoutDuration
-		if c.Observed == nil && known {
-			c.Observed = &loadgen.Quantity{Value: float64(f.performance.LastCompletion), Unit: "ns"}
-		}
-	case loadgen.ConstraintEarlyStopping:
-		known = !f.withoutNeeded
-		c.Met = f.stopped(c.Met, "early_stopping_tpot_result")
-	case loadgen.ConstraintFirstTokenStopping:
-		known = !f.withoutNeeded
-		c.Met = f.stopped(c.Met, "early_stopping_ttft_result")
-	case loadgen.ConstraintLatency:
-		known = p.SampleLatency.Target > 0
-	case loadgen.ConstraintFirstToken:
-		known = p.FirstToken.Target > 0
-	case loadgen.ConstraintPerToken:
-		known = p.TimePerOutputToken.Target > 0
-	}
+	required := c.RequiredText()
+	known := f.correct(c)
 	if c.Met {
 		c.Advice = ""
 	}
@@ -81,6 +59,34 @@ func (f *figures) constrain(c *report.Constraint) {
 		required = "as many queries as the criterion wants"
 	}
 	c.Words = &report.ConstraintWords{Required: required, Observed: missing}
+}
+
+// correct takes what the logs have of a constraint, and reports whether they have it.
+func (f *figures) correct(c *report.Constraint) bool {
+	p := f.performance
+	switch c.ID {
+	case loadgen.ConstraintQueries, loadgen.ConstraintSamples:
+		f.counted(c)
+		return !f.withoutCount
+	case loadgen.ConstraintDuration:
+		if c.Observed == nil && !f.withoutDuration {
+			c.Observed = &loadgen.Quantity{Value: float64(p.LastCompletion), Unit: "ns"}
+		}
+		return !f.withoutDuration
+	case loadgen.ConstraintEarlyStopping:
+		c.Met = f.stopped(c.Met, "early_stopping_tpot_result")
+		return !f.withoutNeeded
+	case loadgen.ConstraintFirstTokenStopping:
+		c.Met = f.stopped(c.Met, "early_stopping_ttft_result")
+		return !f.withoutNeeded
+	case loadgen.ConstraintLatency:
+		return p.SampleLatency.Target > 0
+	case loadgen.ConstraintFirstToken:
+		return p.FirstToken.Target > 0
+	case loadgen.ConstraintPerToken:
+		return p.TimePerOutputToken.Target > 0
+	}
+	return true
 }
 
 // counted corrects whether there were enough queries and samples. The logs have one verdict for

@@ -79,37 +79,19 @@ func (o *opening) attempt(ctx context.Context, profile string) (inner *onnx.Dyna
 		return nil, nil, err
 	}
 	defer options.Destroy()
-	path, level, saved := o.plan.options.ModelPath, o.plan.level, optimized{}
+	saved := optimized{}
 	if profile == "" {
 		if saved, err = o.plan.optimized(ctx, o.engine.library.Version); err != nil {
 			return nil, nil, err
 		}
 	}
-	if saved.ready {
-		path, level = saved.path, levels[0]
-	}
+	path, level := o.source(saved)
 	if err := o.apply(options, level, profile); err != nil {
 		return nil, nil, fmt.Errorf("opening model %s: %w", path, err)
 	}
 	keepSignals(func() {
-		if failed, err = o.addDevices(ctx, options); err != nil {
-			return
-		}
-		if saved.temporary != "" {
-			err = options.SetOptimizedModelFilePath(saved.temporary)
-		}
-		if err == nil {
-			inner, err = o.create(ctx, path, options)
-		}
-		if err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-				return
-			}
-			failed, err = o.loadError(err)
-			if saved.ready && failed == nil {
-				err = &brokenCopyError{saved, err}
-			}
+		if failed, err = o.addDevices(ctx, options); err == nil {
+			inner, failed, err = o.loadFrom(ctx, options, saved)
 		}
 	})
 	if err != nil {
@@ -120,6 +102,36 @@ func (o *opening) attempt(ctx context.Context, profile string) (inner *onnx.Dyna
 		o.warn(err.Error())
 	}
 	return inner, nil, nil
+}
+
+// source is the file to load, and how far it is still to be optimised.
+func (o *opening) source(saved optimized) (string, level) {
+	if saved.ready {
+		return saved.path, levels[0]
+	}
+	return o.plan.options.ModelPath, o.plan.level
+}
+
+// loadFrom loads the model, or what was saved of it before.
+func (o *opening) loadFrom(ctx context.Context, options *onnx.SessionOptions, saved optimized) (inner *onnx.DynamicAdvancedSession, failed *device, err error) {
+	if saved.temporary != "" {
+		err = options.SetOptimizedModelFilePath(saved.temporary)
+	}
+	if err == nil {
+		path, _ := o.source(saved)
+		inner, err = o.create(ctx, path, options)
+	}
+	switch {
+	case err == nil:
+		return inner, nil, nil
+	case ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	}
+	failed, err = o.loadError(err)
+	if saved.ready && failed == nil {
+		err = &brokenCopyError{saved, err}
+	}
+	return nil, failed, err
 }
 
 // create makes a session of ONNX Runtime. It gives up when the context is done.
