@@ -17,7 +17,7 @@ const module = "github.com/mlperf-go/mlperf/"
 var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
-		"internal/submission/rounds internal/submission/truncate internal/tune",
+		"internal/submission/rounds internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
@@ -34,12 +34,15 @@ var mayImport = map[string]string{
 	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/scratch internal/tensor internal/workload",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/scratch internal/tensor",
 
-	"internal/submission/checker":  "internal/field internal/parallel internal/submission/python internal/submission/rounds internal/submission/tree internal/submission/truncate",
+	"internal/submission/checker":  "internal/field internal/parallel internal/submission/fields internal/submission/python internal/submission/rounds internal/submission/tree internal/submission/truncate",
 	"internal/submission/output":   "internal/field internal/submission/checker internal/submission/rounds",
 	"internal/submission/python":   "",
 	"internal/submission/rounds":   "",
 	"internal/submission/tree":     "internal/regular",
 	"internal/submission/truncate": "internal/submission/tree",
+
+	"internal/submission/description": "internal/field internal/machine internal/regular internal/submission/fields",
+	"internal/submission/fields":      "",
 
 	"internal/audit": "internal/accuracy internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models " +
 		"internal/regular internal/report internal/scratch internal/session internal/submission/rounds",

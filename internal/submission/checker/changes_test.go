@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/mlperf-go/mlperf/internal/submission/fields"
+
 // A change is made to a tree that the official checker passes. What it says then is in
 // testdata/verdicts.json.
 type change struct {
@@ -83,14 +85,14 @@ func noTests(e *edit) {
 }
 
 // network moves everything to the division network.
-func network(e *edit, fields bool) {
+func network(e *edit, described bool) {
 	e.rename("closed", "network")
 	path := "network/ExampleOrg/systems/board1.json"
 	e.field(path, "division", `"network"`)
-	if !fields {
+	if !described {
 		return
 	}
-	for _, name := range networkFields {
+	for _, name := range fields.Names(fields.Network(), false) {
 		e.field(path, name, `"x"`)
 	}
 	e.field(path, "is_network", `"true"`)

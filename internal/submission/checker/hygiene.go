@@ -140,6 +140,7 @@ func (l *loader) orphans() {
 		homes[home][j.system] = true
 	}
 	for home, systems := range homes {
+		l.placeholders(home)
 		files, err := l.tree.Files(home + "/systems")
 		if err != nil {
 			continue // which the results' descriptions say

@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/submission/fields"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
-
-// measurementFields must all say something (constants.py, SYSTEM_IMP_REQUIRED_FILES).
-var measurementFields = []string{"input_data_types", "retraining", "starting_weights_filename", "weight_data_types", "weight_transformations"}
 
 // measurementsFolder is where user.conf and README.md are.
 func (g *judgement) measurementsFolder() string {
@@ -79,7 +77,7 @@ func (g *judgement) checkMeasurementFields(path string) {
 		return
 	}
 	g.measurements = d
-	for _, field := range measurementFields {
+	for _, field := range fields.Names(fields.Measurements(), false) {
 		if v, there := d.Get(field); !there {
 			g.fail("measure-field", problem{path: path, message: "field " + field + " is missing", wanted: field})
 		} else if !python.Truth(v) {

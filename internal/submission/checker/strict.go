@@ -28,6 +28,7 @@ func (g *judgement) checkStrictly() {
 		g.strictAccuracy()
 	}
 	g.strictFiles()
+	g.strictPlaceholders()
 	if g.division != "open" {
 		for _, test := range g.rule.Tests {
 			g.strictAudit(test)

@@ -48,6 +48,10 @@ var strictChanges = map[string]struct {
 	"no calibration":               {"tree-calibration", func(e *edit) { e.remove(home + "/documentation") }},
 	"src is a file":                {"tree-source", func(e *edit) { e.remove(home + "/src"); e.write(home+"/src", "x") }},
 	"both spellings of a scenario": {"scenario-twice", func(e *edit) { e.copy("R/SingleStream", "R/singlestream") }},
+	"a field to fill in":           {"system-placeholder", func(e *edit) { e.system("cooling", `"FILL IN: e.g. air"`) }},
+	"measurements to fill in":      {"text-placeholder", func(e *edit) { e.field("S/measurements.json", "retraining", `"FILL IN: no"`) }},
+	"a README to fill in":          {"text-placeholder", func(e *edit) { e.write("S/README.md", "FILL IN: how it was run\n") }},
+	"calibration to fill in":       {"text-placeholder", func(e *edit) { e.write(home+"/documentation/calibration.md", "# Numerics\n\nFILL IN: data\n") }},
 	"quote in a name":              {"system-quote", func(e *edit) { e.system("system_name", `"a \" b"`) }},
 	"few samples in network": {"perf-samples-per-query", func(e *edit) {
 		network(e, true)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/submission/fields"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
@@ -16,27 +17,6 @@ type description struct {
 	network    bool         // is_network is "true"
 	nameplate  any          // systems/<system>_power.yaml, from v6.1 on
 }
-
-// Fields of the description, by what they must hold
-// (constants.py, SYSTEM_DESC_REQUIRED_FIELDS and the lists after it).
-var (
-	filledFields = []string{
-		"division", "submitter", "system_type", "status", "system_name", "number_of_nodes", "host_processor_model_name",
-		"host_processors_per_node", "host_processor_core_count", "host_memory_capacity", "host_memory_configuration",
-		"host_storage_capacity", "host_storage_type", "host_networking", "host_network_card_count", "host_networking_topology",
-		"accelerators_per_node", "accelerator_model_name", "accelerator_memory_capacity", "accelerator_host_interconnect",
-		"accelerator_memory_configuration", "accelerator_interconnect", "cooling", "framework", "operating_system", "other_software_stack",
-	}
-	presentFields = []string{
-		"system_type_detail", "host_processor_frequency", "host_processor_caches", "host_processor_interconnect",
-		"accelerator_frequency", "accelerator_interconnect_topology", "accelerator_on-chip_memories", "hw_notes", "sw_notes",
-	}
-	networkFields = []string{
-		"is_network", "network_type", "network_media", "network_rate", "nic_loadgen", "number_nic_loadgen",
-		"net_software_stack_loadgen", "network_protocol", "number_connections", "nic_sut", "number_nic_sut",
-		"net_software_stack_sut", "network_topology",
-	}
-)
 
 // describe reads and judges the description of a system.
 func (l *loader) describe(division, submitter, system string) *description {
@@ -63,6 +43,9 @@ func (l *loader) describe(division, submitter, system string) *description {
 	d.checkType()
 	d.checkNetwork(division)
 	d.checkFields()
+	if l.strict {
+		d.checkPlaceholders()
+	}
 	d.checkName("submitter", "system-submitter", submitter)
 	d.checkName("division", "system-division", division)
 	d.checkCounts(l.strict)
@@ -126,17 +109,26 @@ func (d *description) checkNetwork(division string) {
 }
 
 func (d *description) checkFields() {
-	fields := append(slices.Clone(filledFields), presentFields...)
+	list := fields.System()
 	if v, _ := d.dict.Get("is_network"); python.Truth(v) {
-		fields = append(fields, networkFields...)
+		list = append(list, fields.Network()...)
 	}
-	for _, field := range fields {
-		v, there := d.dict.Get(field)
+	for _, f := range list {
+		v, there := d.dict.Get(f.Name)
 		switch {
 		case !there:
-			d.fail("system-field", problem{path: d.path, message: "field " + field + " is missing", wanted: field})
-		case slices.Contains(filledFields, field) && !python.Truth(v):
-			d.fail("system-empty", problem{path: d.path, message: "field " + field + " is empty", found: python.Str(v), wanted: "a text that is not empty"})
+			d.fail("system-field", problem{path: d.path, message: "field " + f.Name + " is missing", wanted: f.Name})
+		case f.Filled && !python.Truth(v):
+			d.fail("system-empty", problem{path: d.path, message: "field " + f.Name + " is empty", found: python.Str(v), wanted: "a text that is not empty"})
+		}
+	}
+}
+
+// checkPlaceholders finds fields that nobody has filled in.
+func (d *description) checkPlaceholders() {
+	for _, f := range slices.Concat(fields.System(), fields.Network(), fields.Power()) {
+		if v, _ := d.dict.Get(f.Name); fields.HasPlaceholder(python.Str(v)) {
+			d.fail("system-placeholder", problem{path: d.path, message: "field " + f.Name + " was never filled in", found: python.Str(v), wanted: f.Hint})
 		}
 	}
 }

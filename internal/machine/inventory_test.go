@@ -1,0 +1,86 @@
+package machine
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWhatTheKernelShowsIsTaken(t *testing.T) {
+	root := files{
+		"sys/class/dmi/id/sys_vendor":                          "Example Inc.",
+		"sys/class/dmi/id/product_name":                        "Board 1",
+		"sys/class/dmi/id/bios_vendor":                         "AMI",
+		"sys/class/dmi/id/bios_version":                        "2.4",
+		"sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "3700000",
+		"sys/devices/system/cpu/cpu0/cache/index0/level":       "1",
+		"sys/devices/system/cpu/cpu0/cache/index0/type":        "Data",
+		"sys/devices/system/cpu/cpu0/cache/index0/size":        "48K",
+		"sys/devices/system/cpu/cpu0/cache/index2/level":       "2",
+		"sys/devices/system/cpu/cpu0/cache/index2/type":        "Unified",
+		"sys/devices/system/cpu/cpu0/cache/index2/size":        "2048K",
+		"sys/block/nvme0n1/size":                               "3907029168",
+		"sys/block/sda/size":                                   "1000",
+		"sys/block/sda/queue/rotational":                       "1",
+		"sys/block/loop0/size":                                 "64",
+		"sys/block/sr0/size":                                   "0",
+		"sys/class/net/eth0/speed":                             "25000",
+		"sys/class/net/eth0/device/uevent":                     "DRIVER=mlx5_core\nPCI_ID=1",
+		"sys/class/net/eth1/speed":                             "-1",
+		"sys/class/net/eth1/device/uevent":                     "PCI_ID=1",
+		"sys/class/net/lo/speed":                               "",
+		"sys/bus/pci/devices/0000:3b:00.0/vendor":              "0x10de",
+		"sys/bus/pci/devices/0000:3b:00.0/class":               "0x030200",
+		"sys/bus/pci/devices/0000:3b:00.0/device":              "0x2330",
+		"sys/bus/pci/devices/0000:3b:00.0/max_link_speed":      "32.0 GT/s PCIe",
+		"sys/bus/pci/devices/0000:3b:00.0/max_link_width":      "16",
+		"sys/bus/pci/devices/0000:5e:00.0/vendor":              "0x1002",
+		"sys/bus/pci/devices/0000:5e:00.0/class":               "0x120000",
+		"sys/bus/pci/devices/0000:5e:00.0/product_name":        "Instinct",
+		"sys/bus/pci/devices/0000:5e:00.0/mem_info_vram_total": "68702699520",
+		"proc/driver/nvidia/gpus/0000:3b:00.0/information":     "Model: \t NVIDIA H100 PCIe",
+		"sys/bus/pci/devices/0000:5e:00.0/max_link_speed":      "Unknown",
+		"sys/bus/pci/devices/0000:00:02.0/vendor":              "0x1234",
+		"sys/bus/pci/devices/0000:00:02.0/class":               "0x030000",
+	}.write(t)
+	want := Inventory{
+		Vendor: "Example Inc.", Product: "Board 1", Firmware: "AMI 2.4", MaxMHz: 3700, Caches: []string{"L1d 48K", "L2 2048K"},
+		Drives: []Drive{{"nvme0n1", "NVMe SSD", 3907029168 * 512}, {"sda", "HDD", 512000}},
+		NICs:   []NIC{{"eth0", "mlx5_core", 25000}, {"eth1", "", 0}},
+		Accelerators: []Accelerator{
+			{GPU{Name: "NVIDIA H100 PCIe", Vendor: "NVIDIA", PCI: "0000:3b:00.0"}, 81559 << 20, "PCIe Gen5 x16"},
+			{GPU{Name: "Instinct", Vendor: "AMD", PCI: "0000:5e:00.0"}, 68702699520, ""},
+		},
+	}
+	if diff := cmp.Diff(want, inventory(root, parseSMI("00000000:3B:00.0, 81559\nNo devices were found\n00000000:3B:00.0, [N/A]\n"))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAMachineThatShowsNothingHasAnEmptyInventory(t *testing.T) {
+	if diff := cmp.Diff(Inventory{}, inventory(t.TempDir(), nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDrivesAreOfAKind(t *testing.T) {
+	for _, c := range []struct{ name, rotational, want string }{
+		{"nvme1n1", "0", "NVMe SSD"}, {"vda", "1", "virtual disk"}, {"sdb", "0", "SSD"}, {"sdb", "1", "HDD"}, {"mmcblk0", "0", "eMMC or SD card"},
+	} {
+		if got := kindOfDrive(c.name, c.rotational); got != c.want {
+			t.Errorf("kindOfDrive(%q, %q) = %q, want %q", c.name, c.rotational, got, c.want)
+		}
+	}
+}
+
+func FuzzSMI(f *testing.F) {
+	f.Add("00000000:3B:00.0, 81559\n")
+	f.Add(", ,\n:, 1")
+	f.Fuzz(func(t *testing.T, text string) {
+		for address, bytes := range parseSMI(text) {
+			if bytes%(1<<20) != 0 {
+				t.Errorf("%q has %d bytes, which are no MiB", address, bytes)
+			}
+		}
+	})
+}

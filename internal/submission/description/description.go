@@ -1,0 +1,157 @@
+package description
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/submission/fields"
+)
+
+// A Description is the fields of a system and their values.
+type Description map[string]string
+
+// A Request is what the machine cannot tell. What is empty stays to be filled in.
+type Request struct {
+	Submitter string
+	Division  string // closed, open or network; network adds its fields
+	Status    string // available, preview or rdi
+	Type      string // edge, datacenter, or both with a comma
+	Name      string // of the system
+	Framework string // with version
+	Program   string // what measures, with version
+	Power     bool   // adds the fields of systems with measured power
+
+	Old    Description       // from before: what is no placeholder in it stays
+	Values map[string]string // fields that somebody gave
+}
+
+// Of describes a machine.
+func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	d := Description{}
+	for _, f := range q.fields() {
+		if d[f.Name] = ""; f.Hint != "" {
+			d[f.Name] = fields.Placeholder(f.Hint)
+		}
+	}
+	host(d, m, i)
+	accelerators(d, i)
+	software(d, m, q)
+	d.fill(map[string]string{
+		"submitter": q.Submitter, "division": q.Division, "status": q.Status, "system_type": q.Type, "system_name": q.Name,
+	})
+	for name, value := range q.Old {
+		if _, mine := d[name]; !fields.HasPlaceholder(value) && (value != "" || !mine) {
+			d[name] = value
+		}
+	}
+	maps.Copy(d, q.Values)
+	return d, nil
+}
+
+// fields lists those that the description has.
+func (q Request) fields() []fields.Field {
+	list := fields.System()
+	if q.Division == "network" {
+		list = append(list, fields.Network()...)
+	}
+	if q.Power {
+		list = append(list, fields.Power()...)
+	}
+	return list
+}
+
+var choices = map[string][]string{
+	"division":    {"closed", "open", "network"},
+	"status":      {"available", "preview", "rdi"},
+	"system_type": {"edge", "datacenter", "datacenter,edge", "edge,datacenter"},
+}
+
+func (q Request) check() error {
+	for name, value := range map[string]string{"division": q.Division, "status": q.Status, "system_type": q.Type} {
+		if value != "" && !slices.Contains(choices[name], value) {
+			return field.Invalid(name, value, "one of "+strings.Join(choices[name], " "))
+		}
+	}
+	known := fields.Names(slices.Concat(fields.System(), fields.Network(), fields.Power()), false)
+	for name := range q.Values {
+		if !slices.Contains(known, name) {
+			return field.Errorf("set", "a system has no field %q; it has %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// fill gives fields the values that are known.
+func (d Description) fill(values map[string]string) {
+	for name, value := range values {
+		if value != "" {
+			d[name] = value
+		}
+	}
+}
+
+// Unfinished lists the fields that somebody has to fill in, by name.
+func (d Description) Unfinished() []string {
+	names := []string{}
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		if fields.HasPlaceholder(d[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// JSON is the content of the file, fields by name.
+func (d Description) JSON() ([]byte, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(map[string]string(d)); err != nil {
+		return nil, err
+	}
+	return []byte(b.String()), nil
+}
+
+// largest is how long the file of a description may be.
+const largest = 1 << 20
+
+// Read reads a file.
+func Read(path string) (Description, error) {
+	data, err := regular.ReadFile(path, largest)
+	if err != nil {
+		return nil, err
+	}
+	d, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, nil
+}
+
+// parse reads the content of a file. Values that are no texts become texts, as numbers are
+// in files that were written by hand.
+func parse(data []byte) (Description, error) {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(data, &values); err != nil {
+		return nil, err
+	}
+	d := Description{}
+	for name, raw := range values {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		d[name] = text
+	}
+	return d, nil
+}

@@ -1,0 +1,173 @@
+package description
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/submission/fields"
+)
+
+const none = "N/A"
+
+// host fills in what is known of a node without its accelerators.
+func host(d Description, m machine.Machine, i machine.Inventory) {
+	sockets := max(1, m.CPU.Sockets)
+	cores := m.CPU.Cores
+	if cores == 0 {
+		cores = m.CPU.Threads
+	}
+	d.fill(map[string]string{
+		"number_of_nodes":           "1",
+		"host_processor_model_name": strings.TrimSpace(m.CPU.Model),
+		"host_processors_per_node":  strconv.Itoa(sockets),
+		"host_processor_core_count": strconv.Itoa(max(1, cores/sockets)),
+		"host_processor_frequency":  frequency(max(i.MaxMHz, m.CPU.MHz)),
+		"host_processor_caches":     strings.Join(i.Caches, ", "),
+		"host_memory_capacity":      binary(m.Memory.TotalBytes),
+		"host_networking_topology":  none, // of one node
+		"system_name":               strings.TrimSpace(i.Vendor + " " + i.Product),
+		"hw_notes":                  notes(m),
+	})
+	if sockets == 1 {
+		d["host_processor_interconnect"] = none
+	}
+	storage(d, i.Drives)
+	network(d, i.NICs)
+	if _, wanted := d["boot_firmware_version"]; wanted {
+		d.fill(map[string]string{"boot_firmware_version": i.Firmware, "power_management": governor(m.CPU.Governor)})
+	}
+}
+
+func governor(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "governor " + name
+}
+
+func storage(d Description, drives []machine.Drive) {
+	total, kinds := uint64(0), []string{}
+	for _, drive := range drives {
+		total += drive.Bytes
+		if !slices.Contains(kinds, drive.Kind) {
+			kinds = append(kinds, drive.Kind)
+		}
+	}
+	d.fill(map[string]string{"host_storage_capacity": decimal(total), "host_storage_type": strings.Join(kinds, ", ")})
+}
+
+func network(d Description, nics []machine.NIC) {
+	speeds := map[int]int{}
+	for _, n := range nics {
+		speeds[n.Mbit]++
+	}
+	if len(nics) == 0 || speeds[0] == len(nics) {
+		return
+	}
+	parts := []string{}
+	for _, mbit := range slices.Sorted(maps.Keys(speeds)) {
+		if mbit > 0 {
+			parts = append(parts, fmt.Sprintf("%d x %g Gb/s Ethernet", speeds[mbit], float64(mbit)/1000))
+		}
+	}
+	d["host_networking"] = strings.Join(parts, ", ")
+	d["host_network_card_count"] = strings.Join(parts, ", ")
+}
+
+// notes say what limits the machine.
+func notes(m machine.Machine) string {
+	parts := []string{}
+	if m.Virtualization != "" {
+		parts = append(parts, "guest of "+m.Virtualization)
+	}
+	if m.CPU.Usable > 0 && m.CPU.Usable < float64(m.CPU.Threads) {
+		parts = append(parts, fmt.Sprintf("%.4g of %d logical processors used", m.CPU.Usable, m.CPU.Threads))
+	}
+	if m.Memory.LimitBytes > 0 {
+		parts = append(parts, "memory limited to "+binary(m.Memory.LimitBytes))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// accelerators fills in what is known of GPUs and their like.
+func accelerators(d Description, i machine.Inventory) {
+	n := len(i.Accelerators)
+	d["accelerators_per_node"] = strconv.Itoa(n)
+	if n == 0 {
+		for _, f := range fields.System() {
+			if strings.HasPrefix(f.Name, "accelerator_") && f.Filled {
+				d[f.Name] = none
+			}
+		}
+		return
+	}
+	models, links := []string{}, []string{}
+	memory := i.Accelerators[0].MemoryBytes
+	for _, a := range i.Accelerators {
+		if !slices.Contains(models, a.Name) {
+			models = append(models, a.Name)
+		}
+		if !slices.Contains(links, a.Link) && a.Link != "" {
+			links = append(links, a.Link)
+		}
+		if a.MemoryBytes != memory {
+			memory = 0 // which of them, only a person can say
+		}
+	}
+	d.fill(map[string]string{
+		"accelerator_model_name": strings.Join(models, ", "), "accelerator_host_interconnect": strings.Join(links, ", "),
+		"accelerator_memory_capacity": binary(memory),
+	})
+	if n == 1 {
+		d["accelerator_interconnect"] = none
+	}
+}
+
+// software fills in what runs on the machine.
+func software(d Description, m machine.Machine, q Request) {
+	stack := []string{}
+	if m.Kernel != "" {
+		stack = append(stack, "kernel "+m.Kernel)
+	}
+	for _, g := range m.GPUs {
+		if driver := "driver " + g.Driver; g.Driver != "" && !slices.Contains(stack, driver) {
+			stack = append(stack, driver)
+		}
+	}
+	d.fill(map[string]string{
+		"operating_system": m.OS, "framework": q.Framework, "other_software_stack": strings.Join(append(stack, m.Go), ", "),
+	})
+	if q.Program != "" {
+		d["sw_notes"] = "measured with " + q.Program + ", which is not an official LoadGen"
+	}
+}
+
+func frequency(mhz float64) string {
+	if mhz <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.4g GHz", mhz/1000)
+}
+
+// binary writes a size of memory. Systems show a little less than what the modules have.
+func binary(bytes uint64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3g GiB", float64(bytes)/(1<<30))
+}
+
+// decimal writes a size of storage.
+func decimal(bytes uint64) string {
+	switch {
+	case bytes == 0:
+		return ""
+	case bytes >= 1e12:
+		return fmt.Sprintf("%.3g TB", float64(bytes)/1e12)
+	}
+	return fmt.Sprintf("%.3g GB", float64(bytes)/1e9)
+}
