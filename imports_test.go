@@ -39,7 +39,7 @@ var mayImport = map[string]string{
 	"internal/submission/python":   "",
 	"internal/submission/rounds":   "",
 	"internal/submission/tree":     "internal/regular",
-	"internal/submission/truncate": "internal/submission/tree",
+	"internal/submission/truncate": "internal/submission/tree internal/whole",
 
 	"internal/submission/description": "internal/field internal/machine internal/regular internal/submission/fields",
 	"internal/submission/fields":      "",
@@ -67,7 +67,7 @@ var mayImport = map[string]string{
 
 	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular",
 	"internal/dataset/pickle": "",
-	"internal/dataset/synth":  "internal/jpeg internal/parallel",
+	"internal/dataset/synth":  "internal/jpeg internal/parallel internal/whole",
 	"internal/dataset/volume": "internal/parallel internal/regular",
 
 	"internal/preprocess":       "internal/exif internal/jpeg internal/tensor",
@@ -80,11 +80,12 @@ var mayImport = map[string]string{
 	"internal/jpeg":             "internal/exif",
 
 	"internal/loadgen":           "internal/names",
-	"internal/loadgen/mlperflog": "internal/loadgen internal/regular",
+	"internal/loadgen/mlperflog": "internal/loadgen internal/regular internal/whole",
 	"internal/accuracy":          "internal/parallel internal/pytext",
 	"internal/networks":          "internal/onnx",
 	"internal/scratch":           "",
-	"internal/onnx":              "internal/regular internal/tensor",
+	"internal/whole":             "",
+	"internal/onnx":              "internal/regular internal/tensor internal/whole",
 	"internal/tensor":            "",
 	"internal/tensor/npy":        "internal/tensor",
 	"internal/home":              "",

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // WriteFile writes the model to a file, which afterwards is whole and on the disk, or
@@ -14,7 +16,7 @@ import (
 // which then takes the name. So several programs may write the same file at once.
 // When ctx ends, writing stops within a few milliseconds.
 func (m *Model) WriteFile(ctx context.Context, path string) error {
-	err := writeAtomically(path, func(w io.Writer) error {
+	err := whole.WriteSynced(path, 0o644, func(w io.Writer) error {
 		_, err := m.WriteTo(interruptible{ctx, w})
 		return err
 	})
@@ -22,32 +24,6 @@ func (m *Model) WriteFile(ctx context.Context, path string) error {
 		return fmt.Errorf("creating %s: %w", filepath.Base(path), plain(err))
 	}
 	return nil
-}
-
-func writeAtomically(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close() // a second time if it is Close that failed, which does no harm
-			os.Remove(f.Name())
-		}
-	}()
-	if err := write(f); err != nil {
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // plain drops the temporary file's name, which tells the reader of a message

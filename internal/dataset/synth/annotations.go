@@ -3,11 +3,13 @@ package synth
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"iter"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // An Annotation is an object in an image. In the file they are numbered from 1 in the
@@ -49,7 +51,7 @@ func (s COCOSpec) WriteAnnotations(dir string, annotations iter.Seq[Annotation])
 }
 
 func (s COCOSpec) writeAnnotations(path string, annotations iter.Seq[Annotation]) error {
-	return writeFile(path, func(f *os.File) error {
+	return whole.Write(path, 0o644, func(f io.Writer) error {
 		w := &annotationWriter{
 			Writer: bufio.NewWriter(f), openImages: s.Layout == OpenImages,
 			images: map[int64]bool{}, categories: map[int64]bool{},

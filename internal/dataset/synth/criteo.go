@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // A CriteoSpec says everything about a built-in data set of user-item pairs, in the binary
@@ -105,7 +108,7 @@ func (s CriteoSpec) WriteLabels(folder string, labels []bool) error {
 			data[i*4*criteoFields] = 1
 		}
 	}
-	return writeFile(path, func(f *os.File) error {
+	return whole.Write(path, 0o644, func(f io.Writer) error {
 		_, err := f.Write(data)
 		return err
 	})

@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // An ImageNetSpec says everything about a built-in data set for classification. Equal
@@ -131,7 +133,7 @@ func (s ImageNetSpec) fill(ctx context.Context, folder string, progress func(don
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(folder, imageNetMap), func(f *os.File) error {
+	return whole.Write(filepath.Join(folder, imageNetMap), 0o644, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
 		for i, label := range labels {
 			fmt.Fprintf(w, "%s %d\n", s.Name(i), label)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // FormatVersion is part of every Key and Manifest. It has to be raised with any change
@@ -55,7 +57,7 @@ func ReadManifest(dir string) (Manifest, error) {
 func (m Manifest) Write(dir string) error {
 	err := m.check()
 	if err == nil {
-		err = writeFile(filepath.Join(dir, manifestName), func(f *os.File) error {
+		err = whole.Write(filepath.Join(dir, manifestName), 0o644, func(f io.Writer) error {
 			e := json.NewEncoder(f)
 			e.SetIndent("", "  ")
 			return e.Encode(m)

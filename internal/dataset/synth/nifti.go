@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"io"
 	"math"
-	"os"
+
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // The parts of a NIfTI-1 header that are used here, and the codes of its types
@@ -24,7 +26,7 @@ func writeNIfTI[T int16 | uint8](path string, g VolumeGrid, voxels []T) error {
 	if _, ok := any(voxels).([]int16); ok {
 		size, code = 2, niftiInt16
 	}
-	return writeFile(path, func(f *os.File) error {
+	return whole.Write(path, 0o644, func(f io.Writer) error {
 		packed, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
 		if err != nil {
 			return err

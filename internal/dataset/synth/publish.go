@@ -92,20 +92,3 @@ func install(folder, dir string, m Manifest) error {
 	}
 	return os.Rename(folder, dir)
 }
-
-// writeFile writes a file that appears under its name when it is complete, in the place
-// of one that may be there.
-func writeFile(path string, write func(f *os.File) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}

@@ -188,33 +188,3 @@ func TestFoldersThatCannotBeMade(t *testing.T) {
 		t.Errorf("the folder now has %v", names)
 	}
 }
-
-func TestAFileIsReplacedWholeOrNotAtAll(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	put := func(text string, fail error) error {
-		return writeFile(path, func(f *os.File) error {
-			_, err := f.WriteString(text)
-			return errors.Join(err, fail)
-		})
-	}
-	if err := put("first", nil); err != nil {
-		t.Fatal(err)
-	}
-	failure := errors.New("failure")
-	if err := put("second", failure); !errors.Is(err, failure) {
-		t.Errorf("error %v, want that of the writer", err)
-	}
-	if data, _ := os.ReadFile(path); string(data) != "first" {
-		t.Errorf("the file holds %q after a failure", data)
-	}
-	if names := namesIn(t, dir); len(names) != 1 {
-		t.Errorf("the folder has %v", names)
-	}
-	if err := put("third", nil); err != nil {
-		t.Fatal(err)
-	}
-	if data, _ := os.ReadFile(path); string(data) != "third" {
-		t.Errorf("the file holds %q", data)
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // The names of the log files.
@@ -36,32 +37,22 @@ func WriteTraceFile(dir string, r *loadgen.Result, about About) error {
 // writeFile writes a file beside the old one and puts it in its place, so that a program
 // that is killed leaves one of the two. What is no regular file is written to directly.
 func writeFile(path string, write func(io.Writer) error) error {
-	file, replace, err := beside(path)
-	if err != nil {
-		return fmt.Errorf("writing a log: %w", err)
-	}
-	err = errors.Join(write(file), file.Close())
-	if replace && err == nil {
-		err = os.Rename(file.Name(), path)
+	var err error
+	if info, e := os.Lstat(path); e == nil && !info.Mode().IsRegular() {
+		err = writeInto(path, write)
+	} else {
+		err = whole.Write(path, 0o644, write)
 	}
 	if err != nil {
-		if replace {
-			_ = os.Remove(file.Name()) // it is of no use to anybody
-		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
-// beside opens the file to write to; replace says that it has to be renamed afterwards.
-func beside(path string) (file *os.File, replace bool, err error) {
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		file, err = os.Create(path)
-		return file, false, err
-	}
-	file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+func writeInto(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	return file, true, file.Chmod(0o644)
+	return errors.Join(write(file), file.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"regexp"
 
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // A cutter makes logs of one tree short.
@@ -169,7 +170,7 @@ func copyFile(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	err = write(to, 0o644, func(w io.Writer) error {
+	err = whole.WriteSynced(to, 0o644, func(w io.Writer) error {
 		_, err := io.Copy(w, reader{ctx, src})
 		return err
 	})
@@ -178,26 +179,10 @@ func copyFile(ctx context.Context, from, to string) error {
 
 // replace writes a file as a whole.
 func replace(path string, data []byte, mode fs.FileMode) error {
-	return write(path, mode, func(w io.Writer) error {
+	return whole.WriteSynced(path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
-}
-
-// write makes a file appear, or change, at once.
-func write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".pack-*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(fill(f), f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // A reader ends with its context.

@@ -1,0 +1,39 @@
+package whole
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write has a file with what fill writes take the place of path. If anything fails, what is there
+// stays as it was. Several programs may do so at once: the last one wins.
+func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
+	return write(path, mode, fill, func(*os.File) error { return nil })
+}
+
+// WriteSynced is Write for what must survive a machine that loses its power afterwards.
+func WriteSynced(path string, mode fs.FileMode, fill func(io.Writer) error) error {
+	return write(path, mode, fill, (*os.File).Sync)
+}
+
+func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	err = fill(f)
+	if err == nil {
+		err = errors.Join(f.Chmod(mode), sync(f))
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it is of no use to anybody
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+package whole_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/whole"
+)
+
+func text(s string, fail error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return errors.Join(err, fail)
+	}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestAFileIsReplacedWholeOrNotAtAll(t *testing.T) {
+	for name, write := range map[string]func(string, fs.FileMode, func(io.Writer) error) error{"plain": whole.Write, "synced": whole.WriteSynced} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "file")
+			if err := write(path, 0o640, text("first", nil)); err != nil {
+				t.Fatal(err)
+			}
+			failure := errors.New("failure")
+			if err := write(path, 0o640, text("second", failure)); !errors.Is(err, failure) {
+				t.Errorf("error %v, want that of the writer", err)
+			}
+			if got := content(t, path); got != "first" {
+				t.Errorf("the file holds %q after a failure", got)
+			}
+			if err := write(path, 0o640, text("third", nil)); err != nil {
+				t.Fatal(err)
+			}
+			if got := content(t, path); got != "third" {
+				t.Errorf("the file holds %q", got)
+			}
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v, %v, want 0640", info.Mode(), err)
+			}
+			if files, _ := os.ReadDir(dir); len(files) != 1 {
+				t.Errorf("the folder has %v", files)
+			}
+		})
+	}
+}
+
+func TestAMissingFolderIsAnErrorOfItsOwn(t *testing.T) {
+	if err := whole.Write(filepath.Join(t.TempDir(), "none", "file"), 0o644, text("x", nil)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
+	}
+}
+
+func TestAFolderIsNotReplaced(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "folder")
+	if err := os.MkdirAll(filepath.Join(path, "inside"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.Write(path, 0o644, text("x", nil)); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("the folder has %v", files)
+	}
+}
+
+func TestOfSeveralWritersOneWins(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	var writers sync.WaitGroup
+	for i := range 8 {
+		writers.Go(func() {
+			if err := whole.Write(path, 0o644, text(strings.Repeat(strconv.Itoa(i), 10000), nil)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writers.Wait()
+	if got := content(t, path); len(got) != 10000 || got != strings.Repeat(got[:1], 10000) {
+		t.Errorf("the file is a mixture of %d bytes", len(got))
+	}
+}
