@@ -26,19 +26,26 @@ func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 		return nil, err
 	}
 	results := r.results(test)
-	incomplete(results, err)
-	return results, errors.Join(err, r.outcome(test, results, dir), results.Write(dir))
+	incomplete(results, "the logs are not whole", err)
+	return results, errors.Join(err, r.outcome(test, results, dir), writeResults(results, dir))
 }
 
-// incomplete makes results invalid whose logs could not be written: nobody can check them.
-func incomplete(out *report.Results, err error) {
+// incomplete makes results invalid of which something could not be written: nobody can check them.
+func incomplete(out *report.Results, what string, err error) {
 	if err == nil {
 		return
 	}
-	out.Problems = append(out.Problems, "the logs are not whole: "+err.Error())
+	out.Problems = append(out.Problems, what+": "+err.Error())
 	if out.Result == report.Valid {
 		out.Result = report.Invalid
 	}
+}
+
+// writeResults writes the document of a run. Results that are only on screen are none.
+func writeResults(results *report.Results, dir string) error {
+	err := results.Write(dir)
+	incomplete(results, "the results are not kept", err)
+	return err
 }
 
 // mostRepeats is how often a test is made again that was too short by our own fault.

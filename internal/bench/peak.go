@@ -204,7 +204,7 @@ func (r *run) finishPeak(results *report.Results, state *peakState) error {
 		results.Problems = append(results.Problems, "no load that was tried kept the bound")
 	}
 	results.Mode, results.Peak = "FindPeak", peak
-	return results.Write(r.cfg.OutputDir)
+	return writeResults(results, r.cfg.OutputDir)
 }
 
 // setLoad makes a load the run's own.

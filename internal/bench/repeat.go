@@ -45,7 +45,7 @@ func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 		all.Result = report.Invalid
 		all.Problems = append(all.Problems, fmt.Sprintf("only %d of %d runs were made", n, r.cfg.Runs))
 	}
-	return &all, errors.Join(err, all.Write(r.cfg.OutputDir))
+	return &all, errors.Join(err, writeResults(&all, r.cfg.OutputDir))
 }
 
 // lower says whether a is worse than b: not valid, or slower.

@@ -29,3 +29,26 @@ func TestARunWhoseLogCannotBeWrittenIsInvalid(t *testing.T) {
 		}
 	})
 }
+
+func TestARunWhoseResultsCannotBeKeptIsInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, runs := range []int{0, 2} {
+			cfg := config(t, newNumbers(200), loadgen.SingleStream, loadgen.PerformanceOnly)
+			cfg.Runs = runs
+			if err := os.MkdirAll(filepath.Join(cfg.OutputDir, report.FileName, "inside"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			r, err := Run(t.Context(), cfg)
+			if err == nil || !strings.Contains(err.Error(), report.FileName) {
+				t.Fatalf("%d runs: error %v, want one of %s", runs, err, report.FileName)
+			}
+			if r == nil {
+				continue // nothing could be said of it
+			}
+			told := slices.ContainsFunc(r.Problems, func(p string) bool { return strings.HasPrefix(p, "the results are not kept: ") })
+			if r.Result != report.Invalid || !told {
+				t.Errorf("%d runs: result %v, problems %q; want it invalid", runs, r.Result, r.Problems)
+			}
+		}
+	})
+}
