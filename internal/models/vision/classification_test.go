@@ -260,6 +260,28 @@ type response struct {
 	Want []string `json:"response_hex"`
 }
 
+func TestTheLargestImageIsASetting(t *testing.T) {
+	dir := images(t, "a.jpg")
+	for _, c := range []struct{ pixels, want string }{
+		{"", ""}, {"67108864", ""}, {"100", "limit of 100 pixels"}, {"0", "max-image-pixels"}, {"many", "max-image-pixels"},
+	} {
+		options := workload.Values{pixelsOption: c.pixels}
+		if c.pixels == "" {
+			options = nil
+		}
+		s := imageSetup(dir, tensor.Float32, -1, 3, 224, 224).public()
+		s.Options = options
+		w, err := find(t, "resnet50").Open(s)
+		if err == nil {
+			row := tensor.New(tensor.Float32, w.Row(0)[0].Shape...)
+			err = w.Prepare(0, []tensor.Tensor{row})
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q pixels: %v, want an error with %q", c.pixels, err, c.want)
+		}
+	}
+}
+
 func readResponses(t *testing.T, file string) []response {
 	t.Helper()
 	f, err := os.Open("testdata/" + file)

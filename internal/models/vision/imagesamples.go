@@ -50,7 +50,7 @@ func newImageSamples(kind string, data imageSet, s setup, pipelines ...string) (
 		batch:    s.inputs[0].Batch(),
 		row:      []workload.Slot{{Type: in.dtype, Shape: p.Shape()}},
 		made:     s.binding.preprocessed,
-		scratch:  sync.Pool{New: func() any { return new(preprocess.Scratch) }},
+		scratch:  sync.Pool{New: func() any { return &preprocess.Scratch{MaxPixels: s.binding.maxPixels} }},
 	}, nil
 }
 

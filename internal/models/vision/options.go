@@ -15,6 +15,7 @@ import (
 const (
 	layoutOption       = "layout"
 	pipelineOption     = "preprocess"
+	pixelsOption       = "max-image-pixels"
 	preprocessedOption = "preprocessed-dir"
 	outputOption       = workload.OutputOption
 	offsetOption       = "label-offset"
@@ -34,6 +35,7 @@ func readerOptions() []workload.Option {
 	return []workload.Option{
 		{Name: layoutOption, Help: "order of the image axes, NCHW or NHWC (default: the model's own)", Choices: []string{nchw, nhwc}},
 		{Name: pipelineOption, Help: "name of the pre-processing (default: the model's own)"},
+		{Name: pixelsOption, Kind: workload.Whole, Help: "largest image that is decoded, in pixels: what a file claims is taken from memory (default 67108864)"},
 	}
 }
 
@@ -93,6 +95,7 @@ func boxScoreOptions() []workload.Option {
 type binding struct {
 	layout      string // NCHW or NHWC
 	pipeline    string // name of the pre-processing
+	maxPixels   int    // of an image; 0: jpeg.DefaultMaxPixels
 	output      string // name of the output to read; of detectors three or four, separated by commas
 	labelOffset *int   // added to the model's class to get the label
 
@@ -114,6 +117,9 @@ func parseBinding(v workload.Values) (b binding, err error) {
 		layout: strings.ToUpper(v[layoutOption]), pipeline: v[pipelineOption], output: v[outputOption],
 		boxOrder: strings.ToLower(v[boxOrderOption]), labelMap: v[labelMapOption], preprocessed: v[preprocessedOption],
 	}
+	if b.maxPixels, err = mostPixels(v); err != nil {
+		return b, err
+	}
 	if b.labelOffset, err = v.Whole(offsetOption); err != nil {
 		return b, err
 	}
@@ -122,6 +128,18 @@ func parseBinding(v workload.Values) (b binding, err error) {
 	}
 	b.dropEmpty, err = v.On(dropEmptyOption)
 	return b, err
+}
+
+// mostPixels is the largest image that is decoded; 0 if nobody says.
+func mostPixels(v workload.Values) (int, error) {
+	n, err := v.Whole(pixelsOption)
+	if n == nil || err != nil {
+		return 0, err
+	}
+	if *n < 1 {
+		return 0, field.Errorf(pixelsOption, "%d pixels, want at least 1", *n)
+	}
+	return *n, nil
 }
 
 // A setup is what a workload of the family is opened with: one model file, and images or

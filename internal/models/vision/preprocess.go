@@ -39,7 +39,7 @@ func imageReader(pipelines []string) func(workload.Values) (workload.Reader, err
 		default:
 			return nil, field.Errorf(layoutOption, "unknown layout %q, want %s or %s", b.layout, nchw, nhwc)
 		}
-		return &imageFileReader{pipeline: p}, nil
+		return &imageFileReader{pipeline: p, scratch: preprocess.Scratch{MaxPixels: b.maxPixels}}, nil
 	}
 }
 
