@@ -18,6 +18,7 @@ var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/description internal/submission/truncate internal/tune",
+		"internal/submission/rounds internal/submission/truncate internal/suite internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
@@ -47,6 +48,8 @@ var mayImport = map[string]string{
 	"internal/audit": "internal/accuracy internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models " +
 		"internal/regular internal/report internal/scratch internal/session internal/submission/rounds",
 	"internal/report":  "internal/loadgen internal/regular",
+	"internal/suite": "internal/config internal/field internal/machine internal/models internal/names internal/regular internal/report internal/session " +
+		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
 	"internal/session": "internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/config internal/convert " +
@@ -101,16 +104,16 @@ var owners = map[string]string{
 	"github.com/adrg/xdg":               "internal/home",
 	"github.com/cenkalti/backoff/":      "internal/download",
 	"github.com/dustin/go-humanize":     "internal/download internal/progress",
-	"github.com/gofrs/flock":            "internal/download",
-	"github.com/moby/sys/atomicwriter":  "internal/bench internal/download internal/profile internal/report",
-	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report",
+	"github.com/gofrs/flock":            "internal/download internal/suite",
+	"github.com/moby/sys/atomicwriter":  "internal/bench internal/download internal/profile internal/report internal/suite",
+	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report internal/suite",
 	"github.com/schollz/progressbar/":   "internal/progress",
 	"github.com/shirou/gopsutil/":       "internal/machine",
 	"github.com/spf13/cobra":            "cmd/mlperf",
 	"github.com/spf13/pflag":            "cmd/mlperf",
 	"github.com/spf13/viper":            "internal/config",
 	"github.com/yalue/onnxruntime_go":   "internal/backend/ort",
-	"go.yaml.in/yaml/":                  "internal/submission/checker",
+	"go.yaml.in/yaml/":                  "internal/submission/checker internal/suite",
 	"golang.org/x/sync/":                "internal/parallel",
 	"github.com/mewkiz/flac":            "internal/preprocess/audio",
 	"golang.org/x/text/":                "internal/tokenizer",

@@ -67,6 +67,7 @@ for what can be made again and for what was downloaded.`,
 		newSelftest(),
 		newShow(),
 		newSubmission(),
+		newSuite(),
 		newSynth(),
 		newSystem(),
 		newTrace(),
@@ -76,6 +77,7 @@ for what can be made again and for what was downloaded.`,
 	)
 	root.SetGlobalNormalizationFunc(officialSpelling)
 	for _, cmd := range root.Commands() {
+		cmd.SuggestionsMinimumDistance = root.SuggestionsMinimumDistance
 		if cmd.Args == nil {
 			cmd.Args = arguments(0, 0)
 		}

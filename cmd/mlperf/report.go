@@ -53,15 +53,17 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 	return cmd
 }
 
+// keptRuns is the folder of runs that nobody gave a folder for.
+const keptRuns = "results"
+
 // reportLines lists the runs below folders. Their accuracy may also come from another run in
 // the folder where runs are kept.
 func reportLines(cmd *cobra.Command, folders []string, price float64) ([]report.Line, error) {
-	const kept = "results"
 	var others []report.Run
 	if len(folders) == 0 {
-		folders = []string{kept}
+		folders = []string{keptRuns}
 	} else {
-		others, _, _ = report.Collect([]string{kept}, report.Read) // it need not exist
+		others, _, _ = report.Collect([]string{keptRuns}, report.Read) // it need not exist
 	}
 	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) { return foreign.Read(dir, foreign.About{}) })
 	if err != nil {

@@ -310,3 +310,26 @@ func BenchmarkDescribe(b *testing.B) {
 		Describe("")
 	}
 }
+
+func TestTheHottestPartOfTheProcessorCounts(t *testing.T) {
+	root := t.TempDir()
+	if _, known := temperature(root); known {
+		t.Error("a machine without sensors has a temperature")
+	}
+	for path, text := range map[string]string{
+		"sys/class/thermal/thermal_zone0/temp": "41000\n",
+		"sys/class/thermal/thermal_zone1/temp": "200000\n", // not connected
+		"sys/class/hwmon/hwmon0/name":          "coretemp\n",
+		"sys/class/hwmon/hwmon0/temp2_input":   "67500\n",
+		"sys/class/hwmon/hwmon1/name":          "nvme\n",
+		"sys/class/hwmon/hwmon1/temp1_input":   "80000\n",
+	} {
+		full := filepath.Join(root, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c, known := temperature(root); !known || c != 67.5 {
+		t.Errorf("temperature() = %v, %v, want 67.5 of the processor", c, known)
+	}
+}

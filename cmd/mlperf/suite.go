@@ -1,0 +1,282 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/progress"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/suite"
+)
+
+func newSuite() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "suite",
+		Short:   "Run a list of benchmarks under the run rules of a suite: v0.5, edge, datacenter, mobile, mlmark",
+		Example: "  mlperf suite list\n  mlperf suite run mlmark --quick",
+		Args:    noVerb,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSuiteList(), newSuiteShow(), newSuiteRun())
+	return cmd
+}
+
+// suiteRow is a suite as the list shows it.
+type suiteRow struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Rules string `json:"rules"`
+}
+
+func newSuiteList() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the suites that are built in",
+		Example: "  mlperf suite list",
+		Args:    arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var rows []suiteRow
+			for _, name := range suite.Names() {
+				s, err := suite.Load(name)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, suiteRow{s.Name, s.Title, s.Rules})
+			}
+			if asJSON {
+				return report.JSON(cmd.OutOrStdout(), rows)
+			}
+			return printTable(cmd.OutOrStdout(), table.Row{"suite", "what it is", "rules"}, rows,
+				func(r suiteRow) table.Row { return table.Row{r.Name, r.Title, r.Rules} })
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// suiteFlags are the flags of suite run.
+type suiteFlags struct {
+	requestFlags
+	suite    suite.Request
+	cooldown time.Duration
+	asJSON   bool
+}
+
+func newSuiteShow() *cobra.Command {
+	o := &suiteFlags{}
+	asYAML := false
+	cmd := &cobra.Command{
+		Use:   "show SUITE",
+		Short: "Show the runs of a suite in their order, and how long they will take",
+		Long: `Show the runs of a suite in their order, and how long they will take: as far as earlier
+runs in results tell how fast the models are here.
+
+--yaml prints the file of the suite, to make another one from it: suite run takes files too.`,
+		Example: "  mlperf suite show v0.5\n  mlperf suite show mobile --yaml",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := suite.Load(args[0])
+			if err != nil {
+				return err
+			}
+			if asYAML {
+				text, err := s.Format()
+				if err == nil {
+					_, err = cmd.OutOrStdout().Write(text)
+				}
+				return err
+			}
+			plan, err := o.plan(cmd.Flags(), s, "")
+			if err != nil {
+				return err
+			}
+			return o.showPlan(cmd.OutOrStdout(), plan)
+		},
+	}
+	o.define(cmd.Flags())
+	cmd.Flags().BoolVar(&asYAML, "yaml", false, "print the file of the suite")
+	return cmd
+}
+
+func newSuiteRun() *cobra.Command {
+	o := &suiteFlags{}
+	output, resume := "", false
+	cmd := &cobra.Command{
+		Use:   "run SUITE",
+		Short: "Run a suite: v0.5, edge, datacenter, mobile, mlmark, or a YAML file",
+		Long: `Run the benchmarks of a suite in their order: of each the accuracy first, then the speed,
+before which the machine cools down if the suite says so. A run that fails is said, and the
+next one follows. How long it takes is said before, and after every run.
+
+After Ctrl-C, or if the machine went down, --resume goes on: what has results of the same
+settings, model, data and program is kept.
+
+--quick runs the whole suite in minutes; Server gets a latency bound then that this machine
+can keep, and accuracy is measured once per model.
+
+Exit status: 0 all VALID and accurate, 1 a run failed, 2 usage, 3 a run is INVALID,
+4 an accuracy is below its target or not known, 130 interrupted.`,
+		Example: "  mlperf suite run v0.5 --quick\n  mlperf suite run edge --only resnet50 --output night\n  mlperf suite run edge --only resnet50 --output night --resume",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.suite.Resume = resume
+			return o.run(cmd, args[0], output)
+		},
+	}
+	o.define(cmd.Flags())
+	f := cmd.Flags()
+	f.StringVar(&output, "output", "", "folder for all runs (default results/suites/<suite>/<time>)")
+	f.BoolVar(&resume, "resume", false, "go on with an interrupted suite: that in --output, or the newest")
+	return cmd
+}
+
+func (o *suiteFlags) define(f *pflag.FlagSet) {
+	f.BoolVar(&o.Quick, "quick", false, "about ten seconds of traffic for each run, no cool-down; not a result under the rules")
+	f.StringSliceVar(&o.suite.Only, "only", nil, "only these benchmarks, as MODEL or MODEL/SCENARIO, separated by commas")
+	f.BoolVar(&o.suite.NoAccuracy, "no-accuracy", false, "leave the accuracy runs out")
+	durationVar(f, &o.cooldown, "cooldown", 0, "how long the machine cools down before a performance run (default: as the suite says)")
+	f.StringVar(&o.Rules, "rules", "", "rule set (default: the suite's)")
+	f.StringVar(&o.Division, "division", "", "closed, open or network (default: the suite's)")
+	f.StringVar(&o.UserConf, "user-conf", "", "user.conf; ./user.conf is used if it exists")
+	f.StringArrayVar(&o.set, "set", nil, "a setting of conf files for all runs, as key=value (repeatable)")
+	f.StringVar(&o.Precision, "precision", "", "fp32, fp16 or int8, for benchmarks of which the suite does not say it")
+	f.StringVar(&o.ModelPath, "model-path", "", "ONNX file, for a suite of one model")
+	f.StringVar(&o.DatasetPath, "dataset-path", "", "folder of the data set, for a suite of one data set")
+	f.IntVar(&o.Count, "count", 0, "use only the first N samples of the data sets")
+	f.BoolVar(&o.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
+	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
+	f.StringVar(&o.Profile, "profile", "", "auto: the profiles that mlperf tune found")
+	f.BoolVar(&o.asJSON, "json", false, "print as JSON")
+	defineEngine(f, &o.Engine)
+	o.defineBackend(f)
+	o.pace.define(f)
+}
+
+// plan makes the plan of a suite in a folder.
+func (o *suiteFlags) plan(flags *pflag.FlagSet, s *suite.Suite, folder string) (*suite.Plan, error) {
+	base, err := o.request(flags)
+	if err != nil {
+		return nil, err
+	}
+	o.suite.Base, o.suite.Output = base, folder
+	if flags.Changed("cooldown") {
+		o.suite.Cooldown = &o.cooldown
+	}
+	// There need not be any results yet.
+	o.suite.Earlier, _, _ = report.Collect([]string{keptRuns}, report.Read)
+	return suite.NewPlan(s, o.suite)
+}
+
+func (o *suiteFlags) run(cmd *cobra.Command, name, folder string) error {
+	s, err := suite.Load(name)
+	if err != nil {
+		return err
+	}
+	if folder == "" {
+		if folder, err = o.folder(cmd.ErrOrStderr(), s); err != nil {
+			return err
+		}
+	}
+	plan, err := o.plan(cmd.Flags(), s, folder)
+	if err != nil {
+		return resumable(err)
+	}
+	display := progress.New(cmd.ErrOrStderr())
+	defer display.Done()
+	display.Note(fmt.Sprintf("suite %s: %v", s.Name, plan.Estimate()))
+	outcome, err := plan.Run(cmd.Context(), display)
+	display.Done()
+	if outcome != nil {
+		err = errors.Join(err, o.show(cmd.OutOrStdout(), outcome, name))
+	}
+	return exitOfSuite(outcome, resumable(err))
+}
+
+// folder chooses the folder of a suite, and says if there is one to go on with.
+func (o *suiteFlags) folder(w io.Writer, s *suite.Suite) (string, error) {
+	unfinished, err := suite.UnfinishedFolder(s.Name, o.Quick)
+	if o.suite.Resume {
+		return unfinished, err
+	}
+	if err == nil {
+		fmt.Fprintf(w, "an unfinished run of this suite is in %s: --resume goes on with it; this is a new one\n", unfinished)
+	}
+	return suite.NewFolder(s.Name, o.Quick), nil
+}
+
+// resumable names the flag that goes on with a suite.
+func resumable(err error) error {
+	var exists *suite.ExistsError
+	if errors.As(err, &exists) {
+		return fmt.Errorf("%w: --resume goes on with it, --output chooses another folder", err)
+	}
+	return err
+}
+
+func (o *suiteFlags) show(w io.Writer, out *suite.Outcome, name string) error {
+	if o.asJSON {
+		return report.JSON(w, out)
+	}
+	if err := out.Write(w); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "Logs and results: %s\n", out.Folder)
+	if out.Interrupted {
+		quick := ""
+		if out.Quick {
+			quick = " --quick"
+		}
+		fmt.Fprintf(w, "To go on: mlperf suite run %s%s --output %s --resume\n", strings.Join(quoted([]string{name}), ""), quick, strings.Join(quoted([]string{out.Folder}), ""))
+	}
+	return nil
+}
+
+// exitOfSuite turns the outcome of a suite into the exit status.
+func exitOfSuite(o *suite.Outcome, err error) error {
+	if errors.Is(err, errInterrupted) {
+		return statusError{status: exitInterrupted}
+	}
+	if err != nil {
+		return err
+	}
+	none, invalid, inaccurate := o.Failures()
+	switch {
+	case none > 0:
+		return finished(exitError)
+	case invalid > 0:
+		return finished(exitInvalid)
+	case inaccurate > 0:
+		return finished(exitInaccurate)
+	}
+	return nil
+}
+
+func (o *suiteFlags) showPlan(w io.Writer, p *suite.Plan) error {
+	if o.asJSON {
+		return report.JSON(w, map[string]any{"schema": suite.Schema, "suite": p.Suite, "steps": p.Steps, "estimate": p.Estimate()})
+	}
+	s := p.Suite
+	fmt.Fprintf(w, "%s: %s, rules %s\n", s.Name, s.Title, s.Rules)
+	err := printTable(w, table.Row{"model", "scenario", "run", "time"}, p.Steps, func(s *suite.Step) table.Row {
+		took := s.Estimate.Round(time.Second).String()
+		switch {
+		case s.State == suite.Lacking:
+			took = s.Error
+		case s.Guessed:
+			took = "≥ " + took
+		}
+		return table.Row{strings.TrimSpace(s.Model + " " + s.Precision), s.Scenario, s.Mode, took}
+	})
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%v\n", p.Estimate())
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// A thermometer says how hot the machine is, in degrees Celsius; false if it does not know.
+type thermometer func() (float64, bool)
+
+func machineTemperature() (float64, bool) { return machine.Temperature() }
+
+// coolsBefore reports whether the machine cools down before a step: before all that measure
+// speed but the first, which nothing of ours has warmed up for.
+func (p *Plan) coolsBefore(s *Step) bool {
+	return (p.cooldown > 0 || p.Suite.Temperature > 0 && !p.request.Base.Quick) && s.Mode != modeAccuracy && s != p.Steps[0]
+}
+
+const (
+	// thermalPatience is how much longer than the cool-down a machine is waited for that is
+	// still too hot.
+	thermalPatience = 10 * time.Minute
+	// thermalLook is how often it is looked at.
+	thermalLook = 5 * time.Second
+)
+
+// coolDown waits as long as the suite says, and longer if the machine is still too hot.
+func (p *Plan) coolDown(ctx context.Context, s *Step, o session.Observer) error {
+	o.Phase("cool-down")
+	limit, begin := p.Suite.Temperature, time.Now()
+	for {
+		waited := time.Since(begin)
+		now, known := p.clock()
+		s.Celsius = now
+		hot := limit > 0 && known && now > limit
+		switch {
+		case waited < p.cooldown:
+		case hot && waited < p.cooldown+thermalPatience:
+		case hot:
+			o.Note(fmt.Sprintf("the machine has %.0f °C after %v, the suite wants %.0f: its speed may suffer", now, waited.Round(time.Second), limit))
+			return nil
+		default:
+			if limit > 0 && !known {
+				o.Note("how hot the machine is cannot be read here: the suite's limit was not checked")
+			}
+			return nil
+		}
+		o.Loading(int(waited/time.Second), int(max(p.cooldown, waited)/time.Second))
+		if err := pause(ctx, min(thermalLook, max(p.cooldown-waited, time.Second))); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,113 @@
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// An Estimate says how long the steps take that are still to run. What models and data take
+// to be made, which happens once, is not in it.
+type Estimate struct {
+	Steps    int           `json:"steps"`
+	Traffic  time.Duration `json:"traffic_ns"`
+	Cooldown time.Duration `json:"cooldown_ns"`
+	Guessed  int           `json:"guessed"` // steps that may take longer: nobody knows yet how fast their models are
+}
+
+// Total is all of the time.
+func (e Estimate) Total() time.Duration { return e.Traffic + e.Cooldown }
+
+// String says it in words.
+func (e Estimate) String() string {
+	least := ""
+	if e.Guessed > 0 {
+		least = "at least "
+	}
+	text := fmt.Sprintf("%d runs, %s%v", e.Steps, least, coarse(e.Total()))
+	if e.Cooldown > 0 {
+		text += fmt.Sprintf(", of which %v to cool down", coarse(e.Cooldown))
+	}
+	if e.Guessed > 0 {
+		text += fmt.Sprintf(" (of %d it is not known yet how fast their models are here)", e.Guessed)
+	}
+	return text
+}
+
+// coarse rounds a time to what matters: 2h5m, 3m20s.
+func coarse(d time.Duration) string {
+	if d >= time.Hour {
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return d.Round(time.Second).String()
+}
+
+// Estimate adds up what is still to run.
+func (p *Plan) Estimate() Estimate {
+	var e Estimate
+	for _, s := range p.Steps {
+		if s.State != Planned {
+			continue
+		}
+		e.Steps++
+		e.Traffic += s.Estimate
+		if s.Guessed {
+			e.Guessed++
+		}
+		if p.coolsBefore(s) {
+			e.Cooldown += p.cooldown
+		}
+	}
+	return e
+}
+
+// overhead is what a run takes beside its traffic: opening, warming up, writing.
+const overhead = 3 * time.Second
+
+// estimate says how long a step will take.
+func (p *Plan) estimate(s *Step, r *session.Resolved) (err error) {
+	speed, samples := p.speedOf(s)
+	s.Guessed = speed == 0 || s.Mode == session.FindPeak
+	s.Estimate, err = r.Estimate(speed, samples)
+	s.Estimate += overhead
+	return err
+}
+
+// speedOf is how many samples per second the newest run of the same model on the same kind of
+// engine answered, and how many there were; 0: there is none.
+func (p *Plan) speedOf(s *Step) (speed float64, samples int) {
+	var newest time.Time
+	look := func(r *report.Results) {
+		b := r.Backend
+		if r.Model != s.Model || r.Input.Precision != s.Precision && s.Precision != "" || !strings.HasPrefix(b.Engine, s.request.Engine.Name) ||
+			b.WarmUp.LatencyNS <= 0 || r.Created.Before(newest) {
+			return
+		}
+		newest = r.Created
+		speed, samples = float64(max(1, b.Instances))/time.Duration(b.WarmUp.LatencyNS).Seconds(), r.Input.Samples
+	}
+	for _, run := range p.request.Earlier {
+		look(run.Results)
+	}
+	for _, other := range p.Steps {
+		if other.Results != nil {
+			look(other.Results)
+		}
+	}
+	return speed, samples
+}
+
+// learn estimates again what is to run of the model that has just been measured.
+func (p *Plan) learn(from *Step) {
+	for _, s := range p.Steps {
+		if s.State != Planned || s.Model != from.Model || s.Precision != from.Precision {
+			continue
+		}
+		if r, err := session.Resolve(s.request); err == nil {
+			_ = p.estimate(s, r) // it worked before
+		}
+	}
+}

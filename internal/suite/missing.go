@@ -1,0 +1,89 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+)
+
+// missing lists what a submission of these results would lack. That they are not official is a
+// caveat of each of them.
+func (p *Plan) missing(o *Outcome) []string {
+	var list []string
+	for _, s := range o.Scores {
+		if s.Result == lacking {
+			continue
+		}
+		if s.Result != report.Valid {
+			list = append(list, fmt.Sprintf("%s: a VALID performance run", s.name()))
+		}
+		switch {
+		case s.Accuracy.Below():
+			list = append(list, fmt.Sprintf("%s: an accuracy that reaches its target", s.name()))
+		case s.Accuracy == nil:
+			list = append(list, fmt.Sprintf("%s: an accuracy run", s.name()))
+		}
+	}
+	if n := p.sharedAccuracy(); n > 0 {
+		list = append(list, fmt.Sprintf("an accuracy run in each scenario: %d have that of another one", n))
+	}
+	return append(list, p.missingOfRound()...)
+}
+
+func (s *Score) name() string {
+	return strings.Join(slices.DeleteFunc([]string{s.Model, s.Precision, s.Scenario}, func(part string) bool { return part == "" }), " ")
+}
+
+// sharedAccuracy counts the performance steps without an accuracy step of their own.
+func (p *Plan) sharedAccuracy() int {
+	n := 0
+	for _, s := range p.Steps {
+		if s.Mode != modeAccuracy && s.State != Lacking && p.accuracyOf(s.Model, s.Precision, s.Scenario) == nil &&
+			p.accuracyOf(s.Model, s.Precision, "") != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// missingOfRound lists scenarios and compliance tests that the round wants, as far as its rules
+// are known.
+func (p *Plan) missingOfRound() []string {
+	round, err := rounds.Find(p.Suite.Rules)
+	if err != nil {
+		return nil
+	}
+	scenarios := map[string][]string{}
+	var order []string
+	for _, s := range p.Steps {
+		if s.State == Lacking || s.Mode == modeAccuracy {
+			continue
+		}
+		if scenarios[s.Model] == nil {
+			order = append(order, s.Model)
+		}
+		scenarios[s.Model] = append(scenarios[s.Model], s.Scenario)
+	}
+	var list []string
+	for _, model := range order {
+		m, err := models.Lookup(model)
+		name, known := nameIn(round, m)
+		if err != nil || !known {
+			list = append(list, fmt.Sprintf("%s: round %s has no such benchmark", model, round.Version))
+			continue
+		}
+		for _, scenario := range required(round, name, p.Suite.Category) {
+			if !slices.Contains(scenarios[model], scenario) {
+				list = append(list, fmt.Sprintf("%s %s: the round wants it of %s systems", model, scenario, p.Suite.Category))
+			}
+		}
+		if tests := round.Models[name].Tests; len(tests) > 0 {
+			list = append(list, fmt.Sprintf("%s: compliance tests %s in %s", model, strings.Join(tests, ", "), strings.Join(scenarios[model], ", ")))
+		}
+	}
+	return list
+}

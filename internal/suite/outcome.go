@@ -1,0 +1,173 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// An Outcome is what came out of a suite.
+type Outcome struct {
+	Schema      string   `json:"schema"`
+	Program     string   `json:"program"`
+	Suite       string   `json:"suite"`
+	Title       string   `json:"title,omitempty"`
+	Rules       string   `json:"rules"`
+	Quick       bool     `json:"quick,omitempty"`
+	Interrupted bool     `json:"interrupted,omitempty"`
+	Folder      string   `json:"folder"`
+	Scores      []Score  `json:"scores"`
+	Missing     []string `json:"missing"` // for a submission
+	Caveats     []Caveat `json:"caveats"`
+	Left        Estimate `json:"left"` // steps that did not run
+}
+
+// A Score is what came out of a benchmark in a scenario.
+type Score struct {
+	Model     string         `json:"model"`
+	Precision string         `json:"precision,omitempty"`
+	Scenario  string         `json:"scenario"`
+	Result    string         `json:"result"` // that of the performance run, or why there is none
+	Why       string         `json:"why,omitempty"`
+	Metric    *report.Metric `json:"metric,omitempty"`
+	// Bound is the constraint on latency, in words.
+	Bound    string           `json:"latency_bound,omitempty"`
+	Accuracy *report.Accuracy `json:"accuracy,omitempty"`
+	// AccuracyError says why there is no accuracy though it was to be measured.
+	AccuracyError string  `json:"accuracy_error,omitempty"`
+	Seconds       float64 `json:"seconds"` // of both runs
+	Folder        string  `json:"folder"`
+}
+
+// A Caveat is what speaks against some of the results.
+type Caveat struct {
+	Text    string `json:"text"`
+	Results int    `json:"results"` // that have it
+}
+
+// What a score says if there are no results.
+const (
+	notRun  = "NOT RUN"
+	failed  = "FAILED"
+	lacking = "NO SUCH MODEL"
+)
+
+// outcome gathers what there is.
+func (p *Plan) outcome(interrupted bool) *Outcome {
+	o := &Outcome{
+		Schema: Schema, Program: p.request.Base.Program, Suite: p.Suite.Name, Title: p.Suite.Title, Rules: p.Suite.Rules,
+		Quick: p.request.Base.Quick, Interrupted: interrupted, Folder: p.request.Output, Left: p.Estimate(),
+		Scores: []Score{}, Missing: []string{}, Caveats: []Caveat{},
+	}
+	for _, s := range p.Steps {
+		if s.Mode != modeAccuracy {
+			o.Scores = append(o.Scores, p.score(s))
+		}
+		if s.Results != nil {
+			o.addCaveats(s.Results.Caveats)
+		}
+	}
+	slices.SortStableFunc(o.Caveats, func(a, b Caveat) int { return b.Results - a.Results })
+	o.Missing = append(o.Missing, p.missing(o)...)
+	return o
+}
+
+func (o *Outcome) addCaveats(texts []string) {
+	for _, text := range texts {
+		if i := slices.IndexFunc(o.Caveats, func(c Caveat) bool { return c.Text == text }); i >= 0 {
+			o.Caveats[i].Results++
+		} else {
+			o.Caveats = append(o.Caveats, Caveat{text, 1})
+		}
+	}
+}
+
+// score is what came out of a performance step and the accuracy that belongs to it.
+func (p *Plan) score(s *Step) Score {
+	out := Score{Model: s.Model, Precision: s.Precision, Scenario: s.Scenario, Result: verdict(s), Why: s.Error, Folder: s.Folder, Seconds: s.Seconds}
+	if r := s.Results; r != nil {
+		out.Metric = r.Metric
+		for _, c := range r.Constraints {
+			if c.ID == "latency" || c.ID == "intervals" {
+				out.Bound = c.RequiredText()
+			}
+			if !c.Met && !c.ReferenceOnly && out.Why == "" {
+				out.Why = c.Sentence()
+			}
+		}
+		if out.Why == "" && len(r.Problems) > 0 {
+			out.Why = r.Problems[0]
+		}
+	}
+	a := p.accuracyOf(s.Model, s.Precision, s.Scenario)
+	if a == nil {
+		a = p.accuracyOf(s.Model, s.Precision, "")
+	}
+	switch {
+	case a == nil:
+	case a.Results != nil && a.Results.Accuracy != nil:
+		out.Accuracy, out.Seconds = a.Results.Accuracy, out.Seconds+a.Seconds
+	default:
+		out.AccuracyError = strings.TrimSpace(verdict(a) + " " + a.Error)
+	}
+	return out
+}
+
+// verdict is the outcome of a step in a word.
+func verdict(s *Step) string {
+	switch {
+	case s.Results != nil && s.State == Done:
+		return s.Results.Verdict()
+	case s.State == Failed:
+		return failed
+	case s.State == Lacking:
+		return lacking
+	}
+	return notRun
+}
+
+// Failures counts the scores that have no result though they were to run, those that are not
+// VALID, and those whose accuracy is below the target or could not be measured.
+func (o *Outcome) Failures() (none, invalid, inaccurate int) {
+	for _, s := range o.Scores {
+		switch s.Result {
+		case failed, notRun:
+			none++
+		case report.Invalid, report.Interrupted:
+			invalid++
+		}
+		if s.Accuracy.Below() || s.AccuracyError != "" && s.Result != lacking {
+			inaccurate++
+		}
+	}
+	return none, invalid, inaccurate
+}
+
+// headline says in one line how it went.
+func (o *Outcome) headline() string {
+	valid, lack := 0, 0
+	for _, s := range o.Scores {
+		switch s.Result {
+		case report.Valid:
+			valid++
+		case lacking:
+			lack++
+		}
+	}
+	text := fmt.Sprintf("suite %s%s, rules %s: %d of %d VALID", o.Suite, quickly(o.Quick), o.Rules, valid, len(o.Scores)-lack)
+	none, invalid, inaccurate := o.Failures()
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{invalid, "INVALID"}, {none, "without a result"}, {inaccurate, "whose accuracy misses the target or is not known"}, {lack, "not in the catalogue"}} {
+		if n.n > 0 {
+			text += fmt.Sprintf(", %d %s", n.n, n.what)
+		}
+	}
+	if o.Interrupted {
+		text += "; INTERRUPTED"
+	}
+	return text
+}

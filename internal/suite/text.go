@@ -1,0 +1,102 @@
+package suite
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// Write prints the result screen: the scores against their targets, what speaks against them,
+// and what is missing for a submission.
+func (o *Outcome) Write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, o.headline())
+	b.WriteString(o.table())
+	list(&b, "Why", o.reasons())
+	var caveats []string
+	for _, c := range o.Caveats {
+		caveats = append(caveats, fmt.Sprintf("%s (%d runs)", c.Text, c.Results))
+	}
+	list(&b, "Caveats", caveats)
+	list(&b, "Missing for a submission", o.Missing)
+	if o.Left.Steps > 0 {
+		fmt.Fprintf(&b, "Not run yet: %v\n", o.Left)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (o *Outcome) table() string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options.DrawBorder = false
+	t.AppendHeader(table.Row{"benchmark", "scenario", "result", "score", "latency bound", "accuracy", "target", "time"})
+	for _, s := range o.Scores {
+		name := strings.TrimSpace(s.Model + " " + s.Precision)
+		accuracy, target := accuracyCells(s)
+		t.AppendRow(table.Row{name, s.Scenario, s.Result, metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)})
+	}
+	t.SuppressEmptyColumns()
+	return "  " + strings.ReplaceAll(t.Render(), "\n", "\n  ") + "\n"
+}
+
+func metricCell(m *report.Metric) string {
+	if m == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.5g %s", m.Value, m.Unit)
+}
+
+func timeCell(seconds float64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return time.Duration(seconds * 1e9).Round(time.Second).String()
+}
+
+// accuracyCells are the accuracy and its target, which says whether it is reached.
+func accuracyCells(s Score) (accuracy, target string) {
+	a := s.Accuracy
+	switch {
+	case a == nil:
+		return s.AccuracyError, ""
+	case a.NoTarget != "":
+		return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), "none"
+	case a.Met:
+		target = "reached"
+	default:
+		target = "MISSED"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), fmt.Sprintf("%.5g %s", a.Target, target)
+}
+
+// reasons say of each score that is not VALID why.
+func (o *Outcome) reasons() []string {
+	var list []string
+	for _, s := range o.Scores {
+		if s.Why != "" && s.Result != report.Valid {
+			list = append(list, fmt.Sprintf("%s is %s: %s", s.name(), s.Result, firstLine(s.Why)))
+		}
+	}
+	return list
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func list(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s:\n", title)
+	for _, item := range items {
+		fmt.Fprintf(b, "  - %s\n", item)
+	}
+}
