@@ -18,7 +18,7 @@ var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/description internal/submission/truncate internal/tune",
-		"internal/submission/rounds internal/submission/truncate internal/suite internal/tune",
+	"internal/submission/rounds internal/submission/truncate internal/suite internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
@@ -47,7 +47,7 @@ var mayImport = map[string]string{
 
 	"internal/audit": "internal/accuracy internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models " +
 		"internal/regular internal/report internal/scratch internal/session internal/submission/rounds",
-	"internal/report":  "internal/loadgen internal/regular",
+	"internal/report": "internal/loadgen internal/regular",
 	"internal/suite": "internal/config internal/field internal/machine internal/models internal/names internal/regular internal/report internal/session " +
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",

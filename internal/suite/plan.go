@@ -33,7 +33,7 @@ type Request struct {
 	Only       []string
 	NoAccuracy bool
 	Cooldown   *time.Duration // instead of the suite's
-	Output     string         // folder
+	Output     string         // folder; empty: nothing is run
 	Resume     bool           // go on with what is in the folder
 	Earlier    []report.Run   // they say how fast models are on this machine
 }
@@ -107,6 +107,9 @@ func NewPlan(s *Suite, q Request) (*Plan, error) {
 		if benchmarks, err = p.Suite.ofRound(); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.restore(); err != nil {
+		return nil, err
 	}
 	p.chooseCooldown()
 	for _, b := range benchmarks {

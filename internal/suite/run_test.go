@@ -179,20 +179,22 @@ func TestAStepThatFailsDoesNotEndTheSuite(t *testing.T) {
 
 func TestAFolderWithASuiteIsNotTakenForANewOne(t *testing.T) {
 	material(t)
-	release, err := plan(t, twoScenarios, false).begin()
+	p := plan(t, twoScenarios, false)
+	release, err := p.begin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var exists *ExistsError
-	if _, err := plan(t, twoScenarios, false).Run(t.Context(), &recorder{}); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := plan(t, twoScenarios, true).Run(t.Context(), &recorder{}); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("a second process: %v", err)
 	}
 	release()
-	if _, err := plan(t, twoScenarios, false).Run(t.Context(), &recorder{}); !errors.As(err, &exists) {
+	var exists *ExistsError
+	if _, err := NewPlan(p.Suite, p.request); !errors.As(err, &exists) {
 		t.Errorf("not resumed: %v", err)
 	}
-	other := strings.Replace(twoScenarios, "mine", "other", 1)
-	if _, err := plan(t, other, true).Run(t.Context(), &recorder{}); err == nil || !strings.Contains(err.Error(), "out has suite mine, this is other") {
+	other := *p.Suite
+	other.Name, p.request.Resume = "other", true
+	if _, err := NewPlan(&other, p.request); err == nil || !strings.Contains(err.Error(), "out has suite mine, this is other") {
 		t.Errorf("another suite resumed: %v", err)
 	}
 }

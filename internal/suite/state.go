@@ -84,6 +84,9 @@ func parseState(data []byte) (*state, error) {
 // restore looks at what the folder has. Steps that are done are still prepared, to see that
 // their results are those of what would run now.
 func (p *Plan) restore() error {
+	if p.request.Output == "" {
+		return nil
+	}
 	earlier, err := readState(p.request.Output)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
