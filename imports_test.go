@@ -16,9 +16,9 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
+		"internal/suite " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/description internal/submission/truncate internal/tune",
-	"internal/submission/rounds internal/submission/truncate internal/suite internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
