@@ -87,3 +87,12 @@ func Float(v float64) string {
 	}
 	return text
 }
+
+// Round is round(v, digits) of a float: the nearest decimal to the exact value, of two the even.
+func Round(v float64, digits int) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', digits, 64), 64)
+	if err != nil {
+		return v // of infinities and NaN
+	}
+	return rounded
+}

@@ -63,3 +63,15 @@ func TestFloatsArePythons(t *testing.T) {
 		}
 	}
 }
+
+func TestRoundIsPythons(t *testing.T) {
+	for _, c := range []struct {
+		v      float64
+		digits int
+		want   float64
+	}{{294.45, 1, 294.4}, {0.25, 1, 0.2}, {0.35, 1, 0.3}, {144.84, 1, 144.8}, {2.675, 2, 2.67}, {-0.05, 1, -0.1}, {math.Inf(1), 1, math.Inf(1)}, {1e300, 1, 1e300}} {
+		if got := Round(c.v, c.digits); got != c.want {
+			t.Errorf("Round(%v, %d) = %v, want %v", c.v, c.digits, got, c.want)
+		}
+	}
+}

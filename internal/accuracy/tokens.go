@@ -1,0 +1,77 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+)
+
+// A Decoder turns the numbers of tokens into text, without special tokens, as
+// batch_decode(…, skip_special_tokens=True) of transformers does. It is called by several
+// goroutines.
+type Decoder func(ids []int32) (string, error)
+
+// TokenOptions are the options that the accuracy scripts of language models share.
+type TokenOptions struct {
+	// DType is the type of a token's number in the log (--dtype), by default int64. The
+	// float of some scripts is Float32.
+	DType DType
+	// Workers is how many texts are scored at a time, by default as many as there are
+	// processors.
+	Workers int
+}
+
+// A tokenRecord is a record of a log of tokens.
+type tokenRecord struct {
+	Record
+	ids []int32 // of the record alone, not overwritten
+}
+
+// tokenRecords reads the first record of each sample, as the scripts count them.
+func tokenRecords(log Input, dtype DType, c *Coverage) iter.Seq2[tokenRecord, error] {
+	return func(yield func(tokenRecord, error) bool) {
+		dtype, err := dtype.check("dtype", Int64, Int32, Float32)
+		if err != nil {
+			yield(tokenRecord{}, err)
+			return
+		}
+		for rec, err := range FirstRecords(log, c) {
+			t := tokenRecord{Record: rec}
+			if err == nil {
+				if t.ids, err = tokenIDs(rec.Data, dtype); err != nil {
+					err = rec.errorf(log, "%w", err)
+				}
+			}
+			if !yield(t, err) || err != nil {
+				return
+			}
+		}
+		if c.Scored == 0 {
+			yield(tokenRecord{}, fmt.Errorf("%s: the log has no record", log.Name()))
+		}
+	}
+}
+
+// tokenIDs are the numbers in a response.
+func tokenIDs(data []byte, dtype DType) ([]int32, error) {
+	if err := dtype.checkPayload(data); err != nil {
+		return nil, err
+	}
+	number, err := numbers(data, dtype)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int32, len(data)/dtype.size())
+	for i := range ids {
+		v := number(i)
+		if !(v >= 0 && v <= math.MaxInt32 && v == math.Trunc(v)) {
+			return nil, fmt.Errorf("token %d of the response is %v as %s, want the number of a token: is the log of another type?", i, v, dtype)
+		}
+		ids[i] = int32(v)
+	}
+	return ids, nil
+}
+
+// errNoDecoder is for callers that forget it: a score of numbers is none of texts.
+var errNoDecoder = errors.New("there is no tokenizer to turn numbers of tokens into text")
