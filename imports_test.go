@@ -62,6 +62,7 @@ var mayImport = map[string]string{
 
 	"internal/backend":             "internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
+	"internal/backend/openai":      "internal/backend internal/endpoint internal/field internal/tensor",
 	"internal/backend/ort":         "internal/backend internal/home internal/names internal/onnx internal/regular internal/scratch internal/tensor",
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
@@ -90,6 +91,9 @@ var mayImport = map[string]string{
 	"internal/scratch":           "",
 	"internal/whole":             "",
 	"internal/onnx":              "internal/regular internal/tensor internal/whole",
+	"internal/endpoint":          "internal/field internal/regular",
+	"internal/tokenserver":       "",
+	"internal/onnx":              "internal/regular internal/tensor",
 	"internal/tensor":            "",
 	"internal/tensor/npy":        "internal/tensor",
 	"internal/home":              "",

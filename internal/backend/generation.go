@@ -1,0 +1,95 @@
+package backend
+
+import (
+	"context"
+	"time"
+)
+
+// A Generator is a session that continues text: a prompt goes in, tokens come out one after the
+// other. Its methods may be called from several goroutines at once. Bind and Run of it fail:
+// tensors are not what it takes.
+type Generator interface {
+	Session
+	// Generate continues a prompt and returns when that is over. Without an error the sink was
+	// told of the first piece, if the answer came in pieces, and then of the whole answer.
+	Generate(ctx context.Context, p *Prompt, sink Sink) error
+	// Streams reports whether answers come in pieces.
+	Streams() bool
+	// Limit is how many prompts may be under way at once; 0: any number.
+	Limit() int
+	// Reset forgets what was measured.
+	Reset()
+	// Measured is what was measured since Reset.
+	Measured() Generated
+}
+
+// A Prompt is a text to continue.
+type Prompt struct {
+	Text     string    // if there are no messages
+	Messages []Message // of a conversation
+	IDs      []int32   // the same as tokens, where they are known
+
+	MaxTokens int  // of the answer; 0: whoever answers decides
+	MinTokens int  // of the answer
+	Exact     bool // the answer goes on to MaxTokens, whatever it says
+}
+
+// A Message is a part of a conversation.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// A Sink takes an answer. What it is given is only valid during the call.
+type Sink interface {
+	First(piece []byte)
+	Done(a Answer)
+}
+
+// An Answer is how a prompt was continued.
+type Answer struct {
+	Text   []byte
+	IDs    []int32 // nil: not known
+	Tokens int
+}
+
+// Generated is what a Generator has measured, beside what its callers can. Times count from
+// when a request was sent, not from when it should have been.
+type Generated struct {
+	Answers  int64
+	Failures []Failures // the most frequent kinds first
+	Retries  int64      // requests that were sent once more
+
+	FirstToken Spread // from sending to the first piece
+	Whole      Spread // from sending to the end of the answer
+	Between    Spread // from a piece to the next; 0 for those that came together
+
+	Pieces      int64  // of answers
+	Tokens      int64  // of answers
+	PromptTotal int64  // tokens of prompts, as far as they were told
+	Counted     string // where the numbers of tokens come from, in words
+	Most        int64  // requests under way at once, at most
+	Servers     []ServerLoad
+	Finished    map[string]int64 // answers by why they ended, in the server's words
+}
+
+// Failures are those of a kind.
+type Failures struct {
+	Kind  string
+	Count int64
+	First string // what the first one said
+}
+
+// ServerLoad says what one of several servers had to do.
+type ServerLoad struct {
+	URL      string
+	Requests int64
+	Most     int // outstanding at once
+}
+
+// A Spread describes many times. Percentiles are exact to a hundredth of themselves.
+type Spread struct {
+	Count                          int64
+	Mean, P50, P90, P95, P99, P999 time.Duration
+	Min, Max                       time.Duration
+}

@@ -1,0 +1,87 @@
+package openai
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+)
+
+// A dialect is what a server understands.
+type dialect struct {
+	chat     bool // conversations, else completions
+	ids      bool // prompts are token ids, and so are answers
+	extras   bool // fields that are not OpenAI's: min_tokens, ignore_eos
+	usage    bool // streams end with the numbers of tokens
+	newLimit bool // the limit of tokens is called max_completion_tokens
+}
+
+// body is a request for an answer.
+func (d dialect) body(model string, p *backend.Prompt, stream bool) []byte {
+	b := append(make([]byte, 0, 256+len(p.Text)+len(p.Text)/8+8*len(p.IDs)), `{"model":`...)
+	b = appendJSON(b, model)
+	b = d.prompt(b, p)
+	if p.MaxTokens > 0 {
+		name := `,"max_tokens":`
+		if d.newLimit {
+			name = `,"max_completion_tokens":`
+		}
+		b = strconv.AppendInt(append(b, name...), int64(p.MaxTokens), 10)
+	}
+	b = append(b, `,"temperature":0`...)
+	if d.extras && p.MinTokens > 0 {
+		b = strconv.AppendInt(append(b, `,"min_tokens":`...), int64(p.MinTokens), 10)
+	}
+	if d.extras && p.Exact {
+		b = append(b, `,"ignore_eos":true`...)
+	}
+	if d.ids {
+		b = append(b, `,"return_token_ids":true`...)
+	}
+	if stream {
+		b = append(b, `,"stream":true`...)
+		if d.usage {
+			b = append(b, `,"stream_options":{"include_usage":true}`...)
+		}
+	}
+	return append(b, '}')
+}
+
+// prompt appends what is to be continued.
+func (d dialect) prompt(b []byte, p *backend.Prompt) []byte {
+	switch {
+	case d.chat:
+		messages := p.Messages
+		if len(messages) == 0 {
+			messages = []backend.Message{{Role: "user", Content: p.Text}}
+		}
+		return appendJSON(append(b, `,"messages":`...), messages)
+	case d.ids && len(p.IDs) > 0:
+		b = append(b, `,"prompt":[`...)
+		for i, id := range p.IDs {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, int64(id), 10)
+		}
+		return append(b, ']')
+	}
+	return appendJSON(append(b, `,"prompt":`...), textOf(p))
+}
+
+// textOf is a prompt as one text.
+func textOf(p *backend.Prompt) string {
+	text := p.Text
+	for i, m := range p.Messages {
+		if i > 0 || text != "" {
+			text += "\n"
+		}
+		text += m.Content
+	}
+	return text
+}
+
+func appendJSON(b []byte, value any) []byte {
+	text, _ := json.Marshal(value) // strings, and structs of strings, have JSON
+	return append(b, text...)
+}

@@ -1,0 +1,200 @@
+package openai
+
+import "bytes"
+
+// An event is what counts of an event of a stream, or of an answer that came whole.
+type event struct {
+	text   []byte // of the answer, as it is written in JSON, without quotes; nil or empty: none
+	finish []byte // why the answer ended; nil: it has not
+	ids    []byte // the tokens of the text as a JSON array; nil: not told
+	fault  []byte // what went wrong, as it is written in JSON; nil: nothing
+	failed bool   // something went wrong
+
+	completion, prompt int // tokens; -1: not told
+	at                 int // where the text begins in the event
+}
+
+// A shape is an event around its text. The events of a stream differ in nothing else, as a rule,
+// so that one that looks like the one before need not be walked through.
+type shape struct {
+	before, after []byte // with the quotes
+	event         event  // without its text
+}
+
+// read reads an event, if it has this shape by looking at its text only.
+func (sh *shape) read(e *event, data []byte) bool {
+	if len(sh.before) > 0 && bytes.HasPrefix(data, sh.before) {
+		s := scanner{b: data, i: len(sh.before) - 1}
+		if text := s.str(); len(text) > 0 && bytes.Equal(data[s.i-1:], sh.after) {
+			*e = sh.event
+			e.text = text
+			return true
+		}
+	}
+	ok := e.parse(data)
+	if ok && len(e.text) > 0 && e.finish == nil && e.ids == nil && !e.failed {
+		sh.before = append(sh.before[:0], data[:e.at]...)
+		sh.after = append(sh.after[:0], data[e.at+len(e.text):]...)
+		sh.event = *e
+		sh.event.text = nil
+	}
+	return ok
+}
+
+// levels of an event's objects.
+type level uint8
+
+const (
+	top level = iota
+	choice
+	delta
+	usage
+	fault
+)
+
+// parse reads an event. False: it is no JSON object.
+func (e *event) parse(data []byte) bool {
+	*e = event{completion: -1, prompt: -1}
+	s := scanner{b: data}
+	e.object(&s, top)
+	return s.peek() == 0 && !s.bad && s.i == len(data)
+}
+
+// object takes an object, or something else that stands in its place.
+func (e *event) object(s *scanner, l level) {
+	if l != top && s.peek() != '{' {
+		if l == fault && s.peek() == '"' {
+			e.fault = s.str()
+			return
+		}
+		s.skip() // null
+		return
+	}
+	for first := s.open('{'); s.next('}', first); first = false {
+		e.member(s, l, s.key())
+	}
+	s.depth--
+}
+
+// member takes the value of a member.
+func (e *event) member(s *scanner, l level, key []byte) {
+	switch l {
+	case top:
+		e.topMember(s, key)
+	case choice:
+		e.choiceMember(s, key)
+	case delta:
+		e.deltaMember(s, key)
+	case usage:
+		e.usageMember(s, key)
+	case fault:
+		if string(key) == "message" && s.peek() == '"' {
+			e.fault = s.str()
+			return
+		}
+		s.skip()
+	}
+}
+
+func (e *event) topMember(s *scanner, key []byte) {
+	switch string(key) {
+	case "choices":
+		e.choices(s)
+	case "usage":
+		e.object(s, usage)
+	case "error":
+		e.failed = s.peek() != 'n' // null
+		e.object(s, fault)
+	default:
+		s.skip()
+	}
+}
+
+// choices takes the list of answers, of which only one was asked for.
+func (e *event) choices(s *scanner) {
+	if s.peek() != '[' {
+		s.skip()
+		return
+	}
+	first := s.open('[')
+	for ; s.next(']', first); first = false {
+		if first {
+			e.object(s, choice)
+		} else {
+			s.skip()
+		}
+	}
+	s.depth--
+}
+
+func (e *event) choiceMember(s *scanner, key []byte) {
+	switch string(key) {
+	case "text":
+		e.take(s)
+	case "delta", "message":
+		e.object(s, delta)
+	case "finish_reason":
+		if s.peek() == '"' {
+			e.finish = s.str()
+			return
+		}
+		s.skip()
+	case "token_ids":
+		s.peek()
+		from := s.i
+		if s.skip(); from < len(s.b) && s.b[from] == '[' {
+			e.ids = s.b[from:s.i]
+		}
+	default:
+		s.skip()
+	}
+}
+
+func (e *event) deltaMember(s *scanner, key []byte) {
+	switch string(key) {
+	case "content", "reasoning_content", "reasoning":
+		e.take(s)
+	default:
+		s.skip()
+	}
+}
+
+// take takes the text of the answer. Of several fields the first that is not empty counts.
+func (e *event) take(s *scanner) {
+	if s.peek() != '"' {
+		s.skip()
+		return
+	}
+	if text := s.str(); len(e.text) == 0 {
+		e.text, e.at = text, s.i-1-len(text)
+	}
+}
+
+func (e *event) usageMember(s *scanner, key []byte) {
+	var to *int
+	switch string(key) {
+	case "completion_tokens":
+		to = &e.completion
+	case "prompt_tokens":
+		to = &e.prompt
+	}
+	if c := s.peek(); to == nil || c < '0' || c > '9' {
+		s.skip()
+		return
+	}
+	*to = whole(s.scalar())
+}
+
+// appendIDs appends the tokens that a JSON array has. False: they are none.
+func appendIDs(to []int32, array []byte) ([]int32, bool) {
+	const most = 1 << 31
+	s := scanner{b: array}
+	for first := s.open('['); s.next(']', first); first = false {
+		n := whole(s.scalar())
+		if n < 0 || n >= most {
+			return to, false
+		}
+		to = append(to, int32(n))
+	}
+	return to, !s.bad
+}

@@ -1,0 +1,104 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+)
+
+// A failure is why a prompt has no answer, with a kind to count it by.
+type failure struct {
+	kind  string
+	again bool // the same request may succeed later
+	err   error
+}
+
+// Error implements error.
+func (f *failure) Error() string { return f.kind + ": " + f.err.Error() }
+
+// Unwrap returns what is wrong.
+func (f *failure) Unwrap() error { return f.err }
+
+// The kinds that are not those of a status.
+const (
+	kindConnect   = "no connection"
+	kindBroken    = "connection broken"
+	kindTimeout   = "time-out"
+	kindMalformed = "malformed event"
+	kindUnending  = "stream without an end"
+	kindError     = "error in the stream"
+	kindEmpty     = "empty answer"
+	kindTooLong   = "answer too long"
+	kindWhole     = "no stream"
+	kindType      = "wrong content type"
+	kindPacked    = "compressed answer"
+	kindRedirect  = "redirection"
+	kindPieces    = "more pieces than tokens"
+	kindEnded     = "the test was over"
+)
+
+func failf(kind, format string, args ...any) *failure {
+	return &failure{kind: kind, err: fmt.Errorf(format, args...)}
+}
+
+// transportFailure says what an error of the HTTP client means.
+func transportFailure(ctx context.Context, err error) *failure {
+	if cause := context.Cause(ctx); cause != nil {
+		var late *failure
+		if errors.As(cause, &late) {
+			return late
+		}
+		return &failure{kind: kindEnded, err: cause}
+	}
+	var op *net.OpError
+	switch {
+	case errors.Is(err, errLongEvent):
+		return &failure{kind: kindTooLong, err: err}
+	case strings.Contains(err.Error(), "the server redirects"):
+		return &failure{kind: kindRedirect, err: err}
+	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &op) && op.Op == "dial", strings.Contains(err.Error(), "tls: "):
+		return &failure{kind: kindConnect, again: true, err: err}
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = fmt.Errorf("the server closed it (%w)", err)
+	}
+	return &failure{kind: kindBroken, again: true, err: err}
+}
+
+// statusFailure says what a status other than 200 means, and what the server says of it.
+func statusFailure(status int, text string) *failure {
+	f := failf("status "+fmt.Sprint(status), "%s: %s", http.StatusText(status), text)
+	switch status {
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		f.again = true
+	}
+	return f
+}
+
+const (
+	maxComplaint = 4 << 10 // read of an answer that is none
+	longestQuote = 300     // of it that is quoted
+)
+
+// complaint is what a server says instead of answering, on one line and without the key.
+func complaint(body io.Reader, redact func(string) string) string {
+	data, _ := io.ReadAll(io.LimitReader(body, maxComplaint)) // what there is will do
+	text := strings.Join(strings.Fields(redact(string(data))), " ")
+	if text == "" {
+		return "the server says nothing else"
+	}
+	return cut(strings.ToValidUTF8(text, "?"))
+}
+
+// cut shortens a text to what is quoted.
+func cut(text string) string {
+	if len(text) <= longestQuote {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestQuote], "") + "…"
+}

@@ -1,0 +1,259 @@
+package openai
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A scanner walks over a JSON value without allocating. It is as strict about structure as
+// encoding/json and laxer about what stands inside strings. After a mistake bad is true and all
+// methods return at once.
+type scanner struct {
+	b     []byte
+	i     int
+	bad   bool
+	depth int
+}
+
+// maxDepth is how deep values may be nested.
+const maxDepth = 64
+
+func (s *scanner) fail() { s.bad, s.i = true, len(s.b) }
+
+// peek returns the next byte that is no space; 0 at the end.
+func (s *scanner) peek() byte {
+	for s.i < len(s.b) {
+		switch c := s.b[s.i]; c {
+		case ' ', '\t', '\n', '\r':
+			s.i++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// eat takes a byte that has to be there.
+func (s *scanner) eat(c byte) {
+	if s.peek() != c {
+		s.fail()
+		return
+	}
+	s.i++
+}
+
+// str takes a string and returns what is between the quotes, as it is written.
+func (s *scanner) str() []byte {
+	s.eat('"')
+	if s.bad {
+		return nil
+	}
+	from := s.i
+	for {
+		k := bytes.IndexByte(s.b[s.i:], '"')
+		if k < 0 {
+			s.fail()
+			return nil
+		}
+		end := s.i + k
+		s.i = end + 1
+		n := end
+		for n > from && s.b[n-1] == '\\' {
+			n--
+		}
+		if (end-n)%2 == 0 {
+			return s.b[from:end]
+		}
+	}
+}
+
+// next steps to the next member or element. It returns false behind the last, and takes the
+// closing bracket then. First says that there was none before.
+func (s *scanner) next(closing byte, first bool) bool {
+	c := s.peek()
+	if s.bad {
+		return false
+	}
+	if c == closing {
+		s.i++
+		return false
+	}
+	if !first {
+		s.eat(',')
+	}
+	return !s.bad
+}
+
+// key takes the name of a member and the colon behind it.
+func (s *scanner) key() []byte {
+	k := s.str()
+	s.eat(':')
+	return k
+}
+
+// open takes an opening bracket. False: it is not there, or too deep.
+func (s *scanner) open(c byte) bool {
+	s.eat(c)
+	if s.depth++; s.depth > maxDepth {
+		s.fail()
+	}
+	return !s.bad
+}
+
+// skip takes a value of any kind.
+func (s *scanner) skip() {
+	switch c := s.peek(); {
+	case c == '"':
+		s.str()
+	case c == '{':
+		for first := s.open('{'); s.next('}', first); first = false {
+			s.key()
+			s.skip()
+		}
+		s.depth--
+	case c == '[':
+		for first := s.open('['); s.next(']', first); first = false {
+			s.skip()
+		}
+		s.depth--
+	default:
+		s.scalar()
+	}
+}
+
+// scalar takes a number, true, false or null, and returns it.
+func (s *scanner) scalar() []byte {
+	s.peek()
+	from := s.i
+	for s.i < len(s.b) {
+		c := s.b[s.i]
+		if c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			break
+		}
+		s.i++
+	}
+	text := s.b[from:s.i]
+	switch string(text) {
+	case "true", "false", "null":
+		return text
+	}
+	if !isNumber(text) {
+		s.fail()
+		return nil
+	}
+	return text
+}
+
+// isNumber reports whether a text is a number as JSON has it.
+func isNumber(b []byte) bool {
+	b = bytes.TrimPrefix(b, []byte("-"))
+	whole, rest := digits(b)
+	if whole == 0 || whole > 1 && b[0] == '0' {
+		return false
+	}
+	b = rest
+	if len(b) > 0 && b[0] == '.' {
+		n, rest := digits(b[1:])
+		if b = rest; n == 0 {
+			return false
+		}
+	}
+	if len(b) > 0 && (b[0] == 'e' || b[0] == 'E') {
+		b = b[1:]
+		if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
+			b = b[1:]
+		}
+		n, rest := digits(b)
+		return n > 0 && len(rest) == 0
+	}
+	return len(b) == 0
+}
+
+// digits counts the digits at the beginning, and returns what follows them.
+func digits(b []byte) (n int, rest []byte) {
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	return n, b[n:]
+}
+
+// whole is a number that is not negative and fits; -1: it is none.
+func whole(b []byte) int {
+	const most = 1 << 40
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' || n > most {
+			return -1
+		}
+		n = 10*n + int(c-'0')
+	}
+	if len(b) == 0 {
+		return -1
+	}
+	return n
+}
+
+// unquote appends what a string means. False: it has an escape that JSON does not know.
+func unquote(to, raw []byte) ([]byte, bool) {
+	for {
+		k := bytes.IndexByte(raw, '\\')
+		if k < 0 {
+			return append(to, raw...), true
+		}
+		to = append(to, raw[:k]...)
+		if raw = raw[k+1:]; len(raw) == 0 {
+			return to, false
+		}
+		c := raw[0]
+		raw = raw[1:]
+		if c == 'u' {
+			r, rest, ok := escaped(raw)
+			if !ok {
+				return to, false
+			}
+			to, raw = utf8.AppendRune(to, r), rest
+			continue
+		}
+		i := bytes.IndexByte([]byte(`"\/bfnrt`), c)
+		if i < 0 {
+			return to, false
+		}
+		to = append(to, "\"\\/\b\f\n\r\t"[i])
+	}
+}
+
+// escaped reads four hexadecimal digits, and the second half of a pair if they are a first.
+func escaped(raw []byte) (r rune, rest []byte, ok bool) {
+	if r, ok = hex4(raw); !ok {
+		return 0, raw, false
+	}
+	raw = raw[4:]
+	if !utf16.IsSurrogate(r) {
+		return r, raw, true
+	}
+	if len(raw) >= 6 && raw[0] == '\\' && raw[1] == 'u' {
+		if low, ok := hex4(raw[2:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+			return utf16.DecodeRune(r, low), raw[6:], true
+		}
+	}
+	return utf8.RuneError, raw, true
+}
+
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}

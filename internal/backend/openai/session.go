@@ -1,0 +1,212 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/endpoint"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A session is a server that was found out about. It is a backend.Generator.
+type session struct {
+	config  Config
+	servers *endpoint.Servers
+	dialect dialect
+	model   string
+	info    backend.Info
+	watch   *watch
+	stats   *stats
+	calls   sync.Pool
+	closing sync.Once
+}
+
+// Info implements backend.Session.
+func (s *session) Info() backend.Info { return s.info }
+
+var errNoTensors = errors.New("an endpoint takes text, no tensors")
+
+// Bind implements backend.Session.
+func (s *session) Bind(tensor.Tensor) (backend.Value, error) { return nil, errNoTensors }
+
+// Run implements backend.Session.
+func (s *session) Run(context.Context, []backend.Value, []backend.Value) error { return errNoTensors }
+
+// Close implements backend.Session.
+func (s *session) Close() error {
+	s.closing.Do(s.watch.close)
+	return s.servers.Close()
+}
+
+// Streams implements backend.Generator.
+func (s *session) Streams() bool { return s.config.Stream }
+
+// Limit implements backend.Generator.
+func (s *session) Limit() int { return s.config.Concurrency }
+
+// Reset implements backend.Generator.
+func (s *session) Reset() {
+	s.stats.reset()
+	s.servers.Reset()
+}
+
+// Measured implements backend.Generator.
+func (s *session) Measured() backend.Generated {
+	g := s.stats.measured()
+	for _, l := range s.servers.Loads() {
+		g.Servers = append(g.Servers, backend.ServerLoad{URL: l.URL, Requests: l.Requests, Most: l.Most})
+	}
+	return g
+}
+
+// Generate implements backend.Generator.
+func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.Sink) error {
+	c := s.calls.Get().(*call)
+	c.session, c.prompt, c.sink, c.started = s, p, sink, false
+	s.stats.begin()
+	f := s.generate(ctx, c)
+	s.stats.active.Add(-1)
+	c.prompt, c.sink, c.watched = nil, nil, nil
+	s.calls.Put(c)
+	if f != nil {
+		s.stats.fail(f)
+		return f
+	}
+	return nil
+}
+
+// generate sends a prompt, and again if that is wanted and may help.
+func (s *session) generate(ctx context.Context, c *call) *failure {
+	body := s.dialect.body(s.model, c.prompt, s.config.Stream)
+	for attempt := 0; ; attempt++ {
+		f := s.try(ctx, c, body)
+		if f == nil || !f.again || c.started || attempt >= s.config.Retries {
+			return f
+		}
+		s.stats.retries.Add(1)
+		select {
+		case <-time.After(firstPause << attempt):
+		case <-ctx.Done():
+			return transportFailure(ctx, ctx.Err())
+		}
+	}
+}
+
+// firstPause is how long the first repetition waits; each further one waits twice as long.
+const firstPause = 50 * time.Millisecond
+
+// try sends a prompt once.
+func (s *session) try(ctx context.Context, c *call, body []byte) *failure {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.begin()
+	c.watched = s.watch.begin(cancel)
+	defer s.watch.end(c.watched)
+	server := s.servers.Acquire()
+	defer s.servers.Release(server)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address(server, s.dialect.chat), bytes.NewReader(body))
+	if err != nil {
+		return &failure{kind: kindConnect, err: err}
+	}
+	s.head(request)
+	c.sent = time.Now()
+	response, err := s.servers.HTTP().Do(request)
+	if err != nil {
+		return transportFailure(ctx, err)
+	}
+	defer response.Body.Close()
+	if f := s.read(ctx, c, response); f != nil {
+		return f
+	}
+	took := time.Since(c.sent)
+	c.sink.Done(backend.Answer{Text: c.text, IDs: c.ids, Tokens: c.tokens})
+	s.stats.answered(c, took)
+	s.watch.leave(c.watched)
+	_, _ = io.CopyN(io.Discard, response.Body, maxRest) // to its end, so that the connection is used again
+	return nil
+}
+
+// maxRest is how much is read behind the end of an answer.
+const maxRest = 16 << 10
+
+// head fills in the head of a request.
+func (s *session) head(r *http.Request) {
+	r.Header["Content-Type"] = []string{"application/json"}
+	r.Header["Accept-Encoding"] = []string{"identity"}
+	s.servers.Authorize(r)
+}
+
+// read reads the answer to a request.
+func (s *session) read(ctx context.Context, c *call, r *http.Response) *failure {
+	if f := s.acceptable(r); f != nil {
+		return f
+	}
+	read := c.whole
+	if s.config.Stream {
+		read = c.stream
+	}
+	f := read(r.Body)
+	if f == nil {
+		return c.check()
+	}
+	if f.kind == kindBroken {
+		f = transportFailure(ctx, f.err)
+	}
+	return f
+}
+
+// acceptable finds answers that are none.
+func (s *session) acceptable(r *http.Response) *failure {
+	if r.StatusCode != http.StatusOK {
+		return statusFailure(r.StatusCode, complaint(r.Body, s.servers.Redact))
+	}
+	if packed := r.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
+		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", cut(packed))
+	}
+	const events, whole = "text/event-stream", "application/json"
+	want := whole
+	if s.config.Stream {
+		want = events
+	}
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is not the one that is wanted
+	switch {
+	case kind == want:
+		return nil
+	case kind == whole:
+		return failf(kindWhole, "the server ignores that a stream was asked for: it answered %s", complaint(r.Body, s.servers.Redact))
+	}
+	return failf(kindType, "the answer is %q, want %s: %s", cut(r.Header.Get("Content-Type")), want, complaint(r.Body, s.servers.Redact))
+}
+
+// address is where a server takes prompts. The address of a server may have the path before the
+// route, /v1 being the usual one, or the whole route.
+func address(server *endpoint.Server, chat bool) string {
+	route := completionsRoute
+	if chat {
+		route = chatRoute
+	}
+	return server.URL("")[:len(server.URL(""))-len(server.Path())] + prefixOf(server.Path()) + route
+}
+
+const (
+	completionsRoute = "/completions"
+	chatRoute        = "/chat/completions"
+	modelsRoute      = "/models"
+)
+
+// prefixOf is what stands before the routes.
+func prefixOf(path string) string {
+	path = strings.TrimSuffix(strings.TrimSuffix(path, chatRoute), completionsRoute)
+	if path == "" {
+		return "/v1"
+	}
+	return path
+}

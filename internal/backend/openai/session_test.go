@@ -1,0 +1,202 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tokenserver"
+)
+
+const ms = time.Millisecond
+
+func TestTokensAreTimedAsTheServerSendsThem(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"completions": nil, "chat": func(c *Config) { c.Route = Chat }, "token ids": func(c *Config) { c.IDs = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, _ := mustOpen(t, tokenserver.Options{Prefill: 70 * ms, PerToken: 10 * ms, Tokens: 100}, change)
+				h, err := ask(t, g, backend.Prompt{Text: "once upon a time", IDs: []int32{4, 5, 6}, MaxTokens: 30})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if h.first != 70*ms || h.whole != 70*ms+29*10*ms || h.tokens != 30 || h.firsts != 1 || h.dones != 1 || !strings.HasPrefix(h.text, h.piece) {
+					t.Errorf("%+v, want the first token after 70 ms and 30 tokens after 360 ms", h)
+				}
+				m := g.Measured()
+				if m.Answers != 1 || m.Pieces != 30 || m.Tokens != 30 || m.FirstToken.P50 != 70*ms || m.Between.P50/ms != 9 && m.Between.P50 != 10*ms || m.Between.Count != 29 {
+					t.Errorf("measured %+v", m)
+				}
+				if (name == "token ids") != (len(h.ids) == 30) {
+					t.Errorf("%d token ids", len(h.ids))
+				}
+			})
+		})
+	}
+}
+
+func TestTextsComeAsTheServerMeansThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := mustOpen(t, tokenserver.Options{Tokens: 64, PerWrite: 5}, nil)
+		h, err := ask(t, g, backend.Prompt{Text: "a \"quoted\"\n<prompt> & 😀"})
+		if want := tokenserver.Answer("a \"quoted\"\n<prompt> & 😀", 64); err != nil || h.text != want || !strings.Contains(want, "😀") {
+			t.Errorf("%v, %q, want %q", err, h.text, want)
+		}
+	})
+}
+
+func TestAnswersThatAreNoStreamsAreMeasuredAsAWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := mustOpen(t, tokenserver.Options{Prefill: 20 * ms, PerToken: 10 * ms}, func(c *Config) { c.Stream = false })
+		h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 9})
+		if err != nil || h.whole != 100*ms || h.tokens != 9 || h.firsts != 0 || h.text != tokenserver.Answer("x", 9) {
+			t.Errorf("%v, %+v", err, h)
+		}
+	})
+}
+
+func TestWhoAsksManyWaitsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, server := mustOpen(t, tokenserver.Options{Prefill: 50 * ms, PerToken: 10 * ms}, nil)
+		before := server.Requests()
+		var group sync.WaitGroup
+		for range 300 {
+			group.Go(func() {
+				if h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 6}); err != nil || h.whole != 100*ms {
+					t.Errorf("%v, %+v", err, h)
+				}
+			})
+		}
+		group.Wait()
+		if m := g.Measured(); m.Most != 300 || m.Answers != 300 || server.Requests() != before+300 {
+			t.Errorf("%d at once, %d answers, %d requests", m.Most, m.Answers, server.Requests()-before)
+		}
+	})
+}
+
+func TestTheSourceOfNumbersOfTokensIsSaid(t *testing.T) {
+	for want, test := range map[string]struct {
+		o      tokenserver.Options
+		change func(*Config)
+		tokens int
+	}{
+		countedByServer: {tokenserver.Options{PerWrite: 3}, nil, 16},
+		countedIDs:      {tokenserver.Options{NoUsage: true}, func(c *Config) { c.IDs = true }, 16},
+		countedLocally:  {tokenserver.Options{NoUsage: true}, func(c *Config) { c.CountTokens = func(b []byte) int { return len(b) } }, 0},
+		countedPieces:   {tokenserver.Options{NoUsage: true}, nil, 16},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g, _ := mustOpen(t, test.o, test.change)
+			h, err := ask(t, g, backend.Prompt{Text: "x", IDs: []int32{1}})
+			if m := g.Measured(); err != nil || m.Counted != want || test.tokens != 0 && h.tokens != test.tokens || test.tokens == 0 && h.tokens != len(h.text) {
+				t.Errorf("%v: counted by %q: %d, want by %q", err, m.Counted, h.tokens, want)
+			}
+		})
+	}
+}
+
+func TestWhatTheServerDoesNotUnderstandIsLeftOutAndSaid(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		o      tokenserver.Options
+		change func(*Config)
+		want   []string // of the notes, in order
+	}{
+		{"all understood", tokenserver.Options{}, func(c *Config) { c.IDs, c.Exact = true, true }, nil},
+		{"no token ids", tokenserver.Options{TextOnly: true}, func(c *Config) { c.IDs = true }, []string{"takes no token ids"}},
+		{"no completions", tokenserver.Options{NoText: true}, nil, []string{"no route for completions"}},
+		{"no fields of others", tokenserver.Options{NoExtras: true}, func(c *Config) { c.Exact = true }, []string{"does not know ignore_eos"}},
+		{"neither", tokenserver.Options{NoExtras: true, NoText: true}, func(c *Config) { c.IDs, c.Exact = true, true },
+			[]string{"no route for completions", "takes no token ids", "does not know ignore_eos"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, c := serve(t, tokenserver.New(test.o))
+				if test.change != nil {
+					test.change(&c)
+				}
+				g, notes, err := open(t, c)
+				if err != nil || len(notes) != len(test.want) {
+					t.Fatalf("%v, %q, want notes of %q", err, notes, test.want)
+				}
+				for i, note := range notes {
+					if !strings.Contains(note, test.want[i]) || !strings.Contains(note, "status 4") {
+						t.Errorf("note %q, want of %q and the status", note, test.want[i])
+					}
+				}
+				if _, err := ask(t, g, backend.Prompt{Text: "x", IDs: []int32{1}, MaxTokens: 3, Exact: true}); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestAnEndpointWithoutAModelNameHasOnlyOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := serve(t, tokenserver.New(tokenserver.Options{}))
+		c.Model = ""
+		g, notes, err := open(t, c)
+		if err != nil || len(notes) != 1 || g.Info().Facts["endpoint_model"] != "m" {
+			t.Errorf("%v, %q, %v", err, notes, g)
+		}
+	})
+}
+
+func TestACancelledPromptClosesItsConnectionAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, server := mustOpen(t, tokenserver.Options{Prefill: 10 * ms, PerToken: time.Second}, nil)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		time.AfterFunc(2500*ms, func() { cancel(stopped) })
+		began := time.Now()
+		err := g.Generate(ctx, &backend.Prompt{Text: "x"}, discard{})
+		if !errors.Is(err, stopped) || time.Since(began) > 2600*ms {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		time.Sleep(time.Second)
+		if n := server.Open(); n != 0 {
+			t.Errorf("%d requests are open a second later", n)
+		}
+		if m := g.Measured(); len(m.Failures) != 0 {
+			t.Errorf("what was cancelled counts as a failure: %+v", m.Failures)
+		}
+	})
+}
+
+func TestSeveralServersShareTheLoadByWhatIsOutstanding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fast, c := serve(t, tokenserver.New(tokenserver.Options{Prefill: 10 * ms}))
+		slow, _ := serve(t, tokenserver.New(tokenserver.Options{Prefill: 90 * ms}))
+		c.Servers.URLs = []string{"http://fast", "http://slow"}
+		c.Servers.Dial = byHost(map[string]*pipes{"fast:80": fast, "slow:80": slow})
+		g, _, err := open(t, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		var left atomic.Int64
+		left.Store(200)
+		for range 4 {
+			group.Go(func() {
+				for left.Add(-1) >= 0 {
+					if _, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		m := g.Measured()
+		if len(m.Servers) != 2 || m.Servers[0].Requests+m.Servers[1].Requests != 200 || m.Servers[0].Requests < 4*m.Servers[1].Requests {
+			t.Errorf("%+v, want most requests at the fast one", m.Servers)
+		}
+	})
+}
