@@ -93,7 +93,6 @@ var mayImport = map[string]string{
 	"internal/onnx":              "internal/regular internal/tensor internal/whole",
 	"internal/endpoint":          "internal/field internal/regular",
 	"internal/tokenserver":       "",
-	"internal/onnx":              "internal/regular internal/tensor",
 	"internal/tensor":            "",
 	"internal/tensor/npy":        "internal/tensor",
 	"internal/home":              "",
