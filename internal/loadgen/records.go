@@ -157,6 +157,7 @@ func (r *recorder) eachSample(f func(SampleRecord)) {
 			record.Issued = record.Start
 			if b.late != nil {
 				record.Issued += b.late[q].duration()
+				record.GeneratorDelay = b.own[q].duration()
 			}
 			for i := q * int(r.perQuery); i < (q+1)*int(r.perQuery); i++ {
 				slot := b.slots[i].Load()
@@ -167,6 +168,7 @@ func (r *recorder) eachSample(f func(SampleRecord)) {
 				record.Completed = time.Duration(max(slot-slotDone, -1))
 				if b.firstToken != nil {
 					record.FirstToken = time.Duration(max(b.firstToken[i].Load()-slotDone, -1))
+					record.Tokens = int(b.tokens[i].Load())
 				}
 				f(record)
 			}

@@ -216,6 +216,9 @@ type SampleRecord struct {
 	Completed time.Duration // negative if it was never completed
 	// FirstToken is the instant of the first token; negative if none was reported.
 	FirstToken time.Duration
+	Tokens     int // as reported
+	// GeneratorDelay is the part of the time from Start to Issued that is not the SUT's.
+	GeneratorDelay time.Duration
 }
 
 // EachAccuracySample passes the record of every sample that was issued in accuracy mode to
