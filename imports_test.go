@@ -21,7 +21,7 @@ var mayImport = map[string]string{
 		"internal/submission/rounds internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",
 
-	"internal/bench": "internal/accuracy internal/backend internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
+	"internal/bench": "internal/accuracy internal/backend internal/charts internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
 		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload internal/parallel",
@@ -52,7 +52,7 @@ var mayImport = map[string]string{
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
-	"internal/session": "internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/config internal/convert " +
+	"internal/session": "internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress": "internal/loadgen",
@@ -97,6 +97,8 @@ var mayImport = map[string]string{
 	"internal/tensor/npy":        "internal/tensor",
 	"internal/home":              "",
 	"internal/longtest":          "",
+	"internal/histogram":         "",
+	"internal/charts":            "internal/histogram internal/loadgen internal/regular internal/whole",
 	"internal/machine":           "",
 	"internal/names":             "",
 	"internal/parallel":          "",
@@ -123,7 +125,7 @@ var owners = map[string]string{
 	"golang.org/x/text/":                "internal/tokenizer",
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine",
 	"golang.org/x/term":                 "cmd/mlperf internal/progress",
-	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/config internal/preprocess/audio internal/report",
+	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/charts internal/compare internal/config internal/preprocess/audio internal/report",
 	"google.golang.org/protobuf/":       "internal/onnx",
 	"github.com/disintegration/imaging": "internal/preprocess",
 }

@@ -47,6 +47,7 @@ func runScripts(t *testing.T, pattern string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,
 			"finishes": finishes,
+			"keeps":    keeps,
 		},
 		Condition:     condition,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",

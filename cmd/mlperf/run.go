@@ -90,6 +90,7 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
 	resolved, err := session.Resolve(q)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -78,6 +79,9 @@ type Config struct {
 	Files     map[string][]byte // further files for OutputDir, by name: the conf files used
 	Trace     bool              // also write mlperf_log_trace.json
 	System    any               // description of the machine, for the results
+	Host      string            // its name
+	Command   []string          // what was called, for the results
+	Gauges    []machine.Gauge   // to be read while a test runs
 
 	FreeMemory  func() uint64           // bytes; nil: not known
 	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known
@@ -182,6 +186,7 @@ type run struct {
 	model    loadedModel
 	qsl      *qsl
 	sut      *sut
+	gauges   *gauges // of the last test
 
 	phases      []report.PhaseTime
 	warm        warmUp

@@ -15,7 +15,7 @@ func (r *run) checkpoint(dir string) func(*loadgen.Result) {
 	known := report.Results{
 		Schema: report.Schema, Program: r.cfg.Program, Model: r.cfg.Model.Name, Rules: r.cfg.Rules,
 		Settings: r.made, Calibration: r.calibration, Phases: r.phases, System: r.cfg.System, Backend: r.backend(),
-		Fingerprint: r.cfg.Fingerprint,
+		Fingerprint: r.cfg.Fingerprint, Host: r.cfg.Host, Command: r.cfg.Command,
 	}
 	warnings := slices.Concat(r.cfg.Warnings, r.warnings.list)
 	return func(test *loadgen.Result) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,7 +88,7 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	if test == nil {
 		return nil, err
 	}
-	return test, errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test, dir))
+	return test, errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test, dir), r.writeCharts(test, dir))
 }
 
 // traffic has the load generator run a test. The accuracy log and the checkpoint may be nil.
@@ -99,6 +100,9 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	defer fail(nil)
 	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s), r.failOnce(fail))
 	r.sut.tokens = s.UseTokenLatencies
+	var watched func()
+	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()))
+	defer watched()
 	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
 		AccuracyLog:    log,
 		Checkpoint:     checkpoint,

@@ -34,6 +34,8 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Settings:    r.made,
 		Phases:      r.phases,
 		System:      r.cfg.System,
+		Host:        r.cfg.Host,
+		Command:     r.cfg.Command,
 		Backend:     r.backend(),
 		Input:       input,
 	}

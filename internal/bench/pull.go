@@ -49,7 +49,7 @@ func (s *source) Admit(items []workload.Item, n int, wait bool) ([]workload.Item
 		if idle {
 			s.began = time.Now()
 		}
-		s.w.batches.Add(1)
+		s.w.took(len(s.batch))
 		before := len(items)
 		for _, t := range s.batch {
 			items = s.hand(items, t)

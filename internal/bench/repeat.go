@@ -14,6 +14,7 @@ import (
 // them, and makes the lowest result the result. It ends early if a run fails.
 func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 	var lowest *report.Results
+	var lowestDir string
 	var outcomes []report.RunOutcome
 	var err error
 	for i := range r.cfg.Runs {
@@ -30,7 +31,7 @@ func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 		}
 		outcomes = append(outcomes, report.RunOutcome{Folder: folder, Result: results.Result, Metric: results.Metric})
 		if lowest == nil || lower(results, lowest) {
-			lowest = results
+			lowest, lowestDir = results, dir
 		}
 		if err != nil {
 			break
@@ -45,7 +46,7 @@ func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 		all.Result = report.Invalid
 		all.Problems = append(all.Problems, fmt.Sprintf("only %d of %d runs were made", n, r.cfg.Runs))
 	}
-	return &all, errors.Join(err, writeResults(&all, r.cfg.OutputDir))
+	return &all, errors.Join(err, copyCharts(lowestDir, r.cfg.OutputDir), writeResults(&all, r.cfg.OutputDir))
 }
 
 // lower says whether a is worse than b: not valid, or slower.

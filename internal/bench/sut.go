@@ -44,6 +44,7 @@ type worker struct {
 	response [1]loadgen.QuerySampleResponse
 
 	batches atomic.Int64
+	sizes   []atomic.Int64 // batches by their samples
 	samples atomic.Int64
 	busy    atomic.Int64 // ns inside Predict
 }
@@ -68,6 +69,7 @@ func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching
 			batch:     make([]task, 0, b.maxBatch),
 			items:     make([]workload.Item, 0, b.maxBatch),
 			answered:  make([]bool, b.maxBatch),
+			sizes:     make([]atomic.Int64, min(b.maxBatch, mostSizes)+1),
 		}
 		s.workers = append(s.workers, w)
 	}
@@ -180,7 +182,7 @@ func (w *worker) work(ctx context.Context) {
 	begin := time.Now()
 	w.answer(ctx)
 	w.busy.Add(int64(time.Since(begin)))
-	w.batches.Add(1)
+	w.took(len(w.batch))
 	w.samples.Add(int64(len(w.batch)))
 	w.sut.queue.done()
 }

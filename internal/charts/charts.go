@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 
-	"github.com/moby/sys/atomicwriter"
-
 	"github.com/mlperf-go/mlperf/internal/histogram"
 	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // Schema names the form of the file.
@@ -93,7 +93,11 @@ func (c *Charts) Write(dir string) error {
 		return fmt.Errorf("writing %s: %w", FileName, err)
 	}
 	path := filepath.Join(dir, FileName)
-	if err := atomicwriter.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+	err = whole.Write(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("writing the charts: %s: %w", path, err)
 	}
 	return nil

@@ -20,6 +20,7 @@ func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 	if test.Interrupted != nil {
 		r.Result = Interrupted
 	}
+	r.Test = newTest(test.Effective)
 	r.Problems = append(r.Problems, test.Problems()...)
 	for _, e := range test.Events {
 		if e.IsWarning {

@@ -27,6 +27,9 @@ type Results struct {
 	Schema  string    `json:"schema"`
 	Program string    `json:"program"` // name and version
 	Created time.Time `json:"created"`
+	Host    string    `json:"host,omitempty"`
+	// Command is what was called, argument by argument.
+	Command []string `json:"command,omitempty"`
 
 	Model    string `json:"model"`
 	Scenario string `json:"scenario"`
@@ -56,6 +59,7 @@ type Results struct {
 	Runs        []RunOutcome `json:"runs,omitempty"` // if there were several: the lowest metric counts
 
 	Settings []Setting     `json:"settings"`
+	Test     *Test         `json:"test,omitempty"` // the settings that the test really had
 	Backend  Backend       `json:"backend"`
 	Input    Input         `json:"input"`
 	Phases   []PhaseTime   `json:"phases"`
@@ -69,13 +73,6 @@ type Metric struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-}
-
-// A Setting is one of the test's settings and where it comes from.
-type Setting struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"`
 }
 
 // Performance are the measurements of a performance phase. Times are nanoseconds.

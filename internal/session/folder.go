@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -14,7 +15,7 @@ import (
 // written are the files of a run that would be taken for those of the next one.
 func written() []string {
 	return []string{
-		report.FileName, bench.AccuracyFile, bench.PeakFile,
+		report.FileName, charts.FileName, bench.AccuracyFile, bench.PeakFile,
 		mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile,
 	}
 }

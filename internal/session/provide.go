@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -43,6 +44,8 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		o.Note(note)
 	}
 	cfg.Observer, cfg.CacheDir, cfg.System = o, filepath.Join(cache, "samples"), machine.Describe(cfg.OutputDir)
+	cfg.Gauges, cfg.Command = machine.Gauges(), r.Request.Command
+	cfg.Host, _ = os.Hostname()
 	p = &Prepared{Resolved: r, bench: cfg, maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program, FullSize: r.Request.FullSize}}
 	if err := p.provide(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())

@@ -21,7 +21,8 @@ type Observer = bench.Observer
 // A Request is what somebody wants to run. Zero fields are chosen, unless the comment says
 // otherwise.
 type Request struct {
-	Program string // name and version, for the results
+	Program string   // name and version, for the results
+	Command []string // what was called, for the results
 
 	Model    string // of the catalogue; needed
 	Scenario string // needed

@@ -1,0 +1,74 @@
+package machine
+
+import (
+	"math"
+	"path/filepath"
+	"strconv"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+)
+
+// A Gauge is a number that changes while this machine works.
+type Gauge struct {
+	Name string
+	Unit string
+	// Read returns it, as it is or since the call before; NaN: not known.
+	Read func() float64
+}
+
+// Gauges are what this machine tells of itself: how busy its processors are, how fast they run
+// and how hot they are. Reading them all takes well below a millisecond.
+func Gauges() []Gauge { return gauges("/") }
+
+func gauges(root string) []Gauge {
+	return []Gauge{
+		{Name: "processors busy", Unit: "%", Read: busy()},
+		{Name: "frequency", Unit: "MHz", Read: mean(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq")},
+		{Name: "temperature", Unit: "°C", Read: hot(root)},
+	}
+}
+
+// busy returns the share of the time of all processors that was not idle since the last call.
+func busy() func() float64 {
+	var idle, total float64
+	return func() float64 {
+		times, err := cpu.Times(false)
+		if err != nil || len(times) == 0 {
+			return math.NaN()
+		}
+		t, i, all := times[0], idle, total
+		idle = t.Idle + t.Iowait
+		total = idle + t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal // guests are part of User
+		if total <= all {
+			return math.NaN()
+		}
+		return 100 * (1 - (idle-i)/(total-all))
+	}
+}
+
+// mostFiles is of how many processors the frequency is read: asking may interrupt them.
+const mostFiles = 4
+
+// mean returns the mean of the files that hold kHz, in MHz.
+func mean(root, pattern string) func() float64 {
+	files, _ := filepath.Glob(filepath.Join(root, pattern))
+	files = files[:min(len(files), mostFiles)]
+	return func() float64 {
+		sum, n := 0.0, 0.0
+		for _, f := range files {
+			if v, err := strconv.ParseFloat(line("", f), 64); err == nil {
+				sum, n = sum+v/1000, n+1
+			}
+		}
+		return sum / n // NaN if there are none
+	}
+}
+
+func hot(root string) func() float64 {
+	return func() float64 {
+		if celsius, known := temperature(root); known {
+			return celsius
+		}
+		return math.NaN()
+	}
+}
