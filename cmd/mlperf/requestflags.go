@@ -101,6 +101,7 @@ func (q *requestFlags) defineBackend(f *pflag.FlagSet) {
 	o := &q.Backend
 	f.StringVar(&o.Device, "device", "cpu", "execution provider: cpu, cuda, tensorrt, …; several, separated by commas, in order of preference")
 	f.Var(&q.providerOptions, "provider-option", "option of the device in its own words, as key=value (repeatable)")
+	f.BoolVar(&o.DeviceMemory, "device-memory", false, "inputs and outputs have buffers in the device's memory, whose addresses stay; CUDA graphs get them anyway")
 	f.BoolVar(&o.AllowFallback, "allow-fallback", false, "go on if the device cannot be used")
 	f.IntVar(&o.InterThreads, "inter-threads", 0, "operators at once, with --execution parallel")
 	f.StringVar(&q.execution, "execution", sequential, "order of independent operators: sequential or parallel")

@@ -82,6 +82,7 @@ type Options struct {
 	Device          string
 	DeviceOptions   map[string]string // of the first device, by the provider's own keys
 	AllowFallback   bool              // run elsewhere if the device cannot be used
+	DeviceMemory    bool              // inputs and outputs have buffers in the device's memory, whose addresses stay
 	EngineCacheDir  string            // where devices that compile models keep the result
 	Precision       string            // fp32, fp16 or int8, where the device converts by itself
 	ProfileShapes   [2]int            // smallest and largest batch a device should compile for

@@ -30,18 +30,13 @@ type binding struct {
 	stopper         *stopper
 	once            sync.Once // destroys
 	inputs, outputs []*handle
+	device          *deviceBinding // buffers in the device's memory; nil: none
 }
 
 func (s *session) runBound(ctx context.Context, inputs, outputs []backend.Value) error {
-	lead, err := own(outputs[0], &s.outputs[0], "output")
+	b, err := s.bindingOf(outputs)
 	if err != nil {
 		return err
-	}
-	b := lead.binding
-	if b == nil || b.session != s {
-		if b, err = s.newBinding(lead); err != nil {
-			return err
-		}
 	}
 	if err := b.bind(inputs, outputs); err != nil {
 		return err
@@ -58,6 +53,18 @@ func (s *session) runBound(ctx context.Context, inputs, outputs []backend.Value)
 		}
 	}
 	return nil
+}
+
+// bindingOf returns the binding of a set of outputs.
+func (s *session) bindingOf(outputs []backend.Value) (*binding, error) {
+	lead, err := own(outputs[0], &s.outputs[0], "output")
+	if err != nil {
+		return nil, err
+	}
+	if b := lead.binding; b != nil && b.session == s {
+		return b, nil
+	}
+	return s.newBinding(lead)
 }
 
 func (s *session) newBinding(lead *value) (*binding, error) {
@@ -136,6 +143,9 @@ func (b *binding) destroy() {
 	b.once.Do(func() {
 		b.stopper.close()
 		b.inner.Destroy()
+		if b.device != nil {
+			b.device.close()
+		}
 	})
 }
 

@@ -37,6 +37,7 @@ type device struct {
 
 	backing string // device that runs what this one cannot, before the processor does
 	library string // middle of the name of the library that holds it; empty: the main library
+	memory  string // its own memory, as ONNX Runtime calls it; empty: it has none that we could use
 	needs   string // what must be installed for it, in words
 	loads   string // library of the system without which it complains on standard error when tried (Linux)
 
@@ -47,11 +48,11 @@ type device struct {
 // devices is the table of all devices that the binding can add. The names of providers and the
 // choices of the common call are those of ONNX Runtime 1.24.3 (its message for an unknown name).
 var devices = [...]device{
-	{name: "cpu", provider: "CPUExecutionProvider"},
-	{name: "cuda", provider: "CUDAExecutionProvider", call: callCUDA, library: "cuda",
+	{name: "cpu", provider: "CPUExecutionProvider", memory: "Cpu"},
+	{name: "cuda", provider: "CUDAExecutionProvider", call: callCUDA, library: "cuda", memory: "Cuda",
 		needs: "an NVIDIA driver, CUDA 12 and cuDNN 9"},
 	{name: "tensorrt", aliases: []string{"trt"}, provider: "TensorrtExecutionProvider", call: callTensorRT,
-		backing: "cuda", library: "tensorrt", needs: "an NVIDIA driver, CUDA 12, cuDNN 9 and TensorRT 10",
+		backing: "cuda", library: "tensorrt", memory: "Cuda", needs: "an NVIDIA driver, CUDA 12, cuDNN 9 and TensorRT 10",
 		// https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 		precision: map[string]map[string]string{
 			"fp16": {"trt_fp16_enable": "1"},
@@ -133,6 +134,12 @@ type request struct {
 	*device
 	options map[string]string
 	implied bool // not asked for, but behind another that was
+}
+
+// records reports whether the device is to record what it does in a run and replay that, for which
+// addresses must stay the same.
+func (r request) records() bool {
+	return r.options["enable_cuda_graph"] == "1" || r.options["trt_cuda_graph_enable"] == "1"
 }
 
 // requests reads a list such as "tensorrt,cuda". The processor need not be listed: it is always

@@ -154,7 +154,11 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 	if err != nil {
 		return nil, err
 	}
-	return o.session(inner, counts, time.Since(start)), nil
+	s := o.session(inner, counts, time.Since(start))
+	if s.memory, err = o.memory(s.pointer); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening model %s: %w", options.ModelPath, err), inner.Destroy())
+	}
+	return s, nil
 }
 
 // head describes the model. What the file does not tell is asked of ONNX Runtime, which costs

@@ -3,17 +3,24 @@
 #include "native.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	GetErrorMessage = 2,
+	CreateTensorAsOrtValue = 48,
+	GetTensorMutableData = 51,
+	CreateMemoryInfo = 68,
 	CreateCpuMemoryInfo = 69,
 	ReleaseStatus = 93,
+	CreateAllocator = 131,
 	RunWithBinding = 133,
 	SetCustomCreateThread = 196,
 	SetCustomJoinThread = 198,
+	DeviceAllocator = 0, // OrtAllocatorType
 	SeverityFatal = 4,  // OrtLoggingLevel
 	ArenaAllocator = 1, // OrtAllocatorType
 	DefaultMemory = 0,  // OrtMemType
+	MemcpyDefault = 4,  // cudaMemcpyKind
 };
 
 const char *error_message(table api, status s) {
@@ -52,6 +59,34 @@ status processor_memory(table api, void **info) {
 	return ((status (*)(int, int, void **))api[CreateCpuMemoryInfo])(ArenaAllocator, DefaultMemory, info);
 }
 
+status memory_of(table api, const char *name, int device, void **info) {
+	return ((status (*)(const char *, int, int, int, void **))api[CreateMemoryInfo])(name, DeviceAllocator, device, DefaultMemory, info);
+}
+
+status create_allocator(table api, void *session, void *info, void **allocator) {
+	return ((status (*)(const void *, const void *, void **))api[CreateAllocator])(session, info, allocator);
+}
+
+status create_tensor(table api, void *allocator, const int64_t *shape, size_t axes, int type, void **value) {
+	return ((status (*)(void *, const int64_t *, size_t, int, void **))api[CreateTensorAsOrtValue])(allocator, shape, axes, type, value);
+}
+
+status bind_value(table api, int f, void *binding, const char *name, void *value) {
+	return ((status (*)(void *, const char *, const void *))api[f])(binding, name, value);
+}
+
+status contents(table api, void *value, void **data) {
+	return ((status (*)(void *, void **))api[GetTensorMutableData])(value, data);
+}
+
+// CUDA finds out by itself which of two addresses is on a device (cudaMemcpyDefault), and waits until
+// the copy is done.
+int copy_bytes(void *cuda_memcpy, void *to, const void *from, size_t bytes) {
+	if (cuda_memcpy) return ((int (*)(void *, const void *, size_t, int))cuda_memcpy)(to, from, bytes, MemcpyDefault);
+	memmove(to, from, bytes);
+	return 0;
+}
+
 void call_release(table api, int f, void *object) { ((void (*)(void *))api[f])(object); }
 
 // The base of the interface: the only function that a library exports by name returns it.
@@ -70,6 +105,11 @@ table find_table(const char *path, uint32_t version) {
 }
 
 status set_thread_functions(table api, void *options) { return NULL; }
+
+void *find_function(const char *library, const char *name) {
+	HMODULE found = LoadLibraryA(library);
+	return found ? (void *)GetProcAddress(found, name) : NULL;
+}
 #else
 #include <dlfcn.h>
 #include <pthread.h>
@@ -83,6 +123,11 @@ table find_table(const char *path, uint32_t version) {
 	table api = get ? get()->get(version) : NULL;
 	if (library && !api) dlclose(library);
 	return api;
+}
+
+void *find_function(const char *library, const char *name) {
+	void *found = dlopen(library, RTLD_LAZY);
+	return found ? dlsym(found, name) : NULL;
 }
 
 // Threads of an engine compute. Whatever the thread that starts them has been given in order to be

@@ -13,9 +13,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"unsafe"
 
 	onnx "github.com/yalue/onnxruntime_go"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // A native is the C interface of an open library, for what the binding lacks.
@@ -29,11 +32,15 @@ const (
 	fnCreateEnv                  = 3
 	fnReleaseEnv                 = 92
 	fnReleaseMemoryInfo          = 94
+	fnReleaseValue               = 96
 	fnCreateEnvWithThreadPools   = 119
 	fnDisablePerSessionThreads   = 120
 	fnCreateThreadingOptions     = 121
 	fnReleaseThreadingOptions    = 122
 	fnAddFreeDimensionOverride   = 124 // …ByName
+	fnReleaseAllocator           = 132
+	fnBindInput                  = 136
+	fnBindOutput                 = 137
 	fnCreateAndRegisterAllocator = 144
 	fnSetGlobalIntraThreads      = 147
 	fnSetGlobalInterThreads      = 148
@@ -134,6 +141,70 @@ func (n native) shareAllocator(env unsafe.Pointer) error {
 	}
 	defer n.release(fnReleaseMemoryInfo, memory)
 	return n.check(C.call_texts(n.table, fnCreateAndRegisterAllocator, env, (*C.char)(memory), nil))
+}
+
+// memoryOf describes the memory of a device by ONNX Runtime's name for it, e.g. Cuda.
+func (n native) memoryOf(name string, device int) (info unsafe.Pointer, err error) {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	err = n.check(C.memory_of(n.table, text, C.int(device), &info))
+	return info, err
+}
+
+// allocator returns what a session allocates a kind of memory with.
+func (n native) allocator(session, info unsafe.Pointer) (allocator unsafe.Pointer, err error) {
+	err = n.check(C.create_allocator(n.table, session, info, &allocator))
+	return allocator, err
+}
+
+// newTensor makes a value of a tensor's type and shape in an allocator's memory.
+func (n native) newTensor(allocator unsafe.Pointer, like tensor.Tensor) (value unsafe.Pointer, err error) {
+	shape := append(make([]int64, 0, 8), like.Shape...)
+	err = n.check(C.create_tensor(n.table, allocator, (*C.int64_t)(unsafe.SliceData(shape)), C.size_t(len(shape)), C.int(onnxType(like.Type)), &value))
+	return value, err
+}
+
+// bindValue connects a value with a port, by BindInput or BindOutput.
+func (n native) bindValue(function int, binding unsafe.Pointer, port string, value unsafe.Pointer) error {
+	name := C.CString(port)
+	defer C.free(unsafe.Pointer(name))
+	return n.check(C.bind_value(n.table, C.int(function), binding, name, value))
+}
+
+// contents returns the address of a tensor's numbers, which may be one of a device.
+func (n native) contents(value unsafe.Pointer) (data unsafe.Pointer, err error) {
+	err = n.check(C.contents(n.table, value, &data))
+	return data, err
+}
+
+// A copier of bytes between a device's memory and the processor's. The zero value is for memory that
+// the processor can reach itself.
+type memoryCopier struct{ cudaMemcpy unsafe.Pointer }
+
+// cudaRuntimes are the libraries of CUDA that can copy, the newest first.
+var cudaRuntimes = []string{"libcudart.so.13", "libcudart.so.12", "cudart64_13.dll", "cudart64_12.dll"}
+
+// cudaCopier finds CUDA's function. The device's own library has loaded it already.
+func cudaCopier() (memoryCopier, error) {
+	function := C.CString("cudaMemcpy")
+	defer C.free(unsafe.Pointer(function))
+	for _, library := range cudaRuntimes {
+		name := C.CString(library)
+		found := C.find_function(name, function)
+		C.free(unsafe.Pointer(name))
+		if found != nil {
+			return memoryCopier{found}, nil
+		}
+	}
+	return memoryCopier{}, fmt.Errorf("CUDA's runtime library was not found, one of %s: install the CUDA toolkit, or add its folder to LD_LIBRARY_PATH",
+		strings.Join(cudaRuntimes[:2], ", "))
+}
+
+func (c memoryCopier) copy(to, from unsafe.Pointer, bytes int) error {
+	if code := C.copy_bytes(c.cudaMemcpy, to, from, C.size_t(bytes)); code != 0 {
+		return fmt.Errorf("CUDA failure %d while %d bytes were copied", int(code), bytes)
+	}
+	return nil
 }
 
 // The binding keeps ONNX Runtime's own pointers to itself. They are read by name, so that a

@@ -41,8 +41,13 @@ func started(t *testing.T, file, key string, f func()) []string {
 	t.Helper()
 	before := threadsOf(t, file, key)
 	f()
+	return since(before, threadsOf(t, file, key))
+}
+
+// since returns what is said of threads that were not there before.
+func since(before, now map[string]string) []string {
 	var values []string
-	for id, value := range threadsOf(t, file, key) {
+	for id, value := range now {
 		if _, old := before[id]; !old {
 			values = append(values, value)
 		}
@@ -58,15 +63,18 @@ func TestORTThreadsOfASessionAreOnItsProcessors(t *testing.T) {
 		if !strings.HasPrefix(allowed[fmt.Sprint(os.Getpid())], "0-") {
 			t.Skip("the first two processors are not both ours")
 		}
-		var s backend.Session
-		got := started(t, "status", "Cpus_allowed_list:", func() {
-			var err error
-			s, err = engine.Open(t.Context(), backend.Options{ModelPath: model, IntraThreads: 2, Cores: []int{1 - core, core}})
-			if err != nil {
-				t.Fatal(err)
+		before := threadsOf(t, "status", "Cpus_allowed_list:")
+		s, err := engine.Open(t.Context(), backend.Options{ModelPath: model, IntraThreads: 2, Cores: []int{1 - core, core}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string // a thread moves itself, once it runs
+		for range 1000 {
+			if got = since(before, threadsOf(t, "status", "Cpus_allowed_list:")); slices.Contains(got, fmt.Sprint(core)) {
+				break
 			}
-			time.Sleep(20 * time.Millisecond) // a thread moves itself
-		})
+			time.Sleep(10 * time.Millisecond)
+		}
 		if !slices.Contains(got, fmt.Sprint(core)) {
 			t.Errorf("the session's thread may run on %q, want %d", got, core)
 		}

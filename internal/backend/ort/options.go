@@ -256,6 +256,9 @@ func (p plan) facts() map[string]string {
 	for axis, extent := range o.FreeDimensions {
 		facts["extent "+axis] = strconv.FormatInt(extent, 10)
 	}
+	if o.DeviceMemory || p.requests[0].records() {
+		facts["device_memory"] = p.requests[0].memory
+	}
 	if len(o.CustomOps) > 0 {
 		facts["custom_ops"] = strings.Join(o.CustomOps, ", ")
 	}

@@ -26,6 +26,7 @@ type session struct {
 	info            backend.Info
 	bindable        bool // runs may go through bindings
 	runConfig       map[string]string
+	memory          *deviceMemory // for buffers of runs; nil: the values' own memory is used
 
 	guarded atomic.Int32 // runs that are still watched for replaced signal handlers
 
@@ -86,6 +87,9 @@ func (s *session) Close() error {
 		v.leave()
 		v.free()
 	}
+	if s.memory != nil {
+		s.memory.close(s.engine.native)
+	}
 	err := s.inner.Destroy()
 	s.engine.forget(s)
 	if err != nil {
@@ -111,6 +115,8 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 	}
 	var err error
 	switch given := allGiven(outputs); {
+	case s.memory != nil && given:
+		err = s.runOnDevice(ctx, inputs, outputs)
 	case s.bindable && given:
 		err = s.runBound(ctx, inputs, outputs)
 	case len(inputs) == 0:

@@ -37,9 +37,13 @@ type value struct {
 type handle struct {
 	onnx.Value
 	internals *onnx.ValueInternalData
+	pointer   unsafe.Pointer // the value as ONNX Runtime knows it
 }
 
-func newHandle(v onnx.Value) *handle { return &handle{Value: v, internals: v.GetInternals()} }
+func newHandle(v onnx.Value) *handle {
+	internals := v.GetInternals()
+	return &handle{Value: v, internals: internals, pointer: inside(internals, "ortValue")}
+}
 
 // GetInternals returns what the binding's functions need.
 func (h *handle) GetInternals() *onnx.ValueInternalData { return h.internals }

@@ -1,0 +1,199 @@
+//go:build cgo
+
+package ort
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A deviceBinding has buffers in a device's own memory for the ports of a session, and is used by one
+// run at a time. Contents are copied in before a run, and out after it. The addresses stay the same as
+// long as the shapes do, which graphs that a device records and replays (CUDA graphs) ask for.
+type deviceBinding struct {
+	session         *session
+	bound           *binding
+	inputs, outputs []deviceBuffer
+}
+
+// A deviceBuffer is a tensor in a device's memory.
+type deviceBuffer struct {
+	shape tensor.Shape
+	value unsafe.Pointer // OrtValue; nil: none yet
+	data  unsafe.Pointer // its numbers, in the device's memory
+}
+
+// deviceMemory is where a session has buffers.
+type deviceMemory struct {
+	name            string // as ONNX Runtime calls it
+	info, allocator unsafe.Pointer
+	copier          memoryCopier
+}
+
+// openMemory gets the allocator of a device's memory for a session.
+func (n native) openMemory(session unsafe.Pointer, name string, device int) (*deviceMemory, error) {
+	m := &deviceMemory{name: name}
+	var err error
+	if name == "Cuda" {
+		if m.copier, err = cudaCopier(); err != nil {
+			return nil, err
+		}
+	}
+	if m.info, err = n.memoryOf(name, device); err != nil {
+		return nil, fmt.Errorf("memory of %s %d: %w", name, device, err)
+	}
+	if m.allocator, err = n.allocator(session, m.info); err != nil {
+		n.release(fnReleaseMemoryInfo, m.info)
+		return nil, fmt.Errorf("memory of %s %d: %w", name, device, err)
+	}
+	return m, nil
+}
+
+// memory is where a session has its buffers, if it has any.
+func (o *opening) memory(session unsafe.Pointer) (*deviceMemory, error) {
+	first := o.plan.requests[0]
+	if !o.plan.options.DeviceMemory && !first.records() {
+		return nil, nil
+	}
+	text := func(p modelPort) bool { return p.Type == tensor.String }
+	if first.device.memory == "" || slices.ContainsFunc(o.inputs, text) || slices.ContainsFunc(o.outputs, text) {
+		return nil, &DeviceError{first.name, "buffers in its own memory are not possible, or not for strings"}
+	}
+	device, _ := strconv.Atoi(first.options["device_id"])
+	return o.engine.native.openMemory(session, first.device.memory, device)
+}
+
+func (m *deviceMemory) close(n native) {
+	n.release(fnReleaseAllocator, m.allocator)
+	n.release(fnReleaseMemoryInfo, m.info)
+}
+
+// runOnDevice runs with buffers in the device's memory.
+func (s *session) runOnDevice(ctx context.Context, inputs, outputs []backend.Value) error {
+	b, err := s.bindingOf(outputs)
+	if err != nil {
+		return err
+	}
+	if b.device == nil {
+		b.device = &deviceBinding{session: s, bound: b, inputs: make([]deviceBuffer, len(s.inputs)), outputs: make([]deviceBuffer, len(s.outputs))}
+	}
+	if err := b.device.prepare(inputs, outputs); err != nil {
+		return err
+	}
+	if err := b.stopper.watch(ctx); err != nil {
+		return err
+	}
+	if err := s.engine.native.runBound(s.pointer, b.stopper.pointer, b.pointer); err != nil {
+		return err
+	}
+	return b.device.fetch(outputs)
+}
+
+// prepare sees to it that all ports have buffers of the right shapes, and copies the inputs.
+func (d *deviceBinding) prepare(inputs, outputs []backend.Value) error {
+	for i, given := range inputs {
+		port := &d.session.inputs[i]
+		v, err := own(given, port, "input")
+		if err != nil {
+			return err
+		}
+		if err := d.fit(&d.inputs[i], fnBindInput, port, v); err != nil {
+			return err
+		}
+		if err := d.load(&d.inputs[i], v); err != nil {
+			return fmt.Errorf("copying input %s to the device: %w", port.Name, err)
+		}
+	}
+	for i, given := range outputs {
+		port := &d.session.outputs[i]
+		v, err := own(given, port, "output")
+		if err != nil {
+			return err
+		}
+		if err := d.fit(&d.outputs[i], fnBindOutput, port, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load copies a value into its buffer.
+func (d *deviceBinding) load(b *deviceBuffer, v *value) error {
+	h, err := v.read()
+	if err != nil {
+		return err
+	}
+	from, err := d.session.engine.native.contents(h.pointer)
+	if err != nil {
+		return err
+	}
+	return d.session.memory.copier.copy(b.data, from, len(v.tensor.Bytes()))
+}
+
+// fetch copies the outputs from the device.
+func (d *deviceBinding) fetch(outputs []backend.Value) error {
+	for i, given := range outputs {
+		if err := d.store(given.(*value), &d.outputs[i]); err != nil {
+			return fmt.Errorf("copying output %s from the device: %w", d.session.outputs[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// store copies a buffer into its value.
+func (d *deviceBinding) store(v *value, b *deviceBuffer) error {
+	to, err := d.session.engine.native.contents(v.handle.pointer)
+	if err != nil {
+		return err
+	}
+	if err := d.session.memory.copier.copy(to, b.data, len(v.tensor.Bytes())); err != nil {
+		return err
+	}
+	return v.written()
+}
+
+// fit makes a buffer of a value's shape, unless there is one, and binds it.
+func (d *deviceBinding) fit(b *deviceBuffer, function int, port *modelPort, v *value) error {
+	if b.value != nil && slices.Equal(b.shape, v.tensor.Shape) {
+		return nil
+	}
+	n := d.session.engine.native
+	fresh, err := n.newTensor(d.session.memory.allocator, v.tensor)
+	if err != nil {
+		return fmt.Errorf("%s: memory of %s for %v: %w", port.Name, d.session.memory.name, v.tensor, err)
+	}
+	data, err := n.contents(fresh)
+	if err != nil {
+		n.release(fnReleaseValue, fresh)
+		return fmt.Errorf("%s: %w", port.Name, err)
+	}
+	if err := n.bindValue(function, d.bound.pointer, port.Name, fresh); err != nil {
+		n.release(fnReleaseValue, fresh)
+		return fmt.Errorf("%s: %w", port.Name, err)
+	}
+	b.free(n)
+	b.shape, b.value, b.data = slices.Clone(v.tensor.Shape), fresh, data
+	return nil
+}
+
+// close frees the buffers. The binding that refers to them must be gone.
+func (d *deviceBinding) close() {
+	for _, list := range [][]deviceBuffer{d.inputs, d.outputs} {
+		for i := range list {
+			list[i].free(d.session.engine.native)
+		}
+	}
+}
+
+func (b *deviceBuffer) free(n native) {
+	if b.value != nil {
+		n.release(fnReleaseValue, b.value)
+		b.value = nil
+	}
+}

@@ -1,0 +1,242 @@
+//go:build ort && cgo && linux
+
+package ort
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// playing is set in a process whose library plays devices (testdata/player).
+const playing = "PLAYER_LOG"
+
+// A player is a library that plays devices. A process can open one library, so what uses it runs in
+// another one: the same test once more.
+type player struct{ folder string }
+
+func buildPlayer(t *testing.T) player {
+	t.Helper()
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler")
+	}
+	p := player{t.TempDir()}
+	for source, library := range map[string]string{"player.c": "libonnxruntime.so.1", "cudart.c": "libcudart.so.12"} {
+		out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", filepath.Join(p.folder, library),
+			filepath.Join("testdata", "player", source), "-ldl").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return p
+}
+
+// again runs the test in a process in which the library plays, with some variables set.
+func (p player) again(t *testing.T, variables ...string) {
+	t.Helper()
+	real, _, err := Search{}.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(t.TempDir(), "calls")
+	if err := os.WriteFile(log, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
+	child := exec.Command(os.Args[0], "-test.run", name, "-test.v")
+	child.Env = append(os.Environ(), "PLAYER_LIBRARY="+real.Path, "PLAYER_FOLDER="+p.folder, playing+"="+log)
+	child.Env = append(child.Env, variables...)
+	if !slices.ContainsFunc(variables, func(v string) bool { return strings.HasPrefix(v, "LD_LIBRARY_PATH=") }) {
+		child.Env = append(child.Env, "LD_LIBRARY_PATH="+p.folder)
+	}
+	if out, err := child.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// played opens the library that plays. It is not one that Search would take: it has no version.
+func played(t *testing.T) *Engine {
+	t.Helper()
+	engine, err := New(Library{Path: filepath.Join(os.Getenv("PLAYER_FOLDER"), "libonnxruntime.so.1")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine // and never closed: a device's library cannot be unloaded
+}
+
+// calls are those that the player noted.
+func calls(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(os.Getenv(playing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+// inPlayer runs f in a process in which the library plays.
+func inPlayer(t *testing.T, f func(t *testing.T), variables ...string) {
+	t.Helper()
+	if os.Getenv(playing) != "" {
+		f(t)
+		return
+	}
+	buildPlayer(t).again(t, variables...)
+}
+
+func TestORTOptionsReachTheDevice(t *testing.T) {
+	inPlayer(t, func(t *testing.T) {
+		for _, c := range []struct {
+			name    string
+			options backend.Options
+			want    []string
+		}{
+			{"CUDA", backend.Options{Device: "cuda", DeviceOptions: map[string]string{"gpu_mem_limit": "1000000", "device_id": "2"}},
+				[]string{"cuda gpu_mem_limit=1000000", "cuda device_id=2", "cuda appended"}},
+			{"CUDA as it is", backend.Options{Device: "cuda"}, []string{"cuda device_id=0", "cuda appended"}},
+			{"TensorRT in FP16", backend.Options{Device: "tensorrt", Precision: "fp16"},
+				[]string{"tensorrt trt_fp16_enable=1", "tensorrt appended", "cuda appended"}},
+			{"TensorRT on another GPU", backend.Options{Device: "tensorrt", DeviceOptions: map[string]string{"device_id": "1"}},
+				[]string{"tensorrt device_id=1", "cuda device_id=1"}},
+			{"TensorRT with a folder", backend.Options{Device: "trt", EngineCacheDir: t.TempDir()},
+				[]string{"tensorrt trt_engine_cache_enable=1", "tensorrt appended"}},
+		} {
+			if err := os.Truncate(os.Getenv(playing), 0); err != nil {
+				t.Fatal(err)
+			}
+			c.options.ModelPath = doubled("N").write(t)
+			s, err := played(t).Open(t.Context(), c.options)
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+				continue
+			}
+			got := calls(t)
+			for _, want := range c.want {
+				if !slices.Contains(got, want) {
+					t.Errorf("%s: the device was not told %q, but %q", c.name, want, got)
+				}
+			}
+			x := bind(t, s, tensor.New(tensor.Float32, 1, 4))
+			run(t, s, values(x), make([]backend.Value, 1))
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// The texts are those of ONNX Runtime 1.24.3 and of CUDA.
+func TestORTADeviceThatDoesNotWorkIsNamedWithItsCause(t *testing.T) {
+	failures := map[string]struct{ text, want string }{
+		"no GPU":        {"CUDA failure 100: no CUDA-capable device is detected ; GPU=-1", "no NVIDIA GPU was found"},
+		"an old driver": {"CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version", "the NVIDIA driver is too old"},
+		"another GPU":   {"CUDA failure 101: invalid device ordinal ; GPU=7", "no GPU of the number"},
+		"a missing library": {"Failed to load library libonnxruntime_providers_cuda.so with error: libcudnn.so.9: cannot open shared object file: " +
+			"No such file or directory", "libcudnn.so.9 is missing"},
+		"another build": {"Failed to load library /x/libonnxruntime_providers_shared.so with error: /x/libonnxruntime_providers_shared.so: " +
+			"cannot open shared object file: No such file or directory", "has no CUDA support"},
+	}
+	if name, inside := os.LookupEnv("PLAYER_FAILURE"); inside {
+		options := backend.Options{ModelPath: doubled("N").write(t), Device: "cuda"}
+		_, err := played(t).Open(t.Context(), options)
+		if device := new(DeviceError); !errors.As(err, &device) || device.Device != "cuda" || !strings.Contains(device.Reason, failures[name].want) {
+			t.Errorf("%s: %v, want %q", name, err, failures[name].want)
+		}
+		options.AllowFallback = true
+		s, err := played(t).Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := s.Info().Warnings; len(w) != 1 || !strings.Contains(w[0], failures[name].want) || s.Info().Devices[0].Device != "cpu" {
+			t.Errorf("%s: on %v with the warnings %q, want the processor and one", name, s.Info().Devices, w)
+		}
+		return
+	}
+	p := buildPlayer(t)
+	for name, failure := range failures {
+		p.again(t, "PLAYER_FAILURE="+name, "PLAYER_CUDA_FAILS="+failure.text)
+	}
+}
+
+func TestORTNodesAreCountedByDevice(t *testing.T) {
+	inPlayer(t, func(t *testing.T) {
+		s, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", OptimizeLevel: "none", CountDeviceNode: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.Info().Devices
+		if len(got) != 2 || got[0].Device != "cuda" || got[0].Nodes != 1 || got[1].Device != "cpu" || got[1].Nodes != 1 {
+			t.Errorf("the nodes are on %v, want one on cuda and one on cpu", got)
+		}
+	}, "PLAYER_PROVIDER=CUDAExecutionProvider", "PLAYER_LEFT=Add")
+}
+
+func TestORTADeviceThatRunsNothingIsAnError(t *testing.T) {
+	inPlayer(t, func(t *testing.T) {
+		_, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", CountDeviceNode: true})
+		if device := new(DeviceError); !errors.As(err, &device) || !strings.Contains(device.Reason, "runs no node") {
+			t.Errorf("%v, want an error that says that nothing runs there", err)
+		}
+	})
+}
+
+func TestORTContentsAreCopiedToTheDeviceAndBack(t *testing.T) {
+	inPlayer(t, func(t *testing.T) {
+		s, err := played(t).Open(t.Context(), backend.Options{
+			ModelPath: doubled("N").write(t), Device: "cuda", DeviceOptions: map[string]string{"enable_cuda_graph": "1", "device_id": "3"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := tensor.New(tensor.Float32, 2, 4)
+		out := values(bind(t, s, y))
+		for turn := range 3 { // each time other memory
+			x := tensor.New(tensor.Float32, 2, 4)
+			tensor.Data[float32](x)[7] = float32(turn)
+			run(t, s, values(bind(t, s, x)), out)
+			if got := tensor.Data[float32](y)[7]; got != 2*float32(turn) {
+				t.Errorf("turn %d: got %v", turn, got)
+			}
+		}
+		count := map[string]int{}
+		for _, call := range calls(t) {
+			count[call]++
+		}
+		if count["memory Cuda 3"] != 1 || count["bound x"] != 1 || count["copied 32"] != 6 {
+			t.Errorf("calls are %v, want memory of one GPU, one binding and two copies a run", count)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestORTACopyThatFailsIsAnError(t *testing.T) {
+	inPlayer(t, func(t *testing.T) {
+		s, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, out := values(bind(t, s, tensor.New(tensor.Float32, 1, 4))), values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
+		if err := s.Run(t.Context(), in, out); err == nil || !strings.Contains(err.Error(), "copying input x to the device: CUDA failure 1") {
+			t.Errorf("%v, want an error that names the input", err)
+		}
+	}, "PLAYER_COPY_FAILS=1")
+}
+
+func TestORTWithoutCUDAsRuntimeThereAreNoBuffersOnTheDevice(t *testing.T) {
+	inPlayer(t, func(t *testing.T) {
+		_, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
+		if err == nil || !strings.Contains(err.Error(), "libcudart.so.13, libcudart.so.12") {
+			t.Errorf("%v, want an error that names the library", err)
+		}
+	}, "LD_LIBRARY_PATH=")
+}

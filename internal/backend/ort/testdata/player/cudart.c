@@ -1,0 +1,15 @@
+// CUDA's runtime library as far as mlperf calls it. What it copies it counts in PLAYER_LOG.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cudaMemcpy(void *to, const void *from, size_t bytes, int kind) {
+	const int copyDefault = 4, invalidValue = 1;
+	FILE *log = fopen(getenv("PLAYER_LOG"), "a");
+	if (!log) abort();
+	fprintf(log, "copied %zu\n", bytes);
+	fclose(log);
+	if (kind != copyDefault || getenv("PLAYER_COPY_FAILS")) return invalidValue;
+	memcpy(to, from, bytes);
+	return 0;
+}
