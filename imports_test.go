@@ -18,7 +18,7 @@ var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/suite " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
-		"internal/submission/rounds internal/submission/description internal/submission/truncate internal/tune",
+		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/charts internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
@@ -41,7 +41,10 @@ var mayImport = map[string]string{
 	"internal/submission/rounds":   "",
 	"internal/submission/tree":     "internal/regular",
 	"internal/submission/truncate": "internal/submission/tree internal/whole",
+	"internal/submission/truncate": "internal/regular internal/submission/tree",
 
+	"internal/submission/build": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/regular internal/report " +
+		"internal/scratch internal/submission/checker internal/submission/description internal/submission/fields internal/submission/rounds internal/submission/truncate",
 	"internal/submission/description": "internal/field internal/machine internal/regular internal/submission/fields",
 	"internal/submission/fields":      "",
 
@@ -123,7 +126,7 @@ var owners = map[string]string{
 	"golang.org/x/sync/":                "internal/parallel",
 	"github.com/mewkiz/flac":            "internal/preprocess/audio",
 	"golang.org/x/text/":                "internal/tokenizer",
-	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine",
+	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine internal/submission/build",
 	"golang.org/x/term":                 "cmd/mlperf internal/progress",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/charts internal/compare internal/config internal/preprocess/audio internal/report",
 	"google.golang.org/protobuf/":       "internal/onnx",

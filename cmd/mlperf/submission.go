@@ -25,7 +25,7 @@ v5.0 to v6.1. docs/submitting.md says what belongs into one.`,
 		Args:    noVerb,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSubmissionCheck(), newSubmissionPack(), newSubmissionReport())
+	cmd.AddCommand(newSubmissionBuild(), newSubmissionCheck(), newSubmissionPack(), newSubmissionReport())
 	return cmd
 }
 

@@ -99,10 +99,10 @@ func (r *run) addCaveats(out *report.Results) {
 			out.Caveats = append(out.Caveats, text)
 		}
 	}
-	caveat(r.cfg.BuiltInModel, "the built-in model: the official architecture with random weights, not the trained ones")
-	caveat(r.cfg.BuiltInData, "the built-in data: synthetic, not the official set")
+	caveat(r.cfg.BuiltInModel, report.CaveatBuiltInModel)
+	caveat(r.cfg.BuiltInData, report.CaveatBuiltInData)
 	caveat(r.cfg.Count > 0, fmt.Sprintf("a part of the data set: the first %d samples", r.cfg.Count))
-	caveat(true, "not an official MLPerf result: those come from the C++ LoadGen, unmodified, and are reviewed by MLCommons")
+	caveat(true, report.CaveatUnofficial)
 }
 
 func (r *run) backend() report.Backend {

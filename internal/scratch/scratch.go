@@ -21,9 +21,11 @@ type Temporary struct {
 
 // Folder makes a folder in the system's place for temporary files. What it is for is in its name.
 // Folders of processes that are no more are removed.
-func Folder(what string) (*Temporary, error) { return folderIn(os.TempDir(), what) }
+func Folder(what string) (*Temporary, error) { return In(os.TempDir(), what) }
 
-func folderIn(root, what string) (*Temporary, error) {
+// In makes a folder in another one, whose file system it shares: what is made in it can be
+// put into its place at once.
+func In(root, what string) (*Temporary, error) {
 	sweep(root, time.Now())
 	path, err := os.MkdirTemp(root, prefix+what+"-")
 	if err != nil {

@@ -15,7 +15,7 @@ func there(path string) bool {
 
 func TestAFolderIsThereUntilItIsRemoved(t *testing.T) {
 	root := t.TempDir()
-	folder, err := folderIn(root, "profile")
+	folder, err := In(root, "profile")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +35,11 @@ func TestFoldersOfDeadProcessesAreRemoved(t *testing.T) {
 		t.Skip("there are no locks that end with a process")
 	}
 	root := t.TempDir()
-	living, err := folderIn(root, "living")
+	living, err := In(root, "living")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead, err := folderIn(root, "dead")
+	dead, err := In(root, "dead")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestFoldersOfDeadProcessesAreRemoved(t *testing.T) {
 }
 
 func TestAFolderThatCannotBeMadeIsAnError(t *testing.T) {
-	if _, err := folderIn(filepath.Join(t.TempDir(), "none"), "x"); err == nil {
+	if _, err := In(filepath.Join(t.TempDir(), "none"), "x"); err == nil {
 		t.Error("a folder was made in one that is not there")
 	}
 }

@@ -24,7 +24,7 @@ func (g *judgement) strictPlaceholders() {
 
 // placeholders finds what was left to be filled in in the texts of a submitter.
 func (l *loader) placeholders(home string) {
-	for _, folder := range []string{home, home + "/documentation"} {
+	for _, folder := range []string{home, home + "/documentation", home + "/src"} {
 		files, err := l.tree.Files(folder)
 		if err != nil {
 			continue // there need not be one

@@ -207,3 +207,16 @@ func (m *Model) UnitOf(scenario string) string {
 	}
 	return "Latency (ms)"
 }
+
+// Benchmark returns the official name of a model by the first of some names that the round
+// lists, as it is or with -99 behind it; "" if there is none.
+func (r *Round) Benchmark(names ...string) string {
+	for _, name := range names {
+		for _, n := range []string{name, name + "-99"} {
+			if official := r.ModelName(n, ""); r.Model(official).Listed {
+				return official
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,192 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+)
+
+// A run is a folder with the logs of a test.
+type run struct {
+	folder    string
+	log       *mlperflog.Detail
+	results   *report.Results // nil: this program did not make them, or they are gone
+	benchmark string          // as the round calls it
+	scenario  string          // as its folder is called
+	mode      loadgen.Mode
+	made      time.Time
+}
+
+// ours reports whether this program made the logs.
+func (r *run) ours() bool {
+	version, _ := r.log.Text("loadgen_version")
+	return r.results != nil || strings.HasPrefix(version, "mlperf ")
+}
+
+// An audit is a folder with a compliance test.
+type audit struct {
+	folder, test string
+	run          *run // under the settings of the test; nil: it has no logs of performance
+}
+
+// found is what there is in the folders.
+type found struct {
+	runs   []*run
+	audits []*audit
+}
+
+// find looks for runs and tests in all folders, through no links.
+func (b *builder) find(ctx context.Context) (*found, error) {
+	all := &found{}
+	var errs []error
+	for _, root := range b.Runs {
+		if _, err := os.Stat(root); err != nil {
+			return nil, err
+		}
+		errs = append(errs, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if err != nil || !entry.IsDir() {
+				return err
+			}
+			return b.look(all, path)
+		}))
+	}
+	return all, errors.Join(errs...)
+}
+
+var testFolder = regexp.MustCompile(`^TEST\d\d$`)
+
+// look looks into one folder.
+func (b *builder) look(all *found, folder string) error {
+	texts, err := filepath.Glob(filepath.Join(escape(folder), "verify_*.txt"))
+	if err != nil {
+		return err
+	}
+	if name := filepath.Base(folder); testFolder.MatchString(name) && len(texts) > 0 {
+		a, err := b.audit(folder, name)
+		if err != nil {
+			return err
+		}
+		all.audits = append(all.audits, a)
+		return fs.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(folder, mlperflog.DetailFile)); err != nil {
+		return nil
+	}
+	r, err := b.run(folder)
+	if err == nil && !r.underTest() {
+		all.runs = append(all.runs, r)
+	}
+	return err
+}
+
+// escape takes the meaning from the letters that patterns have.
+func escape(path string) string {
+	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(path, `\$0`)
+}
+
+// audit reads a test's folder. What made its logs is in its own results, or in those of
+// the folder where package audit runs it.
+func (b *builder) audit(folder, test string) (*audit, error) {
+	a := &audit{folder: folder, test: test}
+	for _, place := range []string{filepath.Join(filepath.Dir(folder), "runs", test), filepath.Join(folder, "performance", "run_1")} {
+		if _, err := os.Stat(filepath.Join(place, mlperflog.DetailFile)); err != nil {
+			continue
+		}
+		var err error
+		a.run, err = b.run(place)
+		return a, err
+	}
+	return nil, fmt.Errorf("%s has no logs of its run: want performance/run_1/%s", folder, mlperflog.DetailFile)
+}
+
+// run reads the logs in a folder.
+func (b *builder) run(folder string) (*run, error) {
+	r := &run{folder: folder}
+	var err error
+	if r.log, err = mlperflog.ReadDetail(filepath.Join(folder, mlperflog.DetailFile)); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(filepath.Join(folder, mlperflog.DetailFile))
+	if err != nil {
+		return nil, err
+	}
+	r.made = info.ModTime()
+	if _, err := os.Stat(filepath.Join(folder, report.FileName)); err == nil {
+		if r.results, err = report.Read(folder); err != nil {
+			return nil, err
+		}
+		r.made = r.results.Created
+	}
+	if r.scenario, err = r.log.Text("effective_scenario"); err != nil {
+		return nil, err
+	}
+	if r.scenario == "Server" && interactive(folder) {
+		r.scenario = "Interactive"
+	}
+	mode, err := r.log.Text("effective_test_mode")
+	if err != nil {
+		return nil, err
+	}
+	if r.mode, err = loadgen.ParseMode(mode); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.log.Name, err)
+	}
+	r.benchmark, err = b.benchmark(r)
+	return r, err
+}
+
+// interactive reports whether a folder is named for that scenario, which LoadGen calls
+// Server.
+func interactive(folder string) bool {
+	for part := range strings.SplitSeq(filepath.ToSlash(folder), "/") {
+		if rounds.Scenario(part) == "Interactive" {
+			return true
+		}
+	}
+	return false
+}
+
+// benchmark is the official name of what a run is of.
+func (b *builder) benchmark(r *run) (string, error) {
+	name := b.Model
+	if r.results != nil {
+		name = r.results.Model
+	}
+	if name == "" || name == report.NotKnown {
+		return "", field.Errorf("model", "%s does not say which model it is of, as logs of LoadGen do not: want its name", r.folder)
+	}
+	names := []string{name}
+	if m, err := models.Lookup(name); err == nil {
+		names = append(append(names, m.Name, m.Rules.Name), m.Rules.Aliases...)
+	}
+	if official := b.round.Benchmark(names...); official != "" {
+		return official, nil
+	}
+	return "", fmt.Errorf("%s: rules %s have no benchmark %q", r.folder, b.Rules, name)
+}
+
+// underTest reports whether a run is of a compliance test and none of a result.
+func (r *run) underTest() bool {
+	if _, err := os.Stat(filepath.Join(r.folder, "audit.config")); err == nil {
+		return true
+	}
+	same, _ := r.log.Bool("effective_performance_issue_same")
+	unique, _ := r.log.Bool("effective_performance_issue_unique")
+	sampled, _ := r.log.Uint("effective_accuracy_log_sampling_target")
+	return same || unique || sampled > 0
+}

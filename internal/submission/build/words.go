@@ -1,0 +1,246 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/submission/fields"
+)
+
+// measured are the fields of measurements.json, as far as the run says.
+func (r *result) measured(division string) map[string]string {
+	values := map[string]string{}
+	for _, f := range fields.Measurements() {
+		values[f.Name] = fields.Placeholder(f.Hint)
+	}
+	if division != "open" {
+		values["retraining"] = "no"
+	}
+	run := r.performance.results
+	if run == nil {
+		return values
+	}
+	if t := inputType(run.Input); t != "" {
+		values["input_data_types"] = t
+	}
+	switch run.Input.Precision {
+	case "":
+		return values
+	case "fp32":
+		values["weight_transformations"] = "none"
+		values["starting_weights_filename"] = filepath.Base(run.Input.ModelPath)
+	case "fp16":
+		values["weight_transformations"] = "converted from fp32 to fp16"
+	default:
+		values["weight_transformations"] = "quantised after training to " + run.Input.Precision + "; calibration.md says how"
+	}
+	values["weight_data_types"] = run.Input.Precision
+	return values
+}
+
+var typeWord = regexp.MustCompile(`\bgo in as (\w+)`)
+
+// inputType is the type of the model's input, from the words in which a run says it.
+func inputType(in report.Input) string {
+	for _, line := range in.Binding {
+		if m := typeWord.FindStringSubmatch(line); m != nil {
+			if short := map[string]string{"float32": "fp32", "float16": "fp16"}[m[1]]; short != "" {
+				return short
+			}
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// number is the first number of a line of a score.
+var number = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)
+
+// score is the accuracy of a result with five significant figures; of runs of other programs,
+// the first number of accuracy.txt.
+func (r *result) score() string {
+	if run := r.accuracy.results; run != nil && run.Accuracy != nil {
+		text, err := round(fmt.Sprintf("%.12f", run.Accuracy.Value))
+		if err == nil {
+			return strings.TrimSpace(run.Accuracy.Metric + " " + text + " " + run.Accuracy.Unit)
+		}
+	}
+	data, err := regular.ReadFile(filepath.Join(r.accuracy.folder, scoreFile), largestText)
+	if err != nil {
+		return ""
+	}
+	text, err := round(number.FindString(string(data)))
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// readme says how a result came about.
+func (b *builder) readme(r *result) (string, error) {
+	value, unit, err := r.value(b)
+	if err != nil {
+		return "", err
+	}
+	var w strings.Builder
+	fmt.Fprintf(&w, "# %s, %s\n\nRules %s, division %s, system %s.\n\n", b.modelFolder(r), r.scenario, b.Rules, b.Division, b.System)
+	if r.from != nil {
+		fmt.Fprintf(&w, "Inferred from %s, as the rules allow on edge systems: %s. Logs and tests are those of %s.\n\n", r.from.scenario, r.how(), r.from.scenario)
+	}
+	fmt.Fprintf(&w, "- Result: %.8g %s\n- Accuracy: %s (five significant figures, round half to even)\n", value, unit, r.score())
+	run := r.performance.results
+	if run == nil {
+		version, _ := r.performance.log.Text("loadgen_version")
+		fmt.Fprintf(&w, "- LoadGen: %s\n\n%s\n", version, fields.Placeholder("how the benchmark was run, command by command"))
+		return w.String(), nil
+	}
+	fmt.Fprintf(&w, "- Program: %s, which is not an official LoadGen\n", run.Program)
+	r.system(&w)
+	w.WriteString("\n## Settings\n\nWhat the test had besides the defaults of the rules:\n\n")
+	for _, s := range run.Settings {
+		if !strings.HasPrefix(s.Origin, "rules ") {
+			fmt.Fprintf(&w, "- %s = %s (%s)\n", s.Key, s.Value, s.Origin)
+		}
+	}
+	for _, note := range run.Notes {
+		fmt.Fprintf(&w, "\n%s.\n", note)
+	}
+	return w.String(), nil
+}
+
+// system says what answered the queries.
+func (r *result) system(w *strings.Builder) {
+	run := r.performance.results
+	in, be := run.Input, run.Backend
+	fmt.Fprintf(w, "- Model: %s, SHA-256 %s, precision %s\n", filepath.Base(in.ModelPath), in.ModelSHA256, orNotKnown(in.Precision))
+	for _, line := range in.Binding {
+		fmt.Fprintf(w, "- Model: %s\n", line)
+	}
+	fmt.Fprintf(w, "- Data: %d samples\n", in.Samples)
+	fmt.Fprintf(w, "- Engine: %s, %d instances with %d threads each, batches of %d at most\n", be.Engine, be.Instances, be.Threads, be.MaxBatch)
+}
+
+func orNotKnown(text string) string {
+	if text == "" {
+		return report.NotKnown
+	}
+	return text
+}
+
+// sourceText says which program made a result.
+func (b *builder) sourceText(r *result) string {
+	if run := r.performance.results; run != nil {
+		return fmt.Sprintf("# Code\n\nThe results were made with %s, which is one program: load generator, pre-processing, model and scores.\n", run.Program)
+	}
+	return "# Code\n\n" + fields.Placeholder("the code of the benchmark, and how it is built and run") + "\n"
+}
+
+// calibration writes how numerics were chosen: the user's text, or what is known of each
+// model. The open division need not say.
+func (b *builder) calibration(ctx context.Context, results []*result) error {
+	path := b.home() + "/documentation/calibration.md"
+	switch {
+	case b.Calibration != "":
+		return b.copy(ctx, b.Calibration, path)
+	case b.Division == "open" || b.keeps(path):
+		return nil
+	}
+	parts := []string{"# Numerics and calibration\n"}
+	for _, r := range results {
+		if part := "## " + b.modelFolder(r) + "\n\n" + r.numerics(); !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return b.write(path, []byte(strings.Join(parts, "\n")))
+}
+
+// numerics describes the numbers that a model computes with. What quantised it has left a
+// description beside it.
+func (r *result) numerics() string {
+	run := r.performance.results
+	if run == nil || run.Input.Precision == "" {
+		text := ""
+		if run != nil {
+			text = quantised(run.Input.ModelPath)
+		}
+		if text == "" {
+			text = fields.Placeholder("which numbers the model computes with, how they were chosen, and from which data") + "\n"
+		}
+		return text
+	}
+	switch run.Input.Precision {
+	case "fp32":
+		return "Weights and activations are FP32, as the reference's. Nothing was calibrated.\n"
+	case "fp16":
+		return "Weights and activations are FP16, rounded to nearest from the reference's FP32 weights. Nothing was calibrated.\n"
+	}
+	if text := quantised(run.Input.ModelPath); text != "" {
+		return text
+	}
+	return fields.Placeholder("how the model was quantised to "+run.Input.Precision+", and from which data") + "\n"
+}
+
+// quantised is what `mlperf quantize` wrote beside a model, its titles two levels lower.
+func quantised(model string) string {
+	text, err := regular.ReadFile(strings.TrimSuffix(model, filepath.Ext(model))+".md", largestText)
+	if err != nil {
+		return ""
+	}
+	return regexp.MustCompile(`(?m)^#`).ReplaceAllString(string(text), "###")
+}
+
+// bandwidth writes what the rules ask of the network of a datacenter system: the formula's
+// number for the rate that was measured, and how it is met.
+func (b *builder) bandwidth(_ context.Context, results []*result) error {
+	path := b.home() + "/documentation/bandwidth.md"
+	if !strings.Contains(b.Description["system_type"], "datacenter") || b.keeps(path) {
+		return nil
+	}
+	var w strings.Builder
+	w.WriteString("# Bandwidth\n\nWhat the rules ask of a datacenter system's network, at the rates that were measured:\n\n")
+	for _, r := range results {
+		if r.scenario != "Offline" && r.scenario != "Server" {
+			continue
+		}
+		line, err := b.needs(r)
+		if err != nil {
+			return err
+		}
+		w.WriteString("- " + r.name() + ": " + line + "\n")
+	}
+	statement := b.Bandwidth
+	if statement == "" {
+		statement = fields.Placeholder("how this bandwidth is there: measured with which tool, or provided by which network cards and links")
+	}
+	fmt.Fprintf(&w, "\n%s\n", statement)
+	return b.write(path, []byte(w.String()))
+}
+
+// needs is the bandwidth that the rules' formula asks for.
+func (b *builder) needs(r *result) (string, error) {
+	rate, err := measured(b, r, r.performance.log)
+	if err != nil {
+		return "", err
+	}
+	m, err := models.Lookup(r.benchmark)
+	if err != nil {
+		return fmt.Sprintf("%.6g/s; %s", rate, fields.Placeholder("the bandwidth of this model")), nil
+	}
+	bytes := map[string]int{"fp32": 4, "fp16": 2}[r.measured(b.Division)["input_data_types"]]
+	if bytes == 0 {
+		bytes = 1
+	}
+	need, err := config.MinBandwidth(m.Rules, rate, bytes)
+	if err != nil {
+		return fmt.Sprintf("%.6g/s; %v", rate, err), nil
+	}
+	return fmt.Sprintf("%.6g samples/s with %d bytes a value need %.4g bytes/s in and %.4g bytes/s out", rate, bytes, need.Ingress, need.Egress), nil
+}

@@ -1,0 +1,45 @@
+package truncate
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestALogIsShortenedAsCuttingDoes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), logName)
+	for _, size := range []int{0, 1, endSize - 1, endSize, endSize + 1, 2*endSize - 1, 2 * endSize, CutSize, CutSize + 1, 10 << 10, mostTail + endSize, 3*mostTail + 5, 1 << 20} {
+		whole := make([]byte, size)
+		for i := range whole {
+			whole[i] = byte('a' + i*7%26 + i/26%3)
+		}
+		if err := os.WriteFile(path, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		short, hash, err := Shorten(t.Context(), path)
+		if err != nil {
+			t.Fatalf("%d bytes: %v", size, err)
+		}
+		want := whole
+		if size >= endSize {
+			want = append(append(bytes.Clone(whole[:endSize]), Mark...), whole[size-endSize:]...)
+		}
+		sum := sha256.Sum256(whole)
+		if !bytes.Equal(short, want) || hash != hex.EncodeToString(sum[:]) {
+			t.Errorf("%d bytes: %d bytes with hash %s, want %d with %x", size, len(short), hash, len(want), sum)
+		}
+		if len(short) != CutSize {
+			continue
+		}
+		if err := os.WriteFile(path, short, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := Shorten(t.Context(), path); !errors.Is(err, ErrCut) || !bytes.Equal(again, short) {
+			t.Errorf("%d bytes, cut: %d bytes, %v; want the same and ErrCut", size, len(again), err)
+		}
+	}
+}
