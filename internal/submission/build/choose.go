@@ -130,7 +130,7 @@ func (b *builder) one(part string, list []candidate) (candidate, error) {
 	var may []candidate
 	var refused []string
 	for _, c := range list {
-		if why := refuse(c.run, b.Division); why != "" {
+		if why := refuse(c.run, c.part, b.Division); why != "" {
 			refused = append(refused, fmt.Sprintf("%s may not enter the division %s: %s", c.folder(), b.Division, why))
 			continue
 		}

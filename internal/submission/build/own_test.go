@@ -1,0 +1,314 @@
+package build
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	compliance "github.com/mlperf-go/mlperf/internal/audit"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// numbers stands in for ImageNet and ResNet-50: sample i is the number i, and so is its
+// class, for as many of the 50,000 as make the score.
+type numbers struct{ right int }
+
+const imagenet = 50_000
+
+func (n numbers) Len() int { return imagenet }
+func (n numbers) Row(int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
+}
+func (n numbers) CacheKey() string        { return "" }
+func (n numbers) Outputs(string) []string { return nil }
+func (n numbers) Batch() int              { return -1 }
+func (n numbers) Notes() []string         { return []string{"images go in as float32"} }
+
+func (n numbers) Prepare(index int, row []tensor.Tensor) error {
+	tensor.Data[float32](row[0])[0] = float32(index)
+	return nil
+}
+
+func (n numbers) score(log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
+	truth := make([]accuracy.LabeledImage, imagenet)
+	for i := range truth {
+		if truth[i].Label = int64(i); i >= n.right {
+			truth[i].Label = -1
+		}
+	}
+	score, err := accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}
+
+func (n numbers) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+	return &predictor{session: sessions[workload.Only]}, nil
+}
+
+// A predictor asks a session for the classes of a batch.
+type predictor struct {
+	session backend.Session
+	store   *workload.Store
+}
+
+func (p *predictor) Use(store *workload.Store) error { p.store = store; return nil }
+func (p *predictor) Close() error                    { return nil }
+
+func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	in, out := tensor.New(tensor.Float32, int64(len(items)), 1), tensor.New(tensor.Float32, int64(len(items)))
+	var values [2]backend.Value
+	for i, t := range []tensor.Tensor{in, out} {
+		v, err := p.session.Bind(t)
+		if err != nil {
+			return err
+		}
+		defer v.Close()
+		values[i] = v
+	}
+	for k, item := range items {
+		copy(in.Rows(k, 1).Bytes(), p.store.Row(item.Row)[0].Bytes())
+	}
+	if err := p.session.Run(ctx, values[:1], values[1:]); err != nil {
+		return err
+	}
+	for k, class := range tensor.Data[float32](out) {
+		reply.Done(k, binary.LittleEndian.AppendUint32(nil, math.Float32bits(class)), 0)
+	}
+	return nil
+}
+
+// A renamed engine is one that results do not call simulated.
+type renamed struct{ backend.Engine }
+
+type renamedSession struct{ backend.Session }
+
+func (e renamed) Open(ctx context.Context, o backend.Options) (backend.Session, error) {
+	s, err := e.Engine.Open(ctx, o)
+	return renamedSession{s}, err
+}
+
+func (s renamedSession) Info() backend.Info {
+	info := s.Session.Info()
+	info.Engine = "onnxruntime 1.24"
+	return info
+}
+
+// quiet is an observer that says nothing.
+type quiet struct{}
+
+func (quiet) Phase(string)             {}
+func (quiet) Loading(int, int)         {}
+func (quiet) Traffic(loadgen.Progress) {}
+func (quiet) Note(string)              {}
+
+// A campaign makes all runs of a benchmark in fake time.
+type campaign struct {
+	t        *testing.T
+	dir      string
+	numbers  numbers
+	duration string // of performance runs; empty: the rules'
+}
+
+// settings are those of a test, as package session makes them.
+func (c *campaign) settings(s loadgen.Scenario, mode, audit string) *config.Resolved {
+	c.t.Helper()
+	set, err := config.Rules("v6.1")
+	ok(c.t, err)
+	m, err := models.Lookup("resnet50")
+	ok(c.t, err)
+	q := config.Request{Model: m.Rules, Known: models.RuleNames(), Scenario: s, Rules: set, Options: []config.Override{{Key: "mode", Value: mode}}}
+	if s == loadgen.Offline {
+		q.Options = append(q.Options, config.Override{Key: "target_qps", Value: "40"})
+	}
+	if c.duration != "" {
+		q.Options = append(q.Options, config.Override{Key: "min_duration", Value: c.duration, Origin: "flag --min-duration"})
+	}
+	if audit != "" {
+		q.AuditConf, err = config.ReadConf(audit, config.ParseOptions{})
+		ok(c.t, err)
+	}
+	r, err := config.Resolve(q)
+	ok(c.t, err)
+	return r
+}
+
+// run makes one run of an engine that answers 8 samples in 0.2 s.
+func (c *campaign) run(s loadgen.Scenario, mode, audit, dir string) {
+	c.t.Helper()
+	r := c.settings(s, mode, audit)
+	simulation := simulated.Config{
+		Inputs: []backend.Port{{Name: "number", Type: tensor.Float32, Shape: tensor.Shape{-1, 1}}}, Outputs: []backend.Port{{Name: "class", Type: tensor.Float32, Shape: tensor.Shape{-1}}},
+	}
+	if mode == "performance" {
+		simulation.Latency = 200 * time.Millisecond
+	}
+	engine, err := simulated.New(simulation)
+	ok(c.t, err)
+	m, err := models.Lookup("resnet50")
+	ok(c.t, err)
+	m.Open = func(workload.Setup) (workload.Workload, error) { return c.numbers, nil }
+	m.Score = c.numbers.score
+	results, err := bench.Run(c.t.Context(), bench.Config{
+		Program: "mlperf test", Model: m, Rules: "v6.1", Settings: r.Settings, Precision: "fp32",
+		Engine: renamed{engine}, Instances: 1, MaxBatch: 8, OutputDir: dir, Observer: quiet{}, Judge: judge(r),
+		NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
+	})
+	ok(c.t, err)
+	ok(c.t, engine.Close())
+	if results.Result != report.Valid {
+		c.t.Errorf("%s: %s %v", dir, results.Result, results.Problems)
+	}
+}
+
+// judge says which settings are easier than the rules'.
+func judge(r *config.Resolved) func(loadgen.TestSettings, func(string) string) (caveats, notes []string) {
+	return func(s loadgen.TestSettings, _ func(string) string) (caveats, notes []string) {
+		list, err := r.Differences(s, config.Closed)
+		if err != nil {
+			return []string{err.Error()}, nil
+		}
+		for _, d := range list {
+			if d.Easier {
+				caveats = append(caveats, fmt.Sprintf("%v (%s)", d, d.Origin))
+			}
+		}
+		return caveats, nil
+	}
+}
+
+// all makes the runs and tests of the three scenarios of an edge system.
+func (c *campaign) all() {
+	c.t.Helper()
+	for _, s := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream, loadgen.Offline} {
+		dir := filepath.Join(c.dir, s.String())
+		c.run(s, "performance", "", dir+"/runs/performance")
+		c.run(s, "accuracy", "", dir+"/runs/accuracy")
+		for _, test := range []string{compliance.Test01, compliance.Test04} {
+			conf, err := compliance.Conf(test, "resnet50")
+			ok(c.t, err)
+			path := filepath.Join(dir, "runs", test, "audit.config")
+			write(c.t, path, conf)
+			c.run(s, "performance", path, filepath.Dir(path))
+			v, err := compliance.Verify(test, compliance.Logs{Performance: dir + "/runs/performance", Accuracy: dir + "/runs/accuracy", Audit: filepath.Dir(path)}, compliance.Options{})
+			ok(c.t, err)
+			ok(c.t, v.Write(dir, false))
+		}
+	}
+}
+
+// edit changes the results of all runs.
+func (c *campaign) edit(change func(*report.Results)) {
+	c.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(c.dir, "*/runs/*/results.json"))
+	ok(c.t, err)
+	for _, path := range paths {
+		r, err := report.Read(filepath.Dir(path))
+		ok(c.t, err)
+		change(r)
+		text, err := json.Marshal(r)
+		ok(c.t, err)
+		write(c.t, path, string(text))
+	}
+}
+
+// request asks for a tree of the runs, with everything that somebody has to say.
+func (c *campaign) request() Request {
+	return Request{
+		Tree: filepath.Join(c.t.TempDir(), "tree"), Runs: []string{c.dir}, Rules: "v6.1", Division: "closed", Submitter: "ExampleOrg", System: "board1",
+		Description: whole(c.t, "closed", "edge"), Measurements: map[string]string{"starting_weights_filename": "resnet50_v1.onnx"},
+	}
+}
+
+func TestATreeOfOurOwnRunsPasses(t *testing.T) {
+	longtest.Skip(t, "nine runs of 600 s of fake time, and three of 50,000 samples")
+	t.Parallel()
+	c := &campaign{dir: t.TempDir(), numbers: numbers{38_006}}
+	if keep := os.Getenv("MLPERF_KEEP_TREE"); keep != "" {
+		c.dir = filepath.Join(keep, "runs")
+	}
+	synctest.Test(t, func(t *testing.T) { c.t = t; c.all() })
+	c.t = t
+	q := c.request()
+	if keep := os.Getenv("MLPERF_KEEP_TREE"); keep != "" {
+		q.Tree = filepath.Join(keep, "tree")
+	}
+	built, err := Build(t.Context(), q)
+	ok(t, err)
+	if !built.Check.Passes || len(built.Check.Results) != 3 {
+		t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+	}
+	r, err := checker.Check(t.Context(), checker.Options{Tree: q.Tree, Rules: "v6.1"})
+	ok(t, err)
+	if !r.Passes {
+		t.Errorf("profile reference: the tree breaks %v", rulesOf(r))
+	}
+	c.mayNotEnter()
+}
+
+// mayNotEnter shows what keeps runs out that are fine otherwise.
+func (c *campaign) mayNotEnter() {
+	c.t.Helper()
+	for _, f := range []struct {
+		fault func(*report.Results)
+		want  string
+	}{
+		{func(r *report.Results) { r.Backend.Engine = "simulated" }, "the engine is simulated"},
+		{func(r *report.Results) { r.Backend.Engine, r.Input.BuiltInData = "onnxruntime", true }, "the built-in data"},
+		{func(r *report.Results) { r.Input.BuiltInData, r.Input.BuiltIn = false, true }, "the built-in model"},
+		{func(r *report.Results) { r.Input.BuiltIn, r.Result = false, report.Interrupted }, "the run is INTERRUPTED"},
+		{func(r *report.Results) {
+			r.Result, r.Caveats = report.Valid, append(r.Caveats, "quick run: min_duration is 10s instead of 10m0s")
+		}, "it has a caveat: quick run"},
+		{func(r *report.Results) {
+			r.Caveats = r.Caveats[:1]
+			if r.Mode == "AccuracyOnly" {
+				r.Input.ModelSHA256 = "other"
+			}
+		}, "are of different tests: model file"},
+	} {
+		c.edit(f.fault)
+		if _, err := Build(c.t.Context(), c.request()); err == nil || !strings.Contains(err.Error(), f.want) {
+			c.t.Errorf("error %v, want %q", err, f.want)
+		}
+	}
+}
+
+func TestOfShortRunsTheDurationIsTheOnlyFault(t *testing.T) {
+	longtest.Skip(t, "three accuracy runs of 50,000 samples")
+	t.Parallel()
+	c := &campaign{dir: t.TempDir(), numbers: numbers{38_006}, duration: "200s"}
+	synctest.Test(t, func(t *testing.T) { c.t = t; c.all() })
+	c.t = t
+	if _, err := Build(t.Context(), c.request()); err == nil || !strings.Contains(err.Error(), "it has a caveat: closed division: min_duration is 3m20s instead of the official 10m0s (flag --min-duration)") {
+		t.Errorf("error %v, want the caveat", err)
+	}
+	c.edit(func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial} })
+	built, err := Build(t.Context(), c.request())
+	ok(t, err)
+	if diff := cmp.Diff([]string{"perf-min-duration"}, rulesOf(built.Check)); diff != "" {
+		t.Errorf("rules that the tree breaks (-want +got):\n%s", diff)
+	}
+}
