@@ -37,6 +37,9 @@ type Architecture struct {
 
 	Seed uint64 // of the weights, unless Options has another
 
+	// Metadata is what the file says of itself beside its architecture; nil: nothing.
+	Metadata func(Options) []onnx.Property
+
 	layers func(*Builder, Options)
 }
 
@@ -66,12 +69,12 @@ type Classifier struct {
 
 // Architectures returns all architectures, in the catalogue's order.
 func Architectures() []Architecture {
-	return []Architecture{
+	return append([]Architecture{
 		resNet50(), mobileNetV1(),
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
 		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(),
-	}
+	}, decoders()...)
 }
 
 // Lookup returns the architecture of a name. The error lists the choices.
@@ -103,6 +106,9 @@ func (a Architecture) Build(o Options) (*onnx.Model, Stats, error) {
 	m.Metadata = []onnx.Property{
 		{Key: "architecture", Value: a.Name},
 		{Key: "weights", Value: fmt.Sprintf("random, seed %d", o.Seed)},
+	}
+	if a.Metadata != nil {
+		m.Metadata = append(m.Metadata, a.Metadata(o)...)
 	}
 	return m, stats, nil
 }

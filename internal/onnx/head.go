@@ -16,6 +16,7 @@ type Head struct {
 	Producer string
 	Inputs   []*Value // that a caller has to feed
 	Outputs  []*Value
+	Metadata []Property
 }
 
 // ErrORTFormat says that a model is in ONNX Runtime's own format, which this package does not read.
@@ -44,7 +45,7 @@ func (r *fileReader) head() (*Head, error) {
 	var rest []byte
 	err := r.eachField(span{0, r.size}, func(num protowire.Number, whole, content span) error {
 		switch num {
-		case modelIRVersion, modelProducerName, modelOpsetImport:
+		case modelIRVersion, modelProducerName, modelOpsetImport, modelMetadataProps:
 			return r.appendTo(&rest, whole)
 		case modelGraph:
 			if g == nil {
@@ -63,7 +64,7 @@ func (r *fileReader) head() (*Head, error) {
 	if m.Graph = g; m.validate() != nil {
 		return nil, m.validate()
 	}
-	return &Head{Opsets: m.Opsets, Producer: m.Producer, Inputs: g.FreeInputs(), Outputs: g.Outputs}, nil
+	return &Head{Opsets: m.Opsets, Producer: m.Producer, Inputs: g.FreeInputs(), Outputs: g.Outputs, Metadata: m.Metadata}, nil
 }
 
 // graphHead reads the inputs and outputs of a graph, and the names of its initializers.

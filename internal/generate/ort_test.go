@@ -1,0 +1,148 @@
+//go:build ort
+
+package generate
+
+import (
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+	"encoding/binary"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// small are the options of a decoder for tests: it knows what the built-in one knows.
+var small = networks.Options{Layers: 4, Rows: 2048}
+
+// written writes a decoder.
+func written(t testing.TB, architecture string) string {
+	t.Helper()
+	a, err := networks.Lookup(architecture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, _, err := a.Build(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	if err := graph.WriteFile(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// open opens a decoder in ONNX Runtime.
+func open(t testing.TB, e backend.Engine, architecture string, room Room) *Decoder {
+	t.Helper()
+	path := written(t, architecture)
+	in, out, err := e.Ports(t.Context(), backend.Options{ModelPath: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ReadLayout(in, out, UsualNames(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := e.Open(t.Context(), backend.Options{ModelPath: path, Outputs: l.Outputs(), IntraThreads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewDecoder(s, l, room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+const end = 2
+
+// copying is a prompt that asks for a part of it, and what that is.
+func copying(r *rand.Rand) (prompt, answer []int32) {
+	words := []int32{int32(16 + r.IntN(60))}
+	seen := map[[2]int32]bool{}
+	for len(words) < 60+r.IntN(80) {
+		w := int32(16 + r.IntN(60))
+		pair := [2]int32{words[len(words)-1], w}
+		if w == pair[0] || seen[pair] {
+			continue
+		}
+		seen[pair] = true
+		words = append(words, w)
+	}
+	from, n := r.IntN(len(words)-30), 12+r.IntN(12)
+	answer = append(slices.Clone(words[from+2:from+n]), end)
+	prompt = slices.Insert(slices.Clone(words), from+n, end)
+	return append(prompt, words[from], words[from+1]), answer
+}
+
+// answers has a decoder answer prompts.
+func answers(t testing.TB, d *Decoder, prompts [][]int32) [][]int32 {
+	t.Helper()
+	b := NewBatcher(d, Rules{Stop: []int32{end}, MinNew: 1, MaxNew: 40, Width: 4}, func(i workload.Item) []int32 { return prompts[i.Index] })
+	items := make([]workload.Item, len(prompts))
+	for i := range items {
+		items[i] = workload.Item{Index: i, Ticket: i}
+	}
+	k := &keeper{answers: make([][]int32, len(prompts))}
+	if err := b.Serve(context.Background(), OfBatch(items, k)); err != nil {
+		t.Fatal(err)
+	}
+	return k.answers
+}
+
+type keeper struct{ answers [][]int32 }
+
+func (k *keeper) FirstToken(int, []byte) {}
+func (k *keeper) Done(ticket int, response []byte, tokens int) {
+	for i := 0; i < len(response); i += 4 {
+		k.answers[ticket] = append(k.answers[ticket], int32(binary.LittleEndian.Uint32(response[i:])))
+	}
+}
+
+func TestORTEveryFormOfADecoderSaysTheSame(t *testing.T) {
+	e := orttest.Engine(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	var prompts, want [][]int32
+	for range 12 {
+		p, a := copying(r)
+		prompts, want = append(prompts, p), append(want, a)
+	}
+	alone := answers(t, open(t, e, "llama-60m", Room{1, 256, 256}), prompts)
+	right := 0
+	for i := range want {
+		if slices.Equal(alone[i], want[i]) {
+			right++
+		}
+	}
+	t.Logf("%d of %d right", right, len(want))
+	for _, c := range []struct {
+		name string
+		form string
+		room Room
+	}{
+		{"batched", "llama-60m", Room{4, 256, 256}},
+		{"in chunks", "llama-60m", Room{3, 256, 16}},
+		{"with a growing cache", "llama-60m-plain", Room{2, 256, 64}},
+	} {
+		got := answers(t, open(t, e, c.form, c.room), prompts)
+		for i := range got {
+			if !slices.Equal(got[i], alone[i]) {
+				t.Errorf("%s: prompt %d is answered with %v, want %v", c.name, i, got[i], alone[i])
+			}
+		}
+	}
+}

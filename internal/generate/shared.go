@@ -1,0 +1,333 @@
+package generate
+
+import (
+	"context"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// sharedSteps runs a model that reads and writes its cache in place. All that a step needs is bound
+// once, for each number of slots: it allocates nothing.
+type sharedSteps struct {
+	d     *Decoder
+	slabs []tensor.Tensor // key and value of each layer
+
+	fed     numbers // the chosen tokens, which the model writes itself if it can
+	lens    numbers // of the slots, less one
+	rows    numbers // of the slots' tokens in a step
+	total   numbers
+	places  numbers
+	mask    numbers // [slots, context]
+	masked  []int   // ones of each row of the mask
+	outNext numbers
+
+	stepping []call // by the number of slots, less one
+	reading  []reader
+
+	prompt     numbers // a chunk
+	promptRow  numbers
+	promptAt   numbers   // places of the chunk
+	chunkScore []float32 // of a chunk, where all rows have scores
+	chunks     map[int]chunk
+}
+
+// A call is the arguments of a run.
+type call struct{ inputs, outputs []backend.Value }
+
+// A reader is what reading into a slot needs, whatever the number of tokens.
+type reader struct {
+	call
+	values map[string]backend.Value
+}
+
+// A chunk is what reading so many tokens needs, whatever the slot.
+type chunk struct{ tokens, places, scores backend.Value }
+
+func (d *Decoder) portType(name string) tensor.DType {
+	for _, p := range d.session.Info().Inputs {
+		if p.Name == name {
+			return p.Type
+		}
+	}
+	for _, p := range d.session.Info().Outputs {
+		if p.Name == name {
+			return p.Type
+		}
+	}
+	return tensor.Int64
+}
+
+func newSharedSteps(d *Decoder) (*sharedSteps, error) {
+	l, room := d.layout, d.room
+	s := &sharedSteps{
+		d: d, fed: newNumbers(d.portType(l.Tokens), room.Slots), lens: newNumbers(d.portType(l.Lengths), room.Slots), rows: newNumbers(d.portType(l.LastRows), room.Slots),
+		total: newNumbers(d.portType(l.Total), 1), places: newNumbers(d.portType(l.Positions), room.Slots), outNext: newNumbers(d.portType(l.Next), room.Slots),
+		prompt: newNumbers(d.portType(l.Tokens), room.Chunk), promptRow: newNumbers(d.portType(l.LastRows), 1), promptAt: newNumbers(d.portType(l.Positions), room.Chunk),
+		chunks: map[int]chunk{}, masked: make([]int, room.Slots),
+	}
+	for slot := range room.Slots {
+		s.rows.set(slot, slot)
+	}
+	if l.Mask != "" {
+		s.mask = newNumbers(d.portType(l.Mask), room.Slots*room.Context)
+	}
+	scores, err := d.memory(tensor.Float32, int64(room.Slots), l.Rows)
+	if err != nil {
+		return nil, err
+	}
+	d.logits = tensor.Data[float32](scores)
+	if l.AllRows {
+		all, err := d.memory(tensor.Float32, int64(room.Chunk), l.Rows)
+		if err != nil {
+			return nil, err
+		}
+		s.chunkScore = tensor.Data[float32](all)
+	}
+	for range 2 * l.Layers {
+		slab, err := d.memory(l.Element, int64(room.Slots), l.KVHeads, int64(room.Context), l.HeadSize)
+		if err != nil {
+			return nil, err
+		}
+		s.slabs = append(s.slabs, slab)
+	}
+	for slot := range room.Slots {
+		if err := s.addCalls(slot); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// addCalls binds what a step of slot+1 slots, and reading into the slot, need.
+func (s *sharedSteps) addCalls(slot int) error {
+	step, err := s.caches(0, slot+1)
+	if err == nil {
+		err = s.addStep(step, slot+1)
+	}
+	if err != nil {
+		return err
+	}
+	c, err := arrangedCall(s.d.session.Info(), step)
+	if err != nil {
+		return err
+	}
+	s.stepping = append(s.stepping, c)
+	read, err := s.caches(slot, 1)
+	if err == nil {
+		err = s.addRead(read, slot)
+	}
+	s.reading = append(s.reading, reader{values: read})
+	return err
+}
+
+// arrangedCall puts values into the order of the ports. Ports without a value stay empty.
+func arrangedCall(info backend.Info, values map[string]backend.Value) (c call, err error) {
+	if c.inputs, err = arranged(info.Inputs, values); err == nil {
+		c.outputs, err = arranged(info.Outputs, values)
+	}
+	return c, err
+}
+
+// A binder binds tensors under names, until one fails.
+type binder struct {
+	d      *Decoder
+	values map[string]backend.Value
+	err    error
+}
+
+func (b *binder) add(name string, t func() tensor.Tensor) {
+	if name == "" || b.err != nil {
+		return
+	}
+	b.values[name], b.err = b.d.bind(t())
+}
+
+// caches binds the slots from one on, as what goes in and what comes out.
+func (s *sharedSteps) caches(first, n int) (map[string]backend.Value, error) {
+	l := s.d.layout
+	values := map[string]backend.Value{}
+	for layer := range l.Layers {
+		for kv, names := range [2][2]string{{l.PastKey, l.PresentKey}, {l.PastValue, l.PresentValue}} {
+			v, err := s.d.bind(s.slabs[2*layer+kv].Rows(first, n))
+			if err != nil {
+				return nil, err
+			}
+			values[numbered(names[0], layer)], values[numbered(names[1], layer)] = v, v
+		}
+	}
+	return values, nil
+}
+
+// addStep binds what a step of n slots reads and writes beside the caches.
+func (s *sharedSteps) addStep(values map[string]backend.Value, n int) error {
+	l, size, context := s.d.layout, int64(n), s.d.room.Context
+	b := &binder{d: s.d, values: values}
+	b.add(l.Tokens, func() tensor.Tensor { return s.fed.tensor(0, n, size, 1) })
+	b.add(l.LastRows, func() tensor.Tensor { return s.rows.tensor(0, n, size) })
+	b.add(l.Lengths, func() tensor.Tensor { return s.lens.tensor(0, n, size) })
+	b.add(l.Total, func() tensor.Tensor { return s.total.tensor(0, 1, 1) })
+	b.add(l.Positions, func() tensor.Tensor { return s.places.tensor(0, n, size, 1) })
+	b.add(l.Mask, func() tensor.Tensor { return s.mask.tensor(0, n*context, size, int64(context)) })
+	b.add(l.Next, func() tensor.Tensor { return s.outNext.tensor(0, n, size) })
+	b.add(l.Logits, func() tensor.Tensor {
+		scores := s.d.logits[:size*l.Rows]
+		if l.AllRows {
+			return tensor.Of(scores, size, 1, l.Rows)
+		}
+		return tensor.Of(scores, size, l.Rows)
+	})
+	return b.err
+}
+
+// addRead binds what reading into a slot needs beside the caches, and does not depend on the number
+// of tokens.
+func (s *sharedSteps) addRead(values map[string]backend.Value, slot int) error {
+	l, context := s.d.layout, s.d.room.Context
+	b := &binder{d: s.d, values: values}
+	b.add(l.LastRows, func() tensor.Tensor { return s.promptRow.tensor(0, 1, 1) })
+	b.add(l.Lengths, func() tensor.Tensor { return s.lens.tensor(slot, 1, 1) })
+	b.add(l.Total, func() tensor.Tensor { return s.total.tensor(0, 1, 1) })
+	b.add(l.Mask, func() tensor.Tensor { return s.mask.tensor(slot*context, context, 1, int64(context)) })
+	b.add(l.Next, func() tensor.Tensor { return s.outNext.tensor(slot, 1, 1) })
+	if !l.AllRows {
+		b.add(l.Logits, func() tensor.Tensor { return tensor.Of(s.d.Logits(slot), 1, l.Rows) })
+	}
+	return b.err
+}
+
+// chunkOf binds what reading n tokens needs. It is done once for each number.
+func (s *sharedSteps) chunkOf(n int) (chunk, error) {
+	if c, ok := s.chunks[n]; ok {
+		return c, nil
+	}
+	l, size := s.d.layout, int64(n)
+	b := &binder{d: s.d, values: map[string]backend.Value{}}
+	b.add(l.Tokens, func() tensor.Tensor { return s.prompt.tensor(0, n, 1, size) })
+	b.add(l.Positions, func() tensor.Tensor { return s.promptAt.tensor(0, n, 1, size) })
+	if l.AllRows {
+		b.add(l.Logits, func() tensor.Tensor { return tensor.Of(s.chunkScore[:size*l.Rows], 1, size, l.Rows) })
+	}
+	c := chunk{b.values[l.Tokens], b.values[l.Positions], b.values[l.Logits]}
+	if b.err == nil {
+		s.chunks[n] = c
+	}
+	return c, b.err
+}
+
+// readCall are the arguments for reading n tokens into a slot.
+func (s *sharedSteps) readCall(slot, n int) (call, error) {
+	c, err := s.chunkOf(n)
+	if err != nil {
+		return call{}, err
+	}
+	r, l := &s.reading[slot], s.d.layout
+	r.values[l.Tokens] = c.tokens
+	if l.Positions != "" {
+		r.values[l.Positions] = c.places
+	}
+	if l.AllRows {
+		r.values[l.Logits] = c.scores
+	}
+	info := s.d.session.Info()
+	if r.inputs == nil {
+		r.call, err = arrangedCall(info, r.values)
+		return r.call, err
+	}
+	for i, p := range info.Inputs {
+		r.inputs[i] = r.values[p.Name]
+	}
+	for i, p := range info.Outputs {
+		r.outputs[i] = r.values[p.Name]
+	}
+	return r.call, nil
+}
+
+func (s *sharedSteps) prefill(ctx context.Context, slot int, tokens []int32) error {
+	c, err := s.readCall(slot, len(tokens))
+	if err != nil {
+		return err
+	}
+	d, at, end := s.d, s.d.lengths[slot], s.d.lengths[slot]+len(tokens)
+	for i, t := range tokens {
+		s.prompt.set(i, int(t))
+		s.promptAt.set(i, at+i)
+	}
+	s.promptRow.set(0, len(tokens)-1)
+	s.lens.set(slot, end-1)
+	s.total.set(0, end)
+	s.see(slot, end)
+	if err := d.session.Run(ctx, c.inputs, c.outputs); err != nil {
+		return err
+	}
+	if d.layout.AllRows {
+		rows := int(d.layout.Rows)
+		copy(d.Logits(slot), s.chunkScore[(len(tokens)-1)*rows:][:rows])
+	}
+	return s.choose(slot)
+}
+
+func (s *sharedSteps) step(ctx context.Context, n int) error {
+	d, longest := s.d, 0
+	for slot := range n {
+		end := d.lengths[slot] + 1
+		s.fed.set(slot, d.next[slot])
+		s.places.set(slot, end-1)
+		s.lens.set(slot, end-1)
+		s.see(slot, end)
+		longest = max(longest, end)
+	}
+	s.total.set(0, longest)
+	c := s.stepping[n-1]
+	if err := d.session.Run(ctx, c.inputs, c.outputs); err != nil {
+		return err
+	}
+	for slot := range n {
+		if err := s.choose(slot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// see lets the model look at so many tokens of a slot.
+func (s *sharedSteps) see(slot, n int) {
+	if s.d.layout.Mask == "" {
+		return
+	}
+	first := slot * s.d.room.Context
+	for ; s.masked[slot] < n; s.masked[slot]++ {
+		s.mask.set(first+s.masked[slot], 1)
+	}
+	for ; s.masked[slot] > n; s.masked[slot]-- {
+		s.mask.set(first+s.masked[slot]-1, 0)
+	}
+}
+
+// choose takes the token that the model chose, or the likeliest.
+func (s *sharedSteps) choose(slot int) error {
+	d := s.d
+	if d.layout.Next != "" {
+		d.next[slot] = s.outNext.get(slot)
+	} else {
+		d.next[slot] = likeliest(d.Logits(slot))
+	}
+	if d.next[slot] < 0 || int64(d.next[slot]) >= d.layout.Rows {
+		return ErrNotNumbers
+	}
+	return d.checkNext(slot)
+}
+
+func (s *sharedSteps) move(to, from, first int) {
+	d := s.d
+	size := int(d.layout.HeadSize) * d.layout.Element.Size()
+	head := d.room.Context * size
+	begin, end := first*size, d.lengths[from]*size
+	for _, slab := range s.slabs {
+		mem := slab.Bytes()
+		slot := int(d.layout.KVHeads) * head
+		for h := range int(d.layout.KVHeads) {
+			copy(mem[to*slot+h*head+begin:to*slot+h*head+end], mem[from*slot+h*head+begin:from*slot+h*head+end])
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package generative
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// The data sets of the family.
+const cnnDailyMail = "cnn_dailymail"
+
+// smallDecoder is what stands in for decoders that are too large to be made without being asked for.
+const smallDecoder = "llama-60m"
+
+// llama8B is Llama 3.1 8B on CNN/DailyMail (rules since v5.1).
+func llama8B() workload.Model {
+	w := writer{
+		// language/llama3.1-8b/SUT_VLLM.py, and the model's generation_config.json.
+		rules:  generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
+		report: summaryReport,
+	}
+	return workload.Model{
+		Name:    "llama3.1-8b",
+		Aliases: []string{"llama3-8b"},
+		Title:   "Llama 3.1 8B Instruct, CNN/DailyMail",
+		Task:    "summaries of news, CNN/DailyMail 3.0.0, up to 128 tokens",
+		Dataset: cnnDailyMail,
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: smallDecoder, Full: "llama3.1-8b"}}, Samples: 64},
+		Source:  "https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct (an export of onnxruntime-genai or Optimum)",
+
+		Rules: config.Model{
+			Name:      "llama3_1-8b",
+			Aliases:   []string{"llama3.1-8b-instruct"},
+			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * time.Millisecond}},
+			},
+			Sample: &config.SampleSize{InValues: 2048},
+		},
+		PerformanceSampleCount: 13368,
+		// tools/submission, constants.py: 99 % of each.
+		Quality: workload.Quality{Metric: rougeOne, Reference: 38.7792, Fraction: 0.99},
+		Files:   decoderFiles,
+		Open:    w.open,
+		Score:   w.score,
+
+		Options:      writerOptions(),
+		ScoreOptions: textScoreOptions(),
+	}
+}
+
+// llama8BEdge is the same benchmark on 5000 articles, for the edge.
+func llama8BEdge() workload.Model {
+	m := llama8B()
+	m.Name = "llama3.1-8b-edge"
+	m.Aliases = nil
+	m.Title += ", 5000 articles"
+	m.Rules = config.Model{
+		Name:      "llama3_1-8b-edge",
+		Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline},
+		Minima: []config.RoundMinima{
+			{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000}},
+		},
+	}
+	m.PerformanceSampleCount = 5000
+	m.Quality = workload.Quality{Metric: rougeOne, Reference: 39.06, Fraction: 0.99}
+	return m
+}

@@ -1,0 +1,81 @@
+package generative
+
+import (
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// The options of the family.
+const (
+	cacheOption   = "cache"
+	portsOption   = "port-names"
+	contextOption = "context"
+	chunkOption   = "prefill-chunk"
+
+	tokenizerOption = "tokenizer"
+	dtypeOption     = "dtype"
+)
+
+func writerOptions() []workload.Option {
+	return []workload.Option{
+		{Name: cacheOption, Choices: []string{string(generate.SharedCache), string(generate.GrowingCache)},
+			Help: "whether the model writes its cache where it reads it, or takes it in and gives it out longer (default: inferred)"},
+		{Name: portsOption, Help: "names of a decoder's ports that are not the usual ones, as usual=own, separated by commas: " +
+			"input_ids=tokens,past_key_values.%d.key=cache.%d.k (default: those of genai_config.json)"},
+		{Name: contextOption, Kind: workload.Whole, Help: "tokens of prompt and answer together that there is room for (default: as many as the longest prompt needs)"},
+		{Name: chunkOption, Kind: workload.Whole, Help: "tokens of a prompt that are read at once, between two tokens of other answers (default 128)"},
+	}
+}
+
+func textScoreOptions() []workload.Option {
+	return []workload.Option{
+		{Name: dtypeOption, Choices: []string{"int32", "int64"}, Help: "type of the numbers in the log (default: the official script's)"},
+		{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data)"},
+	}
+}
+
+// defaultChunk is how many tokens of a prompt are read at once: enough that the matrices are worth
+// their way through memory, and few enough that answers hardly wait.
+const defaultChunk = 128
+
+// A setting is what the options of a writer say.
+type setting struct {
+	names          map[string]string // own names, by the usual ones
+	cache          generate.Cache
+	context, chunk int // 0: chosen
+}
+
+func parseSetting(v workload.Values) (s setting, err error) {
+	s.cache = generate.Cache(strings.ToLower(v[cacheOption]))
+	if s.names, err = parseNames(v[portsOption]); err != nil {
+		return s, field.Wrap(portsOption, err)
+	}
+	for _, o := range []struct {
+		name  string
+		value *int
+	}{{contextOption, &s.context}, {chunkOption, &s.chunk}} {
+		n, err := v.Whole(o.name)
+		if err != nil {
+			return s, err
+		}
+		if n != nil && *n < 1 {
+			return s, field.Invalid(o.name, *n, "a positive number")
+		}
+		if n != nil {
+			*o.value = *n
+		}
+	}
+	return s, nil
+}
+
+// dtypeOf is the type of the numbers in a log, by default that of the script.
+func dtypeOf(v workload.Values, script accuracy.DType) accuracy.DType {
+	if own := accuracy.DType(strings.ToLower(v[dtypeOption])); own != "" {
+		return own
+	}
+	return script
+}

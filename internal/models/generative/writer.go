@@ -1,0 +1,181 @@
+package generative
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A writer is what a benchmark on texts differs by from others.
+type writer struct {
+	rules  generate.Rules // Stop are those of the official model
+	report func(*textScore)
+}
+
+// open joins prompts with a decoder.
+func (w writer) open(s workload.Setup) (workload.Workload, error) {
+	data, err := readSummaries(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Count > len(data.tokens) {
+		return nil, fmt.Errorf("opening the prompts: %d are wanted, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
+	}
+	if s.Count > 0 {
+		data.tokens = data.tokens[:s.Count]
+	}
+	set, err := parseSetting(s.Options)
+	if err != nil {
+		return nil, err
+	}
+	card, err := readCard(s.ModelPath)
+	if err != nil {
+		return nil, err
+	}
+	t := &texts{prompts: data.tokens, rules: w.rules, card: card, chunk: defaultChunk}
+	if set.chunk > 0 {
+		t.chunk = set.chunk
+	}
+	if len(card.stop) > 0 {
+		t.rules.Stop = card.stop
+	}
+	cache := set.cache
+	if cache == "" {
+		cache = card.cache
+	}
+	ports := s.Ports[workload.Only]
+	if t.layout, err = generate.ReadLayout(ports.Inputs, ports.Outputs, named(card.names, set.names), cache); err != nil {
+		return nil, fmt.Errorf("the model is no decoder that is known: %w", err)
+	}
+	return t, t.fit(set.context)
+}
+
+// texts is a decoder joined with its prompts.
+type texts struct {
+	prompts [][]int32
+	rules   generate.Rules
+	layout  generate.Layout
+	card    modelCard
+	context int // room for prompt and answer
+	chunk   int
+	longest int // prompt
+}
+
+// fit finds prompts that the model cannot read, and chooses how much room there is.
+func (t *texts) fit(context int) error {
+	for i, p := range t.prompts {
+		for _, token := range p {
+			if token < 0 || int64(token) >= t.layout.Rows {
+				return fmt.Errorf("prompt %d has token %d, the model knows %d: the prompts were made with the tokenizer of another model", i, token, t.layout.Rows)
+			}
+		}
+		t.longest = max(t.longest, len(p))
+	}
+	need := t.longest + t.rules.MaxNew
+	limit := t.card.context
+	if context > 0 && (limit == 0 || context < limit) {
+		limit = context
+	}
+	if limit > 0 && need > limit {
+		i := slices.IndexFunc(t.prompts, func(p []int32) bool { return len(p)+t.rules.MaxNew > limit })
+		return field.Errorf(contextOption, "prompt %d has %d tokens and its answer may have %d, the context has room for %d", i, len(t.prompts[i]), t.rules.MaxNew, limit)
+	}
+	if t.context = need; context > 0 {
+		t.context = limit
+	}
+	t.chunk = min(t.chunk, t.longest)
+	return nil
+}
+
+// Len implements workload.Workload.
+func (t *texts) Len() int { return len(t.prompts) }
+
+// Row implements workload.Workload: the tokens of a prompt.
+func (t *texts) Row(index int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Int32, Shape: tensor.Shape{int64(len(t.prompts[index]))}}}
+}
+
+// CacheKey implements workload.Workload. Nothing is quicker than the tokens themselves.
+func (t *texts) CacheKey() string { return "" }
+
+// Prepare implements workload.Workload.
+func (t *texts) Prepare(index int, row []tensor.Tensor) error {
+	copy(tensor.Data[int32](row[0]), t.prompts[index])
+	return nil
+}
+
+// Outputs implements workload.Workload.
+func (t *texts) Outputs(string) []string { return t.layout.Outputs() }
+
+// Batch implements workload.Workload.
+func (t *texts) Batch() int { return -1 }
+
+// Slots implements workload.Slotted: more sequences at once are hardly slower, up to this many.
+func (t *texts) Slots() int { return 8 }
+
+// PredictorBytes implements workload.Slotted.
+func (t *texts) PredictorBytes(slots int) int64 { return t.layout.Bytes(slots, t.context) }
+
+// NewPredictor implements workload.Workload.
+func (t *texts) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+	d, err := generate.NewDecoder(sessions[workload.Only], t.layout, generate.Room{Slots: maxBatch, Context: t.context, Chunk: t.chunk})
+	if err != nil {
+		return nil, err
+	}
+	p := &decoding{decoder: d}
+	p.batcher = generate.NewBatcher(d, t.rules, p.prompt)
+	return p, nil
+}
+
+// Notes implements workload.Workload.
+func (t *texts) Notes() []string {
+	from := "the benchmark"
+	if len(t.card.stop) > 0 {
+		from = t.card.from
+	}
+	return []string{
+		t.layout.String(),
+		fmt.Sprintf("prompts have up to %d tokens and answers up to %d; they end with %v (from %s)", t.longest, t.rules.MaxNew, t.rules.Stop, from),
+		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens; prompts are read %d tokens at once", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, t.chunk),
+	}
+}
+
+// decoding is the predictor of a decoder.
+type decoding struct {
+	decoder *generate.Decoder
+	batcher *generate.Batcher
+	store   *workload.Store
+}
+
+// prompt finds the tokens of a sample.
+func (p *decoding) prompt(item workload.Item) []int32 {
+	return tensor.Data[int32](p.store.Slot(0, item.Row, 1))
+}
+
+// Use implements workload.Predictor.
+func (p *decoding) Use(store *workload.Store) error {
+	p.store = store
+	return nil
+}
+
+// Predict implements workload.Predictor.
+func (p *decoding) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	return p.Serve(ctx, generate.OfBatch(items, reply))
+}
+
+// Serve implements workload.Puller.
+func (p *decoding) Serve(ctx context.Context, source workload.Source) error {
+	if p.store == nil {
+		return errors.New("no samples are loaded")
+	}
+	return p.batcher.Serve(ctx, source)
+}
+
+// Close implements workload.Predictor.
+func (p *decoding) Close() error { return p.decoder.Close() }
