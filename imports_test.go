@@ -25,7 +25,9 @@ var mayImport = map[string]string{
 		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload internal/parallel",
-	"internal/models":        "internal/config internal/loadgen internal/models/recsys internal/models/text internal/models/vision internal/workload internal/names",
+	"internal/models": "internal/config internal/loadgen internal/models/generative internal/models/recsys internal/models/text internal/models/vision internal/workload internal/names",
+	"internal/models/generative": "internal/accuracy internal/config internal/field internal/generate internal/loadgen internal/onnx internal/pytext internal/regular " +
+		"internal/tensor internal/workload",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/text " +
 		"internal/pytext internal/tensor internal/tokenizer internal/workload internal/regular",
@@ -80,7 +82,7 @@ var mayImport = map[string]string{
 	"internal/preprocess/audio": "",
 	"internal/preprocess/text":  "internal/pytext internal/tokenizer",
 	"internal/tokenizer":        "internal/pytext",
-	"internal/generate":         "",
+	"internal/generate":         "internal/backend internal/backend/hostmem internal/tensor internal/workload",
 	"internal/pytext":           "",
 	"internal/sentences":        "internal/pytext",
 	"internal/exif":             "",

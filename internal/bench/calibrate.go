@@ -416,13 +416,17 @@ func (r *run) chooseServerRate(ctx context.Context, c *report.Calibration) error
 	if places := len(r.model.predictors) * atOnce; atOnce > 1 {
 		took = time.Duration(float64(places) / capacity * 1e9) // with others beside it
 	}
-	load := safeLoad(len(r.model.predictors)*atOnce, took, r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile)
+	bound, what := r.settings.ServerTargetLatency, "latencies"
+	if r.settings.UseTokenLatencies {
+		bound, what = took+r.settings.ServerTTFTLatency, "samples with the wait for their first token" // which may last as long as the bound
+	}
+	load := safeLoad(len(r.model.predictors)*atOnce, took, bound, r.settings.ServerTargetLatencyPercentile)
 	rate := load * capacity
 	c.SamplesPerSecond = capacity
 	r.settings.ServerTargetQPS = rate
 	c.Chosen = report.Metric{Name: "target_qps", Value: rate, Unit: "queries/s"}
-	c.Reason = fmt.Sprintf("%s reached %.4g samples/s %s, and at %.0f %% of that the queue should keep latencies below %v",
-		r.workers(), capacity, how, load*100, r.settings.ServerTargetLatency)
+	c.Reason = fmt.Sprintf("%s reached %.4g samples/s %s, and at %.0f %% of that the queue should keep %s below %v",
+		r.workers(), capacity, how, load*100, what, bound)
 	r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
 	return nil
 }

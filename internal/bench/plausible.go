@@ -73,7 +73,12 @@ func (r *run) demands(s shape) []demand {
 	if r.settings.Scenario == loadgen.MultiStream {
 		load = "samples_per_query"
 	}
+	kept := int64(0)
+	if slotted, ok := r.workload.(workload.Slotted); ok {
+		kept = slotted.PredictorBytes(s.batch)
+	}
 	return []demand{
+		{"max_batchsize", fmt.Sprintf("%d workers with what they keep of %d samples under way", s.workers, s.batch), float64(s.workers) * float64(kept)},
 		{load, fmt.Sprintf("a query of %d samples", e.SamplesPerQuery), issueBytes * float64(e.SamplesPerQuery)},
 		{"max_batchsize", fmt.Sprintf("%d workers with batches of %d samples of %d bytes", s.workers, s.batch, row),
 			float64(s.workers) * float64(s.batch) * float64(row+placeBytes)},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A shape says how many workers run the model at once, with how many threads each, and how
@@ -17,16 +18,22 @@ type wish struct {
 	asked           shape // 0: open
 	samplesPerQuery int   // of MultiStream
 	fixed           int   // the batch that the model takes; -1: any
+	slots           int   // that a worker should have under way at once; 0: the scenario says
 }
 
 // wish says what the run's shape is chosen by.
 func (r *run) wish(cores int) wish {
+	slots := 0
+	if s, ok := r.workload.(workload.Slotted); ok {
+		slots = s.Slots()
+	}
 	return wish{
 		scenario:        r.settings.Scenario,
 		cores:           r.cfg.Cores(cores),
 		asked:           shape{r.cfg.Instances, r.cfg.Backend.IntraThreads, r.cfg.MaxBatch},
 		samplesPerQuery: int(r.settings.MultiStreamSamplesPerQuery),
 		fixed:           r.workload.Batch(),
+		slots:           slots,
 	}
 }
 
@@ -79,6 +86,8 @@ func (w wish) batch(threads int) int {
 		return w.fixed
 	case w.scenario == loadgen.MultiStream:
 		return w.samplesPerQuery
+	case w.slots > 0 && w.scenario != loadgen.SingleStream:
+		return w.slots
 	case w.scenario == loadgen.Offline:
 		return offlineBatch
 	case w.scenario == loadgen.Server && threads > 1:

@@ -22,12 +22,20 @@ func (m Maker) options(p workload.Part) networks.Options {
 	return networks.Options{Layers: p.Layers, Rows: p.Rows}
 }
 
+// architecture is that of a part: of the real file, if that is wanted.
+func (m Maker) architecture(p workload.Part) (networks.Architecture, error) {
+	if m.FullSize && p.Full != "" {
+		return networks.Lookup(p.Full)
+	}
+	return networks.Lookup(p.Architecture)
+}
+
 // partsPath names the file of a recipe with one part, or the folder of its files, by
 // everything that their content follows from.
 func (m Maker) partsPath(r workload.Recipe) (string, error) {
 	var keys []string
 	for _, p := range r.Parts {
-		a, err := networks.Lookup(p.Architecture)
+		a, err := m.architecture(p)
 		if err != nil {
 			return "", err
 		}
@@ -73,7 +81,7 @@ func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) (e
 }
 
 func (m Maker) makePart(ctx context.Context, p workload.Part, path string) error {
-	a, err := networks.Lookup(p.Architecture)
+	a, err := m.architecture(p)
 	if err != nil {
 		return err
 	}
@@ -98,6 +106,9 @@ func (m Maker) Smaller(model workload.Model) string {
 		}
 		if err == nil && p.Rows != 0 {
 			lacks = append(lacks, fmt.Sprintf("%d of %d rows in its tables", p.Rows, a.Rows))
+		}
+		if err == nil && p.Full != "" {
+			lacks = append(lacks, fmt.Sprintf("a %s in the place of %s", a.Title, p.Full))
 		}
 	}
 	return strings.Join(lacks, ", ")

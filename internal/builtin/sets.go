@@ -52,6 +52,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.translationSet(r)
 	case "criteo":
 		return m.clickSet(model, r)
+	case "cnn_dailymail":
+		return m.promptSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }

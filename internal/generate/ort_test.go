@@ -4,11 +4,11 @@ package generate
 
 import (
 	"context"
+	"encoding/binary"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"testing"
-	"encoding/binary"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"

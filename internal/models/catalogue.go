@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/models/generative"
 	"github.com/mlperf-go/mlperf/internal/models/recsys"
 	"github.com/mlperf-go/mlperf/internal/models/text"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
@@ -18,6 +19,7 @@ func All() []workload.Model {
 		vision.Models(),
 		text.Models(),
 		recsys.Models(),
+		generative.Models(),
 	)
 }
 

@@ -135,21 +135,6 @@ func others() []config.Model {
 			},
 		},
 		{
-			Name:    "llama3_1-8b",
-			Aliases: []string{"llama3.1-8b", "llama3.1-8b-instruct"},
-			Minima: []config.RoundMinima{
-				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 2048},
-		},
-		{
-			Name:    "llama3_1-8b-edge",
-			Aliases: []string{"llama3.1-8b-edge"},
-			Minima: []config.RoundMinima{
-				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000}},
-			},
-		},
-		{
 			Name: "deepseek-r1",
 			Minima: []config.RoundMinima{
 				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 4388, AccuracySamples: 4388, OfflineSamples: 4388, ServerLatency: 60000 * ms}},

@@ -37,7 +37,7 @@ const (
 
 // How strong the parts are.
 const (
-	decoderNoise   = 0.15
+	decoderNoise   = 0.12
 	decoderContent = 8
 	decoderSharp   = 9  // of a head that looks one place back, for each of its pairs of numbers
 	decoderPairs   = 12 // the quickest ones, which tell places apart

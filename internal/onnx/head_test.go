@@ -23,7 +23,7 @@ func TestReadHeadTellsWhatReadFileTells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &Head{Opsets: whole.Opsets, Producer: whole.Producer, Inputs: whole.Graph.FreeInputs(), Outputs: whole.Graph.Outputs}
+		want := &Head{Opsets: whole.Opsets, Producer: whole.Producer, Inputs: whole.Graph.FreeInputs(), Outputs: whole.Graph.Outputs, Metadata: whole.Metadata}
 		if diff := cmp.Diff(want, head); diff != "" {
 			t.Errorf("the head (-ReadFile +ReadHead):\n%s", diff)
 		}
@@ -97,7 +97,7 @@ func FuzzReadHead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("ReadHead fails with %v, Decode does not", err)
 		}
-		want := &Head{Opsets: m.Opsets, Producer: m.Producer, Inputs: m.Graph.FreeInputs(), Outputs: m.Graph.Outputs}
+		want := &Head{Opsets: m.Opsets, Producer: m.Producer, Inputs: m.Graph.FreeInputs(), Outputs: m.Graph.Outputs, Metadata: m.Metadata}
 		if diff := cmp.Diff(want, h); diff != "" {
 			t.Errorf("the head (-Decode +ReadHead):\n%s", diff)
 		}

@@ -13,6 +13,9 @@ type Recipe struct {
 type Part struct {
 	Role         string
 	Architecture string // of package networks
+	// Full is the architecture of the real file, where that of Architecture stands in for it
+	// until it is asked for; empty: it is the same.
+	Full string
 
 	// Layers and Rows are fewer than the real ones, where the real file is too large to be
 	// made without being asked for; 0: they are the real ones.
@@ -22,7 +25,7 @@ type Part struct {
 // Smaller reports whether the recipe leaves something out.
 func (r Recipe) Smaller() bool {
 	for _, p := range r.Parts {
-		if p.Layers != 0 || p.Rows != 0 {
+		if p.Layers != 0 || p.Rows != 0 || p.Full != "" {
 			return true
 		}
 	}

@@ -31,6 +31,7 @@ type Manifest struct {
 
 	Translation *TranslationSpec `json:"translation,omitempty"`
 	Criteo      *CriteoSpec      `json:"criteo,omitempty"`
+	Prompts     *PromptSpec      `json:"prompts,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -89,7 +90,7 @@ func (m Manifest) check() error {
 	}
 	switch spec, n := m.spec(); n {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation or criteo")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo or prompts")
 	case 1:
 		return spec.check()
 	}
@@ -113,6 +114,7 @@ func (m Manifest) spec() (last spec, n int) {
 	add(m.SQuAD != nil, m.SQuAD)
 	add(m.Criteo != nil, m.Criteo)
 	add(m.Translation != nil, m.Translation)
+	add(m.Prompts != nil, m.Prompts)
 	return last, n
 }
 
@@ -129,6 +131,8 @@ func (m Manifest) describe() string {
 		return fmt.Sprintf("version %d, Criteo %+v", m.Version, *m.Criteo)
 	case m.Translation != nil:
 		return fmt.Sprintf("version %d, translation %+v", m.Version, *m.Translation)
+	case m.Prompts != nil:
+		return fmt.Sprintf("version %d, prompts %+v", m.Version, *m.Prompts)
 	case m.SQuAD != nil:
 		return fmt.Sprintf("version %d, SQuAD %+v", m.Version, *m.SQuAD)
 	}

@@ -33,7 +33,7 @@ func llama8B() workload.Model {
 
 		Rules: config.Model{
 			Name:      "llama3_1-8b",
-			Aliases:   []string{"llama3.1-8b-instruct"},
+			Aliases:   []string{"llama3.1-8b", "llama3.1-8b-instruct"},
 			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
 			Minima: []config.RoundMinima{
 				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * time.Millisecond}},
@@ -60,6 +60,7 @@ func llama8BEdge() workload.Model {
 	m.Title += ", 5000 articles"
 	m.Rules = config.Model{
 		Name:      "llama3_1-8b-edge",
+		Aliases:   []string{"llama3.1-8b-edge"},
 		Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline},
 		Minima: []config.RoundMinima{
 			{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000}},

@@ -2,7 +2,6 @@ package generative
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -155,6 +154,9 @@ type decoding struct {
 
 // prompt finds the tokens of a sample.
 func (p *decoding) prompt(item workload.Item) []int32 {
+	if p.store == nil {
+		return nil
+	}
 	return tensor.Data[int32](p.store.Slot(0, item.Row, 1))
 }
 
@@ -171,9 +173,6 @@ func (p *decoding) Predict(ctx context.Context, items []workload.Item, reply wor
 
 // Serve implements workload.Puller.
 func (p *decoding) Serve(ctx context.Context, source workload.Source) error {
-	if p.store == nil {
-		return errors.New("no samples are loaded")
-	}
 	return p.batcher.Serve(ctx, source)
 }
 
