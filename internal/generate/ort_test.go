@@ -4,7 +4,6 @@ package generate
 
 import (
 	"context"
-	"encoding/binary"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -93,24 +92,15 @@ func copying(r *rand.Rand) (prompt, answer []int32) {
 func answers(t testing.TB, d *Decoder, prompts [][]int32) [][]int32 {
 	t.Helper()
 	b := NewBatcher(d, Rules{Stop: []int32{end}, MinNew: 1, MaxNew: 40, Width: 4}, func(i workload.Item) []int32 { return prompts[i.Index] })
-	items := make([]workload.Item, len(prompts))
-	for i := range items {
-		items[i] = workload.Item{Index: i, Ticket: i}
-	}
-	k := &keeper{answers: make([][]int32, len(prompts))}
-	if err := b.Serve(context.Background(), OfBatch(items, k)); err != nil {
+	k := newKeeper()
+	if err := b.Serve(context.Background(), OfBatch(itemsOf(len(prompts)), k)); err != nil {
 		t.Fatal(err)
 	}
-	return k.answers
-}
-
-type keeper struct{ answers [][]int32 }
-
-func (k *keeper) FirstToken(int, []byte) {}
-func (k *keeper) Done(ticket int, response []byte, tokens int) {
-	for i := 0; i < len(response); i += 4 {
-		k.answers[ticket] = append(k.answers[ticket], int32(binary.LittleEndian.Uint32(response[i:])))
+	list := make([][]int32, len(prompts))
+	for i := range list {
+		list[i] = k.answers[i]
 	}
+	return list
 }
 
 func TestORTEveryFormOfADecoderSaysTheSame(t *testing.T) {

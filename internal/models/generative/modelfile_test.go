@@ -1,0 +1,188 @@
+package generative
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// export is a genai_config.json as onnxruntime-genai's builder writes it, shortened.
+const export = `{
+  "model": {
+    "bos_token_id": 128000, "context_length": 4096,
+    "decoder": {
+      "filename": "decoder.onnx", "head_size": 64, "num_hidden_layers": 1,
+      "inputs": {"input_ids": "input_ids", "attention_mask": "attention_mask", "past_key_names": "past.%d.k", "past_value_names": "past.%d.v"},
+      "outputs": {"logits": "logits", "present_key_names": "now.%d.k", "present_value_names": "now.%d.v"}
+    },
+    "eos_token_id": [128001, 128009], "type": "llama", "vocab_size": 128256
+  },
+  "search": {"max_length": 4096, "past_present_share_buffer": true}
+}`
+
+func folderWith(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestAnExportSaysHowItIsFed(t *testing.T) {
+	dir := folderWith(t, map[string]string{"genai_config.json": export, "decoder.onnx": ""})
+	files, err := decoderFiles(dir)
+	if err != nil || len(files) != 1 || files[0].Path != filepath.Join(dir, "decoder.onnx") {
+		t.Errorf("files %v, %v", files, err)
+	}
+	for _, path := range []string{dir, files[0].Path} {
+		card, err := readCard(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := named(card.names)
+		if names.PastKey != "past.%d.k" || names.PresentValue != "now.%d.v" || names.Tokens != "input_ids" || card.cache != generate.SharedCache ||
+			card.context != 4096 || card.rows != 128256 || cmp.Diff(card.stop, []int32{128001, 128009}) != "" {
+			t.Errorf("%s says %+v, names %+v", path, card, names)
+		}
+	}
+}
+
+func TestWhatAnExportLacksIsNamed(t *testing.T) {
+	for _, c := range []struct{ name, from, to, want string }{
+		{"a key of the model", `"vocab_size": 128256`, `"vocab": 128256`, "model.vocab_size is missing"},
+		{"the context", `"context_length": 4096`, `"contextlength": 4096`, "model.context_length is missing"},
+		{"the end", `"eos_token_id": [128001, 128009], `, ``, "model.eos_token_id is missing"},
+		{"the inputs", `"inputs"`, `"in"`, "model.decoder.inputs is missing"},
+		{"the decoder", `"decoder": {`, `"encoder": {`, "model.decoder is missing"},
+		{"a file elsewhere", `decoder.onnx`, `../../decoder.onnx`, `model.decoder.filename is "../../decoder.onnx"`},
+		{"a number", `[128001, 128009]`, `"the end"`, "cannot unmarshal"},
+		{"JSON", `{`, ``, "invalid character"},
+	} {
+		dir := folderWith(t, map[string]string{"genai_config.json": strings.Replace(export, c.from, c.to, 1)})
+		if _, err := readCard(dir); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "genai_config.json") {
+			t.Errorf("without %s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+	dir := folderWith(t, map[string]string{"genai_config.json": export})
+	if _, err := decoderFiles(dir); err == nil || !strings.Contains(err.Error(), "has no decoder.onnx") {
+		t.Errorf("without the file: error %v", err)
+	}
+}
+
+func FuzzGenAIConfig(f *testing.F) {
+	f.Add(export)
+	f.Add(`{"model": {"eos_token_id": 2}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parseGenAI([]byte(text))
+		if err != nil {
+			return
+		}
+		if _, err := c.card(); err != nil {
+			t.Errorf("%q is read, and has no card: %v", text, err)
+		}
+	})
+}
+
+func TestABuiltInDecoderSaysOfItselfWhatItIs(t *testing.T) {
+	got := cardOf([]onnx.Property{{Key: "context_length", Value: "2048"}, {Key: "vocab_size", Value: "32000"}, {Key: "eos_token_id", Value: "2"}, {Key: "weights", Value: "random"}})
+	if got.context != 2048 || got.rows != 32000 || len(got.stop) != 1 || got.stop[0] != 2 || got.from == "" {
+		t.Errorf("card %+v", got)
+	}
+}
+
+func TestNamesMayBeGiven(t *testing.T) {
+	own, err := parseNames("input_ids=tokens, past_key_values.%d.key=cache.%d.k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := named(map[string]string{"input_ids": "ids", "logits": "scores"}, own); n.Tokens != "tokens" || n.PastKey != "cache.%d.k" || n.Logits != "scores" {
+		t.Errorf("names %+v", n)
+	}
+	for text, want := range map[string]string{
+		"tokens":                      `"tokens" is not a usual name`,
+		"inputs=x":                    `"inputs" is not one of attention_mask, input_ids`,
+		"past_key_values.%d.key=past": "%d stands for the number of a layer",
+		"logits=":                     "is not a usual name",
+	} {
+		if _, err := parseNames(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// decoderPorts are those of a decoder with one layer.
+func decoderPorts() map[string]workload.Ports {
+	p := func(name string, t tensor.DType, shape ...int64) backend.Port {
+		return backend.Port{Name: name, Type: t, Shape: shape}
+	}
+	return map[string]workload.Ports{workload.Only: {
+		Inputs: []backend.Port{
+			p("input_ids", tensor.Int64, -1, -1), p("attention_mask", tensor.Int64, -1, -1),
+			p("past_key_values.0.key", tensor.Float32, -1, 2, -1, 8), p("past_key_values.0.value", tensor.Float32, -1, 2, -1, 8),
+		},
+		Outputs: []backend.Port{
+			p("logits", tensor.Float32, -1, -1, 100), p("present.0.key", tensor.Float32, -1, 2, -1, 8), p("present.0.value", tensor.Float32, -1, 2, -1, 8),
+		},
+	}}
+}
+
+const twoArticles = `[{"instruction": "", "input": "a", "tok_input": [1, 2, 3], "output": "one two."}, {"input": "b", "tok_input": [4, 5, 6, 7, 8], "output": "three."}]`
+
+func TestPromptsHaveToFitTheModel(t *testing.T) {
+	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}}
+	for _, c := range []struct {
+		name, articles string
+		options        workload.Values
+		want           string
+	}{
+		{"they do", twoArticles, nil, ""},
+		{"with just enough room", twoArticles, workload.Values{"context": "15"}, ""},
+		{"a prompt longer than the context", twoArticles, workload.Values{"context": "14"}, "context: prompt 1 has 5 tokens and its answer may have 10, the context has room for 14"},
+		{"tokens that the model does not know", strings.Replace(twoArticles, "7, 8", "7, 100", 1), nil, "prompt 1 has token 100, the model knows 100: the prompts were made with the tokenizer of another model"},
+		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "article 1 has no tok_input"},
+		{"no prompt", "[]", nil, "there is no article"},
+		{"no list", "{}", nil, "cannot unmarshal"},
+		{"no room", twoArticles, workload.Values{"context": "0"}, "context"},
+		{"another name", twoArticles, workload.Values{"port-names": "logits=scores"}, `the model's output "scores"`},
+	} {
+		dir := folderWith(t, map[string]string{"cnn_eval.json": c.articles})
+		_, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts(), Options: c.options})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestAWorkloadTellsHowItUnderstoodTheModel(t *testing.T) {
+	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}}
+	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles})
+	opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts(), Count: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(opened.Notes(), "\n")
+	for _, want := range []string{"tokens go into input_ids, the cache goes in and comes out longer; 1 layers of 2×8 float32", "up to 5 tokens and answers up to 10; they end with [9] (from the benchmark)"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes\n%s\nwant %q", notes, want)
+		}
+	}
+	if got := opened.(workload.Slotted).PredictorBytes(4); got != 2*4*15*2*2*8*4 {
+		t.Errorf("4 slots take %d bytes", got)
+	}
+	row := []tensor.Tensor{tensor.New(tensor.Int32, opened.Row(1)[0].Shape...)}
+	if err := opened.Prepare(1, row); err != nil || cmp.Diff(tensor.Data[int32](row[0]), []int32{4, 5, 6, 7, 8}) != "" {
+		t.Errorf("row %v, %v", tensor.Data[int32](row[0]), err)
+	}
+}
