@@ -26,7 +26,7 @@ var mayImport = map[string]string{
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/tensor internal/workload internal/parallel",
 	"internal/models": "internal/config internal/loadgen internal/models/generative internal/models/recsys internal/models/text internal/models/vision internal/workload internal/names",
-	"internal/models/generative": "internal/accuracy internal/config internal/field internal/generate internal/loadgen internal/onnx internal/pytext internal/regular " +
+	"internal/models/generative": "internal/accuracy internal/config internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
 		"internal/tensor internal/workload",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/text " +

@@ -3,6 +3,7 @@ package generative
 import (
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -19,8 +20,8 @@ const smallDecoder = "llama-60m"
 func llama8B() workload.Model {
 	w := writer{
 		// language/llama3.1-8b/SUT_VLLM.py, and the model's generation_config.json.
-		rules:  generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
-		report: summaryReport,
+		rules: generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
+		form:  accuracy.QuotedForm,
 	}
 	return workload.Model{
 		Name:    "llama3.1-8b",

@@ -3,7 +3,6 @@ package generative
 import (
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -70,12 +69,4 @@ func parseSetting(v workload.Values) (s setting, err error) {
 		}
 	}
 	return s, nil
-}
-
-// dtypeOf is the type of the numbers in a log, by default that of the script.
-func dtypeOf(v workload.Values, script accuracy.DType) accuracy.DType {
-	if own := accuracy.DType(strings.ToLower(v[dtypeOption])); own != "" {
-		return own
-	}
-	return script
 }

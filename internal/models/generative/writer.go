@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -13,8 +14,8 @@ import (
 
 // A writer is what a benchmark on texts differs by from others.
 type writer struct {
-	rules  generate.Rules // Stop are those of the official model
-	report func(*textScore)
+	rules generate.Rules // Stop are those of the official model
+	form  accuracy.SummaryForm
 }
 
 // open joins prompts with a decoder.
