@@ -73,7 +73,7 @@ func (o *auditFlags) run(cmd *cobra.Command, test string) error {
 		return err
 	}
 	o.audit.Test, o.audit.Request = test, q
-	display := progress.New(cmd.ErrOrStderr())
+	display := newDisplay(cmd)
 	defer display.Done()
 	v, err := audit.Run(cmd.Context(), o.audit, display)
 	display.Done()

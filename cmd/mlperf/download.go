@@ -136,7 +136,7 @@ func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it downl
 	if err := acceptLicense(cmd.ErrOrStderr(), os.Stdin, m.LicenseOf(it), it, o.accept); err != nil {
 		return err
 	}
-	display := progress.New(cmd.ErrOrStderr())
+	display := newDisplay(cmd)
 	defer display.Done()
 	o.Observer = display
 	o.Free = func(dir string) (uint64, error) {

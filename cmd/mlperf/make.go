@@ -74,7 +74,7 @@ func (o *quantizeFlags) run(cmd *cobra.Command) error {
 	}
 	q, w := o.QuantizeRequest, cmd.OutOrStdout()
 	q.Program, q.Options = program(), o.options.values()
-	display := progress.New(cmd.ErrOrStderr())
+	display := newDisplay(cmd)
 	defer display.Done()
 	if o.sensitivity {
 		scores, err := session.Sensitivity(cmd.Context(), q, display)
@@ -125,7 +125,7 @@ the naming of the reference's cache: NAME.npy for image NAME, in the same folder
 				return usage("preprocess needs --model and image files")
 			}
 			q.Files, q.Options = files, options.values()
-			display := progress.New(cmd.ErrOrStderr())
+			display := newDisplay(cmd)
 			defer display.Done()
 			return session.Preprocess(cmd.Context(), *q, display)
 		},
@@ -164,7 +164,7 @@ built-in data set, so that accuracy means something.`,
 		Example: "  mlperf synth model mobilenet",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			display := progress.New(cmd.ErrOrStderr())
+			display := newDisplay(cmd)
 			defer display.Done()
 			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, fullSize, display)
 			if err == nil {
@@ -191,7 +191,7 @@ has a data set of its own: NAME may also be that of a model.`,
 		Example: "  mlperf synth dataset imagenet\n  mlperf synth dataset ssd-mobilenet",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			display := progress.New(cmd.ErrOrStderr())
+			display := newDisplay(cmd)
 			defer display.Done()
 			said := ""
 			return session.SynthDataset(cmd.Context(), program(), args[0], engine, !noScore, display, func(s session.Synthesized) {

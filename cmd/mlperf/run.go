@@ -95,7 +95,7 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	display := progress.New(cmd.ErrOrStderr())
+	display := newDisplay(cmd)
 	defer display.Done()
 	prepared, err := resolved.Provide(cmd.Context(), display)
 	if err != nil {

@@ -189,7 +189,7 @@ func (o *suiteFlags) run(cmd *cobra.Command, name, folder string) error {
 	if err != nil {
 		return resumable(err)
 	}
-	display := progress.New(cmd.ErrOrStderr())
+	display := newDisplay(cmd)
 	defer display.Done()
 	display.Note(fmt.Sprintf("suite %s: %v", s.Name, plan.Estimate()))
 	outcome, err := plan.Run(cmd.Context(), display)

@@ -87,7 +87,7 @@ func (o *tuneFlags) run(cmd *cobra.Command) (err error) {
 		}
 		q.Axes.Delays = append(q.Axes.Delays, d)
 	}
-	display := progress.New(cmd.ErrOrStderr())
+	display := newDisplay(cmd)
 	defer display.Done()
 	found, err := tune.Find(cmd.Context(), q, &tuneProgress{display: display}, display)
 	display.Done()

@@ -67,7 +67,7 @@ func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.
 	if o.Dir == "" {
 		o.Dir = usual
 	}
-	display := progress.New(cmd.ErrOrStderr())
+	display := newDisplay(cmd)
 	defer display.Done()
 	o.Observer = display
 	found, err := download.Verify(cmd.Context(), it, o)

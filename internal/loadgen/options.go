@@ -71,6 +71,11 @@ type Progress struct {
 	Planned   uint64
 	Completed uint64 // samples
 	Samples   uint64 // of all planned queries
-	// RecentP99 is the 99th percentile of the latency of recent queries; 0 in Offline.
-	RecentP99 time.Duration
+	// Percentiles of the latency of recent queries, one of them the test's own; 0 in Offline.
+	RecentP50, RecentP90, RecentP99, RecentTarget time.Duration
+	// RecentWithin is the share of recent queries that kept the latency bound; 0 if there is
+	// no bound.
+	RecentWithin float64
+	// Test is what the test is of. It is not to be changed.
+	Test *EffectiveSettings
 }

@@ -273,7 +273,13 @@ func TestProgressIsReported(t *testing.T) {
 	report := func(t *testing.T, sut SUT, s TestSettings) []Progress {
 		var seen []Progress
 		opts := timers
-		opts.Progress = func(p Progress) { seen = append(seen, p) }
+		opts.Progress = func(p Progress) {
+			if p.Test == nil || p.Test.Scenario != s.Scenario {
+				t.Errorf("a report of %+v, want the test's settings", p.Test)
+			}
+			p.Test = nil
+			seen = append(seen, p)
+		}
 		mustRun(t, sut, &fakeQSL{total: 500, performance: 100}, s, opts)
 		return seen
 	}
@@ -305,12 +311,19 @@ func TestProgressIsReported(t *testing.T) {
 			seen := report(t, after(9*time.Millisecond), s)
 			want := Progress{
 				Accuracy: true, Set: 3, Sets: 5, Elapsed: 500 * time.Millisecond, Issued: 56, Planned: 100, Completed: 55, Samples: 100,
-				RecentP99: 9 * time.Millisecond,
+				RecentP50: 9 * time.Millisecond, RecentP90: 9 * time.Millisecond, RecentP99: 9 * time.Millisecond, RecentTarget: 9 * time.Millisecond,
 			}
 			if len(seen) != 5 || seen[2] != want {
 				t.Errorf("reports %+v, want the third to be %+v", seen, want)
 			}
 		})
+	})
+	t.Run("recent latencies against the bound", func(t *testing.T) {
+		g := Progress{}
+		g.addRecent([]int64{5, 4, 3, 2, 1, 10, 9, 8, 7, 6}, &EffectiveSettings{TargetLatency: 8, TargetLatencyPercentile: 0.7})
+		if want := (Progress{RecentP50: 6, RecentP90: 10, RecentP99: 10, RecentTarget: 8, RecentWithin: 0.8}); g != want {
+			t.Errorf("addRecent = %+v, want %+v", g, want)
+		}
 	})
 	t.Run("no query yet", func(t *testing.T) {
 		inFakeTime(t, func(t *testing.T) {

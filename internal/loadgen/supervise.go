@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 )
@@ -135,6 +136,7 @@ func (p *phase) progress(now time.Time, scratch []int64) Progress {
 		Planned:   planned,
 		Completed: p.rec.answered(),
 		Samples:   planned * uint64(p.rec.perQuery),
+		Test:      &p.e,
 	}
 	if p.e.Scenario == Offline {
 		return g
@@ -143,10 +145,22 @@ func (p *phase) progress(now time.Time, scratch []int64) Progress {
 		g.PlannedDuration = p.e.TargetDuration
 	}
 	if recent := p.rec.recentLatencies(issued, scratch); len(recent) > 0 {
-		slices.Sort(recent)
-		g.RecentP99 = time.Duration(recent[percentileRank(uint64(len(recent)), 0.99)])
+		g.addRecent(recent, &p.e)
 	}
 	return g
+}
+
+// addRecent adds what the latencies of recent queries, in no order, tell.
+func (g *Progress) addRecent(recent []int64, e *EffectiveSettings) {
+	slices.Sort(recent)
+	at := func(share float64) time.Duration {
+		return time.Duration(recent[percentileRank(uint64(len(recent)), share)])
+	}
+	g.RecentP50, g.RecentP90, g.RecentP99, g.RecentTarget = at(0.5), at(0.9), at(0.99), at(e.TargetLatencyPercentile)
+	if e.TargetLatency > 0 {
+		within := sort.Search(len(recent), func(i int) bool { return recent[i] > int64(e.TargetLatency) })
+		g.RecentWithin = float64(within) / float64(len(recent))
+	}
 }
 
 // planned is how many queries end the phase if the SUT is as fast as is expected of it. Where
