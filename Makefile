@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install run test check deadcode bench bench-backend bench-loadgen fmt onnxruntime clean
+.PHONY: help build install run test check deadcode bench bench-backend bench-loadgen fmt man onnxruntime clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,8 +52,11 @@ bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with 
 fmt: ## format the code
 	gofmt -w .
 
+man: build ## write manual pages into man/
+	$(BIN) man man
+
 onnxruntime: # fetch the pinned ONNX Runtime, once
 	@scripts/install_onnxruntime.sh
 
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin man

@@ -16,7 +16,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
-		"internal/suite " +
+		"internal/names internal/suite " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",

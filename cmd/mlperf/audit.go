@@ -11,7 +11,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -123,7 +122,8 @@ func newAuditList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the compliance tests that a result needs",
-		Long:    `List the compliance tests that results of the closed and the network division need; in the open division there are none.`,
+		Long:    `List the compliance tests that results of the closed and the network division need; in the
+open division there are none.`,
 		Example: "  mlperf audit list --model resnet50 --scenario offline\n  mlperf audit list --rules v4.1",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/progress"
 )
 
 // optionFile is the YAML file with flags. MLPERF_CONFIG names another.
@@ -22,6 +23,26 @@ var variables = []string{"MLPERF_CONFIG", "MLPERF_CACHE_DIR", "MLPERF_DATA_DIR",
 
 // originKey is the annotation of a flag that says where its value comes from.
 const originKey = "origin"
+
+// progressFlag is the flag that says how progress is shown.
+const progressFlag = "progress"
+
+// before is what comes before every verb: flags from elsewhere, and those that all verbs have.
+func before(cmd *cobra.Command) error {
+	if err := settle(cmd); err != nil {
+		return err
+	}
+	_, err := progress.ParseStyle(cmd.Flag(progressFlag).Value.String())
+	if err != nil {
+		return usage("--%s: %w", progressFlag, err)
+	}
+	return nil
+}
+
+// newDisplay shows how the job of a verb goes on, as the flag says.
+func newDisplay(cmd *cobra.Command) *progress.Display {
+	return progress.With(cmd.ErrOrStderr(), progress.Style(cmd.Flag(progressFlag).Value.String()))
+}
 
 // settle sets the flags that the command line does not have from the environment and from
 // mlperf.yaml, notes where each comes from, and warns of variables that nothing reads.

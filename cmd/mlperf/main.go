@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
 
@@ -47,11 +48,12 @@ for what can be made again and for what was downloaded.`,
 		// Without a verb, and with one that does not exist.
 		Args:              noVerb,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return settle(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return before(cmd) },
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
+	root.SetFlagErrorFunc(unknownFlag)
+	root.PersistentFlags().String(progressFlag, string(progress.Auto), "how progress is shown: auto, plain (lines), none, json (an object a line, on standard error)")
 	root.AddCommand(
 		newAccuracy(),
 		newAudit(),
@@ -59,6 +61,7 @@ for what can be made again and for what was downloaded.`,
 		newDownload(),
 		newExplain(),
 		newList(),
+		newMan(),
 		newPlan(),
 		newPreprocess(),
 		newQuantize(),
@@ -82,6 +85,10 @@ for what can be made again and for what was downloaded.`,
 		if cmd.Args == nil {
 			cmd.Args = arguments(0, 0)
 		}
+	}
+	setHelp(root)
+	if err := setCompletion(root); err != nil {
+		panic(err) // a flag that is not there, or completed twice
 	}
 	return root
 }

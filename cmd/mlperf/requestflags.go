@@ -37,13 +37,13 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&q.Scenario, "scenario", q.Scenario, "SingleStream, MultiStream, Server, Offline or Interactive")
 	f.StringVar(&q.Rules, "rules", config.Newest, "rule set: durations, counts, percentiles, seeds")
 	f.StringVar(&q.Division, "division", "closed", "closed, open or network: what may differ from the rules")
-	f.StringVar(&q.targetLatency, "target-latency", "", "Server: latency bound, or auto; SingleStream and MultiStream: expected latency")
-	f.String("samples-per-query", "", "samples of a MultiStream query")
+	f.StringVar(&q.targetLatency, "target-latency", "", "Server: latency bound, a `duration` or auto; SingleStream and MultiStream: expected latency")
+	f.String("samples-per-query", "", "`number` of samples of a MultiStream query")
 	f.StringArrayVar(&q.set, "set", nil, "any other setting of conf files, as key=value (repeatable)")
 	f.StringVar(&q.MLPerfConf, "mlperf-conf", "", "file to use instead of the rule set's mlperf.conf")
 	f.StringVar(&q.UserConf, "user-conf", "", "user.conf; ./user.conf is used if it exists")
 	f.BoolVar(&q.AllowUnknownKeys, "allow-unknown-keys", false, "warn of unknown keys in conf files instead of refusing them")
-	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set to use instead of the built-in one")
+	f.StringVar(&q.DatasetPath, "dataset-path", "", "`folder` of the data set to use instead of the built-in one")
 	f.BoolVar(&q.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
 	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")
 	f.BoolVar(&q.ReserveCore, "reserve-core", false, "Server: leave a core to the load generator")
@@ -154,13 +154,13 @@ func extents(given map[string]string) (map[string]int64, error) {
 
 // settingFlags are the flags that set one key of conf files.
 var settingFlags = []struct{ flag, key, text string }{
-	{"target-qps", "target_qps", "Server: queries per second; Offline: expected samples per second"},
-	{"min-duration", "min_duration", "shortest test, e.g. 60s"},
-	{"max-duration", "max_duration", "longest test"},
-	{"min-query-count", "min_query_count", "fewest queries; in Offline fewest samples"},
-	{"max-query-count", "max_query_count", "most queries"},
+	{"target-qps", "target_qps", "Server: `rate` of queries per second; Offline: of samples, expected"},
+	{"min-duration", "min_duration", "shortest test, a `duration` such as 60s or 10m"},
+	{"max-duration", "max_duration", "longest test, a `duration`"},
+	{"min-query-count", "min_query_count", "least `number` of queries; in Offline of samples"},
+	{"max-query-count", "max_query_count", "greatest `number` of queries"},
 	{"samples-per-query", "samples_per_query", ""},
-	{"performance-sample-count", "performance_sample_count_override", "samples to keep in memory"},
+	{"performance-sample-count", "performance_sample_count_override", "`number` of samples to keep in memory"},
 	{"target-latency", "target_latency", ""},
 }
 

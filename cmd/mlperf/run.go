@@ -65,16 +65,16 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 		}
 	}
 	f.StringVar(&o.AuditConf, "audit-conf", "", "audit.config of a compliance test")
-	f.StringVar(&o.ModelPath, "model-path", "", "ONNX file to use instead of the built-in model")
+	f.StringVar(&o.ModelPath, "model-path", "", "ONNX `file` to use instead of the built-in model")
 	f.StringVar(&o.Precision, "precision", "", "fp32, fp16 or int8: converted by the device, or once by mlperf (see quantize); default: as the model is")
 	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
 	f.IntVar(&o.Backend.IntraThreads, "intra-threads", 0, "threads inside an operator; 0: chosen for the scenario")
 	f.IntVar(&o.MaxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: chosen for the scenario")
 	durationVar(f, &o.MaxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill; in Server at most what the latency bound leaves")
 	f.StringVar(&o.Backend.Affinity, "thread-affinity", "", "processors of the threads, in ONNX Runtime's notation, e.g. 1;2")
-	f.StringVar(&o.Backend.OptimizedModel, "optimized-model", "", "file that keeps the optimised graph for later runs")
+	f.StringVar(&o.Backend.OptimizedModel, "optimized-model", "", "`file` that keeps the optimised graph for later runs")
 	f.StringVar(&o.Profile, "profile", "", "instances, threads, batches and delay that mlperf tune found: auto, or the file of a profile; other flags win")
-	f.StringVar(&o.Output, "output", "", "folder for logs and results (default results/<model>/<scenario>/<mode>/<time>)")
+	f.StringVar(&o.Output, "output", "", "`folder` for logs and results (default results/<model>/<scenario>/<mode>/<time>)")
 	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
 	f.BoolVar(&o.Anyway, "anyway", false, "Server: run even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
@@ -97,6 +97,9 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	}
 	display := newDisplay(cmd)
 	defer display.Done()
+	if text := resolved.Foretold(); text != "" {
+		display.Note(text)
+	}
 	prepared, err := resolved.Provide(cmd.Context(), display)
 	if err != nil {
 		return exitOf(nil, err)
@@ -115,10 +118,15 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 	if o.asJSON {
 		return report.JSON(cmd.OutOrStdout(), r)
 	}
-	if err := report.Summary(cmd.OutOrStdout(), r); err != nil {
+	var b strings.Builder
+	if err := report.Summary(&b, r); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%sLogs and results: %s\n", remedy(r), dir)
+	text := b.String()
+	if f, ok := cmd.OutOrStdout().(*os.File); ok {
+		text = strings.Replace(text, ": "+r.Verdict()+" on", ": "+progress.Verdict(f, r.Verdict())+" on", 1)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s%sLogs and results: %s\n%s", text, remedy(r), dir, next(os.Args[1:], r, dir))
 	return err
 }
 

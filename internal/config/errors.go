@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/names"
 )
 
 // A SyntaxError is a line of a file, or a flag, that cannot be understood.
@@ -37,7 +39,7 @@ func (e *KeyError) Error() string {
 
 // newKeyError finds the nearest choice itself.
 func newKeyError(at Place, kind, name string, choices []string) *KeyError {
-	return &KeyError{Place: at, Kind: kind, Name: name, Nearest: nearest(name, choices), Choices: choices}
+	return &KeyError{Place: at, Kind: kind, Name: name, Nearest: names.Nearest(name, choices), Choices: choices}
 }
 
 // A Place is where something was written: a line of a file, or a source without
@@ -52,52 +54,6 @@ func (p Place) String() string {
 		return p.Source
 	}
 	return fmt.Sprintf("%s:%d", p.Source, p.Line)
-}
-
-// maxNameLength is how long a name may be for which near ones are looked for.
-const maxNameLength = 100
-
-// nearest returns the choice that differs least from name, if that is not much more
-// than a third of it, or else one that begins with name.
-func nearest(name string, choices []string) string {
-	if len(name) > maxNameLength {
-		return ""
-	}
-	best, least := "", len(name)/3+1
-	for _, c := range choices {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < least {
-			best, least = c, d
-		}
-	}
-	if i := slices.IndexFunc(choices, func(c string) bool { return strings.HasPrefix(c, name) }); best == "" && i >= 0 && len(name) > 3 {
-		best = choices[i]
-	}
-	return best
-}
-
-// editDistance counts the letters to insert, delete or replace, and the neighbours to
-// swap (Damerau and Levenshtein, restricted), between a and b.
-func editDistance(a, b string) int {
-	// rows of the table of distances between prefixes: two above, above, current
-	two, one, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range one {
-		one[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			replace := one[j-1]
-			if a[i-1] != b[j-1] {
-				replace++
-			}
-			row[j] = min(one[j]+1, row[j-1]+1, replace)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], two[j-2]+1)
-			}
-		}
-		two, one, row = one, row, two
-	}
-	return one[len(b)]
 }
 
 // sortedUnique returns the names in alphabetical order, each once.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/names"
 )
 
 // A Request is everything that decides the settings of a test. The zero value of each
@@ -256,7 +257,7 @@ func (r *resolver) strangers(c *Conf) {
 			continue
 		}
 		text := fmt.Sprintf("%s has settings of the model %q, which no rules know: they do not apply to %s", c.Name, name, r.model)
-		if near := nearest(name, known); near != "" {
+		if near := names.Nearest(name, known); near != "" {
 			text += fmt.Sprintf("; did you mean %q?", near)
 		}
 		r.warnings = append(r.warnings, text)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/names"
 )
 
 // An Option is a flag of a command. The environment and mlperf.yaml may set it too.
@@ -105,18 +106,18 @@ func variableOf(option string) string {
 
 // strayVariables warns of variables that nothing reads.
 func strayVariables(options, others []string) []string {
-	names := slices.Clone(others)
+	known := slices.Clone(others)
 	for _, option := range options {
-		names = append(names, variableOf(option))
+		known = append(known, variableOf(option))
 	}
 	var warnings []string
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, envPrefix+"_") || slices.Contains(names, name) {
+		if !strings.HasPrefix(name, envPrefix+"_") || slices.Contains(known, name) {
 			continue
 		}
 		text := fmt.Sprintf("environment variable %s is not used", name)
-		if near := nearest(name, names); editDistance(name, near) <= 2 {
+		if near := names.Nearest(name, known); names.Distance(name, near) <= 2 {
 			text += fmt.Sprintf("; did you mean %s?", near)
 		}
 		warnings = append(warnings, text)

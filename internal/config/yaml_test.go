@@ -156,26 +156,6 @@ func TestVariablesThatNothingReadsAreWarnings(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	choices := []string{"min_duration", "max_duration", "target_qps", "mode"}
-	for name, want := range map[string]string{
-		"min-duration": "min_duration", "mni_duration": "min_duration", "MAX_DURATION": "max_duration", "mod": "mode",
-		"target": "target_qps", "zzz": "", "": "",
-	} {
-		if got := nearest(name, choices); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
-		}
-	}
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"same", "same", 0}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func FuzzOptionFile(f *testing.F) {
 	known := []string{"model", "target-qps", "trace"}
 	for _, seed := range []string{"", "model: x", "target_qps: 5\ntrace: true", "model: {a: b}", "a: 1", "- x", "model: &a x\ntrace: *a", "<<: {model: x}", "? [a]\n: b"} {

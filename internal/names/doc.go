@@ -3,5 +3,5 @@
 //
 //	names.Same("Single-Stream", "singlestream") // true
 //
-// It knows no names itself, and does not guess what was meant.
+// Nearest says what somebody may have meant. The package knows no names itself.
 package names

@@ -28,3 +28,23 @@ func ExamplePlain() {
 	fmt.Println(Plain("Multi-Stream"), Plain("SSD_ResNet34"))
 	// Output: multistream ssdresnet34
 }
+
+func TestTheNearestNameIsTheOneWithTheFewestDifferences(t *testing.T) {
+	choices := []string{"min_duration", "max_duration", "target_qps", "mode"}
+	for name, want := range map[string]string{
+		"min-duration": "min_duration", "mni_duration": "min_duration", "MAX_DURATION": "max_duration", "mod": "mode",
+		"target": "target_qps", "zzz": "", "": "",
+	} {
+		if got := Nearest(name, choices); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"same", "same", 0}} {
+		if got := Distance(c.a, c.b); got != c.want {
+			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/names"
+)
+
+// helpWidth is how wide help is at most.
+const helpWidth = 100
+
+// verbGroups are the purposes of verbs, in the order in which help lists them.
+var verbGroups = []struct {
+	title string
+	verbs []string
+}{
+	{"Measure", []string{"run", "suite", "tune", "selftest", "serve"}},
+	{"Look at results", []string{"explain", "report", "compare", "accuracy"}},
+	{"Before a run", []string{"list", "show", "plan", "trace", "doctor", "system"}},
+	{"Models and data", []string{"download", "verify", "synth", "preprocess", "quantize", "convert", "cache"}},
+	{"Submit", []string{"submission", "audit"}},
+}
+
+// flagGroups are the purposes of flags of verbs that have many. What is in none comes last but
+// for the output.
+var flagGroups = []struct {
+	title string
+	flags []string
+}{
+	{"What is measured", []string{"model", "scenario", "mode", "rules", "division", "quick", "only", "model-path", "dataset-path", "precision", "count", "full-size", "no-accuracy"}},
+	{"How long, how much, how late", []string{"target-qps", "target-latency", "min-duration", "max-duration", "min-query-count", "max-query-count", "samples-per-query",
+		"performance-sample-count", "ttft", "tpot", "cooldown", "set", "mlperf-conf", "user-conf", "audit-conf", "allow-unknown-keys", "anyway"}},
+	{"How the model is run", []string{"instances", "intra-threads", "inter-threads", "max-batchsize", "max-batch-delay", "profile", "reserve-core", "pin", "thread-affinity", "execution",
+		"spinning", "arena", "memory-pattern", "graph-optimization", "optimized-model", "free-dimension", "custom-ops", "ort-config", "spin", "issue-priority"}},
+	{"Engine and device", []string{"backend", "device", "provider-option", "allow-fallback", "ort-lib", "ort-log", "engine-cache", "sim-latency", "sim-jitter", "endpoint", "remote-model",
+		"model-name", "concurrency", "request-timeout", "retry", "token-file", "tls-ca", "tls-cert", "tls-key"}},
+	{"How the model is fed and read", nil},
+	{"Output", []string{"output", "force", "resume", "trace", "json", "progress", "no-report", "power", "help"}},
+}
+
+// manyFlags is from how many flags on a verb shows them in groups.
+const manyFlags = 24
+
+// setHelp has a command and all below it explain themselves.
+func setHelp(root *cobra.Command) {
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := io.WriteString(cmd.OutOrStderr(), usageText(cmd))
+		return err
+	})
+	root.Version = program()
+	root.SetVersionTemplate("{{.Version}}\n")
+	for _, g := range verbGroups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, cmd := range root.Commands() {
+			if slices.Contains(g.verbs, cmd.Name()) {
+				cmd.GroupID = g.title
+			}
+		}
+	}
+}
+
+// usageText says how a command is called, no line wider than helpWidth.
+func usageText(cmd *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage:\n")
+	if cmd.Runnable() && cmd.Parent() != nil {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", wrapExamples(cmd.Example))
+	}
+	writeVerbs(&b, cmd)
+	writeFlags(&b, cmd)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%s COMMAND --help says more of a command.\n", cmd.CommandPath())
+	}
+	return b.String()
+}
+
+// wrapExamples breaks long examples as a shell allows.
+func wrapExamples(text string) string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		for len(line) > helpWidth {
+			at := strings.LastIndex(line[:helpWidth-2], " --")
+			if at <= 4 {
+				break
+			}
+			out, line = append(out, line[:at]+" \\"), "     "+line[at:]
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// writeVerbs lists the commands below a command by their purpose.
+func writeVerbs(b *strings.Builder, cmd *cobra.Command) {
+	list := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() && c.Name() != "help" })
+	for _, g := range cmd.Groups() {
+		writeVerbGroup(b, g.Title, slices.DeleteFunc(slices.Clone(list), func(c *cobra.Command) bool { return c.GroupID != g.ID }))
+	}
+	title := "Commands"
+	if len(cmd.Groups()) > 0 {
+		title = "Others"
+	}
+	writeVerbGroup(b, title, slices.DeleteFunc(list, func(c *cobra.Command) bool { return c.GroupID != "" }))
+}
+
+func writeVerbGroup(b *strings.Builder, title string, list []*cobra.Command) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for _, c := range list {
+		b.WriteString(wrapped(fmt.Sprintf("  %-11s ", c.Name()), c.Short))
+	}
+}
+
+// wrapped writes text behind a head, and further lines below where it begins.
+func wrapped(head, text string) string {
+	var b strings.Builder
+	line := head
+	empty := true
+	for _, word := range strings.Fields(text) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > helpWidth {
+			b.WriteString(line + "\n")
+			line, empty = strings.Repeat(" ", len([]rune(head))), true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	return b.String() + strings.TrimRight(line, " ") + "\n"
+}
+
+// writeFlags lists the flags of a command, by their purpose if there are many.
+func writeFlags(b *strings.Builder, cmd *cobra.Command) {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.AddFlagSet(cmd.LocalFlags())
+	all.AddFlagSet(cmd.InheritedFlags())
+	n := 0
+	all.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			n++
+		}
+	})
+	if n < manyFlags {
+		fmt.Fprintf(b, "\nFlags:\n%s", all.FlagUsagesWrapped(helpWidth))
+		return
+	}
+	for _, g := range flagGroups {
+		of := pflag.NewFlagSet("", pflag.ContinueOnError)
+		of.SortFlags = false
+		for _, name := range g.flags {
+			if f := all.Lookup(name); f != nil {
+				of.AddFlag(f)
+			}
+		}
+		if g.flags == nil {
+			all.VisitAll(func(f *pflag.Flag) {
+				if !inGroup(f.Name) {
+					of.AddFlag(f)
+				}
+			})
+		}
+		if of.HasAvailableFlags() {
+			fmt.Fprintf(b, "\n%s:\n%s", g.title, of.FlagUsagesWrapped(helpWidth))
+		}
+	}
+}
+
+func inGroup(flag string) bool {
+	for _, g := range flagGroups {
+		if slices.Contains(g.flags, flag) {
+			return true
+		}
+	}
+	return false
+}
+
+// unknownFlag says of a flag that does not exist which one may have been meant, and where all
+// of them are listed.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return usage("%w", err)
+	}
+	var all []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
+	plain := strings.ReplaceAll(name, "_", "-")
+	if near := names.Nearest(plain, all); near != "" {
+		return usage("%w, did you mean --%s?", err, near)
+	}
+	for _, other := range cmd.Root().Commands() {
+		if other.Flags().Lookup(plain) != nil {
+			return usage("%w: %s has such a flag", err, other.CommandPath())
+		}
+	}
+	return usage("%w", err)
+}
+
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use:     "man FOLDER",
+		Short:   "Write manual pages of all commands into a folder",
+		Example: "  mlperf man man",
+		Hidden:  true,
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			root.DisableAutoGenTag = true
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return fmt.Errorf("making the folder of the pages: %w", err)
+			}
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: program(), Manual: "mlperf"}, args[0])
+		},
+	}
+}

@@ -1,0 +1,46 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+func TestARunSaysBeforeWhatItsResultWillBe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	own := session.Request{Model: "resnet50", Scenario: "server", ModelPath: "my.onnx", DatasetPath: "imagenet", Settings: []config.Override{{Key: "target_qps", Value: "10"}}}
+	for _, c := range []struct {
+		name   string
+		change func(*session.Request)
+		want   string
+	}{
+		{"nothing speaks against it", func(*session.Request) {}, ""},
+		{"built in", func(q *session.Request) { q.ModelPath, q.DatasetPath = "", "" }, "not be a result under the rules: built-in model and data"},
+		{"quick", func(q *session.Request) { q.Quick = true }, "not be a result under the rules: quick run: "},
+		{"a part of the data", func(q *session.Request) { q.Count = 3 }, "the first 3 samples"},
+		{"simulated", func(q *session.Request) { q.Engine.Name = session.Simulated }, "the engine is simulated"},
+		{"too few for early stopping", func(q *session.Request) {
+			q.Settings = append(q.Settings, config.Override{Key: "max_query_count", Value: "300"}, config.Override{Key: "min_query_count", Value: "100"})
+		}, "cannot be VALID: at most 300 queries are issued, and early stopping needs 459"},
+		{"fewer than the least", func(q *session.Request) {
+			q.Settings = append(q.Settings, config.Override{Key: "max_query_count", Value: "99"})
+		}, "cannot be VALID: at most 99 queries are issued, and min_query_count is 100"},
+		{"shorter than the least", func(q *session.Request) {
+			q.Settings = append(q.Settings, config.Override{Key: "max_duration", Value: "5000"})
+		}, "cannot be VALID: max_duration is 5s, and min_duration 10m0s"},
+	} {
+		q := own
+		q.Settings = append([]config.Override(nil), own.Settings...)
+		c.change(&q)
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := r.Foretold(); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
