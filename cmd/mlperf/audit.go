@@ -120,9 +120,9 @@ func verdictText(v *audit.Verdict) string {
 func newAuditList() *cobra.Command {
 	model, scenario, rules, asJSON := "", "", config.Newest, false
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the compliance tests that a result needs",
-		Long:    `List the compliance tests that results of the closed and the network division need; in the
+		Use:   "list",
+		Short: "List the compliance tests that a result needs",
+		Long: `List the compliance tests that results of the closed and the network division need; in the
 open division there are none.`,
 		Example: "  mlperf audit list --model resnet50 --scenario offline\n  mlperf audit list --rules v4.1",
 		Args:    arguments(0, 0),
