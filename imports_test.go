@@ -56,8 +56,8 @@ var mayImport = map[string]string{
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
-	"internal/session": "internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
-		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
+	"internal/session": "internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress": "internal/loadgen",
 	"internal/profile":  "internal/loadgen internal/regular",
@@ -70,6 +70,13 @@ var mayImport = map[string]string{
 	"internal/backend/ort":         "internal/backend internal/home internal/names internal/onnx internal/regular internal/scratch internal/tensor",
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
+	"internal/backend/oip":         "internal/backend internal/oip internal/oip/client internal/tensor",
+
+	"internal/oip":            "internal/tensor",
+	"internal/oip/client":     "internal/oip internal/regular internal/tensor",
+	"internal/oip/oiptest":    "internal/oip internal/oip/server internal/tensor",
+	"internal/oip/oiptest/pb": "",
+	"internal/oip/server":     "internal/oip internal/tensor",
 
 	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
@@ -130,7 +137,8 @@ var owners = map[string]string{
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine internal/submission/build",
 	"golang.org/x/term":                 "cmd/mlperf internal/progress",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/charts internal/compare internal/config internal/preprocess/audio internal/report",
-	"google.golang.org/protobuf/":       "internal/onnx",
+	"google.golang.org/grpc":            "internal/oip internal/oip/client internal/oip/server",
+	"google.golang.org/protobuf/":       "internal/onnx internal/oip internal/oip/oiptest/pb",
 	"github.com/disintegration/imaging": "internal/preprocess",
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -81,10 +82,12 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	defer file.Close() // a second time, which does no harm, unless something fails before
 	accuracyLog := mlperflog.NewAccuracyLog(file, r.settings.Scenario)
 	var test *loadgen.Result
+	r.beforeTest(ctx)
 	err = r.phase(ctx, "traffic", func() (err error) {
 		test, err = r.traffic(ctx, r.settings, accuracyLog, r.checkpoint(dir))
 		return err
 	})
+	r.afterTest(ctx)
 	if test == nil {
 		return nil, err
 	}
@@ -98,7 +101,8 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	}
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s), r.failOnce(fail))
+	_, remote := r.cfg.Engine.(backend.Remote) // a thread that waits for a server gains nothing by staying on its core
+	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s) && !remote, r.failOnce(fail))
 	r.sut.tokens = s.UseTokenLatencies
 	var watched func()
 	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()))
@@ -177,6 +181,9 @@ func (r *run) sutName() string {
 	device := r.cfg.Backend.Device
 	if device == "" {
 		device = "cpu"
+	}
+	if _, remote := r.cfg.Engine.(backend.Remote); remote {
+		device = "remote"
 	}
 	return strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision))
 }

@@ -52,6 +52,7 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 			Busy:    time.Duration(w.busy.Load()).Seconds(),
 		})
 	}
+	r.evidence.apply(out)
 	r.addCaveats(out)
 	return out
 }

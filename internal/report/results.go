@@ -65,6 +65,7 @@ type Results struct {
 	Phases   []PhaseTime   `json:"phases"`
 	Workers  []WorkerStats `json:"workers,omitempty"`
 	Queue    *QueueStats   `json:"queue,omitempty"`
+	Remote   *Remote       `json:"remote,omitempty"` // of engines whose models run on servers
 	System   any           `json:"system,omitempty"`
 }
 

@@ -96,7 +96,7 @@ func Backends() []Backend {
 	} else {
 		onnx.State = fmt.Sprintf("version %s, %s", library.Version, library.Path)
 	}
-	return []Backend{onnx, {Name: Simulated, State: backendDone, Devices: []string{"none"}}}
+	return []Backend{onnx, {Name: Simulated, State: backendDone, Devices: []string{"none"}}, {Name: OIP, State: backendDone, Devices: []string{"those of the servers"}}}
 }
 
 // A Card is all that the catalogue knows of a model under a rule set.

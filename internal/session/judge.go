@@ -43,5 +43,8 @@ func (r *Resolved) caveats() []string {
 	if r.Request.Engine.Name == Simulated {
 		list = append(list, "the engine is simulated: it takes its time and computes nothing")
 	}
+	if r.Request.remote() {
+		list = append(list, "the model is the servers': nobody here knows whether it is the official one")
+	}
 	return list
 }

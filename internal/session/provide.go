@@ -54,18 +54,14 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 }
 
 func (p *Prepared) provide(ctx context.Context) (err error) {
-	engine := p.Request.Engine
-	if engine.Name == ONNXRuntime {
-		if p.maker.Engine, err = engine.openORT(p.Request.pool()); err != nil {
-			return err
-		}
-		p.bench.Engine = p.maker.Engine
+	if err := p.openEngines(ctx); err != nil {
+		return err
 	}
 	if err := p.files(ctx); err != nil {
 		return err
 	}
 	if p.bench.Engine == nil {
-		if p.bench.Engine, err = engine.simulate(); err != nil {
+		if p.bench.Engine, err = p.Request.Engine.simulate(); err != nil {
 			return err
 		}
 	}
@@ -81,7 +77,7 @@ func (p *Prepared) files(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if cfg.BuiltInModel = q.ModelPath == ""; cfg.BuiltInModel {
+	if cfg.BuiltInModel = q.ModelPath == "" && !q.remote(); cfg.BuiltInModel {
 		if cfg.Backend.ModelPath, err = p.maker.Model(ctx, p.model); err != nil {
 			return err
 		}
@@ -105,7 +101,7 @@ func (p *Prepared) reference(ctx context.Context) (err error) {
 		cfg.Precision = convert.FP32
 	}
 	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
-	if cfg.BuiltInData && cfg.BuiltInModel && scored && p.maker.Engine != nil {
+	if cfg.BuiltInData && (cfg.BuiltInModel || q.remote()) && scored && p.maker.Engine != nil {
 		cfg.Reference, err = p.maker.Reference(ctx, p.model)
 	}
 	return err
@@ -196,13 +192,14 @@ func (p *Prepared) ModelPath() string { return p.bench.Backend.ModelPath }
 
 // Close frees the engine.
 func (p *Prepared) Close() error {
-	switch {
-	case p.bench.Engine != nil:
-		return p.bench.Engine.Close()
-	case p.maker.Engine != nil:
-		return p.maker.Engine.Close()
+	var errs []error
+	if p.bench.Engine != nil {
+		errs = append(errs, p.bench.Engine.Close())
 	}
-	return nil
+	if p.maker.Engine != nil && p.maker.Engine != p.bench.Engine {
+		errs = append(errs, p.maker.Engine.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // silent is an observer that says nothing.

@@ -71,10 +71,11 @@ type Request struct {
 
 // An Engine says which one to use.
 type Engine struct {
-	Name    string        // onnxruntime or simulated; empty: onnxruntime
+	Name    string        // onnxruntime, simulated or oip; empty: onnxruntime
 	Library string        // file of ONNX Runtime; empty: the installed one
 	Latency time.Duration // of the simulated engine
 	Jitter  time.Duration // its standard deviation
+	Remote  Remote        // servers, of an engine whose models run elsewhere
 
 	// SharedThreads are threads of ONNX Runtime that all sessions of the process compute with; 0: each
 	// session has its own.
@@ -85,7 +86,11 @@ type Engine struct {
 const (
 	ONNXRuntime = "onnxruntime"
 	Simulated   = "simulated"
+	OIP         = "oip"
 )
+
+// engines are all of them.
+func engines() []string { return []string{ONNXRuntime, Simulated, OIP} }
 
 // FindPeak is the mode that searches the highest load. It consists of tests in LoadGen's
 // performance mode.
@@ -116,6 +121,9 @@ func (q *Request) check() error {
 		return err
 	}
 	if err := q.Engine.check(); err != nil {
+		return err
+	}
+	if err := q.checkRemote(); err != nil {
 		return err
 	}
 	if err := q.checkDevice(); err != nil {
@@ -171,8 +179,8 @@ func (e *Engine) check() error {
 	if e.Name == "" {
 		e.Name = ONNXRuntime
 	}
-	if e.Name != ONNXRuntime && e.Name != Simulated {
-		return field.Errorf("backend", "unknown backend %q, want %s or %s", e.Name, ONNXRuntime, Simulated)
+	if !slices.Contains(engines(), e.Name) {
+		return field.Errorf("backend", "unknown backend %q, want %s", e.Name, inWords(engines()))
 	}
 	for _, d := range []struct {
 		field string

@@ -40,7 +40,7 @@ type Resolved struct {
 // looks at nothing else.
 func Resolve(q Request) (*Resolved, error) {
 	r := &Resolved{Request: q}
-	for _, step := range []func() error{r.names, r.Request.check, r.options, r.settings, r.profile, r.peak, r.output} {
+	for _, step := range []func() error{r.names, r.Request.check, r.options, r.settings, r.forServers, r.profile, r.peak, r.output} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,160 @@
+package oip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	protocol "github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/client"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+type session struct {
+	engine *Engine
+	info   backend.Info
+	wanted []string // outputs
+	closed atomic.Bool
+}
+
+// A value is a view of a tensor.
+type value struct {
+	tensor tensor.Tensor
+	closed atomic.Bool
+}
+
+func (v *value) Tensor() tensor.Tensor { return v.tensor }
+
+func (v *value) Close() error {
+	v.closed.Store(true)
+	return nil
+}
+
+func (s *session) Info() backend.Info { return s.info }
+
+func (s *session) Bind(t tensor.Tensor) (backend.Value, error) {
+	if s.closed.Load() {
+		return nil, fmt.Errorf("binding %v: the session is closed", t)
+	}
+	if t.Type == tensor.Invalid {
+		return nil, fmt.Errorf("a tensor of type %v cannot be bound", t.Type)
+	}
+	return &value{tensor: t}, nil
+}
+
+func (s *session) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+// Run implements backend.Session: it is one request.
+func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) error {
+	if s.closed.Load() {
+		return errors.New("running the model: the session is closed")
+	}
+	r := &client.Request{Model: s.engine.config.Model, Version: s.engine.config.Version, Wanted: s.wanted}
+	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
+		return fmt.Errorf("running the model: got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
+	}
+	for i, in := range inputs {
+		t, err := fitting(in, s.info.Inputs[i], "input")
+		if err != nil {
+			return fmt.Errorf("running the model: %w", err)
+		}
+		r.Tensors = append(r.Tensors, t)
+		r.Specs = append(r.Specs, protocol.Spec{Name: s.info.Inputs[i].Name, Type: t.Type, Shape: t.Shape})
+	}
+	a := answer{session: s, outputs: outputs}
+	r.Accept = a.accept
+	begin := time.Now()
+	if _, err := s.engine.client.Infer(ctx, r); err != nil {
+		return fmt.Errorf("running the model: %w", err)
+	}
+	s.engine.took.Add(int64(time.Since(begin)))
+	s.engine.answered.Add(1)
+	for i, t := range a.fresh {
+		if outputs[i] == nil {
+			outputs[i] = &value{tensor: t}
+		}
+	}
+	return nil
+}
+
+// fitting returns a value's tensor if it fits a port.
+func fitting(given backend.Value, port backend.Port, role string) (tensor.Tensor, error) {
+	v, ok := given.(*value)
+	if !ok || v == nil || v.closed.Load() {
+		return tensor.Tensor{}, fmt.Errorf("%s %s: not an open value of this engine", role, port.Name)
+	}
+	if t := v.tensor; t.Type != port.Type || !slices.EqualFunc(t.Shape, port.Shape, fits) {
+		return tensor.Tensor{}, fmt.Errorf("%s %s: got %v, the model has %v%v", role, port.Name, t, port.Type, port.Shape)
+	}
+	return v.tensor, nil
+}
+
+func fits(got, want int64) bool { return want < 0 || got == want }
+
+// An answer says where the outputs of a run go.
+type answer struct {
+	session *session
+	outputs []backend.Value
+	fresh   []tensor.Tensor // memory for outputs that have none
+}
+
+// accept looks at the head of an answer.
+func (a *answer) accept(h *protocol.Head) (protocol.Place, error) {
+	s := a.session
+	if h.Model != "" && h.Model != s.engine.config.Model {
+		return nil, fmt.Errorf("the answer is of the model %q, asked was %q", h.Model, s.engine.config.Model)
+	}
+	if err := s.engine.sameVersion(h.Version); err != nil {
+		return nil, err
+	}
+	if len(h.Tensors) != len(s.wanted) {
+		return nil, fmt.Errorf("the answer has %d outputs, asked were %d", len(h.Tensors), len(s.wanted))
+	}
+	a.fresh = make([]tensor.Tensor, len(s.wanted))
+	return a.place, nil
+}
+
+// sameVersion sees to it that all answers come from the same version of the model.
+func (e *Engine) sameVersion(version string) error {
+	if known := e.version.Load(); known != nil && *known == version || known == nil && e.version.CompareAndSwap(nil, &version) {
+		return nil
+	}
+	if known := *e.version.Load(); known != version {
+		return fmt.Errorf("the answer is of version %q of the model, those before of %q", version, known)
+	}
+	return nil
+}
+
+// mostFresh is how many bytes an output may have of which only the answer knows the shape.
+const mostFresh = 1 << 30
+
+// place finds the memory of an output.
+func (a *answer) place(_ int, spec protocol.Spec) (tensor.Tensor, error) {
+	i := slices.Index(a.session.wanted, spec.Name)
+	if i < 0 {
+		return tensor.Tensor{}, fmt.Errorf("nobody asked for it; asked were %v", a.session.wanted)
+	}
+	port := a.session.info.Outputs[i]
+	if spec.Type != port.Type || !slices.EqualFunc(spec.Shape, port.Shape, fits) {
+		return tensor.Tensor{}, fmt.Errorf("it is %v%v, the model has %v%v", spec.Type, spec.Shape, port.Type, port.Shape)
+	}
+	if a.outputs[i] == nil {
+		if n := spec.Shape.Len(); n > mostFresh/int64(max(1, spec.Type.Size())) {
+			return tensor.Tensor{}, fmt.Errorf("it has %d elements, which is more than there is room for", n)
+		}
+		a.fresh[i] = tensor.New(spec.Type, spec.Shape...)
+		return a.fresh[i], nil
+	}
+	t, err := fitting(a.outputs[i], port, "output")
+	if err == nil && !slices.Equal(t.Shape, spec.Shape) {
+		err = fmt.Errorf("it has the shape %v, want %v", spec.Shape, t.Shape)
+	}
+	return t, err
+}

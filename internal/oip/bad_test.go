@@ -1,0 +1,200 @@
+package oip
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/mem"
+
+	"github.com/mlperf-go/mlperf/internal/oip/oiptest/pb"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+func TestWhatCannotBeRightInJSONIsRefused(t *testing.T) {
+	one := func(rest string) string { return `{"inputs":[{"name":"a",` + rest + `}]}` }
+	for _, c := range []struct{ name, text, body, want string }{
+		{"no JSON", `<html>`, "", "invalid character"},
+		{"something behind it", `{"inputs":[]} {}`, "", "invalid character"},
+		{"an unknown type", one(`"datatype":"FP8","shape":[1],"data":[1]`), "", `unknown datatype "FP8"`},
+		{"no name", `{"inputs":[{"datatype":"FP32","shape":[1],"data":[1]}]}`, "", "no name"},
+		{"a name twice", `{"inputs":[{"name":"a","datatype":"FP32","shape":[1],"data":[1]},{"name":"a","datatype":"FP32","shape":[1],"data":[1]}]}`, "", `two tensors "a"`},
+		{"a negative extent", one(`"datatype":"FP32","shape":[-1],"data":[1]`), "", "negative extent"},
+		{"extents beyond all memory", one(`"datatype":"FP32","shape":[4294967296,4294967296,4],"data":[1]`), "", "too many elements"},
+		{"a size that does not fit", one(`"datatype":"FP32","shape":[1],"parameters":{"binary_data_size":8}`), "12345678", "has 8 bytes, want 4"},
+		{"a negative size", one(`"datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":-8}`), "", "is -8"},
+		{"both forms", one(`"datatype":"FP32","shape":[1],"data":[1],"parameters":{"binary_data_size":4}`), "", "either data or"},
+		{"neither form", one(`"datatype":"FP32","shape":[1]`), "", "either data or"},
+		{"too few bytes", one(`"datatype":"FP32","shape":[2],"parameters":{"binary_data_size":8}`), "1234", "4 of 8 bytes arrived"},
+		{"too few elements", one(`"datatype":"FP32","shape":[2],"data":[1]`), "", "1 elements, want 2"},
+		{"too many elements", one(`"datatype":"FP32","shape":[2],"data":[1,2,3]`), "", "more than 2"},
+		{"a number too large", one(`"datatype":"UINT8","shape":[1],"data":[256]`), "", "out of range"},
+		{"a fraction for a whole number", one(`"datatype":"INT32","shape":[1],"data":[1.5]`), "", "invalid syntax"},
+		{"a word for a number", one(`"datatype":"FP32","shape":[1],"data":["1"]`), "", "invalid syntax"},
+		{"a number for a word", one(`"datatype":"BYTES","shape":[1],"data":[1]`), "", "cannot unmarshal number"},
+		{"an object", one(`"datatype":"FP32","shape":[1],"data":[{"a":1}]`), "", "is an object"},
+		{"no list", one(`"datatype":"FP32","shape":[1],"data":1`), "", "no list"},
+		{"lists too deep", one(`"datatype":"FP32","shape":[2],"data":[[1],[2]]`), "", "lists deep"},
+		{"lists of all depths", one(`"datatype":"FP32","shape":[1,2],"data":[[1],2]`), "", "lists deep"},
+		{"half precision", one(`"datatype":"FP16","shape":[1],"data":[1]`), "", "no form in JSON"},
+		{"truth that is neither", one(`"datatype":"BOOL","shape":[1],"data":[2]`), "", "neither true nor false"},
+		{"truth that is neither, in bytes", one(`"datatype":"BOOL","shape":[1],"parameters":{"binary_data_size":1}`), "\x02", "want 0 or 1"},
+		{"strings that claim too much", one(`"datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}`), "\xff\xff\xff\xffa", "claims 4294967295 bytes"},
+		{"strings that leave something", one(`"datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}`), "\x00\x00\x00\x00a", "1 bytes are left"},
+		{"fewer strings", one(`"datatype":"BYTES","shape":[2],"parameters":{"binary_data_size":9}`), "\x05\x00\x00\x00abcde", "length is missing"},
+		{"shared memory", one(`"datatype":"FP32","shape":[1],"parameters":{"shared_memory_region":"x"}`), "", "shared memory"},
+		{"a sequence", `{"parameters":{"sequence_id":7},"inputs":[]}`, "", "sequence_id"},
+		{"outputs in two forms", `{"outputs":[{"name":"a","parameters":{"binary_data":true}},{"name":"b"}]}`, "", "all in one form"},
+		{"33 axes", one(`"datatype":"FP32","shape":[` + strings.Repeat("1,", 32) + `1],"data":[1]`), "", "33 axes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := ParseRequest([]byte(c.text), Limits{})
+			if err == nil {
+				_, err = d.Read(strings.NewReader(c.body), fresh)
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeRightInGRPCIsRefused(t *testing.T) {
+	input := func(name, datatype string, shape ...int64) *pb.Tensor {
+		return &pb.Tensor{Name: name, Datatype: datatype, Shape: shape}
+	}
+	raw := func(in *pb.Tensor, bytes int) *pb.InferRequest {
+		return &pb.InferRequest{ModelName: "m", Inputs: []*pb.Tensor{in}, Raw: [][]byte{make([]byte, bytes)}}
+	}
+	typed := input("a", "FP32", 1)
+	typed.Contents = &pb.Contents{FP32: []float32{1}}
+	for _, c := range []struct {
+		name    string
+		request *pb.InferRequest
+		want    string
+	}{
+		{"bytes that do not fit", raw(input("a", "FP32", 2), 4), "has 4 bytes, want 8"},
+		{"an unknown type", raw(input("a", "FP8", 2), 2), "unknown datatype"},
+		{"a negative extent", raw(input("a", "FP32", -2), 8), "negative extent"},
+		{"both forms", raw(typed, 4), "beside raw contents"},
+		{"neither form", &pb.InferRequest{Inputs: []*pb.Tensor{input("a", "FP32", 2)}}, "0 elements, want 2"},
+		{"more raw contents than tensors", &pb.InferRequest{Inputs: []*pb.Tensor{typed}, Raw: [][]byte{{}, {}}}, "2 pieces of raw contents"},
+		{"a name twice", &pb.InferRequest{Inputs: []*pb.Tensor{typed, typed}}, "two tensors"},
+		{"contents of another type", &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: "INT64", Shape: []int64{1}, Contents: typed.Contents}}}, "contents of field 6, want 3"},
+		{"a number too large", &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: "INT8", Shape: []int64{1}, Contents: &pb.Contents{Int: []int32{128}}}}}, "which is no INT8"},
+		{"half precision", &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: "FP16", Shape: []int64{1}, Contents: typed.Contents}}}, "no typed contents"},
+		{"truth that is neither", &pb.InferRequest{Inputs: []*pb.Tensor{input("a", "BOOL", 1)}, Raw: [][]byte{{2}}}, "want 0 or 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := &Receiving{Accept: freshFor}
+			err := in.unmarshal(written(t, c.request))
+			if err == nil || !strings.Contains(err.Error(), c.want) || CodeOf(err) != InvalidArgument && !strings.HasPrefix(err.Error(), "tensor") {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestDamagedMessagesOfGRPCAreErrors(t *testing.T) {
+	data := tensor.Of([]float32{1, 2}, 2)
+	s, err := (&Sending{Head: head(t, []string{"a"}, []tensor.Tensor{data}), Tensors: []tensor.Tensor{data}}).marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := s.Materialize()
+	for n := range len(whole) - 1 {
+		in := &Receiving{Accept: freshFor}
+		if err := in.unmarshal(mem.BufferSlice{mem.SliceBuffer(whole[:n+1])}); err == nil && len(in.Tensors) > 0 {
+			t.Errorf("the first %d of %d bytes are taken for a request with %v", n+1, len(whole), in.Tensors)
+		}
+	}
+	for name, b := range map[string][]byte{
+		"a length beyond the end": {0x3a, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		"an endless number":       bytes.Repeat([]byte{0xff}, 12),
+		"a group":                 {0x0b, 0x0c},
+		"field 0":                 {0x00, 0x00},
+		"no UTF-8":                {0x0a, 0x01, 0xff},
+	} {
+		if err := (&Receiving{Accept: freshFor}).unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
+func TestNobodyIsAskedForMemoryBeforeAllWasChecked(t *testing.T) {
+	asked := func(int, Spec) (tensor.Tensor, error) {
+		t.Error("memory was asked for")
+		return tensor.Tensor{}, nil
+	}
+	text := `{"inputs":[{"name":"a","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":4}},{"name":"b","datatype":"FP32","shape":[1000000000],"parameters":{"binary_data_size":4}}]}`
+	if _, err := ParseRequest([]byte(text), Limits{}); err == nil {
+		t.Error("a size that does not fit is accepted")
+	}
+	in := &Receiving{Accept: func(*Head) (Place, error) { return asked, nil }}
+	bad := &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: "FP32", Shape: []int64{1e9}}}, Raw: [][]byte{{1, 2, 3, 4}}}
+	if err := in.unmarshal(written(t, bad)); err == nil {
+		t.Error("a size that does not fit is accepted over gRPC")
+	}
+}
+
+func FuzzRequestInJSON(f *testing.F) {
+	f.Add([]byte(`{"id":"1","inputs":[{"name":"a","datatype":"FP32","shape":[1,2],"data":[[1,2]]}],"outputs":[{"name":"b"}]}`), []byte{})
+	f.Add([]byte(`{"inputs":[{"name":"a","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}}]}`), []byte("\x01\x00\x00\x00a"))
+	f.Fuzz(func(t *testing.T, text, body []byte) {
+		d, err := ParseRequest(text, Limits{})
+		if err != nil || d.BinarySize() > 1<<20 {
+			return
+		}
+		list, err := d.Read(bytes.NewReader(body), bounded)
+		if err != nil {
+			return
+		}
+		again, err := AppendRequest(nil, &d.Head, list, Binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := ParseRequest(again, Limits{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, again)
+		}
+		if _, err := second.Read(bytes.NewReader(wireOf(list)), bounded); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// bounded gives memory to tensors that are not too large for a test.
+func bounded(i int, s Spec) (tensor.Tensor, error) {
+	if n := s.Shape.Len(); n > 1<<16 {
+		return tensor.Tensor{}, Errorf(TooLarge, "%d elements", n)
+	}
+	return fresh(i, s)
+}
+
+func FuzzMessageOfGRPC(f *testing.F) {
+	data := tensor.Of([]float32{1, 2}, 2)
+	s, err := (&Sending{Head: &Head{Model: "m", Tensors: []Spec{{Name: "a", Type: tensor.Float32, Shape: tensor.Shape{2}}}}, Tensors: []tensor.Tensor{data}}).marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(s.Materialize())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, m := range []unmarshaler{&Inquiry{}, &State{}, &ServerMetadata{}, &ModelMetadata{}, &StatisticsList{}, &Receiving{Answer: true, Stream: true, Accept: boundedFor}} {
+			_ = m.unmarshal(mem.BufferSlice{mem.SliceBuffer(b)})
+		}
+		in := &Receiving{Accept: boundedFor}
+		if in.unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}) != nil {
+			return
+		}
+		s, err := (&Sending{Head: &in.Head, Tensors: in.Tensors}).marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := &Receiving{Accept: boundedFor}
+		if err := again.unmarshal(s); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func boundedFor(*Head) (Place, error) { return bounded, nil }

@@ -1,0 +1,361 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A Client asks servers. It may be used from several goroutines at once.
+type Client struct {
+	options Options
+	nodes   []*node
+	next    atomic.Uint64 // rotates where the search for a server begins
+	ids     atomic.Uint64
+	retried atomic.Int64
+}
+
+// A node is a server.
+type node struct {
+	endpoint
+	transport
+	outstanding atomic.Int64
+	sent        atomic.Int64
+	failed      atomic.Int64
+	down        atomic.Pointer[error] // why it is left out; nil: it is not
+	traffic     traffic
+}
+
+// A transport speaks the protocol with one server.
+type transport interface {
+	server(ctx context.Context) (*oip.ServerMetadata, error)
+	ready(ctx context.Context, model, version string) error
+	model(ctx context.Context, model, version string) (*oip.ModelMetadata, error)
+	statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error)
+	// infer returns when nothing uses the tensors any more.
+	infer(ctx context.Context, r *Request, id string) (*Answer, error)
+	close() error
+}
+
+// A Request is one inference.
+type Request struct {
+	Model, Version string
+	Specs          []oip.Spec // of the tensors
+	Tensors        []tensor.Tensor
+	Wanted         []string // outputs; nil: all
+	// Accept looks at the head of the answer, and says where its tensors go.
+	Accept func(h *oip.Head) (oip.Place, error)
+}
+
+// An Answer is what a server answered.
+type Answer struct {
+	oip.Head
+	Outputs []tensor.Tensor
+}
+
+// A ServerError says which server is the cause of an error.
+type ServerError struct {
+	Endpoint string
+	Err      error
+	lost     bool // the server is left out from now on
+}
+
+func (e *ServerError) Error() string { return "server " + e.Endpoint + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// lost marks an error after which a server is not asked again.
+type lost struct{ error }
+
+func (l lost) Unwrap() error { return l.error }
+
+// New connects to nobody yet, but finds the addresses of names.
+func New(ctx context.Context, o Options) (*Client, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	config, err := o.TLS.Config()
+	if err != nil {
+		return nil, err
+	}
+	list, err := endpoints(ctx, o.Endpoints, o.Resolve)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{options: o}
+	for _, e := range list {
+		n := &node{endpoint: e}
+		c.nodes = append(c.nodes, n)
+		if e.grpc {
+			n.transport, err = newGRPC(n, o, config)
+		} else {
+			n.transport = newHTTP(n, o, config)
+		}
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// Close ends all connections.
+func (c *Client) Close() error {
+	var errs []error
+	for _, n := range c.nodes {
+		if n.transport != nil {
+			errs = append(errs, n.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Infer has a server answer a request.
+func (c *Client) Infer(ctx context.Context, r *Request) (*Answer, error) {
+	var tried []*node
+	for {
+		n, err := c.pick(tried)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := c.ask(ctx, n, r)
+		if err == nil || len(tried) == c.options.Retry || ctx.Err() != nil || !worthRetry(err) {
+			return answer, err
+		}
+		tried = append(tried, n)
+		c.retried.Add(1)
+	}
+}
+
+// worthRetry reports whether another server, or the same one later, might answer.
+func worthRetry(err error) bool {
+	var s *ServerError
+	return errors.As(err, &s) && s.lost || oip.CodeOf(err) == oip.Unavailable
+}
+
+// ask sends a request to a server.
+func (c *Client) ask(ctx context.Context, n *node, r *Request) (*Answer, error) {
+	defer n.outstanding.Add(-1) // pick has counted it
+	n.sent.Add(1)
+	within, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, lost{fmt.Errorf("no answer within %v", c.options.Timeout)})
+	defer cancel()
+	id := strconv.FormatUint(c.ids.Add(1), 10)
+	answer, err := n.infer(within, r, id)
+	if err == nil && answer.ID != "" && answer.ID != id {
+		err = lost{fmt.Errorf("the answer is that of request %q, asked was %s", answer.ID, id)}
+	}
+	if err == nil {
+		return answer, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // not the server's fault
+	}
+	if within.Err() != nil {
+		err = context.Cause(within)
+	}
+	n.failed.Add(1)
+	return nil, n.blame(err)
+}
+
+// blame makes an error the server's, and leaves the server out if it is lost.
+func (n *node) blame(err error) error {
+	var l lost
+	gone := errors.As(err, &l)
+	if gone {
+		n.down.CompareAndSwap(nil, &err)
+	}
+	return &ServerError{n.name, err, gone}
+}
+
+// scanned is how many servers are compared before drawing two of them is cheaper.
+const scanned = 64
+
+// pick chooses the server with the fewest requests under way, and counts one more for it. Those
+// in tried are taken only if there is no other.
+func (c *Client) pick(tried []*node) (*node, error) {
+	var best *node
+	for _, n := range c.candidates() {
+		if n.down.Load() != nil {
+			continue
+		}
+		if best == nil || better(n, best, tried) {
+			best = n
+		}
+	}
+	if best == nil {
+		if best = c.anyUp(); best == nil {
+			return nil, c.allDown()
+		}
+	}
+	best.outstanding.Add(1)
+	return best, nil
+}
+
+func better(n, best *node, tried []*node) bool {
+	if a, b := slices.Contains(tried, n), slices.Contains(tried, best); a != b {
+		return b
+	}
+	return n.outstanding.Load() < best.outstanding.Load()
+}
+
+// candidates are the servers to compare, beginning with another one each time.
+func (c *Client) candidates() []*node {
+	n := len(c.nodes)
+	if n > scanned {
+		return []*node{c.nodes[rand.IntN(n)], c.nodes[rand.IntN(n)]}
+	}
+	if n == 1 {
+		return c.nodes
+	}
+	var list [scanned]*node
+	start := int(c.next.Add(1) % uint64(n))
+	k := copy(list[:], c.nodes[start:])
+	copy(list[k:], c.nodes[:start])
+	return list[:n]
+}
+
+func (c *Client) anyUp() *node {
+	for _, n := range c.nodes {
+		if n.down.Load() == nil {
+			return n
+		}
+	}
+	return nil
+}
+
+func (c *Client) allDown() error {
+	n := c.nodes[0]
+	err := *n.down.Load()
+	if len(c.nodes) == 1 {
+		return &ServerError{n.name, fmt.Errorf("it is left out since it failed: %w", err), false}
+	}
+	return &ServerError{n.name, fmt.Errorf("it is left out since it failed, and so are all %d servers: %w", len(c.nodes), err), false}
+}
+
+// Down names the servers that are left out, with the reasons.
+func (c *Client) Down() []string {
+	var list []string
+	for _, n := range c.nodes {
+		if err := n.down.Load(); err != nil {
+			list = append(list, fmt.Sprintf("%s, %d of its %d requests: %v", n.name, n.failed.Load(), n.sent.Load(), *err))
+		}
+	}
+	return list
+}
+
+// Retried is how many requests were sent once more.
+func (c *Client) Retried() int64 { return c.retried.Load() }
+
+// Endpoints are the names of the servers.
+func (c *Client) Endpoints() []string {
+	var list []string
+	for _, n := range c.nodes {
+		list = append(list, n.name)
+	}
+	return list
+}
+
+// Local names the servers that are on this machine for certain.
+func (c *Client) Local() []string {
+	var list []string
+	for _, n := range c.nodes {
+		if n.local() {
+			list = append(list, n.name)
+		}
+	}
+	return list
+}
+
+// askTimeout bounds questions about servers and models.
+const askTimeout = 10 * time.Second
+
+// each asks all servers something, at once.
+func (c *Client) each(ctx context.Context, what string, ask func(ctx context.Context, i int, n *node) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %v", askTimeout))
+	defer cancel()
+	errs := make([]error, len(c.nodes))
+	var all sync.WaitGroup
+	for i, n := range c.nodes {
+		all.Go(func() {
+			if err := ask(ctx, i, n); err != nil {
+				if ctx.Err() != nil {
+					err = context.Cause(ctx)
+				}
+				errs[i] = &ServerError{Endpoint: n.name, Err: fmt.Errorf("%s: %w", what, err)}
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// Servers describes all servers, in the order of the endpoints.
+func (c *Client) Servers(ctx context.Context) ([]oip.ServerMetadata, error) {
+	list := make([]oip.ServerMetadata, len(c.nodes))
+	err := c.each(ctx, "asking who it is", func(ctx context.Context, i int, n *node) error {
+		s, err := n.server(ctx)
+		if err == nil {
+			list[i] = *s
+		}
+		return err
+	})
+	return list, err
+}
+
+// Model describes a model that all servers have, ready and with the same ports.
+func (c *Client) Model(ctx context.Context, model, version string) (*oip.ModelMetadata, error) {
+	list := make([]*oip.ModelMetadata, len(c.nodes))
+	err := c.each(ctx, "asking for the model "+model, func(ctx context.Context, i int, n *node) (err error) {
+		if err = n.ready(ctx, model, version); err == nil {
+			list[i], err = n.model(ctx, model, version)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range list {
+		if diff := list[0].Difference(m); diff != "" {
+			return nil, fmt.Errorf("servers %s and %s have different models %s: %s", c.nodes[0].name, c.nodes[i].name, model, diff)
+		}
+	}
+	return list[0], nil
+}
+
+// Statistics are what each server counted of a model.
+func (c *Client) Statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error) {
+	list := make([]oip.ModelStatistics, len(c.nodes))
+	err := c.each(ctx, "asking for statistics of "+model, func(ctx context.Context, i int, n *node) error {
+		all, err := n.statistics(ctx, model, version)
+		if err != nil {
+			return err
+		}
+		for _, s := range all {
+			if s.Name != model {
+				return fmt.Errorf("they are those of %q", s.Name)
+			}
+			list[i].Add(s)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// describe shortens what a server said to a line.
+func describe(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if len(text) > 200 {
+		text = text[:200] + "…"
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// An endpoint is one server.
+type endpoint struct {
+	name    string // as users write it, with the address where a name has several
+	grpc    bool
+	tls     bool
+	network string // tcp or unix
+	address string
+	host    string // of certificates, and of the Host header
+	prefix  string // of paths over HTTP
+}
+
+// Schemes are those of endpoints.
+const Schemes = "http, https, unix, grpc, grpcs or dns"
+
+// ports are those of schemes where the URL has none, as Triton has them.
+var ports = map[string]string{"http": "80", "https": "443", "grpc": "8001", "grpcs": "8001"}
+
+// A Resolver finds the addresses of a name.
+type Resolver func(ctx context.Context, host string) ([]string, error)
+
+// CheckEndpoint finds what cannot be an endpoint.
+func CheckEndpoint(text string) error {
+	_, _, err := parseEndpoint(text)
+	return err
+}
+
+// parseEndpoint reads a URL. All says that each address of its name is an endpoint: then the
+// scheme begins with dns+, or it is dns:///host:port, which is gRPC.
+func parseEndpoint(text string) (e endpoint, all bool, err error) {
+	fail := func(format string, args ...any) (endpoint, bool, error) {
+		return e, false, fmt.Errorf("endpoint %q: "+format, append([]any{text}, args...)...)
+	}
+	plain := text
+	if rest, ok := strings.CutPrefix(text, "dns:///"); ok {
+		plain, all = "grpc://"+rest, true
+	} else if rest, ok := strings.CutPrefix(text, "dns+"); ok {
+		plain, all = rest, true
+	}
+	u, err := url.Parse(plain)
+	if err != nil {
+		return fail("%w", err)
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fail("want no user, question or fragment in it")
+	}
+	if u.Scheme == "unix" {
+		if u.Path == "" || u.Host != "" || all {
+			return fail("want unix:///path/of/socket")
+		}
+		return endpoint{name: text, network: "unix", address: u.Path, host: "localhost"}, false, nil
+	}
+	port, ok := ports[u.Scheme]
+	if !ok || u.Host == "" || u.Opaque != "" {
+		return fail("want a URL with the scheme %s, as http://host:8000", Schemes)
+	}
+	if p := u.Port(); p != "" {
+		port = p
+	}
+	e = endpoint{name: text, grpc: strings.HasPrefix(u.Scheme, "grpc"), tls: strings.HasSuffix(u.Scheme, "s"), network: "tcp",
+		host: u.Hostname(), address: net.JoinHostPort(u.Hostname(), port), prefix: strings.TrimSuffix(u.Path, "/")}
+	if e.host == "" || e.grpc && e.prefix != "" {
+		return fail("want host:port and, of gRPC, no path")
+	}
+	return e, all, nil
+}
+
+// endpoints are those that URLs name, of names with several addresses one for each.
+func endpoints(ctx context.Context, urls []string, resolve Resolver) ([]endpoint, error) {
+	if len(urls) == 0 {
+		return nil, fmt.Errorf("there is no endpoint")
+	}
+	var list []endpoint
+	for _, text := range urls {
+		e, all, err := parseEndpoint(text)
+		if err != nil {
+			return nil, err
+		}
+		if !all {
+			list = append(list, e)
+			continue
+		}
+		addresses, err := resolve(ctx, e.host)
+		if err == nil && len(addresses) == 0 {
+			err = fmt.Errorf("the name %s has no address", e.host)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("endpoint %q: %w", text, err)
+		}
+		_, port, _ := net.SplitHostPort(e.address)
+		slices.Sort(addresses)
+		for _, a := range slices.Compact(addresses) {
+			one := e
+			one.address = net.JoinHostPort(a, port)
+			one.name = text + " (" + a + ")"
+			list = append(list, one)
+		}
+	}
+	return list, twice(list)
+}
+
+// twice finds a server that is named twice: it would get twice the load of the others.
+func twice(list []endpoint) error {
+	seen := map[string]string{}
+	for _, e := range list {
+		key := fmt.Sprint(e.network, e.address, e.prefix, e.grpc)
+		if other, ok := seen[key]; ok {
+			return fmt.Errorf("endpoints %q and %q are the same server", other, e.name)
+		}
+		seen[key] = e.name
+	}
+	return nil
+}
+
+// local reports whether an endpoint is on this machine for certain.
+func (e endpoint) local() bool {
+	if e.network == "unix" || strings.EqualFold(e.host, "localhost") {
+		return true
+	}
+	host, _, _ := net.SplitHostPort(e.address)
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}

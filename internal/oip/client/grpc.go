@@ -1,0 +1,193 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+)
+
+// A grpcNode speaks gRPC with a server.
+type grpcNode struct {
+	conns []*grpc.ClientConn
+	next  atomic.Uint64
+	token string
+}
+
+const (
+	// perConnection is how many requests share a connection before another one is made, and
+	// mostConnections how many there are.
+	perConnection, mostConnections = 16, 8
+	// A window of a whole tensor, and a write buffer that takes it, halve the latency.
+	streamWindow, connWindow, writeBuffer, readBuffer = 16 << 20, 64 << 20, 1 << 20, 32 << 10
+)
+
+func newGRPC(n *node, o Options, config *tls.Config) (*grpcNode, error) {
+	g := &grpcNode{token: o.Token}
+	creds := insecure.NewCredentials()
+	if n.tls {
+		config = config.Clone()
+		config.ServerName = n.host
+		creds = credentials.NewTLS(config)
+	}
+	connections := min(mostConnections, (o.Concurrency+perConnection-1)/perConnection)
+	for range connections {
+		c, err := grpc.NewClient("passthrough:///"+n.address,
+			grpc.WithTransportCredentials(creds),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return n.dial(ctx) }),
+			grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(), grpc.WithUserAgent("mlperf"), grpc.WithAuthority(n.host),
+			grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
+			grpc.WithReadBufferSize(readBuffer), grpc.WithWriteBufferSize(writeBuffer),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(oip.Codec{}), grpc.MaxCallSendMsgSize(math.MaxInt32),
+				grpc.MaxCallRecvMsgSize(int(min(o.MaxAnswer, math.MaxInt32)))))
+		if err != nil {
+			return g, errors.Join(err, g.close())
+		}
+		g.conns = append(g.conns, c)
+	}
+	return g, nil
+}
+
+func (g *grpcNode) close() error {
+	var errs []error
+	for _, c := range g.conns {
+		if err := c.Close(); status.Code(err) != codes.Canceled { // closed already
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// call makes a call, and says whether it was the server that refused it.
+func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, in, out any) error {
+	if g.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+g.token)
+	}
+	err := c.Invoke(ctx, oip.MethodName(method), in, out)
+	if err == nil {
+		return nil
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return lost{err}
+	}
+	text := fmt.Errorf("%s: %s", s.Code(), describe(s.Message()))
+	if s.Code() == codes.Unavailable && c.GetState() != connectivity.Ready || s.Code() == codes.DeadlineExceeded {
+		return lost{text}
+	}
+	for code := oip.Internal; code <= oip.TimedOut; code++ {
+		if code.GRPC() == s.Code() {
+			return &oip.Error{Code: code, Err: text}
+		}
+	}
+	return &oip.Error{Code: oip.Internal, Err: text}
+}
+
+func (g *grpcNode) first() *grpc.ClientConn { return g.conns[0] }
+
+func (g *grpcNode) server(ctx context.Context) (*oip.ServerMetadata, error) {
+	m := &oip.ServerMetadata{}
+	return m, g.call(ctx, g.first(), "ServerMetadata", &oip.Inquiry{}, m)
+}
+
+func (g *grpcNode) ready(ctx context.Context, model, version string) error {
+	var s oip.State
+	err := g.call(ctx, g.first(), "ModelReady", &oip.Inquiry{Name: model, Version: version}, &s)
+	if err == nil && !s.On {
+		err = errors.New("it is not ready")
+	}
+	return err
+}
+
+func (g *grpcNode) model(ctx context.Context, model, version string) (*oip.ModelMetadata, error) {
+	m := &oip.ModelMetadata{}
+	return m, g.call(ctx, g.first(), "ModelMetadata", &oip.Inquiry{Name: model, Version: version}, m)
+}
+
+func (g *grpcNode) statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error) {
+	var list oip.StatisticsList
+	err := g.call(ctx, g.first(), "ModelStatistics", &oip.Inquiry{Name: model, Version: version}, &list)
+	return list.Models, err
+}
+
+func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, error) {
+	c := g.conns[g.next.Add(1)%uint64(len(g.conns))]
+	out := &oip.Sending{Head: &oip.Head{Model: r.Model, Version: r.Version, ID: id, Tensors: r.Specs, Wanted: r.Wanted}, Tensors: r.Tensors}
+	release := newRelease()
+	out.Buffer = release.buffer
+	in := &oip.Receiving{Answer: true, Accept: r.Accept}
+	err := g.call(ctx, c, "ModelInfer", out, in)
+	if err == nil {
+		return &Answer{in.Head, in.Tensors}, nil
+	}
+	if !release.within(patience) {
+		// The connection does not take the request, and would go on reading its memory.
+		c.Close()
+		release.within(askTimeout)
+	}
+	return nil, err
+}
+
+// patience is how long the memory of a request that failed may be in use before its connection
+// is closed.
+const patience = 200 * time.Millisecond
+
+// A release knows when the buffers of a request are no longer used.
+type release struct {
+	used  atomic.Int64
+	freed chan struct{}
+}
+
+func newRelease() *release { return &release{freed: make(chan struct{}, 1)} }
+
+// buffer makes a buffer over memory. Package mem does not tell when small ones are freed, so
+// these are copies.
+func (r *release) buffer(data []byte) mem.Buffer {
+	if mem.IsBelowBufferPoolingThreshold(len(data)) {
+		return mem.SliceBuffer(append([]byte(nil), data...))
+	}
+	r.used.Add(1)
+	return mem.NewBuffer(&data, r)
+}
+
+// Get implements mem.BufferPool, which nobody asks for memory.
+func (*release) Get(n int) *[]byte { b := make([]byte, n); return &b }
+
+// Put implements mem.BufferPool: a buffer is no longer used.
+func (r *release) Put(*[]byte) {
+	if r.used.Add(-1) == 0 {
+		select {
+		case r.freed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// within waits until nothing is used, and returns false if that takes too long.
+func (r *release) within(d time.Duration) bool {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	for r.used.Load() != 0 {
+		select {
+		case <-r.freed:
+		case <-late.C:
+			return r.used.Load() == 0
+		}
+	}
+	return true
+}

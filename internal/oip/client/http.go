@@ -1,0 +1,336 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// An httpNode speaks HTTP/1.1 with a server.
+type httpNode struct {
+	node   *node
+	base   url.URL
+	rounds *http.Transport
+	token  string
+	most   int64 // bytes of an answer
+	heads  sync.Pool
+	form   atomic.Int32 // in which the server takes tensors: asked, then binary or json
+}
+
+// The forms that a server takes.
+const (
+	formAsked int32 = iota
+	formBinary
+	formJSON
+)
+
+// idle is how long a connection is kept without a request. Servers close theirs after 5 s or
+// more (uvicorn): a request must not meet the end of a connection.
+const idle = 4 * time.Second
+
+func newHTTP(n *node, o Options, config *tls.Config) *httpNode {
+	h := &httpNode{node: n, token: o.Token, most: o.MaxAnswer, base: url.URL{Scheme: "http", Host: n.address, Path: n.prefix}}
+	if n.network == "unix" {
+		h.base.Host = "localhost"
+	}
+	if n.tls {
+		h.base.Scheme = "https"
+		config = config.Clone()
+		config.ServerName = n.host
+	}
+	h.rounds = &http.Transport{
+		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return n.dial(ctx) },
+		TLSClientConfig:     config,
+		TLSHandshakeTimeout: askTimeout,
+		DisableCompression:  true,
+		MaxIdleConns:        o.Concurrency, MaxIdleConnsPerHost: o.Concurrency, IdleConnTimeout: idle,
+		MaxResponseHeaderBytes: 64 << 10,
+		ReadBufferSize:         16 << 10,
+	}
+	if n.tls {
+		h.rounds.WriteBufferSize = 64 << 10
+	}
+	h.heads.New = func() any { b := make([]byte, 0, 1024); return &b }
+	return h
+}
+
+func (h *httpNode) close() error {
+	h.rounds.CloseIdleConnections()
+	return nil
+}
+
+// path is that of something about a model.
+func modelPath(model, version, what string) string {
+	p := "/v2/models/" + url.PathEscape(model)
+	if version != "" {
+		p += "/versions/" + url.PathEscape(version)
+	}
+	return p + what
+}
+
+func (h *httpNode) request(ctx context.Context, method, path string) *http.Request {
+	u := h.base
+	u.RawPath = u.Path + path
+	u.Path, _ = url.PathUnescape(u.RawPath) // of what was escaped before
+	r := &http.Request{Method: method, URL: &u, Host: h.base.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header, 5)}
+	if h.node.network != "unix" {
+		r.Host = net.JoinHostPort(h.node.host, portOf(h.node.address))
+	}
+	r.Header["User-Agent"] = []string{"mlperf"}
+	if h.token != "" {
+		r.Header["Authorization"] = []string{"Bearer " + h.token}
+	}
+	return r.WithContext(ctx)
+}
+
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
+}
+
+// maxText bounds what is read of answers that are not tensors.
+const maxText = 1 << 20
+
+// get asks for a document of JSON.
+func (h *httpNode) get(ctx context.Context, path string) ([]byte, error) {
+	r, err := h.rounds.RoundTrip(h.request(ctx, http.MethodGet, path))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxText+1))
+	if err == nil && len(text) > maxText {
+		err = fmt.Errorf("the answer has more than %d bytes", maxText)
+	}
+	if err == nil {
+		err = statusError(r, text)
+	}
+	return text, err
+}
+
+// statusError is the error that an answer stands for; nil: none.
+func statusError(r *http.Response, text []byte) error {
+	if r.StatusCode == http.StatusOK {
+		return nil
+	}
+	var said struct{ Error string }
+	if json.Unmarshal(text, &said) != nil || said.Error == "" {
+		said.Error = describe(string(text))
+	}
+	if to := r.Header.Get("Location"); to != "" {
+		said.Error = "it points to " + describe(to) + ", which is not followed"
+	}
+	return oip.Errorf(codeOf(r.StatusCode), "%s: %s", r.Status, describe(said.Error))
+}
+
+func codeOf(status int) oip.Code {
+	switch status {
+	case http.StatusNotFound:
+		return oip.NotFound
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		return oip.Unavailable
+	case http.StatusNotImplemented:
+		return oip.Unsupported
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return oip.Unauthorized
+	}
+	if status/100 == 4 {
+		return oip.InvalidArgument
+	}
+	return oip.Internal
+}
+
+func (h *httpNode) server(ctx context.Context) (*oip.ServerMetadata, error) {
+	text, err := h.get(ctx, "/v2")
+	if err != nil {
+		return nil, err
+	}
+	m := &oip.ServerMetadata{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("the description of a server: %w", err)
+	}
+	return m, nil
+}
+
+func (h *httpNode) ready(ctx context.Context, model, version string) error {
+	_, err := h.get(ctx, modelPath(model, version, "/ready"))
+	if err != nil && oip.CodeOf(err) == oip.InvalidArgument {
+		return fmt.Errorf("it is not ready: %w", err) // Triton's 400
+	}
+	return err
+}
+
+func (h *httpNode) model(ctx context.Context, model, version string) (*oip.ModelMetadata, error) {
+	text, err := h.get(ctx, modelPath(model, version, ""))
+	if err != nil {
+		return nil, err
+	}
+	return oip.ParseModelMetadata(text)
+}
+
+func (h *httpNode) statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error) {
+	text, err := h.get(ctx, modelPath(model, version, "/stats"))
+	if err != nil {
+		return nil, err
+	}
+	return oip.ParseStatistics(text)
+}
+
+// infer sends binary tensors. A server that refuses the first request like that, and
+// takes it in JSON, gets JSON from then on.
+func (h *httpNode) infer(ctx context.Context, r *Request, id string) (*Answer, error) {
+	form := h.form.Load()
+	if form == formJSON {
+		return h.post(ctx, r, id, oip.JSON)
+	}
+	answer, err := h.post(ctx, r, id, oip.Binary)
+	if form == formBinary {
+		return answer, err
+	}
+	if code := oip.CodeOf(err); err == nil || code != oip.InvalidArgument && code != oip.Unsupported {
+		if err == nil {
+			h.form.CompareAndSwap(formAsked, formBinary)
+		}
+		return answer, err
+	}
+	again, errJSON := h.post(ctx, r, id, oip.JSON)
+	if errJSON != nil {
+		return nil, err
+	}
+	h.form.CompareAndSwap(formAsked, formJSON)
+	return again, nil
+}
+
+// post sends a request and reads its answer.
+func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.Form) (*Answer, error) {
+	buffer := h.heads.Get().(*[]byte)
+	defer h.heads.Put(buffer)
+	head := oip.Head{ID: id, Tensors: r.Specs, Wanted: r.Wanted}
+	text, err := oip.AppendRequest((*buffer)[:0], &head, r.Tensors, form)
+	if err != nil {
+		return nil, err
+	}
+	*buffer = text[:0]
+	pieces := net.Buffers{text}
+	if form == oip.Binary {
+		for _, t := range r.Tensors {
+			pieces = append(pieces, wire(t))
+		}
+	}
+	b := newBody(pieces)
+	defer b.guard.stop()
+	req := h.request(ctx, http.MethodPost, modelPath(r.Model, r.Version, "/infer"))
+	req.Body, req.ContentLength = b, b.size
+	// For a connection that the server closed before anything was sent on it.
+	req.GetBody = func() (io.ReadCloser, error) {
+		again := append(net.Buffers{text}, pieces[1:]...)
+		for i, t := range r.Tensors[:len(pieces)-1] {
+			again[i+1] = wire(t)
+		}
+		return &body{guard: b.guard, pieces: again, size: b.size}, nil
+	}
+	req.Header["Content-Type"] = []string{"application/octet-stream"}
+	if form == oip.Binary {
+		req.Header[oip.HeaderLength] = []string{strconv.Itoa(len(text))}
+	} else {
+		req.Header["Content-Type"] = []string{"application/json"}
+	}
+	resp, err := h.rounds.RoundTrip(req)
+	if err != nil {
+		return nil, lost{err}
+	}
+	defer resp.Body.Close()
+	return h.read(resp, r)
+}
+
+// wire are the bytes of a tensor as they are sent.
+func wire(t tensor.Tensor) []byte {
+	if t.Type == tensor.String {
+		return oip.AppendBytes(make([]byte, 0, oip.BytesSize(t.Strings())), t.Strings())
+	}
+	return t.Bytes()
+}
+
+// read reads the answer to a request.
+func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
+	if resp.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+		if err != nil {
+			return nil, lost{err}
+		}
+		return nil, statusError(resp, text)
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return nil, lost{fmt.Errorf("the answer is compressed (%s), which nobody asked for", describe(coding))}
+	}
+	if resp.ContentLength > h.most {
+		return nil, lost{fmt.Errorf("the answer claims %d bytes, want at most %d", resp.ContentLength, h.most)}
+	}
+	text, err := h.readJSON(resp)
+	if err != nil {
+		return nil, lost{fmt.Errorf("reading the answer: %w", err)}
+	}
+	d, err := oip.ParseResponse(text, oip.Limits{})
+	if err != nil {
+		return nil, lost{err}
+	}
+	if n := d.BinarySize(); n < 0 || n > h.most-int64(len(text)) {
+		return nil, lost{fmt.Errorf("the answer claims tensors of %d bytes, want at most %d", n, h.most)}
+	}
+	place, err := r.Accept(&d.Head)
+	if err != nil {
+		return nil, lost{err}
+	}
+	outputs, err := d.Read(resp.Body, place)
+	if err == nil {
+		err = ended(resp.Body)
+	}
+	if err != nil {
+		return nil, lost{fmt.Errorf("reading the answer: %w", err)}
+	}
+	return &Answer{d.Head, outputs}, nil
+}
+
+// readJSON reads the JSON of an answer: all of it, unless a header says how much.
+func (h *httpNode) readJSON(resp *http.Response) ([]byte, error) {
+	length := resp.Header.Get(oip.HeaderLength)
+	if length == "" {
+		text, err := io.ReadAll(io.LimitReader(resp.Body, h.most+1))
+		if err == nil && int64(len(text)) > h.most {
+			err = fmt.Errorf("it has more than %d bytes", h.most)
+		}
+		return text, err
+	}
+	n, err := strconv.ParseUint(length, 10, 31)
+	if err != nil || n > maxText || resp.ContentLength >= 0 && int64(n) > resp.ContentLength {
+		return nil, fmt.Errorf("%s is %q, the answer has %d bytes", oip.HeaderLength, describe(length), resp.ContentLength)
+	}
+	text := make([]byte, n)
+	_, err = io.ReadFull(resp.Body, text)
+	return text, err
+}
+
+// ended sees to it that an answer has ended.
+func ended(r io.Reader) error {
+	var one [1]byte
+	switch n, err := r.Read(one[:]); {
+	case n > 0:
+		return errors.New("something follows the last tensor")
+	case err != nil && err != io.EOF:
+		return err
+	}
+	return nil
+}

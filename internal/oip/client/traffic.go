@@ -1,0 +1,78 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+)
+
+// traffic counts what goes through the connections to a server.
+type traffic struct{ connections, sent, received atomic.Int64 }
+
+// Traffic says what went through the connections to all servers, on the wire.
+type Traffic struct {
+	Connections, Sent, Received int64
+	ByServer                    []int64 // requests that were sent to each
+}
+
+// Traffic returns what was counted so far.
+func (c *Client) Traffic() Traffic {
+	var t Traffic
+	for _, n := range c.nodes {
+		t.Connections += n.traffic.connections.Load()
+		t.Sent += n.traffic.sent.Load()
+		t.Received += n.traffic.received.Load()
+		t.ByServer = append(t.ByServer, n.sent.Load())
+	}
+	return t
+}
+
+// A conn counts its bytes, and writes the body of a request from its own memory.
+type conn struct {
+	net.Conn
+	traffic *traffic
+}
+
+// dial connects to a server.
+func (n *node) dial(ctx context.Context) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, n.network, n.address)
+	if err != nil {
+		return nil, err
+	}
+	n.traffic.connections.Add(1)
+	return &conn{c, &n.traffic}, nil
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.traffic.received.Add(int64(n))
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.traffic.sent.Add(int64(n))
+	return n, err
+}
+
+// ReadFrom implements io.ReaderFrom. Package net/http offers the body of a request to it, for
+// the sake of sendfile: a body of ours is written from where it lies, instead of through a
+// buffer of 32 KiB.
+func (c *conn) ReadFrom(r io.Reader) (int64, error) {
+	limited, ok := r.(*io.LimitedReader)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	b, ok := limited.R.(*body)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	n, err := b.writeTo(c.Conn)
+	limited.N -= n
+	c.traffic.sent.Add(n)
+	return n, err
+}

@@ -1,0 +1,203 @@
+package oip
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// HeaderLength is the header of HTTP that says how many bytes of the body are JSON; binary
+// tensors follow.
+const HeaderLength = "Inference-Header-Content-Length"
+
+// A Document is the JSON of a request or an answer, as it was read.
+type Document struct {
+	Head
+	data []json.RawMessage // of each tensor; nil: its elements follow the JSON
+	raw  bool              // there is no JSON
+}
+
+type wireDocument struct {
+	ModelName    string         `json:"model_name"`
+	ModelVersion string         `json:"model_version"`
+	ID           string         `json:"id"`
+	Parameters   wireParameters `json:"parameters"`
+	Inputs       []wireTensor   `json:"inputs"`
+	Outputs      []wireTensor   `json:"outputs"`
+}
+
+type wireTensor struct {
+	Name       string          `json:"name"`
+	Datatype   string          `json:"datatype"`
+	Shape      []int64         `json:"shape"`
+	Parameters wireParameters  `json:"parameters"`
+	Data       json.RawMessage `json:"data"`
+}
+
+type wireParameters struct {
+	BinarySize   *int64 `json:"binary_data_size"`
+	Binary       *bool  `json:"binary_data"`
+	BinaryOutput bool   `json:"binary_data_output"`
+	Region       string `json:"shared_memory_region"`
+	Sequence     any    `json:"sequence_id"`
+}
+
+// check refuses what changes the meaning of a request and is not understood here.
+func (p *wireParameters) check() error {
+	if p.Region != "" {
+		return Errorf(Unsupported, "tensors in shared memory are not supported: send them")
+	}
+	switch p.Sequence {
+	case nil, "", 0.0:
+		return nil
+	}
+	return Errorf(Unsupported, "sequences of requests (sequence_id) are not supported")
+}
+
+// ParseRequest reads the JSON of a request.
+func ParseRequest(text []byte, l Limits) (*Document, error) {
+	w := &wireDocument{}
+	if err := json.Unmarshal(text, w); err != nil {
+		return nil, fmt.Errorf("the JSON of a request: %w", err)
+	}
+	d := &Document{Head: Head{Model: w.ModelName, Version: w.ModelVersion, ID: w.ID}}
+	if err := w.Parameters.check(); err != nil {
+		return nil, err
+	}
+	if err := d.wanted(w); err != nil {
+		return nil, err
+	}
+	return d, d.fill(w.Inputs, l)
+}
+
+// wanted reads which outputs a request asks for.
+func (d *Document) wanted(w *wireDocument) error {
+	binary := 0
+	for _, o := range w.Outputs {
+		if err := o.Parameters.check(); err != nil {
+			return err
+		}
+		if o.Name == "" {
+			return fmt.Errorf("an output that is asked for has no name")
+		}
+		d.Wanted = append(d.Wanted, o.Name)
+		if b := o.Parameters.Binary; b != nil && *b || b == nil && w.Parameters.BinaryOutput {
+			binary++
+		}
+	}
+	if len(w.Outputs) > 0 && binary > 0 && binary < len(w.Outputs) {
+		return Errorf(Unsupported, "some outputs are asked for in binary and others in JSON: want all in one form")
+	}
+	d.WantsJSON = binary == 0 && (len(w.Outputs) > 0 || !w.Parameters.BinaryOutput)
+	return nil
+}
+
+// ParseResponse reads the JSON of an answer.
+func ParseResponse(text []byte, l Limits) (*Document, error) {
+	w := &wireDocument{}
+	if err := json.Unmarshal(text, w); err != nil {
+		return nil, fmt.Errorf("the JSON of an answer: %w", err)
+	}
+	d := &Document{Head: Head{Model: w.ModelName, Version: w.ModelVersion, ID: w.ID}}
+	return d, d.fill(w.Outputs, l)
+}
+
+// fill checks tensors and takes them over.
+func (d *Document) fill(tensors []wireTensor, l Limits) error {
+	for _, w := range tensors {
+		if err := w.Parameters.check(); err != nil {
+			return err
+		}
+		dtype, err := ParseDatatype(w.Datatype)
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", w.Name, err)
+		}
+		s := Spec{Name: w.Name, Type: dtype, Shape: w.Shape}
+		switch size := w.Parameters.BinarySize; {
+		case (size != nil) == (len(w.Data) > 0):
+			return fmt.Errorf("tensor %q: want either data or binary_data_size", w.Name)
+		case size != nil && *size < 0:
+			return fmt.Errorf("tensor %q: binary_data_size is %d", w.Name, *size)
+		case size != nil:
+			s.Size = *size
+		}
+		d.Tensors, d.data = append(d.Tensors, s), append(d.data, w.Data)
+	}
+	if err := d.check(l); err != nil {
+		return err
+	}
+	for i, s := range d.Tensors {
+		if d.data[i] != nil {
+			continue
+		}
+		if err := s.sizeFits(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BinarySize is how many bytes have to follow the JSON; negative: more than can be counted.
+func (d *Document) BinarySize() int64 {
+	n := int64(0)
+	for _, s := range d.Tensors {
+		if s.Size > math.MaxInt64-n {
+			return -1
+		}
+		n += s.Size
+	}
+	return n
+}
+
+// Read puts all tensors where they belong. Body has what follows the JSON.
+func (d *Document) Read(body io.Reader, place Place) ([]tensor.Tensor, error) {
+	list := make([]tensor.Tensor, len(d.Tensors))
+	for i, s := range d.Tensors {
+		t, err := placed(place, i, s)
+		if err != nil {
+			return nil, err
+		}
+		if d.data[i] != nil {
+			err = readJSON(d.data[i], t, len(s.Shape))
+		} else {
+			err = d.readBinary(body, t, s.Size)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tensor %s: %w", s.Name, err)
+		}
+		list[i] = t
+	}
+	return list, nil
+}
+
+// readBinary reads the elements of a tensor.
+func (d *Document) readBinary(body io.Reader, t tensor.Tensor, size int64) error {
+	if t.Type != tensor.String {
+		if n, err := io.ReadFull(body, t.Bytes()); err != nil {
+			return fmt.Errorf("%d of %d bytes arrived: %w", n, len(t.Bytes()), err)
+		}
+		return checkBools(t)
+	}
+	data, err := io.ReadAll(io.LimitReader(body, size)) // which takes no more than arrives
+	if err == nil && int64(len(data)) < size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return fmt.Errorf("%d of %d bytes arrived: %w", len(data), size, err)
+	}
+	if d.raw {
+		t.Strings()[0] = string(data)
+		return nil
+	}
+	return parseBytes(data, t.Strings())
+}
+
+// RawDocument is the document of a request without JSON: the elements of its only tensor are
+// all there is. Strings have no length in front of them.
+func RawDocument(h Head) *Document {
+	h.WantsJSON = true
+	return &Document{Head: h, data: make([]json.RawMessage, len(h.Tensors)), raw: true}
+}

@@ -1,0 +1,130 @@
+package oip
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A Spec is a tensor without its elements.
+type Spec struct {
+	Name  string
+	Type  tensor.DType
+	Shape tensor.Shape
+
+	// Size is how many bytes the elements have on the wire; Data that they follow in JSON.
+	Size int64
+}
+
+// String describes the tensor as image FP32[1 3 224 224].
+func (s Spec) String() string { return fmt.Sprintf("%s %s%v", s.Name, Datatype(s.Type), s.Shape) }
+
+// A Head is everything of a request or an answer but the elements of its tensors: the inputs
+// of a request, the outputs of an answer.
+type Head struct {
+	Model, Version, ID string
+	Tensors            []Spec
+
+	Wanted    []string // outputs that a request asks for; nil: all
+	WantsJSON bool     // a request over HTTP did not ask for binary outputs
+}
+
+// A Place gives memory to the i-th tensor of a head, of exactly its type and shape. It is
+// asked once for each. An error says what is wrong with the tensor.
+type Place func(i int, s Spec) (tensor.Tensor, error)
+
+// Limits bound what is read.
+type Limits struct {
+	JSON    int64 // bytes of JSON
+	Tensors int   // number of tensors; 0: 1024
+	Rank    int   // axes of a tensor; 0: 32
+}
+
+func (l Limits) filled() Limits {
+	if l.Tensors == 0 {
+		l.Tensors = 1024
+	}
+	if l.Rank == 0 {
+		l.Rank = 32
+	}
+	return l
+}
+
+// check finds what no tensors can be: too many, of the same name, of extents that no memory has.
+func (h *Head) check(l Limits) error {
+	l = l.filled()
+	if len(h.Tensors) > l.Tensors {
+		return fmt.Errorf("%d tensors, want at most %d", len(h.Tensors), l.Tensors)
+	}
+	seen := make(map[string]bool, len(h.Tensors))
+	for _, s := range h.Tensors {
+		if s.Name == "" {
+			return fmt.Errorf("a tensor has no name")
+		}
+		if seen[s.Name] {
+			return fmt.Errorf("there are two tensors %q", s.Name)
+		}
+		seen[s.Name] = true
+		if len(s.Shape) > l.Rank {
+			return fmt.Errorf("tensor %s has %d axes, want at most %d", s.Name, len(s.Shape), l.Rank)
+		}
+		if err := checkShape(s.Shape); err != nil {
+			return fmt.Errorf("tensor %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// mostElements bounds the elements of a tensor, so that 16 bytes for each can be counted.
+const mostElements = math.MaxInt64 / 16
+
+func checkShape(shape tensor.Shape) error {
+	n := uint64(1)
+	for _, d := range shape {
+		if d < 0 {
+			return fmt.Errorf("shape %v has a negative extent", []int64(shape))
+		}
+		hi, lo := bits.Mul64(n, uint64(d))
+		if hi != 0 || lo > mostElements {
+			return fmt.Errorf("shape %v has too many elements", shape)
+		}
+		n = lo
+	}
+	return nil
+}
+
+// wireSize is what a tensor takes on the wire.
+func wireSize(t tensor.Tensor) int {
+	if t.Type == tensor.String {
+		return BytesSize(t.Strings())
+	}
+	return len(t.Bytes())
+}
+
+// placed asks for memory, and sees to it that it is what was asked for.
+func placed(place Place, i int, s Spec) (tensor.Tensor, error) {
+	t, err := place(i, s)
+	if err != nil {
+		return t, fmt.Errorf("tensor %s: %w", s.Name, err)
+	}
+	if t.Type != s.Type || int64(t.Len()) != s.Shape.Len() {
+		return t, fmt.Errorf("tensor %s is %v%v, there is room for %v", s.Name, s.Type, s.Shape, t)
+	}
+	return t, nil
+}
+
+// sizeFits checks the bytes that a tensor is said to have against its type and shape.
+func (s Spec) sizeFits() error {
+	if s.Type == tensor.String {
+		if least := 4 * s.Shape.Len(); s.Size < least {
+			return fmt.Errorf("tensor %v has %d bytes, want at least %d", s, s.Size, least)
+		}
+		return nil
+	}
+	if want := s.Shape.Len() * int64(s.Type.Size()); s.Size != want {
+		return fmt.Errorf("tensor %v has %d bytes, want %d", s, s.Size, want)
+	}
+	return nil
+}

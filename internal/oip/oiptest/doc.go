@@ -1,0 +1,2 @@
+// Package oiptest has a model for tests of clients and servers of the protocol.
+package oiptest

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+)
+
+const (
+	// streams is how many requests of a connection may be under way.
+	streams = 1024
+	// A window that takes a whole tensor; a connection has four of them.
+	mostWindow              = 16 << 20
+	readBuffer, writeBuffer = 32 << 10, 32 << 10
+)
+
+// newGRPC makes the server of gRPC, which takes messages as large as the largest model does.
+func (s *Server) newGRPC() *grpc.Server {
+	most := int64(0)
+	for _, m := range s.models {
+		most = max(most, m.MaxBytes())
+	}
+	most = min(most+maxJSON, math.MaxInt32)
+	window := int32(min(most, mostWindow))
+	options := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(oip.Codec{}), grpc.MaxRecvMsgSize(int(most)), grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.MaxConcurrentStreams(streams), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(4 * window),
+		grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(writeBuffer), grpc.MaxHeaderListSize(16 << 10),
+		grpc.ConnectionTimeout(s.config.Limits.Header), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.config.Limits.Idle}),
+		grpc.UnaryInterceptor(func(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if err := s.authorise(ctx, info.FullMethod); err != nil {
+				return nil, err
+			}
+			return next(ctx, in)
+		}),
+	}
+	if s.config.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.config.TLS)))
+	}
+	g := grpc.NewServer(options...)
+	g.RegisterService(s.service(), s)
+	return g
+}
+
+// authorise asks for a token, but not for the service of health.
+func (s *Server) authorise(ctx context.Context, method string) error {
+	if len(s.config.Tokens) == 0 || len(method) > 7 && method[:8] == "/grpc.he" {
+		return nil
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	for _, a := range md.Get("authorization") {
+		if s.permitted(a) {
+			return nil
+		}
+	}
+	return s.statusOf(oip.Errorf(oip.Unauthorized, "want one of the server's tokens (authorization: Bearer …)"))
+}
+
+// statusOf is an error as gRPC has it.
+func (s *Server) statusOf(err error) error {
+	code := oip.CodeOf(err)
+	s.requests.failed(code)
+	return status.Error(code.GRPC(), err.Error())
+}
+
+// unary makes a method of a function that answers an inquiry.
+func unary(name string, f func(s *Server, q *oip.Inquiry) (any, error)) grpc.MethodDesc {
+	return grpc.MethodDesc{MethodName: name, Handler: func(srv any, ctx context.Context, dec func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+		s, q := srv.(*Server), &oip.Inquiry{}
+		if err := dec(q); err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
+		answer := func(context.Context, any) (any, error) {
+			out, err := f(s, q)
+			if err != nil {
+				return nil, s.statusOf(err)
+			}
+			return out, nil
+		}
+		return intercept(ctx, q, &grpc.UnaryServerInfo{Server: srv, FullMethod: oip.MethodName(name)}, answer)
+	}}
+}
+
+// service describes the methods of the service.
+func (s *Server) service() *grpc.ServiceDesc {
+	model := func(f func(m Model) any) func(*Server, *oip.Inquiry) (any, error) {
+		return func(s *Server, q *oip.Inquiry) (any, error) {
+			m, err := s.find(q.Name, q.Version)
+			if err != nil {
+				return nil, err
+			}
+			return f(m), nil
+		}
+	}
+	return &grpc.ServiceDesc{
+		ServiceName: oip.Service, HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{
+			unary("ServerLive", func(*Server, *oip.Inquiry) (any, error) { return &oip.State{On: true}, nil }),
+			unary("ServerReady", func(s *Server, _ *oip.Inquiry) (any, error) { return &oip.State{On: s.ready()}, nil }),
+			unary("ServerMetadata", func(s *Server, _ *oip.Inquiry) (any, error) {
+				return &oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: extensions}, nil
+			}),
+			unary("ModelReady", model(func(m Model) any { return &oip.State{On: m.Ready() && !s.draining.Load()} })),
+			unary("ModelMetadata", model(func(m Model) any { return m.Metadata() })),
+			unary("ModelStatistics", model(func(m Model) any { return &oip.StatisticsList{Models: []oip.ModelStatistics{m.Statistics()}} })),
+			{MethodName: "ModelInfer", Handler: inferUnary},
+		},
+		Streams: []grpc.StreamDesc{{StreamName: "ModelStreamInfer", Handler: inferStream, ServerStreams: true, ClientStreams: true}},
+	}
+}
+
+// inferUnary answers ModelInfer. Whoever has no token has no memory taken for a request.
+func inferUnary(srv any, ctx context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	s := srv.(*Server)
+	if err := s.authorise(ctx, oip.MethodName("ModelInfer")); err != nil {
+		return nil, err
+	}
+	out, err := s.inferOver(ctx, dec, false)
+	if err != nil {
+		return nil, s.statusOf(err)
+	}
+	return out, nil
+}
+
+// inferOver receives a request, runs it, and returns the answer.
+func (s *Server) inferOver(ctx context.Context, receive func(any) error, stream bool) (*oip.Sending, error) {
+	var job Job
+	in := &oip.Receiving{KeepError: true, Accept: func(h *oip.Head) (place oip.Place, err error) {
+		if job, err = s.begin(h); err != nil {
+			return nil, err
+		}
+		return job.Place, nil
+	}}
+	defer func() {
+		if job != nil {
+			job.End()
+		}
+	}()
+	if err := receive(in); err != nil {
+		return nil, &broken{err}
+	}
+	if in.Err != nil {
+		return nil, in.Err
+	}
+	specs, outputs, err := job.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.requests.answered()
+	about := s.models[in.Head.Model].Metadata()
+	head := &oip.Head{Model: about.Name, Version: version(about), ID: in.Head.ID, Tensors: specs}
+	return &oip.Sending{Head: head, Tensors: outputs, Answer: true, Stream: stream}, nil
+}
+
+// broken is an error of the connection: there is nobody to answer.
+type broken struct{ error }
+
+func (b *broken) Unwrap() error { return b.error }
+
+// inferStream answers ModelStreamInfer: requests one after the other, errors as answers.
+func inferStream(srv any, stream grpc.ServerStream) error {
+	s := srv.(*Server)
+	if err := s.authorise(stream.Context(), oip.MethodName("ModelStreamInfer")); err != nil {
+		return err
+	}
+	for {
+		out, err := s.inferOver(stream.Context(), stream.RecvMsg, true)
+		var end *broken
+		if errors.As(err, &end) {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return end.error
+		}
+		if err != nil {
+			s.requests.failed(oip.CodeOf(err))
+			out = &oip.Sending{Failed: err.Error()}
+		}
+		if err := stream.SendMsg(out); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+)
+
+// handler answers all paths.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v2/health/live", func(w http.ResponseWriter, _ *http.Request) {})
+	mux.HandleFunc("GET /v2/health/ready", func(w http.ResponseWriter, _ *http.Request) { writeReady(w, s.ready()) })
+	about := func(w http.ResponseWriter, _ *http.Request) error {
+		return writeJSON(w, oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: extensions})
+	}
+	mux.HandleFunc("GET /v2", s.guarded(about))
+	mux.HandleFunc("GET /v2/{$}", s.guarded(about))
+	mux.HandleFunc("GET /metrics", s.guarded(s.writeMetrics))
+	for _, path := range []string{"/v2/models/{model}", "/v2/models/{model}/versions/{version}"} {
+		mux.HandleFunc("GET "+path, s.guarded(s.describe))
+		mux.HandleFunc("GET "+path+"/ready", func(w http.ResponseWriter, r *http.Request) {
+			m, err := s.modelOf(r)
+			if err != nil {
+				s.writeError(w, err)
+				return
+			}
+			writeReady(w, m.Ready() && !s.draining.Load())
+		})
+		mux.HandleFunc("GET "+path+"/stats", s.guarded(s.statistics))
+		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
+	}
+	return mux
+}
+
+// guarded asks for a token, and writes errors.
+func (s *Server) guarded(f func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !s.permitted(r.Header.Get("Authorization")) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			s.writeError(w, oip.Errorf(oip.Unauthorized, "want one of the server's tokens (Authorization: Bearer …)"))
+			return
+		}
+		if err := f(w, r); err != nil {
+			s.writeError(w, err)
+		}
+	}
+}
+
+func (s *Server) modelOf(r *http.Request) (Model, error) {
+	return s.find(r.PathValue("model"), r.PathValue("version"))
+}
+
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.modelOf(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, m.Metadata())
+}
+
+func (s *Server) statistics(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.modelOf(r)
+	if err != nil {
+		return err
+	}
+	text, err := oip.FormatStatistics([]oip.ModelStatistics{m.Statistics()})
+	if err != nil {
+		return err
+	}
+	return writeText(w, "application/json", text)
+}
+
+// writeReady says yes, or no in the way of Triton.
+func writeReady(w http.ResponseWriter, on bool) {
+	if !on {
+		w.WriteHeader(http.StatusBadRequest)
+	}
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return writeText(w, "application/json", text)
+}
+
+func writeText(w http.ResponseWriter, kind string, text []byte) error {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write(text) // whom it does not reach does not want it
+	return nil
+}
+
+// writeError answers with an error.
+func (s *Server) writeError(w http.ResponseWriter, err error) {
+	code := oip.CodeOf(err)
+	text, _ := json.Marshal(map[string]string{"error": err.Error()}) // which no string makes fail
+	s.requests.failed(code)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Del("Content-Length")
+	w.Header().Del(oip.HeaderLength)
+	if code == oip.TooLarge || code == oip.TimedOut {
+		w.Header().Set("Connection", "close")
+	}
+	w.WriteHeader(code.HTTP())
+	fmt.Fprintf(w, "%s\n", text)
+}

@@ -1,0 +1,228 @@
+package server
+
+import (
+	"context"
+	"crypto/subtle"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A Model is what a server offers under a name. Its methods may be called from several
+// goroutines.
+type Model interface {
+	Metadata() *oip.ModelMetadata
+	Ready() bool
+	Statistics() oip.ModelStatistics
+	// MaxBytes is how much the tensors of a request may take together.
+	MaxBytes() int64
+	// Begin looks at a request and finds room for it. It fails with oip.Unavailable if there
+	// is none, at once.
+	Begin(h *oip.Head) (Job, error)
+}
+
+// A Job is a request under way. It is used by one goroutine.
+type Job interface {
+	// Place gives memory to an input.
+	Place(i int, s oip.Spec) (tensor.Tensor, error)
+	// Run answers. The outputs belong to the caller.
+	Run(ctx context.Context) ([]oip.Spec, []tensor.Tensor, error)
+	// End gives the room back.
+	End()
+}
+
+// Config says what is offered, and to whom.
+type Config struct {
+	Name, Version string // of the server
+	Models        []Model
+	TLS           *tls.Config // nil: none
+	Tokens        []string    // one of which a request has to bring; none: it need not
+	Limits        Limits
+	// Metrics appends further metrics, in the text format of Prometheus; nil: none.
+	Metrics func(dst []byte) []byte
+}
+
+// Limits bound what clients may take. Zero fields have a default.
+type Limits struct {
+	Connections int           // over HTTP, and over gRPC; 4096
+	Header      time.Duration // until the header of a request is there; 5 s
+	Idle        time.Duration // between requests; 2 minutes
+	Body        time.Duration // until a body is there, and a second more for each MiB; 10 s
+	Answer      time.Duration // until an answer is taken, and a second more for each MiB; 30 s
+}
+
+func (l *Limits) fill() {
+	if l.Connections == 0 {
+		l.Connections = 4096
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		usual time.Duration
+	}{{&l.Header, 5 * time.Second}, {&l.Idle, 2 * time.Minute}, {&l.Body, 10 * time.Second}, {&l.Answer, 30 * time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.usual
+		}
+	}
+}
+
+// perMiB is the time that a client may take for a MiB at least.
+const perMiB = time.Second
+
+func allowance(base time.Duration, bytes int64) time.Time {
+	return time.Now().Add(base + time.Duration(bytes>>20)*perMiB)
+}
+
+// A Server answers requests.
+type Server struct {
+	config Config
+	models map[string]Model
+	http   *http.Server
+	grpc   *grpc.Server
+	health *health.Server
+	conns  *connections
+
+	draining atomic.Bool
+	requests counters
+}
+
+// extensions are those of the protocol that this server has.
+var extensions = []string{"binary_tensor_data", "statistics"}
+
+// New makes a server that listens nowhere yet.
+func New(c Config) *Server {
+	c.Limits.fill()
+	s := &Server{config: c, models: map[string]Model{}, conns: newConnections(c.Limits.Connections)}
+	for _, m := range c.Models {
+		s.models[m.Metadata().Name] = m
+	}
+	only := &http.Protocols{}
+	only.SetHTTP1(true)
+	s.http = &http.Server{
+		Handler: s.handler(), TLSConfig: c.TLS, Protocols: only,
+		ReadHeaderTimeout: c.Limits.Header, IdleTimeout: c.Limits.Idle, MaxHeaderBytes: 16 << 10,
+		ConnState: s.conns.changed, ErrorLog: silent(),
+	}
+	s.grpc = s.newGRPC()
+	s.health = health.NewServer()
+	healthpb.RegisterHealthServer(s.grpc, s.health)
+	s.health.SetServingStatus(oip.Service, healthpb.HealthCheckResponse_SERVING)
+	return s
+}
+
+// ServeHTTP answers the connections of a listener until the server is closed or drained.
+func (s *Server) ServeHTTP(l net.Listener) error {
+	var err error
+	if s.config.TLS != nil {
+		err = s.http.ServeTLS(l, "", "")
+	} else {
+		err = s.http.Serve(l)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// ServeGRPC is the same over gRPC.
+func (s *Server) ServeGRPC(l net.Listener) error {
+	err := s.grpc.Serve(&bounded{Listener: l, room: make(chan struct{}, s.config.Limits.Connections)})
+	if errors.Is(err, grpc.ErrServerStopped) {
+		return nil
+	}
+	return err
+}
+
+// Drain ends the server: it is no longer ready, takes no new request, answers those that are under
+// way, and closes its connections. When the context ends, it waits no longer.
+func (s *Server) Drain(ctx context.Context) error {
+	s.draining.Store(true)
+	s.health.Shutdown()
+	ended := make(chan struct{})
+	go func() {
+		s.grpc.GracefulStop()
+		close(ended)
+	}()
+	err := s.http.Shutdown(ctx)
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		s.grpc.Stop()
+		<-ended
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	return errors.Join(err, s.http.Close())
+}
+
+// ready reports whether the server and all its models take requests.
+func (s *Server) ready() bool {
+	if s.draining.Load() {
+		return false
+	}
+	for _, m := range s.models {
+		if !m.Ready() {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns a model. Version is empty, or one that the model has.
+func (s *Server) find(name, version string) (Model, error) {
+	m, ok := s.models[name]
+	if !ok {
+		return nil, oip.Errorf(oip.NotFound, "there is no model %q", name)
+	}
+	if version == "" {
+		return m, nil
+	}
+	for _, v := range m.Metadata().Versions {
+		if v == version {
+			return m, nil
+		}
+	}
+	return nil, oip.Errorf(oip.NotFound, "model %q has no version %q", name, version)
+}
+
+// begin finds the model of a request, and room for it.
+func (s *Server) begin(h *oip.Head) (Job, error) {
+	if s.draining.Load() {
+		return nil, oip.Errorf(oip.Unavailable, "the server is being shut down")
+	}
+	m, err := s.find(h.Model, h.Version)
+	if err != nil {
+		return nil, err
+	}
+	return m.Begin(h)
+}
+
+// permitted reports whether a request brings one of the tokens.
+func (s *Server) permitted(authorization string) bool {
+	if len(s.config.Tokens) == 0 {
+		return true
+	}
+	token, ok := strings.CutPrefix(authorization, "Bearer ")
+	found := 0
+	for _, t := range s.config.Tokens {
+		found |= subtle.ConstantTimeCompare([]byte(t), []byte(token))
+	}
+	return ok && found == 1
+}
+
+// version is that of the answers of a model.
+func version(m *oip.ModelMetadata) string {
+	if len(m.Versions) == 0 {
+		return ""
+	}
+	return m.Versions[0]
+}

@@ -1,0 +1,202 @@
+package oip
+
+import (
+	"fmt"
+	"math"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// fields calls take for each field of a message. Take reads the bytes that follow a length.
+func fields(b []byte, take func(r *scanner, f wireField) error) error {
+	r := newScanner(mem.BufferSlice{mem.SliceBuffer(b)})
+	for r.more() {
+		f, err := r.field()
+		if err == nil {
+			err = take(&r, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass leaves a field out.
+func (r *scanner) pass(f wireField) error {
+	if f.kind != protowire.BytesType {
+		return nil
+	}
+	return r.skip(int(f.value))
+}
+
+func (r *scanner) text(f wireField) (string, error) {
+	if err := f.is(protowire.BytesType); err != nil {
+		return "", err
+	}
+	b, err := r.bytes(int(f.value))
+	if err != nil {
+		return "", err
+	}
+	return text(b)
+}
+
+// integers appends the numbers of a repeated field, packed or not.
+func (r *scanner) integers(f wireField, list []int64) ([]int64, error) {
+	if f.kind == protowire.VarintType {
+		return append(list, int64(f.value)), nil
+	}
+	if err := f.is(protowire.BytesType); err != nil {
+		return nil, err
+	}
+	b, err := r.bytes(int(f.value))
+	if err != nil {
+		return nil, err
+	}
+	for in := newScanner(mem.BufferSlice{mem.SliceBuffer(b)}); in.more(); {
+		v, err := in.varint()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, int64(v))
+	}
+	return list, nil
+}
+
+// checkBools refuses bytes that are neither false nor true.
+func checkBools(t tensor.Tensor) error {
+	if t.Type != tensor.Bool {
+		return nil
+	}
+	for i, b := range t.Bytes() {
+		if b > 1 {
+			return fmt.Errorf("element %d is %d, want 0 or 1", i, b)
+		}
+	}
+	return nil
+}
+
+// contentsOf says which field of InferTensorContents has elements of a type.
+var contentsOf = map[tensor.DType]struct {
+	number protowire.Number
+	kind   protowire.Type
+}{
+	tensor.Bool: {1, protowire.VarintType},
+	tensor.Int8: {2, protowire.VarintType}, tensor.Int16: {2, protowire.VarintType}, tensor.Int32: {2, protowire.VarintType},
+	tensor.Int64: {3, protowire.VarintType},
+	tensor.Uint8: {4, protowire.VarintType}, tensor.Uint16: {4, protowire.VarintType}, tensor.Uint32: {4, protowire.VarintType},
+	tensor.Uint64: {5, protowire.VarintType}, tensor.Float32: {6, protowire.Fixed32Type}, tensor.Float64: {7, protowire.Fixed64Type},
+	tensor.String: {8, protowire.BytesType},
+}
+
+// readContents puts typed contents into a tensor.
+func readContents(b []byte, t tensor.Tensor) error {
+	form, ok := contentsOf[t.Type]
+	if !ok {
+		return fmt.Errorf("%s has no typed contents: want raw ones", Datatype(t.Type))
+	}
+	n := 0
+	put := func(v uint64) error {
+		if n == t.Len() {
+			return fmt.Errorf("more than %d elements", t.Len())
+		}
+		n++
+		return setNumber(t, n-1, v)
+	}
+	err := fields(b, func(r *scanner, f wireField) error {
+		if f.number != form.number {
+			return fmt.Errorf("contents of field %d, want %d for %s", f.number, form.number, Datatype(t.Type))
+		}
+		switch {
+		case t.Type == tensor.String:
+			b, err := r.element(f)
+			if err == nil && n == t.Len() {
+				err = fmt.Errorf("more than %d elements", t.Len())
+			}
+			if err == nil {
+				t.Strings()[n] = string(b)
+				n++
+			}
+			return err
+		case f.kind == form.kind:
+			return put(f.value)
+		}
+		return r.packed(f, form.kind, put)
+	})
+	if err == nil && n != t.Len() {
+		err = fmt.Errorf("%d elements, want %d", n, t.Len())
+	}
+	return err
+}
+
+func (r *scanner) element(f wireField) ([]byte, error) {
+	if err := f.is(protowire.BytesType); err != nil {
+		return nil, err
+	}
+	return r.bytes(int(f.value))
+}
+
+// packed reads numbers that lie side by side.
+func (r *scanner) packed(f wireField, kind protowire.Type, put func(uint64) error) error {
+	b, err := r.element(f)
+	if err != nil {
+		return err
+	}
+	for in := newScanner(mem.BufferSlice{mem.SliceBuffer(b)}); in.more(); {
+		var v uint64
+		switch kind {
+		case protowire.Fixed32Type:
+			v, err = in.fixed(4)
+		case protowire.Fixed64Type:
+			v, err = in.fixed(8)
+		default:
+			v, err = in.varint()
+		}
+		if err == nil {
+			err = put(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setNumber stores an element that was read as a number of the wire.
+func setNumber(t tensor.Tensor, i int, v uint64) error {
+	fits := true
+	switch t.Type {
+	case tensor.Float32:
+		tensor.Data[float32](t)[i] = math.Float32frombits(uint32(v))
+	case tensor.Float64:
+		tensor.Data[float64](t)[i] = math.Float64frombits(v)
+	case tensor.Int64:
+		tensor.Data[int64](t)[i] = int64(v)
+	case tensor.Uint64:
+		tensor.Data[uint64](t)[i] = v
+	case tensor.Int32:
+		fits = setIn[int32](t, i, int64(v))
+	case tensor.Int16:
+		fits = setIn[int16](t, i, int64(v))
+	case tensor.Int8:
+		fits = setIn[int8](t, i, int64(v))
+	case tensor.Uint32:
+		fits = setIn[uint32](t, i, int64(v))
+	case tensor.Uint16:
+		fits = setIn[uint16](t, i, int64(v))
+	default: // Uint8 and Bool
+		fits = setIn[uint8](t, i, int64(v))
+	}
+	if !fits {
+		return fmt.Errorf("element %d is %d, which is no %s", i, int64(v), Datatype(t.Type))
+	}
+	return nil
+}
+
+func setIn[T int8 | int16 | int32 | uint8 | uint16 | uint32](t tensor.Tensor, i int, v int64) bool {
+	tensor.Data[T](t)[i] = T(v)
+	return int64(T(v)) == v
+}

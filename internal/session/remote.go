@@ -1,0 +1,179 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/oip"
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/oip/client"
+)
+
+// Remote says which servers an engine asks whose models run elsewhere, and how.
+type Remote struct {
+	Endpoints   []string      // URLs
+	Model       string        // its name at the servers; empty: that of the catalogue
+	Version     string        // of it; empty: the servers'
+	Concurrency int           // requests under way at most; 0: 64, and 1 in SingleStream
+	Timeout     time.Duration // of a request; 0: 2 minutes
+	Retry       int           // how often a request is sent once more
+	TokenFile   string
+	CA          string // files of TLS, in PEM
+	Cert        string
+	Key         string
+}
+
+const (
+	// defaultConcurrency is how many requests are under way if nobody says how many.
+	defaultConcurrency = 64
+	mostRetries        = 100
+)
+
+// given names something that was said about servers; empty: nothing was.
+func (r *Remote) given() string {
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{
+		{"endpoint", len(r.Endpoints) > 0}, {"remote_model", r.Model != ""}, {"remote_version", r.Version != ""}, {"concurrency", r.Concurrency != 0},
+		{"request_timeout", r.Timeout != 0}, {"retry", r.Retry != 0}, {"token_file", r.TokenFile != ""},
+		{"tls_ca", r.CA != ""}, {"tls_cert", r.Cert != ""}, {"tls_key", r.Key != ""},
+	} {
+		if f.on {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// check finds what cannot be right, whatever the servers are.
+func (r *Remote) check() error {
+	if len(r.Endpoints) == 0 {
+		return field.Missing("endpoint", "the engine "+OIP+" asks servers, as http://host:8000")
+	}
+	for _, url := range r.Endpoints {
+		if err := client.CheckEndpoint(url); err != nil {
+			return field.Wrap("endpoint", err)
+		}
+	}
+	switch {
+	case r.Concurrency < 0 || r.Concurrency > mostThreads:
+		return field.Invalid("concurrency", r.Concurrency, fmt.Sprintf("from 1 to %d, or 0 for the default", mostThreads))
+	case r.Retry < 0 || r.Retry > mostRetries:
+		return field.Invalid("retry", r.Retry, fmt.Sprintf("from 0 to %d", mostRetries))
+	case r.Timeout < 0:
+		return field.Invalid("request_timeout", r.Timeout, "a time")
+	case (r.Cert == "") != (r.Key == ""):
+		return field.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
+	}
+	return nil
+}
+
+// remote reports whether the models of a request run elsewhere.
+func (q *Request) remote() bool { return q.Engine.Name == OIP }
+
+// checkRemote finds what is said about servers where there are none, and what only an engine of
+// this machine can do.
+func (q *Request) checkRemote() error {
+	if !q.remote() {
+		if name := q.Engine.Remote.given(); name != "" {
+			return field.Errorf(name, "is about servers, and the engine is %s: want %s", q.Engine.Name, OIP)
+		}
+		return nil
+	}
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{
+		{"model_path", q.ModelPath != ""}, {"precision", q.Precision != ""}, {"device", q.Backend.Device != "" && q.Backend.Device != "cpu"},
+		{"intra_threads", q.Backend.IntraThreads > 0}, {"pin", q.Pin}, {"shared_threads", q.Engine.SharedThreads > 0},
+	} {
+		if f.on {
+			return field.Errorf(f.name, "is up to the servers: the engine %s only asks them", OIP)
+		}
+	}
+	if r := q.Engine.Remote; r.Concurrency > 0 && q.Instances > 0 && r.Concurrency != q.Instances {
+		return field.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", r.Concurrency, q.Instances)
+	}
+	return q.Engine.Remote.check()
+}
+
+// forServers chooses what a run on servers needs otherwise than one here: a worker waits for
+// an answer and computes nothing.
+func (r *Resolved) forServers() error {
+	q := &r.Request
+	if !q.remote() {
+		return nil
+	}
+	if r.model.Files != nil {
+		return field.Errorf("backend", "%s consists of several files, and a server of the protocol has no such models", r.model.Name)
+	}
+	for _, n := range []int{q.Engine.Remote.Concurrency, defaultConcurrency} {
+		if q.Instances == 0 && n == defaultConcurrency && r.Settings.Scenario == loadgen.SingleStream {
+			n = 1
+		}
+		if q.Instances == 0 {
+			q.Instances = n
+		}
+	}
+	if q.MaxBatch == 0 {
+		q.MaxBatch = 1
+	}
+	q.Backend.IntraThreads = 1
+	q.Engine.Remote.Concurrency = q.Instances
+	return nil
+}
+
+// options are those of a client of the servers.
+func (r *Remote) options() (client.Options, error) {
+	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, TLS: client.Files{CA: r.CA, Cert: r.Cert, Key: r.Key}}
+	var err error
+	if r.TokenFile != "" {
+		o.Token, err = client.ReadToken(r.TokenFile)
+	}
+	return o, field.Wrap("token_file", err)
+}
+
+// connect opens the engine that asks servers.
+func (e Engine) connect(ctx context.Context, model string) (backend.Engine, error) {
+	o, err := e.Remote.options()
+	if err != nil {
+		return nil, err
+	}
+	if e.Remote.Model != "" {
+		model = e.Remote.Model
+	}
+	return oip.New(ctx, oip.Config{Client: o, Model: model, Version: e.Remote.Version})
+}
+
+// openEngines opens the engine, and the one that makes what is built in.
+func (p *Prepared) openEngines(ctx context.Context) (err error) {
+	q := &p.Request
+	switch q.Engine.Name {
+	case ONNXRuntime:
+		if p.maker.Engine, err = q.Engine.openORT(q.pool()); err == nil {
+			p.bench.Engine = p.maker.Engine
+		}
+	case OIP:
+		remote, err := q.Engine.connect(ctx, p.model.Name)
+		if err != nil {
+			return err
+		}
+		p.bench.Engine = remote
+		library, err := q.Engine.openORT(q.pool())
+		var none *ort.NotFoundError
+		if errors.As(err, &none) {
+			return nil // data are made without it as far as that is possible
+		}
+		if err == nil {
+			p.maker.Engine = library
+		}
+		return err
+	}
+	return err
+}
