@@ -1,0 +1,94 @@
+package hf
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// byteCharacters are the characters that stand for bytes (GPT-2, bytes_to_unicode): those
+// that can be seen stand for themselves, others for what follows U+00FF.
+var byteCharacters, characterBytes = func() (to [256]string, back map[rune]byte) {
+	back = make(map[rune]byte, 256)
+	next := rune(256)
+	for b := range rune(256) {
+		r := b
+		if !(b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xac || b >= 0xae) {
+			r = next
+			next++
+		}
+		to[b], back[r] = string(r), byte(b)
+	}
+	return to, back
+}()
+
+// toByteCharacters writes each byte of a text as a character.
+func toByteCharacters(text string) string {
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/4)
+	for i := range len(text) {
+		b.WriteString(byteCharacters[text[i]])
+	}
+	return b.String()
+}
+
+// fromByteCharacters appends the bytes that a token stands for, which are its own if one of
+// its characters stands for none.
+func fromByteCharacters(dst []byte, token string) []byte {
+	n := len(dst)
+	for _, r := range token {
+		b, ok := characterBytes[r]
+		if !ok {
+			return append(dst[:n], token...)
+		}
+		dst = append(dst, b)
+	}
+	return dst
+}
+
+// validText puts U+FFFD in the place of what is no UTF-8: one for each longest part that
+// begins a character, as Unicode recommends and both Rust and Python do.
+func validText(data []byte) string {
+	if utf8.Valid(data) {
+		return string(data)
+	}
+	var b strings.Builder
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		if r == utf8.RuneError && n == 1 {
+			n = brokenLength(data)
+		}
+		b.WriteRune(r)
+		data = data[n:]
+	}
+	return b.String()
+}
+
+// brokenLength is how many bytes begin a character that does not go on.
+func brokenLength(data []byte) int {
+	lead := data[0]
+	low, high, want := byte(0x80), byte(0xbf), 0
+	switch {
+	case lead >= 0xc2 && lead <= 0xdf:
+		want = 2
+	case lead >= 0xe0 && lead <= 0xef:
+		want = 3
+	case lead >= 0xf0 && lead <= 0xf4:
+		want = 4
+	}
+	switch lead { // the second byte is bound further (The Unicode Standard, table 3-7)
+	case 0xe0:
+		low = 0xa0
+	case 0xed:
+		high = 0x9f
+	case 0xf0:
+		low = 0x90
+	case 0xf4:
+		high = 0x8f
+	}
+	n := 1
+	for n < want && n < len(data) && data[n] >= low && data[n] <= high {
+		low, high = 0x80, 0xbf
+		n++
+	}
+	return n
+}

@@ -1,0 +1,183 @@
+package hf
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A normalizer changes a text before it is cut.
+type normalizer func(text string) (string, error)
+
+func pure(f func(string) string) normalizer {
+	return func(text string) (string, error) { return f(text), nil }
+}
+
+// newNormalizer makes one; where is the place in the file. A nil component changes nothing.
+func newNormalizer(c *component, where string) (normalizer, error) {
+	if c == nil {
+		return pure(func(text string) string { return text }), nil
+	}
+	switch c.Type {
+	case "Sequence":
+		return normalizers(c.Normalizers, where+".normalizers")
+	case "NFC":
+		return pure(norm.NFC.String), nil
+	case "NFD":
+		return pure(norm.NFD.String), nil
+	case "NFKC":
+		return pure(norm.NFKC.String), nil
+	case "NFKD":
+		return pure(norm.NFKD.String), nil
+	case "Lowercase":
+		return pure(lower), nil
+	case "StripAccents":
+		return pure(dropRunes(unicode.M)), nil
+	case "Strip":
+		return pure(c.strip), nil
+	case "Prepend":
+		return pure(c.prepend), nil
+	case "Replace":
+		return newReplace(c, where)
+	case "BertNormalizer":
+		return pure(c.bert), nil
+	case "ByteLevel":
+		return pure(toByteCharacters), nil
+	}
+	return nil, fmt.Errorf("%s: type %q is not known, want Sequence, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, "+
+		"BertNormalizer or ByteLevel", where, c.Type)
+}
+
+func normalizers(parts []component, where string) (normalizer, error) {
+	steps := make([]normalizer, len(parts))
+	for i := range parts {
+		var err error
+		if steps[i], err = newNormalizer(&parts[i], fmt.Sprintf("%s[%d]", where, i)); err != nil {
+			return nil, err
+		}
+	}
+	return func(text string) (string, error) {
+		var err error
+		for _, step := range steps {
+			if text, err = step(text); err != nil {
+				return "", err
+			}
+		}
+		return text, nil
+	}, nil
+}
+
+// lower lower-cases each character on its own: a sigma at the end of a word is like others.
+func lower(text string) string {
+	return strings.ReplaceAll(strings.Map(func(r rune) rune {
+		if r == 'İ' {
+			return r
+		}
+		return unicode.ToLower(r)
+	}, text), "İ", "i\u0307")
+}
+
+func dropRunes(table *unicode.RangeTable) func(string) string {
+	return func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.Is(table, r) {
+				return -1
+			}
+			return r
+		}, text)
+	}
+}
+
+func (c *component) strip(text string) string {
+	if c.StripLeft {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	}
+	if c.StripRight {
+		text = strings.TrimRightFunc(text, unicode.IsSpace)
+	}
+	return text
+}
+
+func (c *component) prepend(text string) string {
+	if text == "" {
+		return text
+	}
+	return c.Prepend + text
+}
+
+// newReplace makes a normalizer, or a step of a decoder, that puts a text in the place of
+// what a pattern matches.
+func newReplace(c *component, where string) (normalizer, error) {
+	m, err := newMatcher(c.Pattern, where)
+	if err != nil {
+		return nil, err
+	}
+	content := c.Content
+	if c.Pattern.String != nil {
+		old := *c.Pattern.String
+		return pure(func(text string) string { return strings.ReplaceAll(text, old, content) }), nil
+	}
+	return func(text string) (string, error) {
+		var b strings.Builder
+		err := matches(m, text, func(part string, matched bool) {
+			if matched {
+				part = content
+			}
+			b.WriteString(part)
+		})
+		return b.String(), err
+	}, nil
+}
+
+// bert is what BERT does to a text: it drops control characters, makes blanks of all white
+// space, and sets ideographs apart.
+func (c *component) bert(text string) string {
+	if c.CleanText {
+		text = strings.Map(cleanRune, text)
+	}
+	if c.ChineseChars {
+		text = spaceIdeographs(text)
+	}
+	if c.StripAccents == nil && c.Lowercase || c.StripAccents != nil && *c.StripAccents {
+		text = dropRunes(unicode.Mn)(norm.NFD.String(text))
+	}
+	if c.Lowercase {
+		text = lower(text)
+	}
+	return text
+}
+
+func cleanRune(r rune) rune {
+	switch {
+	case r == '\t' || r == '\n' || r == '\r' || unicode.IsSpace(r):
+		return ' '
+	case r == 0 || r == 0xfffd || unicode.Is(unicode.C, r) || !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z):
+		return -1
+	}
+	return r
+}
+
+func spaceIdeographs(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if isIdeograph(r) {
+			b.WriteString(" " + string(r) + " ")
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// isIdeograph reports whether BERT sets a character apart (the blocks of its tokenizer).
+func isIdeograph(r rune) bool {
+	for _, block := range [...][2]rune{{0x4e00, 0x9fff}, {0x3400, 0x4dbf}, {0x20000, 0x2a6df}, {0x2a700, 0x2b73f},
+		{0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0xf900, 0xfaff}, {0x2f800, 0x2fa1f}} {
+		if r >= block[0] && r <= block[1] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package hf
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A piece is a part of a text on its way to the model.
+type piece struct {
+	text  string
+	first bool // it begins where the text does
+}
+
+// A preTokenizer cuts pieces into words.
+type preTokenizer func([]piece) ([]piece, error)
+
+// newPreTokenizer makes one; where is the place in the file. A nil component cuts nothing.
+func newPreTokenizer(c *component, where string) (preTokenizer, error) {
+	if c == nil {
+		return func(p []piece) ([]piece, error) { return p, nil }, nil
+	}
+	switch c.Type {
+	case "Sequence":
+		return preTokenizers(c.PreTokenizers, where+".pretokenizers")
+	case "ByteLevel":
+		return newByteLevel(c), nil
+	case "Split":
+		return newSplit(c, where)
+	case "Metaspace":
+		return newMetaspace(c, where)
+	case "BertPreTokenizer":
+		spaces := cutting(runeMatcher(unicode.IsSpace), removed)
+		marks := cutting(runeMatcher(isPunctuation), isolated)
+		return chain(spaces, marks), nil
+	case "Whitespace":
+		return cutting(wordMatcher{}, removed), nil
+	case "WhitespaceSplit":
+		return cutting(runeMatcher(unicode.IsSpace), removed), nil
+	case "Punctuation":
+		behavior, err := parseBehavior(c.Behavior, where)
+		return cutting(runeMatcher(isPunctuation), behavior), err
+	case "Digits":
+		if c.Individual {
+			return cutting(runeMatcher(unicode.IsNumber), isolated), nil
+		}
+		return cutting(runeMatcher(unicode.IsNumber), contiguous), nil
+	case "CharDelimiterSplit":
+		return newDelimiter(c, where)
+	}
+	return nil, fmt.Errorf("%s: type %q is not known, want Sequence, ByteLevel, Split, Metaspace, BertPreTokenizer, Whitespace, WhitespaceSplit, "+
+		"Punctuation, Digits or CharDelimiterSplit", where, c.Type)
+}
+
+func preTokenizers(parts []component, where string) (preTokenizer, error) {
+	steps := make([]preTokenizer, len(parts))
+	for i := range parts {
+		var err error
+		if steps[i], err = newPreTokenizer(&parts[i], fmt.Sprintf("%s[%d]", where, i)); err != nil {
+			return nil, err
+		}
+	}
+	return chain(steps...), nil
+}
+
+func chain(steps ...preTokenizer) preTokenizer {
+	return func(p []piece) ([]piece, error) {
+		var err error
+		for _, step := range steps {
+			if p, err = step(p); err != nil {
+				return nil, err
+			}
+		}
+		return p, nil
+	}
+}
+
+// cutting cuts pieces where m matches.
+func cutting(m matcher, behavior behavior) preTokenizer {
+	return func(pieces []piece) ([]piece, error) {
+		var out []piece
+		for _, p := range pieces {
+			var err error
+			if out, err = behavior.cut(out, m, p); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+}
+
+// isPunctuation reports whether a character is a mark: all of ASCII but letters, digits and
+// blanks, and elsewhere what Unicode takes for one.
+func isPunctuation(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r > ' ' && r < 0x7f && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}
+	return unicode.Is(unicode.P, r)
+}
+
+func newSplit(c *component, where string) (preTokenizer, error) {
+	m, err := newMatcher(c.Pattern, where)
+	if err != nil {
+		return nil, err
+	}
+	behavior, err := parseBehavior(c.Behavior, where)
+	if c.Invert {
+		m = inverted{m}
+	}
+	return cutting(m, behavior), err
+}
+
+func newDelimiter(c *component, where string) (preTokenizer, error) {
+	delimiter, n := utf8.DecodeRuneInString(c.Delimiter)
+	if n == 0 || n != len(c.Delimiter) {
+		return nil, fmt.Errorf("%s: delimiter %q is not one character", where, c.Delimiter)
+	}
+	return cutting(runeMatcher(func(r rune) bool { return r == delimiter }), removed), nil
+}
+
+// newByteLevel cuts as GPT-2 does, and writes each byte as a character.
+func newByteLevel(c *component) preTokenizer {
+	prefix := c.PrefixSpace == nil || *c.PrefixSpace
+	cut := chain()
+	if c.UseRegex == nil || *c.UseRegex {
+		cut = cutting(gpt2Matcher, isolated)
+	}
+	return func(pieces []piece) ([]piece, error) {
+		if prefix {
+			for i, p := range pieces {
+				if p.text != "" && p.text[0] != ' ' {
+					pieces[i].text = " " + p.text
+				}
+			}
+		}
+		pieces, err := cut(pieces)
+		for i := range pieces {
+			pieces[i].text = toByteCharacters(pieces[i].text)
+		}
+		return pieces, err
+	}
+}
+
+// newMetaspace writes blanks as another character, often ▁, and cuts before it.
+func newMetaspace(c *component, where string) (preTokenizer, error) {
+	mark, n := utf8.DecodeRuneInString(c.Replacement)
+	if n == 0 || n != len(c.Replacement) {
+		return nil, fmt.Errorf("%s: replacement %q is not one character", where, c.Replacement)
+	}
+	scheme := c.PrependScheme
+	switch {
+	case scheme == "":
+		scheme = "always"
+	case scheme != "always" && scheme != "first" && scheme != "never":
+		return nil, fmt.Errorf("%s: prepend_scheme %q is not one of always, first, never", where, scheme)
+	}
+	if c.PrefixSpace != nil && !*c.PrefixSpace && scheme != "never" {
+		return nil, fmt.Errorf("%s: add_prefix_space is false, but prepend_scheme is %s", where, scheme)
+	}
+	cut := chain()
+	if c.Split == nil || *c.Split {
+		cut = cutting(runeMatcher(func(r rune) bool { return r == mark }), mergedWithNext)
+	}
+	return func(pieces []piece) ([]piece, error) {
+		for i, p := range pieces {
+			text := strings.ReplaceAll(p.text, " ", c.Replacement)
+			if (scheme == "always" || scheme == "first" && p.first) && !strings.HasPrefix(text, c.Replacement) && text != "" {
+				text = c.Replacement + text
+			}
+			pieces[i].text = text
+		}
+		return cut(pieces)
+	}, nil
+}
