@@ -91,7 +91,6 @@ var mayImport = map[string]string{
 	"internal/tokenizer":        "internal/pytext",
 	"internal/generate":         "internal/backend internal/backend/hostmem internal/tensor internal/workload",
 	"internal/tokenizer/hf":     "internal/regular",
-	"internal/generate":         "",
 	"internal/pytext":           "",
 	"internal/sentences":        "internal/pytext",
 	"internal/exif":             "",
