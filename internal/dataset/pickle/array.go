@@ -9,10 +9,11 @@ import (
 
 // An Array is a NumPy array.
 type Array struct {
-	Type    string // of an element, as NumPy writes it: "f4", "u1"
+	Type    string // of an element, as NumPy writes it: "f4", "u1", "O8"
 	Shape   []int
 	Fortran bool   // the first axis runs fastest, not the last
 	Data    []byte // little-endian
+	Objects []any  // in the place of Data where the elements are objects
 
 	built bool
 }
@@ -70,6 +71,74 @@ func (a *Array) fill(d dtype, shape []int, fortran bool, data []byte) error {
 	return nil
 }
 
+// fillObjects is fill for objects.
+func (a *Array) fillObjects(shape []int, fortran bool, items []any) error {
+	n := 1
+	for _, extent := range shape {
+		if extent > 0 && n > math.MaxInt32/extent {
+			return fmt.Errorf("an array has shape %v", shape)
+		}
+		n *= extent
+	}
+	if n != len(items) {
+		return fmt.Errorf("an array with shape %v has %d objects, want %d", shape, len(items), n)
+	}
+	*a = Array{Type: "O8", Shape: shape, Fortran: fortran && len(shape) > 1, Objects: items, built: true}
+	return nil
+}
+
+// eachValue visits the elements of any type in the order in which the last axis runs
+// fastest. Whole numbers are int64, others float64.
+func (a *Array) eachValue(visit func(i int, v any) error) error {
+	value, err := a.reader()
+	if err != nil {
+		return err
+	}
+	var first error
+	a.each(func(to, from int) {
+		if first == nil {
+			first = visit(to, value(from))
+		}
+	})
+	return first
+}
+
+// reader returns what reads an element by its place in memory.
+func (a *Array) reader() (func(i int) any, error) {
+	if a.Type == "O8" {
+		return func(i int) any { return a.Objects[i] }, nil
+	}
+	d := dtype{code: a.Type}
+	size := d.size()
+	if size == 0 || a.Type == "f2" {
+		return nil, fmt.Errorf("an array has elements of type %q, want whole numbers, float32 or float64", a.Type)
+	}
+	return func(i int) any {
+		v, err := scalarOf(&d, a.Data[i*size:(i+1)*size])
+		if err != nil {
+			return nil
+		}
+		if n, ok := v.(int64); ok && a.Type == "b1" {
+			return n != 0
+		}
+		return v
+	}, nil
+}
+
+// Integers returns the elements of an array of whole numbers, the last axis running fastest.
+func (a *Array) Integers() ([]int64, error) {
+	out := make([]int64, 0, a.Len())
+	err := a.eachValue(func(_ int, v any) error {
+		n, ok := v.(int64)
+		if !ok {
+			return fmt.Errorf("an array of %q was read where whole numbers were expected", a.Type)
+		}
+		out = append(out, n)
+		return nil
+	})
+	return out, err
+}
+
 // Floats writes the elements of an array of float32, the last axis running fastest.
 func (a *Array) Floats(dst []float32) error {
 	if a.Type != "f4" || len(dst) != a.Len() {
@@ -115,4 +184,15 @@ func (a *Array) each(visit func(to, from int)) {
 			at[axis] = 0
 		}
 	}
+}
+
+// finish turns an array into what Read returns, which differs for objects.
+func (a *Array) finish(depth int, left *int) (*Array, error) {
+	if a.Objects == nil {
+		return a, nil
+	}
+	finished := *a
+	var err error
+	finished.Objects, err = finishAll(a.Objects, depth, left)
+	return &finished, err
 }

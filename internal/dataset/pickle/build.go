@@ -43,7 +43,7 @@ func (m *machine) stepBuild(op byte) error {
 	case '0':
 		_, err := m.pop()
 		return err
-	case 'c', 0x93, 'R', 'b':
+	case 'c', 0x93, 'R', 0x81, 'b':
 		return m.object(op)
 	default:
 		return errors.New("not known here")
@@ -149,13 +149,8 @@ func (m *machine) object(op byte) error {
 		return err
 	}
 	switch op {
-	case 'R':
-		f, ok := values[0].(function)
-		args, ok2 := values[1].(Tuple)
-		if !ok || !ok2 {
-			return errors.New("what is called is no function, or has no arguments")
-		}
-		v, err := call(f, args)
+	case 'R', 0x81: // REDUCE, NEWOBJ
+		v, err := callAny(values[0], values[1])
 		m.push(v)
 		return err
 	case 'b':
@@ -171,12 +166,30 @@ func (m *machine) object(op byte) error {
 }
 
 func (m *machine) name(name string) error {
-	f, ok := functions()[name]
+	if f, ok := functions()[name]; ok {
+		m.push(f)
+		return nil
+	}
+	f, ok := makers()[name]
 	if !ok {
-		return fmt.Errorf("the pickle asks for %s, which is refused: want nothing but NumPy's arrays", name)
+		return fmt.Errorf("the pickle asks for %s, which is refused: want nothing but NumPy's arrays and pandas' tables of them", name)
 	}
 	m.push(f)
 	return nil
+}
+
+// callAny calls a function or a class.
+func callAny(f, args any) (any, error) {
+	values, ok := args.(Tuple)
+	if ok {
+		switch f := f.(type) {
+		case function:
+			return call(f, values)
+		case maker:
+			return f(values)
+		}
+	}
+	return nil, errors.New("what is called is no function, or has no arguments")
 }
 
 // call makes the object that a function of NumPy would.
@@ -261,6 +274,9 @@ var errState = errors.New("an object's state is not as NumPy writes it")
 
 // setState gives an array its content, or a type its order of bytes.
 func setState(object, state any) error {
+	if f, ok := object.(*frame); ok {
+		return f.setState(state)
+	}
 	s, ok := state.(Tuple)
 	if !ok {
 		return errState
@@ -282,6 +298,9 @@ func (a *Array) setState(s Tuple) error {
 	shape, err := shapeOf(s[1])
 	d, ok := s[2].(*dtype)
 	fortran, ok2 := s[3].(bool)
+	if objects, isList := s[4].(*list); isList && err == nil && ok && ok2 && d.code == "O8" {
+		return a.fillObjects(shape, fortran, objects.items)
+	}
 	data, ok3 := s[4].([]byte)
 	if err != nil || !ok || !ok2 || !ok3 {
 		return errState
@@ -320,21 +339,22 @@ func shapeOf(v any) ([]int, error) {
 }
 
 // Values may be inside each other, several times and even inside themselves. So there are
-// limits to how deep they are and how many.
+// limits to how deep they are and how many: some more than the file has bytes, as each of
+// them takes at least one where it is not inside several others.
 const (
-	maxDepth  = 50
-	maxValues = 1 << 20
+	maxDepth   = 50
+	moreValues = 1 << 20
 )
 
 // value turns what was built into what is returned.
-func value(v any) (any, error) {
-	left := maxValues
+func (m *machine) value(v any) (any, error) {
+	left := len(m.data) + moreValues
 	return finish(v, 0, &left)
 }
 
 func finish(v any, depth int, left *int) (any, error) {
 	if *left--; depth > maxDepth || *left < 0 {
-		return nil, fmt.Errorf("there are more than %d values, or they are more than %d deep in each other", maxValues, maxDepth)
+		return nil, fmt.Errorf("there are more values than the file has bytes, or they are more than %d deep in each other", maxDepth)
 	}
 	switch v := v.(type) {
 	case *list:
@@ -355,7 +375,10 @@ func finish(v any, depth int, left *int) (any, error) {
 		if !v.built {
 			return nil, errors.New("an array has no content")
 		}
-	case mark, function, *dtype:
+		return v.finish(depth, left)
+	case *frame:
+		return v.finish(depth, left)
+	case mark, function, maker, *dtype, *manager, *block, *index, *slice:
 		return nil, fmt.Errorf("a value is %T", v)
 	}
 	return v, nil

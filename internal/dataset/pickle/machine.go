@@ -34,7 +34,7 @@ func Read(data []byte) (any, error) {
 		if op == '.' {
 			v, err := m.pop()
 			if err == nil {
-				v, err = value(v)
+				v, err = m.value(v)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("pickle: byte %d: %w", at, err)
