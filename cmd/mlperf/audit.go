@@ -24,23 +24,30 @@ func newAudit() *cobra.Command {
 	o := &auditFlags{}
 	cmd := &cobra.Command{
 		Use:   "audit TEST",
-		Short: "Run and verify a compliance test: TEST01, TEST04 or TEST05",
+		Short: "Run and verify a compliance test, TEST01 to TEST09, or the audit set of v0.5",
 		Long: `Run and verify a compliance test of a model and a scenario, with the flags of run.
 
 TEST01 compares the responses of a performance run with those of the accuracy run; if
 they vary, it compares scores of the same samples. TEST04 asks for one sample again and
-again, which must not be faster. TEST05, of the rules v2.1 to v4.1, takes other seeds,
-which must not be slower.
+again, which must not be faster; before v2.1 it is two runs, TEST04-A with all samples
+different and TEST04-B. TEST05, of the rules to v4.1, takes other seeds, which must not be
+slower. TEST06 looks at first tokens, ends and lengths of answers, TEST07 at their score
+in performance mode, which --accuracy-script prints, TEST09 at their length, and TEST08 at
+the entropy of recommendations.
 
-The performance and the accuracy run of the result are made too, unless
---performance-logs and --accuracy-logs name folders that have them. Files go to TEST in
-the folder of --output, as MLCommons wants them in a result's folder; everything of the
-runs is in runs.
+v0.5 is that round's audit set: TEST01 with its seeds, TEST03, which runs on changed data
+(pictures without blue, sentences with other words; --custom-data has others), TEST04 and
+TEST05.
+
+What a test compares with is run too, unless --performance-logs and --accuracy-logs name
+folders that have it. Files go to TEST in the folder of --output, as MLCommons wants them
+in a result's folder; everything of the runs is in runs.
 
 Thresholds and algorithms are those of the reference's scripts. The exit status is 0 if
 the test passes, 3 if it does not, and 1 if it could not be judged.`,
 		Example: "  mlperf audit list --model resnet50 --scenario offline\n" +
 			"  mlperf audit TEST04 --model resnet50 --scenario offline --quick --output audit\n" +
+			"  mlperf audit v0.5 --model mobilenet --scenario single-stream --output audit\n" +
 			"  mlperf audit verify TEST01 closed/Org/results/sys/resnet50/Offline logs",
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
@@ -53,14 +60,23 @@ the test passes, 3 if it does not, and 1 if it could not be judged.`,
 		}
 	}
 	f.StringVar(&o.audit.Performance, "performance-logs", "", "folder of the result's performance run (default: it is made)")
-	f.StringVar(&o.audit.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default: it is made, for TEST01)")
-	defineDType(f, &o.audit.Options)
+	f.StringVar(&o.audit.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default: it is made, where a test compares with it)")
+	f.StringVar(&o.audit.CustomData, "custom-data", "", "TEST03: data set to run on (default: the official one, changed)")
+	defineAudit(f, &o.audit.Options)
 	cmd.AddCommand(newAuditList(), newAuditVerify())
 	return cmd
 }
 
-func defineDType(f *pflag.FlagSet, o *audit.Options) {
-	f.StringVar(&o.DType, "response-dtype", "byte", "TEST01: numbers in responses, of which the first is compared: byte, float32, int32 or int64")
+// defineAudit defines the flags that say how logs are verified.
+func defineAudit(f *pflag.FlagSet, o *audit.Options) {
+	f.StringVar(&o.DType, "response-dtype", "byte", "TEST01, TEST03: numbers in responses, of which the first is compared: byte, float32, int32 or int64")
+	f.Int32Var(&o.EOS, "eos", 2, "TEST06: token that ends an answer")
+	f.StringVar(&o.Score, "accuracy-script", "", "TEST07: command that scores a log, with {accuracy_log} for it")
+	f.StringVar(&o.Pattern, "score-pattern", "", "TEST07: regular expression that finds the score in what that prints (default: as gpt-oss-120b's script prints it)")
+	f.Float64Var(&o.LeastScore, "accuracy-threshold", 0, "TEST07: least score (default: gpt-oss-120b's)")
+	f.Float64Var(&o.Tolerance, "tolerance", 0.001, "TEST08: how much the entropy may differ, as a fraction")
+	f.Float64Var(&o.LeastTokens, "min-tokens", 0, "TEST09: least mean length of answers (default: gpt-oss-120b's bounds)")
+	f.Float64Var(&o.MostTokens, "max-tokens", 0, "TEST09: greatest mean length of answers")
 }
 
 func (o *auditFlags) run(cmd *cobra.Command, test string) error {
@@ -71,7 +87,34 @@ func (o *auditFlags) run(cmd *cobra.Command, test string) error {
 	if err != nil {
 		return err
 	}
-	o.audit.Test, o.audit.Request = test, q
+	o.audit.Request = q
+	if !strings.EqualFold(test, "v0.5") {
+		o.audit.Test = test
+		return o.one(cmd)
+	}
+	if cmd.Flags().Changed("rules") && o.audit.Rules != "v0.5" {
+		return usage("the audit set of v0.5 has the rules of v0.5, not of %s", o.audit.Rules)
+	}
+	return o.set(cmd)
+}
+
+// set runs the audit set of v0.5.
+func (o *auditFlags) set(cmd *cobra.Command) error {
+	display := newDisplay(cmd)
+	defer display.Done()
+	passed := true
+	err := audit.RunSet(cmd.Context(), o.audit, display, func(v *audit.Verdict) error {
+		display.Done()
+		passed = passed && v.Passed
+		return printVerdict(cmd.OutOrStdout(), v, o.asJSON)
+	})
+	if err == nil && !passed {
+		err = finished(exitInvalid)
+	}
+	return hopeless(err)
+}
+
+func (o *auditFlags) one(cmd *cobra.Command) error {
 	display := newDisplay(cmd)
 	defer display.Done()
 	v, err := audit.Run(cmd.Context(), o.audit, display)
@@ -84,15 +127,17 @@ func (o *auditFlags) run(cmd *cobra.Command, test string) error {
 
 // showVerdict prints a verdict, and turns it into the exit status.
 func showVerdict(w io.Writer, v *audit.Verdict, asJSON bool) error {
-	var err error
+	if err := printVerdict(w, v, asJSON); err != nil || v.Passed {
+		return err
+	}
+	return finished(exitInvalid)
+}
+
+func printVerdict(w io.Writer, v *audit.Verdict, asJSON bool) error {
 	if asJSON {
-		err = report.JSON(w, v)
-	} else {
-		_, err = io.WriteString(w, verdictText(v))
+		return report.JSON(w, v)
 	}
-	if err == nil && !v.Passed {
-		return finished(exitInvalid)
-	}
+	_, err := io.WriteString(w, verdictText(v))
 	return err
 }
 
@@ -141,7 +186,7 @@ open division there are none.`,
 	}
 	cmd.Flags().StringVar(&model, "model", "", "benchmark (default: all of the round)")
 	cmd.Flags().StringVar(&scenario, "scenario", "", "scenario (default: all)")
-	cmd.Flags().StringVar(&rules, "rules", rules, "rule set, v2.1 or newer")
+	cmd.Flags().StringVar(&rules, "rules", rules, "rule set")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
@@ -153,9 +198,9 @@ func newAuditVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify TEST RESULT LOGS",
 		Short: "Verify the logs of a compliance test that was run elsewhere",
-		Long: `Verify the logs of a compliance test that was run elsewhere: TEST01, TEST04, TEST05,
-TEST06 or TEST09. RESULT is the folder of the result, with performance/run_1 and accuracy,
-or of its performance run; LOGS is that of the run under the test's audit.config.
+		Long: `Verify the logs of a compliance test that was run elsewhere. RESULT is the folder of
+the result, with performance/run_1 and accuracy, or of its performance run (before v2.1,
+for TEST04, that of TEST04-A); LOGS is that of the run under the test's audit.config.
 
 Nothing is written unless --output names the folder that gets one for TEST. With --model
 and --dataset-path, TEST01 compares scores where responses vary.`,
@@ -167,7 +212,7 @@ and --dataset-path, TEST01 compares scores where responses vary.`,
 			if model != "" && dataset != "" {
 				o.Scorer = audit.ScoreWith(model, dataset)
 			}
-			v, err := audit.Verify(args[0], logs, o)
+			v, err := audit.Verify(cmd.Context(), args[0], logs, o)
 			if err == nil && output != "" {
 				err = v.Write(output, force)
 			}
@@ -180,10 +225,7 @@ and --dataset-path, TEST01 compares scores where responses vary.`,
 	f := cmd.Flags()
 	f.StringVar(&logs.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default RESULT)")
 	f.StringVar(&o.Rules, "rules", config.Newest, "rule set")
-	defineDType(f, &o)
-	f.Int32Var(&o.EOS, "eos", 2, "TEST06: token that ends an answer")
-	f.Float64Var(&o.LeastTokens, "min-tokens", 0, "TEST09: least mean length of answers (default: gpt-oss-120b's bounds)")
-	f.Float64Var(&o.MostTokens, "max-tokens", 0, "TEST09: greatest mean length of answers")
+	defineAudit(f, &o)
 	f.StringVar(&model, "model", "", "TEST01: model of the catalogue, to compare scores")
 	f.StringVar(&dataset, "dataset-path", "", "TEST01: data set, to compare scores")
 	f.StringVar(&output, "output", "", "folder that gets one for TEST, as MLCommons wants it")

@@ -3,11 +3,24 @@ package audit
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // The seed of the sampling of responses, in all tests that look at them
 // (compliance/TEST01/*/audit.config).
 const samplingSeed = 720381539243781796
+
+// samplingSeeds05 are those of v0.5, by scenario (v0.7:compliance/audit_v0.5/nvidia/TEST01),
+// where 10 % of all responses were kept.
+var samplingSeeds05 = map[loadgen.Scenario]uint64{loadgen.MultiStream: 123, loadgen.Offline: 456, loadgen.SingleStream: 789, loadgen.Server: 147}
+
+func samplingSeedOf(version string, s loadgen.Scenario) uint64 {
+	if version == "v0.5" {
+		return samplingSeeds05[s]
+	}
+	return samplingSeed
+}
 
 // sampleIndex is the sample that TEST04 asks for again and again.
 const sampleIndex = 3
@@ -31,22 +44,74 @@ func samplingTarget(model string) int {
 // confFile is the name of the file of a test's settings.
 const confFile = "audit.config"
 
-// Conf returns the audit.config of a test.
-func Conf(test, model string) (string, error) {
-	test, err := lookup(test)
+// Conf returns the audit.config of a test under the rules of a version; empty: the newest.
+// Of TEST04 as two runs it is that of TEST04-B. TEST03 has none.
+func Conf(test, model, rules string) (string, error) {
+	test, version, err := lookup(test, rules)
 	if err != nil {
 		return "", err
 	}
-	lines := []string{"# " + test + " of " + model, "*.*.mode = 2"}
+	lines := confLines(test, model, version)
+	if len(lines) == 0 {
+		return "", nil
+	}
+	return confText(test, model, lines), nil
+}
+
+func confText(test, model string, lines []string) string {
+	return "# " + test + " of " + model + "\n*.*.mode = 2\n" + strings.Join(lines, "\n") + "\n"
+}
+
+// uniqueConf is the audit.config of TEST04-A.
+func uniqueConf(model string) string {
+	return confText(test04A, model, []string{"*.*.performance_issue_unique = 1", "*.*.performance_issue_same = 0"})
+}
+
+func confLines(test, model, version string) []string {
+	sampled := []string{fmt.Sprintf("*.*.accuracy_log_rng_seed = %d", uint64(samplingSeed))}
 	switch test {
 	case Test01:
-		lines = append(lines, fmt.Sprintf("*.*.accuracy_log_rng_seed = %d", samplingSeed), fmt.Sprintf("*.*.accuracy_log_sampling_target = %d", samplingTarget(model)))
+		if version == "v0.5" {
+			return conf05()
+		}
+		return append(sampled, fmt.Sprintf("*.*.accuracy_log_sampling_target = %d", samplingTarget(model)))
 	case Test04:
-		lines = append(lines, "*.*.performance_issue_unique = 0", "*.*.performance_issue_same = 1", fmt.Sprintf("*.*.performance_issue_same_index = %d", sampleIndex))
+		return []string{"*.*.performance_issue_unique = 0", "*.*.performance_issue_same = 1", fmt.Sprintf("*.*.performance_issue_same_index = %d", sampleIndex)}
 	case Test05:
-		lines = append(lines, "*.*.test05 = 1")
-	default:
-		return "", fmt.Errorf("%s is for language models, which the catalogue does not have: only logs can be verified", test)
+		return []string{"*.*.test05 = 1"}
+	case Test06:
+		return append(sampled, lengthLines(100, 100, false)...)
+	case Test07:
+		return append(sampled, lengthLines(990, 990, true)...)
+	case Test08:
+		return append(sampled, "*.*.accuracy_log_sampling_target = 4096")
+	case Test09:
+		if strings.HasPrefix(model, "e2e-rag") {
+			return append(sampled, lengthLines(10000, 824, false)...)
+		}
+		return append(sampled, lengthLines(10000, 6396, true)...)
 	}
-	return strings.Join(lines, "\n") + "\n", nil
+	return nil
+}
+
+// conf05 are the seeds of v0.5.
+func conf05() []string {
+	var lines []string
+	for _, s := range loadgen.Scenarios() {
+		lines = append(lines, fmt.Sprintf("*.%v.accuracy_log_rng_seed = %d", s, samplingSeeds05[s]), fmt.Sprintf("*.%v.accuracy_log_probability = 10", s))
+	}
+	return lines
+}
+
+// lengthLines are what tests of language models have in common: a number of queries and no
+// time, and how many responses are kept.
+func lengthLines(target, queries int, unique bool) []string {
+	lines := []string{
+		fmt.Sprintf("*.*.accuracy_log_sampling_target = %d", target), fmt.Sprintf("*.*.min_query_count = %d", queries),
+		"*.*.min_duration = 0", "*.*.sample_concatenate_permutation = 0",
+	}
+	if unique {
+		lines = append(lines, "*.*.performance_issue_unique = 1")
+	}
+	return lines
 }

@@ -65,9 +65,9 @@ func TestScoresAreThoseOfTheReferencesScripts(t *testing.T) {
 				v := &Verdict{Test: test, Passed: true, texts: map[string]string{}}
 				l := Logs{Performance: filepath.Join(folder, "performance/run_1"), Audit: filepath.Join(folder, test, "performance/run_1")}
 				if test == Test04 {
-					err = verify04(v, l, Options{})
-				} else if ref, run, e := pair(test, l); e == nil { // the accuracy logs of the tree are cut
-					err = v.compare01(ref, run)
+					err = verify04(t.Context(), v, l, Options{Rules: "v6.1"})
+				} else if ref, run, e := pair(test, l, Options{}); e == nil { // the accuracy logs of the tree are cut
+					err = v.compare01(ref, run, "v6.1")
 				} else {
 					err = e
 				}

@@ -18,7 +18,7 @@ import (
 // accuracy.
 type Logs struct {
 	Performance string // of the result
-	Accuracy    string // of the result; TEST01 needs it; empty: the folder of Performance
+	Accuracy    string // of the result; TEST01, TEST03 and TEST08 need it; empty: the folder of Performance
 	Audit       string // of the run under the test's settings
 
 	responses string // the accuracy log of that run
@@ -32,10 +32,10 @@ func (l Logs) resolve(test string) (Logs, error) {
 	var errs [3]error
 	given := l.Audit
 	l.Audit, errs[0] = folderOf(l.Audit, mlperflog.DetailFile, filepath.Join("performance", "run_1"))
-	if test == Test01 || test == Test04 || test == Test05 {
+	if kinds[test].performance {
 		l.Performance, errs[1] = folderOf(l.Performance, mlperflog.DetailFile, filepath.Join("performance", "run_1"))
 	}
-	if test == Test01 {
+	if kinds[test].accuracy {
 		l.Accuracy, errs[2] = folderOf(l.Accuracy, mlperflog.AccuracyFile, "accuracy")
 	}
 	l.responses = filepath.Join(l.Audit, mlperflog.AccuracyFile)
@@ -83,24 +83,31 @@ func (r *runLog) wrong(key string, found, want any, why string) error {
 }
 
 // checkMade refuses a log that was not made under the settings of the test.
-func (r *runLog) checkMade(test string) error {
+func (r *runLog) checkMade(test, version string) error {
 	s, why := r.settings, "the run was not made with the audit.config of "+test
-	if s.Mode != loadgen.PerformanceOnly {
+	if s.Mode != loadgen.PerformanceOnly && test != Test03 {
 		return r.wrong("effective_test_mode", s.Mode, loadgen.PerformanceOnly, why)
 	}
 	switch test {
+	case Test03, Test05:
+		return nil
 	case Test04:
-		if !s.PerformanceIssueSame || s.PerformanceIssueUnique {
-			return r.wrong("effective_performance_issue_same", s.PerformanceIssueSame, true, why)
-		}
-		if s.PerformanceIssueSameIndex != sampleIndex {
-			return r.wrong("effective_performance_issue_same_index", s.PerformanceIssueSameIndex, sampleIndex, why)
-		}
-	case Test05:
-	default:
-		if s.AccuracyLogRNGSeed != samplingSeed {
-			return r.wrong("effective_accuracy_log_rng_seed", s.AccuracyLogRNGSeed, uint64(samplingSeed), why)
-		}
+		return r.checkSame(why)
+	}
+	if want := samplingSeedOf(version, s.Scenario); s.AccuracyLogRNGSeed != want {
+		return r.wrong("effective_accuracy_log_rng_seed", s.AccuracyLogRNGSeed, want, why)
+	}
+	return nil
+}
+
+// checkSame refuses a log of a run that had more than one sample.
+func (r *runLog) checkSame(why string) error {
+	s := r.settings
+	if !s.PerformanceIssueSame || s.PerformanceIssueUnique {
+		return r.wrong("effective_performance_issue_same", s.PerformanceIssueSame, true, why)
+	}
+	if s.PerformanceIssueSameIndex != sampleIndex {
+		return r.wrong("effective_performance_issue_same_index", s.PerformanceIssueSameIndex, sampleIndex, why)
 	}
 	return nil
 }

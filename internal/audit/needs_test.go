@@ -11,6 +11,8 @@ func TestNeeds(t *testing.T) {
 		{"v6.1", "gpt-oss-120b", "TEST07 TEST09"}, {"v5.0", "bert", "TEST01"}, {"v4.1", "resnet50", "TEST01 TEST04 TEST05"},
 		{"v4.1", "retinanet", "TEST01 TEST05"}, {"v4.1", "llama2-70b-99", "TEST06"}, {"v4.1", "stable-diffusion-xl", "TEST01 TEST04"},
 		{"v4.0", "stable-diffusion-xl", ""}, {"v4.0", "gptj-99", ""}, {"v2.1", "dlrm-99", "TEST01 TEST05"},
+		{"v2.0", "resnet50", "TEST01 TEST04-A TEST04-B TEST05"}, {"v0.7", "ssd-mobilenet", "TEST01 TEST04-A TEST04-B TEST05"}, {"v1.0", "bert", "TEST01 TEST05"},
+		{"v0.5", "mobilenet", "TEST01 TEST03 TEST04-A TEST04-B TEST05"}, {"v0.5", "gnmt", "TEST01 TEST03 TEST05"},
 	} {
 		t.Run(c.rules+" "+c.model, func(t *testing.T) {
 			needs, err := Needs(c.rules, c.model, "offline")
@@ -24,15 +26,34 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-func TestConfOfUnknownTestsIsRefused(t *testing.T) {
-	for _, test := range []string{"TEST06", "TEST02"} {
-		if text, err := Conf(test, "resnet50"); err == nil {
-			t.Errorf("Conf(%s) = %q, want an error", test, text)
+func TestConfsAreThoseOfTheReference(t *testing.T) {
+	for _, c := range []struct{ test, model, rules, want string }{
+		{"test01", "resnet50", "", "*.*.accuracy_log_rng_seed = 720381539243781796\n*.*.accuracy_log_sampling_target = 4096\n"},
+		{Test01, "retinanet", "", "= 256\n"}, {Test01, "3d-unet-99.9", "", "= 64\n"},
+		{Test01, "resnet50", "v0.5", "*.Offline.accuracy_log_rng_seed = 456\n*.Offline.accuracy_log_probability = 10\n"},
+		{Test04, "resnet50", "v0.7", "*.*.performance_issue_unique = 0\n*.*.performance_issue_same = 1\n*.*.performance_issue_same_index = 3\n"},
+		{Test05, "resnet50", "v4.1", "*.*.test05 = 1\n"},
+		{Test06, "llama2-70b-99", "", "*.*.accuracy_log_sampling_target = 100\n*.*.min_query_count = 100\n*.*.min_duration = 0\n*.*.sample_concatenate_permutation = 0\n"},
+		{Test07, "gpt-oss-120b", "", "*.*.accuracy_log_sampling_target = 990\n*.*.min_query_count = 990\n*.*.min_duration = 0\n*.*.sample_concatenate_permutation = 0\n*.*.performance_issue_unique = 1\n"},
+		{Test08, "dlrm-v3", "", "*.*.accuracy_log_sampling_target = 4096\n"},
+		{Test09, "gpt-oss-120b", "", "*.*.min_query_count = 6396\n*.*.min_duration = 0\n*.*.sample_concatenate_permutation = 0\n*.*.performance_issue_unique = 1\n"},
+		{Test09, "e2e-rag-qna", "", "*.*.min_query_count = 824\n*.*.min_duration = 0\n*.*.sample_concatenate_permutation = 0\n"},
+		{Test03, "resnet50", "v0.5", ""},
+	} {
+		text, err := Conf(c.test, c.model, c.rules)
+		if err != nil || !strings.HasSuffix(text, c.want) || c.want != "" && !strings.Contains(text, "*.*.mode = 2\n") {
+			t.Errorf("Conf(%s, %s, %s) = %q, %v, want the end %q", c.test, c.model, c.rules, text, err, c.want)
 		}
 	}
-	for model, want := range map[string]string{"resnet50": "= 4096\n", "retinanet": "= 256\n", "3d-unet-99.9": "= 64\n"} {
-		if text, err := Conf("test01", model); err != nil || !strings.HasSuffix(text, want) {
-			t.Errorf("Conf(TEST01, %s) = %q, %v, want the end %q", model, text, err, want)
+}
+
+func TestTestsAreOfSomeRounds(t *testing.T) {
+	for _, c := range []struct{ test, rules, want string }{
+		{"TEST02", "", "test is \"TEST02\", want one of TEST01, "}, {Test03, "v0.7", "TEST03 is of the rules up to v0.5, not of v0.7"},
+		{Test05, "v5.0", "TEST05 is of the rules up to v4.1, not of v5.0"}, {Test07, "v5.1", "TEST07 is of the rules from v6.0 on, not of v5.1"}, {Test01, "v9", "rules"},
+	} {
+		if _, err := Conf(c.test, "resnet50", c.rules); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Conf(%s) of %s: %v, want %q", c.test, c.rules, err, c.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -45,7 +46,7 @@ func (v *Verdict) scored(ref, run float64, unit string, passes bool, limit strin
 const busyMachine = "something else used the machine during one of the runs"
 
 // compare01 compares the metrics of two detail logs (compliance/TEST01/verify_performance.py).
-func (v *Verdict) compare01(ref, run *runLog) error {
+func (v *Verdict) compare01(ref, run *runLog, version string) error {
 	if !v.bothValid(ref, run) {
 		v.write(performanceFile, verdictLine(false))
 		return nil
@@ -54,12 +55,11 @@ func (v *Verdict) compare01(ref, run *runLog) error {
 	if a, b := ref.settings.TargetLatency, run.settings.TargetLatency; s == loadgen.Server && a != b {
 		return run.wrong("effective_target_latency_ns", b.Nanoseconds(), a.Nanoseconds(), "the bound of "+ref.detail.Name)
 	}
-	key, unit := metricOf(s)
-	a, err := ref.detail.Float(key)
+	a, unit, err := ref.score(version)
 	if err != nil {
 		return err
 	}
-	b, err := run.detail.Float(key)
+	b, _, err := run.score(version)
 	if err != nil {
 		return err
 	}
@@ -69,21 +69,30 @@ func (v *Verdict) compare01(ref, run *runLog) error {
 	return nil
 }
 
-// metricOf is the result of a scenario in the detail log.
-func metricOf(s loadgen.Scenario) (key, unit string) {
-	switch s {
-	case loadgen.SingleStream:
-		return "early_stopping_latency_ss", "ns"
-	case loadgen.MultiStream:
-		return "early_stopping_latency_ms", "ns"
-	case loadgen.Server:
-		return "result_completed_samples_per_sec", "samples/s"
+// score is the result in the detail log. Before v2.0 there was no early stopping.
+func (r *runLog) score(version string) (value float64, unit string, err error) {
+	if version < "v2.0" {
+		return r.oldMetric(version)
 	}
-	return "result_samples_per_second", "samples/s"
+	key, unit := "result_samples_per_second", "samples/s"
+	switch r.settings.Scenario {
+	case loadgen.SingleStream:
+		key, unit = "early_stopping_latency_ss", "ns"
+	case loadgen.MultiStream:
+		key, unit = "early_stopping_latency_ms", "ns"
+	case loadgen.Server:
+		key = "result_completed_samples_per_sec"
+	}
+	value, err = r.detail.Float(key)
+	return value, unit, err
 }
 
 // metric is the result of a scenario in the summary: of streams a latency.
-func (r *runLog) metric() (float64, error) {
+func (r *runLog) metric(version string) (float64, error) {
+	if version < "v2.0" {
+		value, _, err := r.oldMetric(version)
+		return value, err
+	}
 	label := "Samples per second"
 	switch r.settings.Scenario {
 	case loadgen.SingleStream:
@@ -110,8 +119,8 @@ func (r *runLog) estimate(percentiles ...float64) (float64, error) {
 }
 
 // metrics are those of the result and of the test; false if one run is INVALID.
-func (v *Verdict) metrics(l Logs) (ref *runLog, a, b float64, ok bool, err error) {
-	ref, run, err := pair(v.Test, l)
+func (v *Verdict) metrics(l Logs, o Options) (ref *runLog, a, b float64, ok bool, err error) {
+	ref, run, err := pair(v.Test, l, o)
 	if err != nil {
 		return nil, 0, 0, false, err
 	}
@@ -119,10 +128,10 @@ func (v *Verdict) metrics(l Logs) (ref *runLog, a, b float64, ok bool, err error
 		v.write(performanceFile, verdictLine(false))
 		return ref, 0, 0, false, nil
 	}
-	if a, err = ref.metric(); err != nil {
+	if a, err = ref.metric(o.Rules); err != nil {
 		return nil, 0, 0, false, err
 	}
-	b, err = run.metric()
+	b, err = run.metric(o.Rules)
 	return ref, a, b, err == nil, err
 }
 
@@ -133,8 +142,8 @@ func isStream(s loadgen.Scenario) bool {
 // verify04 fails a system that is faster with one sample than with different ones
 // (compliance/TEST04/verify_performance.py). That script compares queries/s of streams with
 // limits that were meant for nanoseconds, so nearly all streams may be 20 % faster; so here.
-func verify04(v *Verdict, l Logs, _ Options) error {
-	ref, a, b, ok, err := v.metrics(l)
+func verify04(_ context.Context, v *Verdict, l Logs, o Options) error {
+	ref, a, b, ok, err := v.metrics(l, o)
 	if err != nil || !ok {
 		return err
 	}
@@ -149,14 +158,18 @@ func verify04(v *Verdict, l Logs, _ Options) error {
 }
 
 // verify05 fails a system that is slower with other seeds (compliance/TEST05/
-// verify_performance.py, as v3.1 to v4.1 have it; earlier both directions counted).
-func verify05(v *Verdict, l Logs, o Options) error {
-	ref, a, b, ok, err := v.metrics(l)
+// verify_performance.py, as v3.1 to v4.1 have it; earlier both directions counted, and in
+// v0.5 the limit was 10 %).
+func verify05(_ context.Context, v *Verdict, l Logs, o Options) error {
+	ref, a, b, ok, err := v.metrics(l, o)
 	if err != nil || !ok {
 		return err
 	}
-	s, unit := ref.settings.Scenario, "samples/s"
-	t := tolerance(s, a, 0.05)
+	s, unit, usual := ref.settings.Scenario, "samples/s", 0.05
+	if o.Rules == "v0.5" {
+		usual = 0.10
+	}
+	t := tolerance(s, a, usual)
 	passes, limit := b > a*(1-t), "less than %.0f %% slower passes"
 	if isStream(s) {
 		passes, unit = b < a*(1+t), "ns"

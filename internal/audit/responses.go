@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
@@ -138,8 +139,8 @@ func (c *responseComparison) lines() []string {
 }
 
 // verify01 compares responses, then performance.
-func verify01(v *Verdict, l Logs, o Options) error {
-	ref, run, err := pair(v.Test, l)
+func verify01(_ context.Context, v *Verdict, l Logs, o Options) error {
+	ref, run, err := pair(v.Test, l, o)
 	if err != nil {
 		return err
 	}
@@ -149,14 +150,19 @@ func verify01(v *Verdict, l Logs, o Options) error {
 	if err := v.responses(l, o); err != nil {
 		return err
 	}
-	return v.compare01(ref, run)
+	return v.compare01(ref, run, o.Rules)
 }
 
-func (v *Verdict) responses(l Logs, o Options) error {
-	c := &responseComparison{dtype: o.DType, seed: maphash.MakeSeed(), known: map[uint64]answer{}}
-	if c.dtype == "" {
-		c.dtype = "byte"
+// newComparison compares responses of a type of numbers; empty: byte.
+func newComparison(dtype string) *responseComparison {
+	if dtype == "" {
+		dtype = "byte"
 	}
+	return &responseComparison{dtype: dtype, seed: maphash.MakeSeed(), known: map[uint64]answer{}}
+}
+
+// read compares the responses of a test with those of the accuracy run.
+func (c *responseComparison) read(l Logs) error {
 	if dtypes[c.dtype] == 0 {
 		return field.Invalid("dtype", c.dtype, "byte, float32, int32 or int64")
 	}
@@ -168,6 +174,14 @@ func (v *Verdict) responses(l Logs, o Options) error {
 	}
 	if c.accuracy == 0 {
 		return fmt.Errorf("%s has no responses, want those of the accuracy run", l.accuracyLog())
+	}
+	return nil
+}
+
+func (v *Verdict) responses(l Logs, o Options) error {
+	c := newComparison(o.DType)
+	if err := c.read(l); err != nil {
+		return err
 	}
 	v.compared(c)
 	if c.passes() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,9 @@ type Request struct {
 	Test string
 	// Performance and Accuracy are folders of runs of the result; empty: they are made.
 	Performance, Accuracy string
-	Options               Options
+	// CustomData is the folder of TEST03's data; empty: they are made from the official ones.
+	CustomData string
+	Options    Options
 }
 
 // workFolder, within that of the scenario, has all files of the runs.
@@ -34,6 +37,8 @@ const workFolder = "runs"
 // A runner makes the runs of a test.
 type runner struct {
 	Request
+	kind     kind
+	version  string // of the rules
 	model    string // of the catalogue
 	observer session.Observer
 	dataset  string
@@ -42,11 +47,50 @@ type runner struct {
 // Run makes the runs that a test needs, verifies them and writes the test's folder. The
 // run under the test's settings has the target of the result's.
 func Run(ctx context.Context, q Request, o session.Observer) (*Verdict, error) {
-	r := &runner{Request: q, observer: o}
+	return (&runner{Request: q, observer: o}).all(ctx)
+}
+
+// RunSet makes the audit set of v0.5, and tells the verdict on each test. All tests compare
+// with the same runs of the result. A test that fails does not keep the others from running.
+func RunSet(ctx context.Context, q Request, o session.Observer, tell func(*Verdict) error) error {
+	q.Rules = "v0.5"
+	dataset := q.DatasetPath
+	for _, test := range Set05() {
+		r := &runner{Request: q, observer: o, dataset: dataset}
+		r.Test = test
+		if test == Test04 {
+			r.Performance = "" // it compares two runs of its own
+			if needs, err := Needs(q.Rules, q.Model, ""); err == nil && !slices.Contains(needs[0].Tests, test04A) {
+				continue
+			}
+		}
+		v, err := r.all(ctx)
+		if err != nil {
+			return err
+		}
+		if err := tell(v); err != nil {
+			return err
+		}
+		if dataset, q.Output = r.dataset, r.Output; test == Test01 {
+			q.Performance, q.Accuracy = r.Performance, r.Accuracy
+		}
+	}
+	return nil
+}
+
+// all does everything for one test.
+func (r *runner) all(ctx context.Context) (*Verdict, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{r.performance, r.accuracy, r.audit} {
+	steps := []func(context.Context) error{r.performance, r.accuracy, r.audit}
+	switch {
+	case r.Test == Test03:
+		steps[2] = r.custom
+	case pairOfRuns(r.Test, r.version):
+		steps = []func(context.Context) error{r.unique, r.audit}
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -54,7 +98,7 @@ func Run(ctx context.Context, q Request, o session.Observer) (*Verdict, error) {
 	if r.Test == Test01 {
 		r.Options.Scorer = r.score
 	}
-	v, err := Verify(r.Test, Logs{Performance: r.Performance, Accuracy: r.Accuracy, Audit: r.work(r.Test)}, r.Options)
+	v, err := Verify(ctx, r.Test, Logs{Performance: r.Performance, Accuracy: r.Accuracy, Audit: r.work(r.Test)}, r.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +107,10 @@ func Run(ctx context.Context, q Request, o session.Observer) (*Verdict, error) {
 
 // prepare refuses what cannot end well before anything runs.
 func (r *runner) prepare() (err error) {
-	if r.Test, err = lookup(r.Test); err != nil {
+	if r.Test, r.version, err = lookup(r.Test, r.Rules); err != nil {
 		return err
 	}
+	r.kind, r.Options.Rules = kinds[r.Test], r.version
 	if r.Mode != "" && r.Mode != "performance" {
 		return field.Errorf("mode", "a test has the modes it needs")
 	}
@@ -78,14 +123,10 @@ func (r *runner) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	set, err := config.Rules(r.Rules)
-	if err != nil {
-		return field.Wrap("rules", err)
-	}
-	if r.Options.Rules = set.Version; r.Test == Test05 && (set.Version < "v2.1" || set.Version >= "v5") {
-		return field.Errorf("rules", "TEST05 is of the rules v2.1 to v4.1, not of %s", set.Version)
-	}
 	r.model = resolved.Request.Model
+	if err := r.wanted(); err != nil {
+		return err
+	}
 	if r.Output == "" {
 		r.Output = filepath.Join("results", r.model, strings.ToLower(resolved.Settings.Scenario.String()), "audit", time.Now().Format("20060102-150405"))
 	}
@@ -95,54 +136,34 @@ func (r *runner) prepare() (err error) {
 	return r.free()
 }
 
-// free refuses a folder that has the test already.
-func (r *runner) free() error {
-	if _, err := os.Stat(filepath.Join(r.Output, r.Test)); err == nil && !r.Force {
-		return &session.ExistsError{Folder: filepath.Join(r.Output, r.Test)}
+// wanted refuses tests of language models and of recommendations for other models, whose
+// logs have nothing that these look at.
+func (r *runner) wanted() error {
+	if r.Test < Test06 {
+		return nil
+	}
+	needs, err := Needs(r.version, r.model, "")
+	if err != nil {
+		return err
+	}
+	if len(needs) > 0 && !slices.Contains(needs[0].Tests, r.Test) {
+		return field.Errorf("test", "%s is not for %s, whose tests are %s", r.Test, r.model, strings.Join(needs[0].Tests, ", "))
 	}
 	return nil
 }
 
-func (r *runner) work(run string) string { return filepath.Join(r.Output, workFolder, run) }
-
-// performance runs the result's performance test, unless there is one.
-func (r *runner) performance(ctx context.Context) error {
-	if r.Performance != "" {
-		return nil
+// free refuses a folder that has the test already.
+func (r *runner) free() error {
+	names := []string{r.Test}
+	if pairOfRuns(r.Test, r.version) {
+		names = []string{test04A, test04B}
 	}
-	r.Performance = r.work("performance")
-	q := r.Request.Request
-	q.Mode = "performance"
-	return r.run(ctx, q, r.Performance)
-}
-
-// accuracy runs the result's accuracy test, if this test needs one.
-func (r *runner) accuracy(ctx context.Context) error {
-	if r.Accuracy != "" || r.Test != Test01 {
-		return nil
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(r.Output, name)); err == nil && !r.Force {
+			return &session.ExistsError{Folder: filepath.Join(r.Output, name)}
+		}
 	}
-	r.Accuracy = r.work("accuracy")
-	q := r.Request.Request
-	q.Mode, q.AutoLatency = "accuracy", false
-	return r.run(ctx, q, r.Accuracy)
-}
-
-// audit runs under the settings of the test.
-func (r *runner) audit(ctx context.Context) error {
-	text, err := Conf(r.Test, r.model)
-	if err != nil {
-		return err
-	}
-	dir := r.work(r.Test)
-	q := r.Request.Request
-	q.Mode, q.AuditConf = "performance", filepath.Join(dir, confFile)
-	if err := writeFile(q.AuditConf, strings.NewReader(text)); err != nil {
-		return err
-	}
-	if err := r.sameTarget(&q); err != nil {
-		return err
-	}
-	return r.run(ctx, q, dir)
+	return nil
 }
 
 // sameTarget gives the run the target of the result, which may have been measured.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -100,8 +101,8 @@ func (c *tokenCheck) first(r accuracy.Record, tokens []int32) error {
 	return nil
 }
 
-func verify06(v *Verdict, l Logs, o Options) error {
-	run, err := single(v.Test, l)
+func verify06(_ context.Context, v *Verdict, l Logs, o Options) error {
+	run, err := single(v.Test, l, o)
 	if err != nil {
 		return err
 	}
@@ -132,8 +133,8 @@ func verify06(v *Verdict, l Logs, o Options) error {
 }
 
 // verify09 bounds the mean length of answers.
-func verify09(v *Verdict, l Logs, o Options) error {
-	if _, err := single(v.Test, l); err != nil {
+func verify09(_ context.Context, v *Verdict, l Logs, o Options) error {
+	if _, err := single(v.Test, l, o); err != nil {
 		return err
 	}
 	least, most := o.LeastTokens, o.MostTokens

@@ -21,7 +21,7 @@ func TestAnswersOfLanguageModels(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := fakeRun{scenario: c.scenario, metric: 1, settings: settings01, responses: []string{"4 " + c.data}, extra: c.extra}
-			v, err := Verify(Test06, Logs{Audit: f.write(t)}, Options{})
+			v, err := Verify(t.Context(), Test06, Logs{Audit: f.write(t)}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestMeanLengthOfAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := fakeRun{scenario: "Offline", metric: 1, settings: settings01, responses: []string{"0 " + tokens(1, 2, 3), "1 "}}
-			v, err := Verify(Test09, Logs{Audit: f.write(t)}, Options{LeastTokens: c.least, MostTokens: c.most})
+			v, err := Verify(t.Context(), Test09, Logs{Audit: f.write(t)}, Options{LeastTokens: c.least, MostTokens: c.most})
 			if err != nil {
 				t.Fatal(err)
 			}

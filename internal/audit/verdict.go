@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,6 +28,8 @@ type Verdict struct {
 	texts map[string]string // files by name
 	audit string            // folder of the run under the test's settings
 	log   string            // its accuracy log
+	// unique is the folder of the run with different samples, where TEST04 is two runs.
+	unique string
 }
 
 // fail adds a finding, and what usually causes it, once.
@@ -62,29 +65,33 @@ func number(v float64) string {
 	return text
 }
 
-// hasAccuracy and hasPerformance say which folders the checker wants of a test.
-func (v *Verdict) hasAccuracy() bool { return v.Test != Test04 && v.Test != Test05 }
-
-func (v *Verdict) hasPerformance() bool { return v.Test != Test06 }
-
 // Write puts the files that the official checker wants into a folder of the test's name
 // within dir: texts, and copies of logs. It replaces such a folder's files only if force.
 func (v *Verdict) Write(dir string, force bool) error {
-	folder := filepath.Join(dir, v.Test)
+	v.Folder = filepath.Join(dir, v.Test)
+	if v.unique == "" {
+		return v.writeTo(v.Folder, v.audit, v.texts, force)
+	}
+	v.Folder = filepath.Join(dir, test04A)
+	return errors.Join(
+		v.writeTo(v.Folder, v.unique, v.texts, force),
+		v.writeTo(filepath.Join(dir, test04B), v.audit, nil, force),
+	)
+}
+
+// writeTo writes one folder, with the logs of a run.
+func (v *Verdict) writeTo(folder, run string, texts map[string]string, force bool) error {
 	if _, err := os.Stat(folder); err == nil && !force {
 		return fmt.Errorf("%s is there already: choose another folder, or have it replaced", folder)
 	}
 	copies := map[string]string{}
-	if v.hasPerformance() {
+	if kinds[v.Test].keepsRun {
 		for _, name := range []string{mlperflog.SummaryFile, mlperflog.DetailFile} {
-			copies[filepath.Join("performance", "run_1", name)] = filepath.Join(v.audit, name)
+			copies[filepath.Join("performance", "run_1", name)] = filepath.Join(run, name)
 		}
 	}
-	texts := map[string]string{}
-	for name, text := range v.texts {
-		texts[name] = text
-	}
-	if v.hasAccuracy() {
+	texts = maps.Clone(texts)
+	if kinds[v.Test].keepsLog {
 		copies[filepath.Join("accuracy", mlperflog.AccuracyFile)] = v.log
 		if score := filepath.Join("accuracy", scoreFile); texts[score] == "" {
 			texts[score] = "" // may be empty, must be there
@@ -97,7 +104,6 @@ func (v *Verdict) Write(dir string, force bool) error {
 	for name, source := range copies {
 		errs = append(errs, copyFile(filepath.Join(folder, name), source))
 	}
-	v.Folder = folder
 	return errors.Join(errs...)
 }
 

@@ -1,11 +1,10 @@
 package audit
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 )
 
@@ -17,6 +16,13 @@ type Options struct {
 	EOS int32
 	// LeastTokens and MostTokens bound the mean length of answers, for TEST09.
 	LeastTokens, MostTokens float64
+	// Score is the command that TEST07 takes its score from: {accuracy_log} in it is the log,
+	// and Pattern, a regular expression, finds the number in what it prints; empty: as
+	// gpt-oss-120b's script prints it. LeastScore is the bound; 0: gpt-oss-120b's.
+	Score, Pattern string
+	LeastScore     float64
+	// Tolerance is how much TEST08's entropy may differ, as a fraction; 0: 0.001.
+	Tolerance float64
 	// Scorer scores an accuracy log, for TEST01 of systems whose responses vary; nil: there
 	// is none, and responses must not vary.
 	Scorer Scorer
@@ -24,52 +30,45 @@ type Options struct {
 	MaxLoss float64
 }
 
-// verifications do the work of each test.
-var verifications = map[string]func(*Verdict, Logs, Options) error{
-	Test01: verify01, Test04: verify04, Test05: verify05, Test06: verify06, Test09: verify09,
-}
-
 // Verify judges the logs of a test. A test that fails is a verdict and no error.
-func Verify(test string, l Logs, o Options) (*Verdict, error) {
-	test, err := lookup(test)
+func Verify(ctx context.Context, test string, l Logs, o Options) (*Verdict, error) {
+	test, version, err := lookup(test, o.Rules)
 	if err != nil {
 		return nil, err
 	}
-	set, err := config.Rules(o.Rules)
-	if err != nil {
-		return nil, field.Wrap("rules", err)
-	}
-	if o.Rules = set.Version; test == Test05 && (o.Rules < "v2.1" || o.Rules >= "v5") {
-		return nil, field.Errorf("rules", "TEST05 is of the rules v2.1 to v4.1, not of %s", o.Rules)
-	}
+	o.Rules = version
 	if l, err = l.resolve(test); err != nil {
 		return nil, err
 	}
 	v := &Verdict{Test: test, Passed: true, texts: map[string]string{}, audit: l.Audit, log: l.responses, Findings: []string{}}
-	if err := verifications[test](v, l, o); err != nil {
+	verify := kinds[test].verify
+	if pairOfRuns(test, version) {
+		v.unique, verify = l.Performance, verifyAB
+	}
+	if err := verify(ctx, v, l, o); err != nil {
 		return nil, err
 	}
 	return v, v.remarks(l.Performance, l.Audit, l.Accuracy)
 }
 
 // pair reads the logs of the result and of the test, which must fit.
-func pair(test string, l Logs) (ref, run *runLog, err error) {
+func pair(test string, l Logs, o Options) (ref, run *runLog, err error) {
 	if ref, err = readRun(l.Performance); err != nil {
 		return nil, nil, err
 	}
-	if run, err = single(test, l); err != nil {
+	if run, err = single(test, l, o); err != nil {
 		return nil, nil, err
 	}
 	return ref, run, checkPair(test, ref, run)
 }
 
 // single reads the logs of the test.
-func single(test string, l Logs) (*runLog, error) {
+func single(test string, l Logs, o Options) (*runLog, error) {
 	run, err := readRun(l.Audit)
 	if err != nil {
 		return nil, err
 	}
-	return run, run.checkMade(test)
+	return run, run.checkMade(test, o.Rules)
 }
 
 // accuracyLog is that of the result.

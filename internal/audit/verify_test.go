@@ -43,7 +43,7 @@ func TestRatesAtTheEdgesOfThresholds(t *testing.T) {
 			run.metric, run.settings = c.run, settingsOf(c.test, nil)
 			accuracy := ref
 			accuracy.mode = "AccuracyOnly"
-			v, err := Verify(c.test, Logs{Performance: ref.write(t), Accuracy: accuracy.write(t), Audit: run.write(t)}, Options{Rules: c.rules})
+			v, err := Verify(t.Context(), c.test, Logs{Performance: ref.write(t), Accuracy: accuracy.write(t), Audit: run.write(t)}, Options{Rules: c.rules})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestResponsesAreComparedByTheirFirstNumber(t *testing.T) {
 		{"a sample that is missing is accepted", "", []string{"0 00"}, []string{"3 00", "0 00"}, true, "1 responses are of samples"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, err := Verify(Test01, pair01(t, c.accuracy, c.run), Options{DType: c.dtype})
+			v, err := Verify(t.Context(), Test01, pair01(t, c.accuracy, c.run), Options{DType: c.dtype})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestVaryingResponsesAreJudgedByTheirScores(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := pair01(t, []string{"0 00", "1 01", "2 02"}, []string{"1 09"})
 			var logs []string
-			v, err := Verify(Test01, l, Options{Scorer: func(log string) (*report.Accuracy, error) {
+			v, err := Verify(t.Context(), Test01, l, Options{Scorer: func(log string) (*report.Accuracy, error) {
 				text, err := os.ReadFile(log)
 				logs = append(logs, string(text))
 				return &report.Accuracy{Value: []float64{c.baseline, c.run}[len(logs)-1], Lines: []string{"accuracy=1%"}}, err
@@ -152,7 +152,7 @@ func namesIn(t *testing.T, dir string) (names []string) {
 }
 
 func TestWriteReplacesNothingUnasked(t *testing.T) {
-	v, err := Verify(Test01, pair01(t, []string{"0 00"}, []string{"0 00"}), Options{})
+	v, err := Verify(t.Context(), Test01, pair01(t, []string{"0 00"}, []string{"0 00"}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestWriteReplacesNothingUnasked(t *testing.T) {
 	}
 	l := pair01(t, []string{"0 00"}, nil)
 	l.Audit = filepath.Join(dir, "TEST01")
-	if v, err := Verify(Test01, l, Options{}); err != nil || !v.Passed {
+	if v, err := Verify(t.Context(), Test01, l, Options{}); err != nil || !v.Passed {
 		t.Errorf("what Write wrote is verified as %+v, %v", v, err)
 	}
 }
@@ -180,7 +180,7 @@ func TestWriteReplacesNothingUnasked(t *testing.T) {
 func TestInvalidRunsFail(t *testing.T) {
 	ref := fakeRun{scenario: "Offline", metric: 100}
 	run := fakeRun{scenario: "Offline", metric: 100, invalid: true, settings: settings04}
-	v, err := Verify(Test04, Logs{Performance: ref.write(t), Audit: run.write(t)}, Options{})
+	v, err := Verify(t.Context(), Test04, Logs{Performance: ref.write(t), Audit: run.write(t)}, Options{})
 	if err != nil || v.Passed || !strings.Contains(v.Findings[0], "INVALID") {
 		t.Errorf("Verify = %+v, %v, want a failure that says INVALID", v, err)
 	}
@@ -206,7 +206,7 @@ func TestLogsThatDoNotFitAreNamed(t *testing.T) {
 		{"the seeds of the result", Test05, "v4.1", "effective_qsl_rng_seed is 1, want another", func(_, run *fakeRun) { run.settings = nil }},
 		{"responses that were not sampled", Test01, "", "effective_accuracy_log_rng_seed is 0, want 720381539243781796", func(_, run *fakeRun) { run.settings = nil }},
 		{"an accuracy run", Test04, "", "effective_test_mode is AccuracyOnly, want PerformanceOnly", func(_, run *fakeRun) { run.mode = "AccuracyOnly" }},
-		{"a round without the test", Test05, "v5.0", "TEST05 is of the rules v2.1 to v4.1", func(_, _ *fakeRun) {}},
+		{"a round without the test", Test05, "v5.0", "TEST05 is of the rules up to v4.1, not of v5.0", func(_, _ *fakeRun) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ref, run := good, good
@@ -215,7 +215,7 @@ func TestLogsThatDoNotFitAreNamed(t *testing.T) {
 			c.change(&ref, &run)
 			acc := ref
 			acc.mode = "AccuracyOnly"
-			_, err := Verify(c.test, Logs{Performance: ref.write(t), Accuracy: acc.write(t), Audit: run.write(t)}, Options{Rules: c.rules})
+			_, err := Verify(t.Context(), c.test, Logs{Performance: ref.write(t), Accuracy: acc.write(t), Audit: run.write(t)}, Options{Rules: c.rules})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Verify: %v, want %q", err, c.want)
 			}
@@ -236,12 +236,12 @@ func TestBrokenLogsAreNamed(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(l.Accuracy, c.file), []byte(c.text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Verify(Test01, l, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Verify(t.Context(), Test01, l, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Verify: %v, want %q", err, c.want)
 			}
 		})
 	}
-	_, err := Verify(Test04, Logs{Performance: t.TempDir(), Audit: t.TempDir()}, Options{})
+	_, err := Verify(t.Context(), Test04, Logs{Performance: t.TempDir(), Audit: t.TempDir()}, Options{})
 	if err == nil || strings.Count(err.Error(), "no mlperf_log_detail.txt") != 2 {
 		t.Errorf("Verify of empty folders: %v", err)
 	}

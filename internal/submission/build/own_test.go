@@ -207,12 +207,12 @@ func (c *campaign) all() {
 		c.run(s, "performance", "", dir+"/runs/performance")
 		c.run(s, "accuracy", "", dir+"/runs/accuracy")
 		for _, test := range []string{compliance.Test01, compliance.Test04} {
-			conf, err := compliance.Conf(test, "resnet50")
+			conf, err := compliance.Conf(test, "resnet50", "v6.1")
 			ok(c.t, err)
 			path := filepath.Join(dir, "runs", test, "audit.config")
 			write(c.t, path, conf)
 			c.run(s, "performance", path, filepath.Dir(path))
-			v, err := compliance.Verify(test, compliance.Logs{Performance: dir + "/runs/performance", Accuracy: dir + "/runs/accuracy", Audit: filepath.Dir(path)}, compliance.Options{})
+			v, err := compliance.Verify(c.t.Context(), test, compliance.Logs{Performance: dir + "/runs/performance", Accuracy: dir + "/runs/accuracy", Audit: filepath.Dir(path)}, compliance.Options{})
 			ok(c.t, err)
 			ok(c.t, v.Write(dir, false))
 		}

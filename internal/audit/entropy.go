@@ -1,0 +1,160 @@
+package audit
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+)
+
+// A recommendation is what DLRM's logs have of a query: candidates with the model's
+// predictions, and in the accuracy log their labels and weights.
+type recommendation struct {
+	time, query                  int
+	predictions, labels, weights []float32
+}
+
+// floats reads the numbers of a response.
+func floats(data []byte) ([]float32, error) {
+	if len(data)%4 != 0 {
+		return nil, fmt.Errorf("%d bytes are not numbers of 4 bytes", len(data))
+	}
+	values := make([]float32, len(data)/4)
+	for i := range values {
+		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return values, nil
+}
+
+// parseRecommendation reads a response: time, query, predictions, and if labelled also
+// labels, weights, and how many candidates there are.
+func parseRecommendation(data []byte, labelled bool) (r recommendation, err error) {
+	v, err := floats(data)
+	if err != nil {
+		return r, err
+	}
+	if len(v) < 2 {
+		return r, fmt.Errorf("%d numbers, want a time, a query, and predictions", len(v))
+	}
+	r = recommendation{time: int(v[0]), query: int(v[1]), predictions: v[2:]}
+	if !labelled {
+		return r, nil
+	}
+	n := int(v[len(v)-1])
+	if n < 0 || len(v) != 3+3*n {
+		return r, fmt.Errorf("%d numbers for %d candidates, want %d", len(v), n, 3+3*n)
+	}
+	r.predictions, r.labels, r.weights = v[2:2+n], v[2+n:2+2*n], v[2+2*n:2+3*n]
+	return r, nil
+}
+
+// smallest keeps logarithms finite (run_verification.py, eps).
+const smallest = 1e-7
+
+func clip(x float64) float64 { return min(max(x, smallest), 1-smallest) }
+
+// entropy is the cross entropy of predictions, normalised by that of the mean label: of
+// which 1 is no better than a guess.
+func entropy(predictions, labels, weights []float32) float64 {
+	total, cross, mean := 0.0, 0.0, 0.0
+	for i, w := range weights {
+		p, l, w := clip(float64(predictions[i])), clip(float64(labels[i])), float64(w)
+		total += w
+		cross -= w * (l*math.Log(p) + (1-l)*math.Log(1-p))
+		mean += w * l
+	}
+	if total == 0 {
+		return 0
+	}
+	mean = clip(mean / total)
+	baseline := -mean*math.Log(mean) - (1-mean)*math.Log(1-mean)
+	return cross / (baseline * total)
+}
+
+// An entropyComparison matches the recommendations of two logs.
+type entropyComparison struct {
+	tolerance                  float64
+	known                      map[[2]int]recommendation
+	accuracy, performance      int
+	matched, unmatched, differ int
+	examples                   []string
+}
+
+func (c *entropyComparison) learn(path string) func(accuracy.Record) error {
+	return func(r accuracy.Record) error {
+		one, err := parseRecommendation(r.Data, true)
+		if err != nil {
+			return fmt.Errorf("%s: record %d: %w", path, r.Number, err)
+		}
+		c.accuracy++
+		c.known[[2]int{one.time, one.query}] = one
+		return nil
+	}
+}
+
+func (c *entropyComparison) compare(path string) func(accuracy.Record) error {
+	return func(r accuracy.Record) error {
+		one, err := parseRecommendation(r.Data, false)
+		if err != nil {
+			return fmt.Errorf("%s: record %d: %w", path, r.Number, err)
+		}
+		c.performance++
+		ref, ok := c.known[[2]int{one.time, one.query}]
+		if !ok {
+			c.unmatched++
+			c.note("time %d, query %d (record %d of %s) is not in the accuracy log", one.time, one.query, r.Number, path)
+			return nil
+		}
+		if len(one.predictions) != len(ref.predictions) {
+			return fmt.Errorf("%s: record %d: %d predictions for time %d, query %d, the accuracy log has %d", path, r.Number, len(one.predictions), one.time, one.query, len(ref.predictions))
+		}
+		c.matched++
+		a, b := entropy(ref.predictions, ref.labels, ref.weights), entropy(one.predictions, ref.labels, ref.weights)
+		if a == b || a != 0 && b != 0 && math.Abs(b-a)/math.Abs(a) <= c.tolerance {
+			return nil
+		}
+		c.differ++
+		c.note("time %d, query %d (record %d of %s): entropy %.6f, the accuracy run's %.6f (%s)", one.time, one.query, r.Number, path, b, a, percent(a, b))
+		return nil
+	}
+}
+
+func (c *entropyComparison) note(format string, args ...any) {
+	if len(c.examples) < mostExamples {
+		c.examples = append(c.examples, fmt.Sprintf(format, args...))
+	}
+}
+
+// verify08 compares the entropy of recommendations (compliance/TEST08/run_verification.py).
+func verify08(_ context.Context, v *Verdict, l Logs, o Options) error {
+	run, err := single(v.Test, l, o)
+	if err != nil {
+		return err
+	}
+	if err := checkAccuracy(l.Accuracy, run); err != nil {
+		return err
+	}
+	c := &entropyComparison{tolerance: o.Tolerance, known: map[[2]int]recommendation{}}
+	if c.tolerance == 0 {
+		c.tolerance = 0.001
+	}
+	if err := eachRecord(l.accuracyLog(), c.learn(l.accuracyLog())); err != nil {
+		return err
+	}
+	if err := eachRecord(l.responses, c.compare(l.responses)); err != nil {
+		return err
+	}
+	passes := c.differ == 0 && c.unmatched == 0 && c.matched > 0
+	v.Facts = append(v.Facts, fmt.Sprintf("%d of %d recommendations have the entropy of the accuracy run's, within %v %%", c.matched-c.differ, c.performance, c.tolerance*100))
+	if !passes {
+		v.fail(fmt.Sprintf("%d recommendations differ by more than %v %%, %d are not in the accuracy log, %d match", c.differ, c.tolerance*100, c.unmatched, c.matched-c.differ),
+			"the system computes less in performance mode, or the two logs are of different streams")
+		v.Findings = append(v.Findings, c.examples...)
+	}
+	v.write(accuracyFile, v.Test+": entropy", fmt.Sprint("num_acc_log_entries = ", c.accuracy), fmt.Sprint("num_perf_log_entries = ", c.performance),
+		fmt.Sprint("num_matched = ", c.matched), fmt.Sprint("num_unmatched = ", c.unmatched), fmt.Sprint("num_ne_mismatch = ", c.differ),
+		fmt.Sprintf("tolerance = %v %%", c.tolerance*100), verdictLine(passes))
+	return nil
+}

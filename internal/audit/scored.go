@@ -1,0 +1,94 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+)
+
+// What TEST07 is for one model (compliance/TEST07/gpt-oss-120b/audit.config, run_verification.py).
+const (
+	gptOSSScore  = 60.698
+	scorePattern = `'exact_match':\s*([\d.]+)`
+)
+
+// logWord stands for the accuracy log in the command of a score.
+const logWord = "{accuracy_log}"
+
+// verify07 fails a system whose score in performance mode is too low
+// (compliance/TEST07/run_verification.py). The score is what a program of the user's prints.
+func verify07(ctx context.Context, v *Verdict, l Logs, o Options) error {
+	if _, err := single(v.Test, l, o); err != nil {
+		return err
+	}
+	least := cmp.Or(o.LeastScore, gptOSSScore)
+	pattern, err := regexp.Compile(cmp.Or(o.Pattern, scorePattern))
+	if err != nil || pattern.NumSubexp() < 1 {
+		return field.Invalid("score_pattern", o.Pattern, "a regular expression with a group for the number")
+	}
+	printed, err := scoreBy(ctx, o.Score, l.responses)
+	if err != nil {
+		return err
+	}
+	v.write(accuracyFile, strings.TrimRight(printed, "\n"), v.Test+": score in performance mode")
+	m := pattern.FindStringSubmatch(printed)
+	if m == nil {
+		return fmt.Errorf("the command of the score prints no %s:\n%s", pattern, lastLines(printed, 10))
+	}
+	score, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return fmt.Errorf("the command of the score prints %q, which is no number", m[1])
+	}
+	text := fmt.Sprintf("the score in performance mode is %v; %v or more passes", score, least)
+	v.Facts = append(v.Facts, text)
+	passes := score >= least
+	if !passes {
+		v.fail(text, "the system answers worse in performance mode, or stops earlier", "the score's program read another log or other ground truth")
+	}
+	v.write(accuracyFile, fmt.Sprintf("score = %v", score), fmt.Sprintf("least score = %v", least), verdictLine(passes))
+	return nil
+}
+
+// longestScore is how long a program may score.
+const longestScore = 12 * time.Hour
+
+// scoreBy runs the user's command with the log in place of its word, which the shell gets
+// as one argument, and returns what it prints.
+func scoreBy(ctx context.Context, command, log string) (string, error) {
+	if !strings.Contains(command, logWord) {
+		return "", field.Errorf("accuracy_script", "TEST07 needs the command that scores a log, with %s for the log", logWord)
+	}
+	if runtime.GOOS == "windows" {
+		return "", errors.New("TEST07 runs its command in a shell, which is not there on Windows")
+	}
+	path, err := filepath.Abs(log)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, longestScore)
+	defer cancel()
+	run := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(command, logWord, `"$1"`), "sh", path)
+	var out bytes.Buffer
+	run.Stdout, run.Stderr = &out, &out
+	if err := run.Run(); err != nil {
+		return "", fmt.Errorf("the command of the score: %w\n%s", err, lastLines(out.String(), 10))
+	}
+	return out.String(), nil
+}
+
+// lastLines are the last lines of a text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

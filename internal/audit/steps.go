@@ -1,0 +1,99 @@
+package audit
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+func (r *runner) work(run string) string { return filepath.Join(r.Output, workFolder, run) }
+
+// performance runs the result's performance test, if this test compares with it and there
+// is none.
+func (r *runner) performance(ctx context.Context) error {
+	if r.Performance != "" || !r.kind.performance {
+		return nil
+	}
+	r.Performance = r.work("performance")
+	q := r.Request.Request
+	q.Mode = "performance"
+	return r.run(ctx, q, r.Performance)
+}
+
+// accuracy runs the result's accuracy test, if this test compares with it and there is none.
+func (r *runner) accuracy(ctx context.Context) error {
+	if r.Accuracy != "" || !r.kind.accuracy {
+		return nil
+	}
+	r.Accuracy = r.work("accuracy")
+	q := r.Request.Request
+	q.Mode, q.AutoLatency = "accuracy", false
+	return r.run(ctx, q, r.Accuracy)
+}
+
+// unique runs with different samples, what TEST04 as two runs is compared with.
+func (r *runner) unique(ctx context.Context) error {
+	if r.Performance != "" {
+		return nil
+	}
+	r.Performance = r.work(test04A)
+	q := r.Request.Request
+	q.Mode = "performance"
+	return r.under(ctx, q, r.Performance, uniqueConf(r.model))
+}
+
+// audit runs under the settings of the test.
+func (r *runner) audit(ctx context.Context) error {
+	text, err := Conf(r.Test, r.model, r.version)
+	if err != nil {
+		return err
+	}
+	q := r.Request.Request
+	q.Mode = "performance"
+	if r.Performance != "" {
+		if err := r.sameTarget(&q); err != nil {
+			return err
+		}
+	}
+	return r.under(ctx, q, r.work(r.Test), text)
+}
+
+// under runs with an audit.config.
+func (r *runner) under(ctx context.Context, q session.Request, dir, conf string) error {
+	q.AuditConf = filepath.Join(dir, confFile)
+	if err := writeFile(q.AuditConf, strings.NewReader(conf)); err != nil {
+		return err
+	}
+	return r.run(ctx, q, dir)
+}
+
+// custom runs performance and accuracy on changed data.
+func (r *runner) custom(ctx context.Context) error {
+	if r.CustomData == "" {
+		r.CustomData = r.work("data")
+		if r.dataset == "" { // the runs of the result were there
+			r.dataset = r.DatasetPath
+		}
+		if r.dataset == "" {
+			return field.Errorf("dataset_path", "TEST03 changes the data of the result's runs: want their folder, or the changed data")
+		}
+		r.observer.Note("changing the data of " + r.dataset + " into " + r.CustomData)
+		if err := alter(ctx, r.dataset, r.CustomData); err != nil {
+			return err
+		}
+	}
+	q := r.Request.Request
+	q.DatasetPath, q.Mode = r.CustomData, "performance"
+	if err := r.sameTarget(&q); err != nil {
+		return err
+	}
+	if err := r.run(ctx, q, filepath.Join(r.work(r.Test), "performance", "run_1")); err != nil {
+		return err
+	}
+	q = r.Request.Request
+	q.DatasetPath, q.Mode, q.AutoLatency = r.CustomData, "accuracy", false
+	return r.run(ctx, q, filepath.Join(r.work(r.Test), "accuracy"))
+}
