@@ -80,10 +80,11 @@ var mayImport = map[string]string{
 
 	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
-	"internal/dataset":        "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular",
-	"internal/dataset/pickle": "",
-	"internal/dataset/synth":  "internal/jpeg internal/parallel internal/whole",
-	"internal/dataset/volume": "internal/parallel internal/regular",
+	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular",
+	"internal/dataset/pickle":  "",
+	"internal/dataset/prompts": "internal/dataset/pickle internal/regular",
+	"internal/dataset/synth":   "internal/jpeg internal/parallel internal/whole",
+	"internal/dataset/volume":  "internal/parallel internal/regular",
 
 	"internal/preprocess":       "internal/exif internal/jpeg internal/tensor",
 	"internal/preprocess/audio": "",
@@ -137,6 +138,7 @@ var owners = map[string]string{
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine internal/submission/build",
 	"golang.org/x/text/":                "internal/tokenizer internal/tokenizer/hf",
 	"github.com/dlclark/regexp2":        "internal/tokenizer/hf",
+	"github.com/parquet-go/parquet-go":  "internal/dataset/prompts",
 	"golang.org/x/term":                 "cmd/mlperf internal/progress",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/charts internal/compare internal/config internal/preprocess/audio internal/report",
 	"google.golang.org/grpc":            "internal/oip internal/oip/client internal/oip/server",

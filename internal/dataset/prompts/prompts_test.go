@@ -1,0 +1,279 @@
+package prompts
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+)
+
+func parse(t *testing.T, text string) *Table {
+	t.Helper()
+	table, err := Parse([]byte(text), "file", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+const two = `[{"instruction":"Sum up","input":"A b.","tok_input":[1,2,3],"output":"c"},
+ {"instruction":"Sum up","input":"Ü","tok_input":[],"output":null,"n":2.0}]`
+
+func TestJSONIsReadAsAListOrAsLines(t *testing.T) {
+	lines := strings.ReplaceAll(strings.Trim(two, "[]"), ",\n", "\n\n") + "\n"
+	for name, text := range map[string]string{
+		"a list": two, "lines": lines, "a mark of its bytes": "\ufeff" + two, "lines with one": "\ufeff" + lines,
+		"a list in an object": "{\n\"version\": 1,\n\"data\": " + two + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := parse(t, text)
+			if table.Len() != 2 || strings.Join(table.Columns(), " ") != "input instruction n output tok_input" {
+				t.Fatalf("%d rows of %q", table.Len(), table.Columns())
+			}
+			if ids, err := table.Tokens(0, "tok_input"); err != nil || !cmp.Equal(ids, []int32{1, 2, 3}) {
+				t.Errorf("tokens %v, %v", ids, err)
+			}
+			if text, err := table.Text(1, "input"); err != nil || text != "Ü" {
+				t.Errorf("text %q, %v", text, err)
+			}
+			if n, err := table.Integer(1, "n"); err != nil || n != 2 {
+				t.Errorf("n is %d, %v", n, err)
+			}
+		})
+	}
+}
+
+func TestPicklesAreReadAsTables(t *testing.T) {
+	data, err := os.ReadFile("testdata/frame_protocol4.pkl") // ../pickle/testdata/make_frames.py
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write(data); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "prompts.pkl.gz")
+	if err := os.WriteFile(path, zipped.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table, err := Read(path, Options{Count: 3})
+	if err != nil || table.Len() != 3 {
+		t.Fatalf("%+v, %v", table, err)
+	}
+	for i, want := range [][]int32{{1, 29871}, {3}, {4, 5, 6}} {
+		if ids, err := table.Tokens(i, "tok_input"); err != nil || !cmp.Equal(ids, want) {
+			t.Errorf("tokens of row %d are %v, %v, want %v", i, ids, err, want)
+		}
+	}
+	if n, err := table.Integer(2, "n"); n != 3 || err != nil {
+		t.Errorf("n is %d, %v", n, err)
+	}
+	list := parse(t, "\x80\x02](}X\x05\x00\x00\x00inputX\x01\x00\x00\x00xse.")
+	if text, err := list.Text(0, "input"); text != "x" || err != nil {
+		t.Errorf("the text of a list is %q, %v", text, err)
+	}
+}
+
+type parquetRow struct {
+	Input  string   `parquet:"text_input"`
+	Tokens []int32  `parquet:"tok_input,list"`
+	Length int64    `parquet:"length"`
+	Share  float64  `parquet:"share"`
+	Maybe  *string  `parquet:"maybe,optional"`
+	Good   bool     `parquet:"good"`
+	Names  []string `parquet:"names"`
+	Deep   struct {
+		A, B int32
+	} `parquet:"deep"`
+}
+
+func parquetFile(t testing.TB, rows []parquetRow) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[parquetRow](&b, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(2))
+	if _, err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestParquetIsRead(t *testing.T) {
+	text := "m"
+	rows := []parquetRow{{Input: "a", Tokens: []int32{1, 2}, Length: 7, Share: .5, Good: true}, {Input: "é", Maybe: &text, Names: []string{"x", "y"}}, {Input: "c", Tokens: []int32{3}}}
+	table := parse(t, string(parquetFile(t, rows)))
+	want := []row{
+		{"text_input": "a", "tok_input": []int32{1, 2}, "length": int64(7), "share": .5, "good": true, "names": []int32{}},
+		{"text_input": "é", "tok_input": []int32{}, "length": int64(0), "share": 0., "good": false, "maybe": "m", "names": []any{"x", "y"}},
+		{"text_input": "c", "tok_input": []int32{3}, "length": int64(0), "share": 0., "good": false, "names": []int32{}},
+	}
+	if diff := cmp.Diff(want, table.rows); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	first, err := Parse(parquetFile(t, rows), "file", Options{Count: 1})
+	if err != nil || first.Len() != 1 {
+		t.Errorf("the first row: %v, %v", first, err)
+	}
+}
+
+func TestParquetOfAnotherWriterIsRead(t *testing.T) {
+	table, err := Read("testdata/hyparquet.parquet", Options{}) // testdata/make_parquet.mjs
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []row{
+		{"prompt": "first", "n": int64(1), "x": 1.5}, {"prompt": "zweite Zeile ü", "n": int64(-2), "x": 2.5}, {"prompt": "", "n": int64(3), "x": -1.}}
+	if diff := cmp.Diff(want, table.rows); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestPromptsOfManyFormatsAreFound(t *testing.T) {
+	for _, c := range []struct {
+		claim, text string
+		want        Prompt
+	}{
+		{"the reference's", `[{"input":"A","tok_input":[1],"output":"w","tok_output_length":3,"id":"x"}]`, Prompt{ID: "x", Text: "A", Tokens: []int32{1}, Wanted: "w", MaxTokens: 3}},
+		{"a line of vLLM's", `{"prompt":"A","output_tokens":9,"max_tokens":5}`, Prompt{Text: "A", MaxTokens: 5}},
+		{"OpenAI's chat", `{"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"more"}]}`,
+			Prompt{Messages: []Message{{"system", "s"}, {"user", "u"}}, Wanted: "a"}},
+		{"ShareGPT's", `[{"id":"i","conversations":[{"from":"human","value":"u"},{"from":"gpt","value":"a"}]}]`, Prompt{ID: "i", Messages: []Message{{"user", "u"}}, Wanted: "a"}},
+		{"answers that are a list are left", `{"question":"q","answer":["a","b"]}`, Prompt{Text: "q"}},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			all, err := parse(t, c.text).Prompts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]Prompt{c.want}, all); diff != "" {
+				t.Errorf("prompts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLengthsAreOfTokensWhereThereAreSome(t *testing.T) {
+	l := Measure([]Prompt{{Tokens: []int32{1, 2}}, {Tokens: []int32{1}}})
+	if want := (Lengths{2, 1, 2, 3, 1.5, "tokens"}); l != want {
+		t.Errorf("lengths %+v, want %+v", l, want)
+	}
+	l = Measure([]Prompt{{Tokens: []int32{1, 2}}, {Text: "äö", Messages: []Message{{"user", "x"}}}})
+	if want := (Lengths{2, 0, 3, 3, 1.5, "characters"}); l != want {
+		t.Errorf("lengths %+v, want %+v", l, want)
+	}
+}
+
+func TestBadFilesAreNamedWithTheirPlace(t *testing.T) {
+	good := string(parquetFile(t, []parquetRow{{Input: "a"}}))
+	for _, c := range []struct {
+		claim, text string
+		parts       []string
+	}{
+		{"nothing", "", []string{"neither JSON"}},
+		{"an empty list", "[]", []string{"no row"}},
+		{"a picture", "\x89PNG", []string{"neither JSON"}},
+		{"a list that ends early", `[{"a":1},`, []string{"row 1", "too early"}},
+		{"a list of numbers", `[1]`, []string{"row 0", "want an object, got number"}},
+		{"a list with null", `[null]`, []string{"row 0", "null"}},
+		{"something after the list", `[{"a":1}] x`, []string{"after the list"}},
+		{"a bad line", "{\"a\":1}\n{\"a\":}\n", []string{"row 1", "line 2"}},
+		{"two objects on a line", "{\"a\":1} {\"a\":2}\n", []string{"line 1", "after the object"}},
+		{"an object without a list", "{\n\"a\":1}", []string{"no list of rows"}},
+		{"an object with two lists", "{\n\"a\":[],\"b\":[]}", []string{"several lists"}},
+		{"a pickle that calls", "\x80\x04cos\nsystem\n\x8c\x02ls\x85R.", []string{"os.system", "refused"}},
+		{"a pickle of a number", "\x80\x04K\x01.", []string{"neither a table"}},
+		{"a pickle of a list of numbers", "\x80\x04](K\x01e.", []string{"row 0", "dictionary"}},
+		{"half of Parquet", good[:len(good)/2], []string{"file"}},
+		{"a broken .gz", "\x1f\x8b\x08\x00", []string{"file"}},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			_, err := Parse([]byte(c.text), "file", Options{})
+			var placed *Error
+			if !errors.As(err, &placed) || placed.File != "file" {
+				t.Fatalf("error %v is no *Error", err)
+			}
+			for _, part := range c.parts {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestValuesOfAnotherTypeAreNamed(t *testing.T) {
+	table := parse(t, `[{"a":"x","ids":[1,-2],"big":[3000000000],"o":{},"b":true,"f":1.5,"null":null}]`)
+	text := func(c string) error { _, err := table.Text(0, c); return err }
+	tokens := func(c string) error { _, err := table.Tokens(0, c); return err }
+	integer := func(c string) error { _, err := table.Integer(0, c); return err }
+	for _, c := range []struct {
+		err  error
+		part string
+	}{
+		{text("none"), "file: row 0, column none: there is no value; the columns of the file are a, b, big, f, ids, null, o"},
+		{text("null"), "no value"}, {text("ids"), "a list of 2 numbers"}, {text("o"), "an object"}, {text("b"), "a truth value"},
+		{tokens("a"), "got a text"}, {tokens("ids"), "token 1 is -2"}, {tokens("big"), "a list of 1 values"},
+		{integer("f"), "the number 1.5"}, {integer("a"), "a text"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.part) {
+			t.Errorf("error %v, want %q", c.err, c.part)
+		}
+	}
+}
+
+func TestRowsWithoutAPromptAreNamed(t *testing.T) {
+	for text, part := range map[string]string{
+		`[{"prompt":"a"},{"x":1}]`:                          "row 1: there is nothing to say",
+		`[{"prompt":""}]`:                                   "nothing to say",
+		`[{"prompt":{}}]`:                                   "column prompt: want a text",
+		`[{"messages":"hello"}]`:                            "want a list of messages",
+		`[{"conversations":[{"from":"cat","value":"m"}]}]`:  "want a list of messages",
+		`[{"messages":[1]}]`:                                "want a list of messages",
+		`[{"prompt":"a","max_tokens":-1}]`:                  "length of an answer is -1",
+		`[{"prompt":"a","tok_input":["a"],"max_tokens":1}]`: "want a list of tokens",
+	} {
+		_, err := parse(t, text).Prompts()
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: error %v, want %q", text, err, part)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(two))
+	f.Add([]byte("{\"a\":1}\n{\"a\":[1,2]}"))
+	f.Add(parquetFile(f, []parquetRow{{Input: "a", Tokens: []int32{1}}}))
+	if data, err := os.ReadFile("testdata/frame_protocol4.pkl"); err == nil {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		table, err := Parse(data, "file", Options{Count: 10})
+		if err != nil {
+			return
+		}
+		if all, err := table.Prompts(); err == nil && len(all) != table.Len() {
+			t.Errorf("%d prompts of %d rows", len(all), table.Len())
+		}
+	})
+}
+
+func BenchmarkJSON(b *testing.B) {
+	one := `{"instruction":"Sum up","input":"` + strings.Repeat("word ", 700) + `","tok_input":[` + strings.Repeat("12345,", 800) + `1],"output":"c"}`
+	data := []byte("[" + strings.Repeat(one+",", 50) + one + "]")
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse(data, "file", Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package prompts
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
+	"github.com/mlperf-go/mlperf/internal/regular"
+)
+
+// Options choose what is read.
+type Options struct {
+	Count int // the first rows only; 0: all
+}
+
+// A Table is rows with columns that have names. It may be read by several goroutines.
+type Table struct {
+	name    string
+	columns []string
+	rows    []row
+}
+
+// A row has strings, []int32, int64, float64, bool, nil, []any and map[string]any by column.
+type row map[string]any
+
+// An Error says where a data set is wrong.
+type Error struct {
+	File   string
+	Row    int    // -1: the file as a whole
+	Column string // empty: the row as a whole
+	Err    error
+}
+
+// Error is the place and what is wrong there.
+func (e *Error) Error() string {
+	place := e.File
+	if e.Row >= 0 {
+		place += fmt.Sprintf(": row %d", e.Row)
+	}
+	if e.Column != "" {
+		place += ", column " + e.Column
+	}
+	return place + ": " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Most bytes of a file, and of what a .gz may hold: the largest published has 1.2 GB.
+const maxFile = 4 << 30
+
+// Read reads a file.
+func Read(path string, o Options) (*Table, error) {
+	data, err := regular.ReadFile(path, maxFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading prompts: %w", err)
+	}
+	return Parse(data, path, o)
+}
+
+// Parse reads the content of a file, whose name appears in errors.
+func Parse(data []byte, name string, o Options) (*Table, error) {
+	t := &Table{name: name}
+	data, err := unzip(data)
+	if err == nil {
+		err = t.parse(data, o.Count)
+	}
+	if err == nil && len(t.rows) == 0 {
+		err = errors.New("there is no row")
+	}
+	var placed *Error
+	switch {
+	case errors.As(err, &placed):
+		return nil, err
+	case err != nil:
+		return nil, &Error{File: name, Row: -1, Err: err}
+	}
+	t.columns = t.names()
+	return t, nil
+}
+
+// unzip returns what is in a .gz, and other data as it is.
+func unzip(data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return data, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	out, err := io.ReadAll(io.LimitReader(z, maxFile+1))
+	if err == nil && len(out) > maxFile {
+		err = fmt.Errorf("it unpacks to more than the %d bytes that are read", maxFile)
+	}
+	return out, err
+}
+
+// parse reads a file of any kind.
+func (t *Table) parse(data []byte, count int) error {
+	start := bytes.TrimLeft(data[:min(len(data), 4096)], " \t\r\n\ufeff")
+	switch {
+	case bytes.HasPrefix(data, []byte("PAR1")):
+		return t.parseParquet(data, count)
+	case bytes.HasPrefix(data, []byte{0x80}) && len(data) > 1 && data[1] <= 5:
+		return t.parsePickle(data, count)
+	case bytes.HasPrefix(start, []byte("[")):
+		return t.parseArray(bufio.NewReader(bytes.NewReader(data)), count)
+	case bytes.HasPrefix(start, []byte("{")):
+		return t.parseLines(data, count)
+	}
+	return errors.New("this is neither JSON, JSONL, Parquet nor a pickle of pandas")
+}
+
+// parsePickle reads a table of pandas, or a list of dictionaries.
+func (t *Table) parsePickle(data []byte, count int) error {
+	v, err := pickle.Read(data)
+	if err != nil {
+		return err
+	}
+	switch v := v.(type) {
+	case *pickle.Frame:
+		for i := range limit(v.Rows, count) {
+			r := make(row, len(v.Names))
+			for _, name := range v.Names {
+				values, _ := v.Column(name)
+				if r[name], err = plain(values[i]); err != nil {
+					return &Error{t.name, i, name, err}
+				}
+			}
+			t.rows = append(t.rows, r)
+		}
+		return nil
+	case []any:
+		return t.parseList(v, count)
+	}
+	return errors.New("the pickle is neither a table of pandas nor a list")
+}
+
+func (t *Table) parseList(items []any, count int) error {
+	for i, item := range items[:limit(len(items), count)] {
+		fields, ok := item.(map[string]any)
+		if !ok {
+			return &Error{t.name, i, "", errors.New("want a dictionary")}
+		}
+		r := make(row, len(fields))
+		for name, v := range fields {
+			var err error
+			if r[name], err = plain(v); err != nil {
+				return &Error{t.name, i, name, err}
+			}
+		}
+		t.rows = append(t.rows, r)
+	}
+	return nil
+}
+
+func limit(n, count int) int {
+	if count > 0 {
+		return min(n, count)
+	}
+	return n
+}
+
+// plain makes lists of whole numbers []int32 where they fit, and arrays lists.
+func plain(v any) (any, error) {
+	switch v := v.(type) {
+	case *pickle.Array:
+		n, err := v.Integers()
+		if err != nil {
+			return nil, err
+		}
+		items := make([]any, len(n))
+		for i := range n {
+			items[i] = n[i]
+		}
+		return packed(items), nil
+	case pickle.Tuple:
+		return packed(v), nil
+	case []any:
+		return packed(v), nil
+	case []byte:
+		return string(v), nil
+	}
+	return v, nil
+}
+
+// packed makes a list of whole numbers []int32, if they fit.
+func packed(items []any) any {
+	if len(items) == 0 {
+		return []int32{}
+	}
+	ids := make([]int32, 0, len(items))
+	for _, item := range items {
+		n, ok := item.(int64)
+		if !ok || n < math.MinInt32 || n > math.MaxInt32 {
+			return items
+		}
+		ids = append(ids, int32(n))
+	}
+	return ids
+}
+
+// Len is the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Columns are the names of all columns that a row has, sorted.
+func (t *Table) Columns() []string { return t.columns }
+
+func (t *Table) names() []string {
+	seen := make(map[string]bool)
+	for _, r := range t.rows {
+		for name := range r {
+			seen[name] = true
+		}
+	}
+	names := make([]string, 0, len(seen))
+	for name := range seen {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (t *Table) errorf(i int, column, format string, args ...any) error {
+	return &Error{t.name, i, column, fmt.Errorf(format, args...)}
+}
+
+// value returns what a row has in a column.
+func (t *Table) value(i int, column string) (any, error) {
+	v, ok := t.rows[i][column]
+	if !ok || v == nil {
+		return nil, t.errorf(i, column, "there is no value; the columns of the file are %s", strings.Join(t.columns, ", "))
+	}
+	return v, nil
+}
+
+// Text returns a text of a row. Numbers are texts too, as Python writes them.
+func (t *Table) Text(i int, column string) (string, error) {
+	v, err := t.value(i, column)
+	if err != nil {
+		return "", err
+	}
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case int64, float64:
+		return fmt.Sprint(v), nil
+	}
+	return "", t.errorf(i, column, "want a text, got %s", kind(v))
+}
+
+// Tokens returns the numbers of tokens that a row has.
+func (t *Table) Tokens(i int, column string) ([]int32, error) {
+	v, err := t.value(i, column)
+	if err != nil {
+		return nil, err
+	}
+	ids, ok := v.([]int32)
+	if !ok {
+		return nil, t.errorf(i, column, "want a list of tokens, got %s", kind(v))
+	}
+	for k, id := range ids {
+		if id < 0 {
+			return nil, t.errorf(i, column, "token %d is %d", k, id)
+		}
+	}
+	return ids, nil
+}
+
+// Integer returns a whole number of a row.
+func (t *Table) Integer(i int, column string) (int64, error) {
+	v, err := t.value(i, column)
+	if err != nil {
+		return 0, err
+	}
+	if n, ok := v.(int64); ok {
+		return n, nil
+	}
+	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f), nil // pandas makes floats of columns with holes
+	}
+	return 0, t.errorf(i, column, "want a whole number, got %s", kind(v))
+}
+
+// kind says in words what a value is.
+func kind(v any) string {
+	switch v := v.(type) {
+	case string:
+		return "a text"
+	case []int32:
+		return fmt.Sprintf("a list of %d numbers", len(v))
+	case []any:
+		return fmt.Sprintf("a list of %d values", len(v))
+	case map[string]any:
+		return "an object"
+	case bool:
+		return "a truth value"
+	}
+	return fmt.Sprintf("the number %v", v)
+}
