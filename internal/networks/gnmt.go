@@ -59,7 +59,7 @@ func gnmtEncoderLayers(b *Builder, o Options) {
 
 	y, states := net.bidirectional(x, lengths)
 	for i := range gnmtLayers - 1 {
-		z, state := net.lstm(fmt.Sprintf("uni%d", i), y, lengths)
+		z, state := net.layer(fmt.Sprintf("uni%d", i), y, lengths)
 		states = append(states, state...)
 		if y = z; i > 0 {
 			y = b.Add(fmt.Sprintf("uni%d/sum", i), z, net.below)
@@ -78,32 +78,20 @@ type gnmtNet struct {
 	below *onnx.Value // the output of the layer below, for residuals
 }
 
-// lstmParts adds the weights of an LSTM, of which the parts read the same input.
-func (n gnmtNet) lstmParts(name string, inputs int64, cells ...string) []*onnx.Value {
-	count := int64(len(cells))
+// layerOf adds an LSTM of which the parts read the same input.
+func (n gnmtNet) layerOf(name string, x, lengths *onnx.Value, cells ...string) []*onnx.Value {
 	cell := func(row int) string { return cells[row/(4*gnmtHidden)] }
-	w := n.Weight(name+"/weights", Patched{Bell{gnmtNoise}, func(row int, x []float32) { n.knows.lstm(cell(row), row, x, nil) }}, count*4*gnmtHidden, inputs)
-	r := n.Weight(name+"/recurrence", Patched{Bell{gnmtNoise}, func(row int, h []float32) { n.knows.lstm(cell(row), row, nil, h) }}, count*4*gnmtHidden, gnmtHidden)
-	bias := n.Weight(name+"/bias", Patched{Constant(0), func(row int, b []float32) { n.knows.lstmBias(cells, row, b) }}, count*8*gnmtHidden)
-	return []*onnx.Value{
-		n.Reshape(name+"/w", w, count, 4*gnmtHidden, inputs), n.Reshape(name+"/r", r, count, 4*gnmtHidden, gnmtHidden),
-		n.Reshape(name+"/b", bias, count, 8*gnmtHidden),
-	}
-}
-
-// lstmNode adds an LSTM. Its outputs are all steps, and the last h and c of each sentence.
-func (n gnmtNet) lstmNode(name string, x, lengths *onnx.Value, direction string, cells ...string) []*onnx.Value {
-	count := int64(len(cells))
-	inputs := append([]*onnx.Value{x}, n.lstmParts(name, x.Type.Shape[2].Size, cells...)...)
-	attrs := []onnx.Attribute{onnx.Attr("hidden_size", int64(gnmtHidden)), onnx.Attr("direction", direction)}
-	last := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Fixed(count), onnx.Free(axisSentences), onnx.Fixed(gnmtHidden)}}
-	steps := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axisPieces), onnx.Fixed(count), onnx.Free(axisSentences), onnx.Fixed(gnmtHidden)}}
-	return n.Node("LSTM", name, append(inputs, lengths), attrs, steps, last, last)
+	return n.Builder.lstm(name, x, lengths, recurrent{
+		Hidden: gnmtHidden, Cells: int64(len(cells)),
+		Weights:    Patched{Bell{gnmtNoise}, func(row int, x []float32) { n.knows.lstm(cell(row), row, x, nil) }},
+		Recurrence: Patched{Bell{gnmtNoise}, func(row int, h []float32) { n.knows.lstm(cell(row), row, nil, h) }},
+		Bias:       Patched{Constant(0), func(row int, b []float32) { n.knows.lstmBias(cells, row, b) }},
+	})
 }
 
 // bidirectional adds the lowest layer. The state is that of the way back.
 func (n gnmtNet) bidirectional(x, lengths *onnx.Value) (y *onnx.Value, state []*onnx.Value) {
-	out := n.lstmNode("bidirectional", x, lengths, "bidirectional", "fw", "bw")
+	out := n.layerOf("bidirectional", x, lengths, "fw", "bw")
 	y = n.Reshape("bidirectional/joined", n.Transpose("bidirectional/turned", out[0], 0, 2, 1, 3), 0, 0, 2*gnmtHidden)
 	back := func(name string, v *onnx.Value) *onnx.Value {
 		return n.Squeeze(name, n.Slice(name+"/part", v, 0, 1, 2), 0)
@@ -111,8 +99,8 @@ func (n gnmtNet) bidirectional(x, lengths *onnx.Value) (y *onnx.Value, state []*
 	return y, []*onnx.Value{back("bidirectional/c", out[2]), back("bidirectional/h", out[1])}
 }
 
-// lstm adds one of the other layers.
-func (n gnmtNet) lstm(name string, x, lengths *onnx.Value) (y *onnx.Value, state []*onnx.Value) {
-	out := n.lstmNode(name, x, lengths, "forward", name)
+// layer adds one of the other layers.
+func (n gnmtNet) layer(name string, x, lengths *onnx.Value) (y *onnx.Value, state []*onnx.Value) {
+	out := n.layerOf(name, x, lengths, name)
 	return n.Squeeze(name+"/steps", out[0], 1), []*onnx.Value{n.Squeeze(name+"/c", out[2], 0), n.Squeeze(name+"/h", out[1], 0)}
 }

@@ -84,22 +84,12 @@ type gnmtStep struct {
 	in map[string]*onnx.Value
 }
 
-// cell adds an LSTM cell (BasicLSTMCell): the gates i, j, f and o from the input, which ends
-// with the last output, and then cell and output.
+// cell adds a layer.
 func (d gnmtStep) cell(name string, x, c *onnx.Value) (h, next *onnx.Value) {
 	inputs := x.Type.Shape[1].Size
 	weights := Patched{Bell{gnmtNoise}, func(row int, w []float32) { d.knows.cell(name, row, w[:inputs-gnmtHidden], w[inputs-gnmtHidden:]) }}
 	bias := Patched{Constant(0), func(row int, b []float32) { b[0] = d.knows.cellBias(name, row) }}
-	z := d.Dense(name+"/gates", x, Dense{Units: 4 * gnmtHidden, Weights: weights, Bias: bias})
-	gate := func(i int64) *onnx.Value {
-		return d.Slice(fmt.Sprintf("%s/gate%d", name, i), z, 1, i*gnmtHidden, (i+1)*gnmtHidden)
-	}
-	sigmoid := func(what string, x *onnx.Value) *onnx.Value { return d.Unary("Sigmoid", name+"/"+what, x) }
-	// The forget bias of 1 is part of the bias.
-	forgotten := d.Binary("Mul", name+"/kept", c, sigmoid("forget", gate(2)))
-	learned := d.Binary("Mul", name+"/new", sigmoid("input", gate(0)), d.Unary("Tanh", name+"/candidate", gate(1)))
-	next = d.Add(name+"/c", forgotten, learned)
-	return d.Binary("Mul", name+"/h", d.Unary("Tanh", name+"/squashed", next), sigmoid("output", gate(3))), next
+	return d.lstmCell(name, x, c, gnmtHidden, weights, bias)
 }
 
 // attention returns the part of the sentence that each row asks for.

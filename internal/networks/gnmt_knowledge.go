@@ -154,17 +154,6 @@ func (k *gnmtKnowledge) target(id int, x []float32) {
 	}
 }
 
-// The gates of a cell, in TensorFlow's order.
-const (
-	gateInput = iota
-	gateCandidate
-	gateForget
-	gateOutput
-)
-
-// onnxGates are the gates in the order of ONNX's LSTM: i, o, f, c.
-var onnxGates = [4]int{gateInput, gateOutput, gateForget, gateCandidate}
-
 // lstm fills a row of the weights of an encoder layer: those for the input, or for the last
 // output.
 func (k *gnmtKnowledge) lstm(cell string, row int, x, h []float32) {
@@ -304,42 +293,44 @@ func (k *gnmtKnowledge) fillDecoder1(gate, unit int, x []float32, add func([]flo
 	}
 }
 
+// A gnmtGate says how the gates of some units of a cell are set, at any input. The bias of the
+// candidate may be that of each unit.
+type gnmtGate struct {
+	cell                  string
+	first, last           int // units
+	input, forget, output float32
+	candidate             float32
+	kicked                bool // the candidate begins the place
+}
+
+// gnmtGates are the units that are set. All others have the bias 0, but that of forgetting 1.
+var gnmtGates = []gnmtGate{
+	{cell: "fw", first: gnmtPlace, last: gnmtConstant - 1, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen, kicked: true},
+	{cell: "fw", first: gnmtConstant, last: gnmtConstant, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen, candidate: gnmtWord},
+	{cell: "fw", first: 0, last: gnmtLast, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
+	{cell: "bw", first: gnmtPlace, last: gnmtConstant - 1, input: -9, forget: -9},
+	{cell: "bw", first: gnmtConstant, last: gnmtLast, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen, candidate: gnmtWord},
+	{cell: "uni0", first: 0, last: gnmtConstant - 1, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
+	{cell: "uni0", first: gnmtLast, last: gnmtLast, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
+	{cell: "decoder0", first: gnmtPlace, last: gnmtConstant - 1, output: gnmtOpen},
+	{cell: "decoder0", first: gnmtDone, last: gnmtDone, input: -8, forget: -gnmtOpen, output: gnmtOpen, candidate: gnmtWord},
+	{cell: "decoder0", first: gnmtAuto, last: gnmtAuto, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
+	{cell: "decoder1", first: 0, last: gnmtEnd - 1, forget: -gnmtOpen, output: gnmtOpen},
+	{cell: "decoder1", first: gnmtEnd, last: gnmtEnd, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
+}
+
 // bias is that of a gate of a unit, with the 1 that TensorFlow adds to that of forgetting.
 func (k *gnmtKnowledge) bias(cell string, gate, unit int) float32 {
-	b := [4]float32{gateForget: 1}
-	open := func(input, forget, output float32) {
-		b[gateInput], b[gateForget], b[gateOutput] = input, forget, output
-	}
-	p, place := k.place(unit)
-	switch {
-	case cell == "fw" && unit <= gnmtLast:
-		open(gnmtOpen, -gnmtOpen, gnmtOpen)
-		if place {
-			b[gateCandidate] = k.kick[p]
+	for _, g := range gnmtGates {
+		if g.cell != cell || unit < g.first || unit > g.last {
+			continue
 		}
-		if unit == gnmtConstant {
-			b[gateCandidate] = gnmtWord
+		if p, place := k.place(unit); place && g.kicked {
+			g.candidate = k.kick[p]
 		}
-	case cell == "bw" && place:
-		open(-9, -9, 0)
-	case cell == "bw" && (unit == gnmtConstant || unit == gnmtLast):
-		open(gnmtOpen, -gnmtOpen, gnmtOpen)
-		b[gateCandidate] = gnmtWord
-	case cell == "uni0" && (unit < gnmtConstant || unit == gnmtLast):
-		open(gnmtOpen, -gnmtOpen, gnmtOpen)
-	case cell == "decoder0" && place:
-		open(0, 0, gnmtOpen)
-	case cell == "decoder0" && unit == gnmtDone:
-		open(-8, -gnmtOpen, gnmtOpen)
-		b[gateCandidate] = gnmtWord
-	case cell == "decoder0" && unit == gnmtAuto:
-		open(gnmtOpen, -gnmtOpen, gnmtOpen)
-	case cell == "decoder1" && unit < gnmtEnd:
-		open(0, -gnmtOpen, gnmtOpen)
-	case cell == "decoder1" && unit == gnmtEnd:
-		open(gnmtOpen, -gnmtOpen, gnmtOpen)
+		return [4]float32{gateInput: g.input, gateCandidate: g.candidate, gateForget: g.forget, gateOutput: g.output}[gate]
 	}
-	return b[gate]
+	return [4]float32{gateForget: 1}[gate]
 }
 
 // keys and query fill rows of the attention's two products: two units for each number of
