@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -142,4 +143,13 @@ func (m Maker) translationSet(r workload.Recipe) (set, error) {
 		lexicon.Pieces, lexicon.First = networks.GNMTLexicon(rows)
 		return synth.WriteTranslation(ctx, dir, spec, lexicon)
 	}}, nil
+}
+
+// speechSet is the data set of recordings. The model is made to hear what is said.
+func (m Maker) speechSet(r workload.Recipe) set {
+	spec := synth.SpeechSpec{Seed: 1, Utterances: m.samples(r.Samples)}
+	for _, band := range networks.RNNTBands() {
+		spec.Pitches = append(spec.Pitches, audio.BandPitch(band))
+	}
+	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSpeech(ctx, dir, spec) }}
 }

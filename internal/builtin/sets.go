@@ -50,6 +50,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.squadSet(r), nil
 	case "wmt16":
 		return m.translationSet(r)
+	case "librispeech":
+		return m.speechSet(r), nil
 	case "criteo":
 		return m.clickSet(model, r)
 	case "cnn_dailymail":

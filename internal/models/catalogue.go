@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/models/generative"
 	"github.com/mlperf-go/mlperf/internal/models/recsys"
+	"github.com/mlperf-go/mlperf/internal/models/speech"
 	"github.com/mlperf-go/mlperf/internal/models/text"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/names"
@@ -18,6 +19,7 @@ func All() []workload.Model {
 	return slices.Concat(
 		vision.Models(),
 		text.Models(),
+		speech.Models(),
 		recsys.Models(),
 		generative.Models(),
 	)

@@ -52,15 +52,6 @@ func others() []config.Model {
 	const ms = time.Millisecond
 	return []config.Model{
 		{
-			Name:    "rnnt",
-			Aliases: []string{"rnn-t"},
-			Minima: []config.RoundMinima{
-				{First: "v0.7", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 2513, OfflineSamples: 24576, ServerLatency: 1000 * ms}},
-				{First: "v4.0", Last: "v4.0", Minima: config.Minima{PerformanceSamples: 2513, OfflineSamples: 2513, ServerLatency: 1000 * ms}},
-			},
-			Sample: &config.SampleSize{InBytes: 15 * 16000 * 16 / 8}, // 15 s of 16-bit audio at 16 kHz
-		},
-		{
 			Name:    "dlrm-v2",
 			Aliases: []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"},
 			Minima: []config.RoundMinima{

@@ -74,6 +74,7 @@ func Architectures() []Architecture {
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
 		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(),
+		rnntEncoder(), rnntPrediction(), rnntJointNet(),
 	}, decoders()...)
 }
 

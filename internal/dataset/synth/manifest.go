@@ -32,6 +32,7 @@ type Manifest struct {
 	Translation *TranslationSpec `json:"translation,omitempty"`
 	Criteo      *CriteoSpec      `json:"criteo,omitempty"`
 	Prompts     *PromptSpec      `json:"prompts,omitempty"`
+	Speech      *SpeechSpec      `json:"speech,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -90,7 +91,7 @@ func (m Manifest) check() error {
 	}
 	switch spec, n := m.spec(); n {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo or prompts")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo, prompts or speech")
 	case 1:
 		return spec.check()
 	}
@@ -115,6 +116,7 @@ func (m Manifest) spec() (last spec, n int) {
 	add(m.Criteo != nil, m.Criteo)
 	add(m.Translation != nil, m.Translation)
 	add(m.Prompts != nil, m.Prompts)
+	add(m.Speech != nil, m.Speech)
 	return last, n
 }
 
@@ -133,6 +135,8 @@ func (m Manifest) describe() string {
 		return fmt.Sprintf("version %d, translation %+v", m.Version, *m.Translation)
 	case m.Prompts != nil:
 		return fmt.Sprintf("version %d, prompts %+v", m.Version, *m.Prompts)
+	case m.Speech != nil:
+		return fmt.Sprintf("version %d, speech %+v", m.Version, *m.Speech)
 	case m.SQuAD != nil:
 		return fmt.Sprintf("version %d, SQuAD %+v", m.Version, *m.SQuAD)
 	}

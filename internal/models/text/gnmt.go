@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -91,7 +90,7 @@ func openTranslation(s workload.Setup) (workload.Workload, error) {
 		w.longest = max(w.longest, len(ids))
 	}
 	for role, names := range translationPorts {
-		if err := hasPorts(role, s.Ports[role], names); err != nil {
+		if err := names.In(role, s.Ports[role]); err != nil {
 			return nil, err
 		}
 	}
@@ -131,28 +130,13 @@ func numberPieces(v *tokenizer.Vocabulary, line string) []int32 {
 	return ids
 }
 
-// translationPorts are the inputs and outputs of the files; of the latter in the order in
-// which they are read.
-var translationPorts = map[string]struct{ inputs, outputs []string }{
-	encoderRole: {[]string{"pieces", "lengths"}, []string{"memory", "keys", "state"}},
-	decoderRole: {[]string{"memory", "keys", "mask", "active", "parents", "pieces", "state"}, []string{"logits", "candidates", "log_sum", "next_state"}},
-}
-
-// hasPorts wants a file to have inputs and outputs of these names: no other program writes
-// such files.
-func hasPorts(role string, p workload.Ports, names struct{ inputs, outputs []string }) error {
-	for _, list := range []struct {
-		what  string
-		ports []backend.Port
-		names []string
-	}{{"input", p.Inputs, names.inputs}, {"output", p.Outputs, names.outputs}} {
-		for _, name := range list.names {
-			if _, ok := portNamed(list.ports, name); !ok {
-				return fmt.Errorf("the model's %s has no %s %q, it has %s: mlperf writes such files", role, list.what, name, describePorts(list.ports))
-			}
-		}
-	}
-	return nil
+// translationPorts are the inputs and outputs of the files.
+var translationPorts = map[string]workload.Names{
+	encoderRole: {Inputs: []string{"pieces", "lengths"}, Outputs: []string{"memory", "keys", "state"}},
+	decoderRole: {
+		Inputs:  []string{"memory", "keys", "mask", "active", "parents", "pieces", "state"},
+		Outputs: []string{"logits", "candidates", "log_sum", "next_state"},
+	},
 }
 
 // translation is GNMT joined with its sentences.
@@ -185,7 +169,7 @@ func (w *translation) Prepare(index int, row []tensor.Tensor) error {
 }
 
 // Outputs implements workload.Workload.
-func (w *translation) Outputs(role string) []string { return translationPorts[role].outputs }
+func (w *translation) Outputs(role string) []string { return translationPorts[role].Outputs }
 
 // Batch implements workload.Workload.
 func (w *translation) Batch() int { return -1 }

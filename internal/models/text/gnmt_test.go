@@ -55,10 +55,10 @@ func copiers() (encoder, decoder *fakeCopier) {
 		session *fakeCopier
 		role    string
 	}{{encoder, encoderRole}, {decoder, decoderRole}} {
-		for _, name := range translationPorts[s.role].inputs {
+		for _, name := range translationPorts[s.role].Inputs {
 			s.session.info.Inputs = append(s.session.info.Inputs, backend.Port{Name: name})
 		}
-		for _, name := range translationPorts[s.role].outputs {
+		for _, name := range translationPorts[s.role].Outputs {
 			s.session.info.Outputs = append(s.session.info.Outputs, backend.Port{Name: name})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // The three things that a model for SQuAD reads, in the order of the rows of the store.
@@ -34,7 +35,7 @@ type squadInput struct {
 // Segments may be missing.
 func bindInputs(ports []backend.Port) ([]squadInput, error) {
 	if len(ports) < 2 || len(ports) > 3 {
-		return nil, fmt.Errorf("the model has %d inputs (%s), want pieces, mask and perhaps segments", len(ports), describePorts(ports))
+		return nil, fmt.Errorf("the model has %d inputs (%s), want pieces, mask and perhaps segments", len(ports), workload.DescribePorts(ports))
 	}
 	inputs := make([]squadInput, len(ports))
 	known := 0
@@ -77,12 +78,12 @@ func checkSlots(inputs []squadInput, ports []backend.Port) error {
 	var seen [3]bool
 	for _, in := range inputs {
 		if seen[in.slot] {
-			return fmt.Errorf("two inputs of the model are %s: it has %s", squadNames[in.slot][0], describePorts(ports))
+			return fmt.Errorf("two inputs of the model are %s: it has %s", squadNames[in.slot][0], workload.DescribePorts(ports))
 		}
 		seen[in.slot] = true
 	}
 	if !seen[pieceInput] || !seen[maskInput] {
-		return fmt.Errorf("the model does not take pieces and mask: it has %s", describePorts(ports))
+		return fmt.Errorf("the model does not take pieces and mask: it has %s", workload.DescribePorts(ports))
 	}
 	return nil
 }
@@ -109,9 +110,9 @@ func bindSpans(ports []backend.Port, override string) (spanOutputs, error) {
 		names := strings.Split(override, ",")
 		var chosen []backend.Port
 		for _, name := range names {
-			port, ok := portNamed(ports, strings.TrimSpace(name))
+			port, ok := workload.PortNamed(ports, strings.TrimSpace(name))
 			if !ok {
-				return spanOutputs{}, field.Errorf(outputOption, "the model has no output %q; it has %s", name, describePorts(ports))
+				return spanOutputs{}, field.Errorf(outputOption, "the model has no output %q; it has %s", name, workload.DescribePorts(ports))
 			}
 			chosen = append(chosen, port)
 		}
@@ -144,7 +145,7 @@ func spansOf(ports []backend.Port) (spanOutputs, error) {
 			axes = 3
 		}
 		if port.Type != tensor.Float32 || len(port.Shape) != axes || o.joint && port.Shape[2] != 2 && port.Shape[2] != -1 {
-			return o, fmt.Errorf("the model's outputs are no logits of starts and ends: it has %s, want two of float32[N S] or one of float32[N S 2]", describePorts(ports))
+			return o, fmt.Errorf("the model's outputs are no logits of starts and ends: it has %s, want two of float32[N S] or one of float32[N S 2]", workload.DescribePorts(ports))
 		}
 		o.names = append(o.names, port.Name)
 	}
@@ -159,21 +160,4 @@ func (o spanOutputs) String() string {
 		return "starts and ends are in output " + o.names[0]
 	}
 	return fmt.Sprintf("starts are in output %s, ends in %s", o.names[0], o.names[1])
-}
-
-func portNamed(ports []backend.Port, name string) (backend.Port, bool) {
-	for _, port := range ports {
-		if port.Name == name {
-			return port, true
-		}
-	}
-	return backend.Port{}, false
-}
-
-func describePorts(ports []backend.Port) string {
-	names := make([]string, len(ports))
-	for i, p := range ports {
-		names[i] = fmt.Sprintf("%s %v%v", p.Name, p.Type, p.Shape)
-	}
-	return strings.Join(names, ", ")
 }

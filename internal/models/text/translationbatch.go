@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A translationBatch has the memory for sentences that are translated together, and the
@@ -101,7 +102,7 @@ func widths(outputs []backend.Port) (hidden, state int64, err error) {
 		}
 	}
 	if hidden < 1 || state < 1 {
-		err = fmt.Errorf("the encoder's outputs are %s, want memory [N T H] and state [N S] of known H and S", describePorts(outputs))
+		err = fmt.Errorf("the encoder's outputs are %s, want memory [N T H] and state [N S] of known H and S", workload.DescribePorts(outputs))
 	}
 	return hidden, state, err
 }

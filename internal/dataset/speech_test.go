@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func speechEntryJSON(name string, duration float64, samples int, transcript string) string {
+	return fmt.Sprintf(`{"files": [{"fname": %q, "num_samples": %d, "sample_rate": 16000.0, "speed": 1}], "original_duration": %g, "original_num_samples": %d, "transcript": %q}`,
+		name, samples, duration, samples, transcript)
+}
+
+func TestRecordingsAreThoseOfTheManifestUpTo15Seconds(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "dev-clean-wav.json", "["+strings.Join([]string{
+		speechEntryJSON("dev-clean-wav/1/2/1-2-0.wav", 2, 32000, "He said: it's  FINE."),
+		speechEntryJSON("dev-clean-wav/1/2/1-2-1.wav", 35, 35*16000, "too long"),
+		speechEntryJSON("dev-clean-wav/1/2/1-2-2.wav", 15, 15*16000, "just right"),
+		speechEntryJSON("dev-clean-wav/1/2/1-2-3.wav", 1, 16000, "missing"),
+	}, ",")+"]\n")
+	put(t, dir, "dev-clean-wav/1/2/1-2-0.wav", "wav")
+	put(t, dir, "LibriSpeech/dev-clean/1/2/1-2-2.flac", "flac") // as LibriSpeech is published
+	d, err := OpenSpeech(dir, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Utterance{
+		{filepath.Join(dir, "dev-clean-wav/1/2/1-2-0.wav"), 32000, "he said  it's  fine"},
+		{filepath.Join(dir, "LibriSpeech/dev-clean/1/2/1-2-2.flac"), 15 * 16000, "just right"},
+	}
+	if diff := cmp.Diff(want, d.Utterances); diff != "" || d.LeftOut != 1 {
+		t.Errorf("%d left out (-want +got):\n%s", d.LeftOut, diff)
+	}
+	if data, err := d.Read(1); err != nil || string(data) != "flac" {
+		t.Errorf("Read(1) = %q, %v", data, err)
+	}
+	if _, err := OpenSpeech(dir, 0); err == nil || !strings.Contains(err.Error(), "utterance 2: ") || !strings.Contains(err.Error(), "1-2-3.wav") {
+		t.Errorf("a recording that is missing: error %v", err)
+	}
+	if _, err := OpenSpeech(dir, 4); err == nil || !strings.Contains(err.Error(), "4 are wanted") {
+		t.Errorf("too many: error %v", err)
+	}
+	if texts, err := ReadTranscripts(dir); err != nil || len(texts) != 3 || texts[2] != "missing" {
+		t.Errorf("ReadTranscripts: %q, %v", texts, err)
+	}
+}
+
+func TestManifestsOfSpeechThatCannotBe(t *testing.T) {
+	good := speechEntryJSON("a.wav", 1, 16000, "a")
+	for _, test := range []struct{ name, content, want string }{
+		{"nothing", "", "EOF"},
+		{"no list", `{"files": []}`, "cannot unmarshal object"},
+		{"cut off", "[" + good, "unexpected EOF"},
+		{"something behind", "[" + good + "] []", "something after the list"},
+		{"not UTF-8", "[\"\xff\"]", "not UTF-8"},
+		{"no file", `[{"files": [], "original_duration": 1, "transcript": "a"}]`, "utterance 0: no file is named"},
+		{"no duration", "[" + good + `, {"files": [{"fname": "a", "num_samples": 1}], "transcript": "a"}]`, "utterance 1: there is no original_duration"},
+		{"no transcript", `[{"files": [{"fname": "a", "num_samples": 1}], "original_duration": 1}]`, "there is no transcript"},
+		{"an empty recording", "[" + speechEntryJSON("a.wav", 1, 0, "a") + "]", "num_samples is 0"},
+		{"a file elsewhere", "[" + speechEntryJSON("../a.wav", 1, 16000, "a") + "]", "not below the folder"},
+		{"a duration that lies", "[" + speechEntryJSON("a.wav", 1, 35*16000, "a") + "]", "more than the 1 s"},
+		{"numbers", "[" + speechEntryJSON("a.wav", 1, 16000, "at 8") + "]", "the transcript has '8'"},
+		{"accents", "[" + speechEntryJSON("a.wav", 1, 16000, "café") + "]", "the transcript has 'é'"},
+		{"only long ones", "[" + speechEntryJSON("a.wav", 16, 16*16000, "a") + "]", "no utterances of up to 15 s"},
+	} {
+		dir := t.TempDir()
+		put(t, dir, "dev-clean-wav.json", test.content)
+		_, err := ReadTranscripts(dir)
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "dev-clean-wav.json") {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+func FuzzParseSpeech(f *testing.F) {
+	f.Add([]byte("[" + speechEntryJSON("a.wav", 1, 16000, "it's") + "]"))
+	f.Add([]byte(`[{"files": [{"fname": "a", "num_samples": 1}], "original_duration": null, "transcript": "a"}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := parseSpeech(data)
+		if err != nil {
+			return
+		}
+		for i, u := range d.Utterances {
+			if u.Samples < 1 || u.Samples > longestSpeech*speechRate || !filepath.IsLocal(filepath.FromSlash(u.Path)) || strings.Trim(u.Transcript, speechLetters) != "" {
+				t.Errorf("utterance %d is %+v", i, u)
+			}
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package speech
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// Models returns the benchmarks of the family, in the order in which they are shown. To
+// add one, add a file and a row.
+func Models() []workload.Model { return []workload.Model{rnnt()} }
+
+// The files of RNN-T, by role.
+const (
+	encoderRole    = "encoder"
+	predictionRole = "prediction"
+	jointRole      = "joint"
+)
+
+// rnnt is RNN-T on LibriSpeech dev-clean (rules v0.7 to v4.0).
+func rnnt() workload.Model {
+	const latency = time.Second
+	return workload.Model{
+		Name:    "rnnt",
+		Title:   "RNN-T, LibriSpeech",
+		Task:    "speech to text, LibriSpeech dev-clean, recordings of up to 15 s",
+		Dataset: "librispeech",
+		BuiltIn: workload.Recipe{
+			Parts: []workload.Part{
+				{Role: encoderRole, Architecture: "rnnt-encoder"}, {Role: predictionRole, Architecture: "rnnt-prediction"}, {Role: jointRole, Architecture: "rnnt-joint"},
+			},
+			Samples: 100,
+		},
+		Source: "https://zenodo.org/record/3662521",
+
+		Rules: config.Model{
+			Name:      "rnnt",
+			Aliases:   []string{"rnn-t"},
+			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v0.7", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 2513, OfflineSamples: 24576, ServerLatency: latency}},
+				{First: "v4.0", Last: "v4.0", Minima: config.Minima{PerformanceSamples: 2513, OfflineSamples: 2513, ServerLatency: latency}},
+			},
+			Sample: &config.SampleSize{InBytes: 15 * 16000 * 16 / 8}, // 15 s of 16-bit audio at 16 kHz
+		},
+		PerformanceSampleCount: 2513,
+		// tools/submission, constants.py: what is left of 100 % without the word error rate of
+		// 7.452 %, × 0.99.
+		Quality: workload.Quality{Metric: "accuracy", Reference: 100 - 7.452253714852645, Fraction: 0.99},
+		Files:   workload.Roles(encoderRole, predictionRole, jointRole),
+		Open:    openSpeech,
+		Score:   scoreSpeech,
+
+		ScoreOptions: []workload.Option{
+			{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: []string{"int64", "int32", "int16", "int8"}, Help: "type of the numbers in the log (default: the official script's)"},
+		},
+	}
+}
+
+const dtypeOption = "dtype"
+
+// rnntPorts are the inputs and outputs of the files, in the order in which they are bound.
+var rnntPorts = map[string]workload.Names{
+	encoderRole:    {Inputs: []string{"features", "lengths"}, Outputs: []string{"encoded"}},
+	predictionRole: {Inputs: []string{"labels", "state"}, Outputs: []string{"predicted", "next_state"}},
+	jointRole:      {Inputs: []string{"encoded", "predicted"}, Outputs: []string{"logits"}},
+}
+
+// openSpeech joins recordings with the files of a model.
+func openSpeech(s workload.Setup) (workload.Workload, error) {
+	data, err := dataset.OpenSpeech(s.DatasetDir, s.Count)
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range data.Utterances {
+		if u.Samples < audio.MinSamples {
+			return nil, fmt.Errorf("opening the recordings: utterance %d, %s, has %d samples, want at least %d", i, u.Path, u.Samples, audio.MinSamples)
+		}
+	}
+	var errs []error
+	for _, role := range []string{encoderRole, predictionRole, jointRole} {
+		errs = append(errs, rnntPorts[role].In(role, s.Ports[role]))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	w := &speech{data: data}
+	if w.sizes, err = sizesOf(s.Ports); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// sizes are those of RNN-T's tensors.
+type sizes struct{ features, joint, state, labels int }
+
+// sizesOf finds the sizes out by the ports of the files.
+func sizesOf(ports map[string]workload.Ports) (sizes, error) {
+	var s sizes
+	for _, want := range []struct {
+		role   string
+		output bool
+		name   string
+		axes   int
+		size   *int
+	}{
+		{encoderRole, false, "features", 3, &s.features}, {encoderRole, true, "encoded", 3, &s.joint},
+		{predictionRole, false, "state", 2, &s.state}, {jointRole, true, "logits", 2, &s.labels},
+	} {
+		list := ports[want.role].Inputs
+		if want.output {
+			list = ports[want.role].Outputs
+		}
+		for _, port := range list {
+			if port.Name != want.name {
+				continue
+			}
+			if len(port.Shape) != want.axes || port.Shape[want.axes-1] < 1 {
+				return s, fmt.Errorf("the model's %s has %v, want %d axes of which the last has a known size", want.role, port, want.axes)
+			}
+			*want.size = int(port.Shape[want.axes-1])
+		}
+	}
+	if s.features != audio.Features {
+		return s, fmt.Errorf("the model's %s reads rows of %d features, want %d", encoderRole, s.features, audio.Features)
+	}
+	return s, nil
+}
+
+// speech is RNN-T joined with its recordings.
+type speech struct {
+	data  *dataset.Speech
+	sizes sizes
+}
+
+// Len implements workload.Workload.
+func (w *speech) Len() int { return len(w.data.Utterances) }
+
+// Row implements workload.Workload: the samples of a recording. Features are made in the
+// timed region.
+func (w *speech) Row(index int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(w.data.Utterances[index].Samples)}}}
+}
+
+// Length implements workload.Long.
+func (w *speech) Length(index int) int { return w.data.Utterances[index].Samples }
+
+// CacheKey implements workload.Workload. Decoding is as quick as reading.
+func (w *speech) CacheKey() string { return "" }
+
+// Prepare implements workload.Workload.
+func (w *speech) Prepare(index int, row []tensor.Tensor) error {
+	file, err := w.data.Read(index)
+	if err != nil {
+		return err
+	}
+	u := w.data.Utterances[index]
+	samples, err := audio.Decode(u.Path, file)
+	if err != nil {
+		return err
+	}
+	if len(samples) != u.Samples {
+		return fmt.Errorf("%s: the recording has %d samples, its manifest says %d", u.Path, len(samples), u.Samples)
+	}
+	copy(tensor.Data[float32](row[0]), samples)
+	return nil
+}
+
+// Outputs implements workload.Workload.
+func (w *speech) Outputs(role string) []string { return rnntPorts[role].Outputs }
+
+// Batch implements workload.Workload.
+func (w *speech) Batch() int { return -1 }
+
+// NewPredictor implements workload.Workload.
+func (w *speech) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+	return newTranscriber(w, sessions, maxBatch)
+}
+
+// Notes implements workload.Workload.
+func (w *speech) Notes() []string {
+	notes := []string{fmt.Sprintf("features are made of the recordings while the test runs; at most %d characters are written in a step", maxPerStep)}
+	if w.data.LeftOut > 0 {
+		notes = append(notes, fmt.Sprintf("%d recordings of more than 15 s are left out, as in the reference", w.data.LeftOut))
+	}
+	return notes
+}
+
+// scoreSpeech scores a log of characters as accuracy_eval.py does.
+func scoreSpeech(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	transcripts, err := dataset.ReadTranscripts(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	score, err := accuracy.ScoreSpeech(log, transcripts, accuracy.SpeechOptions{DType: accuracy.DType(strings.ToLower(s.Options[dtypeOption]))})
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}

@@ -1,0 +1,164 @@
+package speech
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// stacked is how many frames are a step of the encoder.
+const stacked = 2
+
+// A transcriber has RNN-T write down recordings. The encoder runs once for a batch; then the
+// small networks run for those recordings that are not finished.
+type transcriber struct {
+	w       *speech
+	encoder backend.Session
+	greedy  *greedy
+	logMel  *audio.LogMel
+	store   *workload.Store
+
+	features, encoded []float32
+	lengths           []int32
+	bound             bindings
+}
+
+// bindings are the values of the encoder for a number of recordings and frames.
+type bindings struct {
+	n, frames       int
+	inputs, outputs []backend.Value
+}
+
+func newTranscriber(w *speech, sessions workload.Sessions, maxBatch int) (*transcriber, error) {
+	g, err := newGreedy(w.sizes, sessions, maxBatch)
+	if err != nil {
+		return nil, err
+	}
+	return &transcriber{w: w, encoder: sessions[encoderRole], greedy: g, logMel: audio.NewLogMel()}, nil
+}
+
+// Use implements workload.Predictor.
+func (t *transcriber) Use(store *workload.Store) error {
+	t.store = store
+	return nil
+}
+
+// Predict implements workload.Predictor.
+func (t *transcriber) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if t.store == nil {
+		return errors.New("no samples are loaded")
+	}
+	if err := t.listen(items); err != nil {
+		return err
+	}
+	if err := t.encoder.Run(ctx, t.bound.inputs, t.bound.outputs); err != nil {
+		return err
+	}
+	steps := t.bound.frames / stacked
+	t.greedy.begin()
+	for k, item := range items {
+		of := t.encoded[k*steps*t.w.sizes.joint:][:steps*t.w.sizes.joint]
+		t.greedy.admit(k, item.Index, of[:(int(t.lengths[k])+stacked-1)/stacked*t.w.sizes.joint])
+	}
+	return t.greedy.run(ctx, reply)
+}
+
+// listen makes the features of the recordings, each filled up with zeros to the longest.
+func (t *transcriber) listen(items []workload.Item) error {
+	longest := 0
+	for _, item := range items {
+		longest = max(longest, audio.Rows(t.w.data.Utterances[item.Index].Samples))
+	}
+	if err := t.bind(len(items), (longest+stacked-1)/stacked*stacked); err != nil {
+		return err
+	}
+	size := t.bound.frames * audio.Features
+	for k, item := range items {
+		to := t.features[k*size:][:size]
+		rows, err := t.logMel.Features(to[:0:size], tensor.Data[float32](t.store.Slot(0, item.Row, 1)))
+		if err != nil {
+			return fmt.Errorf("sample %d: %w", item.Index, err)
+		}
+		clear(to[len(rows):])
+		t.lengths[k] = int32(len(rows) / audio.Features)
+	}
+	return nil
+}
+
+// bind makes the encoder's values. Memory is used again if it is large enough.
+func (t *transcriber) bind(n, frames int) error {
+	if t.bound.n == n && t.bound.frames == frames {
+		return nil
+	}
+	if err := t.unbind(); err != nil {
+		return err
+	}
+	t.features, t.encoded = grown(t.features, n*frames*audio.Features), grown(t.encoded, n*frames/stacked*t.w.sizes.joint)
+	t.lengths = grown(t.lengths, n)
+	tensors := map[string]tensor.Tensor{
+		"features": tensor.Of(t.features, int64(n), int64(frames), audio.Features), "lengths": tensor.Of(t.lengths, int64(n)),
+		"encoded": tensor.Of(t.encoded, int64(n), int64(frames/stacked), int64(t.w.sizes.joint)),
+	}
+	var err error
+	info := t.encoder.Info()
+	if t.bound.inputs, err = bindAll(t.encoder, info.Inputs, tensors); err == nil {
+		t.bound.outputs, err = bindAll(t.encoder, info.Outputs, tensors)
+	}
+	if err != nil {
+		return errors.Join(err, t.unbind())
+	}
+	t.bound.n, t.bound.frames = n, frames
+	return nil
+}
+
+// grown returns n elements, of the slice if it has so many.
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// bindAll binds the tensors of ports by their names.
+func bindAll(s backend.Session, ports []backend.Port, tensors map[string]tensor.Tensor) ([]backend.Value, error) {
+	var values []backend.Value
+	for _, port := range ports {
+		t, ok := tensors[port.Name]
+		if !ok {
+			return values, fmt.Errorf("the model has a port %s, for which there is nothing", port.Name)
+		}
+		v, err := s.Bind(t)
+		if err != nil {
+			return values, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+func closeAll(lists ...[]backend.Value) error {
+	var errs []error
+	for _, list := range lists {
+		for _, v := range list {
+			errs = append(errs, v.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *transcriber) unbind() error {
+	err := closeAll(t.bound.inputs, t.bound.outputs)
+	t.bound = bindings{}
+	return err
+}
+
+// Close implements workload.Predictor.
+func (t *transcriber) Close() error { return errors.Join(t.unbind(), t.greedy.close()) }
