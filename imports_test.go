@@ -16,7 +16,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
-		"internal/names internal/suite " +
+		"internal/cache internal/names internal/suite " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",
@@ -59,6 +59,8 @@ var mayImport = map[string]string{
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
 	"internal/session": "internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
+	"internal/session": "internal/cache internal/backend internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress": "internal/loadgen",
 	"internal/profile":  "internal/loadgen internal/regular",
@@ -79,6 +81,7 @@ var mayImport = map[string]string{
 	"internal/oip/oiptest/pb": "",
 	"internal/oip/server":     "internal/oip internal/tensor",
 
+	"internal/cache":    "",
 	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
 	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular",
@@ -123,8 +126,8 @@ var mayImport = map[string]string{
 var owners = map[string]string{
 	"github.com/adrg/xdg":               "internal/home",
 	"github.com/cenkalti/backoff/":      "internal/download",
-	"github.com/dustin/go-humanize":     "internal/download internal/progress",
-	"github.com/gofrs/flock":            "internal/download internal/suite",
+	"github.com/dustin/go-humanize":     "internal/cache internal/download internal/progress",
+	"github.com/gofrs/flock":            "internal/cache internal/download internal/suite",
 	"github.com/moby/sys/atomicwriter":  "internal/bench internal/download internal/profile internal/report internal/suite",
 	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report internal/suite",
 	"github.com/schollz/progressbar/":   "internal/progress",

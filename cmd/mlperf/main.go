@@ -57,6 +57,7 @@ for what can be made again and for what was downloaded.`,
 	root.AddCommand(
 		newAccuracy(),
 		newAudit(),
+		newCache(),
 		newDoctor(),
 		newDownload(),
 		newExplain(),

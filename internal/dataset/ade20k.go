@@ -88,7 +88,7 @@ func (d *ADE20K) find() error {
 // check wants the first count images and their masks to have the same size. The
 // fingerprint has all of them.
 func (d *ADE20K) check(count int) error {
-	files := newFileCheck(d.dir)
+	files := newFileCheck()
 	for i, name := range d.images {
 		err := errors.Join(files.add(d.layout.images+"/"+name, d.Path(i)), files.add(d.layout.masks+"/"+name, d.MaskPath(i)))
 		if i < count && err == nil {

@@ -68,7 +68,7 @@ func openCriteo(dir string) (*Criteo, error) {
 	} else {
 		d.Runs = AggregatePairs(pairs)
 	}
-	files := newFileCheck(dir)
+	files := newFileCheck()
 	if err := files.add(criteoPairs, d.path); err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func annotated(truth *accuracy.GroundTruth) []accuracy.Image {
 // check wants the first count images to be there. The fingerprint has the others, too,
 // so that it does not depend on the count.
 func (d *Detection) check(path string, count int) error {
-	files := newFileCheck(d.dir)
+	files := newFileCheck()
 	for i, image := range d.images {
 		err := files.add(image.FileName, d.Path(i))
 		if err != nil && i < count && !files.failed(fmt.Sprintf("%s: image %d (id %d)", path, i, image.ID), err) {

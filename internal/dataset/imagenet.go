@@ -66,7 +66,7 @@ func OpenImageNet(dir string, o Options) (*ImageNet, error) {
 // check finds what would make a run worthless: a line twice, a class that does not
 // exist, an image that is missing. It reports the first few of each.
 func (d *ImageNet) check(path string) error {
-	files := newFileCheck(d.dir)
+	files := newFileCheck()
 	lines := make(map[string]int, len(d.images))
 	for i := range d.images {
 		err := d.checkImage(i, lines, files)

@@ -77,7 +77,7 @@ func openKiTS19(dir string, count int) (*KiTS19, error) {
 
 // check wants all files to be there, and finds out what is not known of their shapes.
 func (d *KiTS19) check(dir string) error {
-	files := newFileCheck(dir)
+	files := newFileCheck()
 	for i := range d.cases {
 		c := &d.cases[i]
 		var err error

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/builtin"
+	usecache "github.com/mlperf-go/mlperf/internal/cache"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/home"
@@ -25,8 +26,9 @@ type Prepared struct {
 	*Resolved
 	Fingerprint Fingerprint
 
-	bench *bench.Config
-	maker builtin.Maker
+	bench   *bench.Config
+	maker   builtin.Maker
+	release func() // of the cache
 }
 
 // Provide opens the engine, and sees to it that there is a model in the precision that was
@@ -46,7 +48,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	cfg.Observer, cfg.CacheDir, cfg.System = o, filepath.Join(cache, "samples"), machine.Describe(cfg.OutputDir)
 	cfg.Gauges, cfg.Command = machine.Gauges(), r.Request.Command
 	cfg.Host, _ = os.Hostname()
-	p = &Prepared{Resolved: r, bench: cfg, maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program, FullSize: r.Request.FullSize}}
+	p = &Prepared{Resolved: r, bench: cfg, release: usecache.Hold(cache), maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program, FullSize: r.Request.FullSize}}
 	if err := p.provide(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -190,8 +192,9 @@ func (p *Prepared) DatasetDir() string { return p.bench.DatasetDir }
 // ModelPath is the file of the model, in the precision that was asked for.
 func (p *Prepared) ModelPath() string { return p.bench.Backend.ModelPath }
 
-// Close frees the engine.
+// Close frees the engine, and lets go of the cache.
 func (p *Prepared) Close() error {
+	p.release()
 	var errs []error
 	if p.bench.Engine != nil {
 		errs = append(errs, p.bench.Engine.Close())

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/builtin"
+	usecache "github.com/mlperf-go/mlperf/internal/cache"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/models"
@@ -91,5 +92,6 @@ func withMaker(program string, e Engine, o Observer, f func(builtin.Maker) error
 		return err
 	}
 	defer engine.Close()
+	defer usecache.Hold(cache)()
 	return f(builtin.Maker{Dir: cache, Engine: engine, Observer: o, Program: program})
 }

@@ -1,0 +1,202 @@
+package cache
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/gofrs/flock"
+)
+
+// An Entry is something that can be made again.
+type Entry struct {
+	Kind  string    `json:"kind"`
+	Name  string    `json:"name"`
+	Paths []string  `json:"paths"`
+	Bytes int64     `json:"bytes"` // on disk: files with holes take less than their length
+	Used  time.Time `json:"used"`  // last, as far as the file system tells
+}
+
+// The kinds of entries are the folders that they lie in.
+const leftover = "leftovers"
+
+// forms are what names of entries look like, by kind. Each has a key of hexadecimal digits.
+var forms = map[string]*regexp.Regexp{
+	"models":    regexp.MustCompile(`^[a-z0-9.-]+-[0-9a-f]{16,20}`),
+	"datasets":  regexp.MustCompile(`^[a-z0-9.-]+-[0-9a-f]{16,20}`),
+	"samples":   regexp.MustCompile(`^[0-9a-f]{20}$`),
+	"converted": regexp.MustCompile(`-[0-9a-f]{16}$`),
+	"engines":   regexp.MustCompile(`^[0-9a-f]{16}$`),
+}
+
+// leftovers are folders of jobs that were killed.
+var leftovers = regexp.MustCompile(`^reference[0-9]+$`)
+
+// Kinds lists the kinds of entries.
+func Kinds() []string {
+	return []string{"models", "datasets", "samples", "converted", "engines", leftover}
+}
+
+// grouped are the kinds of which several files with one name and different endings are an entry.
+var grouped = []string{"samples", "converted"}
+
+// List returns the entries of a cache, the longest unused first. There need not be a folder.
+func List(dir string) ([]Entry, error) {
+	var list []Entry
+	for kind, form := range forms {
+		found, err := entriesOf(filepath.Join(dir, kind), kind, form)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	found, err := entriesOf(dir, leftover, leftovers)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, found...)
+	slices.SortFunc(list, func(a, b Entry) int {
+		return cmp.Or(a.Used.Compare(b.Used), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return list, nil
+}
+
+// entriesOf lists what lies in a folder and is named as entries are.
+func entriesOf(dir, kind string, form *regexp.Regexp) ([]Entry, error) {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking at the cache: %w", err)
+	}
+	byName := map[string]*Entry{}
+	var order []string
+	for _, f := range files {
+		name := f.Name()
+		if slices.Contains(grouped, kind) {
+			name = strings.TrimSuffix(name, filepath.Ext(name))
+		}
+		if !form.MatchString(name) {
+			continue
+		}
+		e := byName[name]
+		if e == nil {
+			e = &Entry{Kind: kind, Name: name}
+			byName[name], order = e, append(order, name)
+		}
+		e.add(filepath.Join(dir, f.Name()))
+	}
+	var list []Entry
+	for _, name := range order {
+		list = append(list, *byName[name])
+	}
+	return list, nil
+}
+
+// add adds a file or a folder to an entry. What cannot be looked at counts as nothing.
+func (e *Entry) add(path string) {
+	e.Paths = append(e.Paths, path)
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			bytes, used := usage(info)
+			e.Bytes += bytes
+			if !d.IsDir() && used.After(e.Used) {
+				e.Used = used
+			}
+		}
+		return nil
+	})
+}
+
+// Total adds up how large entries are.
+func Total(entries []Entry) int64 {
+	var n int64
+	for _, e := range entries {
+		n += e.Bytes
+	}
+	return n
+}
+
+// OverLimit are the entries, the longest unused first, without which the rest is no larger than
+// a limit. They are sorted as List sorts them.
+func OverLimit(entries []Entry, limit int64) []Entry {
+	over := Total(entries) - limit
+	for i, e := range entries {
+		if over <= 0 {
+			return entries[:i]
+		}
+		over -= e.Bytes
+	}
+	return entries
+}
+
+// ParseSize reads a number of bytes as people write it: 20GB, 500MiB.
+func ParseSize(text string) (int64, error) {
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > math.MaxInt64 {
+		return 0, fmt.Errorf("%q is not a size, want one such as 20GB or 500MiB", text)
+	}
+	return int64(n), nil
+}
+
+// lockFile is what those who use a cache hold.
+const lockFile = ".in-use"
+
+// ErrInUse is the error of a removal while somebody uses the cache.
+var ErrInUse = errors.New("the cache is in use by another process")
+
+// Hold keeps what is in a cache from being removed until it is released. A cache that cannot be
+// locked, as on a disk that cannot be written to, cannot be cleared by anybody either.
+func Hold(dir string) (release func()) {
+	if os.MkdirAll(dir, 0o755) != nil {
+		return func() {}
+	}
+	lock := flock.New(filepath.Join(dir, lockFile))
+	if got, err := lock.TryRLock(); !got || err != nil {
+		return func() { _ = lock.Close() }
+	}
+	return func() { _ = lock.Close() }
+}
+
+// Remove removes entries and returns how many bytes that freed. If a process uses the cache,
+// it removes nothing: ErrInUse.
+func Remove(dir string, entries []Entry) (freed int64, err error) {
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	lock := flock.New(filepath.Join(dir, lockFile))
+	got, err := lock.TryLock()
+	if err != nil {
+		return 0, fmt.Errorf("locking the cache: %w", err)
+	}
+	defer lock.Close()
+	if !got {
+		return 0, ErrInUse
+	}
+	var errs []error
+	for _, e := range entries {
+		failed := false
+		for _, path := range e.Paths {
+			if err := os.RemoveAll(path); err != nil {
+				errs, failed = append(errs, err), true
+			}
+		}
+		if !failed {
+			freed += e.Bytes
+		}
+	}
+	return freed, errors.Join(errs...)
+}
