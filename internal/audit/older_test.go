@@ -154,8 +154,9 @@ func TestAnswersOnOtherDataAreOthers(t *testing.T) {
 	}
 }
 
-func TestEverySampleOfADataSetIsChanged(t *testing.T) {
-	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
+// dataSet makes one with a picture and sentences.
+func dataSet(t *testing.T) string {
+	t.Helper()
 	picture := image.NewRGBA(image.Rect(0, 0, 16, 8))
 	for i := range 16 * 8 {
 		picture.Set(i%16, i/16, color.RGBA{200, 100, 50, 255})
@@ -164,20 +165,25 @@ func TestEverySampleOfADataSetIsChanged(t *testing.T) {
 	if err := jpeg.Encode(&b, picture, nil); err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
 	for name, text := range map[string]string{"val/a.JPEG": b.String(), "val_map.txt": "val/a.JPEG 5\n", "newstest2014.tok.bpe.32000.en": "A dog is here .\nNo\n", "newstest2014.tok.bpe.32000.de": "Ein Hund ist da .\n"} {
-		if err := writeFile(filepath.Join(from, name), strings.NewReader(text)); err != nil {
+		if err := writeFile(filepath.Join(dir, name), strings.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := alter(t.Context(), from, to); err != nil {
+	return dir
+}
+
+func TestEverySampleOfADataSetIsChangedAndTruthIsNot(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "data")
+	if err := alter(t.Context(), dataSet(t), to); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(filepath.Join(to, "val/a.JPEG"))
+	data, err := os.ReadFile(filepath.Join(to, "val/a.JPEG"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	out, err := jpeg.Decode(f)
+	out, err := jpeg.Decode(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,13 +195,17 @@ func TestEverySampleOfADataSetIsChanged(t *testing.T) {
 			t.Errorf("%s is %q, %v, want %q", name, text, err, want)
 		}
 	}
-	if err := alter(t.Context(), t.TempDir(), to); err == nil || !strings.Contains(err.Error(), "neither JPEG pictures nor sentences") {
+}
+
+func TestDataThatCannotBeChangedAreNamed(t *testing.T) {
+	if err := alter(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "data")); err == nil || !strings.Contains(err.Error(), "neither JPEG pictures nor sentences") {
 		t.Errorf("an empty data set: %v", err)
 	}
+	from := dataSet(t)
 	if err := os.WriteFile(filepath.Join(from, "val/b.JPEG"), []byte("no picture"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := alter(t.Context(), from, to); err == nil || !strings.Contains(err.Error(), "b.JPEG") {
+	if err := alter(t.Context(), from, filepath.Join(t.TempDir(), "data")); err == nil || !strings.Contains(err.Error(), "b.JPEG") {
 		t.Errorf("a file that is no picture: %v", err)
 	}
 }

@@ -73,23 +73,28 @@ func (b *builder) audits(ctx context.Context, a *audit, to string) error {
 			return err
 		}
 	}
-	responses := filepath.Join(a.folder, "accuracy")
-	if !there(filepath.Join(responses, mlperflog.AccuracyFile)) {
-		return nil
+	if from := filepath.Join(a.folder, "accuracy"); there(filepath.Join(from, mlperflog.AccuracyFile)) {
+		return b.auditResponses(ctx, a.test, from, to+"/accuracy")
 	}
+	return nil
+}
+
+// auditResponses copies the responses of a compliance test, cut where the rules want that,
+// and scores of them.
+func (b *builder) auditResponses(ctx context.Context, test, from, to string) error {
 	for _, name := range []string{"baseline_accuracy.txt", "compliance_accuracy.txt"} {
-		if path := filepath.Join(responses, name); there(path) {
-			if err := b.copy(ctx, path, to+"/accuracy/"+name); err != nil {
+		if path := filepath.Join(from, name); there(path) {
+			if err := b.copy(ctx, path, to+"/"+name); err != nil {
 				return err
 			}
 		}
 	}
-	if !slices.Contains(cutTests, a.test) {
-		return b.copy(ctx, filepath.Join(responses, mlperflog.AccuracyFile), to+"/accuracy/"+mlperflog.AccuracyFile)
+	if !slices.Contains(cutTests, test) {
+		return b.copy(ctx, filepath.Join(from, mlperflog.AccuracyFile), to+"/"+mlperflog.AccuracyFile)
 	}
-	text, err := regular.ReadFile(filepath.Join(responses, scoreFile), largestText)
+	text, err := regular.ReadFile(filepath.Join(from, scoreFile), largestText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a test's may be missing
 		return err
 	}
-	return b.shorten(ctx, responses, to+"/accuracy", text, a.test == "TEST01")
+	return b.shorten(ctx, from, to, text, test == "TEST01")
 }

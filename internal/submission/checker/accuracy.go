@@ -116,7 +116,7 @@ func (a *accuracyText) line(n int, line string) {
 			if v.number >= metric.Bound {
 				a.seen[i] = true
 			} else {
-				a.judge("acc-target", n, metric.Name+" is below its target", v.text, fmt.Sprintf("≥ %v", metric.Bound))
+				a.judge("acc-target", n, metric.Name+" is below its target", v.text, fmt.Sprintf("≥ %.12g", metric.Bound))
 			}
 		}
 	}

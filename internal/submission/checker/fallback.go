@@ -20,6 +20,7 @@ func (g *judgement) checkFallback(folder string) {
 	}
 	want := []string{"mlperf_log_accuracy.json", "accuracy.txt", "baseline_accuracy.txt", "compliance_accuracy.txt"}
 	if !g.sameFiles("audit-accuracy", path, files, want, nil) {
+		g.note("audit-accuracy", problem{path: folder + "/verify_accuracy.txt", message: "responses in performance mode are not those of the accuracy run, so the scores of the same samples are compared", wanted: testPass + ", or the files of a comparison"})
 		return
 	}
 	metrics := g.rule.AccuracyOf(g.scenarioFolder())

@@ -27,25 +27,41 @@ func (l *loader) scenarios(book *notebook, j job, folder string, have []string) 
 		}
 		return
 	}
-	optional := m.Optional[kind]
-	lower := []string{}
-	for _, s := range have {
-		lower = append(lower, strings.ToLower(s))
-	}
-	for _, s := range required {
-		if !slices.Contains(lower, strings.ToLower(s)) {
-			book.fail("scenario-missing", problem{path: folder, message: s + " is missing", found: strings.Join(have, ", "), wanted: strings.Join(required, ", ")})
+	c := scenarioCheck{folder: folder, have: have, required: required, optional: m.Optional[kind]}
+	c.missing(book)
+	c.unknown(book, j.model+" has no such scenario on "+j.description.systemType+" systems")
+}
+
+// A scenarioCheck compares the scenarios of a benchmark with those that it may have.
+type scenarioCheck struct {
+	folder                   string
+	have, required, optional []string
+}
+
+// has reports whether there is a scenario, in any case of letters.
+func (c scenarioCheck) has(scenario string) bool {
+	scenario = strings.ToLower(scenario) // as the official checker compares
+	return slices.ContainsFunc(c.have, func(s string) bool { return strings.ToLower(s) == scenario })
+}
+
+func (c scenarioCheck) missing(book *notebook) {
+	for _, s := range c.required {
+		if !c.has(s) {
+			book.fail("scenario-missing", problem{path: c.folder, message: s + " is missing", found: strings.Join(c.have, ", "), wanted: strings.Join(c.required, ", ")})
 		}
 	}
-	for i, s := range lower {
-		known := func(name string) bool { return strings.ToLower(name) == s }
-		if !slices.ContainsFunc(slices.Concat(required, optional), known) {
-			book.fail("scenario-unknown", problem{path: folder + "/" + have[i], message: j.model + " has no such scenario on " + j.description.systemType + " systems", found: have[i], wanted: strings.Join(slices.Concat(required, optional), ", ")})
-		}
+	both := slices.Contains(c.optional, "Interactive") && slices.Contains(c.optional, "Server")
+	if both && !c.has("Interactive") && !c.has("Server") {
+		book.fail("scenario-missing", problem{path: c.folder, message: "neither Interactive nor Server is there", found: strings.Join(c.have, ", "), wanted: "one of the two, or both"})
 	}
-	both := slices.Contains(optional, "Interactive") && slices.Contains(optional, "Server")
-	if both && !slices.ContainsFunc(lower, func(s string) bool { return s == "interactive" || s == "server" }) {
-		book.fail("scenario-missing", problem{path: folder, message: "neither Interactive nor Server is there", found: strings.Join(have, ", "), wanted: "one of the two, or both"})
+}
+
+func (c scenarioCheck) unknown(book *notebook, message string) {
+	may := scenarioCheck{have: slices.Concat(c.required, c.optional)}
+	for _, s := range c.have {
+		if !may.has(s) {
+			book.fail("scenario-unknown", problem{path: c.folder + "/" + s, message: message, found: s, wanted: strings.Join(may.have, ", ")})
+		}
 	}
 }
 

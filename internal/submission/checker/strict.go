@@ -63,19 +63,30 @@ func (g *judgement) strictRun(log *detailLog, modes ...string) {
 
 func (g *judgement) strictPerformance() {
 	log := g.performance
-	if f, err := python.Float(g.metric); err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f <= 0 {
+	if !isPositive(g.metric) {
 		g.fail("perf-metric", problem{path: log.path, message: "the result is " + str(g.metric), found: str(g.metric), wanted: "a number above 0"})
 	}
 	r := &run{judgement: g, log: log}
-	scenario, _ := log.text("effective_scenario")
-	if scenario == "Server" && rounds.Scenario(g.scenario) == "Interactive" && g.rule.UsesTokens {
+	switch scenario, _ := log.text("effective_scenario"); {
+	case scenario == "Server" && rounds.Scenario(g.scenario) == "Interactive" && g.rule.UsesTokens:
 		r.checkTokenLimits("Interactive")
-	}
-	if scenario == "Offline" && g.division == "network" {
+	case scenario == "Offline" && g.division == "network":
 		r.strictOffline()
 	}
-	if g.division != "open" && g.wantsEqualIssue() && !python.Truth(log.values["effective_sample_concatenate_permutation"].value) {
-		r.problem("perf-equal-issue", log.line("effective_sample_concatenate_permutation"), "samples were not issued equally often", log.show("effective_sample_concatenate_permutation"), "true")
+	r.strictEqualIssue()
+}
+
+// isPositive reports whether a value is a number above 0.
+func isPositive(v python.Value) bool {
+	f, err := python.Float(v)
+	return err == nil && f > 0 && !math.IsInf(f, 0)
+}
+
+// strictEqualIssue checks that samples of unequal length were issued equally often.
+func (r *run) strictEqualIssue() {
+	const key = "effective_sample_concatenate_permutation"
+	if r.division != "open" && r.wantsEqualIssue() && !python.Truth(r.log.values[key].value) {
+		r.problem("perf-equal-issue", r.log.line(key), "samples were not issued equally often", r.log.show(key), "true")
 	}
 }
 

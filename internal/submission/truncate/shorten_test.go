@@ -7,7 +7,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 func TestALogIsShortenedAsCuttingDoes(t *testing.T) {
@@ -41,5 +44,26 @@ func TestALogIsShortenedAsCuttingDoes(t *testing.T) {
 		if again, _, err := Shorten(t.Context(), path); !errors.Is(err, ErrCut) || !bytes.Equal(again, short) {
 			t.Errorf("%d bytes, cut: %d bytes, %v; want the same and ErrCut", size, len(again), err)
 		}
+	}
+}
+
+func TestALogOf5GBIsReadOnce(t *testing.T) {
+	longtest.Skip(t, "5 GB are hashed")
+	path := filepath.Join(t.TempDir(), logName)
+	if err := os.WriteFile(path, []byte("[\n{ \"seq_id\" : 0"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 5<<30); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	short, hash, err := Shorten(t.Context(), path)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(short) != CutSize || len(hash) != 64 || !bytes.HasPrefix(short, []byte("[\n{ \"seq_id\" : 0")) {
+		t.Errorf("%d bytes, hash %q, %v; want %d bytes that begin as the log", len(short), hash, err, CutSize)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 4<<20 {
+		t.Errorf("reading took %d bytes of memory, want far less than the log", took)
 	}
 }
