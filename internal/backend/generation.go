@@ -89,7 +89,7 @@ type ServerLoad struct {
 
 // A Spread describes many times. Percentiles are exact to a hundredth of themselves.
 type Spread struct {
-	Count                          int64
-	Mean, P50, P90, P95, P99, P999 time.Duration
-	Min, Max                       time.Duration
+	Count                               int64
+	Mean, P50, P90, P95, P97, P99, P999 time.Duration
+	Min, Max                            time.Duration
 }

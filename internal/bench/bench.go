@@ -86,6 +86,7 @@ type Config struct {
 	FreeMemory  func() uint64           // bytes; nil: not known
 	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known
 	FreeThreads func() (int, bool)      // that may be started, and whether there is a limit; nil: none
+	CPUTime     func() time.Duration    // of this process; nil: not known
 	NewPacer    func() loadgen.Pacer
 	Observer    Observer
 }
@@ -187,6 +188,7 @@ type run struct {
 	qsl      *qsl
 	sut      *sut
 	gauges   *gauges // of the last test
+	worked   time.Duration // of processors for this process, during the last test
 
 	phases      []report.PhaseTime
 	warm        warmUp

@@ -52,7 +52,7 @@ func (r *run) tryModel(ctx context.Context) error {
 	}
 	for _, p := range r.model.predictors {
 		began := time.Now()
-		for i, n := range r.wish(1).sizes(r.model.shape.batch) {
+		for i, n := range r.warmSizes() {
 			if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget {
 				break
 			}
@@ -63,6 +63,14 @@ func (r *run) tryModel(ctx context.Context) error {
 	}
 	r.warm, err = stableTime(ctx, r.model.predictors[0], items[:1])
 	return err
+}
+
+// warmSizes are those of the batches that workers are warmed up with.
+func (r *run) warmSizes() []int {
+	if r.model.concurrent() != nil {
+		return []int{1} // servers are warm, or not for us to warm
+	}
+	return r.wish(1).sizes(r.model.shape.batch)
 }
 
 // compiles reports whether the device may compile the model anew for each size of a batch.
@@ -399,7 +407,8 @@ func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) err
 // at once then: one by one, or as many as a Puller has room for.
 func (r *run) capacity(ctx context.Context) (rate float64, atOnce int, how string, err error) {
 	atOnce, how = 1, "one by one"
-	if _, pulls := r.model.predictors[0].(workload.Puller); pulls && r.model.shape.batch > 1 {
+	_, pulls := r.model.predictors[0].(workload.Puller)
+	if many := r.model.concurrent() != nil; (pulls || many) && r.model.shape.batch > 1 {
 		atOnce = r.model.shape.batch
 		how = fmt.Sprintf("with %d under way at once", atOnce)
 	}

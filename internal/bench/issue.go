@@ -107,6 +107,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	var watched func()
 	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()))
 	defer watched()
+	worked := r.cpuTime()
 	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
 		AccuracyLog:    log,
 		Checkpoint:     checkpoint,
@@ -115,8 +116,17 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		NewPacer:       r.cfg.NewPacer,
 		MaxOutstanding: r.hopeless(),
 	})
+	r.worked = r.cpuTime() - worked
 	r.stuck = r.sut.stop() != nil
 	return test, err
+}
+
+// cpuTime is how long processors have worked for this process; 0: not known.
+func (r *run) cpuTime() time.Duration {
+	if r.cfg.CPUTime == nil {
+		return 0
+	}
+	return r.cfg.CPUTime()
 }
 
 // batching says how workers gather samples: with others of about the same length where
@@ -161,9 +171,10 @@ const (
 // as are 10 s of work, or come within four latency bounds, and at least 1000. A system with
 // such a queue has long missed its bound, and answering it all would only take longer than
 // the test was to last, and memory.
-// Where tokens have bounds and queries have none, there is no such number.
+// Where tokens have bounds and queries have none, there is no such number, and none for servers: what
+// a server makes of its load is what is measured.
 func (r *run) hopeless() uint64 {
-	if r.settings.UseTokenLatencies {
+	if r.settings.UseTokenLatencies || r.model.concurrent() != nil {
 		return 0
 	}
 	work := float64(hopelessWork) / float64(r.warm.latency) * float64(r.model.shape.workers*r.model.shape.batch)
@@ -179,7 +190,10 @@ func (r *run) stallTimeout() time.Duration {
 func (r *run) sutName() string {
 	info := r.model.info()
 	device := r.cfg.Backend.Device
-	if device == "" {
+	switch {
+	case r.model.concurrent() != nil:
+		device = "endpoint"
+	case device == "":
 		device = "cpu"
 	}
 	if _, remote := r.cfg.Engine.(backend.Remote); remote {

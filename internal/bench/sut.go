@@ -30,7 +30,8 @@ type sut struct {
 	// answers on the thread that issues: a thread that is woken for each query is sometimes
 	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
 	inline *worker
-	tokens bool // first tokens are measured
+	crowd  *crowd // of the only predictor, if that is a Concurrent; else nil
+	tokens bool   // first tokens are measured
 }
 
 // A worker answers batches with a predictor of its own.
@@ -73,6 +74,10 @@ func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching
 		}
 		s.workers = append(s.workers, w)
 	}
+	if many, ok := predictors[0].(workload.Concurrent); ok && len(predictors) == 1 {
+		s.crowd = newCrowd(s, many)
+		return s
+	}
 	if oneAtATime && len(predictors) == 1 {
 		s.inline = s.workers[0]
 		return s
@@ -100,6 +105,9 @@ func (s *sut) Name() string { return s.name }
 // IssueQuery implements loadgen.SUT.
 func (s *sut) IssueQuery(q loadgen.Query) {
 	s.queue.add(q)
+	if s.crowd != nil {
+		s.crowd.grow(len(q.Samples))
+	}
 	if s.inline != nil {
 		s.answerInline()
 	}

@@ -65,7 +65,8 @@ type Results struct {
 	Phases   []PhaseTime   `json:"phases"`
 	Workers  []WorkerStats `json:"workers,omitempty"`
 	Queue    *QueueStats   `json:"queue,omitempty"`
-	Remote   *Remote       `json:"remote,omitempty"` // of engines whose models run on servers
+	Remote   *Remote       `json:"remote,omitempty"`   // of engines whose models run on servers
+	Endpoint *Endpoint     `json:"endpoint,omitempty"` // only where servers answered
 	System   any           `json:"system,omitempty"`
 }
 

@@ -31,6 +31,7 @@ func Summary(w io.Writer, r *Results) error {
 	if p := r.Performance; p != nil {
 		performanceLines(&b, p)
 	}
+	endpointLines(&b, r.Endpoint)
 	if r.Peak != nil {
 		b.WriteString(indent(strings.Join(peakLines(r.Peak), "\n")))
 	}
@@ -275,6 +276,7 @@ func Explain(w io.Writer, r *Results) error {
 	if r.Accuracy != nil {
 		b.WriteString(strings.Join(accuracyLines(r.Accuracy), "\n") + "\n")
 	}
+	endpointLines(&b, r.Endpoint)
 	list(&b, "Why it is not valid", r.Problems)
 	list(&b, "Warnings", r.Warnings)
 	list(&b, "Caveats", r.Caveats)

@@ -148,7 +148,7 @@ func (c *call) piece(now time.Duration) *failure {
 	if c.pieces++; c.pieces == 1 {
 		c.first(c.text[from:], now)
 	} else {
-		c.session.stats.between.add(now - c.last)
+		c.session.stats.between.Add(now - c.last)
 	}
 	c.last = now
 	switch most := c.prompt.MaxTokens; {
@@ -161,7 +161,7 @@ func (c *call) piece(now time.Duration) *failure {
 }
 
 func (c *call) first(piece []byte, now time.Duration) {
-	c.session.stats.first.add(now)
+	c.session.stats.first.Add(now)
 	if !c.started {
 		c.started = true
 		c.sink.First(piece)

@@ -23,7 +23,7 @@ const (
 
 // stats are what is measured of requests.
 type stats struct {
-	first, whole, between *histogram
+	first, whole, between *backend.Times
 
 	answers, retries, pieces, tokens, prompts atomic.Int64
 	active, most                              atomic.Int64
@@ -35,14 +35,14 @@ type stats struct {
 }
 
 func newStats() *stats {
-	s := &stats{first: newHistogram(), whole: newHistogram(), between: newHistogram()}
+	s := &stats{first: backend.NewTimes(), whole: backend.NewTimes(), between: backend.NewTimes()}
 	s.reset()
 	return s
 }
 
 func (s *stats) reset() {
-	for _, h := range []*histogram{s.first, s.whole, s.between} {
-		h.reset()
+	for _, h := range []*backend.Times{s.first, s.whole, s.between} {
+		h.Reset()
 	}
 	for _, n := range []*atomic.Int64{&s.answers, &s.retries, &s.pieces, &s.tokens, &s.prompts} {
 		n.Store(0)
@@ -92,7 +92,7 @@ func (s *stats) answered(c *call, whole time.Duration) {
 	s.pieces.Add(int64(c.pieces))
 	s.tokens.Add(int64(c.tokens))
 	s.prompts.Add(int64(max(0, c.promptTokens)))
-	s.whole.add(whole)
+	s.whole.Add(whole)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counted[c.counted]++
@@ -107,7 +107,7 @@ func (s *stats) measured() backend.Generated {
 	g := backend.Generated{
 		Answers: s.answers.Load(), Retries: s.retries.Load(), Pieces: s.pieces.Load(), Tokens: s.tokens.Load(),
 		PromptTotal: s.prompts.Load(), Most: s.most.Load(),
-		FirstToken: s.first.spread(), Whole: s.whole.spread(), Between: s.between.spread(),
+		FirstToken: s.first.Spread(), Whole: s.whole.Spread(), Between: s.between.Spread(),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package machine
+
+import "time"
+
+// CPUTime is how long processors have worked for this process; 0: that is not known here.
+func CPUTime() time.Duration { return 0 }
+
+// OpenFiles is how many files and connections this process may have open; 0: not known.
+func OpenFiles() uint64 { return 0 }

@@ -1,0 +1,13 @@
+// Package prompts makes a benchmark of any prompts: a file with one on each line, or prompts that
+// are made up. It is for servers of text that are measured without a benchmark of the rules.
+//
+//	model := prompts.Model(prompts.Config{Name: "llama-3.1-8b", Answer: 128})
+//	w, err := model.Open(workload.Setup{DatasetDir: "prompts.jsonl"})
+//	predictor, err := w.NewPredictor(sessions, 1) // of a backend.Generator
+//
+// A file is read by what its lines have: "prompt" or another name of a text (textFields),
+// "messages" as chats have them, "conversations" as ShareGPT has them, of which the turns up to
+// the first one of the assistant are the prompt. A line may say how long its answer is.
+//
+// There is no truth to compare answers with, and so no accuracy.
+package prompts

@@ -1,0 +1,123 @@
+package prompts
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// Config says which prompts there are. The zero value of every field but Name is useful.
+type Config struct {
+	Name      string // of what answers
+	Synthetic int    // prompts to make up; 0: they are in a file
+	Words     int    // of each; 0: DefaultWords
+	Answer    int    // tokens of an answer, at most, where a prompt does not say; 0: DefaultAnswer
+	Exact     bool   // answers are to have that many
+}
+
+const (
+	// DefaultWords and DefaultAnswer are the lengths of prompts and answers that nobody chose.
+	DefaultWords  = 256
+	DefaultAnswer = 128
+	// mostInMemory is how many prompts a test draws from.
+	mostInMemory = 1 << 17
+	// seed is that of made up prompts.
+	seed = 20260101
+)
+
+// ErrNoTruth says that there is nothing to score answers with.
+var ErrNoTruth = errors.New("there is no truth for prompts that belong to no benchmark: the accuracy of answers to them cannot be told")
+
+// Model returns the benchmark.
+func Model(c Config) workload.Model {
+	return workload.Model{
+		Name: c.Name, Title: c.Name, Task: "text generation", Dataset: "prompts",
+		Rules: config.Model{Name: c.Name}, PerformanceSampleCount: mostInMemory,
+		Open:  c.open,
+		Score: func(accuracy.Input, workload.Scoring) (*accuracy.Score, error) { return nil, ErrNoTruth },
+	}
+}
+
+// NameOf makes a name that folders and conf files can have of that of a model.
+func NameOf(model string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_' // dots, too: conf files separate by them
+	}, model)
+}
+
+// open reads the prompts or makes them up.
+func (c Config) open(s workload.Setup) (w workload.Workload, err error) {
+	list := &texts{note: "prompts of " + s.DatasetDir}
+	if n := c.Synthetic; n > 0 {
+		if c.Words == 0 {
+			c.Words = DefaultWords
+		}
+		if s.Count > 0 {
+			n = min(n, s.Count)
+		}
+		list.prompts, list.note = synthetic(n, c.Words, seed), fmt.Sprintf("%d prompts that are made up, of %d common words each", n, c.Words)
+	} else if list.prompts, err = ReadFile(s.DatasetDir, s.Count); err != nil {
+		return nil, err
+	}
+	if c.Answer == 0 {
+		c.Answer = DefaultAnswer
+	}
+	for i := range list.prompts {
+		p := &list.prompts[i]
+		if p.MaxTokens == 0 {
+			p.MaxTokens = c.Answer
+		}
+		if p.Exact = c.Exact; p.Exact {
+			p.MinTokens = p.MaxTokens
+		}
+	}
+	return list, nil
+}
+
+// texts are prompts in memory.
+type texts struct {
+	prompts []backend.Prompt
+	note    string
+}
+
+// Len implements workload.Workload.
+func (t *texts) Len() int { return len(t.prompts) }
+
+// Row implements workload.Workload: a prompt has no tensors.
+func (*texts) Row(int) []workload.Slot { return nil }
+
+// CacheKey implements workload.Workload.
+func (*texts) CacheKey() string { return "" }
+
+// Prepare implements workload.Workload.
+func (*texts) Prepare(int, []tensor.Tensor) error { return nil }
+
+// Outputs implements workload.Workload.
+func (*texts) Outputs(string) []string { return nil }
+
+// Batch implements workload.Workload.
+func (*texts) Batch() int { return -1 }
+
+// Notes implements workload.Workload.
+func (t *texts) Notes() []string { return []string{t.note} }
+
+// NewPredictor implements workload.Workload.
+func (t *texts) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+	g, ok := sessions[workload.Only].(backend.Generator)
+	if !ok {
+		return nil, errors.New("prompts need an engine that takes text")
+	}
+	return workload.NewGenerating(g, func(index int) *backend.Prompt { return &t.prompts[index] }, Text), nil
+}
+
+// Text is the response that the accuracy log keeps of an answer: its text.
+func Text(a backend.Answer) []byte { return a.Text }
