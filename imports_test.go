@@ -17,6 +17,9 @@ const module = "github.com/mlperf-go/mlperf/"
 var mayImport = map[string]string{
 	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/cache internal/names internal/suite " +
+		"internal/names internal/suite " +
+	"cmd/mlperf": "configs internal/tokenserver internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
+		"internal/suite " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",
@@ -30,6 +33,9 @@ var mayImport = map[string]string{
 		"internal/tensor internal/workload",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/speech": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/preprocess/audio internal/tensor internal/workload",
+	"internal/models":         "internal/config internal/loadgen internal/models/recsys internal/models/text internal/models/vision internal/workload internal/names",
+	"internal/models/prompts": "internal/accuracy internal/backend internal/config internal/regular internal/tensor internal/workload",
+	"internal/models/recsys":  "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/text " +
 		"internal/pytext internal/tensor internal/tokenizer internal/workload internal/regular",
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
@@ -60,13 +66,15 @@ var mayImport = map[string]string{
 	"internal/session": "internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache " +
+	"internal/session": "internal/backend internal/backend/openai internal/endpoint internal/models/prompts internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress": "internal/loadgen",
 	"internal/profile":  "internal/loadgen internal/regular",
 	"internal/config":   "configs internal/field internal/loadgen internal/names internal/regular",
 	"internal/field":    "",
 
-	"internal/backend":             "internal/onnx internal/tensor",
+	"internal/backend":             "internal/histogram internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
 	"internal/backend/openai":      "internal/backend internal/endpoint internal/field internal/tensor",
 	"internal/backend/ort":         "internal/backend internal/home internal/names internal/onnx internal/regular internal/scratch internal/tensor",
@@ -100,25 +108,26 @@ var mayImport = map[string]string{
 	"internal/exif":             "",
 	"internal/jpeg":             "internal/exif",
 
-	"internal/loadgen":           "internal/names",
-	"internal/loadgen/mlperflog": "internal/loadgen internal/regular internal/whole",
-	"internal/accuracy":          "internal/parallel internal/pytext internal/sentences",
-	"internal/networks":          "internal/onnx",
-	"internal/scratch":           "",
-	"internal/whole":             "",
-	"internal/onnx":              "internal/regular internal/tensor internal/whole",
-	"internal/endpoint":          "internal/field internal/regular",
-	"internal/tokenserver":       "",
-	"internal/tensor":            "",
-	"internal/tensor/npy":        "internal/tensor",
-	"internal/home":              "",
-	"internal/longtest":          "",
-	"internal/histogram":         "",
-	"internal/charts":            "internal/histogram internal/loadgen internal/regular internal/whole",
-	"internal/machine":           "",
-	"internal/names":             "",
-	"internal/parallel":          "",
-	"internal/regular":           "",
+	"internal/loadgen":               "internal/names",
+	"internal/loadgen/mlperflog":     "internal/loadgen internal/regular internal/whole",
+	"internal/accuracy":              "internal/parallel internal/pytext internal/sentences",
+	"internal/networks":              "internal/onnx",
+	"internal/scratch":               "",
+	"internal/whole":                 "",
+	"internal/onnx":                  "internal/regular internal/tensor internal/whole",
+	"internal/endpoint":              "internal/field internal/regular",
+	"internal/tokenserver":           "",
+	"internal/tokenserver/tokentest": "",
+	"internal/tensor":                "",
+	"internal/tensor/npy":            "internal/tensor",
+	"internal/home":                  "",
+	"internal/longtest":              "",
+	"internal/histogram":             "",
+	"internal/charts":                "internal/histogram internal/loadgen internal/regular internal/whole",
+	"internal/machine":               "",
+	"internal/names":                 "",
+	"internal/parallel":              "",
+	"internal/regular":               "",
 }
 
 // owners are the packages that may import a third-party module.

@@ -50,6 +50,7 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&q.Pin, "pin", false, "keep each thread that computes on a processor of its own, different ones for all instances (Linux)")
 	q.options.define(f, session.ModelOptions())
 	defineEngine(f, &q.Engine)
+	q.definePrompts(f)
 	q.defineBackend(f)
 	q.pace.define(f)
 }
@@ -81,7 +82,7 @@ func (o optionFlags) values() map[string]string {
 
 // defineEngine defines the flags that choose an engine.
 func defineEngine(f *pflag.FlagSet, e *session.Engine) {
-	f.StringVar(&e.Name, "backend", session.ONNXRuntime, "engine: onnxruntime, oip, which asks servers, or simulated, which only takes its time")
+	f.StringVar(&e.Name, "backend", session.ONNXRuntime, "engine: onnxruntime; oip and openai, which ask servers; or simulated, which only takes its time")
 	durationVar(f, &e.Latency, "sim-latency", 5*time.Millisecond, "time that the simulated engine takes for a run")
 	durationVar(f, &e.Jitter, "sim-jitter", 0, "standard deviation of that time")
 	defineRemote(f, &e.Remote)
@@ -93,10 +94,10 @@ func defineRemote(f *pflag.FlagSet, r *session.Remote) {
 	f.StringArrayVar(&r.Endpoints, "endpoint", nil, "server to ask: URL with http, https, unix, grpc or grpcs; dns:///host:port is gRPC with all addresses of a name, as dns+http://host:port is for others (repeatable)")
 	f.StringVar(&r.Model, "remote-model", "", "name of the model at the servers (default: that of the catalogue)")
 	f.StringVar(&r.Version, "remote-version", "", "version of the model at the servers")
-	f.IntVar(&r.Concurrency, "concurrency", 0, "requests to servers under way at most; 0: 64, and 1 in SingleStream")
-	durationVar(f, &r.Timeout, "request-timeout", 0, "how long a request to a server may take; 0: 2 minutes")
+	f.IntVar(&r.Concurrency, "concurrency", 0, "requests to servers under way at most; 0: 64, and 1 in SingleStream; servers of text: 256 in Offline, else no limit")
+	durationVar(f, &r.Timeout, "request-timeout", 0, "how long a request to a server may take; 0: 2 minutes, of servers of text 10")
 	f.IntVar(&r.Retry, "retry", 0, "how often a request to a server is sent once more, which the result says")
-	f.StringVar(&r.TokenFile, "token-file", "", "file with the bearer token that servers want")
+	f.StringVar(&r.TokenFile, "token-file", "", "file with the bearer token that servers want (servers of text: else MLPERF_API_KEY or OPENAI_API_KEY of the environment)")
 	f.StringVar(&r.CA, "tls-ca", "", "PEM file of the authority that servers' certificates are from (default: those of the system)")
 	f.StringVar(&r.Cert, "tls-cert", "", "PEM file of the certificate to show to servers")
 	f.StringVar(&r.Key, "tls-key", "", "PEM file of its key")
@@ -177,6 +178,8 @@ var settingFlags = []struct{ flag, key, text string }{
 	{"samples-per-query", "samples_per_query", ""},
 	{"performance-sample-count", "performance_sample_count_override", "`number` of samples to keep in memory"},
 	{"target-latency", "target_latency", ""},
+	{"ttft", "ttft_latency", "Server and Interactive: greatest `time` to the first token, such as 500ms"},
+	{"tpot", "tpot_latency", "Server and Interactive: greatest `time` per further token, such as 50ms"},
 }
 
 // overrides are the settings that flags make.

@@ -83,7 +83,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 
 // run carries the command out.
 func (o *runFlags) run(cmd *cobra.Command) error {
-	if o.Model == "" || o.Scenario == "" {
+	if o.Model == "" && o.Engine.Name != session.OpenAI || o.Scenario == "" {
 		return usage("run needs --model and --scenario")
 	}
 	q, err := o.request(cmd.Flags())

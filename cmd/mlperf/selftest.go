@@ -29,6 +29,7 @@ func newSelftest() *cobra.Command {
 		all      bool
 		peer     string
 		rounds   int
+		server   tokenServer
 	)
 	cmd := &cobra.Command{
 		Use:   "selftest",
@@ -38,6 +39,9 @@ and does nothing. What is measured then is the generator on this machine: how fa
 it can issue, how late, and how much memory a query takes.`,
 		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 300ms",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if server.address != "" {
+				return server.serve(cmd.Context(), cmd.OutOrStdout())
+			}
 			if all {
 				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer, max(1, rounds))
 			}
@@ -60,6 +64,7 @@ it can issue, how late, and how much memory a query takes.`,
 	f.BoolVar(&opts.Accuracy, "accuracy", false, "issue target-qps × duration samples in accuracy mode, with responses that are logged")
 	f.StringVar(&opts.OutputDir, "output", "", "existing folder for the logs of the test; empty: none are written")
 	pace.define(f)
+	server.define(f)
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.BoolVar(&all, "all", false, "measure every scenario and print a table")
 	f.StringVar(&peer, "peer", "", "with --all: program to compare with, called with the same flags (docs/loadgen.md)")

@@ -187,7 +187,7 @@ type run struct {
 	model    loadedModel
 	qsl      *qsl
 	sut      *sut
-	gauges   *gauges // of the last test
+	gauges   *gauges       // of the last test
 	worked   time.Duration // of processors for this process, during the last test
 
 	phases      []report.PhaseTime

@@ -17,8 +17,8 @@ type crowd struct {
 	predictor workload.Concurrent
 	limit     int64 // 0: none
 	underway  atomic.Int64
-	inARow    atomic.Int64       // failures since the last answer
-	handover  *backend.Times // from IssueQuery to the predictor, where there is no limit
+	inARow    atomic.Int64   // failures since the last answer
+	handover  *backend.Times // from IssueQuery to the predictor, of samples that did not wait for others
 }
 
 func newCrowd(s *sut, p workload.Concurrent) *crowd {
@@ -60,7 +60,7 @@ func (c *crowd) run(issued time.Time) {
 		if len(batch) == 0 {
 			break
 		}
-		if first && c.limit == 0 {
+		if first {
 			c.handover.Add(time.Since(issued))
 		}
 		c.answer(batch[0])

@@ -10,22 +10,22 @@ import (
 )
 
 // endpoint is what was measured beside the test where servers answered; nil elsewhere.
-func (r *run) endpoint(test *loadgen.Result) *report.Endpoint {
+func (r *run) endpoint(test *loadgen.Result) *report.Generation {
 	c := r.sut.crowd
 	if c == nil {
 		return nil
 	}
 	g := c.predictor.Measured()
-	e := &report.Endpoint{
+	e := &report.Generation{
 		Limit: int(c.limit), Most: g.Most, Answers: g.Answers, Retries: g.Retries, Pieces: g.Pieces, Tokens: g.Tokens, PromptTokens: g.PromptTotal,
 		Counted: g.Counted, Finished: g.Finished, Cores: runtime.GOMAXPROCS(0),
 		FirstTokenFromSendNS: spread(g.FirstToken), LatencyFromSendNS: spread(g.Whole), BetweenPiecesNS: spread(g.Between), HandoverNS: spread(c.handover.Spread()),
 	}
 	for _, f := range g.Failures {
-		e.Failures = append(e.Failures, report.EndpointFailures(f))
+		e.Failures = append(e.Failures, report.GenerationFailures(f))
 	}
 	for _, s := range g.Servers {
-		e.Servers = append(e.Servers, report.EndpointServer(s))
+		e.Servers = append(e.Servers, report.GenerationServer(s))
 	}
 	if p := test.Performance; p != nil {
 		r.rates(e, p)
@@ -34,7 +34,7 @@ func (r *run) endpoint(test *loadgen.Result) *report.Endpoint {
 }
 
 // rates adds what counts by time.
-func (r *run) rates(e *report.Endpoint, p *loadgen.Performance) {
+func (r *run) rates(e *report.Generation, p *loadgen.Performance) {
 	per := func(n int64, d time.Duration) float64 {
 		if d <= 0 {
 			return 0

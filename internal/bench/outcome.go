@@ -44,8 +44,8 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		out.Result = report.Invalid // the test was stopped, but not from outside
 	}
 	out.Queue = r.queueStats(test)
-	out.Endpoint = r.endpoint(test)
-	out.Warnings = append(out.Warnings, out.Endpoint.Warnings()...)
+	out.Generation = r.endpoint(test)
+	out.Warnings = append(out.Warnings, out.Generation.Warnings()...)
 	out.Problems = append(out.Problems, overload(out)...)
 	for _, w := range r.sut.workers {
 		out.Workers = append(out.Workers, report.WorkerStats{

@@ -58,16 +58,16 @@ type Results struct {
 	Peak        *Peak        `json:"find_peak,omitempty"`
 	Runs        []RunOutcome `json:"runs,omitempty"` // if there were several: the lowest metric counts
 
-	Settings []Setting     `json:"settings"`
-	Test     *Test         `json:"test,omitempty"` // the settings that the test really had
-	Backend  Backend       `json:"backend"`
-	Input    Input         `json:"input"`
-	Phases   []PhaseTime   `json:"phases"`
-	Workers  []WorkerStats `json:"workers,omitempty"`
-	Queue    *QueueStats   `json:"queue,omitempty"`
-	Remote   *Remote       `json:"remote,omitempty"`   // of engines whose models run on servers
-	Endpoint *Endpoint     `json:"endpoint,omitempty"` // only where servers answered
-	System   any           `json:"system,omitempty"`
+	Settings   []Setting     `json:"settings"`
+	Test       *Test         `json:"test,omitempty"` // the settings that the test really had
+	Backend    Backend       `json:"backend"`
+	Input      Input         `json:"input"`
+	Phases     []PhaseTime   `json:"phases"`
+	Workers    []WorkerStats `json:"workers,omitempty"`
+	Queue      *QueueStats   `json:"queue,omitempty"`
+	Remote     *Remote       `json:"remote,omitempty"`     // of engines whose models run on servers
+	Generation *Generation   `json:"generation,omitempty"` // where servers continued prompts
+	System     any           `json:"system,omitempty"`
 }
 
 // A Metric is a number with its name and unit.

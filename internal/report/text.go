@@ -31,7 +31,7 @@ func Summary(w io.Writer, r *Results) error {
 	if p := r.Performance; p != nil {
 		performanceLines(&b, p)
 	}
-	endpointLines(&b, r.Endpoint)
+	generationLines(&b, r.Generation)
 	if r.Peak != nil {
 		b.WriteString(indent(strings.Join(peakLines(r.Peak), "\n")))
 	}
@@ -276,7 +276,7 @@ func Explain(w io.Writer, r *Results) error {
 	if r.Accuracy != nil {
 		b.WriteString(strings.Join(accuracyLines(r.Accuracy), "\n") + "\n")
 	}
-	endpointLines(&b, r.Endpoint)
+	generationLines(&b, r.Generation)
 	list(&b, "Why it is not valid", r.Problems)
 	list(&b, "Warnings", r.Warnings)
 	list(&b, "Caveats", r.Caveats)

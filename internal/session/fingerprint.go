@@ -43,6 +43,9 @@ func (p *Prepared) identify(ctx context.Context) (err error) {
 	options.ModelPath, options.EngineCacheDir, options.LogSeverity, options.Note = "", "", 0, nil
 	f.Program = q.Program
 	f.Binding = digest(q.Options)
+	if q.asksServers() {
+		f.Binding = digest(q.Options, q.Prompts)
+	}
 	f.Engine = digest(q.Engine, options)
 	f.Settings = digest(p.model.Name, p.rules.Version, p.withoutLoad(), cfg.AutoLatency, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count)
 	if cfg.Backend.EngineCacheDir == "" {

@@ -18,6 +18,9 @@ func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string)
 	var quick []string
 	for _, d := range list {
 		from := origin(d.Key)
+		if from == originFree {
+			continue // a caveat of its own says that there is no benchmark
+		}
 		text := fmt.Sprintf("%v (%s)", d, from)
 		switch {
 		case !d.Easier || d.Allowed:
@@ -45,6 +48,9 @@ func (r *Resolved) caveats() []string {
 	}
 	if r.Request.remote() {
 		list = append(list, "the model is the servers': nobody here knows whether it is the official one")
+	}
+	if r.Request.free() {
+		list = append(list, "no benchmark of the rules: a model and prompts of one's own")
 	}
 	return list
 }

@@ -75,6 +75,10 @@ func (p *Prepared) provide(ctx context.Context) (err error) {
 func (p *Prepared) files(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.bench
 	cfg.DatasetDir, cfg.Backend.ModelPath = q.DatasetPath, q.ModelPath
+	if q.free() {
+		p.Fingerprint.Data, err = p.dataOf(ctx)
+		return err
+	}
 	if cfg.BuiltInData = q.DatasetPath == ""; cfg.BuiltInData {
 		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.model); err != nil {
 			return err

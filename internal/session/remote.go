@@ -54,12 +54,7 @@ func (r *Remote) given() string {
 // check finds what cannot be right, whatever the servers are.
 func (r *Remote) check() error {
 	if len(r.Endpoints) == 0 {
-		return field.Missing("endpoint", "the engine "+OIP+" asks servers, as http://host:8000")
-	}
-	for _, url := range r.Endpoints {
-		if err := client.CheckEndpoint(url); err != nil {
-			return field.Wrap("endpoint", err)
-		}
+		return field.Missing("endpoint", "the engine asks servers, as http://host:8000")
 	}
 	switch {
 	case r.Concurrency < 0 || r.Concurrency > mostThreads:
@@ -74,15 +69,25 @@ func (r *Remote) check() error {
 	return nil
 }
 
+// checkAddresses finds what is no address of a server of the Open Inference Protocol.
+func (r *Remote) checkAddresses() error {
+	for _, url := range r.Endpoints {
+		if err := client.CheckEndpoint(url); err != nil {
+			return field.Wrap("endpoint", err)
+		}
+	}
+	return nil
+}
+
 // remote reports whether the models of a request run elsewhere.
-func (q *Request) remote() bool { return q.Engine.Name == OIP }
+func (q *Request) remote() bool { return q.Engine.Name == OIP || q.Engine.Name == OpenAI }
 
 // checkRemote finds what is said about servers where there are none, and what only an engine of
 // this machine can do.
 func (q *Request) checkRemote() error {
 	if !q.remote() {
 		if name := q.Engine.Remote.given(); name != "" {
-			return field.Errorf(name, "is about servers, and the engine is %s: want %s", q.Engine.Name, OIP)
+			return field.Errorf(name, "is about servers, and the engine is %s: want %s or %s", q.Engine.Name, OIP, OpenAI)
 		}
 		return nil
 	}
@@ -94,13 +99,16 @@ func (q *Request) checkRemote() error {
 		{"intra_threads", q.Backend.IntraThreads > 0}, {"pin", q.Pin}, {"shared_threads", q.Engine.SharedThreads > 0},
 	} {
 		if f.on {
-			return field.Errorf(f.name, "is up to the servers: the engine %s only asks them", OIP)
+			return field.Errorf(f.name, "is up to the servers: the engine %s only asks them", q.Engine.Name)
 		}
 	}
 	if r := q.Engine.Remote; r.Concurrency > 0 && q.Instances > 0 && r.Concurrency != q.Instances {
 		return field.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", r.Concurrency, q.Instances)
 	}
-	return q.Engine.Remote.check()
+	if err := q.Engine.Remote.check(); err != nil || q.Engine.Name != OIP {
+		return err
+	}
+	return q.Engine.Remote.checkAddresses()
 }
 
 // forServers chooses what a run on servers needs otherwise than one here: a worker waits for
@@ -108,6 +116,10 @@ func (q *Request) checkRemote() error {
 func (r *Resolved) forServers() error {
 	q := &r.Request
 	if !q.remote() {
+		return nil
+	}
+	if q.asksServers() {
+		r.forPrompts()
 		return nil
 	}
 	if r.model.Files != nil {
@@ -159,12 +171,15 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 		if p.maker.Engine, err = q.Engine.openORT(q.pool()); err == nil {
 			p.bench.Engine = p.maker.Engine
 		}
-	case OIP:
-		remote, err := q.Engine.connect(ctx, p.model.Name)
-		if err != nil {
+	case OpenAI, OIP:
+		if q.asksServers() {
+			p.bench.Engine, err = p.openAI()
+		} else {
+			p.bench.Engine, err = q.Engine.connect(ctx, p.model.Name)
+		}
+		if err != nil || q.free() {
 			return err
 		}
-		p.bench.Engine = remote
 		library, err := q.Engine.openORT(q.pool())
 		var none *ort.NotFoundError
 		if errors.As(err, &none) {

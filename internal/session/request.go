@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -24,7 +25,7 @@ type Request struct {
 	Program string   // name and version, for the results
 	Command []string // what was called, for the results
 
-	Model    string // of the catalogue; needed
+	Model    string // of the catalogue; needed, except for prompts that go to servers
 	Scenario string // needed
 	Mode     string // performance, accuracy, submission or find-peak; empty: performance
 	Rules    string // version; empty: the newest
@@ -48,6 +49,7 @@ type Request struct {
 	// Options say how the model is fed and read, by names of ModelOptions.
 	Options map[string]string
 
+	Prompts     Prompts // for servers of text
 	Engine      Engine
 	Backend     backend.Options // ModelPath and Precision are filled in
 	Instances   int
@@ -71,7 +73,7 @@ type Request struct {
 
 // An Engine says which one to use.
 type Engine struct {
-	Name    string        // onnxruntime, simulated or oip; empty: onnxruntime
+	Name    string        // onnxruntime, simulated, oip or openai; empty: onnxruntime
 	Library string        // file of ONNX Runtime; empty: the installed one
 	Latency time.Duration // of the simulated engine
 	Jitter  time.Duration // its standard deviation
@@ -87,10 +89,11 @@ const (
 	ONNXRuntime = "onnxruntime"
 	Simulated   = "simulated"
 	OIP         = "oip"
+	OpenAI      = openai.Name
 )
 
 // engines are all of them.
-func engines() []string { return []string{ONNXRuntime, Simulated, OIP} }
+func engines() []string { return []string{ONNXRuntime, Simulated, OIP, OpenAI} }
 
 // FindPeak is the mode that searches the highest load. It consists of tests in LoadGen's
 // performance mode.
@@ -124,6 +127,9 @@ func (q *Request) check() error {
 		return err
 	}
 	if err := q.checkRemote(); err != nil {
+		return err
+	}
+	if err := q.checkPrompts(); err != nil {
 		return err
 	}
 	if err := q.checkDevice(); err != nil {

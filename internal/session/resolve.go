@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,13 +52,13 @@ func Resolve(q Request) (*Resolved, error) {
 // names looks the model, the rules and the division up.
 func (r *Resolved) names() (err error) {
 	q := &r.Request
-	if q.Model == "" {
+	if q.Model == "" && !q.free() {
 		return field.Missing("model", "want a model of the catalogue")
 	}
 	if q.Scenario == "" {
 		return field.Missing("scenario", "want SingleStream, MultiStream, Server, Offline or Interactive")
 	}
-	if r.model, err = models.Lookup(q.Model); err != nil {
+	if r.model, err = q.model(); err != nil {
 		return field.Wrap("model", err)
 	}
 	if r.rules, err = config.Rules(q.Rules); err != nil {
@@ -65,6 +66,14 @@ func (r *Resolved) names() (err error) {
 	}
 	r.division, err = config.ParseDivision(q.Division)
 	return field.Wrap("division", err)
+}
+
+// model is that of the catalogue, or prompts that belong to none.
+func (q *Request) model() (workload.Model, error) {
+	if q.free() {
+		return q.freeModel(), nil
+	}
+	return models.Lookup(q.Model)
 }
 
 func (r *Resolved) options() error { return r.model.CheckOptions(r.Request.Options) }
@@ -82,7 +91,10 @@ func (r *Resolved) settings() error {
 	if q.AutoLatency && scenario != loadgen.Server {
 		return field.Errorf("target_latency", "auto is for the Server scenario, the only one with a latency bound")
 	}
-	c := config.Request{Model: r.model.Rules, Known: models.RuleNames(), Interactive: interactive, Scenario: scenario, Rules: r.rules, Options: r.overrides(scenario)}
+	c := config.Request{
+		Model: r.model.Rules, Known: models.RuleNames(), Interactive: interactive && !q.free(), Scenario: scenario, Rules: r.rules,
+		Options: r.overrides(scenario, interactive),
+	}
 	q.userConf()
 	for _, f := range []struct {
 		path string
@@ -99,6 +111,9 @@ func (r *Resolved) settings() error {
 		return err
 	}
 	r.Settings, r.Warnings = r.resolved.Settings, r.resolved.Warnings
+	if q.free() { // that the rules do not know the model goes without saying
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "have no settings for the model") })
+	}
 	if err := r.Settings.Validate(); err != nil {
 		return field.Wrap("settings", err)
 	}
@@ -123,11 +138,14 @@ const originQuick = "quick run"
 
 // overrides are the settings that do not come from files. Those of a quick run come first,
 // so that what somebody gave wins.
-func (r *Resolved) overrides(s loadgen.Scenario) []config.Override {
+func (r *Resolved) overrides(s loadgen.Scenario, interactive bool) []config.Override {
 	q := &r.Request
 	var list []config.Override
+	if q.free() {
+		list = q.freeSettings(s, interactive)
+	}
 	if q.Quick {
-		list = quickSettings(s)
+		list = append(list, quickSettings(s)...)
 	}
 	list = append(list, config.Override{Key: "mode", Value: q.loadgenMode(), Origin: q.origin("mode")})
 	return append(list, q.Settings...)
@@ -230,7 +248,7 @@ func (r *Resolved) config() (*bench.Config, error) {
 		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		Count: q.Count, Options: r.Request.Options,
 		OutputDir: q.Output, Files: files, Trace: q.Trace,
-		FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: freeDisk, NewPacer: q.NewPacer,
+		CPUTime: machine.CPUTime, FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: freeDisk, NewPacer: q.NewPacer,
 	}, nil
 }
 

@@ -30,6 +30,7 @@ type call struct {
 	ids    []int32
 
 	started      bool          // the sink was told of the first piece
+	left         bool          // it does not count as under way any more
 	last         time.Duration // when the last piece came
 	done         bool          // the stream has said that it is over
 	pieces       int
@@ -44,6 +45,14 @@ type call struct {
 func (c *call) begin() {
 	c.text, c.ids, c.pieces, c.usage, c.promptTokens, c.finish, c.done = c.text[:0], c.ids[:0], 0, 0, 0, "", false
 	c.events.reset()
+}
+
+// leave says that the call is not under way any more.
+func (c *call) leave() {
+	if !c.left {
+		c.left = true
+		c.session.stats.active.Add(-1)
+	}
 }
 
 var doneMark = "[DONE]"

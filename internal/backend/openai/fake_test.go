@@ -1,73 +1,24 @@
 package openai
 
 import (
-	"context"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/endpoint"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
 )
 
-// A pipes is a network of its own, on which time may be fake.
-type pipes struct {
-	accept chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{accept: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.accept:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.accept <- there:
-		return here, nil
-	case <-p.closed:
-		return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // serve has a handler answer on a network of its own, for as long as the test lasts.
-func serve(t *testing.T, h http.Handler) (*pipes, Config) {
+func serve(t *testing.T, h http.Handler) (*tokentest.Network, Config) {
 	t.Helper()
-	p := newPipes()
-	server := &http.Server{Handler: h}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = server.Serve(p)
-	}()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-done
-	})
-	return p, Config{
-		Servers: endpoint.Options{URLs: []string{"http://server"}, Dial: p.dial}, Model: "m", Stream: true, Timeout: time.Minute, Quiet: 10 * time.Second,
+	n := tokentest.Serve(t, h)
+	return n, Config{
+		Servers: endpoint.Options{URLs: []string{"http://server"}, Dial: n.Dial}, Model: "m", Stream: true, Timeout: time.Minute, Quiet: 10 * time.Second,
 	}
 }
 

@@ -12,15 +12,16 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
 )
 
 // byHost connects to networks by the names of hosts.
-func byHost(of map[string]*pipes) func(ctx context.Context, network, address string) (net.Conn, error) {
+func byHost(of map[string]*tokentest.Network) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if of[address] == nil {
 			return nil, &net.OpError{Op: "dial", Err: fmt.Errorf("lookup %s: no such host", address)}
 		}
-		return of[address].dial(ctx, network, address)
+		return of[address].Dial(ctx, network, address)
 	}
 }
 
@@ -191,7 +192,7 @@ func TestAKeyDoesNotFollowToAnotherHost(t *testing.T) {
 		there, _ := serve(t, other)
 		here, c := serve(t, first)
 		first.RedirectTo = "http://elsewhere.server/v1/completions"
-		c.Servers.TokenEnv, c.Servers.Dial = []string{"TEST_KEY"}, byHost(map[string]*pipes{"server:80": here, "elsewhere.server:80": there})
+		c.Servers.TokenEnv, c.Servers.Dial = []string{"TEST_KEY"}, byHost(map[string]*tokentest.Network{"server:80": here, "elsewhere.server:80": there})
 		g, _, err := open(t, c)
 		if err != nil {
 			t.Fatal(err)

@@ -71,9 +71,10 @@ func (s *session) Measured() backend.Generated {
 func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.Sink) error {
 	c := s.calls.Get().(*call)
 	c.session, c.prompt, c.sink, c.started = s, p, sink, false
+	c.left = false
 	s.stats.begin()
 	f := s.generate(ctx, c)
-	s.stats.active.Add(-1)
+	c.leave()
 	c.prompt, c.sink, c.watched = nil, nil, nil
 	s.calls.Put(c)
 	if f != nil {
@@ -127,6 +128,7 @@ func (s *session) try(ctx context.Context, c *call, body []byte) *failure {
 		return f
 	}
 	took := time.Since(c.sent)
+	c.leave() // the sink may send the next one
 	c.sink.Done(backend.Answer{Text: c.text, IDs: c.ids, Tokens: c.tokens})
 	s.stats.answered(c, took)
 	s.watch.leave(c.watched)

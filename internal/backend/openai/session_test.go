@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
 )
 
 const ms = time.Millisecond
@@ -176,7 +177,7 @@ func TestSeveralServersShareTheLoadByWhatIsOutstanding(t *testing.T) {
 		fast, c := serve(t, tokenserver.New(tokenserver.Options{Prefill: 10 * ms}))
 		slow, _ := serve(t, tokenserver.New(tokenserver.Options{Prefill: 90 * ms}))
 		c.Servers.URLs = []string{"http://fast", "http://slow"}
-		c.Servers.Dial = byHost(map[string]*pipes{"fast:80": fast, "slow:80": slow})
+		c.Servers.Dial = byHost(map[string]*tokentest.Network{"fast:80": fast, "slow:80": slow})
 		g, _, err := open(t, c)
 		if err != nil {
 			t.Fatal(err)

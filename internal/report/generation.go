@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// An Endpoint is what was measured beside the test where servers answered. What is called
+// A Generation is what was measured beside the test where servers answered. What is called
 // FromSend counts from when a request was sent, as clients do that have no schedule; all else
 // of the results counts from when it should have been issued.
-type Endpoint struct {
-	Servers  []EndpointServer   `json:"servers"`
-	Limit    int                `json:"concurrency_limit,omitempty"` // requests under way at once; 0: none
-	Most     int64              `json:"most_under_way"`
-	Answers  int64              `json:"answers"`
-	Retries  int64              `json:"retries,omitempty"`
-	Failures []EndpointFailures `json:"failures,omitempty"`
-	Finished map[string]int64   `json:"finished,omitempty"` // answers by why they ended, in the servers' words
+type Generation struct {
+	Servers  []GenerationServer   `json:"servers"`
+	Limit    int                  `json:"concurrency_limit,omitempty"` // requests under way at once; 0: none
+	Most     int64                `json:"most_under_way"`
+	Answers  int64                `json:"answers"`
+	Retries  int64                `json:"retries,omitempty"`
+	Failures []GenerationFailures `json:"failures,omitempty"`
+	Finished map[string]int64     `json:"finished,omitempty"` // answers by why they ended, in the servers' words
 
 	Tokens       int64  `json:"tokens"`
 	Pieces       int64  `json:"pieces,omitempty"`
@@ -38,15 +38,15 @@ type Endpoint struct {
 	Cores    int     `json:"client_cores"`
 }
 
-// An EndpointServer says what one of several servers had to do.
-type EndpointServer struct {
+// A GenerationServer says what one of several servers had to do.
+type GenerationServer struct {
 	URL      string `json:"url"`
 	Requests int64  `json:"requests"`
 	Most     int    `json:"most_outstanding"`
 }
 
-// EndpointFailures are requests that failed in the same way.
-type EndpointFailures struct {
+// GenerationFailures are requests that failed in the same way.
+type GenerationFailures struct {
 	Kind  string `json:"kind"`
 	Count int64  `json:"count"`
 	First string `json:"first"` // what the first one said
@@ -69,7 +69,7 @@ const (
 )
 
 // Warnings say what the client itself may have spoilt.
-func (e *Endpoint) Warnings() []string {
+func (e *Generation) Warnings() []string {
 	if e == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (e *Endpoint) Warnings() []string {
 }
 
 // Definitions say what is meant by the words of the results.
-func (e *Endpoint) Definitions() []string {
+func (e *Generation) Definitions() []string {
 	return []string{
 		"TTFT, time to first token: from the instant at which the request was scheduled (Server) or issued (SingleStream) to the first piece of text",
 		"TPOT, time per output token: from the first piece to the end of the answer, by the number of tokens less one",
@@ -99,8 +99,8 @@ func (e *Endpoint) Definitions() []string {
 	}
 }
 
-// endpointLines say how the servers answered.
-func endpointLines(b *strings.Builder, e *Endpoint) {
+// generationLines say how the servers answered.
+func generationLines(b *strings.Builder, e *Generation) {
 	if e == nil {
 		return
 	}
@@ -135,7 +135,7 @@ func endpointLines(b *strings.Builder, e *Endpoint) {
 	list(b, "What is meant", e.Definitions())
 }
 
-func rateLines(b *strings.Builder, e *Endpoint) {
+func rateLines(b *strings.Builder, e *Generation) {
 	if e.TokensPerSecond == 0 {
 		return
 	}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/tokenserver"
+)
+
+// tokenServer is the server of tokens that selftest runs, for itself or for others.
+type tokenServer struct {
+	address string
+	options tokenserver.Options
+	fault   string
+	every   int
+}
+
+func (t *tokenServer) define(f *pflag.FlagSet) {
+	o := &t.options
+	f.StringVar(&t.address, "token-server", "", "only be the deterministic server, at this address (127.0.0.1:8000; port 0: any), until it is interrupted")
+	durationVar(f, &o.Prefill, "token-prefill", 20*time.Millisecond, "of that server: from a free slot to the first token")
+	durationVar(f, &o.PerToken, "token-interval", 10*time.Millisecond, "of that server: from a token to the next")
+	f.IntVar(&o.Slots, "token-slots", 0, "of that server: requests that it answers at once; 0: any number")
+	f.IntVar(&o.PerWrite, "tokens-per-write", 1, "of that server: tokens that it sends together")
+	f.StringVar(&t.fault, "token-fault", "none", "of that server: what is wrong with its answers (none, 500, break, stall, …)")
+	f.IntVar(&t.every, "token-fault-every", 1, "of that server: each so many requests one is answered wrongly")
+}
+
+// serve answers until the context ends. It prints the address first.
+func (t *tokenServer) serve(ctx context.Context, w io.Writer) error {
+	fault, err := tokenserver.ParseFault(t.fault)
+	if err != nil {
+		return field.Wrap("token_fault", err)
+	}
+	if t.every < 1 {
+		return field.Invalid("token_fault_every", t.every, "a number from 1")
+	}
+	t.options.Fault = func(n int) tokenserver.Fault {
+		if n%t.every == t.every-1 {
+			return fault
+		}
+		return tokenserver.None
+	}
+	listener, err := net.Listen("tcp", t.address)
+	if err != nil {
+		return field.Wrap("token_server", err)
+	}
+	server := &http.Server{Handler: tokenserver.New(t.options), ReadHeaderTimeout: time.Minute}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if _, err := fmt.Fprintf(w, "http://%s\n", listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
