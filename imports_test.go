@@ -20,6 +20,7 @@ var mayImport = map[string]string{
 		"internal/names internal/suite " +
 	"cmd/mlperf": "configs internal/tokenserver internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/suite " +
+		"internal/names internal/suite internal/tokenserver " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",
@@ -68,6 +69,7 @@ var mayImport = map[string]string{
 		"internal/cache " +
 	"internal/session": "internal/backend internal/backend/openai internal/endpoint internal/models/prompts internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
+		"internal/backend/openai internal/endpoint internal/models/prompts " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress": "internal/loadgen",
 	"internal/profile":  "internal/loadgen internal/regular",

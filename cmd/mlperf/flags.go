@@ -19,7 +19,7 @@ import (
 const optionFile = "mlperf.yaml"
 
 // variables are those of the environment that are no flags.
-var variables = []string{"MLPERF_CONFIG", "MLPERF_CACHE_DIR", "MLPERF_DATA_DIR", "MLPERF_ORT_LIB", "MLPERF_LONG_TESTS"}
+var variables = []string{"MLPERF_CONFIG", "MLPERF_CACHE_DIR", "MLPERF_DATA_DIR", "MLPERF_ORT_LIB", "MLPERF_API_KEY", "MLPERF_LONG_TESTS"}
 
 // originKey is the annotation of a flag that says where its value comes from.
 const originKey = "origin"

@@ -35,7 +35,7 @@ func askingServer(t *testing.T, server *tokenserver.Server, s loadgen.Scenario, 
 	set := settings(s)
 	set.Mode, set.MinDuration, set.MinQueryCount = loadgen.PerformanceOnly, 4*time.Second, 100
 	set.UseTokenLatencies, set.ServerTTFTLatency, set.ServerTPOTLatency = true, 500*time.Millisecond, 50*time.Millisecond
-	set.ServerTargetQPS, set.ServerTargetLatencyPercentile, set.OfflineExpectedQPS = 30, 0.9, 10
+	set.ServerTargetQPS, set.ServerTargetLatencyPercentile, set.OfflineExpectedQPS = 30, 0.9, 30
 	set.SingleStreamExpectedLatencyNS = 1e8
 	return Config{
 		Program: "mlperf test", Model: prompts.Model(prompts.Config{Name: "m", Synthetic: 24, Answer: 21}), Rules: "v6.1", Settings: set,
@@ -64,7 +64,7 @@ func TestAServerIsMeasuredAsItIs(t *testing.T) {
 		if err != nil || r.Result != report.Valid {
 			t.Fatalf("%v, %+v", err, r)
 		}
-		p, e := r.Performance, r.Endpoint
+		p, e := r.Performance, r.Generation
 		for what, got := range map[string]int64{
 			"first token": p.FirstTokenNS.P99 - int64(known), "per token": p.TimePerOutputTokenNS.P99 - 10e6, "latency": p.LatencyNS.Max - int64(known) - 200e6,
 			"first token from send": e.FirstTokenFromSendNS.Max - int64(known), "latency from send": e.LatencyFromSendNS.Max - int64(known) - 200e6,
@@ -82,13 +82,13 @@ func TestAServerIsMeasuredAsItIs(t *testing.T) {
 
 func TestTheOtherScenariosAreMeasuredAsTheyAre(t *testing.T) {
 	outcome(t, knownServer, loadgen.SingleStream, nil, func(r *report.Results, err error) {
-		if err != nil || r.Result != report.Valid || r.Performance.LatencyNS.P99 != int64(known)+200e6 || r.Endpoint.Most != 1 {
+		if err != nil || r.Result != report.Valid || r.Performance.LatencyNS.P99 != int64(known)+200e6 || r.Generation.Most != 1 {
 			t.Errorf("SingleStream: %v, %+v", err, r)
 		}
 	})
 	outcome(t, knownServer, loadgen.Offline, func(c *openai.Config) { c.Concurrency = 8 }, func(r *report.Results, err error) {
 		rate := 8 * 21 / 0.27
-		if err != nil || r.Result != report.Valid || r.Endpoint.Most != 8 || r.Metric.Value > rate || r.Metric.Value < 0.8*rate || r.Queue.Peak < 20 {
+		if err != nil || r.Result != report.Valid || r.Generation.Most != 8 || r.Metric.Value > rate || r.Metric.Value < 0.8*rate || r.Queue.Peak < 20 {
 			t.Errorf("Offline: %v, %+v, want about %.4g tokens/s", err, r.Metric, rate)
 		}
 	})
@@ -102,10 +102,10 @@ func TestWaitingForTheClientCounts(t *testing.T) {
 		if err != nil || r.Result != report.Invalid || r.Queue.Peak < 10 {
 			t.Fatalf("%v, %v, %+v", err, r.Result, r.Queue)
 		}
-		if seen, sent := r.Performance.FirstTokenNS.P99, r.Endpoint.FirstTokenFromSendNS.P99; sent != int64(known) || seen < 10*sent {
+		if seen, sent := r.Performance.FirstTokenNS.P99, r.Generation.FirstTokenFromSendNS.P99; sent != int64(known) || seen < 10*sent {
 			t.Errorf("first token p99 %v from the schedule, %v from sending", time.Duration(seen), time.Duration(sent))
 		}
-		if g := r.Endpoint.Goodput; g.Requests == g.Of || g.Requests == 0 {
+		if g := r.Generation.Goodput; g.Requests == g.Of || g.Requests == 0 {
 			t.Errorf("goodput %+v", g)
 		}
 	})
@@ -130,7 +130,7 @@ func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
 				return tokenserver.None
 			}
 			outcome(t, o, s, nil, func(r *report.Results, err error) {
-				if err != nil || r.Result != report.Invalid || len(r.Endpoint.Failures) != 1 || r.Endpoint.Failures[0].Kind != want {
+				if err != nil || r.Result != report.Invalid || len(r.Generation.Failures) != 1 || r.Generation.Failures[0].Kind != want {
 					t.Fatalf("%v in %v: %v, %+v", fault, s, err, r)
 				}
 				if !strings.Contains(strings.Join(r.Problems, "\n"), want) {
@@ -181,7 +181,7 @@ func TestAServerThatIsRestartedCostsItsRequests(t *testing.T) {
 		})
 		cfg.Settings.MinDuration = 10 * time.Second
 		r, err := Run(t.Context(), cfg)
-		if err != nil || r.Result != report.Invalid || r.Endpoint.Answers < 200 || len(r.Endpoint.Failures) == 0 {
+		if err != nil || r.Result != report.Invalid || r.Generation.Answers < 200 || len(r.Generation.Failures) == 0 {
 			t.Errorf("%v, %+v", err, r)
 		}
 	})

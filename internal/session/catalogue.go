@@ -96,7 +96,11 @@ func Backends() []Backend {
 	} else {
 		onnx.State = fmt.Sprintf("version %s, %s", library.Version, library.Path)
 	}
-	return []Backend{onnx, {Name: Simulated, State: backendDone, Devices: []string{"none"}}, {Name: OIP, State: backendDone, Devices: []string{"those of the servers"}}}
+	servers := []string{"those of the servers"}
+	return []Backend{
+		onnx, {Name: Simulated, State: backendDone, Devices: []string{"none"}},
+		{Name: OIP, State: backendDone, Devices: servers}, {Name: OpenAI, State: backendDone, Devices: servers},
+	}
 }
 
 // A Card is all that the catalogue knows of a model under a rule set.

@@ -141,11 +141,15 @@ func (r *Resolved) openAI() (backend.Engine, error) {
 	if remote.Concurrency > 0 {
 		warm = min(warm, remote.Concurrency)
 	}
-	return openai.New(openai.Config{
+	e, err := openai.New(openai.Config{
 		Servers: endpoint.Options{URLs: remote.Endpoints, TokenFile: remote.TokenFile, TokenEnv: keyVariables, CA: remote.CA, Cert: remote.Cert, Key: remote.Key},
 		Model:   remote.Model, Route: q.Prompts.Route, Stream: q.streams(r.Settings.Scenario), Exact: q.exact(),
 		Concurrency: remote.Concurrency, Retries: remote.Retry, Timeout: remote.Timeout, Warm: warm,
 	})
+	if err != nil {
+		return nil, err // and no engine that is nil
+	}
+	return e, nil
 }
 
 // exact reports whether answers are to be as long as their limit: those to prompts that are made
