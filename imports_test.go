@@ -15,12 +15,8 @@ const module = "github.com/mlperf-go/mlperf/"
 // mayImport says which packages of this module a package may import. Change it in the
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
-	"cmd/mlperf": "configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
+	"cmd/mlperf": "internal/tokenserver configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/cache internal/names internal/suite " +
-		"internal/names internal/suite " +
-	"cmd/mlperf": "configs internal/tokenserver internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
-		"internal/suite " +
-		"internal/names internal/suite internal/tokenserver " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",
@@ -34,9 +30,6 @@ var mayImport = map[string]string{
 		"internal/tensor internal/workload",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/speech": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/preprocess/audio internal/tensor internal/workload",
-	"internal/models":         "internal/config internal/loadgen internal/models/recsys internal/models/text internal/models/vision internal/workload internal/names",
-	"internal/models/prompts": "internal/accuracy internal/backend internal/config internal/regular internal/tensor internal/workload",
-	"internal/models/recsys":  "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/text " +
 		"internal/pytext internal/tensor internal/tokenizer internal/workload internal/regular",
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
@@ -64,12 +57,9 @@ var mayImport = map[string]string{
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
-	"internal/session": "internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+	"internal/session": "internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache " +
-	"internal/session": "internal/backend internal/backend/openai internal/endpoint internal/models/prompts internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
-		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/onnx " +
-		"internal/backend/openai internal/endpoint internal/models/prompts " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress": "internal/loadgen",
 	"internal/profile":  "internal/loadgen internal/regular",
@@ -99,37 +89,38 @@ var mayImport = map[string]string{
 	"internal/dataset/synth":   "internal/jpeg internal/parallel internal/whole",
 	"internal/dataset/volume":  "internal/parallel internal/regular",
 
-	"internal/preprocess":       "internal/exif internal/jpeg internal/tensor",
-	"internal/preprocess/audio": "",
-	"internal/preprocess/text":  "internal/pytext internal/tokenizer",
-	"internal/tokenizer":        "internal/pytext",
-	"internal/generate":         "internal/backend internal/backend/hostmem internal/tensor internal/workload",
-	"internal/tokenizer/hf":     "internal/regular",
-	"internal/pytext":           "",
-	"internal/sentences":        "internal/pytext",
-	"internal/exif":             "",
-	"internal/jpeg":             "internal/exif",
-
-	"internal/loadgen":               "internal/names",
-	"internal/loadgen/mlperflog":     "internal/loadgen internal/regular internal/whole",
-	"internal/accuracy":              "internal/parallel internal/pytext internal/sentences",
-	"internal/networks":              "internal/onnx",
-	"internal/scratch":               "",
-	"internal/whole":                 "",
-	"internal/onnx":                  "internal/regular internal/tensor internal/whole",
-	"internal/endpoint":              "internal/field internal/regular",
-	"internal/tokenserver":           "",
+	"internal/preprocess":            "internal/exif internal/jpeg internal/tensor",
+	"internal/preprocess/audio":      "",
+	"internal/preprocess/text":       "internal/pytext internal/tokenizer",
+	"internal/tokenizer":             "internal/pytext",
+	"internal/generate":              "internal/backend internal/backend/hostmem internal/tensor internal/workload",
+	"internal/tokenizer/hf":          "internal/regular",
+	"internal/pytext":                "",
+	"internal/sentences":             "internal/pytext",
+	"internal/models/prompts":        "internal/accuracy internal/backend internal/config internal/regular internal/tensor internal/workload",
 	"internal/tokenserver/tokentest": "",
-	"internal/tensor":                "",
-	"internal/tensor/npy":            "internal/tensor",
-	"internal/home":                  "",
-	"internal/longtest":              "",
-	"internal/histogram":             "",
-	"internal/charts":                "internal/histogram internal/loadgen internal/regular internal/whole",
-	"internal/machine":               "",
-	"internal/names":                 "",
-	"internal/parallel":              "",
-	"internal/regular":               "",
+	"internal/exif":                  "",
+	"internal/jpeg":                  "internal/exif",
+
+	"internal/loadgen":           "internal/names",
+	"internal/loadgen/mlperflog": "internal/loadgen internal/regular internal/whole",
+	"internal/accuracy":          "internal/parallel internal/pytext internal/sentences",
+	"internal/networks":          "internal/onnx",
+	"internal/scratch":           "",
+	"internal/whole":             "",
+	"internal/onnx":              "internal/regular internal/tensor internal/whole",
+	"internal/endpoint":          "internal/field internal/regular",
+	"internal/tokenserver":       "",
+	"internal/tensor":            "",
+	"internal/tensor/npy":        "internal/tensor",
+	"internal/home":              "",
+	"internal/longtest":          "",
+	"internal/histogram":         "",
+	"internal/charts":            "internal/histogram internal/loadgen internal/regular internal/whole",
+	"internal/machine":           "",
+	"internal/names":             "",
+	"internal/parallel":          "",
+	"internal/regular":           "",
 }
 
 // owners are the packages that may import a third-party module.
