@@ -31,6 +31,9 @@ const (
 	fusedDecoder decoderForm = iota
 	// fusedInt4 is that with the matrices in 4 bits (MatMulNBits).
 	fusedInt4
+	// exportedDecoder is that with the names that onnxruntime-genai exports: lengths follow from a mask,
+	// and what it gives out are all logits.
+	exportedDecoder
 	// plainDecoder has ONNX's own operators and the names that Optimum exports: what it gives
 	// out are all logits, and caches that are longer than those that went in.
 	plainDecoder
@@ -59,6 +62,7 @@ func decoders() []Architecture {
 		newDecoder("llama2-70b", "Llama 2 70B", "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf", llama70B, fusedInt4),
 		newDecoder("llama-60m", "decoder of the Llama family with 60 M parameters", "", llama60M, fusedDecoder),
 		newDecoder("llama-60m-int4", "decoder of the Llama family with 60 M parameters in 4 bits", "", llama60M, fusedInt4),
+		newDecoder("llama-60m-export", "decoder of the Llama family with 60 M parameters as onnxruntime-genai exports it", "", llama60M, exportedDecoder),
 		newDecoder("llama-60m-plain", "decoder of the Llama family with 60 M parameters in ONNX's own operators", "", llama60M, plainDecoder),
 	}
 }
@@ -96,8 +100,11 @@ func (s decoderSize) ports(form decoderForm) (in, out []onnx.Value) {
 		return onnx.Value{Name: name, Type: onnx.Type{Elem: elem, Shape: shape}}
 	}
 	in = append(in, value("input_ids", onnx.Int64, batch, sequence))
-	if form == plainDecoder {
-		in = append(in, value("attention_mask", onnx.Int64, batch, total), value("position_ids", onnx.Int64, batch, sequence))
+	if form == plainDecoder || form == exportedDecoder {
+		in = append(in, value("attention_mask", onnx.Int64, batch, total))
+		if form == plainDecoder {
+			in = append(in, value("position_ids", onnx.Int64, batch, sequence))
+		}
 		out = append(out, value("logits", onnx.Float32, batch, sequence, onnx.Fixed(s.rows)))
 	} else {
 		in = append(in, value("last_rows", onnx.Int64, batch), value("seqlens_k", onnx.Int32, batch), value("total_sequence_length", onnx.Int32, onnx.Fixed(1)))
@@ -120,7 +127,8 @@ type decoderNet struct {
 	knows *decoderKnowledge
 	in    map[string]*onnx.Value
 
-	plain *plainParts
+	plain          *plainParts
+	lengths, total *onnx.Value // of the sequences, less one; of the longest
 }
 
 func newDecoderNet(b *Builder, s decoderSize, form decoderForm) *decoderNet {
@@ -137,8 +145,11 @@ func newDecoderNet(b *Builder, s decoderSize, form decoderForm) *decoderNet {
 
 func (d *decoderNet) build() {
 	x := d.Gather("embedded", d.embedding(), d.in["input_ids"], 0)
-	if d.form == plainDecoder {
+	switch d.lengths, d.total = d.in["seqlens_k"], d.in["total_sequence_length"]; d.form {
+	case plainDecoder:
 		d.plain = d.plainParts()
+	case exportedDecoder:
+		d.lengths, d.total = d.maskLengths(d.in["attention_mask"])
 	}
 	var presents []*onnx.Value
 	y := d.norm("layer0/norm", x)
@@ -152,10 +163,19 @@ func (d *decoderNet) build() {
 	d.head(y, presents)
 }
 
+// maskLengths works out the lengths of sequences by their masks, as exports do.
+func (d *decoderNet) maskLengths(mask *onnx.Value) (lengths, total *onnx.Value) {
+	row := onnx.Type{Elem: onnx.Int64, Shape: onnx.Shape{onnx.Free(axisBatch)}}
+	sum := d.layer("ReduceSum", "mask/sum", []*onnx.Value{mask, d.ints(1)}, []onnx.Attribute{onnx.Attr("keepdims", int64(0))}, row, 0)
+	lengths = d.Cast("mask/lengths", d.Binary("Sub", "mask/less", sum, d.ints(1)), onnx.Int32)
+	shape := d.layer("Shape", "mask/shape", []*onnx.Value{mask}, nil, onnx.Type{Elem: onnx.Int64, Shape: onnx.FixedShape([]int64{2})}, 0)
+	return lengths, d.Cast("mask/total", d.Slice("mask/longest", shape, 0, 1, 2), onnx.Int32)
+}
+
 // head adds what becomes of the last layer's rows: of the last one of each sequence, or, in the
 // plain form, of all.
 func (d *decoderNet) head(y *onnx.Value, presents []*onnx.Value) {
-	if d.form == plainDecoder {
+	if d.form == plainDecoder || d.form == exportedDecoder {
 		logits := d.linear("lm_head", y, d.rows, d.knows.head())
 		d.Output(append([]*onnx.Value{d.rename(logits, "logits")}, presents...)...)
 		return
@@ -198,7 +218,7 @@ func (d *decoderNet) attention(name string, layer int, x *onnx.Value) (y, key, v
 		shape := onnx.Shape{onnx.Free(axisBatch), onnx.Free(axisSequence), onnx.Fixed(d.queryHeads * d.headSize)}
 		kept := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axisBatch), onnx.Fixed(d.kvHeads), onnx.Free(axisTotal), onnx.Fixed(d.headSize)}}
 		out := d.contrib("GroupQueryAttention", name,
-			[]*onnx.Value{qkv, nil, nil, past("key"), past("value"), d.in["seqlens_k"], d.in["total_sequence_length"], cos, sin},
+			[]*onnx.Value{qkv, nil, nil, past("key"), past("value"), d.lengths, d.total, cos, sin},
 			[]onnx.Attribute{onnx.Attr("num_heads", d.queryHeads), onnx.Attr("kv_num_heads", d.kvHeads), onnx.Attr("do_rotary", int64(1)), onnx.Attr("scale", d.scale())},
 			onnx.Type{Elem: onnx.Float32, Shape: shape}, kept, kept)
 		y, key, value = out[0], out[1], out[2]
