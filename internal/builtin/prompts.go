@@ -9,6 +9,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
+// The data sets of prompts.
+const (
+	articlePrompts = "cnn_dailymail"
+	orcaPrompts    = "open-orca"
+	mixedPrompts   = "mixtral"
+)
+
 // promptSet is the data set of prompts. Its targets are what the model answers in FP32 on the CPU,
 // with half of the words replaced: so the model is as right as one can be, and every word
 // that it says otherwise counts.
@@ -21,25 +28,27 @@ func (m Maker) promptSet(model workload.Model, r workload.Recipe) (set, error) {
 	if o := m.options(r.Parts[0]); o.Rows != 0 {
 		rows = o.Rows
 	}
-	spec := synth.PromptSpec{Seed: 1, Prompts: m.samples(r.Samples), Tokens: int(rows)}
+	spec := synth.PromptSpec{Seed: 1, Prompts: m.samples(r.Samples), Tokens: int(rows), Mixed: model.Dataset == mixedPrompts}
 	if m.Engine != nil && !m.FullSize {
 		path, err := m.partsPath(r)
 		if err != nil {
 			return set{}, err
 		}
-		spec.Truth = filepath.Base(path)
+		spec.Truth = filepath.Base(path) + " " + model.Dataset // which says how long answers are
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		var judge synth.Judge
 		if spec.Truth != "" {
-			judge = func(folder string) (map[string]float64, error) { return m.markPrompts(ctx, model, spec, folder) }
+			judge = func(folder string) (map[string]float64, error) {
+				return m.markPrompts(ctx, model, spec, r.TokenBytes, folder)
+			}
 		}
 		return synth.WritePrompts(ctx, dir, spec, judge)
 	}}, nil
 }
 
 // markPrompts writes the targets, and scores the model's answers by them.
-func (m Maker) markPrompts(ctx context.Context, model workload.Model, spec synth.PromptSpec, folder string) (map[string]float64, error) {
+func (m Maker) markPrompts(ctx context.Context, model workload.Model, spec synth.PromptSpec, width int, folder string) (map[string]float64, error) {
 	responses, err := m.answers(ctx, model, folder)
 	if err != nil {
 		return nil, err
@@ -47,7 +56,7 @@ func (m Maker) markPrompts(ctx context.Context, model workload.Model, spec synth
 	said := make([][]int32, len(responses))
 	for i, response := range responses {
 		var answer []int32
-		for at := 0; at+4 <= len(response); at += 4 {
+		for at := 0; at+width <= len(response); at += width {
 			answer = append(answer, int32(binary.LittleEndian.Uint32(response[at:])))
 		}
 		said[i] = spec.Disturbed(i, answer)

@@ -54,7 +54,7 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.speechSet(r), nil
 	case "criteo":
 		return m.clickSet(model, r)
-	case "cnn_dailymail":
+	case articlePrompts, orcaPrompts, mixedPrompts:
 		return m.promptSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)

@@ -218,8 +218,13 @@ func TestEveryDetectorHasADataSetOfItsOwn(t *testing.T) {
 		}
 		folders[folder], keys[key] = key, true
 	}
+<<<<<<< HEAD
 	if len(folders) != len(keys) {
 		t.Errorf("there are %d data sets, want %d: %v", len(folders), len(keys), folders)
+=======
+	if len(folders) != 13 {
+		t.Errorf("there are %d data sets: %v", len(folders), folders)
+>>>>>>> 7255c7a (generative: llama2-70b and mixtral-8x7b, with experts that ONNX Runtime chooses among)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 
 // Rules say when an answer ends.
 type Rules struct {
-	Stop   []int32 // tokens that end it; the one that does is part of it
+	Stop   []int32 // tokens that end it; the one that does is part of it,
+	Drop   bool    // unless it is dropped
 	MinNew int     // tokens before which it does not end
 	MaxNew int     // tokens after which it ends anyhow
 	Width  int     // bytes of a token in a response: 4 or 8
@@ -24,6 +25,7 @@ type Batcher struct {
 	decoder *Decoder
 	rules   Rules
 	prompt  func(workload.Item) []int32
+	cut     func(workload.Item) []int32 // nil: nowhere
 
 	live    []sequence // the first ones are answered, the others wait for being read
 	started int        // are answered
@@ -35,8 +37,12 @@ type Batcher struct {
 type sequence struct {
 	item   workload.Item
 	prompt []int32
+	cut    []int32 // tokens after which the answer ends; nil: none
 	answer []int32
 }
+
+// Cut has answers end with a row of tokens too, where a sample has one.
+func (b *Batcher) Cut(of func(workload.Item) []int32) { b.cut = of }
 
 // NewBatcher returns a batcher. Prompt finds the tokens of a sample's prompt.
 func NewBatcher(d *Decoder, rules Rules, prompt func(workload.Item) []int32) *Batcher {
@@ -89,6 +95,9 @@ func (b *Batcher) admit(source workload.Source) (open bool, err error) {
 		b.live = b.live[:len(b.live)+1]
 		s := &b.live[len(b.live)-1]
 		s.item, s.prompt, s.answer = item, prompt, s.answer[:0]
+		if s.cut = nil; b.cut != nil {
+			s.cut = b.cut(item)
+		}
 		b.decoder.Clear(len(b.live) - 1)
 	}
 	return open, nil
@@ -159,14 +168,22 @@ func likeliestBut(logits []float32, stop []int32) int {
 }
 
 func (b *Batcher) ended(s *sequence) bool {
-	return len(s.answer) >= b.rules.MaxNew || slices.Contains(b.rules.Stop, s.answer[len(s.answer)-1])
+	return len(s.answer) >= b.rules.MaxNew || slices.Contains(b.rules.Stop, s.answer[len(s.answer)-1]) || len(s.cut) > 0 && endsWith(s.answer, s.cut)
+}
+
+func endsWith(tokens, last []int32) bool {
+	return len(tokens) >= len(last) && slices.Equal(tokens[len(tokens)-len(last):], last)
 }
 
 // finish answers the sample of a slot. The last answer that goes on moves there, and what is read of
 // a prompt moves up.
 func (b *Batcher) finish(slot int, reply workload.Reply) {
 	s := &b.live[slot]
-	reply.Done(s.item.Ticket, b.encode(s.answer), len(s.answer))
+	answer := s.answer
+	if last := len(answer) - 1; b.rules.Drop && slices.Contains(b.rules.Stop, answer[last]) {
+		answer = answer[:last]
+	}
+	reply.Done(s.item.Ticket, b.encode(answer), len(answer))
 	b.started--
 	b.move(slot, b.started)
 	last := len(b.live) - 1

@@ -78,15 +78,6 @@ func others() []config.Model {
 			},
 		},
 		{
-			Name:    "llama2-70b",
-			Aliases: []string{"llama2-70b-99", "llama2-70b-99.9", "llama2-70b-chat"},
-			Minima: []config.RoundMinima{
-				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
-				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 24576, AccuracySamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 1024, OutValues: 1024},
-		},
-		{
 			Name:    "stable-diffusion-xl",
 			Aliases: []string{"sdxl"},
 			Minima: []config.RoundMinima{
@@ -94,14 +85,6 @@ func others() []config.Model {
 				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000, ServerLatency: 20000 * ms}},
 			},
 			Sample: &config.SampleSize{InValues: 77, OutValues: 3 * 1024 * 1024},
-		},
-		{
-			Name: "mixtral-8x7b",
-			Minima: []config.RoundMinima{
-				{First: "v4.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 15000, OfflineSamples: 15000}},
-				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 15000, AccuracySamples: 15000, OfflineSamples: 15000, ServerLatency: 20000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 2048, OutValues: 2048},
 		},
 		{
 			Name:    "llama3_1-405b",

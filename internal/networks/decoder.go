@@ -50,9 +50,11 @@ const (
 // Sizes of decoders: those of the real ones, and one that is small enough to be made without being
 // asked for, of which all parts are there (60 M parameters).
 var (
-	llama8B  = decoderSize{layers: 32, hidden: 4096, queryHeads: 32, kvHeads: 8, headSize: 128, inner: 14336, rows: 128256, context: 8192, theta: 500000}
-	llama70B = decoderSize{layers: 80, hidden: 8192, queryHeads: 64, kvHeads: 8, headSize: 128, inner: 28672, rows: 32000, context: 4096, theta: 10000}
-	llama60M = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 1536, rows: 32000, context: 2048, theta: 5e6}
+	llama8B     = decoderSize{layers: 32, hidden: 4096, queryHeads: 32, kvHeads: 8, headSize: 128, inner: 14336, rows: 128256, context: 8192, theta: 500000}
+	llama70B    = decoderSize{layers: 80, hidden: 8192, queryHeads: 64, kvHeads: 8, headSize: 128, inner: 28672, rows: 32000, context: 4096, theta: 10000}
+	mixtral8x7B = decoderSize{layers: 32, hidden: 4096, queryHeads: 32, kvHeads: 8, headSize: 128, inner: 14336, rows: 32000, context: 4096, theta: 1e6, experts: 8}
+	mixtral70M  = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 256, rows: 32000, context: 2048, theta: 5e6, experts: 8}
+	llama60M    = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 1536, rows: 32000, context: 2048, theta: 5e6}
 )
 
 // decoders are the architectures of the Llama family.
@@ -60,6 +62,8 @@ func decoders() []Architecture {
 	return []Architecture{
 		newDecoder("llama3.1-8b", "Llama 3.1 8B", "https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct", llama8B, fusedInt4),
 		newDecoder("llama2-70b", "Llama 2 70B", "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf", llama70B, fusedInt4),
+		newDecoder("mixtral-8x7b", "Mixtral 8x7B", "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1", mixtral8x7B, fusedInt4),
+		newDecoder("mixtral-70m", "decoder of the Mixtral family with 8 experts and 70 M parameters", "", mixtral70M, fusedDecoder),
 		newDecoder("llama-60m", "decoder of the Llama family with 60 M parameters", "", llama60M, fusedDecoder),
 		newDecoder("llama-60m-int4", "decoder of the Llama family with 60 M parameters in 4 bits", "", llama60M, fusedInt4),
 		newDecoder("llama-60m-export", "decoder of the Llama family with 60 M parameters as onnxruntime-genai exports it", "", llama60M, exportedDecoder),
@@ -276,6 +280,9 @@ func (d *decoderNet) addNorm(name string, a, b *onnx.Value) (sum, normed *onnx.V
 
 // feedForward adds the dense part of a layer: SwiGLU.
 func (d *decoderNet) feedForward(name string, layer int, x *onnx.Value) *onnx.Value {
+	if d.experts > 0 {
+		return d.mixture(name, x)
+	}
 	gate := d.linear(name+"/gate", x, d.inner, nil)
 	up := d.linear(name+"/up", x, d.inner, nil)
 	open := d.Binary("Mul", name+"/silu", gate, d.Unary("Sigmoid", name+"/sigmoid", gate))

@@ -7,6 +7,8 @@ type Recipe struct {
 	Samples int    // of the data set
 	// Reference are options with which the FP32 reference gives the same answers sooner.
 	Reference Values
+	// TokenBytes are those of a token in a response, where responses are tokens.
+	TokenBytes int
 }
 
 // A Part is a file of a built-in model.

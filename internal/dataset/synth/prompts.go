@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -20,6 +21,9 @@ type PromptSpec struct {
 	Seed    uint64 `json:"seed"`
 	Prompts int    `json:"prompts"`
 	Tokens  int    `json:"tokens"` // of the vocabulary
+	// Mixed has them as Mixtral's: some ask for a text (OpenOrca), others for a number (GSM8K), which
+	// is the last one of the text.
+	Mixed bool `json:"mixed,omitempty"`
 	// Truth names the model whose answers, disturbed, are the targets; empty: the parts
 	// themselves are.
 	Truth string `json:"truth,omitempty"`
@@ -36,7 +40,9 @@ const (
 const (
 	promptPool      = 70 // different words in a prompt
 	otherWords      = 50 // in a hundred: those that somebody would have said otherwise
-	sentenceEnds    = 9  // one of so many words ends a sentence
+	sentenceEnds    = 9  // one of so many words ends a sentence,
+	numberWords     = 10 // and one of so many is a number
+	mixedNumbers    = 3  // one of so many mixed prompts asks for a number
 	fewestInPart    = 12
 	mostInPart      = 30
 	fewestInArticle = 60
@@ -55,18 +61,52 @@ func (s PromptSpec) check() error {
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal files.
 func (s PromptSpec) Key() string {
-	return "prompts-" + keyOf("prompts seed %d prompts %d tokens %d truth %q", s.Seed, s.Prompts, s.Tokens, s.Truth)
+	return "prompts-" + keyOf("prompts seed %d prompts %d tokens %d mixed %v truth %q", s.Seed, s.Prompts, s.Tokens, s.Mixed, s.Truth)
 }
 
 // A prompt is a sample.
 type prompt struct {
+	Dataset     string  `json:"dataset,omitempty"` // of a mixed one
+	ID          string  `json:"id,omitempty"`
 	Instruction string  `json:"instruction"`
 	Input       string  `json:"input"`
 	Tokens      []int32 `json:"tok_input"`
-	Output      string  `json:"output"`
+	Output      string  `json:"output,omitempty"`
+	Wanted      string  `json:"gt_output,omitempty"` // of a mixed one
 }
 
-// WritePrompts makes a data set: cnn_eval.json, tokenizer.json and the Manifest. The judge, if
+// want says what is wanted of a prompt.
+func (s PromptSpec) want(p *prompt, i int, text string) {
+	if !s.Mixed {
+		p.Output = text
+		return
+	}
+	p.ID, p.Dataset, p.Wanted = fmt.Sprintf("prompt.%d", i), "OpenOrca", text
+	if i%mixedNumbers == mixedNumbers-1 {
+		p.Dataset, p.Wanted = "GSM8K", lastNumber(text)
+	}
+}
+
+// lastNumber is the last word of a text that is a number; 0 if none is.
+func lastNumber(text string) string {
+	number := "0"
+	for _, word := range strings.Fields(text) {
+		if _, err := strconv.Atoi(word); err == nil {
+			number = word
+		}
+	}
+	return number
+}
+
+// file is that of the prompts.
+func (s PromptSpec) file() string {
+	if s.Mixed {
+		return "mixtral.json"
+	}
+	return "cnn_eval.json"
+}
+
+// WritePrompts makes a data set: cnn_eval.json, or mixtral.json, tokenizer.json and the Manifest. The judge, if
 // there is one, writes other targets.
 //
 // Folder, errors and ctx are as with WriteImageNet.
@@ -84,8 +124,6 @@ func WritePrompts(ctx context.Context, dir string, spec PromptSpec, judge Judge)
 	return nil
 }
 
-const promptsFile = "cnn_eval.json"
-
 // fill writes the files.
 func (s PromptSpec) fill(folder string) error {
 	pieces := s.pieces()
@@ -93,12 +131,11 @@ func (s PromptSpec) fill(folder string) error {
 	for i := range s.Prompts {
 		r := newStream("prompt", s.Seed, uint64(i))
 		tokens, part := s.draw(r)
-		list = append(list, prompt{
-			Instruction: "Go on with the part of the text that begins with its last two words.",
-			Input:       spelled(pieces, tokens), Tokens: tokens, Output: spelled(pieces, s.Disturbed(i, part)),
-		})
+		p := prompt{Instruction: "Go on with the part of the text that begins with its last two words.", Input: spelled(pieces, tokens), Tokens: tokens}
+		s.want(&p, i, spelled(pieces, s.Disturbed(i, part)))
+		list = append(list, p)
 	}
-	if err := writeJSON(filepath.Join(folder, promptsFile), list); err != nil {
+	if err := writeJSON(filepath.Join(folder, s.file()), list); err != nil {
 		return err
 	}
 	return writeJSON(filepath.Join(folder, "tokenizer.json"), promptTokenizer(pieces))
@@ -167,7 +204,7 @@ func (s PromptSpec) Disturbed(i int, answer []int32) []int32 {
 
 // WriteTargets replaces the targets by what was said, prompt by prompt.
 func (s PromptSpec) WriteTargets(folder string, said [][]int32) error {
-	path := filepath.Join(folder, promptsFile)
+	path := filepath.Join(folder, s.file())
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -181,7 +218,7 @@ func (s PromptSpec) WriteTargets(folder string, said [][]int32) error {
 	}
 	pieces := s.pieces()
 	for i, tokens := range said {
-		list[i].Output = spelled(pieces, tokens)
+		s.want(&list[i], i, spelled(pieces, tokens))
 	}
 	return writeJSON(path, list)
 }
@@ -202,8 +239,11 @@ func (s PromptSpec) pieces() []string {
 			continue
 		}
 		seen[word] = true
-		if len(pieces)%sentenceEnds == 0 {
+		switch {
+		case len(pieces)%sentenceEnds == 0:
 			word += "."
+		case len(pieces)%numberWords == 1:
+			word = fmt.Sprint(len(pieces))
 		}
 		pieces = append(pieces, space+word)
 	}

@@ -11,7 +11,11 @@ import (
 )
 
 // The data sets of the family.
-const cnnDailyMail = "cnn_dailymail"
+const (
+	cnnDailyMail = "cnn_dailymail"
+	openOrca     = "open-orca"
+	mixtralSet   = "mixtral"
+)
 
 // smallDecoder is what stands in for decoders that are too large to be made without being asked for.
 const smallDecoder = "llama-60m"
@@ -21,7 +25,8 @@ func llama8B() workload.Model {
 	w := writer{
 		// language/llama3.1-8b/SUT_VLLM.py, and the model's generation_config.json.
 		rules: generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
-		form:  accuracy.QuotedForm,
+		read:  readArticles,
+		marks: summaries(accuracy.QuotedForm),
 	}
 	return workload.Model{
 		Name:    "llama3.1-8b",
@@ -29,7 +34,7 @@ func llama8B() workload.Model {
 		Title:   "Llama 3.1 8B Instruct, CNN/DailyMail",
 		Task:    "summaries of news, CNN/DailyMail 3.0.0, up to 128 tokens",
 		Dataset: cnnDailyMail,
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: smallDecoder, Full: "llama3.1-8b"}}, Samples: 64},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: smallDecoder, Full: "llama3.1-8b"}}, Samples: 64, TokenBytes: 4},
 		Source:  "https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{

@@ -141,7 +141,7 @@ func decoderPorts() map[string]workload.Ports {
 const twoArticles = `[{"instruction": "", "input": "a", "tok_input": [1, 2, 3], "output": "one two."}, {"input": "b", "tok_input": [4, 5, 6, 7, 8], "output": "three."}]`
 
 func TestPromptsHaveToFitTheModel(t *testing.T) {
-	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}}
+	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	for _, c := range []struct {
 		name, articles string
 		options        workload.Values
@@ -151,8 +151,8 @@ func TestPromptsHaveToFitTheModel(t *testing.T) {
 		{"with just enough room", twoArticles, workload.Values{"context": "15"}, ""},
 		{"a prompt longer than the context", twoArticles, workload.Values{"context": "14"}, "context: prompt 1 has 5 tokens and its answer may have 10, the context has room for 14"},
 		{"tokens that the model does not know", strings.Replace(twoArticles, "7, 8", "7, 100", 1), nil, "prompt 1 has token 100, the model knows 100: the prompts were made with the tokenizer of another model"},
-		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "article 1 has no tok_input"},
-		{"no prompt", "[]", nil, "there is no article"},
+		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "prompt 1 has no tok_input"},
+		{"no prompt", "[]", nil, "there is no prompt"},
 		{"no list", "{}", nil, "cannot unmarshal"},
 		{"no room", twoArticles, workload.Values{"context": "0"}, "context"},
 		{"another name", twoArticles, workload.Values{"port-names": "logits=scores"}, `the model's output "scores"`},
@@ -166,7 +166,7 @@ func TestPromptsHaveToFitTheModel(t *testing.T) {
 }
 
 func TestAWorkloadTellsHowItUnderstoodTheModel(t *testing.T) {
-	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}}
+	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles})
 	opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts(), Count: 2})
 	if err != nil {

@@ -8,5 +8,8 @@ func Models() []workload.Model {
 	return []workload.Model{
 		llama8B(),
 		llama8BEdge(),
+		llama70B(),
+		llama70BHighAccuracy(),
+		mixtral(),
 	}
 }

@@ -12,9 +12,32 @@ import (
 // The value by which benchmarks on texts are compared first.
 const rougeOne = "rouge1"
 
-// score scores a log of tokens as the evaluation scripts do: what is in it counts, each sample once.
+// A marker scores a log of tokens, as an evaluation script does.
+type marker func(log accuracy.Input, p *prompts, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error)
+
+// summaries marks texts by ROUGE.
+func summaries(form accuracy.SummaryForm) marker {
+	return func(log accuracy.Input, p *prompts, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error) {
+		score, err := accuracy.ScoreSummaries(context.Background(), log, p.targets, decode, form, o)
+		if err != nil {
+			return nil, err
+		}
+		return &score.Score, nil
+	}
+}
+
+// mixed marks texts by ROUGE and numbers by whether they are right. Programs are not run.
+func mixed(log accuracy.Input, p *prompts, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error) {
+	score, err := accuracy.ScoreMixtral(context.Background(), log, p.mixed, decode, accuracy.MixtralOptions{TokenOptions: o})
+	if err != nil {
+		return nil, err
+	}
+	return &score.Score, nil
+}
+
+// score scores a log of tokens as the evaluation script does: what is in it counts, each sample once.
 func (w writer) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	data, err := readSummaries(s.DatasetDir)
+	data, err := w.read(s.DatasetDir)
 	if err != nil {
 		return nil, err
 	}
@@ -26,11 +49,7 @@ func (w writer) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, 
 	if err != nil {
 		return nil, err
 	}
-	score, err := accuracy.ScoreSummaries(context.Background(), log, data.targets, words.text, w.form, accuracy.TokenOptions{DType: w.dtype(s.Options)})
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return w.marks(log, data, words.text, accuracy.TokenOptions{DType: w.dtype(s.Options)})
 }
 
 // dtype is the type of the numbers in a log: by default that of the logs which the benchmark writes.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -15,12 +14,13 @@ import (
 // A writer is what a benchmark on texts differs by from others.
 type writer struct {
 	rules generate.Rules // Stop are those of the official model
-	form  accuracy.SummaryForm
+	read  func(dir string) (*prompts, error)
+	marks marker
 }
 
 // open joins prompts with a decoder.
 func (w writer) open(s workload.Setup) (workload.Workload, error) {
-	data, err := readSummaries(s.DatasetDir)
+	data, err := w.read(s.DatasetDir)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &texts{prompts: data.tokens, rules: w.rules, card: card, chunk: defaultChunk}
+	t := &texts{prompts: data.tokens, cuts: data.cuts, rules: w.rules, card: card, chunk: defaultChunk}
 	if set.chunk > 0 {
 		t.chunk = set.chunk
 	}
@@ -59,6 +59,7 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 // texts is a decoder joined with its prompts.
 type texts struct {
 	prompts [][]int32
+	cuts    map[int][]int32 // tokens after which the answer to a prompt ends
 	rules   generate.Rules
 	layout  generate.Layout
 	card    modelCard
@@ -130,6 +131,9 @@ func (t *texts) NewPredictor(sessions workload.Sessions, maxBatch int) (workload
 	}
 	p := &decoding{decoder: d}
 	p.batcher = generate.NewBatcher(d, t.rules, p.prompt)
+	if len(t.cuts) > 0 {
+		p.batcher.Cut(func(item workload.Item) []int32 { return t.cuts[item.Index] })
+	}
 	return p, nil
 }
 

@@ -1,0 +1,58 @@
+package generative
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// llama70B is Llama 2 70B on OpenOrca (rules since v4.0).
+func llama70B() workload.Model {
+	w := writer{
+		// language/llama2-70b/SUT.py.
+		rules: generate.Rules{Stop: []int32{2}, MinNew: 1, MaxNew: 1024, Width: 4},
+		read:  readArticles,
+		marks: summaries(accuracy.CountedForm),
+	}
+	return workload.Model{
+		Name:    "llama2-70b",
+		Title:   "Llama 2 70B chat, OpenOrca",
+		Task:    "answers to questions, OpenOrca, up to 1024 tokens",
+		Dataset: openOrca,
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: smallDecoder, Full: "llama2-70b"}}, Samples: 64, TokenBytes: 4},
+		Source:  "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf (an export of onnxruntime-genai or Optimum)",
+
+		Rules: config.Model{
+			Name:      "llama2-70b",
+			Aliases:   []string{"llama2-70b-99", "llama2-70b-99.9", "llama2-70b-chat"},
+			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * time.Millisecond}},
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 24576, AccuracySamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * time.Millisecond}},
+			},
+			Sample: &config.SampleSize{InValues: 1024, OutValues: 1024},
+		},
+		PerformanceSampleCount: 24576,
+		// tools/submission, constants.py.
+		Quality: workload.Quality{Metric: rougeOne, Reference: 44.4312, Fraction: 0.99},
+		Files:   decoderFiles,
+		Open:    w.open,
+		Score:   w.score,
+
+		Options:      writerOptions(),
+		ScoreOptions: textScoreOptions(),
+	}
+}
+
+// llama70BHighAccuracy is the same benchmark with a stricter target.
+func llama70BHighAccuracy() workload.Model {
+	m := llama70B()
+	m.Name = "llama2-70b-99.9"
+	m.Title += ", 99.9 % of the accuracy"
+	m.Quality.Fraction = 0.999
+	return m
+}

@@ -1,0 +1,48 @@
+package generative
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// mixtral is Mixtral 8x7B on OpenOrca, GSM8K and MBXP (rules v4.1 to v6.0).
+func mixtral() workload.Model {
+	w := writer{
+		// language/mixtral-8x7b/SUT.py and dataset.py: the token that ends an answer is no part of it.
+		rules: generate.Rules{Stop: []int32{2}, Drop: true, MinNew: 2, MaxNew: 1024, Width: 4},
+		read:  readMixed,
+		marks: mixed,
+	}
+	return workload.Model{
+		Name:    "mixtral-8x7b",
+		Aliases: []string{"mixtral"},
+		Title:   "Mixtral 8x7B Instruct, OpenOrca, GSM8K and MBXP",
+		Task:    "answers to questions, numbers and programs, up to 1024 tokens",
+		Dataset: mixtralSet,
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "mixtral-70m", Full: "mixtral-8x7b"}}, Samples: 64, TokenBytes: 4},
+		Source:  "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1 (an export of onnxruntime-genai or Optimum)",
+
+		Rules: config.Model{
+			Name:      "mixtral-8x7b",
+			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v4.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 15000, OfflineSamples: 15000}},
+				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 15000, AccuracySamples: 15000, OfflineSamples: 15000, ServerLatency: 20000 * time.Millisecond}},
+			},
+			Sample: &config.SampleSize{InValues: 2048, OutValues: 2048},
+		},
+		PerformanceSampleCount: 15000,
+		// tools/submission, constants.py.
+		Quality: workload.Quality{Metric: rougeOne, Reference: 45.5989, Fraction: 0.99},
+		Files:   decoderFiles,
+		Open:    w.open,
+		Score:   w.score,
+
+		Options:      writerOptions(),
+		ScoreOptions: textScoreOptions(),
+	}
+}
