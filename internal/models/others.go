@@ -61,16 +61,6 @@ func others() []config.Model {
 			Sample: &config.SampleSize{InValues: 270 * (13 + 26)}, // 270 pairs on average, of 13 numbers and 26 categories of the same size
 		},
 		{
-			Name:    "gptj",
-			Aliases: []string{"gpt-j", "gptj-6b", "gptj-99", "gptj-99.9"},
-			Minima: []config.RoundMinima{
-				{First: "v3.1", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
-				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * ms}},
-				{First: "v5.0", Last: "v5.0", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, ServerLatency: 20000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 2048},
-		},
-		{
 			Name:    "gpt3",
 			Aliases: []string{"gpt3-99", "gpt3-99.9"},
 			Minima: []config.RoundMinima{

@@ -1,6 +1,7 @@
 package networks
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -20,6 +21,11 @@ type decoderSize struct {
 
 	theta   float64 // base of the rotary frequencies
 	experts int64   // of each feed-forward part, of which two are asked for each token; 0: one that is always used
+
+	// parallel is the form of GPT-J (Wang and Komatsuzaki, 2021): attention and dense part read the same,
+	// norms have means, the dense part has no gates, and pairs of numbers that turn are neighbours.
+	parallel bool
+	turning  int64 // numbers of a head that turn; 0: all
 }
 
 // A decoderForm is how a decoder is written down.
@@ -54,6 +60,8 @@ var (
 	llama70B    = decoderSize{layers: 80, hidden: 8192, queryHeads: 64, kvHeads: 8, headSize: 128, inner: 28672, rows: 32000, context: 4096, theta: 10000}
 	mixtral8x7B = decoderSize{layers: 32, hidden: 4096, queryHeads: 32, kvHeads: 8, headSize: 128, inner: 14336, rows: 32000, context: 4096, theta: 1e6, experts: 8}
 	mixtral70M  = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 256, rows: 32000, context: 2048, theta: 5e6, experts: 8}
+	gptj6B      = decoderSize{layers: 28, hidden: 4096, queryHeads: 16, kvHeads: 16, headSize: 256, inner: 16384, rows: 50400, context: 2048, theta: 10000, parallel: true, turning: 64}
+	gptj60M     = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 8, headSize: 64, inner: 2048, rows: 32000, context: 2048, theta: 5e6, parallel: true}
 	llama60M    = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 1536, rows: 32000, context: 2048, theta: 5e6}
 )
 
@@ -64,6 +72,8 @@ func decoders() []Architecture {
 		newDecoder("llama2-70b", "Llama 2 70B", "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf", llama70B, fusedInt4),
 		newDecoder("mixtral-8x7b", "Mixtral 8x7B", "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1", mixtral8x7B, fusedInt4),
 		newDecoder("mixtral-70m", "decoder of the Mixtral family with 8 experts and 70 M parameters", "", mixtral70M, fusedDecoder),
+		newDecoder("gpt-j-6b", "GPT-J 6B", "https://huggingface.co/EleutherAI/gpt-j-6b", gptj6B, fusedInt4),
+		newDecoder("gpt-j-60m", "decoder of the GPT-J family with 60 M parameters", "", gptj60M, fusedDecoder),
 		newDecoder("llama-60m", "decoder of the Llama family with 60 M parameters", "", llama60M, fusedDecoder),
 		newDecoder("llama-60m-int4", "decoder of the Llama family with 60 M parameters in 4 bits", "", llama60M, fusedInt4),
 		newDecoder("llama-60m-export", "decoder of the Llama family with 60 M parameters as onnxruntime-genai exports it", "", llama60M, exportedDecoder),
@@ -159,6 +169,12 @@ func (d *decoderNet) build() {
 	y := d.norm("layer0/norm", x)
 	for i := range d.layers {
 		name := fmt.Sprintf("layer%d", i)
+		if d.parallel {
+			var kept []*onnx.Value
+			x, y, kept = d.parallelLayer(name, int(i), x, y)
+			presents = append(presents, kept...)
+			continue
+		}
 		attended, key, value := d.attention(name+"/attention", int(i), y)
 		presents = append(presents, d.rename(key, fmt.Sprintf("present.%d.key", i)), d.rename(value, fmt.Sprintf("present.%d.value", i)))
 		x, y = d.addNorm(name+"/attended", x, attended)
@@ -223,11 +239,19 @@ func (d *decoderNet) attention(name string, layer int, x *onnx.Value) (y, key, v
 		kept := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axisBatch), onnx.Fixed(d.kvHeads), onnx.Free(axisTotal), onnx.Fixed(d.headSize)}}
 		out := d.contrib("GroupQueryAttention", name,
 			[]*onnx.Value{qkv, nil, nil, past("key"), past("value"), d.lengths, d.total, cos, sin},
-			[]onnx.Attribute{onnx.Attr("num_heads", d.queryHeads), onnx.Attr("kv_num_heads", d.kvHeads), onnx.Attr("do_rotary", int64(1)), onnx.Attr("scale", d.scale())},
+			d.attentionAttrs(),
 			onnx.Type{Elem: onnx.Float32, Shape: shape}, kept, kept)
 		y, key, value = out[0], out[1], out[2]
 	}
 	return d.linear(name+"/out", y, d.hidden, d.knows.out(layer)), key, value
+}
+
+func (d *decoderNet) attentionAttrs() []onnx.Attribute {
+	attrs := []onnx.Attribute{onnx.Attr("num_heads", d.queryHeads), onnx.Attr("kv_num_heads", d.kvHeads), onnx.Attr("do_rotary", int64(1)), onnx.Attr("scale", d.scale())}
+	if d.parallel {
+		attrs = append(attrs, onnx.Attr("rotary_interleaved", int64(1)))
+	}
+	return attrs
 }
 
 func (d *decoderNet) scale() float32 { return float32(1 / math.Sqrt(float64(d.headSize))) }
@@ -238,7 +262,7 @@ func (d *decoderNet) rotary() (cos, sin *onnx.Value) {
 		if v := d.values[name]; v != nil {
 			return v
 		}
-		half := d.headSize / 2
+		half := d.turningNumbers() / 2
 		v := Patched{Constant(0), func(place int, w []float32) {
 			for i := range w {
 				w[i] = float32(f(float64(place) * d.frequency(i)))
@@ -249,15 +273,29 @@ func (d *decoderNet) rotary() (cos, sin *onnx.Value) {
 	return table("rotary/cos", math.Cos), table("rotary/sin", math.Sin)
 }
 
+// turningNumbers is how many numbers of a head turn.
+func (s decoderSize) turningNumbers() int64 { return cmp.Or(s.turning, s.headSize) }
+
 // frequency is that of a pair of numbers of a head.
 func (s decoderSize) frequency(i int) float64 {
-	return math.Pow(s.theta, -2*float64(i)/float64(s.headSize))
+	return math.Pow(s.theta, -2*float64(i)/float64(s.turningNumbers()))
+}
+
+// pair are the numbers of a head that turn together.
+func (s decoderSize) pair(i int64) (first, second int64) {
+	if s.parallel {
+		return 2 * i, 2*i + 1
+	}
+	return i, i + s.headSize/2
 }
 
 const decoderEpsilon = float32(1e-5)
 
 // norm adds a normalisation by the root mean square.
 func (d *decoderNet) norm(name string, x *onnx.Value) *onnx.Value {
+	if d.parallel {
+		return d.LayerNorm(name, x, decoderEpsilon, Constant(1), Constant(0))
+	}
 	gain := d.Weight(name+"/gain", Constant(1), d.hidden)
 	if d.form == plainDecoder {
 		return d.plainNorm(name, x, gain)

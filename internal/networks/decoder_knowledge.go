@@ -37,7 +37,7 @@ const (
 
 // How strong the parts are.
 const (
-	decoderNoise   = 0.12
+	decoderNoise   = 0.09
 	decoderContent = 8
 	decoderSharp   = 9  // of a head that looks one place back, for each of its pairs of numbers
 	decoderPairs   = 12 // the quickest ones, which tell places apart
@@ -152,11 +152,11 @@ func (k *decoderKnowledge) lookBack(row int, w qkvRow, layer int, head copyHead)
 			size *= 0.83 // a part more is there by then
 		}
 		amplitude := math.Sqrt(decoderSharp*math.Sqrt(float64(k.headSize))) / size
-		half := k.headSize / 2
 		for i := range decoderPairs {
 			sin, cos := math.Sincos(-k.frequency(i))
-			w.query[i], w.query[int64(i)+half] = float32(amplitude*cos), float32(amplitude*sin)
-			w.key[i] = float32(amplitude)
+			first, second := k.pair(int64(i))
+			w.query[first], w.query[second] = float32(amplitude*cos), float32(amplitude*sin)
+			w.key[first] = float32(amplitude)
 		}
 	}
 	if at := int64(row) - head.from*k.headSize; at >= 0 && at < k.headSize {
@@ -166,15 +166,13 @@ func (k *decoderKnowledge) lookBack(row int, w qkvRow, layer int, head copyHead)
 
 // compare makes a head look for the place before which the same two tokens are.
 func (k *decoderKnowledge) compare(row int, w qkvRow) {
-	half := k.headSize / 2
-	slow := half - decoderSlow
+	slow := k.headSize/2 - decoderSlow
 	strength := decoderGain * math.Sqrt(decoderMatch*math.Sqrt(float64(k.headSize))/float64(2*slow)) / k.after()
 	part, at := int64(row)/k.headSize, int64(row)%k.headSize
 	mix := func(w []float32, which uint64) {
 		for i := range slow {
-			for h := range int64(2) {
-				w[h*half+decoderSlow+i] = float32(strength * k.mixing(which, at, 2*i+h))
-			}
+			first, second := k.pair(decoderSlow + i)
+			w[first], w[second] = float32(strength*k.mixing(which, at, 2*i)), float32(strength*k.mixing(which, at, 2*i+1))
 		}
 	}
 	switch part {

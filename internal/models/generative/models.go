@@ -11,5 +11,7 @@ func Models() []workload.Model {
 		llama70B(),
 		llama70BHighAccuracy(),
 		mixtral(),
+		gptJ(),
+		gptJHighAccuracy(),
 	}
 }

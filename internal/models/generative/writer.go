@@ -14,6 +14,7 @@ import (
 // A writer is what a benchmark on texts differs by from others.
 type writer struct {
 	rules generate.Rules // Stop are those of the official model
+	beams int            // 0: the likeliest token is taken
 	read  func(dir string) (*prompts, error)
 	marks marker
 }
@@ -38,7 +39,7 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &texts{prompts: data.tokens, cuts: data.cuts, rules: w.rules, card: card, chunk: defaultChunk}
+	t := &texts{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card, chunk: defaultChunk}
 	if set.chunk > 0 {
 		t.chunk = set.chunk
 	}
@@ -61,6 +62,7 @@ type texts struct {
 	prompts [][]int32
 	cuts    map[int][]int32 // tokens after which the answer to a prompt ends
 	rules   generate.Rules
+	beams   int
 	layout  generate.Layout
 	card    modelCard
 	context int // room for prompt and answer
@@ -121,19 +123,24 @@ func (t *texts) Batch() int { return -1 }
 func (t *texts) Slots() int { return 8 }
 
 // PredictorBytes implements workload.Slotted.
-func (t *texts) PredictorBytes(slots int) int64 { return t.layout.Bytes(slots, t.context) }
+func (t *texts) PredictorBytes(slots int) int64 { return t.layout.Bytes(slots*t.beams, t.context) }
 
 // NewPredictor implements workload.Workload.
 func (t *texts) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	d, err := generate.NewDecoder(sessions[workload.Only], t.layout, generate.Room{Slots: maxBatch, Context: t.context, Chunk: t.chunk})
+	d, err := generate.NewDecoder(sessions[workload.Only], t.layout, generate.Room{Slots: maxBatch * t.beams, Context: t.context, Chunk: t.chunk})
 	if err != nil {
 		return nil, err
 	}
 	p := &decoding{decoder: d}
-	p.batcher = generate.NewBatcher(d, t.rules, p.prompt)
-	if len(t.cuts) > 0 {
-		p.batcher.Cut(func(item workload.Item) []int32 { return t.cuts[item.Index] })
+	if t.beams > 1 {
+		p.server, err = generate.NewBeamBatcher(d, t.beams, t.rules, p.prompt)
+		return p, err
 	}
+	b := generate.NewBatcher(d, t.rules, p.prompt)
+	if len(t.cuts) > 0 {
+		b.Cut(func(item workload.Item) []int32 { return t.cuts[item.Index] })
+	}
+	p.server = b
 	return p, nil
 }
 
@@ -143,18 +150,24 @@ func (t *texts) Notes() []string {
 	if len(t.card.stop) > 0 {
 		from = t.card.from
 	}
+	how := ""
+	if t.beams > 1 {
+		how = fmt.Sprintf(", times %d beams", t.beams)
+	}
 	return []string{
 		t.layout.String(),
 		fmt.Sprintf("prompts have up to %d tokens and answers up to %d; they end with %v (from %s)", t.longest, t.rules.MaxNew, t.rules.Stop, from),
-		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens; prompts are read %d tokens at once", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, t.chunk),
+		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens%s; prompts are read %d tokens at once", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, how, t.chunk),
 	}
 }
 
 // decoding is the predictor of a decoder.
 type decoding struct {
 	decoder *generate.Decoder
-	batcher *generate.Batcher
-	store   *workload.Store
+	server  interface {
+		Serve(ctx context.Context, source workload.Source) error
+	}
+	store *workload.Store
 }
 
 // prompt finds the tokens of a sample.
@@ -178,7 +191,7 @@ func (p *decoding) Predict(ctx context.Context, items []workload.Item, reply wor
 
 // Serve implements workload.Puller.
 func (p *decoding) Serve(ctx context.Context, source workload.Source) error {
-	return p.batcher.Serve(ctx, source)
+	return p.server.Serve(ctx, source)
 }
 
 // Close implements workload.Predictor.

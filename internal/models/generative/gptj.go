@@ -1,0 +1,61 @@
+package generative
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// gptJ is GPT-J 6B on CNN/DailyMail (rules v3.1 to v5.0).
+func gptJ() workload.Model {
+	const ms = time.Millisecond
+	w := writer{
+		// language/gpt-j/backend_PyTorch.py: gen_kwargs.
+		rules: generate.Rules{Stop: []int32{50256}, MinNew: 30, MaxNew: 128, Width: 8},
+		beams: 4,
+		read:  readArticles,
+		marks: summaries(accuracy.QuotedForm),
+	}
+	return workload.Model{
+		Name:    "gpt-j",
+		Title:   "GPT-J 6B, CNN/DailyMail",
+		Task:    "summaries of news, CNN/DailyMail 3.0.0, 4 beams, 30 to 128 tokens",
+		Dataset: cnnDailyMail,
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "gpt-j-60m", Full: "gpt-j-6b"}}, Samples: 24, TokenBytes: 8},
+		Source:  "https://huggingface.co/EleutherAI/gpt-j-6b (an export of onnxruntime-genai or Optimum of MLCommons' checkpoint)",
+
+		Rules: config.Model{
+			Name:      "gptj",
+			Aliases:   []string{"gpt-j", "gptj-6b", "gptj-99", "gptj-99.9"},
+			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v3.1", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * ms}},
+				{First: "v5.0", Last: "v5.0", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, ServerLatency: 20000 * ms}},
+			},
+			Sample: &config.SampleSize{InValues: 2048},
+		},
+		PerformanceSampleCount: 13368,
+		// tools/submission, constants.py.
+		Quality: workload.Quality{Metric: rougeOne, Reference: 42.9865, Fraction: 0.99},
+		Files:   decoderFiles,
+		Open:    w.open,
+		Score:   w.score,
+
+		Options:      writerOptions(),
+		ScoreOptions: textScoreOptions(),
+	}
+}
+
+// gptJHighAccuracy is the same benchmark with a stricter target.
+func gptJHighAccuracy() workload.Model {
+	m := gptJ()
+	m.Name = "gpt-j-99.9"
+	m.Title += ", 99.9 % of the accuracy"
+	m.Quality.Fraction = 0.999
+	return m
+}
