@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install run test check deadcode bench bench-backend bench-loadgen fmt man onnxruntime clean
+.PHONY: help build install run test check deadcode bench bench-backend bench-generate bench-loadgen fmt man onnxruntime clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench: onnxruntime ## benchmarks, with the real ONNX Runtime
 
 bench-backend: onnxruntime ## runs of built-in models against bare loops over the same session: speed, latency, memory, batching
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/builtin
+
+bench-generate: onnxruntime ## decoding token by token: against a loop in C, slots against one, prompts in chunks
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/generate
 
 bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)
 	$(BIN) selftest --all $(if $(PEER),--peer $(PEER))

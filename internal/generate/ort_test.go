@@ -40,19 +40,26 @@ func written(t testing.TB, architecture string) string {
 func open(t testing.TB, e backend.Engine, architecture string, room Room) *Decoder {
 	t.Helper()
 	path := written(t, architecture)
-	in, out, err := e.Ports(t.Context(), backend.Options{ModelPath: path})
-	if err != nil {
-		t.Fatal(err)
-	}
 	cache := Cache("")
 	if architecture == "llama-60m-export" {
 		cache = SharedCache
+	}
+	return opened(t, e, backend.Options{ModelPath: path, IntraThreads: 1}, cache, room)
+}
+
+// opened opens a decoder's file.
+func opened(t testing.TB, e backend.Engine, o backend.Options, cache Cache, room Room) *Decoder {
+	t.Helper()
+	in, out, err := e.Ports(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
 	}
 	l, err := ReadLayout(in, out, UsualNames(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := e.Open(t.Context(), backend.Options{ModelPath: path, Outputs: l.Outputs(), IntraThreads: 1})
+	o.Outputs = l.Outputs()
+	s, err := e.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
