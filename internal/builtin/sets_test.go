@@ -218,17 +218,8 @@ func TestEveryDetectorHasADataSetOfItsOwn(t *testing.T) {
 		}
 		folders[folder], keys[key] = key, true
 	}
-<<<<<<< HEAD
-<<<<<<< HEAD
 	if len(folders) != len(keys) {
 		t.Errorf("there are %d data sets, want %d: %v", len(folders), len(keys), folders)
-=======
-	if len(folders) != 13 {
-=======
-	if len(folders) != 14 {
->>>>>>> 0cbb600 (generative: gpt-j with beams as transformers follows them; experts and beams in tests with the real library)
-		t.Errorf("there are %d data sets: %v", len(folders), folders)
->>>>>>> 7255c7a (generative: llama2-70b and mixtral-8x7b, with experts that ONNX Runtime chooses among)
 	}
 }
 
