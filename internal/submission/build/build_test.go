@@ -313,13 +313,14 @@ func TestABuildThatEndsEarlyLeavesNothing(t *testing.T) {
 
 func TestWrongRequestsAreRefused(t *testing.T) {
 	t.Parallel()
+	right := foreign(t, "v6.1")
 	for name, change := range map[string]func(*Request){
 		"rules": func(q *Request) { q.Rules = "v9" }, "division": func(q *Request) { q.Division = "Closed" },
 		"submitter": func(q *Request) { q.Submitter = "../x" }, "system": func(q *Request) { q.System = "" },
 		"implementation": func(q *Request) { q.Implementation = ".x" }, "measurement": func(q *Request) { q.Measurements = map[string]string{"weights": "x"} },
 		"name": func(q *Request) { q.Name = "mine" }, "add": func(q *Request) { q.Add = true }, "model": func(q *Request) { q.Model = "" },
 	} {
-		q := foreign(t, "v6.1")
+		q := right
 		change(&q)
 		_, err := Build(t.Context(), q)
 		var of *field.Error
@@ -343,8 +344,13 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		"the hash of cut logs": {func(t *testing.T, runs string, _ *Request) {
 			write(t, runs+"/Offline/accuracy/accuracy.txt", "accuracy=76.012%\n")
 		}, "the log was cut already"},
-		"logs of a test": {func(t *testing.T, runs string, _ *Request) { ok(t, os.RemoveAll(runs+"/Offline/TEST04/performance")) }, "TEST04 has no logs of its run"},
-		"a model":        {func(_ *testing.T, _ string, q *Request) { q.Model = "alexnet" }, `rules v6.1 have no benchmark "alexnet"`},
+		"logs of a test":  {func(t *testing.T, runs string, _ *Request) { ok(t, os.RemoveAll(runs+"/Offline/TEST04/performance")) }, "TEST04 has no logs of its run"},
+		"a model":         {func(_ *testing.T, _ string, q *Request) { q.Model = "alexnet" }, `rules v6.1 have no benchmark "alexnet"`},
+		"another network": {func(_ *testing.T, _ string, q *Request) { q.Model = "mobilenet" }, "mobilenet is not resnet: the division closed has the reference's model"},
+		"a detector":      {func(_ *testing.T, _ string, q *Request) { q.Model = "ssd-mobilenet" }, `rules v6.1 have no benchmark "ssd-mobilenet"`},
+		"a name of its own": {func(t *testing.T, _ string, q *Request) {
+			q.Model, q.Division, q.Description = "mobilenet", "open", whole(t, "open", "edge")
+		}, "name: "},
 		"a choice": {func(t *testing.T, runs string, _ *Request) {
 			ok(t, os.CopyFS(runs+"/again", os.DirFS(runs+"/Offline/performance")))
 		}, "resnet Offline: performance: 2 runs could be it"},
@@ -384,6 +390,19 @@ func TestTheNewestRunIsTakenIfThatIsWanted(t *testing.T) {
 	ok(t, err)
 	if read(t, q.Tree, home, "results/board1/resnet/Offline/performance/run_1/mlperf_log_detail.txt") != read(t, log) {
 		t.Error("the older run was taken")
+	}
+}
+
+func TestAFolderMayBeALink(t *testing.T) {
+	t.Parallel()
+	q := foreign(t, "v6.1")
+	link := filepath.Join(t.TempDir(), "latest")
+	ok(t, os.Symlink(q.Runs[0], link))
+	q.Runs = []string{link}
+	built, err := Build(t.Context(), q)
+	ok(t, err)
+	if len(built.Results) != 3 {
+		t.Errorf("%d results, want 3", len(built.Results))
 	}
 }
 

@@ -48,12 +48,13 @@ type found struct {
 	audits []*audit
 }
 
-// find looks for runs and tests in all folders, through no links.
+// find looks for runs and tests in all folders, through no links but the folders themselves.
 func (b *builder) find(ctx context.Context) (*found, error) {
 	all := &found{}
 	var errs []error
 	for _, root := range b.Runs {
-		if _, err := os.Stat(root); err != nil {
+		root, err := filepath.EvalSymlinks(root) // such as latest, which is a link
+		if err != nil {
 			return nil, err
 		}
 		errs = append(errs, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -174,10 +175,16 @@ func (b *builder) benchmark(r *run) (string, error) {
 	if m, err := models.Lookup(name); err == nil {
 		names = append(append(names, m.Name, m.Rules.Name), m.Rules.Aliases...)
 	}
-	if official := b.round.Benchmark(names...); official != "" {
-		return official, nil
+	official := b.round.Benchmark(names...)
+	switch {
+	case official == "":
+		return "", fmt.Errorf("%s: rules %s have no benchmark %q", r.folder, b.Rules, name)
+	case rounds.Other(name) && b.Division != "open":
+		return "", fmt.Errorf("%s: %s is not %s: the division %s has the reference's model", r.folder, name, official, b.Division)
+	case rounds.Other(name) && b.Name == "":
+		return "", field.Errorf("name", "%s: %s is not %s: want a name of its own", r.folder, name, official)
 	}
-	return "", fmt.Errorf("%s: rules %s have no benchmark %q", r.folder, b.Rules, name)
+	return official, nil
 }
 
 // underTest reports whether a run is of a compliance test and none of a result.

@@ -209,14 +209,21 @@ func (m *Model) UnitOf(scenario string) string {
 }
 
 // Benchmark returns the official name of a model by the first of some names that the round
-// lists, as it is or with -99 behind it; "" if there is none.
+// lists or knows as another name, as it is or with -99 behind it; "" if there is none. It
+// guesses nothing, as ModelName does.
 func (r *Round) Benchmark(names ...string) string {
 	for _, name := range names {
-		for _, n := range []string{name, name + "-99"} {
-			if official := r.ModelName(n, ""); r.Model(official).Listed {
-				return official
+		for _, n := range []string{name, r.Aliases[name], name + "-99"} {
+			if r.Model(n).Listed {
+				return n
 			}
 		}
 	}
 	return ""
+}
+
+// Other reports whether a model is another network than the benchmark that the official
+// checker takes it for: it may stand for that in the open division only.
+func Other(model string) bool {
+	return slices.Contains([]string{"mobilenet", "ssd-resnet34"}, model)
 }
