@@ -80,7 +80,11 @@ func Build(ctx context.Context, q Request) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := scratch.In(filepath.Dir(filepath.Clean(q.Tree)), "submission")
+	parent := filepath.Dir(filepath.Clean(q.Tree))
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, err
+	}
+	folder, err := scratch.In(parent, "submission")
 	if err != nil {
 		return nil, err
 	}
