@@ -77,6 +77,11 @@ type SpeechScore struct {
 // ScoreSpeech scores a log of transcripts as accuracy_eval.py does: every record counts, as
 // often as a sample is there.
 func ScoreSpeech(log Input, transcripts []string, o SpeechOptions) (*SpeechScore, error) {
+	return scoreTranscripts(log, transcripts, o, speechLabels, (*WERCounter).Add)
+}
+
+// scoreTranscripts is ScoreSpeech for responses of other labels, compared in another way.
+func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels string, add func(c *WERCounter, heard, said string)) (*SpeechScore, error) {
 	dtype, err := o.DType.check("output_dtype", Int64, Int32, Int16, Int8)
 	if err != nil {
 		return nil, err
@@ -99,11 +104,11 @@ func ScoreSpeech(log Input, transcripts []string, o SpeechOptions) (*SpeechScore
 			seen[rec.QSLIndex] = true
 			coverage.Scored++
 		}
-		heard, err := spelling(rec.Data, dtype)
+		heard, err := spelling(rec.Data, dtype, labels)
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
-		counter.Add(heard, transcripts[rec.QSLIndex])
+		add(&counter, heard, transcripts[rec.QSLIndex])
 	}
 	rate, err := counter.Rate()
 	if err != nil {
@@ -117,7 +122,7 @@ func ScoreSpeech(log Input, transcripts []string, o SpeechOptions) (*SpeechScore
 }
 
 // spelling is the text of a response.
-func spelling(data []byte, dtype DType) (string, error) {
+func spelling(data []byte, dtype DType, labels string) (string, error) {
 	if err := dtype.checkPayload(data); err != nil {
 		return "", err
 	}
@@ -128,10 +133,10 @@ func spelling(data []byte, dtype DType) (string, error) {
 	var b strings.Builder
 	for i := range len(data) / dtype.size() {
 		v := number(i)
-		if v < 0 || v >= float64(len(speechLabels)) {
-			return "", fmt.Errorf("label %d is %v, want 0 to %d", i, v, len(speechLabels)-1)
+		if v < 0 || v >= float64(len(labels)) {
+			return "", fmt.Errorf("label %d is %v, want 0 to %d", i, v, len(labels)-1)
 		}
-		b.WriteByte(speechLabels[int(v)])
+		b.WriteByte(labels[int(v)])
 	}
 	return b.String(), nil
 }

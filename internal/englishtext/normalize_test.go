@@ -1,0 +1,89 @@
+package englishtext
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"testing"
+	"unicode/utf8"
+)
+
+func goldenCases(t testing.TB) [][2]string {
+	t.Helper()
+	path := "testdata/golden.json.gz"
+	if other := os.Getenv("ENGLISHTEXT_GOLDEN"); other != "" {
+		path = other // another seed of make_golden.py, by hand
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases [][2]string
+	if err := json.NewDecoder(z).Decode(&cases); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func TestTextsAreNormalizedAsWhisperDoes(t *testing.T) {
+	cases := goldenCases(t)
+	if len(cases) < 1000 {
+		t.Errorf("there are only %d texts", len(cases))
+	}
+	for _, c := range cases {
+		if got := Normalize(c[0]); got != c[1] {
+			t.Errorf("Normalize(%q) = %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+func TestNormalizeInWords(t *testing.T) {
+	for _, c := range []struct{ claim, text, want string }{
+		{"short forms are spelled out", "I won't, they're", "i will not they are"},
+		{"titles are words", "Mr. Smith", "mister smith"},
+		{"numbers are in digits", "twenty-one thousand and five", "21005"},
+		{"digits said one by one stay", "one oh one", "101"},
+		{"currency goes before", "two dollars and seven cents", "$2.07"},
+		{"the smallest number stays a word", "one", "one"},
+		{"fillers do not count", "um hello uh", "hello"},
+		{"British words are American", "colour of the theatre", "color of the theater"},
+		{"large numbers do not overflow", "three decillion", "3000000000000000000000000000000000"},
+		{"nothing stays nothing", "", ""},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			if got := Normalize(c.text); got != c.want {
+				t.Errorf("Normalize(%q) = %q, want %q", c.text, got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheListOfSpellingsIsThere(t *testing.T) {
+	if n := len(spelling()); n != 1739 {
+		t.Errorf("there are %d spellings, want 1739", n)
+	}
+}
+
+func FuzzNormalizeGivesText(f *testing.F) {
+	for _, c := range goldenCases(f)[:40] {
+		f.Add(c[0])
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if got := Normalize(text); utf8.ValidString(text) && !utf8.ValidString(got) {
+			t.Errorf("Normalize(%q) = %q", text, got)
+		}
+	})
+}
+
+func BenchmarkNormalize(b *testing.B) {
+	cases := goldenCases(b)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		Normalize(cases[i%len(cases)][0])
+	}
+}
