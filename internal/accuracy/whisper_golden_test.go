@@ -103,7 +103,7 @@ func BenchmarkWhisperWER(b *testing.B) {
 	var c WERCounter
 	for i := 0; b.Loop(); i++ {
 		k := cases[i%len(cases)]
-		for j := range k.References {
+		for j := range min(len(k.References), len(k.Hypotheses)) {
 			c.AddEnglish(k.Hypotheses[j], k.References[j])
 		}
 	}
