@@ -109,6 +109,7 @@ var mayImport = map[string]string{
 	"internal/tokenizer/hf":     "internal/regular",
 	"internal/pytext":           "",
 	"internal/sentences":        "internal/pytext",
+	"internal/coderun":          "",
 	"internal/englishtext":      "internal/pytext",
 	"internal/exif":             "",
 	"internal/jpeg":             "internal/exif",

@@ -1,0 +1,26 @@
+package coderun
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// keepApart gives a command a group of processes, which ends as a whole, and if it can be a
+// network and a view of processes of its own, both empty.
+func keepApart(cmd *exec.Cmd, isolated bool) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if isolated {
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+	}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// canIsolate tries whether this user may have namespaces, which some systems forbid.
+func canIsolate() bool {
+	cmd := exec.Command("/bin/true")
+	keepApart(cmd, true)
+	return cmd.Run() == nil
+}

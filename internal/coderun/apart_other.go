@@ -1,0 +1,10 @@
+//go:build !unix
+
+package coderun
+
+import "os/exec"
+
+// keepApart cannot do more than end the command itself here.
+func keepApart(*exec.Cmd, bool) {}
+
+func canIsolate() bool { return false }

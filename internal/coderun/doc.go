@@ -1,0 +1,16 @@
+// Package coderun runs programs that a language model wrote, to see whether they pass their
+// tests, as the accuracy script of mixtral-8x7b does for MBXP.
+//
+//	r := coderun.New(coderun.Limits{})
+//	defer fmt.Println(r.Isolation())
+//	passed, err := r.Run(ctx, "python", "assert 1 + 1 == 2")
+//
+// A program passes if it ends with status 0 in time. It has a folder of its own that is gone
+// afterwards, an environment without the user's, no input, and bounds on time, memory, the
+// size of files and their number. On Linux it also has neither network nor other processes to
+// see, where the system lets a user ask for that; Isolation says what it was.
+//
+// What it is not: a wall around the user's files. A program can read what the user can, and
+// write there. Nothing here runs unless the user asks for it, and who runs programs of a
+// model that is not trusted does so in a container or another machine.
+package coderun

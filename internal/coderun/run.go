@@ -1,0 +1,173 @@
+package coderun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+// Limits bound a program. The zero value has those of the reference (mxeval, execution.py),
+// which bounds time alone.
+type Limits struct {
+	Time    time.Duration // of a run, by default 20 s
+	Compile time.Duration // of a compiler, by default 100 s
+	Memory  int64         // bytes that a program may ask for, by default 4 GiB
+}
+
+func (l Limits) filled() Limits {
+	if l.Time <= 0 {
+		l.Time = 20 * time.Second
+	}
+	if l.Compile <= 0 {
+		l.Compile = 100 * time.Second
+	}
+	if l.Memory <= 0 {
+		l.Memory = 4 << 30
+	}
+	return l
+}
+
+// A Runner runs programs. It may be used by several goroutines.
+type Runner struct {
+	limits   Limits
+	isolated bool
+}
+
+// New returns a runner, which has tried how far it can keep programs apart.
+func New(l Limits) *Runner { return &Runner{limits: l.filled(), isolated: canIsolate()} }
+
+// Isolation says what a program is kept from.
+func (r *Runner) Isolation() string {
+	if r.isolated {
+		return "without network and other processes, with bounds on time and memory; the user's files are open to it"
+	}
+	return "with bounds on time and memory; network, other processes and the user's files are open to it"
+}
+
+// A language is how its programs are run. % stands for the name of the file without its end.
+type language struct {
+	end     string
+	compile []string // nil: it is not compiled
+	accept  int      // the status of a compiler, other than 0, that is as good
+	run     []string
+	virtual bool // it reserves more memory than it uses, so that only the heap is bounded
+}
+
+// languages are those that the reference runs (evaluate_mbxp.py).
+func languages(memory int64) map[string]language {
+	node := []string{"node", "--max-old-space-size=" + strconv.FormatInt(memory>>20, 10), "%.js"}
+	return map[string]language{
+		"python":     {end: ".py", run: []string{"python3", "%.py"}},
+		"javascript": {end: ".js", run: node, virtual: true},
+		// tsc complains of require(), which all tests have, writes the program nevertheless, and ends with 2.
+		"typescript": {end: ".ts", compile: []string{"tsc", "%.ts", "--target", "es5", "--lib", "es2016"}, accept: 2, run: node, virtual: true},
+		"ruby":       {end: ".rb", run: []string{"ruby", "%.rb"}},
+		"php":        {end: ".php", run: []string{"php", "%.php"}},
+		"cpp":        {end: ".cpp", compile: []string{"g++", "%.cpp", "-o", "%"}, run: []string{"./%"}},
+	}
+}
+
+// program is the name of a program's file.
+const program = "main"
+
+// Run runs a program, and reports whether it passes. An error is one of this machine: a
+// language that is not known, an interpreter that is not there, no room for the file, the
+// end of ctx.
+func (r *Runner) Run(ctx context.Context, name, code string) (passed bool, err error) {
+	l, ok := languages(r.limits.Memory)[name]
+	if !ok {
+		return false, fmt.Errorf("programs in %q are not run, only those in cpp, javascript, php, python, ruby and typescript", name)
+	}
+	dir, err := os.MkdirTemp("", "mlperf-program-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.WriteFile(filepath.Join(dir, program+l.end), []byte(code), 0o600); err != nil {
+		return false, err
+	}
+	if l.compile != nil {
+		status, err := r.command(ctx, dir, l.compile, r.limits.Compile, true)
+		if err != nil || status != 0 && status != l.accept {
+			return false, err
+		}
+	}
+	status, err := r.command(ctx, dir, l.run, r.limits.Time, l.virtual)
+	return status == 0 && err == nil, err
+}
+
+// noStatus is the status of what was ended by a signal, or was not in time.
+const noStatus = -1
+
+// command runs a command in a folder and returns its status.
+func (r *Runner) command(ctx context.Context, dir string, args []string, limit time.Duration, virtual bool) (int, error) {
+	full := make([]string, len(args))
+	for i, arg := range args {
+		full[i] = withName(arg)
+	}
+	path, err := lookUp(dir, full[0])
+	if err != nil {
+		return noStatus, err
+	}
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := bounded(timed, path, full[1:], limit, r.limits.Memory, virtual)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1"}
+	cmd.WaitDelay = time.Second
+	keepApart(cmd, r.isolated)
+	runtime.LockOSThread() // on Linux a program ends with the thread that began it
+	err = cmd.Run()
+	runtime.UnlockOSThread()
+	if ctx.Err() != nil {
+		return noStatus, context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit):
+		return exit.ExitCode(), nil
+	case timed.Err() != nil || errors.Is(err, exec.ErrWaitDelay):
+		return noStatus, nil
+	}
+	return noStatus, err
+}
+
+// withName puts the name of the program in the place of a mark.
+func withName(arg string) string {
+	for i := range len(arg) {
+		if arg[i] == '%' {
+			return arg[:i] + program + arg[i+1:]
+		}
+	}
+	return arg
+}
+
+// lookUp finds a command, which may be what was compiled.
+func lookUp(dir, name string) (string, error) {
+	if name == "./"+program {
+		return filepath.Join(dir, program), nil
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is not installed, which programs of this language need: %w", name, err)
+	}
+	return path, nil
+}
+
+// bounded is a command with bounds on what it may use, which the shell sets before it
+// becomes the command: processor time, size of files, open files, core files, and memory.
+func bounded(ctx context.Context, path string, args []string, limit time.Duration, memory int64, virtual bool) *exec.Cmd {
+	script := fmt.Sprintf("ulimit -t %d; ulimit -f 131072; ulimit -n 256; ulimit -c 0; ", int(limit/time.Second)+2)
+	if !virtual {
+		script += fmt.Sprintf("ulimit -v %d; ", memory>>10)
+	}
+	return exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", script + `exec "$0" "$@"`, path}, args...)...)
+}
