@@ -1,6 +1,7 @@
 package coderun
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"syscall"
@@ -20,7 +21,7 @@ func keepApart(cmd *exec.Cmd, isolated bool) {
 
 // canIsolate tries whether this user may have namespaces, which some systems forbid.
 func canIsolate() bool {
-	cmd := exec.Command("/bin/true")
+	cmd := exec.CommandContext(context.Background(), "/bin/true")
 	keepApart(cmd, true)
 	return cmd.Run() == nil
 }
