@@ -195,7 +195,7 @@ func badFiles() []badInput {
 		badInput{"accuracy --model alexnet --dataset-path imagenet --log cut.json", exitUsage, "alexnet"}, badInput{"accuracy --model resnet50", exitUsage, "RUN_DIR"},
 		badInput{"accuracy nowhere", exitError, "nowhere"}, badInput{"accuracy folder", exitError, "folder"}, badInput{"accuracy badrun", exitError, "schema"}, badInput{"accuracy a b", exitUsage, `"b"`},
 		badInput{"explain nowhere", exitError, "nowhere"}, badInput{"explain folder", exitError, "folder"}, badInput{"explain badrun", exitError, "schema"},
-		badInput{"report nowhere", exitError, "nowhere"}, badInput{"report folder", exitError, "there are no runs"}, badInput{"report --format html", exitUsage, "html"},
+		badInput{"report nowhere", exitError, "nowhere"}, badInput{"report folder", exitError, "there are no runs"}, badInput{"report --format pdf", exitUsage, "pdf"},
 		badInput{"report --price -1", exitUsage, "--price"},
 	)
 }

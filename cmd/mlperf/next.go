@@ -26,7 +26,7 @@ func next(args []string, r *report.Results, dir string) string {
 			break
 		}
 	}
-	return fmt.Sprintf("Next: mlperf %s\n  which %s\n", strings.Join(quoted(command), " "), what)
+	return fmt.Sprintf("Next: mlperf %s\n  which %s\n", report.CommandLine(command), what)
 }
 
 // remedyOf is the run that may keep a constraint; nil: none is known.

@@ -1,29 +1,47 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/charts"
+	"github.com/mlperf-go/mlperf/internal/figures"
 	"github.com/mlperf-go/mlperf/internal/foreign"
+	"github.com/mlperf-go/mlperf/internal/page"
+	"github.com/mlperf-go/mlperf/internal/picture"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // reportFormats are the values of --format.
-var reportFormats = []string{"mlmark", "table", "csv", "json"}
+var reportFormats = append([]string{"mlmark", "table", "csv", "json", formatHTML}, picture.Formats()...)
+
+const formatHTML = "html"
+
+// A reportRequest is what the flags of report ask for.
+type reportRequest struct {
+	folders       []string
+	format        string
+	price         float64
+	output, chart string
+}
 
 func newReport() *cobra.Command {
-	format, price := "table", 0.0
+	q := reportRequest{format: "table"}
 	cmd := &cobra.Command{
 		Use:   "report [RUN_DIR…]",
-		Short: "List runs side by side: as a table, CSV, JSON, or as MLMark does",
+		Short: "List runs side by side: as a table, CSV, JSON, a page, or as MLMark does; draw charts of one",
 		Long: `List the runs below folders (default: results), also those that another LoadGen has
 logged: what its logs do not say, such as the engine, is not known.
+
+--format html writes a page, one file that needs no network: of one run what run writes
+beside its results, of several a table that sorts, and speed against accuracy. png and svg
+draw one chart, which --chart names.
 
 --format mlmark shows what EEMBC's MLMark reports: frames per second, 95th-percentile
 latency, and accuracy, beside precision, batch and concurrency, with three significant
@@ -31,26 +49,87 @@ digits. Accuracy is that of the newest accuracy run of the same model file on th
 engine and device. With --price, the price of the system in dollars, it also shows frames
 per second per dollar. These are not MLMark scores: those come from EEMBC's own program.`,
 		Example: `  mlperf report
+  mlperf report --format html --output report.html results
+  mlperf report --format svg --chart latency --output latency.svg results/resnet50/server/performance/latest
   mlperf report --format mlmark --price 1499 results/mobilenet
   mlperf report --format csv results/resnet50/server/performance/latest`,
 		Args: arguments(0, 1000),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(reportFormats, format) {
-				return usage("unknown format %q, want %s", format, strings.Join(reportFormats, ", "))
-			}
-			if price < 0 {
-				return usage("--price is %g, want dollars", price)
-			}
-			lines, err := reportLines(cmd, args, price)
-			if err != nil {
-				return err
-			}
-			return printLines(cmd.OutOrStdout(), format, lines)
+			q.folders = args
+			return q.run(cmd)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "mlmark, table, csv or json")
-	cmd.Flags().Float64Var(&price, "price", 0, "price of the system in dollars")
+	f := cmd.Flags()
+	f.StringVar(&q.format, "format", q.format, strings.Join(reportFormats, ", "))
+	f.Float64Var(&q.price, "price", 0, "price of the system in dollars")
+	f.StringVar(&q.output, "output", "", "file to write (default: standard output; html, png and svg: report.html, CHART.png, CHART.svg)")
+	f.StringVar(&q.chart, "chart", "", "chart of a picture: distribution, latency, throughput, queue, delay, … (default: the first)")
 	return cmd
+}
+
+func (q reportRequest) run(cmd *cobra.Command) error {
+	if !slices.Contains(reportFormats, q.format) {
+		return usage("unknown format %q, want %s", q.format, strings.Join(reportFormats, ", "))
+	}
+	if q.price < 0 {
+		return usage("--price is %g, want dollars", q.price)
+	}
+	lines, runs, err := reportLines(cmd, q.folders, q.price)
+	if err != nil {
+		return err
+	}
+	switch {
+	case slices.Contains(picture.Formats(), q.format):
+		return q.picture(cmd, lines, runs)
+	case q.format == formatHTML && len(runs) == 1:
+		c, err := charts.Read(runs[0].Folder)
+		if err != nil {
+			return err
+		}
+		return q.write(cmd, "report.html", func(w io.Writer) error { return page.Run(w, runs[0].Results, c) })
+	case q.format == formatHTML:
+		return q.write(cmd, "report.html", func(w io.Writer) error { return page.Runs(w, lines, runs, program()) })
+	}
+	return q.write(cmd, "", func(w io.Writer) error { return printLines(w, q.format, lines) })
+}
+
+// picture draws one chart: of a run, or of speed against accuracy if there are several.
+func (q reportRequest) picture(cmd *cobra.Command, lines []report.Line, runs []report.Run) error {
+	list := figures.SpeedAgainstAccuracy(lines)
+	if len(runs) == 1 {
+		c, err := charts.Read(runs[0].Folder)
+		if err != nil {
+			return err
+		}
+		list = figures.Of(runs[0].Results, c)
+	}
+	if len(list) == 0 {
+		return errors.New("there is nothing to draw: a run needs charts.json, which runs write since this version, and several runs an accuracy each")
+	}
+	var names []string
+	for _, f := range list {
+		if f.ID == q.chart || q.chart == "" {
+			return q.write(cmd, f.ID+"."+q.format, func(w io.Writer) error { return picture.Draw(w, f, q.format) })
+		}
+		names = append(names, f.ID)
+	}
+	return usage("there is no chart %q, there are %s", q.chart, strings.Join(names, ", "))
+}
+
+// write writes to the file of --output, to another by default, or to standard output where there
+// is no default.
+func (q reportRequest) write(cmd *cobra.Command, name string, fill func(io.Writer) error) error {
+	if q.output != "" {
+		name = q.output
+	}
+	if name == "" || name == "-" {
+		return fill(cmd.OutOrStdout())
+	}
+	if err := whole.Write(name, 0o644, fill); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "Written: %s\n", name)
+	return err
 }
 
 // keptRuns is the folder of runs that nobody gave a folder for.
@@ -58,7 +137,7 @@ const keptRuns = "results"
 
 // reportLines lists the runs below folders. Their accuracy may also come from another run in
 // the folder where runs are kept.
-func reportLines(cmd *cobra.Command, folders []string, price float64) ([]report.Line, error) {
+func reportLines(cmd *cobra.Command, folders []string, price float64) ([]report.Line, []report.Run, error) {
 	var others []report.Run
 	if len(folders) == 0 {
 		folders = []string{keptRuns}
@@ -67,15 +146,15 @@ func reportLines(cmd *cobra.Command, folders []string, price float64) ([]report.
 	}
 	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) { return foreign.Read(dir, foreign.About{}) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, p := range problems {
 		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %v\n", p)
 	}
 	if len(runs) == 0 {
-		return nil, fmt.Errorf("there are no runs below %s", strings.Join(folders, ", "))
+		return nil, nil, fmt.Errorf("there are no runs below %s", strings.Join(folders, ", "))
 	}
-	return report.Lines(runs, others, price), nil
+	return report.Lines(runs, others, price), runs, nil
 }
 
 func printLines(w io.Writer, format string, lines []report.Line) error {
@@ -88,105 +167,4 @@ func printLines(w io.Writer, format string, lines []report.Line) error {
 		return report.JSON(w, lines)
 	}
 	return report.Table(w, lines)
-}
-func newExplain() *cobra.Command {
-	asJSON := false
-	var about foreign.About
-	cmd := &cobra.Command{
-		Use:   "explain RUN_DIR",
-		Short: "Show every constraint of a run: required, observed, verdict, which file set it, what to do",
-		Long: `Show what a run was judged by, and with which settings.
-
-RUN_DIR may also have the summary and the detail log of any LoadGen since v0.5, and nothing of
-ours. The rules are then those of the round and the model that its path names
-(inference_results_v5.1/closed/…/resnet50/Server/performance/run_1), else those of the version
-of LoadGen, or what --rules and --model say.`,
-		Example: "  mlperf explain results/resnet50/server/performance/latest\n" +
-			"  mlperf explain --json results/resnet50/server/performance/latest\n" +
-			"  mlperf explain --model resnet50 --rules v5.1 logs",
-		Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := foreign.Read(args[0], about)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return report.JSON(cmd.OutOrStdout(), r)
-			}
-			return report.Explain(cmd.OutOrStdout(), r)
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole of results.json")
-	cmd.Flags().StringVar(&about.Model, "model", "", "benchmark that the logs of another LoadGen are of")
-	cmd.Flags().StringVar(&about.Rules, "rules", "", "rule set of the logs of another LoadGen")
-	return cmd
-}
-
-func newAccuracy() *cobra.Command {
-	q := &session.ScoreRequest{}
-	var options optionFlags
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "accuracy [RUN_DIR]",
-		Short: "Score an accuracy log as the official script does",
-		Long: `Score the accuracy log of a run, print what the official script prints, and write it to
-accuracy.txt beside the log. Without RUN_DIR, --model, --log and --dataset-path name what
-to score.
-
-With RUN_DIR and flags that name something else than the run's own, this is a what-if:
-the score is printed, and the record of the run stays as it is. The spellings of the
-official scripts are understood too (--use_inv_map, --output_dtype), and so is the variable
-DATASET_ANNOTATIONS_FILE_PATH of the one for OpenImages.
-
---remove-48-empty-images numbers the samples in the order of the annotation file, in which
-the reference loads them, and so does a run. The official script numbers them in the order
-of a Python set, which is another one for the real data set.
-
-Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
-		Example: "  mlperf accuracy results/mobilenet/offline/accuracy/latest\n" +
-			"  mlperf accuracy --model resnet50 --log mlperf_log_accuracy.json --dataset-path imagenet",
-		Args: arguments(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				q.Run = args[0]
-			} else if q.Model == "" || q.Log == "" || q.DatasetPath == "" {
-				return usage("accuracy needs a RUN_DIR, or --model, --log and --dataset-path")
-			}
-			q.Options, q.OpenImagesAnnotations = options.values(), os.Getenv("DATASET_ANNOTATIONS_FILE_PATH")
-			scored, err := session.Score(*q)
-			if err != nil {
-				return err
-			}
-			return showScore(cmd, scored, asJSON)
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&q.Model, "model", "", "model of the catalogue (default: the run's)")
-	f.StringVar(&q.Log, "log", "", "accuracy log (default: the run's)")
-	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
-	options.define(f, session.ScoreOptions())
-	f.BoolVar(&asJSON, "json", false, "print the score as JSON")
-	return cmd
-}
-
-func showScore(cmd *cobra.Command, s *session.Scored, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = report.JSON(cmd.OutOrStdout(), s.Accuracy)
-	} else {
-		err = report.Score(cmd.OutOrStdout(), s.Accuracy)
-	}
-	if err != nil {
-		return err
-	}
-	for _, w := range s.Warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
-	}
-	if s.Run != nil && !s.Run.Valid() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: the run is %s\n", s.Run.Result)
-	}
-	if s.Accuracy.Below() {
-		return finished(exitInaccurate)
-	}
-	return nil
 }

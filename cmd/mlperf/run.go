@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,6 +77,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
 	f.BoolVar(&o.Anyway, "anyway", false, "Server: run even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
+	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 }
 
@@ -145,19 +145,8 @@ func hopeless(err error) error {
 	if !errors.As(err, &h) {
 		return err
 	}
-	again := "mlperf " + strings.Join(quoted(os.Args[1:]), " ")
+	again := "mlperf " + report.CommandLine(os.Args[1:])
 	return fmt.Errorf("%w\n  %s --target-latency auto   chooses a bound that can be met, of the open division\n  %s --anyway   runs all the same, to see how far off it is", h, again, again)
-}
-
-// quoted writes arguments as a shell takes them.
-func quoted(args []string) []string {
-	list := slices.Clone(args)
-	for i, a := range list {
-		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$`;&|<>()*?[]#~!{}") {
-			list[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-	}
-	return list
 }
 
 // exitOf turns the outcome of a run into the exit status.

@@ -233,7 +233,7 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome, name string) error {
 		if out.Quick {
 			quick = " --quick"
 		}
-		fmt.Fprintf(w, "To go on: mlperf suite run %s%s --output %s --resume\n", strings.Join(quoted([]string{name}), ""), quick, strings.Join(quoted([]string{out.Folder}), ""))
+		fmt.Fprintf(w, "To go on: mlperf suite run %s%s --output %s --resume\n", report.CommandLine([]string{name}), quick, report.CommandLine([]string{out.Folder}))
 	}
 	return nil
 }

@@ -142,9 +142,14 @@ func (s *sut) gauges() []machine.Gauge {
 		{Name: "workers busy", Unit: "%", Read: func() float64 {
 			now, before := time.Now(), busy
 			busy = total(func(w *worker) *atomic.Int64 { return &w.busy })
+			for _, w := range s.workers {
+				if since := w.since.Load(); since > 0 {
+					busy += now.UnixNano() - since
+				}
+			}
 			passed := now.Sub(last) * time.Duration(len(s.workers))
 			last = now
-			return 100 * float64(busy-before) / float64(max(passed, 1))
+			return min(max(100*float64(busy-before)/float64(max(passed, 1)), 0), 100)
 		}},
 		{Name: "mean batch", Unit: "samples", Read: func() float64 {
 			b, n := batches, samples

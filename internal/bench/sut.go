@@ -48,6 +48,7 @@ type worker struct {
 	sizes   []atomic.Int64 // batches by their samples
 	samples atomic.Int64
 	busy    atomic.Int64 // ns inside Predict
+	since   atomic.Int64 // when the batch was begun that is being answered, in Unix ns; 0: there is none
 }
 
 // batching says how workers gather samples.
@@ -188,7 +189,9 @@ func (w *worker) run(ctx context.Context) {
 // work answers the batch that was taken.
 func (w *worker) work(ctx context.Context) {
 	begin := time.Now()
+	w.since.Store(begin.UnixNano())
 	w.answer(ctx)
+	w.since.Store(0)
 	w.busy.Add(int64(time.Since(begin)))
 	w.took(len(w.batch))
 	w.samples.Add(int64(len(w.batch)))

@@ -9,13 +9,14 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/page"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // written are the files of a run that would be taken for those of the next one.
 func written() []string {
 	return []string{
-		report.FileName, charts.FileName, bench.AccuracyFile, bench.PeakFile,
+		report.FileName, charts.FileName, page.FileName, bench.AccuracyFile, bench.PeakFile,
 		mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile,
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/page"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -152,6 +153,11 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 		}
 	}
 	results, err := bench.Run(ctx, *p.bench)
+	if results != nil && !p.Request.NoReport {
+		if problem := page.WriteRun(p.bench.OutputDir); problem != nil {
+			p.bench.Observer.Note(fmt.Sprintf("there is no page: %v", problem)) // the results are there
+		}
+	}
 	if results != nil && p.chosenFolder {
 		err = errors.Join(err, linkLatest(p.bench.OutputDir))
 	}

@@ -66,6 +66,8 @@ type Request struct {
 	Force  bool   // replace the results that are in Output
 	Anyway bool   // run even if no rate can keep the latency bound
 	Trace  bool   // also write mlperf_log_trace.json
+	// NoReport leaves out the page beside the results.
+	NoReport bool
 
 	// Given are the fields that somebody gave, with where: "flag --instances".
 	Given map[string]string

@@ -1,0 +1,53 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// peak is the curve of the search for the highest load: latency by load.
+func (x run) peak() *Figure {
+	p := x.r.Peak
+	if p == nil || len(p.Steps) == 0 {
+		return nil
+	}
+	steps := slices.SortedStableFunc(slices.Values(p.Steps), func(a, b report.PeakStep) int { return cmp.Compare(a.Load, b.Load) })
+	f := &Figure{ID: "peak", Title: "Search for the highest load", Wide: true, X: Axis{Label: "load", Unit: p.Unit}, Y: Axis{Label: "latency", Unit: "ns"}}
+	kept, failed := Values{}, Values{}
+	for _, s := range steps {
+		latency, none := float64(s.LatencyNS), math.NaN()
+		if s.LatencyNS <= 0 {
+			latency = none
+		}
+		f.At = append(f.At, s.Load)
+		if s.Met {
+			kept, failed = append(kept, latency), append(failed, none)
+		} else {
+			kept, failed = append(kept, none), append(failed, latency)
+		}
+	}
+	f.Series = []Series{{Label: "kept the bound", Kind: Dots, Color: Good, Values: kept}, {Label: "did not", Kind: Dots, Color: Bad, Values: failed}}
+	least, most, any := extremes(kept, failed)
+	if !any {
+		return nil
+	}
+	from, to, _ := extremes(f.At)
+	f.X.From, f.X.To = from-0.05*to, to*1.05
+	bound := x.bound()
+	if f.Y.From, f.Y.To = fromZero(max(most, bound)); most > logBeyond*max(bound, least) {
+		f.Y.Log = true
+		f.Y.From, f.Y.To = around(least, max(most, bound))
+	}
+	if bound > 0 {
+		f.Marks = append(f.Marks, Mark{Axis: "y", Value: bound, Label: "bound " + Text(bound, "ns"), Color: Ink})
+	}
+	if f.Sentence = fmt.Sprintf("None of the %d loads that were tried kept the bound.", len(steps)); p.Best > 0 {
+		f.Marks = append(f.Marks, Mark{Axis: "x", Value: p.Best, Label: Text(p.Best, p.Unit), Color: Good, Dashed: true})
+		f.Sentence = fmt.Sprintf("Of %d loads that were tried, %s is the highest that kept the bound.", len(steps), Text(p.Best, p.Unit))
+	}
+	return f
+}

@@ -1,0 +1,131 @@
+(function () {
+"use strict";
+var D = JSON.parse(document.getElementById("data").textContent), drawn = [];
+var font = "12px system-ui,-apple-system,'Segoe UI',Roboto,Inter,Arial,sans-serif";
+function css(n) { return getComputedStyle(document.documentElement).getPropertyValue("--" + n).trim(); }
+
+// Numbers with units.
+function short(v) {
+  var a = Math.abs(v);
+  return a >= 1000 ? Math.round(v).toLocaleString("en-US") : a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1) : a >= 1 ? v.toFixed(2) : a === 0 ? "0" : v.toPrecision(2);
+}
+function trim(s) { return s.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, ""); }
+function time(ns) {
+  var a = Math.abs(ns), u = a >= 1e9 ? [1e9, " s"] : a >= 1e6 ? [1e6, " ms"] : a >= 1e3 ? [1e3, " µs"] : [1, " ns"];
+  return trim(short(ns / u[0])) + u[1];
+}
+function text(v, unit) {
+  if (v == null) return "–";
+  if (unit === "ns") return time(v);
+  return trim(short(v)) + (!unit ? "" : unit[0] === "/" ? unit : " " + unit);
+}
+function tick(v, unit) { return v == null ? "" : unit === "ns" || unit === "%" || unit === "s" ? text(v, unit) : trim(short(v)); }
+
+// Splits of a logarithmic axis.
+function decades(u, i, lo, hi) {
+  var span = Math.log10(hi / lo), steps = span > 4 ? [1] : span > 2 ? [1] : span > 1.2 ? [1, 3] : [1, 2, 3, 5, 7], out = [], every = span > 6 ? 2 : 1;
+  for (var e = Math.floor(Math.log10(lo)); e <= Math.log10(hi); e++) {
+    if (e % every) continue;
+    steps.forEach(function (s) { var v = +(s * Math.pow(10, e)).toPrecision(3); if (v >= lo && v <= hi) out.push(v); });
+  }
+  return out;
+}
+// Splits of times in nanoseconds on a linear axis: 1, 2 and 5 of the unit.
+var steps = []; for (var e = 0; e < 14; e++) [1, 2, 5].forEach(function (s) { steps.push(s * Math.pow(10, e)); });
+
+function axis(a, o) {
+  return Object.assign({
+    stroke: css("dim"), font: font, grid: { stroke: css("grid"), width: 1 }, ticks: { show: false }, gap: 6,
+    splits: a.log ? decades : undefined, incrs: !a.log && a.unit === "ns" ? steps : undefined,
+    filter: function (u, v) { return v; }, values: function (u, v) { return v.map(function (x) { return tick(x, a.unit); }); }
+  }, o);
+}
+function scale(a) { return { time: false, distr: a.log ? 3 : 1, range: [a.from, a.to] }; }
+
+// A marked value: a line across the plot, with its name.
+function mark(m) {
+  return function (u) {
+    var c = u.ctx, b = u.bbox, p = devicePixelRatio || 1, across = m.axis !== "x", at = Math.round(u.valToPos(m.value, m.axis, true));
+    if (across ? at < b.top || at > b.top + b.height : at < b.left || at > b.left + b.width) return;
+    c.save(); c.strokeStyle = c.fillStyle = css(m.color); c.lineWidth = 1.5 * p; c.setLineDash(m.dashed ? [5 * p, 4 * p] : []);
+    c.beginPath();
+    if (across) { c.moveTo(b.left, at); c.lineTo(b.left + b.width, at); } else { c.moveTo(at, b.top); c.lineTo(at, b.top + b.height); }
+    c.stroke(); c.setLineDash([]); c.font = "600 " + 12 * p + "px " + font.slice(5);
+    var x, y = at - 3 * p, right = at > b.left + b.width * .7;
+    c.textBaseline = "bottom"; c.textAlign = "right"; x = b.left + b.width - 4 * p;
+    if (across && y - 14 * p < b.top) { c.textBaseline = "top"; y = at + 4 * p; }
+    if (!across) { c.textAlign = right ? "right" : "left"; c.textBaseline = "top"; x = at + (right ? -6 : 6) * p; y = b.top + (u.scales.right ? 24 : 4) * p; }
+    c.lineJoin = "round"; c.strokeStyle = css("card"); c.lineWidth = 4 * p; c.strokeText(m.label, x, y); c.fillText(m.label, x, y);
+    c.restore();
+  };
+}
+// Names of points, where they have some and there is room.
+function names(f) {
+  return function (u) {
+    if (!f.names || innerWidth < 720 || f.names.length > 24) return;
+    var c = u.ctx, p = devicePixelRatio || 1;
+    c.save(); c.font = 11 * p + "px " + font.slice(5); c.fillStyle = css("dim"); c.textBaseline = "bottom";
+    f.names.forEach(function (n, i) {
+      var v = null; f.series.forEach(function (s) { if (s.values[i] != null) v = s.values[i]; });
+      if (v == null) return;
+      var x = u.valToPos(f.at[i], "x", true), right = x > u.bbox.left + u.bbox.width * .7;
+      c.textAlign = right ? "right" : "left"; c.fillText(n, x + (right ? -7 : 7) * p, u.valToPos(v, "y", true) - 5 * p);
+    });
+    c.restore();
+  };
+}
+function series(f) {
+  return [{ label: f.x.label || "at", value: function (u, v) { return text(v, f.x.unit); } }].concat(f.series.map(function (s) {
+    var color = css(s.color), a = s.right ? f.right : f.y;
+    var o = { label: s.label, scale: s.right ? "right" : "y", stroke: color, width: 2, points: { show: false }, value: function (u, v) { return text(v, a.unit); }, spanGaps: !!f.names };
+    if (s.kind === "dots" || f.names) { o.points = { show: true, size: f.names || f.at.length < 60 ? 8 : 4.5, fill: color, width: 0 }; if (s.kind === "dots") o.width = 0; }
+    if (s.kind === "bars") { o.width = 0; o.fill = css("bar"); o.paths = uPlot.paths.bars({ size: [.92, 80], gap: 1 }); }
+    if (s.kind === "steps") { o.fill = color + "33"; o.paths = uPlot.paths.stepped({ align: 0 }); }
+    return o;
+  }));
+}
+function draw(f) {
+  var el = document.getElementById("f-" + f.id); if (!el) return;
+  el.textContent = "";
+  var narrow = innerWidth < 720, width = f.y.unit === "ns" ? 62 : 50, over = f.x.unit === "s";
+  var o = {
+    width: el.clientWidth, height: el.clientHeight, padding: [12, f.right ? 4 : 18, 0, 0],
+    scales: { x: scale(f.x), y: scale(f.y) }, series: series(f),
+    axes: [axis(f.x, { size: 30, space: narrow ? 60 : 80 }), axis(f.y, { size: width })],
+    legend: { live: true, markers: { width: 0, fill: function (u, i) { return i ? css(f.series[i - 1].kind === "bars" ? "bar" : f.series[i - 1].color) : ""; } } },
+    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, sync: over ? { key: "time", setSeries: false } : undefined },
+    hooks: { draw: (f.marks || []).map(mark).concat([names(f)]) }
+  };
+  if (f.right) { o.scales.right = scale(f.right); o.axes.push(axis(f.right, { scale: "right", side: 1, size: 50, grid: { show: false }, splits: function () { return [0, 25, 50, 75, 100]; } })); }
+  drawn.push(new uPlot(o, [f.at].concat(f.series.map(function (s) { return s.values; })), el));
+  el.style.height = "auto";
+}
+function all() {
+  drawn.forEach(function (u) { u.destroy(); }); drawn = [];
+  document.querySelectorAll(".chart").forEach(function (e) { e.style.height = ""; });
+  D.figures.forEach(draw);
+}
+all();
+var w = innerWidth, timer;
+addEventListener("resize", function () { if (innerWidth === w) return; w = innerWidth; clearTimeout(timer); timer = setTimeout(all, 120); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", all);
+matchMedia("print").addEventListener("change", all);
+
+// Tables that sort by a column.
+document.querySelectorAll("table.sortable").forEach(function (table) {
+  var heads = table.tHead.rows[0].cells, body = table.tBodies[0];
+  function key(row, i) { var c = row.cells[i], v = c.dataset.v; return v === undefined ? c.textContent : v === "" ? null : +v; }
+  Array.prototype.forEach.call(heads, function (head, i) {
+    head.firstElementChild.addEventListener("click", function () {
+      var up = head.getAttribute("aria-sort") !== "ascending";
+      Array.prototype.forEach.call(heads, function (h) { h.removeAttribute("aria-sort"); });
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      Array.prototype.slice.call(body.rows).sort(function (a, b) {
+        var x = key(a, i), y = key(b, i);
+        if (x === null || y === null) return (x === null) - (y === null);
+        return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1);
+      }).forEach(function (r) { body.appendChild(r); });
+    });
+  });
+});
+})();
