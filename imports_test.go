@@ -16,6 +16,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
 	"cmd/mlperf": "internal/tokenserver configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
+		"internal/charts internal/compare internal/figures internal/page internal/picture internal/whole " +
 		"internal/cache internal/names internal/suite " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",
@@ -58,6 +59,7 @@ var mayImport = map[string]string{
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
 	"internal/session": "internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+		"internal/page " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
@@ -118,6 +120,9 @@ var mayImport = map[string]string{
 	"internal/home":              "",
 	"internal/longtest":          "",
 	"internal/histogram":         "",
+	"internal/figures":           "internal/charts internal/histogram internal/report",
+	"internal/page":              "internal/charts internal/compare internal/figures internal/loadgen internal/report internal/whole",
+	"internal/picture":           "internal/figures",
 	"internal/charts":            "internal/histogram internal/loadgen internal/regular internal/whole",
 	"internal/machine":           "",
 	"internal/names":             "",
@@ -149,6 +154,7 @@ var owners = map[string]string{
 	"golang.org/x/term":                 "cmd/mlperf internal/progress",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/charts internal/compare internal/config internal/preprocess/audio internal/report",
 	"google.golang.org/grpc":            "internal/oip internal/oip/client internal/oip/server",
+	"gonum.org/v1/plot":                 "internal/picture",
 	"google.golang.org/protobuf/":       "internal/onnx internal/oip internal/oip/oiptest/pb",
 	"github.com/disintegration/imaging": "internal/preprocess",
 }
