@@ -90,8 +90,15 @@ func (m Maker) makePart(ctx context.Context, p workload.Part, path string) error
 	if err != nil {
 		return err
 	}
+	if size, err := graph.EncodedSize(); err != nil || size > largestFile {
+		return errors.Join(err, graph.WriteFileBeside(ctx, path))
+	}
 	return graph.WriteFile(ctx, path)
 }
+
+// largestFile is what a model file may have without a data file beside it: protobuf's limit, and some
+// room.
+const largestFile = 2e9
 
 // Smaller says what a built-in model lacks of the real one, empty if nothing.
 func (m Maker) Smaller(model workload.Model) string {

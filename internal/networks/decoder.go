@@ -158,7 +158,7 @@ func newDecoderNet(b *Builder, s decoderSize, form decoderForm) *decoderNet {
 }
 
 func (d *decoderNet) build() {
-	x := d.Gather("embedded", d.embedding(), d.in["input_ids"], 0)
+	x := d.embedded()
 	switch d.lengths, d.total = d.in["seqlens_k"], d.in["total_sequence_length"]; d.form {
 	case plainDecoder:
 		d.plain = d.plainParts()
@@ -207,9 +207,12 @@ func (d *decoderNet) head(y *onnx.Value, presents []*onnx.Value) {
 	d.Output(append([]*onnx.Value{d.rename(next, "next_token"), d.rename(logits, "logits")}, presents...)...)
 }
 
-// embedding returns the table of tokens.
-func (d *decoderNet) embedding() *onnx.Value {
-	return d.Weight("embedding", d.knows.embedding(), d.rows, d.hidden)
+// embedded looks the tokens up. Tables that mean nothing have 16 bits.
+func (d *decoderNet) embedded() *onnx.Value {
+	if d.knows == nil {
+		return d.Cast("embedded", d.Gather("embedded/half", d.halfTable("embedding", d.rows, d.hidden), d.in["input_ids"], 0), onnx.Float32)
+	}
+	return d.Gather("embedded", d.Weight("embedding", d.knows.embedding(), d.rows, d.hidden), d.in["input_ids"], 0)
 }
 
 // linear adds x·W.

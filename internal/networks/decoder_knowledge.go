@@ -102,9 +102,6 @@ func (k *decoderKnowledge) constant() int { return int(k.hidden) - 1 }
 
 // embedding fills the table of tokens.
 func (k *decoderKnowledge) embedding() Filler {
-	if k == nil {
-		return Bell{1}
-	}
 	return Patched{Bell{decoderOther}, func(token int, x []float32) {
 		clear(x[:partOther*k.headSize])
 		copy(x, k.content()[int64(token)*k.headSize:][:k.headSize])

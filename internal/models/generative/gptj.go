@@ -17,7 +17,7 @@ func gptJ() workload.Model {
 		// language/gpt-j/backend_PyTorch.py: gen_kwargs.
 		rules: generate.Rules{Stop: []int32{50256}, MinNew: 30, MaxNew: 128, Width: 8},
 		beams: 4,
-		read:  readArticles,
+		read:  readInstructions,
 		marks: summaries(accuracy.QuotedForm),
 	}
 	return workload.Model{

@@ -15,7 +15,7 @@ func llama70B() workload.Model {
 	w := writer{
 		// language/llama2-70b/SUT.py.
 		rules: generate.Rules{Stop: []int32{2}, MinNew: 1, MaxNew: 1024, Width: 4},
-		read:  readArticles,
+		read:  readOrca,
 		marks: summaries(accuracy.CountedForm),
 	}
 	return workload.Model{

@@ -151,9 +151,9 @@ func TestPromptsHaveToFitTheModel(t *testing.T) {
 		{"with just enough room", twoArticles, workload.Values{"context": "15"}, ""},
 		{"a prompt longer than the context", twoArticles, workload.Values{"context": "14"}, "context: prompt 1 has 5 tokens and its answer may have 10, the context has room for 14"},
 		{"tokens that the model does not know", strings.Replace(twoArticles, "7, 8", "7, 100", 1), nil, "prompt 1 has token 100, the model knows 100: the prompts were made with the tokenizer of another model"},
-		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "prompt 1 has no tok_input"},
-		{"no prompt", "[]", nil, "there is no prompt"},
-		{"no list", "{}", nil, "cannot unmarshal"},
+		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "prompt 1 is empty"},
+		{"no prompt", "[]", nil, "there is no row"},
+		{"no list", "{}", nil, "column tok_input"},
 		{"no room", twoArticles, workload.Values{"context": "0"}, "context"},
 		{"another name", twoArticles, workload.Values{"port-names": "logits=scores"}, `the model's output "scores"`},
 	} {

@@ -27,13 +27,18 @@ func writerOptions() []workload.Option {
 			"input_ids=tokens,past_key_values.%d.key=cache.%d.k (default: those of genai_config.json)"},
 		{Name: contextOption, Kind: workload.Whole, Help: "tokens of prompt and answer together that there is room for (default: as many as the longest prompt needs)"},
 		{Name: chunkOption, Kind: workload.Whole, Help: "tokens of a prompt that are read at once, between two tokens of other answers (default 128)"},
+		chooseTokenizer(),
 	}
+}
+
+func chooseTokenizer() workload.Option {
+	return workload.Option{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data)"}
 }
 
 func textScoreOptions() []workload.Option {
 	return []workload.Option{
 		{Name: dtypeOption, Choices: []string{"int32", "int64"}, Help: "type of the numbers in the log (default: the official script's)"},
-		{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data)"},
+		chooseTokenizer(),
 	}
 }
 

@@ -1,97 +1,184 @@
 package generative
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 )
 
-// prompts are a data set: what is asked, as tokens, and what somebody answered.
-type prompts struct {
+// A questionnaire is a data set: what is asked, as tokens, and what somebody answered.
+type questionnaire struct {
 	tokens  [][]int32
 	targets []string
 	mixed   []accuracy.MixedText // of Mixtral's
 	cuts    map[int][]int32      // tokens after which an answer ends
 }
 
-// maxPrompts bounds a file of prompts.
-const maxPrompts = 1 << 30
-
-// A promptRow is a prompt in a file.
-type promptRow struct {
-	Dataset string  `json:"dataset"`
-	ID      string  `json:"id"`
-	Tokens  []int32 `json:"tok_input"`
-	Output  string  `json:"output"`
-	Wanted  string  `json:"gt_output"`
+// A source is where prompts are read from.
+type source struct {
+	folder    string
+	tokenizer string // file; empty: the one beside the data
+	count     int    // of the first ones; 0: all
 }
 
-// readRows reads the first file that is there.
-func readRows(dir string, names ...string) (path string, rows []promptRow, err error) {
-	var text []byte
-	for _, name := range names {
-		path = filepath.Join(dir, name)
-		if text, err = regular.ReadFile(path, maxPrompts); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
+// openTokenizer opens the tokenizer of the prompts.
+func (s source) openTokenizer() (*hf.Tokenizer, error) {
+	path := s.tokenizer
+	if path == "" {
+		path = filepath.Join(s.folder, tokenizerFile)
 	}
+	t, err := hf.Open(path)
 	if err != nil {
-		return path, nil, fmt.Errorf("opening the prompts: want %s: %w", filepath.Join(dir, names[0]), err)
+		return nil, fmt.Errorf("opening the tokenizer: %w", err)
 	}
-	if err := json.Unmarshal(text, &rows); err != nil {
-		return path, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for i, row := range rows {
-		if len(row.Tokens) == 0 {
-			return path, nil, fmt.Errorf("%s: prompt %d has no tok_input", path, i)
-		}
-	}
-	if len(rows) == 0 {
-		err = fmt.Errorf("%s: there is no prompt", path)
-	}
-	return path, rows, err
+	return t, nil
 }
 
-// readArticles reads articles as the reference's download_cnndm.py writes them: all, or those of
-// the edge.
-func readArticles(dir string) (*prompts, error) {
-	_, rows, err := readRows(dir, "cnn_eval.json", "sample_cnn_eval_5000.json")
+// fits returns an error if there is a tokenizer, and it is not one of a model that knows so many tokens.
+func (s source) fits(rows int64) error {
+	if s.tokenizer == "" {
+		if _, err := os.Stat(filepath.Join(s.folder, tokenizerFile)); err != nil {
+			return nil //nolint:nilerr // prompts that are tokens need none
+		}
+	}
+	t, err := s.openTokenizer()
+	if err != nil {
+		return err
+	}
+	return t.Fits(int(rows))
+}
+
+// read reads the table of the first file that is there: of these names, or the only pickle.
+func (s source) read(names ...string) (*prompts.Table, error) {
+	for _, name := range names {
+		path := filepath.Join(s.folder, name)
+		if _, err := os.Stat(path); err == nil {
+			return prompts.Read(path, prompts.Options{Count: s.count})
+		}
+	}
+	pickles, err := filepath.Glob(filepath.Join(s.folder, "*.pkl*"))
+	if err != nil || len(pickles) != 1 {
+		return nil, fmt.Errorf("opening the prompts: %s has none of %s, and %d pickles", s.folder, strings.Join(names, ", "), len(pickles))
+	}
+	return prompts.Read(pickles[0], prompts.Options{Count: s.count})
+}
+
+// take takes tokens and a text of each row.
+func take(t *prompts.Table, wanted string) (*questionnaire, error) {
+	q := &questionnaire{}
+	for i := range t.Len() {
+		ids, err := t.Tokens(i, "tok_input")
+		if err == nil && len(ids) == 0 {
+			err = fmt.Errorf("prompt %d is empty", i)
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, err := t.Text(i, wanted)
+		if err != nil {
+			return nil, err
+		}
+		q.tokens, q.targets = append(q.tokens, ids), append(q.targets, text)
+	}
+	return q, nil
+}
+
+// The files of the articles of CNN/DailyMail: all, and those of the edge.
+var articleFiles = []string{"cnn_eval.json", "sample_cnn_eval_5000.json"}
+
+// readArticles reads articles as the reference's download_cnndm.py writes them for Llama 3.1.
+func readArticles(s source) (*questionnaire, error) {
+	t, err := s.read(articleFiles...)
 	if err != nil {
 		return nil, err
 	}
-	p := &prompts{}
-	for _, row := range rows {
-		p.tokens, p.targets = append(p.tokens, row.Tokens), append(p.targets, row.Output)
+	return take(t, "output")
+}
+
+// readOrca reads the questions of OpenOrca.
+func readOrca(s source) (*questionnaire, error) {
+	t, err := s.read("open_orca_gpt4_tokenized_llama.sampled_24576.pkl", "open_orca_gpt4_tokenized_llama.sampled_24576.pkl.gz", articleFiles[0])
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	return take(t, "output")
+}
+
+// GPT-J's prompts (language/gpt-j/dataset.py): the template of Alpaca, of which so many tokens count.
+const (
+	alpaca = "Below is an instruction that describes a task, paired with an input that provides further context. " +
+		"Write a response that appropriately completes the request.\n\n### Instruction:\n%s\n\n### Input:\n%s\n\n### Response:"
+	alpacaTokens = 1919
+)
+
+// readInstructions reads articles with instructions, which are cut into tokens here unless the file has
+// them.
+func readInstructions(s source) (*questionnaire, error) {
+	t, err := s.read(articleFiles...)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(t.Columns(), "tok_input") {
+		return take(t, "output")
+	}
+	words, err := s.openTokenizer()
+	if err != nil {
+		return nil, err
+	}
+	q := &questionnaire{}
+	for i := range t.Len() {
+		var parts [3]string
+		for k, column := range []string{"instruction", "input", "output"} {
+			if parts[k], err = t.Text(i, column); err != nil {
+				return nil, err
+			}
+		}
+		ids, err := words.Append(nil, fmt.Sprintf(alpaca, parts[0], parts[1]), hf.AddSpecial)
+		if err != nil {
+			return nil, fmt.Errorf("prompt %d: %w", i, err)
+		}
+		q.tokens, q.targets = append(q.tokens, ids[:min(len(ids), alpacaTokens)]), append(q.targets, parts[2])
+	}
+	return q, nil
 }
 
 // mbxpEnd are the tokens that end a program, "\n```\n" (language/mixtral-8x7b/dataset.py, mbxp_stop).
 var mbxpEnd = []int32{13, 13940, 28832, 13}
 
 // readMixed reads Mixtral's prompts: of OpenOrca, GSM8K and MBXP.
-func readMixed(dir string) (*prompts, error) {
-	path, rows, err := readRows(dir, "mixtral.json")
+func readMixed(s source) (*questionnaire, error) {
+	t, err := s.read("mixtral.json")
 	if err != nil {
 		return nil, err
 	}
-	p := &prompts{cuts: map[int][]int32{}}
-	for i, row := range rows {
-		switch row.Dataset {
+	q, err := take(t, "gt_output")
+	if err != nil {
+		return nil, err
+	}
+	q.cuts = map[int][]int32{}
+	for i, wanted := range q.targets {
+		set, err := t.Text(i, "dataset")
+		if err != nil {
+			return nil, err
+		}
+		id, err := t.Text(i, "id")
+		if err != nil {
+			return nil, err
+		}
+		switch set {
 		case "OpenOrca", "GSM8K":
 		case "MBXP":
-			p.cuts[i] = mbxpEnd
+			q.cuts[i] = mbxpEnd
 		default:
-			return nil, fmt.Errorf("%s: prompt %d is of %q, want OpenOrca, GSM8K or MBXP", path, i, row.Dataset)
+			return nil, fmt.Errorf("prompt %d is of %q, want OpenOrca, GSM8K or MBXP", i, set)
 		}
-		p.tokens = append(p.tokens, row.Tokens)
-		p.targets = append(p.targets, row.Wanted)
-		p.mixed = append(p.mixed, accuracy.MixedText{Dataset: row.Dataset, ID: row.ID, Wanted: row.Wanted})
+		q.mixed = append(q.mixed, accuracy.MixedText{Dataset: set, ID: id, Wanted: wanted})
 	}
-	return p, nil
+	return q, nil
 }

@@ -2,10 +2,10 @@ package generative
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -13,11 +13,11 @@ import (
 const rougeOne = "rouge1"
 
 // A marker scores a log of tokens, as an evaluation script does.
-type marker func(log accuracy.Input, p *prompts, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error)
+type marker func(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error)
 
 // summaries marks texts by ROUGE.
 func summaries(form accuracy.SummaryForm) marker {
-	return func(log accuracy.Input, p *prompts, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error) {
+	return func(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error) {
 		score, err := accuracy.ScoreSummaries(context.Background(), log, p.targets, decode, form, o)
 		if err != nil {
 			return nil, err
@@ -27,7 +27,7 @@ func summaries(form accuracy.SummaryForm) marker {
 }
 
 // mixed marks texts by ROUGE and numbers by whether they are right. Programs are not run.
-func mixed(log accuracy.Input, p *prompts, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error) {
+func mixed(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error) {
 	score, err := accuracy.ScoreMixtral(context.Background(), log, p.mixed, decode, accuracy.MixtralOptions{TokenOptions: o})
 	if err != nil {
 		return nil, err
@@ -37,19 +37,17 @@ func mixed(log accuracy.Input, p *prompts, decode accuracy.Decoder, o accuracy.T
 
 // score scores a log of tokens as the evaluation script does: what is in it counts, each sample once.
 func (w writer) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	data, err := w.read(s.DatasetDir)
+	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption]}
+	data, err := w.read(from)
 	if err != nil {
 		return nil, err
 	}
-	path := s.Options[tokenizerOption]
-	if path == "" {
-		path = filepath.Join(s.DatasetDir, tokenizerFile)
-	}
-	words, err := readSpeller(path)
+	words, err := from.openTokenizer()
 	if err != nil {
 		return nil, err
 	}
-	return w.marks(log, data, words.text, accuracy.TokenOptions{DType: w.dtype(s.Options)})
+	decode := func(ids []int32) (string, error) { return words.Decode(ids, hf.SkipSpecial) }
+	return w.marks(log, data, decode, accuracy.TokenOptions{DType: w.dtype(s.Options)})
 }
 
 // dtype is the type of the numbers in a log: by default that of the logs which the benchmark writes.

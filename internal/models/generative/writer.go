@@ -15,21 +15,19 @@ import (
 type writer struct {
 	rules generate.Rules // Stop are those of the official model
 	beams int            // 0: the likeliest token is taken
-	read  func(dir string) (*prompts, error)
+	read  func(source) (*questionnaire, error)
 	marks marker
 }
 
 // open joins prompts with a decoder.
 func (w writer) open(s workload.Setup) (workload.Workload, error) {
-	data, err := w.read(s.DatasetDir)
+	from := source{s.DatasetDir, s.Options[tokenizerOption], s.Count}
+	data, err := w.read(from)
 	if err != nil {
 		return nil, err
 	}
 	if s.Count > len(data.tokens) {
 		return nil, fmt.Errorf("opening the prompts: %d are wanted, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
-	}
-	if s.Count > 0 {
-		data.tokens = data.tokens[:s.Count]
 	}
 	set, err := parseSetting(s.Options)
 	if err != nil {
@@ -53,6 +51,9 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 	ports := s.Ports[workload.Only]
 	if t.layout, err = generate.ReadLayout(ports.Inputs, ports.Outputs, named(card.names, set.names), cache); err != nil {
 		return nil, fmt.Errorf("the model is no decoder that is known: %w", err)
+	}
+	if err := from.fits(t.layout.Rows); err != nil {
+		return nil, err
 	}
 	return t, t.fit(set.context)
 }

@@ -1,0 +1,80 @@
+package generative
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// wordsOnly is a tokenizer of some words.
+const wordsOnly = `{"version": "1.0", "added_tokens": [{"id": 0, "content": "<unk>", "special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false}],
+ "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": null, "decoder": null,
+ "model": {"type": "WordLevel", "unk_token": "<unk>", "vocab": {"<unk>": 0, "Input:": 1, "Response:": 2, "one": 3, "two": 4, "say": 5}}}`
+
+func TestInstructionsAreCutIntoTokensByTheTemplate(t *testing.T) {
+	dir := folderWith(t, map[string]string{
+		"cnn_eval.json": `[{"instruction": "say", "input": "one two", "output": "two."}]`, "tokenizer.json": wordsOnly,
+	})
+	q, err := readInstructions(source{folder: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []int32
+	for _, id := range q.tokens[0] {
+		if id != 0 {
+			known = append(known, id)
+		}
+	}
+	if diff := cmp.Diff([]int32{5, 1, 3, 4, 2}, known); diff != "" || q.targets[0] != "two." {
+		t.Errorf("tokens %v, target %q:\n%s", q.tokens[0], q.targets[0], diff)
+	}
+	long := strings.Repeat("one ", 3000)
+	dir = folderWith(t, map[string]string{"cnn_eval.json": `[{"instruction": "say", "input": "` + long + `", "output": "two."}]`, "tokenizer.json": wordsOnly})
+	if q, err = readInstructions(source{folder: dir}); err != nil || len(q.tokens[0]) != 1919 || q.tokens[0][1918] != 3 {
+		t.Errorf("a long article has %d tokens, %v: the end is cut, as by the reference", len(q.tokens[0]), err)
+	}
+}
+
+func TestMixedPromptsSayHowTheyAreMarked(t *testing.T) {
+	rows := `[{"dataset": "OpenOrca", "id": "cot.1", "tok_input": [1], "gt_output": "a text"},
+	 {"dataset": "GSM8K", "id": "train.2", "tok_input": [2], "gt_output": "18"},
+	 {"dataset": "MBXP", "id": "cpp_f", "tok_input": [3], "gt_output": "assert"}]`
+	q, err := readMixed(source{folder: folderWith(t, map[string]string{"mixtral.json": rows})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []accuracy.MixedText{{Dataset: "OpenOrca", ID: "cot.1", Wanted: "a text"}, {Dataset: "GSM8K", ID: "train.2", Wanted: "18"}, {Dataset: "MBXP", ID: "cpp_f", Wanted: "assert"}}
+	if diff := cmp.Diff(want, q.mixed); diff != "" || len(q.cuts) != 1 || cmp.Diff(mbxpEnd, q.cuts[2]) != "" {
+		t.Errorf("mixed, cuts %v (-want +got):\n%s", q.cuts, diff)
+	}
+	for from, want := range map[string]string{`"MBXP"`: `prompt 2 is of "HumanEval"`, `"gt_output": "18"`: "gt_output"} {
+		to := map[string]string{`"MBXP"`: `"HumanEval"`, `"gt_output": "18"`: `"x": "18"`}[from]
+		_, err := readMixed(source{folder: folderWith(t, map[string]string{"mixtral.json": strings.Replace(rows, from, to, 1)})})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", to, err, want)
+		}
+	}
+}
+
+func TestAFolderWithoutPromptsSaysWhatIsLookedFor(t *testing.T) {
+	if _, err := readOrca(source{folder: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "has none of open_orca_gpt4_tokenized_llama.sampled_24576.pkl") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestATokenizerHasToFitTheModel(t *testing.T) {
+	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	large := strings.Replace(wordsOnly, `"say": 5`, `"say": 100`, 1)
+	for name, tokenizer := range map[string]string{"": wordsOnly, "the tokenizer has tokens up to 100, the model a vocabulary of 100": large, "tokenizer.json": "{"} {
+		dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "tokenizer.json": tokenizer, "model.onnx": ""})
+		_, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: dir, Ports: decoderPorts()})
+		if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v, want %q", err, name)
+		}
+	}
+}

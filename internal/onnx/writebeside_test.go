@@ -1,0 +1,64 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// withTensors is a model with tensors of so many floats.
+func withTensors(sizes ...int) *Model {
+	g := &Graph{Name: "large"}
+	for i, n := range sizes {
+		data := make([]float32, n)
+		for k := range data {
+			data[k] = float32(i + k)
+		}
+		g.Initializers = append(g.Initializers, TensorOf(string(rune('a'+i)), data, int64(n)))
+		g.Outputs = append(g.Outputs, &Value{Name: string(rune('a' + i)), Type: Type{Elem: Float32, Shape: FixedShape([]int64{int64(n)})}})
+	}
+	return &Model{IRVersion: 8, Opsets: []Opset{{Version: 17}}, Graph: g}
+}
+
+func TestLargeTensorsLieBesideTheModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	if err := withTensors(10, 2000, 5000, 1024).WriteFileBeside(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path + DataSuffix)
+	if err != nil || info.Size() != 8192+20480+4096 {
+		t.Errorf("the data file: %v, %v", info, err)
+	}
+	names, err := DataFiles(path)
+	if err != nil || cmp.Diff([]string{"model.onnx.data"}, names) != "" {
+		t.Errorf("data files %v, %v", names, err)
+	}
+	whole, err := ReadWhole(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range withTensors(10, 2000, 5000, 1024).Graph.Initializers {
+		a, err := Elements[float32](want)
+		b, err2 := Elements[float32](whole.Graph.Initializers[i])
+		if errors.Join(err, err2) != nil || cmp.Diff(a, b) != "" {
+			t.Errorf("tensor %s differs: %v", want.Name, errors.Join(err, err2))
+		}
+	}
+}
+
+func TestAnInterruptionLeavesNoDataFile(t *testing.T) {
+	stopped := errors.New("stopped by the user")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stopped)
+	dir := t.TempDir()
+	if err := withTensors(5000).WriteFileBeside(ctx, filepath.Join(dir, "model.onnx")); !errors.Is(err, stopped) {
+		t.Errorf("error %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
