@@ -25,23 +25,11 @@ func Needs(rules, model, scenario string) ([]Need, error) {
 	if err != nil {
 		return nil, field.Wrap("rules", err)
 	}
-	scenarios := []string{}
-	for _, s := range loadgen.Scenarios() {
-		scenarios = append(scenarios, s.String())
-	}
-	if scenario != "" {
-		s, interactive, err := config.ParseScenario(scenario)
-		if err != nil {
-			return nil, field.Wrap("scenario", err)
-		}
-		if scenarios = []string{s.String()}; interactive {
-			scenarios = []string{"Interactive"}
-		}
-	}
-	of, err := testsOf(set.Version)
+	scenarios, err := scenariosOf(scenario)
 	if err != nil {
 		return nil, err
 	}
+	of := testsOf(set.Version)
 	names := []string{model}
 	if model == "" {
 		names = of.names
@@ -59,6 +47,22 @@ func Needs(rules, model, scenario string) ([]Need, error) {
 	return needs, nil
 }
 
+// scenariosOf is the one that a name means; empty: all.
+func scenariosOf(name string) ([]string, error) {
+	if name != "" {
+		s, interactive, err := config.ParseScenario(name)
+		if interactive {
+			return []string{"Interactive"}, field.Wrap("scenario", err)
+		}
+		return []string{s.String()}, field.Wrap("scenario", err)
+	}
+	var all []string
+	for _, s := range loadgen.Scenarios() {
+		all = append(all, s.String())
+	}
+	return all, nil
+}
+
 // A table has the tests of a round by the names that the round has for models.
 type table struct {
 	version string
@@ -66,10 +70,10 @@ type table struct {
 	of      func(name string) ([]string, bool)
 }
 
-func testsOf(version string) (*table, error) {
+func testsOf(version string) *table {
 	round, err := rounds.Find(version)
 	if err != nil {
-		return olderTable(version), nil
+		return olderTable(version)
 	}
 	t := &table{version: version, of: func(name string) ([]string, bool) {
 		m := round.Models[round.ModelName(name, "")]
@@ -84,7 +88,7 @@ func testsOf(version string) (*table, error) {
 		}
 	}
 	slices.Sort(t.names)
-	return t, nil
+	return t
 }
 
 // tests looks a model up by the name that was given, and by those of the catalogue.

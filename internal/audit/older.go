@@ -55,22 +55,23 @@ func verifyAB(_ context.Context, v *Verdict, l Logs, o Options) error {
 	if err != nil {
 		return err
 	}
-	s := ref.settings.Scenario
-	t := 0.10
-	if s == loadgen.SingleStream && a <= shortSingle {
-		t = noise
+	v.judgeAB(ref.settings.Scenario, a, b, unit)
+	return nil
+}
+
+func (v *Verdict) judgeAB(s loadgen.Scenario, a, b float64, unit string) {
+	t, slower := 0.10, b < a
+	if s == loadgen.SingleStream {
+		if slower = b > a; a <= shortSingle {
+			t = noise
+		}
 	}
 	within := b < a*(1+t) && b > a*(1-t)
-	slower := b < a
-	if s == loadgen.SingleStream {
-		slower = b > a
-	}
 	if slower && !within {
 		v.Notes = append(v.Notes, "one sample is much slower than different ones, which passes")
 	}
 	v.scored(a, b, unit, within || slower, fmt.Sprintf("within %.0f %%, or slower, passes", t*100),
 		"responses are kept and given again to the same sample", "the input is kept on the device while the sample stays the same", busyMachine)
-	return nil
 }
 
 // verify03 compares a run on other data (v0.7:compliance/audit_v0.5/nvidia/TEST03): it must

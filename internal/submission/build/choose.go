@@ -93,29 +93,19 @@ func join(errs []error) error {
 // choose makes a result of its candidates.
 func (b *builder) choose(benchmark, scenario string, candidates []candidate) (*result, error) {
 	r := &result{benchmark: benchmark, scenario: scenario}
-	parts := map[string][]candidate{}
+	parts := map[string][]candidate{"performance": nil, "accuracy": nil} // which a result needs
 	for _, c := range candidates {
 		parts[c.part] = append(parts[c.part], c)
 	}
 	var errs []error
 	for part, list := range parts {
-		c, err := b.one(r.name()+": "+part, list)
-		if err != nil {
-			errs = append(errs, err)
+		if len(list) == 0 {
+			errs = append(errs, fmt.Errorf("%s: there is no %s run", r.name(), part))
 			continue
 		}
-		switch {
-		case c.audit != nil:
-			r.audits = append(r.audits, c.audit)
-		case part == "performance":
-			r.performance = c.run
-		default:
-			r.accuracy = c.run
-		}
-	}
-	for _, part := range []string{"performance", "accuracy"} {
-		if len(parts[part]) == 0 {
-			errs = append(errs, fmt.Errorf("%s: there is no %s run", r.name(), part))
+		c, err := b.one(r.name()+": "+part, list)
+		if errs = append(errs, err); err == nil {
+			r.take(c)
 		}
 	}
 	slices.SortFunc(r.audits, func(x, y *audit) int { return strings.Compare(x.test, y.test) })
@@ -123,6 +113,18 @@ func (b *builder) choose(benchmark, scenario string, candidates []candidate) (*r
 		return r, err
 	}
 	return r, r.fits()
+}
+
+// take gives a candidate its part.
+func (r *result) take(c candidate) {
+	switch {
+	case c.audit != nil:
+		r.audits = append(r.audits, c.audit)
+	case c.part == "performance":
+		r.performance = c.run
+	default:
+		r.accuracy = c.run
+	}
 }
 
 // one chooses one candidate for a part.

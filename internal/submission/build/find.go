@@ -119,36 +119,55 @@ func (b *builder) audit(folder, test string) (*audit, error) {
 // run reads the logs in a folder.
 func (b *builder) run(folder string) (*run, error) {
 	r := &run{folder: folder}
-	var err error
-	if r.log, err = mlperflog.ReadDetail(filepath.Join(folder, mlperflog.DetailFile)); err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(filepath.Join(folder, mlperflog.DetailFile))
-	if err != nil {
-		return nil, err
-	}
-	r.made = info.ModTime()
-	if _, err := os.Stat(filepath.Join(folder, report.FileName)); err == nil {
-		if r.results, err = report.Read(folder); err != nil {
+	for _, step := range []func() error{r.readLog, r.readResults, r.readTest} {
+		if err := step(); err != nil {
 			return nil, err
 		}
+	}
+	var err error
+	r.benchmark, err = b.benchmark(r)
+	return r, err
+}
+
+func (r *run) readLog() (err error) {
+	path := filepath.Join(r.folder, mlperflog.DetailFile)
+	if r.log, err = mlperflog.ReadDetail(path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err == nil {
+		r.made = info.ModTime()
+	}
+	return err
+}
+
+// readResults reads what this program knows of the run, if it made it.
+func (r *run) readResults() (err error) {
+	if !there(filepath.Join(r.folder, report.FileName)) {
+		return nil
+	}
+	if r.results, err = report.Read(r.folder); err == nil {
 		r.made = r.results.Created
 	}
+	return err
+}
+
+// readTest reads which test it was.
+func (r *run) readTest() (err error) {
 	if r.scenario, err = r.log.Text("effective_scenario"); err != nil {
-		return nil, err
+		return err
 	}
-	if r.scenario == "Server" && interactive(folder) {
+	if r.scenario == "Server" && interactive(r.folder) {
 		r.scenario = "Interactive"
 	}
 	mode, err := r.log.Text("effective_test_mode")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r.mode, err = loadgen.ParseMode(mode); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.log.Name, err)
+		return fmt.Errorf("%s: %w", r.log.Name, err)
 	}
-	r.benchmark, err = b.benchmark(r)
-	return r, err
+	return nil
 }
 
 // interactive reports whether a folder is named for that scenario, which LoadGen calls
