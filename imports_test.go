@@ -36,7 +36,7 @@ var mayImport = map[string]string{
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
 		"internal/preprocess internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
-	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/onnx internal/quantize internal/scratch internal/tensor internal/workload",
+	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/networks internal/onnx internal/quantize internal/scratch internal/tensor internal/tfcheckpoint internal/workload",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/scratch internal/tensor",
 
 	"internal/submission/checker":  "internal/field internal/parallel internal/submission/fields internal/submission/python internal/submission/rounds internal/submission/tree internal/submission/truncate",
@@ -116,6 +116,7 @@ var mayImport = map[string]string{
 	"internal/endpoint":          "internal/field internal/regular",
 	"internal/tokenserver":       "",
 	"internal/tensor":            "",
+	"internal/tfcheckpoint":      "internal/regular",
 	"internal/tensor/npy":        "internal/tensor",
 	"internal/home":              "",
 	"internal/longtest":          "",
@@ -128,6 +129,8 @@ var mayImport = map[string]string{
 	"internal/names":             "",
 	"internal/parallel":          "",
 	"internal/regular":           "",
+
+	"internal/tfcheckpoint/checkpointtest": "",
 }
 
 // owners are the packages that may import a third-party module.
@@ -155,7 +158,7 @@ var owners = map[string]string{
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/charts internal/compare internal/config internal/preprocess/audio internal/report",
 	"google.golang.org/grpc":            "internal/oip internal/oip/client internal/oip/server",
 	"gonum.org/v1/plot":                 "internal/picture",
-	"google.golang.org/protobuf/":       "internal/onnx internal/oip internal/oip/oiptest/pb",
+	"google.golang.org/protobuf/":       "internal/onnx internal/oip internal/oip/oiptest/pb internal/tfcheckpoint internal/tfcheckpoint/checkpointtest",
 	"github.com/disintegration/imaging": "internal/preprocess",
 }
 

@@ -113,6 +113,11 @@ func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, q
 	}
 	p.Samples = p.Queries * e.SamplesPerQuery
 	p.Duration = runTime(float64(p.Runs) * float64(p.Queries) / perSecond)
+	// Before v2.0 mlperf.conf leaves the size of the query to the submitter, who has to keep the
+	// rules. A limit of the user's own is followed.
+	if least := r.Rules.MinQueries(e.Scenario, r.model); e.Scenario == loadgen.Offline && e.MaxQueryCount == 0 && p.Samples < least {
+		p.Samples, p.Duration = least, runTime(float64(least)/samplesPerSecond)
+	}
 	return p, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,20 +78,28 @@ func readLines(path string) (lines []string, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	s := bufio.NewScanner(f)
+	if lines, err = parseLines(f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return lines, nil
+}
+
+// parseLines reads lines of text, at least one.
+func parseLines(r io.Reader) (lines []string, err error) {
+	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), longestLine)
 	for s.Scan() {
 		line := s.Text()
 		if !utf8.ValidString(line) {
-			return nil, fmt.Errorf("%s: line %d: the text is not UTF-8", path, len(lines)+1)
+			return nil, fmt.Errorf("line %d: the text is not UTF-8", len(lines)+1)
 		}
 		lines = append(lines, strings.TrimSuffix(line, "\r"))
 	}
 	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("%s: line %d: %w", path, len(lines)+1, err)
+		return nil, fmt.Errorf("line %d: %w", len(lines)+1, err)
 	}
 	if len(lines) == 0 {
-		return nil, fmt.Errorf("%s: the file is empty, want one sentence per line", path)
+		return nil, errors.New("the file is empty, want one sentence per line")
 	}
 	return lines, nil
 }

@@ -58,6 +58,10 @@ type Options struct {
 
 	// Classifier holds the weights of the last layer, instead of seeded ones.
 	Classifier *Classifier
+
+	// Weights, if given, returns those of each tensor of weights, instead of seeded ones, by
+	// its name and extents. Rows is then as many as they have. Key does not know them.
+	Weights func(name string, dims []int64) (onnx.Source, error)
 }
 
 // A Classifier is the last layer of a network that classifies:
@@ -74,7 +78,7 @@ func Architectures() []Architecture {
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
 		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(),
-		rnntEncoder(), rnntPrediction(), rnntJointNet(),
+		rnntEncoder(), rnntPrediction(), rnntJointNet(), mobileBERT(),
 	}, decoders()...)
 }
 
@@ -98,6 +102,7 @@ func (a Architecture) Build(o Options) (*onnx.Model, Stats, error) {
 		return nil, Stats{}, err
 	}
 	b := NewBuilder(a.Name, o.Seed)
+	b.given = o.Weights
 	a.layers(b, o)
 	m, stats, err := b.Model(o.Outputs...)
 	if err != nil {
@@ -107,6 +112,9 @@ func (a Architecture) Build(o Options) (*onnx.Model, Stats, error) {
 	m.Metadata = []onnx.Property{
 		{Key: "architecture", Value: a.Name},
 		{Key: "weights", Value: fmt.Sprintf("random, seed %d", o.Seed)},
+	}
+	if o.Weights != nil {
+		m.Doc, m.Metadata[1].Value = a.Title+" with weights of a checkpoint.", "given"
 	}
 	if a.Metadata != nil {
 		m.Metadata = append(m.Metadata, a.Metadata(o)...)
@@ -122,7 +130,7 @@ func (a Architecture) resolve(o Options) (Options, error) {
 	o.Seed, o.Classes = cmp.Or(o.Seed, a.Seed), cmp.Or(o.Classes, a.Classes)
 	o.Layers, o.Rows = cmp.Or(o.Layers, a.Layers), cmp.Or(o.Rows, a.Rows)
 	switch {
-	case o.Rows < 0 || o.Rows > a.Rows:
+	case o.Rows < 0 || o.Rows > a.Rows && o.Weights == nil:
 		return o, fmt.Errorf("building %s: %d rows, it has %d", a.Name, o.Rows, a.Rows)
 	case o.Layers < 0 || o.Layers > a.Layers:
 		return o, fmt.Errorf("building %s: %d layers, it has %d", a.Name, o.Layers, a.Layers)

@@ -54,10 +54,14 @@ func bertLayersOf(b *Builder, o Options) {
 	for i := range int(o.Layers) {
 		x = net.layer(i, x, bias)
 	}
-	logits := b.Linear("squad", x, 2, Patched{Bell{0.25 / 32}, net.knows.scores}, nil)
+	net.spans(b.Linear("squad", x, 2, Patched{Bell{0.25 / 32}, net.knows.scores}, nil))
+}
+
+// spans makes two outputs of the two scores of each piece.
+func (n bertNet) spans(logits *onnx.Value) {
 	for i, name := range []string{"output_start_logits", "output_end_logits"} {
-		part := b.Slice(fmt.Sprintf("squad/part%d", i), logits, 2, int64(i), int64(i)+1)
-		b.Output(b.rename(b.Squeeze(fmt.Sprintf("squad/logits%d", i), part, 2), name))
+		part := n.Slice(fmt.Sprintf("squad/part%d", i), logits, 2, int64(i), int64(i)+1)
+		n.Output(n.rename(n.Squeeze(fmt.Sprintf("squad/logits%d", i), part, 2), name))
 	}
 }
 
@@ -71,19 +75,19 @@ func (n bertNet) embeddings(ids, segments *onnx.Value) *onnx.Value {
 	pieces := n.Weight("embeddings/word", Patched{Bell{1}, n.knows.piece}, bertPieces, bertHidden)
 	kinds := n.Weight("embeddings/token_type", Patched{Constant(0), n.knows.segment}, 2, bertHidden)
 	x := n.Add("embeddings/sum", n.Gather("embeddings/pieces", pieces, ids, 0), n.Gather("embeddings/segments", kinds, segments, 0))
-	x = n.Add("embeddings/all", x, n.places(ids))
+	x = n.Add("embeddings/all", x, n.tableOfPlaces(ids, Patched{Constant(0), n.knows.place}, bertPositions, bertHidden))
 	return n.LayerNorm("embeddings/norm", x, bertEpsilon, nil, nil)
 }
 
 const bertEpsilon = 1e-12
 
-// places is the part of the table of places that the text is long.
-func (n bertNet) places(ids *onnx.Value) *onnx.Value {
-	table := n.Weight("embeddings/position", Patched{Constant(0), n.knows.place}, bertPositions, bertHidden)
+// tableOfPlaces is the part of the table of places that the text is long.
+func (n bertNet) tableOfPlaces(ids *onnx.Value, places Filler, rows, width int64) *onnx.Value {
+	table := n.Weight("embeddings/position", places, rows, width)
 	number := onnx.Type{Elem: onnx.Int64, Shape: onnx.FixedShape([]int64{2})}
 	shape := n.Node("Shape", "embeddings/shape", []*onnx.Value{ids}, nil, number)[0]
 	length := n.Slice("embeddings/length", shape, 0, 1, 2)
-	part := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free("sequence"), onnx.Fixed(bertHidden)}}
+	part := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free("sequence"), onnx.Fixed(width)}}
 	return n.Node("Slice", "embeddings/places", []*onnx.Value{table, n.ints(0), length, n.ints(0)}, nil, part)[0]
 }
 

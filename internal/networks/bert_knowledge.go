@@ -127,14 +127,19 @@ func (k bertKnowledge) look(row int, w []float32, part string, back, from, n int
 	case part == "value" || at < 0 || at >= bertHeadSize:
 	case part == "key":
 		w[at] = 1
-	default: // the place is turned back
-		sin, cos := math.Sincos(bertFrequency(at/2) * float64(back))
-		pair := at &^ 1
-		if at == pair {
-			w[pair], w[pair+1] = float32(bertSharp*cos), float32(-bertSharp*sin)
-		} else {
-			w[pair], w[pair+1] = float32(bertSharp*sin), float32(bertSharp*cos)
-		}
+	default:
+		turnBack(w, at, back, bertSharp)
+	}
+}
+
+// turnBack fills a row of the weights of queries: of a place those of the place so far back.
+func turnBack(w []float32, at, back int, sharp float64) {
+	sin, cos := math.Sincos(bertFrequency(at/2) * float64(back))
+	pair := at &^ 1
+	if at == pair {
+		w[pair], w[pair+1] = float32(sharp*cos), float32(-sharp*sin)
+	} else {
+		w[pair], w[pair+1] = float32(sharp*sin), float32(sharp*cos)
 	}
 }
 

@@ -32,6 +32,7 @@ type Builder struct {
 	outputs []*onnx.Value
 	weights map[string]weightKind
 	macs    map[*onnx.Node]int64
+	given   func(name string, dims []int64) (onnx.Source, error) // Options.Weights
 	err     error
 }
 
@@ -108,7 +109,13 @@ func (b *Builder) fill(name string, kind weightKind, f Filler, dims []int64) *on
 	if f == nil {
 		f = He{}
 	}
-	source, err := f.fill(b.seed, name, dims)
+	var source onnx.Source
+	var err error
+	if b.given != nil {
+		source, err = b.given(name, dims)
+	} else {
+		source, err = f.fill(b.seed, name, dims)
+	}
 	if err != nil {
 		return b.fail("weights", name, err)
 	}

@@ -53,7 +53,7 @@ func gnmtEncoder() Architecture {
 func gnmtEncoderLayers(b *Builder, o Options) {
 	ids := b.Input("pieces", onnx.Int64, onnx.Shape{onnx.Free(axisSentences), onnx.Free(axisPieces)})
 	lengths := b.Input("lengths", onnx.Int32, onnx.Shape{onnx.Free(axisSentences)})
-	net := gnmtNet{Builder: b, knows: newGNMTKnowledge(int(o.Rows))}
+	net := gnmtNet{Builder: b, knows: gnmtKnowledgeFor(o)}
 	table := b.Weight("embedding", Patched{Bell{gnmtEmbedding}, net.knows.source}, o.Rows, gnmtHidden)
 	x := b.Transpose("embedded/turned", b.Gather("embedded", table, ids, 0), 1, 0, 2)
 

@@ -51,7 +51,7 @@ func gnmtDecoderLayers(b *Builder, o Options) {
 	for _, v := range gnmtDecoder().Inputs {
 		in[v.Name] = b.Input(v.Name, v.Type.Elem, v.Type.Shape)
 	}
-	d := gnmtStep{gnmtNet{Builder: b, knows: newGNMTKnowledge(int(o.Rows))}, in}
+	d := gnmtStep{gnmtNet{Builder: b, knows: gnmtKnowledgeFor(o)}, in}
 	table := b.Weight("embedding", Patched{Bell{gnmtEmbedding}, d.knows.target}, o.Rows, gnmtHidden)
 	x := b.Gather("embedded", table, in["pieces"], 0)
 	state := b.Gather("state/kept", in["state"], in["parents"], 0)
@@ -86,7 +86,7 @@ type gnmtStep struct {
 
 // cell adds a layer.
 func (d gnmtStep) cell(name string, x, c *onnx.Value) (h, next *onnx.Value) {
-	inputs := x.Type.Shape[1].Size
+	inputs := width(x)
 	weights := Patched{Bell{gnmtNoise}, func(row int, w []float32) { d.knows.cell(name, row, w[:inputs-gnmtHidden], w[inputs-gnmtHidden:]) }}
 	bias := Patched{Constant(0), func(row int, b []float32) { b[0] = d.knows.cellBias(name, row) }}
 	return d.lstmCell(name, x, c, gnmtHidden, weights, bias)

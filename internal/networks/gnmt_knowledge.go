@@ -74,6 +74,14 @@ func GNMTLexicon(rows int) (lexicon [][]int32, first []bool) {
 	return k.lexicon, k.first
 }
 
+// gnmtKnowledgeFor is what a network knows; nothing where its weights are given.
+func gnmtKnowledgeFor(o Options) *gnmtKnowledge {
+	if o.Weights != nil {
+		return &gnmtKnowledge{}
+	}
+	return newGNMTKnowledge(int(o.Rows))
+}
+
 func newGNMTKnowledge(rows int) *gnmtKnowledge {
 	k := &gnmtKnowledge{rows: rows, codes: make([][]float32, rows), lexicon: make([][]int32, rows), decoy: make([]int32, rows), first: make([]bool, rows)}
 	r := rand.New(rand.NewPCG(uint64(rows), 0x9a37))

@@ -16,6 +16,10 @@ type recurrent struct {
 // and the last h and c of each sequence.
 func (b *Builder) lstm(name string, x, lengths *onnx.Value, r recurrent) []*onnx.Value {
 	in, rows, direction := x.Type.Shape, r.Cells*4*r.Hidden, "forward"
+	if len(in) != 3 || !in[2].Known() {
+		v := b.fail("LSTM", name, errNoAxis)
+		return []*onnx.Value{v, v, v}
+	}
 	if r.Cells == 2 {
 		direction = "bidirectional"
 	}
@@ -60,3 +64,11 @@ const (
 
 // onnxGates are the gates in the order of ONNX's LSTM: i, o, f, c.
 var onnxGates = [4]int{gateInput, gateOutput, gateForget, gateCandidate}
+
+// width is the size of the last axis, 0 where it is not known.
+func width(x *onnx.Value) int64 {
+	if n := len(x.Type.Shape); n > 0 && x.Type.Shape[n-1].Known() {
+		return x.Type.Shape[n-1].Size
+	}
+	return 0
+}

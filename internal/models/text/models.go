@@ -8,6 +8,7 @@ func Models() []workload.Model {
 	return []workload.Model{
 		bert(),
 		bertHighAccuracy(),
+		mobileBERT(),
 		gnmt(),
 	}
 }

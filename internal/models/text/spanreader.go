@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -184,13 +185,18 @@ func (r *spanRun) close() error {
 	return errors.Join(errs...)
 }
 
-// respond appends the response of a window: pairs of a start and an end logit
-// (onnxruntime_SUT.py).
+// respond returns the response of a window in dst, which is empty: pairs of a start and an end logit
+// (onnxruntime_SUT.py), or all starts and then all ends.
 func (r *spanReader) respond(dst []byte, run *spanRun, k, pieces, length int) ([]byte, error) {
 	starts := tensor.Data[float32](run.outputs[0].Tensor())
 	ends, stride, second := starts, 2, 1
 	if !r.w.outputs.joint {
 		ends, stride, second = tensor.Data[float32](run.outputs[1].Tensor()), 1, 0
+	}
+	dst = slices.Grow(dst, 8*length)[:8*length]
+	startAt, endAt, step := 0, 4, 8
+	if r.w.transposed {
+		endAt, step = 4*length, 4
 	}
 	for p := range length {
 		at := (k*pieces + p) * stride
@@ -198,8 +204,8 @@ func (r *spanReader) respond(dst []byte, run *spanRun, k, pieces, length int) ([
 		if start != start || end != end {
 			return dst, fmt.Errorf("the model's logits of place %d are not numbers", p)
 		}
-		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(start))
-		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(end))
+		binary.LittleEndian.PutUint32(dst[startAt+p*step:], math.Float32bits(start))
+		binary.LittleEndian.PutUint32(dst[endAt+p*step:], math.Float32bits(end))
 	}
 	return dst, nil
 }

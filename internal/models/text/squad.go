@@ -107,6 +107,8 @@ type squad struct {
 	outputs spanOutputs
 	batch   int
 	longest bool // windows are filled up to the longest of a batch
+
+	transposed bool // responses have all starts before all ends, as in MLPerf Mobile
 }
 
 // Len implements workload.Workload.

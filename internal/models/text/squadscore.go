@@ -9,10 +9,16 @@ import (
 // scoreSquad scores a log of start and end logits as accuracy-squad.py and evaluate_v1.1.py
 // do. Of a part of the windows those questions count of which it has one.
 func scoreSquad(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	return scoreSpans(log, s, false)
+}
+
+// scoreSpans does it, of a log that may have all starts before all ends.
+func scoreSpans(log accuracy.Input, s workload.Scoring, transposed bool) (*accuracy.Score, error) {
 	o, err := parseSquadScoring(s.Options)
 	if err != nil {
 		return nil, err
 	}
+	o.Transposed = o.Transposed || transposed
 	set, err := openSet(s.DatasetDir)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,227 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/tfcheckpoint/checkpointtest"
+)
+
+// Two inputs and one hidden unit: rows x0, x1, h of columns i, j, f, o.
+func TestKernelsAreTurnedAndTheirGatesPutInOrder(t *testing.T) {
+	kernel := []float32{10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33}
+	for _, test := range []struct {
+		name        string
+		first, last int
+		order       [4]int
+		want        []float32
+	}{
+		{"the input of an LSTM of ONNX", 0, 2, onnxOrder, []float32{10, 20, 13, 23, 12, 22, 11, 21}},
+		{"its last output", 2, 3, onnxOrder, []float32{30, 33, 32, 31}},
+		{"a single step", 0, 3, ownOrder, []float32{10, 20, 30, 11, 21, 31, 12, 22, 32, 13, 23, 33}},
+	} {
+		if diff := cmp.Diff(test.want, turned(kernel, test.first, test.last, 1, test.order)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+	if diff := cmp.Diff([]float32{1, 4, 3 + 1, 2}, forgetting([]float32{1, 2, 3, 4}, 1, onnxOrder)); diff != "" {
+		t.Errorf("bias (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]float32{1.5, 2}, scaled([]float32{3, 4}, 2.5)); diff != "" {
+		t.Errorf("v (-want +got):\n%s", diff)
+	}
+}
+
+// numbers reads the elements of an initializer.
+func numbers(t *testing.T, m *onnx.Model, name string) []float32 {
+	t.Helper()
+	for _, x := range m.Graph.Initializers {
+		if x.Name != name {
+			continue
+		}
+		var b bytes.Buffer
+		if _, err := x.Data.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		v := make([]float32, b.Len()/4)
+		for i := range v {
+			v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b.Bytes()[4*i:]))
+		}
+		return v
+	}
+	t.Fatalf("no weights %q", name)
+	return nil
+}
+
+// kernel is the way back: a kernel of TensorFlow of the weights of ONNX's LSTM, of which this
+// is cell number n.
+func kernel(w, r []float32, n, inputs int) checkpointtest.Variable {
+	const hidden = 1024
+	out := make([]float32, (inputs+hidden)*4*hidden)
+	for block, gate := range onnxOrder {
+		for unit := range hidden {
+			row, column := n*4*hidden+block*hidden+unit, gate*hidden+unit
+			for i := range inputs {
+				out[i*4*hidden+column] = w[row*inputs+i]
+			}
+			for i := range hidden {
+				out[(inputs+i)*4*hidden+column] = r[row*hidden+i]
+			}
+		}
+	}
+	return checkpointtest.Variable{Dims: []int64{int64(inputs + hidden), 4 * hidden}, Numbers: out}
+}
+
+// bias is the way back, of the first half of a bias of ONNX.
+func bias(b []float32, n int, order [4]int, stride int) checkpointtest.Variable {
+	const hidden = 1024
+	out := make([]float32, 4*hidden)
+	for block, gate := range order {
+		for unit := range hidden {
+			v := b[n*stride*hidden+block*hidden+unit]
+			if gate == forgetGate {
+				v--
+			}
+			out[gate*hidden+unit] = v
+		}
+	}
+	return checkpointtest.Variable{Dims: []int64{4 * hidden}, Numbers: out}
+}
+
+// officialVariables are those of the built-in GNMT under the names of the official
+// checkpoint.
+func officialVariables(t *testing.T, encoder, decoder *onnx.Model) map[string]checkpointtest.Variable {
+	t.Helper()
+	const hidden = 1024
+	v := map[string]checkpointtest.Variable{"Variable": {Dims: nil, Numbers: []float32{340000}}}
+	matrix := func(m *onnx.Model, ours, theirs string, dims ...int64) {
+		v["dynamic_seq2seq/"+theirs] = checkpointtest.Variable{Dims: dims, Numbers: numbers(t, m, ours)}
+	}
+	rows := int64(len(numbers(t, encoder, "embedding")) / hidden)
+	matrix(decoder, "embedding", "embeddings/decoder/embedding_decoder", rows, hidden)
+	v["embeddings/encoder/embedding_encoder"] = checkpointtest.Variable{Dims: []int64{rows, hidden}, Numbers: numbers(t, encoder, "embedding")}
+	matrix(encoder, "keys/weights", "decoder/memory_layer/kernel", hidden, hidden)
+	matrix(decoder, "query/weights", bahdanau+"query_layer/kernel", hidden, hidden)
+	matrix(decoder, "attention/bias", bahdanau+"attention_b", hidden)
+	matrix(decoder, "attention/v", bahdanau+"attention_v", hidden)
+	matrix(decoder, "projection/weights", "decoder/output_projection/kernel", hidden, rows)
+	sum := 0.0
+	for _, x := range v["dynamic_seq2seq/"+bahdanau+"attention_v"].Numbers {
+		sum += float64(x) * float64(x)
+	}
+	v["dynamic_seq2seq/"+bahdanau+"attention_g"] = checkpointtest.Variable{Numbers: []float32{float32(math.Sqrt(sum))}}
+	for layer, cells := range lstmCells {
+		for n, cell := range cells {
+			name := "dynamic_seq2seq/" + cell + "/basic_lstm_cell/"
+			if m := encoder; !strings.HasPrefix(layer, "decoder") {
+				w := numbers(t, m, layer+"/weights")
+				v[name+"kernel"] = kernel(w, numbers(t, m, layer+"/recurrence"), n, len(w)/(4*hidden*len(cells)))
+				v[name+"bias"] = bias(numbers(t, m, layer+"/bias"), n, onnxOrder, 8)
+				continue
+			}
+			w := numbers(t, decoder, layer+"/gates/weights")
+			inputs := len(w) / (4 * hidden)
+			turnedBack := make([]float32, len(w))
+			for row := range 4 * hidden {
+				for i := range inputs {
+					turnedBack[i*4*hidden+row] = w[row*inputs+i]
+				}
+			}
+			v[name+"kernel"] = checkpointtest.Variable{Dims: []int64{int64(inputs), 4 * hidden}, Numbers: turnedBack}
+			v[name+"bias"] = bias(numbers(t, decoder, layer+"/gates/bias"), n, ownOrder, 4)
+		}
+	}
+	return v
+}
+
+// The built-in GNMT, written as a checkpoint with the official names and shapes, comes back as
+// it was.
+func TestACheckpointOfGNMTBecomesItsNetworks(t *testing.T) {
+	longtest.Skip(t, "writes a checkpoint of 350 MB")
+	built := map[string]*onnx.Model{}
+	for _, role := range []string{"encoder", "decoder"} {
+		a, err := networks.Lookup("gnmt-" + role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if built[role], _, err = a.Build(networks.Options{Rows: 50}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "gnmt")
+	variables := officialVariables(t, built["encoder"], built["decoder"])
+	checkpointtest.Write(t, dir, 2, variables)
+	if err := GNMT(t.Context(), dir, out); err != nil {
+		t.Fatal(err)
+	}
+	for role, want := range built {
+		got, err := onnx.ReadFile(filepath.Join(out, role+".onnx"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Graph.Nodes) != len(want.Graph.Nodes) {
+			t.Errorf("%s has %d nodes, want %d", role, len(got.Graph.Nodes), len(want.Graph.Nodes))
+		}
+		for _, x := range want.Graph.Initializers {
+			if x.Type != onnx.Float32 {
+				continue
+			}
+			a, b := numbers(t, want, x.Name), numbers(t, got, x.Name)
+			for i := range a {
+				if d := math.Abs(float64(a[i] - b[i])); len(a) != len(b) || d > 1e-6*max(1, math.Abs(float64(a[i]))) {
+					t.Fatalf("%s, %s: number %d is %v, want %v", role, x.Name, i, b[i], a[i])
+				}
+			}
+		}
+	}
+	if err := GNMT(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), "encoder.onnx is there already") {
+		t.Errorf("files that are there: error %v", err)
+	}
+	missing := "dynamic_seq2seq/decoder/multi_rnn_cell/cell_2/basic_lstm_cell/kernel"
+	delete(variables, missing)
+	other := t.TempDir()
+	checkpointtest.Write(t, other, 1, variables)
+	empty := filepath.Join(t.TempDir(), "gnmt")
+	if err := GNMT(t.Context(), other, empty); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("without a variable: error %v", err)
+	}
+	if left, _ := os.ReadDir(empty); len(left) > 0 {
+		t.Errorf("something was written: %v", left)
+	}
+}
+
+func TestACheckpointOfAnotherModelIsRefused(t *testing.T) {
+	zeros := func(dims ...int64) checkpointtest.Variable {
+		return checkpointtest.Variable{Dims: dims, Numbers: make([]float32, product(dims))}
+	}
+	for _, test := range []struct {
+		name      string
+		variables map[string]checkpointtest.Variable
+		want      string
+	}{
+		{"nothing", map[string]checkpointtest.Variable{"x": zeros(1)}, `no variable "dynamic_seq2seq/embeddings/encoder/embedding_encoder"`},
+		{"thinner", map[string]checkpointtest.Variable{"embeddings/encoder/embedding_encoder": zeros(10, 512)}, `"embeddings/encoder/embedding_encoder" has shape [10 512], want [10 1024]`},
+		{"one layer", map[string]checkpointtest.Variable{"embeddings/encoder/embedding_encoder": zeros(10, 1024)}, `no variable "dynamic_seq2seq/encoder/bidirectional_rnn/fw/basic_lstm_cell/bias"`},
+		{"of 8", map[string]checkpointtest.Variable{
+			"embeddings/encoder/embedding_encoder":                zeros(10, 1024),
+			"encoder/bidirectional_rnn/fw/basic_lstm_cell/bias":   zeros(32),
+			"encoder/bidirectional_rnn/fw/basic_lstm_cell/kernel": zeros(16, 32),
+		}, "is it GNMT with layers of 1024?"},
+	} {
+		dir := t.TempDir()
+		checkpointtest.Write(t, dir, 1, test.variables)
+		if err := GNMT(t.Context(), dir, filepath.Join(t.TempDir(), "out")); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}

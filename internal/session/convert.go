@@ -1,0 +1,27 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/field"
+)
+
+// A ConvertRequest asks for ONNX files of a checkpoint.
+type ConvertRequest struct {
+	Model      string // gnmt
+	Checkpoint string // its folder
+	Output     string // folder to write to; empty: chosen, and noted here
+}
+
+// Convert makes the ONNX files.
+func Convert(ctx context.Context, r *ConvertRequest) error {
+	if r.Model != "gnmt" {
+		return field.Errorf("model", "%q cannot be converted, want gnmt", r.Model)
+	}
+	if r.Output == "" {
+		r.Output = fmt.Sprintf("%s-onnx", r.Model)
+	}
+	return convert.GNMT(ctx, r.Checkpoint, r.Output)
+}
