@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install run test check deadcode bench bench-backend bench-generate bench-loadgen fmt man onnxruntime clean
+.PHONY: help build install run test check deadcode bench bench-backend bench-generate bench-loadgen fmt man onnxruntime clean bench-endpoint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench-generate: onnxruntime ## decoding token by token: against a loop in C, slo
 
 bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)
 	$(BIN) selftest --all $(if $(PEER),--peer $(PEER))
+
+bench-endpoint: build ## the client of endpoints against one in Python on the same server (Debian's python3-aiohttp; docs/endpoints.md)
+	$(BIN) selftest --endpoint --duration 5s --peer $(CURDIR)/scripts/endpoint_peer.py
 
 fmt: ## format the code
 	gofmt -w .

@@ -60,6 +60,7 @@ var mayImport = map[string]string{
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
 	"internal/session": "internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/page " +
+	"internal/session": "internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",

@@ -19,6 +19,7 @@ import (
 type runFlags struct {
 	requestFlags
 	asJSON bool
+	sweep  sweepFlags
 }
 
 func newRun() *cobra.Command {
@@ -79,11 +80,12 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
 	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
+	o.sweep.define(f)
 }
 
 // run carries the command out.
 func (o *runFlags) run(cmd *cobra.Command) error {
-	if o.Model == "" && o.Engine.Name != session.OpenAI || o.Scenario == "" {
+	if o.Model == "" && o.Engine.Name != session.OpenAI || o.Scenario == "" && !o.sweep.asked() {
 		return usage("run needs --model and --scenario")
 	}
 	q, err := o.request(cmd.Flags())
@@ -91,6 +93,9 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
+	if o.sweep.asked() {
+		return o.sweep.run(cmd, q, o.asJSON)
+	}
 	resolved, err := session.Resolve(q)
 	if err != nil {
 		return err

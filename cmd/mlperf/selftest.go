@@ -30,6 +30,8 @@ func newSelftest() *cobra.Command {
 		peer     string
 		rounds   int
 		server   tokenServer
+
+		endpoints bool
 	)
 	cmd := &cobra.Command{
 		Use:   "selftest",
@@ -41,6 +43,9 @@ it can issue, how late, and how much memory a query takes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if server.address != "" {
 				return server.serve(cmd.Context(), cmd.OutOrStdout())
+			}
+			if endpoints {
+				return endpointTest(cmd.Context(), cmd.OutOrStdout(), peer, opts.Duration, asJSON)
 			}
 			if all {
 				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer, max(1, rounds))
@@ -65,9 +70,10 @@ it can issue, how late, and how much memory a query takes.`,
 	f.StringVar(&opts.OutputDir, "output", "", "existing folder for the logs of the test; empty: none are written")
 	pace.define(f)
 	server.define(f)
+	f.BoolVar(&endpoints, "endpoint", false, "measure the client of endpoints instead: what it can take before it is the bottleneck")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.BoolVar(&all, "all", false, "measure every scenario and print a table")
-	f.StringVar(&peer, "peer", "", "with --all: program to compare with, called with the same flags (docs/loadgen.md)")
+	f.StringVar(&peer, "peer", "", "with --all and --endpoint: program to compare with, called with the same flags (docs/loadgen.md, docs/endpoints.md)")
 	f.IntVar(&rounds, "rounds", 3, "with --all: how often each measure is taken; the median counts")
 	return cmd
 }

@@ -62,6 +62,7 @@ type Generated struct {
 
 	FirstToken Spread // from sending to the first piece
 	Whole      Spread // from sending to the end of the answer
+	PerToken   Spread // from the first piece to the end, by the tokens less one
 	Between    Spread // from a piece to the next; 0 for those that came together
 
 	Pieces      int64  // of answers

@@ -68,7 +68,7 @@ func TestAServerIsMeasuredAsItIs(t *testing.T) {
 		for what, got := range map[string]int64{
 			"first token": p.FirstTokenNS.P99 - int64(known), "per token": p.TimePerOutputTokenNS.P99 - 10e6, "latency": p.LatencyNS.Max - int64(known) - 200e6,
 			"first token from send": e.FirstTokenFromSendNS.Max - int64(known), "latency from send": e.LatencyFromSendNS.Max - int64(known) - 200e6,
-			"between tokens": e.BetweenPiecesNS.Max - 10e6, "handover": e.HandoverNS.Max,
+			"between tokens": e.BetweenPiecesNS.Max - 10e6, "per token from send": e.PerTokenNS.Max - 10e6, "handover": e.HandoverNS.Max,
 		} {
 			if got != 0 {
 				t.Errorf("%s is off by %v", what, time.Duration(got))
@@ -201,6 +201,24 @@ func TestACancelledRunClosesItsConnections(t *testing.T) {
 		}
 		if synctest.Wait(); server.Open() != 0 || time.Since(at) > time.Second {
 			t.Errorf("%d requests are open after %v", server.Open(), time.Since(at))
+		}
+	})
+}
+
+// Eight slots of 270 ms answer 29.6 requests a second at most.
+func TestTheHighestRateUnderBoundsOfTokensIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := knownServer
+		o.Slots, o.Tokens = 8, 21
+		cfg := askingServer(t, tokenserver.New(o), loadgen.Server, nil)
+		cfg.FindPeak, cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration = true, 5, 60*time.Second
+		began := time.Now()
+		r, err := Run(t.Context(), cfg)
+		if err != nil || r.Result != report.Valid || r.Peak == nil || r.Peak.Best < 22 || r.Peak.Best > 30 {
+			t.Fatalf("%v, %+v, want a peak below 29.6/s", err, r)
+		}
+		if took := time.Since(began); took > time.Hour {
+			t.Errorf("the search took %v", took)
 		}
 	})
 }

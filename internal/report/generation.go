@@ -25,6 +25,7 @@ type Generation struct {
 	Counted      string `json:"tokens_counted_by"`
 
 	FirstTokenFromSendNS *Latencies `json:"first_token_from_send_ns,omitempty"`
+	PerTokenNS           *Latencies `json:"per_token_ns,omitempty"`
 	LatencyFromSendNS    *Latencies `json:"latency_from_send_ns,omitempty"`
 	BetweenPiecesNS      *Latencies `json:"inter_token_ns,omitempty"`
 	HandoverNS           *Latencies `json:"handover_ns,omitempty"` // from issue until the request is made

@@ -31,7 +31,7 @@ type call struct {
 
 	started      bool          // the sink was told of the first piece
 	left         bool          // it does not count as under way any more
-	last         time.Duration // when the last piece came
+	begun, last  time.Duration // when the first and the last piece came
 	done         bool          // the stream has said that it is over
 	pieces       int
 	usage        int
@@ -171,6 +171,7 @@ func (c *call) piece(now time.Duration) *failure {
 
 func (c *call) first(piece []byte, now time.Duration) {
 	c.session.stats.first.Add(now)
+	c.begun = now
 	if !c.started {
 		c.started = true
 		c.sink.First(piece)

@@ -23,7 +23,7 @@ const (
 
 // stats are what is measured of requests.
 type stats struct {
-	first, whole, between *backend.Times
+	first, whole, per, between *backend.Times
 
 	answers, retries, pieces, tokens, prompts atomic.Int64
 	active, most                              atomic.Int64
@@ -35,13 +35,13 @@ type stats struct {
 }
 
 func newStats() *stats {
-	s := &stats{first: backend.NewTimes(), whole: backend.NewTimes(), between: backend.NewTimes()}
+	s := &stats{first: backend.NewTimes(), whole: backend.NewTimes(), per: backend.NewTimes(), between: backend.NewTimes()}
 	s.reset()
 	return s
 }
 
 func (s *stats) reset() {
-	for _, h := range []*backend.Times{s.first, s.whole, s.between} {
+	for _, h := range []*backend.Times{s.first, s.whole, s.per, s.between} {
 		h.Reset()
 	}
 	for _, n := range []*atomic.Int64{&s.answers, &s.retries, &s.pieces, &s.tokens, &s.prompts} {
@@ -93,6 +93,9 @@ func (s *stats) answered(c *call, whole time.Duration) {
 	s.tokens.Add(int64(c.tokens))
 	s.prompts.Add(int64(max(0, c.promptTokens)))
 	s.whole.Add(whole)
+	if c.pieces > 1 && c.tokens > 1 {
+		s.per.Add((whole - c.begun) / time.Duration(c.tokens-1))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counted[c.counted]++
@@ -107,7 +110,7 @@ func (s *stats) measured() backend.Generated {
 	g := backend.Generated{
 		Answers: s.answers.Load(), Retries: s.retries.Load(), Pieces: s.pieces.Load(), Tokens: s.tokens.Load(),
 		PromptTotal: s.prompts.Load(), Most: s.most.Load(),
-		FirstToken: s.first.Spread(), Whole: s.whole.Spread(), Between: s.between.Spread(),
+		FirstToken: s.first.Spread(), Whole: s.whole.Spread(), PerToken: s.per.Spread(), Between: s.between.Spread(),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// A clientCase is a load that the client of endpoints is measured with.
+type clientCase struct {
+	name    string
+	streams int
+	tokens  int
+	server  []string // flags of the server
+	value   func(*session.ClientTestResult) float64
+	unit    string
+}
+
+// clientCases are what the client is judged by. Servers are processes of their own.
+func clientCases() []clientCase {
+	perCore := func(r *session.ClientTestResult) float64 { return r.TokensPerCore() }
+	perSecond := func(r *session.ClientTestResult) float64 { return r.TokensPerSecond() }
+	perToken := func(r *session.ClientTestResult) float64 { return float64(r.PerTokenNS) / 1e6 }
+	at := func(prefill, interval string, perWrite int) []string {
+		return []string{"--token-prefill", prefill, "--token-interval", interval, "--tokens-per-write", strconv.Itoa(perWrite)}
+	}
+	return []clientCase{
+		{"64 tokens a write, as fast as they come", 16, 512, at("0ms", "0ms", 64), perCore, "tokens/s of a core"},
+		{"a write for each token, as fast as they come", 64, 128, at("0ms", "0ms", 1), perCore, "tokens/s of a core"},
+		{"500 streams of 50 tokens/s", 500, 128, at("20ms", "20ms", 1), perCore, "tokens/s of a core"},
+		{"2000 streams of 50 tokens/s", 2000, 128, at("20ms", "20ms", 1), perSecond, "tokens/s"},
+		{"time per token of a server of 10 ms", 4, 100, at("20ms", "10ms", 1), perToken, "ms"},
+	}
+}
+
+// endpointTest measures the client of endpoints, and a peer if there is one: a program that is
+// called with the address, streams, tokens of an answer and seconds, and prints what
+// session.ClientTestResult has.
+func endpointTest(ctx context.Context, w io.Writer, peer string, d time.Duration, asJSON bool) error {
+	header := table.Row{"client of endpoints, server in another process", "mlperf"}
+	if peer != "" {
+		header = append(header, "peer", "ratio")
+	}
+	t := newTable(header)
+	all := map[string][]*session.ClientTestResult{}
+	for _, c := range clientCases() {
+		results, err := c.measure(ctx, peer, d)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		all[c.name] = results
+		t.AppendRow(c.row(results))
+	}
+	if asJSON {
+		return json.NewEncoder(w).Encode(all)
+	}
+	_, err := fmt.Fprintln(w, t.Render())
+	return err
+}
+
+func (c clientCase) row(results []*session.ClientTestResult) table.Row {
+	row := table.Row{c.name, fmt.Sprintf("%.6g %s", c.value(results[0]), c.unit)}
+	if len(results) > 1 {
+		row = append(row, fmt.Sprintf("%.6g %s", c.value(results[1]), c.unit), fmt.Sprintf("%.3g", c.value(results[0])/c.value(results[1])))
+	}
+	return row
+}
+
+// measure measures the client, then the peer, each with a server of its own.
+func (c clientCase) measure(ctx context.Context, peer string, d time.Duration) (results []*session.ClientTestResult, err error) {
+	ours := func(url string) (*session.ClientTestResult, error) {
+		return session.ClientTest{URL: url, Streams: c.streams, Tokens: c.tokens, Duration: d}.Run(ctx)
+	}
+	theirs := func(url string) (*session.ClientTestResult, error) {
+		words := append(strings.Fields(peer), url, strconv.Itoa(c.streams), strconv.Itoa(c.tokens), strconv.FormatFloat(d.Seconds(), 'f', -1, 64))
+		out, err := exec.CommandContext(ctx, words[0], words[1:]...).Output()
+		r := &session.ClientTestResult{}
+		if err == nil {
+			err = json.Unmarshal(out, r)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", peer, err)
+		}
+		return r, err
+	}
+	clients := []func(string) (*session.ClientTestResult, error){ours}
+	if peer != "" {
+		clients = append(clients, theirs)
+	}
+	for _, client := range clients {
+		r, err := withTokenServer(ctx, c.server, client)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// withTokenServer runs f with the address of a server of tokens, which is a process of its own.
+func withTokenServer(ctx context.Context, flags []string, f func(url string) (*session.ClientTestResult, error)) (*session.ClientTestResult, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	server := exec.CommandContext(ctx, self, append([]string{"selftest", "--token-server", "127.0.0.1:0"}, flags...)...)
+	out, err := server.StdoutPipe()
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	defer func() {
+		cancel()
+		_ = server.Wait() // it was killed
+	}()
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(errors.New("the server of tokens did not start"), err)
+	}
+	return f(strings.TrimSpace(url))
+}
