@@ -58,9 +58,8 @@ var mayImport = map[string]string{
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
-	"internal/session": "internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
-		"internal/page " +
 	"internal/session": "internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+		"internal/page " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
