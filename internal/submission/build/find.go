@@ -154,8 +154,12 @@ func (r *run) readResults() (err error) {
 
 // readTest reads which test it was.
 func (r *run) readTest() (err error) {
-	if r.scenario, err = r.log.Text("effective_scenario"); err != nil {
+	scenario, err := r.log.Text("effective_scenario")
+	if err != nil {
 		return err
+	}
+	if r.scenario = rounds.Scenario(scenario); r.scenario == "" || r.scenario != scenario { // it will be the name of a folder
+		return fmt.Errorf("%s: effective_scenario is %q, which is no scenario", r.log.Name, scenario)
 	}
 	if r.scenario == "Server" && interactive(r.folder) {
 		r.scenario = "Interactive"

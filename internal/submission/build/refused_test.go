@@ -128,6 +128,10 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		"a name of its own": {func(t *testing.T, _ string, q *Request) {
 			q.Model, q.Division, q.Description = "mobilenet", "open", whole(t, "open", "edge")
 		}, "name: "},
+		"a scenario that leaves the tree": {func(t *testing.T, runs string, _ *Request) {
+			log := runs + "/Offline/performance/run_1/mlperf_log_detail.txt"
+			write(t, log, strings.Replace(read(t, log), `"effective_scenario", "value": "Offline"`, `"effective_scenario", "value": "../../../Offline"`, 1))
+		}, `effective_scenario is "../../../Offline", which is no scenario`},
 		"a choice": {func(t *testing.T, runs string, _ *Request) {
 			ok(t, os.CopyFS(runs+"/again", os.DirFS(runs+"/Offline/performance")))
 		}, "resnet Offline: performance: 2 runs could be it"},
