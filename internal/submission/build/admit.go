@@ -43,7 +43,7 @@ func refuse(r *run, part, division string) string {
 		return fmt.Sprintf("%s:%d: the log has %d errors, first %v", r.log.Name, errors[0].Line, len(errors), errors[0].Value)
 	}
 	if r.results == nil {
-		if r.ours() && division != "open" {
+		if r.ours() {
 			return "this program made the logs, and " + report.FileName + " is gone, which says what speaks against them"
 		}
 		return ""
