@@ -115,3 +115,31 @@ func TestTheScoreIsWrittenAsTheScriptPrintsIt(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestFurtherBoundsAreOfTheOfficialModel and data: with another reference they do not count.
+func TestFurtherBoundsAreOfTheOfficialModel(t *testing.T) {
+	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{
+		{Metric: "other", Reference: 10, Least: 0.9}, {Metric: "length", Reference: 100, Least: 0.9, Most: 1.1}, {Metric: "size", Reference: 100, Most: 1},
+	}}
+	for _, c := range []struct {
+		name      string
+		values    map[string]float64
+		reference float64
+		want      []string
+	}{
+		{"all are kept", map[string]float64{"other": 9, "length": 110, "size": 100}, 0, nil},
+		{"the official reference by its number", map[string]float64{"other": 8.9, "length": 100, "size": 1}, 50, []string{"other is 8.9, want other ≥ 9: the target is not met"}},
+		{"too long and too large", map[string]float64{"other": 10, "length": 111, "size": 101}, 0,
+			[]string{"length is 111, want 90 ≤ length ≤ 110: the target is not met", "size is 101, want size ≤ 100: the target is not met"}},
+		{"one is missing", map[string]float64{"other": 10, "size": 1}, 0, []string{"the score has no value length, want 90 ≤ length ≤ 110: the target is not met"}},
+		{"another reference", map[string]float64{}, 40, nil},
+	} {
+		score := &accuracy.Score{}
+		for name, v := range c.values {
+			score.Values = append(score.Values, accuracy.Value{Name: name, Value: v})
+		}
+		if diff := cmp.Diff(c.want, Target{Quality: q, Reference: c.reference}.missed(score)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"fmt"
+
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -48,6 +50,33 @@ type Quality struct {
 	Metric    string  // a value of the accuracy score, e.g. "accuracy"
 	Reference float64 // of the official FP32 model, in the metric's unit
 	Fraction  float64 // of the reference that the closed division asks for, e.g. 0.99
+
+	// Also are further values that the closed division asks for, with the official model and
+	// data.
+	Also []Bound
+}
+
+// A Bound is what a value of a score has to keep.
+type Bound struct {
+	Metric      string
+	Reference   float64 // of the official model
+	Least, Most float64 // of the reference; 0: there is no such bound
+}
+
+// Keeps reports whether a value keeps the bound.
+func (b Bound) Keeps(value float64) bool {
+	return (b.Least == 0 || value >= b.Reference*b.Least) && (b.Most == 0 || value <= b.Reference*b.Most)
+}
+
+// String describes the bound as rouge2 ≥ 15.75.
+func (b Bound) String() string {
+	switch {
+	case b.Most == 0:
+		return fmt.Sprintf("%s ≥ %.6g", b.Metric, b.Reference*b.Least)
+	case b.Least == 0:
+		return fmt.Sprintf("%s ≤ %.6g", b.Metric, b.Reference*b.Most)
+	}
+	return fmt.Sprintf("%.6g ≤ %s ≤ %.6g", b.Reference*b.Least, b.Metric, b.Reference*b.Most)
 }
 
 // Setup is what a model is opened with.

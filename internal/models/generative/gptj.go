@@ -40,11 +40,10 @@ func gptJ() workload.Model {
 			Sample: &config.SampleSize{InValues: 2048},
 		},
 		PerformanceSampleCount: 13368,
-		// tools/submission, constants.py.
-		Quality: workload.Quality{Metric: rougeOne, Reference: 42.9865, Fraction: 0.99},
-		Files:   decoderFiles,
-		Open:    w.open,
-		Score:   w.score,
+		Quality:                gptJQuality(0.99),
+		Files:                  decoderFiles,
+		Open:                   w.open,
+		Score:                  w.score,
 
 		Options:      writerOptions(),
 		ScoreOptions: textScoreOptions(),
@@ -56,6 +55,6 @@ func gptJHighAccuracy() workload.Model {
 	m := gptJ()
 	m.Name = "gpt-j-99.9"
 	m.Title += ", 99.9 % of the accuracy"
-	m.Quality.Fraction = 0.999
+	m.Quality = gptJQuality(0.999)
 	return m
 }

@@ -37,11 +37,10 @@ func llama70B() workload.Model {
 			Sample: &config.SampleSize{InValues: 1024, OutValues: 1024},
 		},
 		PerformanceSampleCount: 24576,
-		// tools/submission, constants.py.
-		Quality: workload.Quality{Metric: rougeOne, Reference: 44.4312, Fraction: 0.99},
-		Files:   decoderFiles,
-		Open:    w.open,
-		Score:   w.score,
+		Quality:                llama70BQuality(0.99),
+		Files:                  decoderFiles,
+		Open:                   w.open,
+		Score:                  w.score,
 
 		Options:      writerOptions(),
 		ScoreOptions: textScoreOptions(),
@@ -53,6 +52,6 @@ func llama70BHighAccuracy() workload.Model {
 	m := llama70B()
 	m.Name = "llama2-70b-99.9"
 	m.Title += ", 99.9 % of the accuracy"
-	m.Quality.Fraction = 0.999
+	m.Quality = llama70BQuality(0.999)
 	return m
 }

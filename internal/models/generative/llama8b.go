@@ -47,11 +47,10 @@ func llama8B() workload.Model {
 			Sample: &config.SampleSize{InValues: 2048},
 		},
 		PerformanceSampleCount: 13368,
-		// tools/submission, constants.py: 99 % of each.
-		Quality: workload.Quality{Metric: rougeOne, Reference: 38.7792, Fraction: 0.99},
-		Files:   decoderFiles,
-		Open:    w.open,
-		Score:   w.score,
+		Quality:                llama8BQuality(),
+		Files:                  decoderFiles,
+		Open:                   w.open,
+		Score:                  w.score,
 
 		Options:      writerOptions(),
 		ScoreOptions: textScoreOptions(),
@@ -73,6 +72,6 @@ func llama8BEdge() workload.Model {
 		},
 	}
 	m.PerformanceSampleCount = 5000
-	m.Quality = workload.Quality{Metric: rougeOne, Reference: 39.06, Fraction: 0.99}
+	m.Quality = llama8BEdgeQuality()
 	return m
 }

@@ -36,11 +36,10 @@ func mixtral() workload.Model {
 			Sample: &config.SampleSize{InValues: 2048, OutValues: 2048},
 		},
 		PerformanceSampleCount: 15000,
-		// tools/submission, constants.py.
-		Quality: workload.Quality{Metric: rougeOne, Reference: 45.5989, Fraction: 0.99},
-		Files:   decoderFiles,
-		Open:    w.open,
-		Score:   w.score,
+		Quality:                mixtralQuality(),
+		Files:                  decoderFiles,
+		Open:                   w.open,
+		Score:                  w.score,
 
 		Options:      writerOptions(),
 		ScoreOptions: textScoreOptions(),
