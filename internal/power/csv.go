@@ -1,0 +1,138 @@
+package power
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
+)
+
+// checkFile: the meter may make the file later, but it must be able to become one.
+func checkFile(path string) error {
+	_, err := regular.Stat(path)
+	if err != nil && errors.Is(err, regular.ErrNotRegular) {
+		return fmt.Errorf("the meter's file: %w", err)
+	}
+	return nil
+}
+
+// readFile reads the file of a meter, after the test.
+func readFile(s Source) (*Record, error) {
+	f, err := regular.Open(s.Path)
+	if err != nil {
+		return nil, fmt.Errorf("the meter's file: %w", err)
+	}
+	defer f.Close()
+	series, err := parseCSV(f, s.Offset)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Path, err)
+	}
+	series.Name = "file " + s.Path
+	return &Record{Series: []Series{series}, Offset: s.Offset}, nil
+}
+
+// The columns of times and of watts, as meters call them.
+var (
+	timeColumns = []string{"time", "timestamp", "datetime", "date", "t"}
+	wattColumns = []string{"watts", "watt", "power", "w", "power_w", "power(w)", "power [w]", "watts (w)"}
+)
+
+// parseCSV reads times and watts. The first line names the columns; one of PTDaemon's begins
+// with Time and names its fields in every line. Times are those of the meter plus offset, and must
+// not go back.
+func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
+	var s Series
+	c := csv.NewReader(r)
+	c.FieldsPerRecord, c.TrimLeadingSpace, c.ReuseRecord = -1, true, true
+	at, watts := -1, -1
+	for line := 1; ; line++ {
+		fields, err := c.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return s, err
+		}
+		if at < 0 {
+			var header bool
+			if at, watts, header, err = columns(fields); err != nil {
+				return s, err
+			}
+			if header {
+				continue
+			}
+		}
+		if err := s.addLine(fields, at, watts, offset); err != nil {
+			return s, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	if len(s.Points) < 2 {
+		return s, fmt.Errorf("%d lines with watts, want two or more", len(s.Points))
+	}
+	return s, nil
+}
+
+// columns finds where times and watts are.
+func columns(fields []string) (at, watts int, header bool, err error) {
+	if len(fields) >= 4 && fields[0] == "Time" && fields[2] == "Watts" {
+		return 1, 3, false, nil // PTDaemon
+	}
+	find := func(names []string) int {
+		return slices.IndexFunc(fields, func(f string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(f))) })
+	}
+	at, watts = find(timeColumns), find(wattColumns)
+	if at < 0 || watts < 0 {
+		return -1, -1, false, fmt.Errorf("the first line is %q, want columns named time and watts", strings.Join(fields, ","))
+	}
+	return at, watts, true, nil
+}
+
+func (s *Series) addLine(fields []string, at, watts int, offset time.Duration) error {
+	if len(fields) <= max(at, watts) {
+		return fmt.Errorf("%d fields, want %d", len(fields), max(at, watts)+1)
+	}
+	t, err := parseTime(strings.TrimSpace(fields[at]))
+	if err != nil {
+		return err
+	}
+	w, err := strconv.ParseFloat(strings.TrimSpace(fields[watts]), 64)
+	if err != nil || !(w >= 0) || math.IsInf(w, 0) {
+		return fmt.Errorf("%q is not a power in watts", fields[watts])
+	}
+	t = t.Add(offset)
+	if n := len(s.Points); n > 0 && !t.After(s.Points[n-1].At) {
+		return fmt.Errorf("the time %s is not after the one before", fields[at])
+	}
+	s.addWatts(t, w)
+	return nil
+}
+
+// ptdTime is how PTDaemon writes times; it and forms without a zone are taken for UTC.
+const ptdTime = "01-02-2006 15:04:05.000"
+
+// parseTime reads a time as meters write it: RFC 3339, with a space, PTDaemon's, or seconds or
+// milliseconds since 1970.
+func parseTime(text string) (time.Time, error) {
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", ptdTime} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t, nil
+		}
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	const year2001, year2286 = 1e9, 1e10 // in seconds; the same in milliseconds is a thousand times later
+	switch {
+	case err != nil:
+	case n >= year2001 && n < year2286:
+		return time.Unix(0, int64(n*1e9)), nil
+	case n >= year2001*1e3 && n < year2286*1e3:
+		return time.Unix(0, int64(n*1e6)), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time, want 2026-01-31T12:00:00.5Z, 2026-01-31 12:00:00.5 (UTC) or seconds since 1970", text)
+}

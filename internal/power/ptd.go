@@ -1,0 +1,176 @@
+package power
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An analyser is SPEC's PTDaemon, which reads a power analyser by itself. Its protocol is lines
+// of text that end in CR LF, an answer to each.
+type analyser struct {
+	conn  net.Conn
+	read  *bufio.Reader
+	began time.Time // when it was told to begin
+	name  string
+}
+
+const (
+	ptdTimeout = 10 * time.Second // for an answer
+	ptdEvery   = 1000             // ms between samples
+	ptdMark    = "mlperf_testing" // of the samples of this run
+	// maxAnswer bounds a line, and maxSamples how many of them are asked for: four weeks.
+	maxAnswer  = 64 << 10
+	maxSamples = 28 * 24 * 3600
+)
+
+// startAnalyser connects and has the analyser measure.
+func startAnalyser(ctx context.Context, address string) (a *analyser, err error) {
+	dialer := net.Dialer{Timeout: ptdTimeout}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("PTDaemon: %w", err)
+	}
+	a = &analyser{conn: conn, read: bufio.NewReaderSize(conn, maxAnswer)}
+	if err = a.begin(); err != nil {
+		return nil, errors.Join(fmt.Errorf("PTDaemon at %s: %w", address, err), conn.Close())
+	}
+	return a, nil
+}
+
+func (a *analyser) begin() error {
+	hello, err := a.ask("Hello")
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(hello, "Hello, PTDaemon") {
+		return fmt.Errorf("it says %q, which is not PTDaemon", hello)
+	}
+	if a.name, err = a.ask("Identify"); err != nil {
+		return err
+	}
+	// Whatever it measured for somebody before is over. It may have measured nothing.
+	if _, err := a.ask("Stop"); err != nil {
+		return err
+	}
+	a.began = time.Now()
+	answer, err := a.ask(fmt.Sprintf("Go,%d,0,%s", ptdEvery, ptdMark))
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(answer, "Starting") {
+		return fmt.Errorf("it does not begin: %q", answer)
+	}
+	return nil
+}
+
+// ask sends a line and returns the answer to it.
+func (a *analyser) ask(command string) (string, error) {
+	if err := a.conn.SetDeadline(time.Now().Add(ptdTimeout)); err != nil {
+		return "", err
+	}
+	if _, err := a.conn.Write([]byte(command + "\r\n")); err != nil {
+		return "", fmt.Errorf("%s: %w", command, err)
+	}
+	line, err := a.line()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", command, err)
+	}
+	return line, nil
+}
+
+// line reads a line.
+func (a *analyser) line() (string, error) {
+	text, err := a.read.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return "", fmt.Errorf("an answer is longer than %d bytes", maxAnswer)
+	}
+	return strings.TrimRight(string(text), "\r\n"), err
+}
+
+// stop ends the measurement and fetches the samples.
+func (a *analyser) stop() (record *Record, err error) {
+	defer func() { err = errors.Join(err, a.conn.Close()) }()
+	if _, err := a.ask("Stop"); err != nil {
+		return nil, fmt.Errorf("PTDaemon: %w", err)
+	}
+	lines, err := a.samples()
+	if err != nil {
+		return nil, fmt.Errorf("PTDaemon: %w", err)
+	}
+	if record, err = recordOf(lines, a.began); err != nil {
+		return nil, fmt.Errorf("PTDaemon: %w", err)
+	}
+	record.Series[0].Name = "PTDaemon " + a.name
+	return record, nil
+}
+
+// samples fetches all lines of samples. The first line of the answer has their number in its
+// second word.
+func (a *analyser) samples() ([]string, error) {
+	head, err := a.ask("RL,*,*")
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(strings.ReplaceAll(head, ",", " "))
+	if len(words) < 2 {
+		return nil, fmt.Errorf("the answer to RL is %q, want a number of samples", head)
+	}
+	n, err := strconv.Atoi(words[1])
+	if err != nil || n < 0 || n > maxSamples {
+		return nil, fmt.Errorf("the answer to RL is %q, want a number of samples", head)
+	}
+	var lines []string
+	for range n {
+		if err := a.conn.SetDeadline(time.Now().Add(ptdTimeout)); err != nil {
+			return nil, err
+		}
+		line, err := a.line()
+		if err != nil {
+			return nil, fmt.Errorf("sample %d of %d: %w", len(lines)+1, n, err)
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// recordOf makes a record of samples. The analyser's clock is another one: its first sample is
+// that of the first interval after it was told to begin, and from that follows how far the clocks
+// are apart, up to what it takes to begin.
+func recordOf(lines []string, began time.Time) (*Record, error) {
+	var s Series
+	for i, line := range lines {
+		fields := strings.Split(line, ",")
+		if len(fields) < 4 || fields[0] != "Time" || fields[2] != "Watts" {
+			return nil, fmt.Errorf("sample %d is %q, want Time,…,Watts,…", i+1, line)
+		}
+		if err := s.addLine(fields, 1, 3, 0); err != nil {
+			return nil, fmt.Errorf("sample %d: %w", i+1, err)
+		}
+	}
+	if len(s.Points) == 0 {
+		return nil, errors.New("there are no samples")
+	}
+	offset := began.Add(ptdEvery * time.Millisecond).Sub(s.Points[0].At).Round(time.Millisecond)
+	for i := range s.Points {
+		s.Points[i].At = s.Points[i].At.Add(offset)
+	}
+	return &Record{Series: []Series{s}, Offset: offset, Marked: true, Samples: shifted(lines, s)}, nil
+}
+
+// shifted are the lines of samples with times of this machine's clock, in UTC, as the log of the
+// test has its own.
+func shifted(lines []string, s Series) []string {
+	var out []string
+	for i, line := range lines {
+		fields := strings.Split(line, ",")
+		fields[1] = s.Points[i].At.UTC().Format(ptdTime)
+		out = append(out, strings.Join(fields, ","))
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package power
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A raplCounter is the energy of a processor package: Intel's and AMD's RAPL, as the kernel
+// shows it (Documentation/power/powercap). Memory and cores are parts of it or beside it, as
+// processors differ, and are left out.
+type raplCounter struct {
+	zone  string
+	label string
+	span  float64 // µJ at which it begins again
+	last  float64
+	total float64 // µJ since it was opened
+}
+
+// raplZone is a package; zones within have a second number. Those of intel-rapl-mmio show the same
+// packages once more.
+var raplZone = regexp.MustCompile(`^intel-rapl:[0-9]+$`)
+
+// raplRemedy lets everybody read the counters. Since Linux 5.10 only root may: CVE-2020-8694.
+const raplRemedy = "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj lets everybody read it until the next start"
+
+// openRAPL opens the counters of all packages.
+func openRAPL(root string) ([]counter, error) {
+	dir := filepath.Join(root, "sys/class/powercap")
+	zones, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("RAPL: %w", err)
+	}
+	var list []counter
+	for _, z := range zones {
+		if !raplZone.MatchString(z.Name()) {
+			continue
+		}
+		c := &raplCounter{zone: filepath.Join(dir, z.Name())}
+		if c.label = readLine(filepath.Join(c.zone, "name")); !strings.HasPrefix(c.label, "package") {
+			continue // psys contains packages
+		}
+		if err := c.open(); err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("RAPL: this machine shows no energy of its processors, as most virtual ones do; on a real one: sudo modprobe intel_rapl_msr")
+	}
+	return list, nil
+}
+
+func (c *raplCounter) open() (err error) {
+	if c.last, err = c.micro("energy_uj"); err == nil {
+		c.span, err = c.micro("max_energy_range_uj")
+	}
+	return raplError(err)
+}
+
+// raplError says what helps.
+func raplError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("RAPL: %w: %s", err, raplRemedy)
+	}
+	return fmt.Errorf("RAPL: %w", err)
+}
+
+// micro reads a number of µJ.
+func (c *raplCounter) micro(file string) (float64, error) {
+	path := filepath.Join(c.zone, file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return float64(n), nil
+}
+
+func readLine(path string) string {
+	text, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(text))
+}
+
+func (c *raplCounter) name() string { return "RAPL " + c.label }
+
+// joules must be called more often than the counter wraps.
+func (c *raplCounter) joules() (float64, error) {
+	now, err := c.micro("energy_uj")
+	if err != nil {
+		return 0, err
+	}
+	d := now - c.last
+	if d < 0 {
+		d += c.span // the counter has begun again
+	}
+	if d < 0 {
+		return 0, fmt.Errorf("%s went back from %.0f to %.0f µJ, farther than it can wrap", c.zone, c.last, now)
+	}
+	c.last, c.total = now, c.total+d
+	return c.total / 1e6, nil
+}
+
+func (c *raplCounter) close() error { return nil }
