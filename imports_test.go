@@ -61,7 +61,7 @@ var mayImport = map[string]string{
 	"internal/session": "internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/page " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
-		"internal/cache " +
+		"internal/cache internal/power " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress": "internal/loadgen",
 	"internal/profile":  "internal/loadgen internal/regular",
@@ -83,6 +83,7 @@ var mayImport = map[string]string{
 	"internal/oip/server":     "internal/oip internal/tensor",
 
 	"internal/cache":    "",
+	"internal/power":    "internal/regular",
 	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
 	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular",
@@ -137,6 +138,7 @@ var mayImport = map[string]string{
 var owners = map[string]string{
 	"github.com/adrg/xdg":               "internal/home",
 	"github.com/cenkalti/backoff/":      "internal/download",
+	"github.com/ebitengine/purego":      "internal/power",
 	"github.com/dustin/go-humanize":     "internal/cache internal/download internal/progress",
 	"github.com/gofrs/flock":            "internal/cache internal/download internal/suite",
 	"github.com/moby/sys/atomicwriter":  "internal/bench internal/download internal/profile internal/report internal/suite",

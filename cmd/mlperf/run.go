@@ -79,6 +79,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Anyway, "anyway", false, "Server: run even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
 	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
+	f.StringVar(&o.Power, "power", "", "read the energy that the traffic takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 	o.sweep.define(f)
 }

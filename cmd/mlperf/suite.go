@@ -153,6 +153,7 @@ func (o *suiteFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
 	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
 	f.StringVar(&o.Profile, "profile", "", "auto: the profiles that mlperf tune found")
+	f.StringVar(&o.Power, "power", "", "read the energy that each run takes: auto, rapl, nvml or file:CSV")
 	f.BoolVar(&o.asJSON, "json", false, "print as JSON")
 	defineEngine(f, &o.Engine)
 	o.defineBackend(f)

@@ -30,6 +30,10 @@ func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 	if p := test.Performance; p != nil {
 		r.Constraints = constraints(p, origin)
 		r.Performance = performance(p)
+		if !test.StartTime.IsZero() {
+			began := test.StartTime.Add(p.Started).UTC()
+			r.Performance.Began = &began
+		}
 		r.Metric = metric(p, scheduledRateCounts(r.Rules))
 		r.Peak = referencePeak(test.Peak)
 	}

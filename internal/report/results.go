@@ -67,6 +67,7 @@ type Results struct {
 	Queue      *QueueStats   `json:"queue,omitempty"`
 	Remote     *Remote       `json:"remote,omitempty"`     // of engines whose models run on servers
 	Generation *Generation   `json:"generation,omitempty"` // where servers continued prompts
+	Energy     *Energy       `json:"energy,omitempty"`     // if somebody asked for it
 	System     any           `json:"system,omitempty"`
 }
 
@@ -82,7 +83,8 @@ type Performance struct {
 	Queries              uint64             `json:"queries"`
 	Samples              uint64             `json:"samples"`
 	Overlatency          uint64             `json:"overlatency_samples"`
-	DurationNS           int64              `json:"duration_ns"` // until the last completion
+	Began                *time.Time         `json:"began,omitempty"` // the traffic
+	DurationNS           int64              `json:"duration_ns"`     // until the last completion
 	SamplesPerSecond     float64            `json:"samples_per_second,omitempty"`
 	ScheduledPerSecond   float64            `json:"scheduled_samples_per_second,omitempty"`
 	LatencyNS            *Latencies         `json:"latency_ns,omitempty"` // absent if nothing was answered

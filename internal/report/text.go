@@ -32,6 +32,9 @@ func Summary(w io.Writer, r *Results) error {
 		performanceLines(&b, p)
 	}
 	generationLines(&b, r.Generation)
+	if r.Energy != nil {
+		fmt.Fprintf(&b, "  energy: %s\n", energyText(r.Energy))
+	}
 	if r.Peak != nil {
 		b.WriteString(indent(strings.Join(peakLines(r.Peak), "\n")))
 	}
@@ -327,6 +330,9 @@ func systemLines(b *strings.Builder, r *Results) {
 	line("workers", "%d, batches of up to %d, delay %s", r.Backend.Instances, r.Backend.MaxBatch, r.Backend.MaxDelay)
 	if q := r.Queue; q != nil {
 		line("queue", "at most %d samples waited, %.3f s after the start", q.Peak, q.PeakSeconds)
+	}
+	if r.Energy != nil {
+		line("energy", "%s", energyText(r.Energy))
 	}
 	var times []string
 	for _, phase := range r.Phases {

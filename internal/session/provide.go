@@ -152,7 +152,12 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 			return nil, err
 		}
 	}
+	meter, err := p.startMeter(ctx)
+	if err != nil {
+		return nil, err
+	}
 	results, err := bench.Run(ctx, *p.bench)
+	err = errors.Join(err, meter.stop(results, p.bench.OutputDir))
 	if results != nil && !p.Request.NoReport {
 		if problem := page.WriteRun(p.bench.OutputDir); problem != nil {
 			p.bench.Observer.Note(fmt.Sprintf("there is no page: %v", problem)) // the results are there

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/power"
 )
 
 // An Observer is told how a job goes on.
@@ -61,6 +62,10 @@ type Request struct {
 	// Profile has what a search found: a file, or auto for the one of this machine. It
 	// gives what Given does not name.
 	Profile string
+
+	// Power is where energy is read during the traffic: auto, rapl, nvml, ptd:HOST:PORT or
+	// file:CSV; empty: it is not.
+	Power string
 
 	Output string // folder; empty: results/MODEL/SCENARIO/MODE/TIME
 	Force  bool   // replace the results that are in Output
@@ -136,6 +141,11 @@ func (q *Request) check() error {
 	}
 	if err := q.checkDevice(); err != nil {
 		return err
+	}
+	if q.Power != "" {
+		if _, err := power.Parse(q.Power); err != nil {
+			return field.Wrap("power", err)
+		}
 	}
 	if q.Precision != "" {
 		if err := oneOf("precision", q.Precision, convert.Precisions()...); err != nil {

@@ -1,0 +1,97 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/power"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// A meter reads the energy of a run; nil: nobody asked for it.
+type meter struct {
+	recorder *power.Recorder
+}
+
+// startMeter begins to read the energy, before the model is opened: meters take a moment.
+func (p *Prepared) startMeter(ctx context.Context) (*meter, error) {
+	if p.Request.Power == "" {
+		return nil, nil
+	}
+	source, err := power.Parse(p.Request.Power)
+	if err != nil {
+		return nil, field.Wrap("power", err)
+	}
+	m := &meter{}
+	if m.recorder, err = power.Start(ctx, source); err != nil {
+		return nil, fmt.Errorf("reading the energy: %w", err)
+	}
+	p.bench.Observer.Note(fmt.Sprintf("energy is read from %v", m.recorder))
+	return m, nil
+}
+
+// linesFile has the analyser's samples, as submissions have them.
+const linesFile = "spl.txt"
+
+// markedMeter is the caveat of energies that no submission may have.
+const markedMeter = "the energy was read by another client of PTDaemon than the rules accept: theirs runs a command like this one"
+
+// stop adds what was taken to the results, and writes them again. Energy that could not be
+// measured is said there; the run is what it is without.
+func (m *meter) stop(results *report.Results, dir string) error {
+	if m == nil {
+		return nil
+	}
+	record, err := m.recorder.Stop()
+	if results == nil || results.Performance == nil || results.Performance.Began == nil {
+		return nil // there was no traffic to measure
+	}
+	results.Energy = energyOf(results.Performance, record, err)
+	results.Energy.Source = m.recorder.String()
+	if record == nil {
+		return results.Write(dir)
+	}
+	results.Energy.ClockOffsetNS = int64(record.Offset)
+	if record.Marked {
+		results.Caveats = append(results.Caveats, markedMeter)
+	}
+	if len(record.Samples) > 0 {
+		err := os.WriteFile(filepath.Join(dir, linesFile), []byte(strings.Join(record.Samples, "\n")+"\n"), 0o644)
+		if err != nil {
+			return errors.Join(fmt.Errorf("writing the samples of the meter: %w", err), results.Write(dir))
+		}
+	}
+	return results.Write(dir)
+}
+
+// energyOf is what the traffic took.
+func energyOf(p *report.Performance, record *power.Record, err error) *report.Energy {
+	var taken *power.Energy
+	if err == nil && len(record.Series) == 0 {
+		err = errors.New(strings.Join(record.Notes, "; "))
+	}
+	if err == nil {
+		taken, err = record.Between(*p.Began, p.Began.Add(time.Duration(p.DurationNS)))
+	}
+	if err != nil {
+		return &report.Energy{NotMeasured: err.Error()}
+	}
+	e := &report.Energy{Joules: taken.Joules, MeanWatts: taken.MeanWatts, PeakWatts: taken.PeakWatts}
+	if p.Samples > 0 {
+		e.JoulesPerSample = taken.Joules / float64(p.Samples)
+	}
+	for _, part := range taken.Parts {
+		watts := make([]report.PowerAt, len(part.Watts))
+		for i, w := range part.Watts {
+			watts[i] = report.PowerAt(w)
+		}
+		e.Parts = append(e.Parts, report.EnergyPart{Name: part.Name, Joules: part.Joules, MeanWatts: part.MeanWatts, PeakWatts: part.PeakWatts, Watts: watts})
+	}
+	return e
+}
