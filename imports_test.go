@@ -17,6 +17,8 @@ const module = "github.com/mlperf-go/mlperf/"
 var mayImport = map[string]string{
 	"cmd/mlperf": "internal/tokenserver configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/charts internal/compare internal/figures internal/page internal/picture internal/whole " +
+	"scripts": "",
+	"cmd/mlperf": "scripts configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/cache internal/names internal/suite " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",

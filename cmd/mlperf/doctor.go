@@ -16,7 +16,7 @@ import (
 )
 
 func newDoctor() *cobra.Command {
-	asJSON, library := false, ""
+	asJSON, mend, yes, library := false, false, false, ""
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at this machine: ONNX Runtime, devices, processor, timers, disk, and what is missing",
@@ -24,11 +24,20 @@ func newDoctor() *cobra.Command {
 command fixes that.
 
 Exit status: 0 if nothing is missing, 1 otherwise.`,
-		Example: "  mlperf doctor",
+		Example: "  mlperf doctor\n  mlperf doctor --fix",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := session.Diagnose(cmd.Context(), program(), library)
 			if err != nil {
 				return err
+			}
+			if mend {
+				if ran, err := fix(cmd, d, yes); err != nil {
+					return err
+				} else if ran {
+					if d, err = session.Diagnose(cmd.Context(), program(), library); err != nil {
+						return err
+					}
+				}
 			}
 			if asJSON {
 				err = report.JSON(cmd.OutOrStdout(), d)
@@ -42,6 +51,8 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 		},
 	}
 	cmd.Flags().StringVar(&library, "ort-lib", "", "ONNX Runtime library to look at (default: the installed one)")
+	cmd.Flags().BoolVar(&mend, "fix", false, "install what is missing, after asking")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }

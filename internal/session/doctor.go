@@ -28,6 +28,8 @@ type Diagnosis struct {
 type Remedy struct {
 	What string `json:"what"`
 	Fix  string `json:"fix"`
+	// Installs: the remedy is to install ONNX Runtime.
+	Installs bool `json:"installs,omitempty"`
 }
 
 // leastFree is how much disk a run with built-in models and data needs: the models, the
@@ -57,7 +59,9 @@ func Diagnose(ctx context.Context, program, library string) (*Diagnosis, error) 
 	return d, nil
 }
 
-func (d *Diagnosis) miss(what, fix string) { d.Missing = append(d.Missing, Remedy{what, fix}) }
+func (d *Diagnosis) miss(what, fix string) {
+	d.Missing = append(d.Missing, Remedy{What: what, Fix: fix})
+}
 
 // findLibrary looks for ONNX Runtime and tries its devices.
 func (d *Diagnosis) findLibrary(ctx context.Context, path string) {
@@ -65,6 +69,7 @@ func (d *Diagnosis) findLibrary(ctx context.Context, path string) {
 	d.Candidates = candidates
 	if err != nil {
 		d.miss("ONNX Runtime: "+strings.TrimSuffix(err.Error(), "\n"+ort.Remedy), ort.Remedy)
+		d.Missing[len(d.Missing)-1].Installs = path == "" // one that was named is missing itself
 		return
 	}
 	d.Library, d.Version = library.Path, library.Version

@@ -1,0 +1,29 @@
+# mlperf with ONNX Runtime for the CPU.
+#
+#   docker build -t mlperf .
+#   docker run --rm -v mlperf:/data mlperf run --model resnet50 --scenario offline --quick
+#
+# --cap-add SYS_NICE lets the load generator raise its priority. Models and data that are made are
+# kept in the volume.
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=0.1.0-dev
+RUN go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/mlperf ./cmd/mlperf
+RUN scripts/install_onnxruntime.sh --dir /out/onnxruntime
+
+FROM debian:bookworm-slim
+COPY --from=build /out/mlperf /usr/local/bin/mlperf
+COPY --from=build /out/onnxruntime /usr/local/lib/onnxruntime
+COPY --from=build /src/LICENSE /usr/local/share/doc/mlperf/LICENSE
+ENV MLPERF_ORT_LIB=/usr/local/lib/onnxruntime/libonnxruntime.so.1 \
+    MLPERF_CACHE_DIR=/data/cache \
+    MLPERF_DATA_DIR=/data/data
+RUN useradd --create-home --uid 1000 mlperf && mkdir /data && chown mlperf /data
+USER mlperf
+WORKDIR /data
+VOLUME /data
+ENTRYPOINT ["mlperf"]
+CMD ["--help"]
