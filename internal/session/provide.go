@@ -156,8 +156,13 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := p.lookAround()
 	results, err := bench.Run(ctx, *p.bench)
+	changed := results != nil && addConditions(results, before)
 	err = errors.Join(err, meter.stop(results, p.bench.OutputDir))
+	if changed && err == nil {
+		err = results.Write(p.bench.OutputDir)
+	}
 	if results != nil && !p.Request.NoReport {
 		if problem := page.WriteRun(p.bench.OutputDir); problem != nil {
 			p.bench.Observer.Note(fmt.Sprintf("there is no page: %v", problem)) // the results are there

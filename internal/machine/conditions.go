@@ -1,0 +1,91 @@
+package machine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/load"
+)
+
+// Conditions are what makes a machine measure other than it could, at an instant.
+type Conditions struct {
+	warnings  []string
+	throttles uint64 // times that the processor was slowed down since it was started
+	stolen    float64
+	all       float64 // seconds of processor time, with what is stolen
+}
+
+// Look looks at the conditions before a run. It takes a few milliseconds.
+func Look() Conditions { return look("/") }
+
+// crowded is the share of the processors that others may want before it is said.
+const crowded = 0.2
+
+func look(root string) Conditions {
+	c := Conditions{throttles: throttles(root), warnings: settingsOf(root)}
+	if avg, err := load.Avg(); err == nil {
+		c.warnings = append(c.warnings, crowd(avg.Load1, describeCPU(root).Usable)...)
+	}
+	if times, err := cpu.Times(false); err == nil && len(times) > 0 {
+		t := times[0]
+		c.stolen, c.all = t.Steal, t.User+t.System+t.Idle+t.Nice+t.Iowait+t.Irq+t.Softirq+t.Steal
+	}
+	return c
+}
+
+// settingsOf are the settings of the kernel that matter.
+func settingsOf(root string) (list []string) {
+	const base = "sys/devices/system/cpu"
+	if g := line(root, base+"/cpu0/cpufreq/scaling_governor"); g != "" && g != "performance" {
+		list = append(list, fmt.Sprintf("the frequency governor is %s: single queries may wait for the clock to rise; sudo cpupower frequency-set -g performance", g))
+	}
+	if line(root, base+"/intel_pstate/no_turbo") == "0" || line(root, base+"/cpufreq/boost") == "1" {
+		list = append(list, "turbo is on: the clock, and so the speed, follows temperature and how many cores are busy")
+	}
+	if line(root, base+"/smt/active") == "1" {
+		list = append(list, "SMT is on: two threads share a core, so twice the threads are not twice the speed")
+	}
+	return list
+}
+
+// crowd says that others want the processors.
+func crowd(load, usable float64) []string {
+	if usable > 0 && load > crowded*usable {
+		return []string{fmt.Sprintf("%.1f processes wanted to run in the last minute, and there are %.4g processors: others may slow the run down", load, usable)}
+	}
+	return nil
+}
+
+// throttles counts how often the cores were slowed down because they were too hot.
+func throttles(root string) (n uint64) {
+	files, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count"))
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		if v, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
+			n += v
+		}
+	}
+	return n
+}
+
+// Settings are those of the machine that make its speed vary, each with what helps.
+func (c Conditions) Settings() []string { return c.warnings }
+
+// mostStolen is the share of the processor time that a host may give to others.
+const mostStolen = 0.02
+
+// During says what happened between two looks: heat, and time that a host gave to others.
+func (c Conditions) During(after Conditions) []string {
+	var list []string
+	if n := after.throttles - c.throttles; after.throttles > c.throttles {
+		list = append(list, fmt.Sprintf("the processor was too hot and was slowed down %d times during the run: what was measured is slower than it could be", n))
+	}
+	if all := after.all - c.all; all > 0 && (after.stolen-c.stolen)/all > mostStolen {
+		list = append(list, fmt.Sprintf("the host gave %.0f %% of the processor time to others during the run: latencies and rates suffer, and vary", 100*(after.stolen-c.stolen)/all))
+	}
+	return list
+}
