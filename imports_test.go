@@ -17,9 +17,7 @@ const module = "github.com/mlperf-go/mlperf/"
 var mayImport = map[string]string{
 	"cmd/mlperf": "internal/tokenserver configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/charts internal/compare internal/figures internal/page internal/picture internal/whole " +
-	"scripts": "",
-	"cmd/mlperf": "scripts configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
-		"internal/cache internal/names internal/suite " +
+		"internal/cache internal/names internal/suite scripts " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
 		"internal/submission/rounds internal/submission/build internal/submission/description internal/submission/truncate internal/tune",
 	"configs": "",
@@ -85,6 +83,7 @@ var mayImport = map[string]string{
 	"internal/oip/server":     "internal/oip internal/tensor",
 
 	"internal/cache":    "",
+	"scripts":           "",
 	"internal/power":    "internal/regular",
 	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
