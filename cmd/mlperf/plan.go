@@ -17,7 +17,7 @@ import (
 
 func newPlan() *cobra.Command {
 	q := &session.PlanRequest{}
-	percentile, confidence, margin, asJSON := 99.0, config.PlanConfidence*100, 0.0, false
+	percentile, confidence, margin, asJSON, network := 99.0, config.PlanConfidence*100, 0.0, false, false
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Say what runs under the rules will take: queries, time, network bandwidth",
@@ -38,6 +38,9 @@ to know a tail latency with a confidence.`,
 			if err != nil || asJSON {
 				return orJSON(cmd.OutOrStdout(), p, err)
 			}
+			if network {
+				return printLinks(cmd.OutOrStdout(), p)
+			}
 			return printPlan(cmd.OutOrStdout(), p)
 		},
 	}
@@ -49,8 +52,20 @@ to know a tail latency with a confidence.`,
 	f.Float64Var(&percentile, "percentile", percentile, "tail latency percentile, in %")
 	f.Float64Var(&confidence, "confidence", confidence, "confidence, in %")
 	f.Float64Var(&margin, "margin", margin, "margin of error, in %; 0: a twentieth of what the percentile leaves")
+	f.BoolVar(&network, "network", false, "say how many such systems links feed with samples (docs/clusters.md)")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
+}
+
+// printLinks prints what links carry.
+func printLinks(w io.Writer, p *session.Plan) error {
+	if len(p.Links) == 0 {
+		return fmt.Errorf("the rules do not say how large samples of %s are", p.Model)
+	}
+	fmt.Fprintf(w, "%s, %.4g kB a sample, systems that answer %g samples/s:\n", p.Model, p.Ingress/p.Speed/1e3, p.Speed)
+	return printTable(w, table.Row{"link", "samples/s", "systems"}, p.Links, func(l session.Link) table.Row {
+		return table.Row{fmt.Sprintf("%g GbE", l.Gigabits), fmt.Sprintf("%.4g", l.Samples), fmt.Sprintf("%.4g", l.Machines)}
+	})
 }
 
 // planQueries prints a number of queries for a confidence.

@@ -103,6 +103,9 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	defer fail(nil)
 	_, remote := r.cfg.Engine.(backend.Remote) // a thread that waits for a server gains nothing by staying on its core
 	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s) && !remote, r.failOnce(fail))
+	if d, ok := r.workload.(workload.Distant); ok {
+		r.sut.naming = func() (string, error) { return d.SystemName(running) }
+	}
 	r.sut.tokens = s.UseTokenLatencies
 	var watched func()
 	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()))

@@ -105,7 +105,7 @@ func (s *source) complete(ticket int, r loadgen.QuerySampleResponse, failure err
 	s.tasks[ticket], s.taken[ticket] = task{}, false
 	s.free = append(s.free, ticket)
 	if failure != nil {
-		t.query.Fail(t.sample.ID, failure)
+		s.w.sut.refuse(t, failure)
 	} else {
 		s.w.reply(t, r)
 	}

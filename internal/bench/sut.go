@@ -23,6 +23,10 @@ type sut struct {
 	// failed is told the first error of a prediction. Every failed sample is also
 	// answered, with the error, so that nothing waits for it.
 	failed func(error)
+	// answered is told of samples in the place of LoadGen, outside of tests; nil: LoadGen is.
+	answered func(t task, err error)
+	// naming asks for the name of a system on other machines; nil: it is name.
+	naming func() (string, error)
 
 	workers []*worker
 	running sync.WaitGroup
@@ -62,6 +66,13 @@ type batching struct {
 // newSUT starts a worker for each predictor. They end with stop. With oneAtATime the
 // next query is issued when the one before was answered.
 func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
+	s := makeSUT(name, predictors, rows, b, oneAtATime, failed)
+	s.start()
+	return s
+}
+
+// makeSUT is newSUT without starting the workers.
+func makeSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed}
 	for _, p := range predictors {
@@ -81,7 +92,14 @@ func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching
 	}
 	if oneAtATime && len(predictors) == 1 {
 		s.inline = s.workers[0]
-		return s
+	}
+	return s
+}
+
+// start has the workers wait for samples. One that answers inline, or many at once, does not.
+func (s *sut) start() {
+	if s.inline != nil || s.crowd != nil {
+		return
 	}
 	for _, w := range s.workers {
 		s.running.Go(func() {
@@ -90,7 +108,6 @@ func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching
 			}
 		})
 	}
-	return s
 }
 
 // fail tells of an error of a prediction, unless the test is over: then it is what ended it.
@@ -101,7 +118,17 @@ func (s *sut) fail(err error) {
 }
 
 // Name implements loadgen.SUT.
-func (s *sut) Name() string { return s.name }
+func (s *sut) Name() string {
+	if s.naming == nil {
+		return s.name
+	}
+	name, err := s.naming()
+	if err != nil {
+		s.fail(err) // which ends the test
+		return s.name
+	}
+	return name
+}
 
 // IssueQuery implements loadgen.SUT.
 func (s *sut) IssueQuery(q loadgen.Query) {
@@ -216,7 +243,7 @@ func (w *worker) answer(ctx context.Context) {
 			w.sut.fail(err)
 		}
 		w.answered[i] = true
-		w.batch[i].query.Fail(w.batch[i].sample.ID, err)
+		w.sut.refuse(w.batch[i], err)
 	}
 }
 
@@ -253,7 +280,20 @@ func (w *worker) Done(item int, response []byte, tokens int) {
 	w.reply(w.batch[item], loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
 }
 
+// refuse answers a sample with an error.
+func (s *sut) refuse(t task, err error) {
+	if s.answered != nil {
+		s.answered(t, err)
+		return
+	}
+	t.query.Fail(t.sample.ID, err)
+}
+
 func (w *worker) reply(t task, r loadgen.QuerySampleResponse) {
+	if w.sut.answered != nil {
+		w.sut.answered(t, nil)
+		return
+	}
 	r.ID = t.sample.ID
 	w.response[0] = r
 	t.query.Complete(w.response[:])

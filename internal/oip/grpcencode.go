@@ -1,8 +1,6 @@
 package oip
 
 import (
-	"fmt"
-
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -127,16 +125,4 @@ func appendShape(dst []byte, number protowire.Number, shape []int64) []byte {
 		dst = protowire.AppendVarint(dst, uint64(d))
 	}
 	return dst
-}
-
-// SpecsOf describes tensors by the names of their ports.
-func SpecsOf(names []string, tensors []tensor.Tensor) ([]Spec, error) {
-	if len(names) != len(tensors) {
-		return nil, fmt.Errorf("%d tensors for %d names", len(tensors), len(names))
-	}
-	specs := make([]Spec, len(tensors))
-	for i, t := range tensors {
-		specs[i] = Spec{Name: names[i], Type: t.Type, Shape: t.Shape}
-	}
-	return specs, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -45,6 +46,9 @@ func (r *Resolved) caveats() []string {
 	}
 	if r.Request.Engine.Name == Simulated {
 		list = append(list, "the engine is simulated: it takes its time and computes nothing")
+	}
+	if r.division == config.Network && !r.Request.remote() {
+		list = append(list, "not of the Network division: the system under test is on this machine")
 	}
 	if r.Request.remote() {
 		list = append(list, "the model is the servers': nobody here knows whether it is the official one")

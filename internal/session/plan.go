@@ -27,7 +27,31 @@ type Plan struct {
 	Scenarios []PlannedScenario   `json:"scenarios"`
 	Ingress   float64             `json:"ingress_bytes_per_second"`
 	Egress    float64             `json:"egress_bytes_per_second"`
+	Links     []Link              `json:"links,omitempty"` // for models of which the rules say how large samples are
 	Counts    []config.QueryCount `json:"query_counts"`
+}
+
+// A Link is a network between LoadGen and a system under test.
+type Link struct {
+	Gigabits float64 `json:"gigabits_per_second"`
+	Samples  float64 `json:"samples_per_second"` // that go through
+	Machines float64 `json:"machines"`           // of the plan's speed that it feeds
+}
+
+// usable is the share of a link that samples have; the rest is for frames, acknowledgements and
+// answers.
+const usable = 0.94
+
+// links says what links of usual speeds carry, if a system of some speed takes so many bytes/s.
+func links(ingress, speed float64) (list []Link) {
+	if ingress <= 0 || speed <= 0 {
+		return nil
+	}
+	for _, gigabits := range []float64{1, 10, 25, 100} {
+		machines := usable * gigabits * 1e9 / 8 / ingress
+		list = append(list, Link{gigabits, machines * speed, machines})
+	}
+	return list
 }
 
 // A PlannedScenario is what a scenario takes.
@@ -68,6 +92,7 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 	}
 	if b, err := config.MinBandwidth(m.Rules, q.Speed, q.ValueBytes); err == nil {
 		p.Ingress, p.Egress = b.Ingress, b.Egress
+		p.Links = links(b.Ingress, q.Speed)
 	}
 	return p, nil
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/network"
+	protocol "github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/client"
 )
 
@@ -122,6 +125,9 @@ func (r *Resolved) forServers() error {
 		r.forPrompts()
 		return nil
 	}
+	if err := r.checkNetwork(); err != nil {
+		return err
+	}
 	if r.model.Files != nil {
 		return field.Errorf("backend", "%s consists of several files, and a server of the protocol has no such models", r.model.Name)
 	}
@@ -152,7 +158,7 @@ func (r *Remote) options() (client.Options, error) {
 }
 
 // connect opens the engine that asks servers.
-func (e Engine) connect(ctx context.Context, model string) (backend.Engine, error) {
+func (e Engine) connect(ctx context.Context, model string, division config.Division) (*oip.Engine, error) {
 	o, err := e.Remote.options()
 	if err != nil {
 		return nil, err
@@ -160,7 +166,54 @@ func (e Engine) connect(ctx context.Context, model string) (backend.Engine, erro
 	if e.Remote.Model != "" {
 		model = e.Remote.Model
 	}
-	return oip.New(ctx, oip.Config{Client: o, Model: model, Version: e.Remote.Version})
+	c := oip.Config{Client: o, Model: model, Version: e.Remote.Version}
+	if division == config.Network {
+		c.Task = model + protocol.TaskSuffix
+	}
+	return oip.New(ctx, c)
+}
+
+// checkNetwork finds what the Network division forbids on this side.
+func (r *Resolved) checkNetwork() error {
+	q := &r.Request
+	if r.division != config.Network {
+		return nil
+	}
+	if s := r.Settings.Scenario; s != loadgen.Server && s != loadgen.Offline {
+		return field.Errorf("scenario", "the Network division has Server and Offline, not %v", s)
+	}
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"max_batchsize", q.MaxBatch > 1}, {"max_batch_delay", q.MaxDelay > 0}, {"retry", q.Engine.Remote.Retry > 0}} {
+		if f.on {
+			return field.Errorf(f.name, "is not for the Network division: on this side samples are neither gathered nor sent twice")
+		}
+	}
+	return nil
+}
+
+// networkCaveats say what keeps a run from being one of the Network division.
+func networkCaveats(local []string) []string {
+	if len(local) == 0 {
+		return nil
+	}
+	return []string{"not of the Network division: " + strings.Join(local, ", ") + " is on this machine, and the system under test has to be on others"}
+}
+
+// openOIP opens the engine that asks servers for inferences, and has them answer samples in the
+// Network division.
+func (p *Prepared) openOIP(ctx context.Context) error {
+	remote, err := p.Request.Engine.connect(ctx, p.model.Name, p.division)
+	if err != nil {
+		return err
+	}
+	p.bench.Engine = remote
+	if p.division == config.Network {
+		p.bench.Model = network.Wrap(p.bench.Model, remote)
+		p.bench.Caveats = append(p.bench.Caveats, networkCaveats(remote.Local())...)
+	}
+	return nil
 }
 
 // openEngines opens the engine, and the one that makes what is built in.
@@ -175,7 +228,7 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 		if q.asksServers() {
 			p.bench.Engine, err = p.openAI()
 		} else {
-			p.bench.Engine, err = q.Engine.connect(ctx, p.model.Name)
+			err = p.openOIP(ctx)
 		}
 		if err != nil || q.free() {
 			return err

@@ -88,6 +88,21 @@ type Reply interface {
 	Done(ticket int, response []byte, tokens int)
 }
 
+// A Portable is a workload whose predictors look at rows and at nothing else of a data set, so
+// that they can answer samples of one that is elsewhere.
+type Portable interface {
+	// Decode fills a row from the file of a sample.
+	Decode(file []byte, row []tensor.Tensor) error
+	// Stamp writes the index of a sample into its response, where responses have it.
+	Stamp(response []byte, index int)
+}
+
+// A Distant is a workload whose system under test is on other machines.
+type Distant interface {
+	// SystemName asks every node for its name: it makes a round trip to each.
+	SystemName(ctx context.Context) (string, error)
+}
+
 // A Long is a workload whose samples are of different lengths, and cheaper to answer beside
 // others that are about as long. Samples that wait are grouped by it, as far as that makes
 // nobody late.

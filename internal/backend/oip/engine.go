@@ -17,6 +17,17 @@ import (
 type Config struct {
 	Client         client.Options
 	Model, Version string // at the servers; an empty version: theirs
+	// Task is the model that answers what LoadGen logs, for Respond: then that is what servers
+	// count. Empty: there is none.
+	Task string
+}
+
+// counted is the model of which the servers count inferences.
+func (c Config) counted() string {
+	if c.Task != "" {
+		return c.Task
+	}
+	return c.Model
 }
 
 // An Engine asks servers. It may be used from several goroutines at once.
@@ -25,6 +36,7 @@ type Engine struct {
 	client  *client.Client
 	servers []protocol.ServerMetadata
 	opened  atomic.Pointer[protocol.ModelMetadata]
+	inputs  []string               // of the task
 	version atomic.Pointer[string] // of the answers; nil: there was none yet
 
 	answered atomic.Uint64
@@ -44,7 +56,10 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{config: c, client: asked}
-	if e.servers, err = asked.Servers(ctx); err != nil {
+	if e.servers, err = asked.Servers(ctx); err == nil {
+		err = e.findTask(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, asked.Close())
 	}
 	return e, nil
@@ -193,7 +208,7 @@ func (e *Engine) Account(ctx context.Context) (backend.Account, error) {
 		Connections: t.Connections, Sent: t.Sent, Received: t.Received,
 		RoundTrip: backend.Sum{Count: e.answered.Load(), Time: time.Duration(e.took.Load())},
 	}
-	list, err := e.client.Statistics(ctx, e.config.Model, e.config.Version)
+	list, err := e.client.Statistics(ctx, e.config.counted(), e.config.Version)
 	if err != nil {
 		return a, err
 	}

@@ -121,6 +121,14 @@ func (d *detection) ScoreOptions() workload.Values {
 // Outputs implements workload.Workload.
 func (d *detection) Outputs(string) []string { return d.boxes.ports.names() }
 
+// Stamp implements workload.Portable: each box begins with the index of its image.
+func (*detection) Stamp(response []byte, index int) {
+	const box = 7 * 4
+	for ; len(response) >= box; response = response[box:] {
+		appendFloat(response[:0], float32(index))
+	}
+}
+
 // NewPredictor implements workload.Workload.
 func (d *detection) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 	return newSinglePass(sessions[workload.Only], d.Row(0), maxBatch, d.boxes.respond)

@@ -158,24 +158,32 @@ func (s *imageSamples) Prepare(index int, row []tensor.Tensor) error {
 		}
 		return nil
 	}
+	if err := s.Decode(data, row); err != nil {
+		return fmt.Errorf("sample %d, %s: %w", index, s.data.Path(index), err)
+	}
+	return nil
+}
+
+// Decode implements workload.Portable.
+func (s *imageSamples) Decode(file []byte, row []tensor.Tensor) error {
 	scratch := s.scratch.Get().(*preprocess.Scratch)
 	defer s.scratch.Put(scratch)
 	dst := row[0]
 	if s.converts() {
 		dst = tensor.New(s.pipeline.Type, dst.Shape...)
 	}
-	damaged, err := s.pipeline.ApplyFile(dst, data, scratch)
+	damaged, err := s.pipeline.ApplyFile(dst, file, scratch)
 	if err == nil && damaged {
 		err = fmt.Errorf("the image is damaged or cut off; fetch the file again")
 	}
 	if err == nil && s.converts() {
 		fromFloat32(row[0], tensor.Data[float32](dst))
 	}
-	if err != nil {
-		return fmt.Errorf("sample %d, %s: %w", index, s.data.Path(index), err)
-	}
-	return nil
+	return err
 }
+
+// Stamp implements workload.Portable: labels and masks have no index.
+func (*imageSamples) Stamp([]byte, int) {}
 
 // converts reports whether the model takes another type than the pre-processing makes.
 func (s *imageSamples) converts() bool { return s.input.dtype != s.pipeline.Type }

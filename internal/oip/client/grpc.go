@@ -12,11 +12,11 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
@@ -52,7 +52,7 @@ func newGRPC(n *node, o Options, config *tls.Config) (*grpcNode, error) {
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return n.dial(ctx) }),
 			grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(), grpc.WithUserAgent("mlperf"), grpc.WithAuthority(n.host),
 			grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
-			grpc.WithReadBufferSize(readBuffer), grpc.WithWriteBufferSize(writeBuffer),
+			grpc.WithStatsHandler(listener{}), grpc.WithReadBufferSize(readBuffer), grpc.WithWriteBufferSize(writeBuffer),
 			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(oip.Codec{}), grpc.MaxCallSendMsgSize(math.MaxInt32),
 				grpc.MaxCallRecvMsgSize(int(min(o.MaxAnswer, math.MaxInt32)))))
 		if err != nil {
@@ -78,7 +78,8 @@ func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, 
 	if g.token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+g.token)
 	}
-	err := c.Invoke(ctx, oip.MethodName(method), in, out)
+	var heard atomic.Bool
+	err := c.Invoke(context.WithValue(ctx, hearing{}, &heard), oip.MethodName(method), in, out)
 	if err == nil {
 		return nil
 	}
@@ -87,7 +88,10 @@ func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, 
 		return lost{err}
 	}
 	text := fmt.Errorf("%s: %s", s.Code(), describe(s.Message()))
-	if s.Code() == codes.Unavailable && c.GetState() != connectivity.Ready || s.Code() == codes.DeadlineExceeded {
+	switch {
+	case s.Code() == codes.DeadlineExceeded:
+		return lost{fmt.Errorf("no answer in time: %w", text)}
+	case s.Code() == codes.Unavailable && !heard.Load():
 		return lost{text}
 	}
 	for code := oip.Internal; code <= oip.TimedOut; code++ {
@@ -97,6 +101,31 @@ func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, 
 	}
 	return &oip.Error{Code: oip.Internal, Err: text}
 }
+
+// A listener notes that a server itself ended a call: a connection that broke has the same code
+// as a server that is busy.
+type listener struct{}
+
+type hearing struct{} // key of the note in the context of a call
+
+// TagRPC implements stats.Handler.
+func (listener) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC implements stats.Handler.
+func (listener) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if _, trailer := s.(*stats.InTrailer); !trailer {
+		return
+	}
+	if heard, ok := ctx.Value(hearing{}).(*atomic.Bool); ok {
+		heard.Store(true)
+	}
+}
+
+// TagConn implements stats.Handler.
+func (listener) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (listener) HandleConn(context.Context, stats.ConnStats) {}
 
 func (g *grpcNode) first() *grpc.ClientConn { return g.conns[0] }
 
@@ -136,9 +165,11 @@ func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 		return &Answer{in.Head, in.Tensors}, nil
 	}
 	if !release.within(patience) {
-		// The connection does not take the request, and would go on reading its memory.
+		// The connection does not take the request, and would go on reading its memory. Subtle: what
+		// is left of the request when its connection is closed is dropped, not freed, so that
+		// there is no sign that the writer has ended, which takes well below a millisecond.
 		c.Close()
-		release.within(askTimeout)
+		release.within(patience)
 	}
 	return nil, err
 }

@@ -1,0 +1,42 @@
+package bench
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+func TestWhatServersCountDecides(t *testing.T) {
+	count := func(n, hits uint64) *backend.ServerCount {
+		return &backend.ServerCount{Inferences: n, Executions: n, CacheHits: hits}
+	}
+	for _, c := range []struct {
+		name      string
+		account   backend.Account
+		restarted bool
+		result    string
+		want      string // in a problem, caveat or warning
+	}{
+		{"as many as were sent", backend.Account{Server: count(100, 0)}, false, report.Valid, ""},
+		{"a hit in a cache", backend.Account{Server: count(99, 1)}, false, report.Invalid, "from a cache"},
+		{"fewer than were sent", backend.Account{Server: count(50, 0)}, false, report.Valid, "50 of 100 samples"},
+		{"more than were sent", backend.Account{Server: count(150, 0)}, false, report.Valid, "others used them"},
+		{"nothing is told", backend.Account{}, false, report.Valid, "tell no statistics (not found)"},
+		{"a server that is gone", backend.Account{Server: count(100, 0), Down: []string{"a: reset"}}, false, report.Invalid, "a: reset"},
+		{"requests that were sent twice", backend.Account{Server: count(100, 0), Retried: 2}, false, report.Valid, "2 requests were sent once more"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := evidence{silent: errors.New("not found")}
+			e.weigh(c.account, 100, c.restarted)
+			out := &report.Results{Result: report.Valid}
+			e.apply(out)
+			said := strings.Join(append(append(out.Problems, out.Caveats...), out.Warnings...), "\n")
+			if out.Result != c.result || !strings.Contains(said, c.want) || c.want == "" && said != "" {
+				t.Errorf("%s: %q, want %s: %q", out.Result, said, c.result, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A Remote is the system under test, on other machines.
+type Remote interface {
+	// Respond sends a sample and appends the response to dst.
+	Respond(ctx context.Context, sample []tensor.Tensor, dst []byte) ([]byte, error)
+	// Nodes asks every node for its name.
+	Nodes(ctx context.Context) ([]string, error)
+}
+
+// Wrap returns a model whose predictors are elsewhere.
+func Wrap(m workload.Model, r Remote) workload.Model {
+	open := m.Open
+	m.Open = func(s workload.Setup) (workload.Workload, error) {
+		w, err := open(s)
+		if err != nil {
+			return nil, err
+		}
+		p, ok := w.(workload.Portable)
+		if !ok {
+			return nil, field.Errorf("division", "network: the answers of %s need its data set, which a system under test must not have", m.Name)
+		}
+		return &distant{Workload: w, portable: p, remote: r, model: m.Name}, nil
+	}
+	return m
+}
+
+// distant is a workload whose system under test is elsewhere.
+type distant struct {
+	workload.Workload
+	portable workload.Portable
+	remote   Remote
+	model    string
+}
+
+// Batch implements workload.Workload: samples go one by one.
+func (*distant) Batch() int { return 1 }
+
+// Notes implements workload.Workload.
+func (d *distant) Notes() []string {
+	return append(d.Workload.Notes(), "Network division: samples are sent as they were loaded, and responses come back")
+}
+
+// ScoreOptions implements workload.Scored.
+func (d *distant) ScoreOptions() workload.Values {
+	if s, ok := d.Workload.(workload.Scored); ok {
+		return s.ScoreOptions()
+	}
+	return nil
+}
+
+// SystemName implements workload.Distant.
+func (d *distant) SystemName(ctx context.Context) (string, error) {
+	nodes, err := d.remote.Nodes(ctx)
+	if err != nil {
+		return "", fmt.Errorf("asking the nodes for their names: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, n := range nodes {
+		if seen[n] {
+			return "", fmt.Errorf("two nodes have the name %q", n)
+		}
+		seen[n] = true
+	}
+	return fmt.Sprintf("Network SUT: %s on %s", d.model, strings.Join(nodes, ", ")), nil
+}
+
+// NewPredictor implements workload.Workload.
+func (d *distant) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
+	return &predictor{distant: d}, nil
+}
+
+// A predictor has samples answered elsewhere.
+type predictor struct {
+	distant  *distant
+	store    *workload.Store
+	response []byte
+}
+
+// Use implements workload.Predictor.
+func (p *predictor) Use(store *workload.Store) error {
+	p.store = store
+	return nil
+}
+
+// Close implements workload.Predictor.
+func (*predictor) Close() error { return nil }
+
+// Predict implements workload.Predictor.
+func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) (err error) {
+	if p.store == nil && len(items) > 0 {
+		return errors.New("no samples are loaded")
+	}
+	for _, item := range items {
+		p.response, err = p.distant.remote.Respond(ctx, p.store.Batch(item.Row, 1), p.response[:0])
+		if err != nil {
+			return fmt.Errorf("a sample sent to the system under test: %w", err)
+		}
+		p.distant.portable.Stamp(p.response, item.Index)
+		reply.Done(item.Ticket, p.response, 0)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package serve
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// Bounds of requests that do not follow from the model.
+const (
+	mostSamples = 64       // of a request
+	freeBytes   = 64 << 20 // of requests to models whose inputs have no fixed size
+	leastBudget = 4        // times the largest request
+)
+
+// A tensors model offers the model file as it is.
+type tensorsModel struct {
+	table   *table
+	name    string
+	version string
+	ready   func() bool
+	about   *oip.ModelMetadata
+}
+
+func newTensors(t *table, name, version, platform string, ready func() bool) *tensorsModel {
+	m := &tensorsModel{table: t, name: name, version: version, ready: ready}
+	m.about = &oip.ModelMetadata{Name: name, Versions: []string{version}, Platform: platform, Inputs: portsOf(t.ports.Inputs), Outputs: portsOf(t.ports.Outputs)}
+	t.budget = max(int64(t.room)*rowBytes(t), leastBudget*m.MaxBytes())
+	return m
+}
+
+func rowBytes(t *table) (n int64) {
+	for _, s := range t.slots() {
+		n += s.Bytes()
+	}
+	return n
+}
+
+func portsOf(list []backend.Port) (ports []oip.Port) {
+	for _, p := range list {
+		shape := slices.Clone(p.Shape)
+		if p.AnyShape {
+			shape = tensor.Shape{-1}
+		}
+		ports = append(ports, oip.Port{Name: p.Name, Datatype: oip.Datatype(p.Type), Shape: shape})
+	}
+	return ports
+}
+
+// Metadata implements server.Model.
+func (m *tensorsModel) Metadata() *oip.ModelMetadata { return m.about }
+
+// Ready implements server.Model.
+func (m *tensorsModel) Ready() bool { return m.ready() }
+
+// Statistics implements server.Model.
+func (m *tensorsModel) Statistics() oip.ModelStatistics {
+	return m.table.count.read(m.name, m.version)
+}
+
+// MaxBytes implements server.Model.
+func (m *tensorsModel) MaxBytes() int64 {
+	n := int64(0)
+	for _, p := range m.table.ports.Inputs {
+		size := int64(p.Type.Size())
+		for i, d := range p.Shape {
+			switch {
+			case d < 0 && i == 0 && m.table.batched:
+				d = mostSamples
+			case d < 0:
+				return freeBytes
+			}
+			size *= d
+		}
+		if p.AnyShape || p.Type == tensor.String {
+			return freeBytes
+		}
+		n += size
+	}
+	return n
+}
+
+// Begin implements server.Model.
+func (m *tensorsModel) Begin(h *oip.Head) (server.Job, error) {
+	t := m.table
+	bytes, err := m.check(h)
+	if err != nil {
+		return nil, err
+	}
+	row, ok := t.take()
+	if !ok {
+		return nil, oip.Errorf(oip.Unavailable, "the queue is full: %d requests are under way", t.room)
+	}
+	j := &tensorsJob{model: m, head: h, row: row, samples: 1}
+	if len(h.Tensors[0].Shape) > 0 && t.batched {
+		j.samples = int(h.Tensors[0].Shape[0])
+	}
+	if t.batched && j.samples == 1 {
+		return j, nil
+	}
+	if !t.reserve(bytes) {
+		t.give(row)
+		return nil, oip.Errorf(oip.Unavailable, "requests under way take %d bytes: there is no room for %d more", t.used.Load(), bytes)
+	}
+	j.reserved = bytes
+	t.request(row).whole = make([]tensor.Tensor, len(h.Tensors))
+	return j, nil
+}
+
+// check compares a request with the ports of the model, and returns how many bytes its inputs take.
+func (m *tensorsModel) check(h *oip.Head) (bytes int64, err error) {
+	ports := m.table.ports
+	if len(h.Tensors) != len(ports.Inputs) {
+		return 0, oip.Errorf(oip.InvalidArgument, "%d inputs, the model has %d", len(h.Tensors), len(ports.Inputs))
+	}
+	batch := int64(-1)
+	for _, s := range h.Tensors {
+		p := portOf(ports.Inputs, s.Name)
+		if p == nil {
+			return 0, oip.Errorf(oip.InvalidArgument, "the model has no input %q", s.Name)
+		}
+		if s.Type != p.Type || !p.AnyShape && !slices.EqualFunc(s.Shape, p.Shape, func(got, want int64) bool { return want < 0 || got == want }) {
+			return 0, oip.Errorf(oip.InvalidArgument, "input %v, the model has %s%v", s, oip.Datatype(p.Type), p.Shape)
+		}
+		if s.Shape.Len() == 0 {
+			return 0, oip.Errorf(oip.InvalidArgument, "input %v has no elements", s)
+		}
+		if m.table.batched {
+			if batch >= 0 && batch != s.Shape[0] {
+				return 0, oip.Errorf(oip.InvalidArgument, "inputs of %d and of %d samples", batch, s.Shape[0])
+			}
+			batch = s.Shape[0]
+		}
+		size := s.Shape.Len()
+		if size > m.MaxBytes() {
+			return 0, oip.Errorf(oip.TooLarge, "input %v is larger than the %d bytes that the model takes", s, m.MaxBytes())
+		}
+		bytes += size * int64(max(s.Type.Size(), 16*(1-min(s.Type.Size(), 1)))) // a string takes 16 bytes and its own
+	}
+	if bytes > m.MaxBytes() {
+		return 0, oip.Errorf(oip.TooLarge, "the inputs take %d bytes, the model takes at most %d", bytes, m.MaxBytes())
+	}
+	return bytes, m.checkWanted(h)
+}
+
+func (m *tensorsModel) checkWanted(h *oip.Head) error {
+	for i, name := range h.Wanted {
+		if portOf(m.table.ports.Outputs, name) == nil {
+			return oip.Errorf(oip.InvalidArgument, "the model has no output %q", name)
+		}
+		if slices.Contains(h.Wanted[:i], name) {
+			return oip.Errorf(oip.InvalidArgument, "the output %q is asked for twice", name)
+		}
+	}
+	return nil
+}
+
+func portOf(list []backend.Port, name string) *backend.Port {
+	i := slices.IndexFunc(list, func(p backend.Port) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+// A tensorsJob is a request to the model file.
+type tensorsJob struct {
+	model    *tensorsModel
+	head     *oip.Head
+	row      int
+	samples  int
+	reserved int64
+}
+
+// Place implements server.Job.
+func (j *tensorsJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
+	t := j.model.table
+	k := slices.IndexFunc(t.ports.Inputs, func(p backend.Port) bool { return p.Name == s.Name })
+	r := t.request(j.row)
+	if r.whole == nil {
+		return t.store.Slot(k, j.row, 1), nil
+	}
+	r.whole[k] = tensor.New(s.Type, s.Shape...)
+	return r.whole[k], nil
+}
+
+// Run implements server.Job.
+func (j *tensorsJob) Run(context.Context) ([]oip.Spec, []tensor.Tensor, error) {
+	outputs, err := j.model.table.answer(j.row, j.samples)
+	if err != nil {
+		return nil, nil, oip.Errorf(oip.Internal, "running the model: %w", err)
+	}
+	return chosen(j.model.table.ports.Outputs, outputs, j.head.Wanted)
+}
+
+// chosen are the outputs that were asked for.
+func chosen(ports []backend.Port, outputs []tensor.Tensor, wanted []string) (specs []oip.Spec, list []tensor.Tensor, err error) {
+	if len(wanted) == 0 {
+		for _, p := range ports {
+			wanted = append(wanted, p.Name)
+		}
+	}
+	for _, name := range wanted {
+		k := slices.IndexFunc(ports, func(p backend.Port) bool { return p.Name == name })
+		if k < 0 || k >= len(outputs) {
+			return nil, nil, oip.Errorf(oip.Internal, "the model gave no output %q", name)
+		}
+		specs = append(specs, oip.Spec{Name: name, Type: outputs[k].Type, Shape: outputs[k].Shape})
+		list = append(list, outputs[k])
+	}
+	return specs, list, nil
+}
+
+// End implements server.Job.
+func (j *tensorsJob) End() {
+	t := j.model.table
+	t.used.Add(-j.reserved)
+	t.give(j.row)
+}

@@ -1,0 +1,397 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/client"
+	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A source is a model that doubles rows of two numbers.
+type source struct {
+	engine *simulated.Engine
+	batch  int
+	broken atomic.Pointer[error] // of every run
+}
+
+func double(in, out []tensor.Tensor) error {
+	for i, v := range tensor.Data[float32](in[0]) {
+		tensor.Data[float32](out[0])[i] = 2 * v
+	}
+	return nil
+}
+
+func newSource(t *testing.T, first int64, latency time.Duration) *source {
+	t.Helper()
+	s := &source{batch: 4}
+	port := func(name string) []backend.Port {
+		return []backend.Port{{Name: name, Type: tensor.Float32, Shape: tensor.Shape{first, 2}}}
+	}
+	engine, err := simulated.New(simulated.Config{Inputs: port("x"), Outputs: port("y"), Latency: latency,
+		Answer: func(in, out []tensor.Tensor) error {
+			if err := s.broken.Load(); err != nil {
+				return *err
+			}
+			return double(in, out)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.engine = engine
+	return s
+}
+
+func (s *source) OpenService(ctx context.Context, w workload.Model, done func(int, error)) (*bench.Service, error) {
+	settings := loadgen.DefaultSettings()
+	settings.Scenario = loadgen.Offline
+	return bench.OpenService(ctx, bench.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: nobody{}}, done)
+}
+
+func (s *source) OpenWorkload(context.Context) (workload.Workload, error) { return pair{}, nil }
+
+func (*source) Version() string { return "v1" }
+
+type nobody struct{}
+
+func (nobody) Phase(string)             {}
+func (nobody) Loading(int, int)         {}
+func (nobody) Traffic(loadgen.Progress) {}
+func (nobody) Note(string)              {}
+
+// A pair is a benchmark whose samples are two numbers, and whose responses are their doubles as bytes.
+type pair struct{}
+
+func (pair) Len() int { return 10 }
+func (pair) Row(int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{2}}}
+}
+func (pair) CacheKey() string                   { return "" }
+func (pair) Prepare(int, []tensor.Tensor) error { return nil }
+func (pair) Outputs(string) []string            { return []string{"y"} }
+func (pair) Batch() int                         { return -1 }
+func (pair) Notes() []string                    { return nil }
+func (pair) Stamp([]byte, int)                  {}
+
+func (pair) Decode(file []byte, row []tensor.Tensor) error {
+	if len(file) != 2 {
+		return fmt.Errorf("%d bytes, want 2", len(file))
+	}
+	for i := range file {
+		tensor.Data[float32](row[0])[i] = float32(file[i])
+	}
+	return nil
+}
+
+func (pair) NewPredictor(s workload.Sessions, _ int) (workload.Predictor, error) {
+	return &pairPredictor{session: s[workload.Only]}, nil
+}
+
+type pairPredictor struct {
+	session backend.Session
+	store   *workload.Store
+}
+
+func (p *pairPredictor) Use(s *workload.Store) error { p.store = s; return nil }
+func (*pairPredictor) Close() error                  { return nil }
+
+func (p *pairPredictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	in, err := p.session.Bind(p.store.Slot(0, items[0].Row, 1))
+	if err != nil {
+		return err
+	}
+	out := []backend.Value{nil}
+	if err := p.session.Run(ctx, []backend.Value{in}, out); err != nil {
+		return err
+	}
+	var response []byte
+	for _, v := range tensor.Data[float32](out[0].Tensor()) {
+		response = append(response, byte(v))
+	}
+	reply.Done(items[0].Ticket, response, 0)
+	return nil
+}
+
+// start offers a model and returns its HTTP endpoint, and what ends the server.
+func start(t *testing.T, s Source, room int, w Web) (endpoint string, stop func() error) {
+	t.Helper()
+	offer, err := Open(t.Context(), s, Options{Name: "m", Room: room})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	addresses, ended := make(chan net.Addr, 1), make(chan error, 1)
+	w.Listen, w.Name = "127.0.0.1:0", "mlperf"
+	go func() { ended <- w.Run(ctx, offer.Models(), func(http, _ net.Addr) { addresses <- http }) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return errors.Join(<-ended, offer.Close())
+	})
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case a := <-addresses:
+		return "http://" + a.String(), stop
+	case err := <-ended:
+		ended <- err
+		t.Fatal(err)
+		return "", nil
+	}
+}
+
+func dial(t *testing.T, endpoint string) *client.Client {
+	t.Helper()
+	c, err := client.New(t.Context(), client.Options{Endpoints: []string{endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// ask sends one tensor to a model.
+func ask(c *client.Client, model, input string, in tensor.Tensor) (tensor.Tensor, error) {
+	a, err := c.Infer(context.Background(), &client.Request{Model: model, Specs: []oip.Spec{{Name: input, Type: in.Type, Shape: in.Shape}}, Tensors: []tensor.Tensor{in},
+		Accept: func(*oip.Head) (oip.Place, error) {
+			return func(_ int, s oip.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil }, nil
+		}})
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
+	return a.Outputs[0], nil
+}
+
+func row(n int) tensor.Tensor {
+	t := tensor.New(tensor.Float32, int64(n), 2)
+	for i := range tensor.Data[float32](t) {
+		tensor.Data[float32](t)[i] = float32(10*n + i)
+	}
+	return t
+}
+
+func TestEveryRequestGetsItsOwnAnswer(t *testing.T) {
+	for _, first := range []int64{-1, 1} {
+		s := newSource(t, first, 200*time.Microsecond)
+		if first == 1 {
+			s.batch = 1
+		}
+		endpoint, _ := start(t, s, 64, Web{})
+		c := dial(t, endpoint)
+		var all sync.WaitGroup
+		for k := range 40 {
+			n := 1
+			if first < 0 {
+				n += k % 3
+			}
+			all.Go(func() {
+				in := tensor.New(tensor.Float32, int64(n), 2)
+				for i := range tensor.Data[float32](in) {
+					tensor.Data[float32](in)[i] = float32(100*k + i)
+				}
+				out, err := ask(c, "m", "x", in)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i, v := range tensor.Data[float32](out) {
+					if v != float32(200*k+2*i) {
+						t.Errorf("request %d of %d rows got %v", k, n, tensor.Data[float32](out))
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		stats, err := c.Statistics(t.Context(), "m", "")
+		want := uint64(40)
+		if first < 0 {
+			want = 14*1 + 13*2 + 13*3
+		}
+		if err != nil || stats[0].InferenceCount != want || stats[0].ExecutionCount > 40 || stats[0].InferenceStats.ComputeInfer.NS == 0 {
+			t.Errorf("statistics are %+v, %v, want %d inferences", stats, err, want)
+		}
+	}
+}
+
+func TestSamplesThatWaitRunTogether(t *testing.T) {
+	s := newSource(t, -1, 20*time.Millisecond)
+	endpoint, _ := start(t, s, 64, Web{})
+	c := dial(t, endpoint)
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			if _, err := ask(c, "m", "x", row(1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if stats, err := c.Statistics(t.Context(), "m", ""); err != nil || stats[0].ExecutionCount >= 32 || stats[0].InferenceCount != 32 {
+		t.Errorf("32 samples took %d runs (%v), want fewer", stats[0].ExecutionCount, err)
+	}
+}
+
+func TestTheTaskAnswersWhatIsLogged(t *testing.T) {
+	endpoint, _ := start(t, newSource(t, -1, 0), 8, Web{})
+	c := dial(t, endpoint)
+	about, err := c.Model(t.Context(), "m-task", "v1")
+	if err != nil || fmt.Sprint(about.Inputs) != "[{x FP32 [1 2]}]" || about.Outputs[0].Name != oip.TaskResponse {
+		t.Fatalf("the task is %+v, %v", about, err)
+	}
+	for name, in := range map[string]tensor.Tensor{"tensors": tensor.Of([]float32{3, 4}, 1, 2), "a file": tensor.OfStrings([]string{"\x03\x04"}, 1)} {
+		out, err := ask(c, "m-task", "x", in)
+		if err != nil || !slices.Equal(out.Bytes(), []byte{6, 8}) {
+			t.Errorf("%s: the response is %v, %v, want [6 8]", name, out.Bytes(), err)
+		}
+	}
+	for name, in := range map[string]tensor.Tensor{"two samples": row(2), "another type": tensor.New(tensor.Int32, 1, 2), "a damaged file": tensor.OfStrings([]string{"\x03"}, 1)} {
+		if _, err := ask(c, "m-task", "x", in); oip.CodeOf(err) != oip.InvalidArgument {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAFullQueueIsSaidAtOnce(t *testing.T) {
+	s := newSource(t, -1, 100*time.Millisecond)
+	endpoint, _ := start(t, s, 2, Web{})
+	c := dial(t, endpoint)
+	var mu sync.Mutex
+	var ok, full int
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			_, err := ask(c, "m", "x", row(1))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				ok++
+			case oip.CodeOf(err) == oip.Unavailable:
+				full++
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if ok < 2 || full == 0 || ok+full != 12 {
+		t.Errorf("%d were answered and %d refused", ok, full)
+	}
+	if _, err := ask(c, "m", "x", row(1)); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestWhatTheModelDoesNotTakeIsRefused(t *testing.T) {
+	endpoint, _ := start(t, newSource(t, -1, 0), 8, Web{})
+	c := dial(t, endpoint)
+	for name, try := range map[string]struct {
+		input string
+		in    tensor.Tensor
+		want  string
+	}{
+		"another input":   {"z", row(1), `no input "z"`},
+		"another type":    {"x", tensor.New(tensor.Int32, 1, 2), "the model has FP32"},
+		"another shape":   {"x", tensor.New(tensor.Float32, 1, 3), "the model has FP32"},
+		"too many rows":   {"x", tensor.New(tensor.Float32, 4000, 2), "at most"},
+		"no rows":         {"x", tensor.New(tensor.Float32, 0, 2), "no elements"},
+		"strings instead": {"x", tensor.OfStrings([]string{"a", "b"}, 1, 2), "the model has FP32"},
+	} {
+		if _, err := ask(c, "m", try.input, try.in); err == nil || !strings.Contains(err.Error(), try.want) {
+			t.Errorf("%s: %v, want %q", name, err, try.want)
+		}
+	}
+	if _, err := ask(c, "m", "x", row(2)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAModelThatFailsFailsItsRequest(t *testing.T) {
+	s := newSource(t, -1, 0)
+	endpoint, _ := start(t, s, 8, Web{})
+	c := dial(t, endpoint)
+	broken := errors.New("out of order")
+	s.broken.Store(&broken)
+	for _, n := range []int{1, 2} {
+		if _, err := ask(c, "m", "x", row(n)); err == nil || !strings.Contains(err.Error(), "out of order") {
+			t.Errorf("%d rows: %v", n, err)
+		}
+	}
+	s.broken.Store(nil)
+	if _, err := ask(c, "m", "x", row(1)); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestTheEndAnswersWhatIsUnderWay(t *testing.T) {
+	endpoint, stop := start(t, newSource(t, -1, 200*time.Millisecond), 8, Web{})
+	c := dial(t, endpoint)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := ask(c, "m", "x", row(1))
+		answered <- err
+	}()
+	for c.Traffic().Sent == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond) // for the request to arrive
+	if err := stop(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	if err := <-answered; err != nil {
+		t.Errorf("the request under way: %v", err)
+	}
+	if _, err := ask(c, "m", "x", row(1)); err == nil {
+		t.Error("a server that has ended answers")
+	}
+}
+
+func TestBeyondThisMachineNeedsTLSOrTheWord(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "t")
+	if err := os.WriteFile(token, []byte("short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		web  Web
+		want string
+	}{
+		"loopback":             {Web{Listen: "127.0.0.1:0"}, ""},
+		"loopback of IPv6":     {Web{Listen: "[::1]:0"}, ""},
+		"a socket":             {Web{Listen: "unix:/run/x"}, ""},
+		"everywhere":           {Web{Listen: "0.0.0.0:8000"}, "beyond this machine"},
+		"everywhere, too":      {Web{Listen: ":8000"}, "beyond this machine"},
+		"gRPC everywhere":      {Web{Listen: "127.0.0.1:0", GRPC: "0.0.0.0:1"}, "grpc_listen"},
+		"everywhere, said so":  {Web{Listen: "0.0.0.0:8000", Insecure: true}, ""},
+		"no port":              {Web{Listen: "localhost"}, "want host:port"},
+		"half a pair":          {Web{Listen: "localhost:1", Cert: "c"}, "go together"},
+		"clients without TLS":  {Web{Listen: "localhost:1", ClientCA: "c"}, "only TLS"},
+		"a name of this host?": {Web{Listen: "myhost:1"}, "beyond this machine"},
+	} {
+		if err := c.web.Check(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if _, err := (Web{Listen: "localhost:1", TokenFile: token}).config([]server.Model{}); err == nil || !strings.Contains(err.Error(), "at least 16") {
+		t.Errorf("a short token: %v", err)
+	}
+}

@@ -1,0 +1,159 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A table has the room for requests: each has a row of it while it is under way.
+type table struct {
+	room     int
+	ports    workload.Ports
+	batched  bool // samples may run side by side
+	store    *workload.Store
+	service  *bench.Service
+	requests []request
+	free     chan int // rows, the one that has been so for the longest time first
+
+	budget int64        // bytes that requests of several samples may take together
+	used   atomic.Int64 // by them
+	count  counts
+}
+
+// A request is what lies in a row.
+type request struct {
+	whole   []tensor.Tensor // inputs of a request that runs as it is; nil: they are in the store
+	outputs []tensor.Tensor
+	err     error
+	done    chan struct{}
+
+	submitted, started time.Time
+	samples            int
+	first              bool // of those that ran together
+}
+
+func newTable(room int) *table {
+	t := &table{room: room, requests: make([]request, room), free: make(chan int, room)}
+	for i := range room {
+		t.requests[i].done = make(chan struct{}, 1)
+		t.free <- i
+	}
+	return t
+}
+
+func (t *table) request(row int) *request { return &t.requests[row] }
+
+// slots are the tensors of a sample; a byte where samples differ.
+func (t *table) slots() []workload.Slot {
+	if !t.batched {
+		return []workload.Slot{{Type: tensor.Uint8, Shape: tensor.Shape{1}}}
+	}
+	var list []workload.Slot
+	for _, p := range t.ports.Inputs {
+		list = append(list, workload.Slot{Type: p.Type, Shape: p.Shape[1:]})
+	}
+	return list
+}
+
+// take returns a row if there is one.
+func (t *table) take() (row int, ok bool) {
+	select {
+	case row = <-t.free:
+		return row, true
+	default:
+		return 0, false
+	}
+}
+
+// wait waits for a row.
+func (t *table) wait(ctx context.Context) (int, error) {
+	select {
+	case row := <-t.free:
+		return row, nil
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+// give gives a row back.
+func (t *table) give(row int) {
+	r := &t.requests[row]
+	*r = request{done: r.done}
+	t.free <- row
+}
+
+// reserve takes bytes from the budget, unless it is used up.
+func (t *table) reserve(bytes int64) bool {
+	if used := t.used.Add(bytes); used > t.budget && used > bytes {
+		t.used.Add(-bytes)
+		return false
+	}
+	return true
+}
+
+// begin says that a request runs now, alone or as one of several, of which one is the first.
+func (r *request) begin(first bool) { r.started, r.first = time.Now(), first }
+
+// answer has a row answered, and waits for that: a worker may be using it.
+func (t *table) answer(row, samples int) ([]tensor.Tensor, error) {
+	r := &t.requests[row]
+	r.submitted, r.samples = time.Now(), samples
+	t.service.Submit(row)
+	<-r.done
+	t.count.add(r, time.Now())
+	return r.outputs, r.err
+}
+
+// done is told by a worker that a row has been answered.
+func (t *table) done(row int, err error) {
+	r := &t.requests[row]
+	if err != nil {
+		r.err = err
+	}
+	r.done <- struct{}{}
+}
+
+// counts are what is told as statistics.
+type counts struct {
+	mu    sync.Mutex
+	total oip.ModelStatistics
+}
+
+func (c *counts) add(r *request, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.total
+	one := func(sum *oip.Sum, d time.Duration) {
+		sum.Count++
+		sum.NS += uint64(max(d, 0))
+	}
+	if r.err != nil {
+		one(&s.InferenceStats.Fail, now.Sub(r.submitted))
+		return
+	}
+	s.LastInference = uint64(now.UnixMilli())
+	s.InferenceCount += uint64(r.samples)
+	if r.first {
+		s.ExecutionCount++
+	}
+	one(&s.InferenceStats.Success, now.Sub(r.submitted))
+	one(&s.InferenceStats.Queue, r.started.Sub(r.submitted))
+	one(&s.InferenceStats.ComputeInfer, now.Sub(r.started))
+	s.InferenceStats.ComputeInput.Count++
+	s.InferenceStats.ComputeOutput.Count++
+}
+
+func (c *counts) read(name, version string) oip.ModelStatistics {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.total
+	s.Name, s.Version = name, version
+	return s
+}

@@ -1,0 +1,197 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/regular"
+)
+
+// A Web says where models are offered, and to whom.
+type Web struct {
+	Name, Version string // of the server
+	Listen        string // address over HTTP, or unix:PATH
+	GRPC          string // address over gRPC; empty: not offered
+	// Insecure allows addresses beyond this machine without TLS.
+	Insecure  bool
+	Cert, Key string        // of TLS, files in PEM; empty: no TLS
+	ClientCA  string        // whose certificates clients have to show; empty: none
+	TokenFile string        // with tokens, one a line, of which a client has to bring one; empty: it need not
+	Drain     time.Duration // how long requests that are under way may take at the end; 0: 30 s
+}
+
+const (
+	maxPEM       = 1 << 20
+	usualDrain   = 30 * time.Second
+	shortestWord = 16 // characters of a token
+)
+
+// Run offers models until the context ends, and then drains: it takes nothing new, answers
+// what is under way, and returns nil if that was all. Listening is told the addresses.
+func (w Web) Run(ctx context.Context, models []server.Model, listening func(http, grpc net.Addr)) error {
+	config, err := w.config(models)
+	if err != nil {
+		return err
+	}
+	web, rpc, err := w.listen(ctx)
+	if err != nil {
+		return err
+	}
+	s := server.New(config)
+	ended := make(chan error, 2)
+	go func() { ended <- s.ServeHTTP(web) }()
+	var rpcAddress net.Addr
+	if rpc != nil {
+		rpcAddress = rpc.Addr()
+		go func() { ended <- s.ServeGRPC(rpc) }()
+	}
+	listening(web.Addr(), rpcAddress)
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	drain := w.Drain
+	if drain == 0 {
+		drain = usualDrain
+	}
+	rest, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), drain, fmt.Errorf("requests were still under way after %v", drain))
+	defer cancel()
+	return errors.Join(err, s.Drain(rest))
+}
+
+// Check finds what cannot be right, before anything is opened.
+func (w Web) Check() error {
+	if (w.Cert == "") != (w.Key == "") {
+		return field.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
+	}
+	if w.ClientCA != "" && w.Cert == "" {
+		return field.Errorf("tls_client_ca", "only TLS asks clients for a certificate: want tls_cert and tls_key, too")
+	}
+	if w.Drain < 0 {
+		return field.Invalid("drain", w.Drain, "a time")
+	}
+	for _, a := range []struct{ name, address string }{{"listen", w.Listen}, {"grpc_listen", w.GRPC}} {
+		if a.address == "" && a.name == "grpc_listen" {
+			continue
+		}
+		local, err := isLocal(a.address)
+		if err != nil {
+			return field.Wrap(a.name, err)
+		}
+		if !local && w.Cert == "" && !w.Insecure {
+			return field.Errorf(a.name, "%s is beyond this machine, and without TLS everybody on the way reads and changes what is sent: "+
+				"want a certificate (tls_cert, tls_key), or insecure", a.address)
+		}
+	}
+	return nil
+}
+
+// isLocal reports whether an address is for this machine only.
+func isLocal(address string) (bool, error) {
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		if path == "" {
+			return false, errors.New("want unix:/path/of/socket")
+		}
+		return true, nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false, fmt.Errorf("want host:port, or unix:/path/of/socket: %w", err)
+	}
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback(), nil
+}
+
+func (w Web) config(models []server.Model) (server.Config, error) {
+	c := server.Config{Name: w.Name, Version: w.Version, Models: models}
+	if err := w.Check(); err != nil {
+		return c, err
+	}
+	var err error
+	if w.TokenFile != "" {
+		if c.Tokens, err = readTokens(w.TokenFile); err != nil {
+			return c, field.Wrap("token_file", err)
+		}
+	}
+	if w.Cert != "" {
+		c.TLS, err = w.tls()
+	}
+	return c, err
+}
+
+func readTokens(path string) ([]string, error) {
+	text, err := regular.ReadFile(path, maxPEM)
+	if err != nil {
+		return nil, err
+	}
+	tokens := strings.Fields(string(text))
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("%s has no token", path)
+	}
+	for i, t := range tokens {
+		if len(t) < shortestWord {
+			return nil, fmt.Errorf("%s: token %d has %d characters, want at least %d", path, i+1, len(t), shortestWord)
+		}
+	}
+	return tokens, nil
+}
+
+func (w Web) tls() (*tls.Config, error) {
+	cert, err := regular.ReadFile(w.Cert, maxPEM)
+	if err != nil {
+		return nil, field.Wrap("tls_cert", err)
+	}
+	key, err := regular.ReadFile(w.Key, maxPEM)
+	if err != nil {
+		return nil, field.Wrap("tls_key", err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, field.Wrap("tls_cert", err)
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	if w.ClientCA == "" {
+		return c, nil
+	}
+	ca, err := regular.ReadFile(w.ClientCA, maxPEM)
+	if err != nil {
+		return nil, field.Wrap("tls_client_ca", err)
+	}
+	c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if !c.ClientCAs.AppendCertsFromPEM(ca) {
+		return nil, field.Errorf("tls_client_ca", "%s has no certificate in PEM", w.ClientCA)
+	}
+	return c, nil
+}
+
+// listen opens the listeners; rpc is nil if gRPC is not offered.
+func (w Web) listen(ctx context.Context) (web, rpc net.Listener, err error) {
+	if web, err = listenAt(ctx, w.Listen); err != nil {
+		return nil, nil, field.Wrap("listen", err)
+	}
+	if w.GRPC == "" {
+		return web, nil, nil
+	}
+	if rpc, err = listenAt(ctx, w.GRPC); err != nil {
+		return nil, nil, errors.Join(field.Wrap("grpc_listen", err), web.Close())
+	}
+	return web, rpc, nil
+}
+
+func listenAt(ctx context.Context, address string) (net.Listener, error) {
+	network := "tcp"
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address = "unix", path
+	}
+	var c net.ListenConfig
+	return c.Listen(ctx, network, address)
+}

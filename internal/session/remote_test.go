@@ -1,0 +1,55 @@
+package session
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+)
+
+func TestWhatServersCannotDoIsRefusedAtOnce(t *testing.T) {
+	good := Request{Model: "resnet50", Scenario: "offline", Engine: Engine{Name: OIP, Remote: Remote{Endpoints: []string{"http://h:1"}}}}
+	for _, c := range []struct {
+		name  string
+		edit  func(q *Request)
+		field string // that the error is about; empty: none
+	}{
+		{"all is right", func(*Request) {}, ""},
+		{"no endpoint", func(q *Request) { q.Engine.Remote.Endpoints = nil }, "endpoint"},
+		{"no URL", func(q *Request) { q.Engine.Remote.Endpoints = []string{"h:1"} }, "endpoint"},
+		{"an endpoint of another engine", func(q *Request) { q.Engine.Name = Simulated }, "endpoint"},
+		{"a model file here", func(q *Request) { q.ModelPath = "x.onnx" }, "model_path"},
+		{"a precision", func(q *Request) { q.Precision = "int8" }, "precision"},
+		{"a device", func(q *Request) { q.Backend.Device = "cuda" }, "device"},
+		{"two numbers of requests", func(q *Request) { q.Instances, q.Engine.Remote.Concurrency = 3, 4 }, "concurrency"},
+		{"a negative number of tries", func(q *Request) { q.Engine.Remote.Retry = -1 }, "retry"},
+		{"half a pair", func(q *Request) { q.Engine.Remote.Cert = "c" }, "tls_cert"},
+		{"a model of several files", func(q *Request) { q.Model = "gnmt" }, "backend"},
+		{"the Network division", func(q *Request) { q.Division = "network" }, ""},
+		{"the Network division with batches", func(q *Request) { q.Division, q.MaxBatch = "network", 4 }, "max_batchsize"},
+		{"the Network division with a second try", func(q *Request) { q.Division, q.Engine.Remote.Retry = "network", 1 }, "retry"},
+		{"the Network division in another scenario", func(q *Request) { q.Division, q.Scenario = "network", "singlestream" }, "scenario"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := good
+			q.Output = t.TempDir()
+			c.edit(&q)
+			_, err := Resolve(q)
+			var of *field.Error
+			errors.As(err, &of)
+			if c.field == "" && err != nil || c.field != "" && (of == nil || of.Field != c.field) {
+				t.Errorf("got %v, want an error about %q", err, c.field)
+			}
+		})
+	}
+}
+
+func TestEndpointsOfThisMachineAreMarked(t *testing.T) {
+	if got := networkCaveats(nil); got != nil {
+		t.Errorf("without one: %q", got)
+	}
+	if got := networkCaveats([]string{"http://127.0.0.1:1"}); len(got) != 1 || !strings.Contains(got[0], "not of the Network division: http://127.0.0.1:1") {
+		t.Errorf("got %q", got)
+	}
+}
