@@ -31,12 +31,13 @@ func (h halves) WriteTo(w io.Writer) (written int64, err error) {
 	buf := make([]byte, 8*chunk)
 	for left := h.Size(); left > 0 && err == nil; {
 		part := buf[:min(left, int64(len(buf)))]
-		for i := 0; i+8 <= len(part); i += 8 {
-			bits := rng.Uint64()
-			for k := range 4 {
-				v := uint16(bits >> (16 * k))
-				binary.LittleEndian.PutUint16(part[i+2*k:], v&sign|v&spread+least)
+		bits := uint64(0)
+		for i := 0; i < len(part); i += 2 {
+			if bits >>= 16; i%8 == 0 {
+				bits = rng.Uint64()
 			}
+			v := uint16(bits)
+			binary.LittleEndian.PutUint16(part[i:], v&sign|v&spread+least)
 		}
 		var n int
 		n, err = w.Write(part)
