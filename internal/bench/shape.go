@@ -100,6 +100,8 @@ func (w wish) batch(threads int) int {
 // known: the last batch of Offline is not.
 func (w wish) sizes(batch int) []int {
 	switch {
+	case w.slots > 0:
+		return []int{1} // answers take long, and slots are used as they are whatever their number
 	case w.fixed > 0 || batch == 1:
 		return []int{batch}
 	case w.scenario == loadgen.SingleStream:

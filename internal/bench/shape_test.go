@@ -27,6 +27,9 @@ func TestWhatIsLeftOpenFollowsFromTheScenarioAndTheCores(t *testing.T) {
 		{"a fixed batch is filled", wish{scenario: offline, cores: 2, fixed: 8}, shape{2, 1, 8}},
 		{"a fixed batch is filled in Server, too", wish{scenario: server, cores: 2, fixed: 8}, shape{2, 1, 8}},
 		{"a fixed batch of one", wish{scenario: offline, cores: 2, fixed: 1}, shape{2, 1, 1}},
+		{"a decoder has as many slots as it likes", wish{scenario: server, cores: 2, fixed: -1, slots: 8}, shape{2, 1, 8}},
+		{"a decoder has one slot where one query runs at a time", wish{scenario: single, cores: 2, fixed: -1, slots: 8}, shape{1, 2, 1}},
+		{"a decoder has the slots that are asked for", wish{scenario: offline, cores: 2, asked: shape{0, 0, 3}, fixed: -1, slots: 8}, shape{2, 1, 3}},
 		{"a fixed batch, less is asked for", wish{scenario: offline, cores: 2, asked: shape{0, 0, 2}, fixed: 8}, shape{2, 1, 2}},
 	} {
 		if got := test.wish.shape(); got != test.want {
@@ -58,6 +61,16 @@ func TestOneWorkerHasAllCoresWhereThatMayKeepTheBound(t *testing.T) {
 	} {
 		if got, worth := test.wish.widened(test.latency, test.bound); got != test.want || worth != test.worth {
 			t.Errorf("%s: %+v, %v, want %+v, %v", test.name, got, worth, test.want, test.worth)
+		}
+	}
+}
+
+// Answers of decoders take long: one is enough to warm up with.
+func TestDecodersWarmUpWithOneAnswer(t *testing.T) {
+	for _, scenario := range loadgen.Scenarios() {
+		w := wish{scenario: scenario, cores: 2, samplesPerQuery: 4, fixed: -1, slots: 8}
+		if got := w.sizes(8); len(got) != 1 || got[0] != 1 {
+			t.Errorf("%v: sizes %v, want 1", scenario, got)
 		}
 	}
 }
