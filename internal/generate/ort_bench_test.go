@@ -115,24 +115,6 @@ func stepTime(b *testing.B, d *Decoder, ids []int32, tokens int) float64 {
 	return median(times)
 }
 
-// BenchmarkORTStepAllocations counts what a step allocates.
-func BenchmarkORTStepAllocations(b *testing.B) {
-	d := open(b, orttest.Engine(b), "llama-60m", Room{4, 4096, 8})
-	for slot := range 4 {
-		if err := d.Prefill(b.Context(), slot, []int32{20, 30, 40}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	n := testing.AllocsPerRun(50, func() {
-		if err := d.Step(context.Background(), 4); err != nil {
-			b.Fatal(err)
-		}
-	})
-	b.ReportMetric(n, "allocs/step")
-	for b.Loop() {
-	}
-}
-
 // A meter measures the answers of a Batcher.
 type meter struct {
 	items   []workload.Item

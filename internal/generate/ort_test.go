@@ -197,3 +197,19 @@ func (f faulty) step(ctx context.Context, n int) error {
 	f.spoil()
 	return err
 }
+
+func TestORTAStepAllocatesNothing(t *testing.T) {
+	d := open(t, orttest.Engine(t), "llama-60m", Room{3, 256, 8})
+	for slot := range 3 {
+		if err := d.Prefill(t.Context(), slot, []int32{20, 30, 40}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		if err := d.Step(context.Background(), 3); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("a step allocates %v times", n)
+	}
+}
