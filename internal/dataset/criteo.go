@@ -58,15 +58,8 @@ func openCriteo(dir string) (*Criteo, error) {
 		return nil, fmt.Errorf("%s has %d bytes, want %d for each pair", d.path, size, criteoBytes)
 	}
 	pairs := int(info.Size() / criteoBytes)
-	if trace := filepath.Join(dir, criteoTrace); exists(trace) {
-		if d.Runs, err = readRuns(trace); err != nil {
-			return nil, err
-		}
-		if end := endOf(d.Runs); end > pairs {
-			return nil, fmt.Errorf("%s names %d pairs, %s has %d", trace, end, d.path, pairs)
-		}
-	} else {
-		d.Runs = AggregatePairs(pairs)
+	if d.Runs, err = runsOf(dir, pairs); err != nil {
+		return nil, err
 	}
 	files := newFileCheck()
 	if err := files.add(criteoPairs, d.path); err != nil {
@@ -85,7 +78,7 @@ func (d *Criteo) Fingerprint() string { return d.fingerprint }
 // A Click is the input of pairs, row by row.
 type Click struct {
 	Numbers    []float32 // ln(x+1), 13 of each pair
-	Categories []int64   // 26 of each pair
+	Categories []int64   // table by table, of each those of the pairs
 	Labels     []float32 // 0 or 1
 }
 
@@ -103,14 +96,15 @@ func (d *Criteo) Read(sample int, c Click) error {
 		return fmt.Errorf("%s: pairs %d to %d: %w", d.path, r.First, r.First+r.Count-1, err)
 	}
 	for i := range r.Count {
-		if err := c.pair(i, data[i*criteoBytes:]); err != nil {
+		if err := c.pair(i, r.Count, data[i*criteoBytes:]); err != nil {
 			return fmt.Errorf("%s: pair %d: %w", d.path, r.First+i, err)
 		}
 	}
 	return nil
 }
 
-func (c Click) pair(i int, data []byte) error {
+// pair fills in pair i of n.
+func (c Click) pair(i, n int, data []byte) error {
 	at := func(k int) int32 { return int32(binary.LittleEndian.Uint32(data[4*k:])) }
 	if label := at(0); label != 0 && label != 1 {
 		return fmt.Errorf("the label is %d, want 0 or 1", label)
@@ -128,7 +122,7 @@ func (c Click) pair(i int, data []byte) error {
 		if v < 0 {
 			return fmt.Errorf("category %d is %d, want 0 or more", k, v)
 		}
-		c.Categories[i*CriteoCategories+k] = int64(v)
+		c.Categories[k*n+i] = int64(v)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func FuzzCriteoPair(f *testing.F) {
 			return
 		}
 		c := Click{make([]float32, CriteoNumbers), make([]int64, CriteoCategories), make([]float32, 1)}
-		if c.pair(0, data[:criteoBytes]) != nil {
+		if c.pair(0, 1, data[:criteoBytes]) != nil {
 			return
 		}
 		for _, v := range c.Numbers {

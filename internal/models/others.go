@@ -52,15 +52,6 @@ func others() []config.Model {
 	const ms = time.Millisecond
 	return []config.Model{
 		{
-			Name:    "dlrm-v2",
-			Aliases: []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"},
-			Minima: []config.RoundMinima{
-				{First: "v3.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 204800, OfflineSamples: 24576, ServerLatency: 60 * ms}},
-				{First: "v5.0", Last: "v5.1", Minima: config.Minima{PerformanceSamples: 204800, AccuracySamples: 330067, OfflineSamples: 24576, ServerLatency: 60 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 270 * (13 + 26)}, // 270 pairs on average, of 13 numbers and 26 categories of the same size
-		},
-		{
 			Name:    "gpt3",
 			Aliases: []string{"gpt3-99", "gpt3-99.9"},
 			Minima: []config.RoundMinima{

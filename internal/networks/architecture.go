@@ -77,7 +77,7 @@ func Architectures() []Architecture {
 		resNet50(), mobileNetV1(),
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
-		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(),
+		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(), dlrmV2(),
 		rnntEncoder(), rnntPrediction(), rnntJointNet(), mobileBERT(),
 	}, decoders()...)
 }

@@ -57,11 +57,7 @@ func dlrmLayers(b *Builder, o Options) {
 	dense := b.Input(in[0].Name, onnx.Float32, in[0].Type.Shape)
 	offsets, indices := b.Input(in[1].Name, onnx.Int64, in[1].Type.Shape), b.Input(in[2].Name, onnx.Int64, in[2].Type.Shape)
 
-	x := dense
-	for i, units := range []int64{512, 256, dlrmWidth} {
-		name := fmt.Sprintf("bottom%d", i)
-		x = b.Relu(name+"/relu", b.Dense(name, x, Dense{Units: units, Weights: He{}, Bias: Uniform{-0.05, 0.05}}))
-	}
+	x := dlrmDenseLayers(b, "bottom", dense, He{}, 512, 256, dlrmWidth)
 	vectors := []*onnx.Value{b.Unsqueeze("numbers", x, 1)}
 	for i, rows := range DLRMRows(o.Rows) {
 		name := fmt.Sprintf("table%d", i)
@@ -76,10 +72,7 @@ func dlrmLayers(b *Builder, o Options) {
 	stacked := b.Concat("vectors", 1, vectors...)
 	products := b.Reshape("products/flat", b.MatMul("products", stacked, b.Transpose("vectors/turned", stacked, 0, 2, 1)), 0, (dlrmBags+1)*(dlrmBags+1))
 	x = b.Concat("interaction", 1, x, b.Gather("pairs", products, b.ints(lowerTriangle(dlrmBags+1)...), 1))
-	for i, units := range []int64{1024, 1024, 512, 256} {
-		name := fmt.Sprintf("top%d", i)
-		x = b.Relu(name+"/relu", b.Dense(name, x, Dense{Units: units, Weights: He{ZeroMean: true}, Bias: Uniform{-0.05, 0.05}}))
-	}
+	x = dlrmDenseLayers(b, "top", x, He{ZeroMean: true}, 1024, 1024, 512, 256)
 	x = b.Dense("click", x, Dense{Units: 1, Weights: He{Gain: dlrmGain, ZeroMean: true}, Bias: Constant(dlrmBias)})
 	b.Output(b.rename(b.Unary("Sigmoid", "probability", x), "pred"))
 }

@@ -6,82 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
-
-// What goes into an input of DLRM.
-type pairKind int
-
-const (
-	numbers pairKind = iota
-	categories
-	offsets
-)
-
-// A pairInput is an input, and of those for categories which table it is of; −1: of all.
-type pairInput struct {
-	port  backend.Port
-	kind  pairKind
-	table int
-}
-
-// bindPairs finds out by their names what goes into the inputs: dense_x, and offsets and
-// indices of all tables, or offsets_0 and so on.
-func bindPairs(ports []backend.Port) ([]pairInput, error) {
-	var inputs []pairInput
-	seen := map[pairKind]int{}
-	for _, port := range ports {
-		in := pairInput{port: port, table: -1}
-		name, number, numbered := strings.Cut(port.Name, "_")
-		want := tensor.Int64
-		switch {
-		case port.Name == "dense_x":
-			in.kind, want = numbers, tensor.Float32
-		case name == "indices":
-			in.kind = categories
-		case name == "offsets":
-			in.kind = offsets
-		default:
-			return nil, fmt.Errorf("input %s of the model is unknown, want dense_x, offsets and indices", port.Name)
-		}
-		if in.kind != numbers && numbered {
-			table, err := strconv.Atoi(number)
-			if err != nil || table < 0 || table >= dataset.CriteoCategories {
-				return nil, fmt.Errorf("input %s of the model is of no table from 0 to %d", port.Name, dataset.CriteoCategories-1)
-			}
-			in.table = table
-		}
-		if port.Type != want {
-			return nil, fmt.Errorf("input %s of the model has elements of type %v, want %v", port.Name, port.Type, want)
-		}
-		seen[in.kind]++
-		inputs = append(inputs, in)
-	}
-	for kind, name := range map[pairKind]string{numbers: "dense_x", categories: "indices", offsets: "offsets"} {
-		if n := seen[kind]; n == 0 || kind != numbers && n != 1 && n != dataset.CriteoCategories {
-			return nil, fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", n, name, dataset.CriteoCategories)
-		}
-	}
-	return inputs, nil
-}
-
-// bindChance finds the output with a prediction for each pair.
-func bindChance(ports []backend.Port) (string, error) {
-	i := slices.IndexFunc(ports, func(p backend.Port) bool {
-		return p.Type == tensor.Float32 && (len(p.Shape) == 1 || len(p.Shape) == 2 && (p.Shape[1] == 1 || p.Shape[1] == -1))
-	})
-	if i < 0 {
-		return "", errors.New("no output of the model is a prediction for each pair, float32[N 1]")
-	}
-	return ports[i].Name, nil
-}
 
 // A clicker has a model answer samples. The pairs of all samples of a batch go in at once.
 type clicker struct {
@@ -114,7 +44,7 @@ func (c *clicker) Predict(ctx context.Context, items []workload.Item, reply work
 	}
 	pairs := 0
 	for _, item := range items {
-		pairs += c.w.data.Runs[item.Index].Count
+		pairs += c.w.runs[item.Index].Count
 	}
 	if err := c.bind(pairs); err != nil {
 		return err
@@ -126,7 +56,7 @@ func (c *clicker) Predict(ctx context.Context, items []workload.Item, reply work
 	}
 	first := 0
 	for k, item := range items {
-		count := c.w.data.Runs[item.Index].Count
+		count := c.w.runs[item.Index].Count
 		labels := tensor.Data[float32](c.store.Slot(2, item.Row, 1))
 		var err error
 		if c.scratch, err = respond(c.scratch[:0], c.chances[first:][:count], labels); err != nil {
@@ -142,19 +72,19 @@ func (c *clicker) Predict(ctx context.Context, items []workload.Item, reply work
 func (c *clicker) gather(items []workload.Item, pairs int) {
 	first := 0
 	for _, item := range items {
-		count := c.w.data.Runs[item.Index].Count
+		count := c.w.runs[item.Index].Count
 		copy(c.numbers[first*dataset.CriteoNumbers:], tensor.Data[float32](c.store.Slot(0, item.Row, 1)))
 		from := tensor.Data[int64](c.store.Slot(1, item.Row, 1))
-		for i := range count {
-			for table, v := range from[i*dataset.CriteoCategories:][:dataset.CriteoCategories] {
-				c.categories[table*pairs+first+i] = v
-			}
+		for table, hot := range c.w.hot {
+			n := count * hot
+			copy(c.categories[c.w.starts[table]*pairs+first*hot:], from[:n])
+			from = from[n:]
 		}
 		first += count
 	}
-	for table := range dataset.CriteoCategories {
+	for table, hot := range c.w.hot {
 		for i := range pairs {
-			c.offsets[table*pairs+i] = int64(i)
+			c.offsets[table*pairs+i] = int64(i * hot)
 		}
 	}
 }
@@ -169,7 +99,7 @@ func (c *clicker) bind(pairs int) error {
 	}
 	if len(c.chances) < pairs {
 		c.numbers, c.chances = make([]float32, pairs*dataset.CriteoNumbers), make([]float32, pairs)
-		c.categories, c.offsets = make([]int64, pairs*dataset.CriteoCategories), make([]int64, pairs*dataset.CriteoCategories)
+		c.categories, c.offsets = make([]int64, pairs*c.w.starts[dataset.CriteoCategories]), make([]int64, pairs*dataset.CriteoCategories)
 	}
 	n := int64(pairs)
 	for _, in := range c.w.inputs {
@@ -202,14 +132,20 @@ func (c *clicker) tensorOf(in pairInput, n int64) tensor.Tensor {
 	if in.kind == numbers {
 		return tensor.Of(c.numbers[:n*dataset.CriteoNumbers], n, dataset.CriteoNumbers)
 	}
-	of := c.categories
 	if in.kind == offsets {
-		of = c.offsets
+		if in.table >= 0 {
+			return tensor.Of(c.offsets[int64(in.table)*n:][:n], n)
+		}
+		return tensor.Of(c.offsets[:n*dataset.CriteoCategories], dataset.CriteoCategories, n)
 	}
-	if in.table >= 0 {
-		return tensor.Of(of[int64(in.table)*n:][:n], n)
+	if in.table < 0 {
+		return tensor.Of(c.categories[:n*dataset.CriteoCategories], dataset.CriteoCategories, n)
 	}
-	return tensor.Of(of[:n*dataset.CriteoCategories], dataset.CriteoCategories, n)
+	start, hot := int64(c.w.starts[in.table]), int64(c.w.hot[in.table])
+	if in.flat() {
+		return tensor.Of(c.categories[start*n:][:hot*n], hot*n)
+	}
+	return tensor.Of(c.categories[start*n:][:hot*n], n, hot)
 }
 
 // respond appends a prediction and the label of each pair.

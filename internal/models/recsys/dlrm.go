@@ -1,21 +1,19 @@
 package recsys
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Models returns the benchmarks of the family, in the order in which they are shown. To
 // add one, add a file and a row.
-func Models() []workload.Model { return []workload.Model{dlrm(), dlrmHighAccuracy()} }
+func Models() []workload.Model {
+	return []workload.Model{dlrm(), dlrmHighAccuracy(), dlrmV2(), dlrmV2HighAccuracy()}
+}
 
 // dlrm is DLRM on the Criteo Terabyte data (rules v0.7 to v3.0).
 func dlrm() workload.Model {
@@ -40,8 +38,8 @@ func dlrm() workload.Model {
 		PerformanceSampleCount: 204800,
 		// tools/submission, constants.py: AUC 80.25 × 0.99.
 		Quality: workload.Quality{Metric: "AUC", Reference: 80.25, Fraction: 0.99},
-		Open:    openClicks,
-		Score:   scoreClicks,
+		Open:    opening(openCriteo),
+		Score:   scoring(openCriteo),
 
 		ScoreOptions: []workload.Option{
 			{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: []string{"float32", "int32", "int64"}, Help: "type of the numbers in the log (default: the official script's)"},
@@ -66,99 +64,3 @@ const (
 	verboseOption     = "verbose"
 	predictionsOption = "predictions-only"
 )
-
-// openClicks joins Criteo with a model file.
-func openClicks(s workload.Setup) (workload.Workload, error) {
-	data, err := dataset.OpenCriteo(s.DatasetDir)
-	if err != nil {
-		return nil, err
-	}
-	if s.Count > data.Len() {
-		return nil, fmt.Errorf("opening Criteo: %d samples are wanted, %s has %d", s.Count, s.DatasetDir, data.Len())
-	}
-	if s.Count > 0 {
-		data.Runs = data.Runs[:s.Count]
-	}
-	ports := s.Ports[workload.Only]
-	w := &clicks{data: data}
-	if w.inputs, err = bindPairs(ports.Inputs); err != nil {
-		return nil, err
-	}
-	w.output, err = bindChance(ports.Outputs)
-	return w, err
-}
-
-// clicks is DLRM joined with its pairs.
-type clicks struct {
-	data   *dataset.Criteo
-	inputs []pairInput
-	output string
-}
-
-// Len implements workload.Workload.
-func (w *clicks) Len() int { return w.data.Len() }
-
-// Row implements workload.Workload: numbers, categories and labels of the pairs.
-func (w *clicks) Row(index int) []workload.Slot {
-	n := int64(w.data.Runs[index].Count)
-	return []workload.Slot{
-		{Type: tensor.Float32, Shape: tensor.Shape{n, dataset.CriteoNumbers}},
-		{Type: tensor.Int64, Shape: tensor.Shape{n, dataset.CriteoCategories}},
-		{Type: tensor.Float32, Shape: tensor.Shape{n}},
-	}
-}
-
-// CacheKey implements workload.Workload. Rows are as quickly read as those of a cache.
-func (w *clicks) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (w *clicks) Prepare(index int, row []tensor.Tensor) error {
-	return w.data.Read(index, dataset.Click{
-		Numbers: tensor.Data[float32](row[0]), Categories: tensor.Data[int64](row[1]), Labels: tensor.Data[float32](row[2]),
-	})
-}
-
-// Outputs implements workload.Workload.
-func (w *clicks) Outputs(string) []string { return []string{w.output} }
-
-// Batch implements workload.Workload.
-func (w *clicks) Batch() int { return -1 }
-
-// NewPredictor implements workload.Workload.
-func (w *clicks) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-	return &clicker{w: w, session: sessions[workload.Only]}, nil
-}
-
-// Notes implements workload.Workload.
-func (w *clicks) Notes() []string {
-	pairs := 0
-	for _, r := range w.data.Runs {
-		pairs += r.Count
-	}
-	return []string{fmt.Sprintf("%d samples are runs of %d pairs; a prediction is read from output %s", w.Len(), pairs, w.output)}
-}
-
-// scoreClicks scores a log of predictions as accuracy-dlrm.py does.
-func scoreClicks(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	o := accuracy.ClickOptions{DType: accuracy.DType(strings.ToLower(s.Options[dtypeOption]))}
-	var err error
-	if o.Verbose, err = s.Options.On(verboseOption); err != nil {
-		return nil, err
-	}
-	bare, err := s.Options.On(predictionsOption)
-	if err != nil {
-		return nil, err
-	}
-	data, err := dataset.OpenCriteo(s.DatasetDir)
-	if err != nil {
-		return nil, err
-	}
-	if o.Samples = data.Len(); bare {
-		o.Truth = data
-	}
-	score, err := accuracy.ScoreClicks(log, o)
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
-}

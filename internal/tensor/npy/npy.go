@@ -32,6 +32,10 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return &Reader{header: h, r: r, swap: bigEndian == littleEndian(), left: n}, nil
 }
 
+// Swapped reports whether the elements are not in this machine's order of bytes, which Read
+// makes good.
+func (r *Reader) Swapped() bool { return r.swap }
+
 // Read fills dst, of any shape, with the array's next elements. It returns io.EOF if
 // there are none left, and fails if there are fewer than dst holds or their type is
 // another.

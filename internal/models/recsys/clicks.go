@@ -1,0 +1,147 @@
+package recsys
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A pairSet are user-item pairs of a folder.
+type pairSet interface {
+	accuracy.ClickTruth
+	Read(sample int, c dataset.Click) error
+}
+
+// openCriteo opens the pairs of DLRM: each table has one category of a pair.
+func openCriteo(dir string) (*clicks, error) {
+	data, err := dataset.OpenCriteo(dir)
+	if err != nil {
+		return nil, err
+	}
+	return newClicks(data, data.Runs, slices.Repeat([]int{1}, dataset.CriteoCategories)), nil
+}
+
+// openMultiHot opens those of DLRM-v2.
+func openMultiHot(dir string) (*clicks, error) {
+	data, err := dataset.OpenMultiHot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return newClicks(data, data.Runs, data.Hot), nil
+}
+
+// opening returns what joins pairs with a model file.
+func opening(open func(dir string) (*clicks, error)) func(workload.Setup) (workload.Workload, error) {
+	return func(s workload.Setup) (workload.Workload, error) {
+		w, err := open(s.DatasetDir)
+		if err != nil {
+			return nil, err
+		}
+		if s.Count > w.Len() {
+			return nil, fmt.Errorf("opening Criteo: %d samples are wanted, %s has %d", s.Count, s.DatasetDir, w.Len())
+		}
+		if s.Count > 0 {
+			w.runs = w.runs[:s.Count]
+		}
+		ports := s.Ports[workload.Only]
+		if w.inputs, err = bindPairs(ports.Inputs, w.hot); err != nil {
+			return nil, err
+		}
+		w.output, err = bindChance(ports.Outputs)
+		return w, err
+	}
+}
+
+// clicks is DLRM joined with its pairs.
+type clicks struct {
+	data   pairSet
+	runs   []dataset.Run
+	hot    []int // categories of each table
+	starts []int // how many the tables before have, and at the end all
+	inputs []pairInput
+	output string
+}
+
+func newClicks(data pairSet, runs []dataset.Run, hot []int) *clicks {
+	w := &clicks{data: data, runs: runs, hot: hot, starts: make([]int, len(hot)+1)}
+	for i, n := range hot {
+		w.starts[i+1] = w.starts[i] + n
+	}
+	return w
+}
+
+// Len implements workload.Workload.
+func (w *clicks) Len() int { return len(w.runs) }
+
+// Row implements workload.Workload: numbers, categories, table by table, and labels of the
+// pairs.
+func (w *clicks) Row(index int) []workload.Slot {
+	n := int64(w.runs[index].Count)
+	return []workload.Slot{
+		{Type: tensor.Float32, Shape: tensor.Shape{n, dataset.CriteoNumbers}},
+		{Type: tensor.Int64, Shape: tensor.Shape{n * int64(w.starts[len(w.hot)])}},
+		{Type: tensor.Float32, Shape: tensor.Shape{n}},
+	}
+}
+
+// CacheKey implements workload.Workload. Rows are as quickly read as those of a cache.
+func (w *clicks) CacheKey() string { return "" }
+
+// Prepare implements workload.Workload.
+func (w *clicks) Prepare(index int, row []tensor.Tensor) error {
+	return w.data.Read(index, dataset.Click{
+		Numbers: tensor.Data[float32](row[0]), Categories: tensor.Data[int64](row[1]), Labels: tensor.Data[float32](row[2]),
+	})
+}
+
+// Outputs implements workload.Workload.
+func (w *clicks) Outputs(string) []string { return []string{w.output} }
+
+// Batch implements workload.Workload.
+func (w *clicks) Batch() int { return -1 }
+
+// NewPredictor implements workload.Workload.
+func (w *clicks) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+	return &clicker{w: w, session: sessions[workload.Only]}, nil
+}
+
+// Notes implements workload.Workload.
+func (w *clicks) Notes() []string {
+	pairs := 0
+	for _, r := range w.runs {
+		pairs += r.Count
+	}
+	return []string{fmt.Sprintf("%d samples are runs of %d pairs; a prediction is read from output %s", w.Len(), pairs, w.output)}
+}
+
+// scoring returns what scores a log of predictions as accuracy-dlrm.py does.
+func scoring(open func(dir string) (*clicks, error)) func(accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
+	return func(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+		o := accuracy.ClickOptions{DType: accuracy.DType(strings.ToLower(s.Options[dtypeOption]))}
+		var err error
+		if o.Verbose, err = s.Options.On(verboseOption); err != nil {
+			return nil, err
+		}
+		bare, err := s.Options.On(predictionsOption)
+		if err != nil {
+			return nil, err
+		}
+		w, err := open(s.DatasetDir)
+		if err != nil {
+			return nil, err
+		}
+		if o.Samples = w.Len(); bare {
+			o.Truth = w.data
+		}
+		score, err := accuracy.ScoreClicks(log, o)
+		if err != nil {
+			return nil, err
+		}
+		return &score.Score, nil
+	}
+}

@@ -1,0 +1,116 @@
+package recsys
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// What goes into an input of DLRM.
+type pairKind int
+
+const (
+	numbers pairKind = iota
+	categories
+	offsets
+)
+
+// A pairInput is an input, and of those for categories which table it is of; −1: of all.
+type pairInput struct {
+	port  backend.Port
+	kind  pairKind
+	table int
+}
+
+// bindPairs finds out by their names what goes into the inputs: dense_x, and offsets and
+// indices of all tables, or offsets_0 and so on. Where indices have two axes, no offsets are
+// needed.
+func bindPairs(ports []backend.Port, hot []int) ([]pairInput, error) {
+	var inputs []pairInput
+	seen := map[pairKind]int{}
+	flat := false
+	for _, port := range ports {
+		in, err := bindPair(port)
+		if err == nil && in.kind == categories {
+			flat, err = flat || in.flat(), in.fits(hot)
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen[in.kind]++
+		inputs = append(inputs, in)
+	}
+	if !flat && seen[categories] > 0 && seen[offsets] == 0 {
+		seen[offsets] = 1 // none is needed
+	}
+	for kind, name := range map[pairKind]string{numbers: "dense_x", categories: "indices", offsets: "offsets"} {
+		if n := seen[kind]; n == 0 || kind != numbers && n != 1 && n != dataset.CriteoCategories {
+			return nil, fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", n, name, dataset.CriteoCategories)
+		}
+	}
+	return inputs, nil
+}
+
+// bindPair finds out what goes into an input.
+func bindPair(port backend.Port) (pairInput, error) {
+	in := pairInput{port: port, table: -1}
+	name, number, numbered := strings.Cut(port.Name, "_")
+	want := tensor.Int64
+	switch {
+	case port.Name == "dense_x":
+		in.kind, want, numbered = numbers, tensor.Float32, false
+	case name == "indices":
+		in.kind = categories
+	case name == "offsets":
+		in.kind = offsets
+	default:
+		return in, fmt.Errorf("input %s of the model is unknown, want dense_x, offsets and indices", port.Name)
+	}
+	if numbered {
+		table, err := strconv.Atoi(number)
+		if err != nil || table < 0 || table >= dataset.CriteoCategories {
+			return in, fmt.Errorf("input %s of the model is of no table from 0 to %d", port.Name, dataset.CriteoCategories-1)
+		}
+		in.table = table
+	}
+	if port.Type != want {
+		return in, fmt.Errorf("input %s of the model has elements of type %v, want %v", port.Name, port.Type, want)
+	}
+	return in, nil
+}
+
+// flat reports whether the categories of all pairs follow each other, so that offsets have to say
+// where those of a pair begin.
+func (in pairInput) flat() bool { return in.table < 0 || len(in.port.Shape) < 2 }
+
+// fits wants an input to have room for the categories of a pair, of which each table has so
+// many.
+func (in pairInput) fits(hot []int) error {
+	if in.table < 0 && slices.Max(hot) > 1 {
+		return fmt.Errorf("input %s of the model is for all tables, but the data have up to %d categories of a pair: want an input for each table", in.port.Name, slices.Max(hot))
+	}
+	if in.flat() {
+		return nil
+	}
+	if n := in.port.Shape[1]; n != -1 && n != int64(hot[in.table]) {
+		return fmt.Errorf("input %s of the model takes %d categories of a pair, the data have %d", in.port.Name, n, hot[in.table])
+	}
+	return nil
+}
+
+// bindChance finds the output with a prediction for each pair.
+func bindChance(ports []backend.Port) (string, error) {
+	i := slices.IndexFunc(ports, func(p backend.Port) bool {
+		return p.Type == tensor.Float32 && (len(p.Shape) == 1 || len(p.Shape) == 2 && (p.Shape[1] == 1 || p.Shape[1] == -1))
+	})
+	if i < 0 {
+		return "", errors.New("no output of the model is a prediction for each pair, float32[N 1]")
+	}
+	return ports[i].Name, nil
+}
