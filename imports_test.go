@@ -89,10 +89,10 @@ var mayImport = map[string]string{
 	"internal/network":  "internal/field internal/tensor internal/workload",
 	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
-	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular",
+	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular internal/tensor internal/tensor/npy",
 	"internal/dataset/pickle":  "",
 	"internal/dataset/prompts": "internal/dataset/pickle internal/regular",
-	"internal/dataset/synth":   "internal/jpeg internal/parallel internal/whole",
+	"internal/dataset/synth":   "internal/jpeg internal/parallel internal/whole internal/tensor internal/tensor/npy",
 	"internal/dataset/volume":  "internal/parallel internal/regular",
 
 	"internal/preprocess":            "internal/exif internal/jpeg internal/tensor",

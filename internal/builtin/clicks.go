@@ -14,6 +14,9 @@ import (
 // meanRun is how many pairs a sample has on average.
 const meanRun = 270
 
+// multiHotSet is the data set of DLRM-v2, the other than that of DLRM.
+const multiHotSet = "criteo-multihot"
+
 // clickSet is the data set of user-item pairs. Its labels are drawn with the chance that the
 // model gives in FP32 on the CPU: so the model is as right as one can be, which is far
 // from always.
@@ -27,6 +30,9 @@ func (m Maker) clickSet(model workload.Model, r workload.Recipe) (set, error) {
 		rows = a.Rows
 	}
 	spec := synth.CriteoSpec{Seed: 1, Pairs: meanRun * m.samples(r.Samples), Rows: networks.DLRMRows(rows)}
+	if model.Dataset == multiHotSet {
+		spec.Rows, spec.Hot = networks.DLRMv2Rows(rows), networks.DLRMv2Hot()
+	}
 	if m.Engine != nil {
 		path, err := m.partsPath(r)
 		if err != nil {

@@ -52,7 +52,7 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.translationSet(r)
 	case "librispeech":
 		return m.speechSet(r), nil
-	case "criteo":
+	case "criteo", multiHotSet:
 		return m.clickSet(model, r)
 	case articlePrompts, orcaPrompts, mixedPrompts:
 		return m.promptSet(model, r)

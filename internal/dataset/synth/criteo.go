@@ -20,6 +20,9 @@ type CriteoSpec struct {
 	Seed  uint64  `json:"seed"`
 	Pairs int     `json:"pairs"`
 	Rows  []int64 `json:"rows"` // of each of the 26 tables of categories
+	// Hot is how many categories each table has of a pair, in the form of DLRM-v2. Without it
+	// they are one, in the form of DLRM.
+	Hot []int64 `json:"hot,omitempty"`
 	// Truth names the way in which the Judge draws labels. It may be empty.
 	Truth string `json:"truth,omitempty"`
 }
@@ -37,12 +40,17 @@ func (s CriteoSpec) check() error {
 		return fmt.Errorf("pairs is %d, want 1 to 10000000", s.Pairs)
 	case len(s.Rows) != criteoTables || slices.Min(s.Rows) < 1 || slices.Max(s.Rows) > math.MaxInt32:
 		return fmt.Errorf("rows is %v, want %d numbers from 1 to %d", s.Rows, criteoTables, math.MaxInt32)
+	case len(s.Hot) > 0 && (len(s.Hot) != criteoTables || slices.Min(s.Hot) < 1 || slices.Max(s.Hot) > 1000):
+		return fmt.Errorf("hot is %v, want %d numbers from 1 to 1000", s.Hot, criteoTables)
 	}
 	return nil
 }
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal pairs.
 func (s CriteoSpec) Key() string {
+	if len(s.Hot) > 0 {
+		return "criteo-multihot-" + keyOf("criteo seed %d pairs %d rows %v hot %v truth %q", s.Seed, s.Pairs, s.Rows, s.Hot, s.Truth)
+	}
 	return "criteo-" + keyOf("criteo seed %d pairs %d rows %v truth %q", s.Seed, s.Pairs, s.Rows, s.Truth)
 }
 
@@ -66,6 +74,9 @@ func WriteCriteo(ctx context.Context, dir string, spec CriteoSpec, judge Judge) 
 
 // fill writes the pairs.
 func (s CriteoSpec) fill(folder string) error {
+	if len(s.Hot) > 0 {
+		return s.fillMultiHot(folder)
+	}
 	r := newStream("criteo", s.Seed)
 	data := make([]byte, 0, s.Pairs*criteoFields*4)
 	for range s.Pairs {
@@ -78,12 +89,16 @@ func (s CriteoSpec) fill(folder string) error {
 			data = binary.LittleEndian.AppendUint32(data, uint32(count(r)))
 		}
 		for _, rows := range s.Rows {
-			// Small numbers are frequent, as those of popular items are.
-			u := r.uniform()
-			data = binary.LittleEndian.AppendUint32(data, uint32(float64(rows)*float64(u*float64(u*u))))
+			data = binary.LittleEndian.AppendUint32(data, uint32(category(r, rows)))
 		}
 	}
 	return os.WriteFile(filepath.Join(folder, criteoFile), data, 0o644)
+}
+
+// category draws one of so many. Small numbers are frequent, as those of popular items are.
+func category(r *stream, rows int64) int32 {
+	u := r.uniform()
+	return int32(float64(rows) * float64(u*float64(u*u)))
 }
 
 // count draws a number of the kind that is counted: often 0, seldom thousands.
@@ -94,6 +109,9 @@ func count(r *stream) int {
 
 // WriteLabels replaces the labels, one for each pair.
 func (s CriteoSpec) WriteLabels(folder string, labels []bool) error {
+	if len(s.Hot) > 0 {
+		return s.writeMultiHotLabels(folder, labels)
+	}
 	path := filepath.Join(folder, criteoFile)
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -72,8 +72,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// write writes t as a whole array.
-func write(w io.Writer, t tensor.Tensor) error {
+// Write writes t as a whole array.
+func Write(w io.Writer, t tensor.Tensor) error {
 	start, err := header{t.Type, t.Shape}.encode()
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func WriteFile(name string, t tensor.Tensor) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := write(f, t); err != nil {
+	if err := Write(f, t); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

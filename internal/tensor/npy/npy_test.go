@@ -78,7 +78,7 @@ func TestWriteGivesTheBytesThatNumPyWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got bytes.Buffer
-			if err := write(&got, a); err != nil {
+			if err := Write(&got, a); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got.Bytes(), s.File) {
@@ -156,7 +156,7 @@ func TestReadUnderstandsHeadersOfOtherWriters(t *testing.T) {
 func TestReadWorksInPieces(t *testing.T) {
 	rows := tensor.Of([]int32{1, 2, 3, 4, 5, 6}, 3, 2)
 	var buf bytes.Buffer
-	if err := write(&buf, rows); err != nil {
+	if err := Write(&buf, rows); err != nil {
 		t.Fatal(err)
 	}
 	r, err := NewReader(&buf)
@@ -202,7 +202,7 @@ func TestFilesSurviveARoundTrip(t *testing.T) {
 
 func TestWriteRefusesTypesThatNumPyLacks(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.BFloat16, tensor.String} {
-		err := write(io.Discard, tensor.New(d, 1))
+		err := Write(io.Discard, tensor.New(d, 1))
 		if err == nil || !strings.Contains(err.Error(), d.String()) {
 			t.Errorf("write of %v fails with %v", d, err)
 		}
@@ -220,7 +220,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var buf bytes.Buffer
-		if err := write(&buf, a); err != nil {
+		if err := Write(&buf, a); err != nil {
 			if strings.Contains(err.Error(), "too long for a header") {
 				return
 			}
@@ -235,7 +235,7 @@ func FuzzRead(f *testing.F) {
 
 func BenchmarkRead(b *testing.B) {
 	var buf bytes.Buffer
-	if err := write(&buf, tensor.New(tensor.Float32, 3, 224, 224)); err != nil {
+	if err := Write(&buf, tensor.New(tensor.Float32, 3, 224, 224)); err != nil {
 		b.Fatal(err)
 	}
 	dst := tensor.New(tensor.Float32, 3, 224, 224)
