@@ -94,7 +94,7 @@ func dlrmDenseLayers(b *Builder, name string, x *onnx.Value, weights Filler, uni
 // How the weights are spread, so that the chance of a click is mostly low and varies.
 const (
 	dlrmV2Spread = 0.5
-	dlrmV2Gain   = 2.5
+	dlrmV2Gain   = 0.9
 	dlrmV2Bias   = -1.5
 	dcnGain      = 0.7
 )

@@ -1,0 +1,140 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+)
+
+// multiHotFiles writes pairs of which table k has 1+k%3 categories: category j of pair i is
+// 100i+j. Number k of pair i is i+k/100.
+func multiHotFiles(t *testing.T, end string, pairs int, method uint16) string {
+	t.Helper()
+	dir := t.TempDir()
+	numbers, labels := make([]float32, pairs*CriteoNumbers), make([]int32, pairs)
+	for i := range numbers {
+		numbers[i] = float32(i/CriteoNumbers) + float32(i%CriteoNumbers)/100
+	}
+	for i := range labels {
+		labels[i] = int32(i % 2)
+	}
+	for name, x := range map[string]tensor.Tensor{
+		"dense": tensor.Of(numbers, int64(pairs), CriteoNumbers), "labels": tensor.Of(labels, int64(pairs), 1),
+	} {
+		if err := npy.WriteFile(filepath.Join(dir, "day_23_"+name+end+".npy"), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for table := range CriteoCategories {
+		hot := 1 + table%3
+		ids := make([]int32, pairs*hot)
+		for i := range ids {
+			ids[i] = int32(100*(i/hot) + i%hot)
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("%d.npy", table), Method: method})
+		if err == nil {
+			err = npy.Write(w, tensor.Of(ids, int64(pairs), int64(hot)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "day_23_sparse_multi_hot"+end+".npz", archive.String())
+	return dir
+}
+
+func TestPairsWithSeveralCategoriesAreReadTableByTable(t *testing.T) {
+	dir := multiHotFiles(t, "_sample", 5, zip.Store)
+	put(t, dir, "dlrm_trace_of_aggregated_samples.txt", "0, 3, 3\n3, 5, 2\n")
+	d, err := OpenMultiHot(dir)
+	if err != nil || len(d.Runs) != 2 || d.Hot[2] != 3 || d.Hot[3] != 1 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	c := Click{make([]float32, 2*CriteoNumbers), make([]int64, 2*51), make([]float32, 2)}
+	if err := d.Read(1, c); err != nil {
+		t.Fatal(err)
+	}
+	// Tables 0, 1 and 2 of pairs 3 and 4, and then table 3.
+	if diff := cmp.Diff([]int64{300, 400, 300, 301, 400, 401, 300, 301, 302, 400, 401, 402, 300, 400}, c.Categories[:14]); diff != "" {
+		t.Errorf("categories (-want +got):\n%s", diff)
+	}
+	if c.Numbers[0] != 3 || c.Numbers[CriteoNumbers+2] != 4.02 || c.Labels[0] != 1 || c.Labels[1] != 0 {
+		t.Errorf("numbers %v, labels %v", c.Numbers, c.Labels)
+	}
+	if labels, err := d.Labels(1); err != nil || !labels[0] || labels[1] {
+		t.Errorf("labels %v, %v", labels, err)
+	}
+}
+
+func TestOfTheOfficialFilesTheFirstHalfIsUsed(t *testing.T) {
+	d, err := OpenMultiHot(multiHotFiles(t, "", 7, zip.Store))
+	if err != nil || endOf(d.Runs) != 4 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestFilesOfDLRMv2ThatCannotBeRead(t *testing.T) {
+	path := func(dir, name string) string { return filepath.Join(dir, "day_23_"+name) }
+	array := func(dir, name string, x tensor.Tensor) error { return npy.WriteFile(path(dir, name), x) }
+	for _, test := range []struct {
+		name   string
+		change func(dir string) error
+		want   string
+	}{
+		{"no labels", func(dir string) error { return os.Remove(path(dir, "labels_sample.npy")) }, "labels_sample.npy"},
+		{"12 numbers", func(dir string) error { return array(dir, "dense_sample.npy", tensor.New(tensor.Float32, 5, 12)) }, "dense_sample.npy: the array is float32[5 12], want little-endian float32[N 13]"},
+		{"other labels", func(dir string) error { return array(dir, "labels_sample.npy", tensor.New(tensor.Int64, 5)) }, "the array is int64[5]"},
+		{"fewer labels", func(dir string) error { return array(dir, "labels_sample.npy", tensor.New(tensor.Int32, 4, 1)) }, "has 4 rows"},
+		{"cut off", func(dir string) error { return os.Truncate(path(dir, "dense_sample.npy"), 300) }, "the array is cut off"},
+		{"no archive", func(dir string) error { return os.Truncate(path(dir, "sparse_multi_hot_sample.npz"), 100) }, "sparse_multi_hot_sample.npz"},
+		{"a trace of more", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, criteoTrace), []byte("0, 100, 100\n"), 0o644)
+		}, "names 100 pairs"},
+	} {
+		dir := multiHotFiles(t, "_sample", 5, zip.Store)
+		if err := test.change(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenMultiHot(dir); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+	if _, err := OpenMultiHot(multiHotFiles(t, "_sample", 5, zip.Deflate)); err == nil || !strings.Contains(err.Error(), "0.npy is compressed") {
+		t.Errorf("compressed: error %v", err)
+	}
+}
+
+func FuzzParseArray(f *testing.F) {
+	var good bytes.Buffer
+	if err := npy.Write(&good, tensor.New(tensor.Int32, 3, 2)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := parseArray(bytes.NewReader(data), int64(len(data)), tensor.Int32, 0)
+		if err != nil {
+			return
+		}
+		if end := a.first + int64(a.rows)*int64(a.width)*4; a.rows < 1 || a.width < 1 || end > int64(len(data)) {
+			t.Errorf("%+v of %d bytes", a, len(data))
+		}
+		if _, err := io.ReadFull(bytes.NewReader(data[a.first:]), make([]byte, 4)); err != nil {
+			t.Error(err)
+		}
+	})
+}
