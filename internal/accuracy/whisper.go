@@ -68,15 +68,3 @@ func ScoreWhisper(log Input, transcripts []string, o SpeechOptions) (*SpeechScor
 	}
 	return scoreTranscripts(log, known, o, whisperLabels, (*WERCounter).AddEnglish)
 }
-
-// SpeechLabels returns the numbers of the characters of a text in Whisper's responses: lower
-// case, without white space at the ends, and without what has no number (reference_SUT.py).
-func SpeechLabels(text string) []int64 {
-	var labels []int64
-	for _, r := range pytext.TrimSpace(pytext.Lower(text)) {
-		if i := strings.IndexRune(whisperLabels, r); i >= 0 {
-			labels = append(labels, int64(i))
-		}
-	}
-	return labels
-}

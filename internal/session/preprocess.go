@@ -30,7 +30,7 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
 	if q.Model == "" {
 		return field.Missing("model", "want a model of the catalogue")
 	}
-	model, err := models.Lookup(q.Model)
+	model, err := models.LookupScored(q.Model)
 	if err != nil {
 		return field.Wrap("model", err)
 	}

@@ -5,10 +5,8 @@
 //	ids, err := table.Tokens(0, "tok_input")
 //	text, err := table.Text(0, "output")
 //
-// A Table has rows and columns, whose names are those of the file; what a benchmark needs it
-// asks for by name. Prompts finds by itself what to say, which is for data sets that no
-// benchmark knows: tokens, a text, or messages of a chat (OpenAI's and ShareGPT's), and an
-// answer and its length where the file has them.
+// A Table has rows and columns, whose names are those of the file; a benchmark asks for what it
+// needs by name. Prompts that belong to no benchmark are read by package models/prompts.
 //
 // What a file is follows from its content, not from its name. What is wrong is an *Error with
 // the file, the row and the column. Nothing in a pickle is run; see package pickle.

@@ -34,7 +34,7 @@ func TestJSONIsReadAsAListOrAsLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			table := parse(t, text)
 			if table.Len() != 2 || strings.Join(table.Columns(), " ") != "input instruction n output tok_input" {
-				t.Fatalf("%d rows of %q", table.Len(), table.Columns())
+				t.Fatalf("%d rows of %q", table.Len(), table.columns)
 			}
 			if ids, err := table.Tokens(0, "tok_input"); err != nil || !cmp.Equal(ids, []int32{1, 2, 3}) {
 				t.Errorf("tokens %v, %v", ids, err)
@@ -42,8 +42,8 @@ func TestJSONIsReadAsAListOrAsLines(t *testing.T) {
 			if text, err := table.Text(1, "input"); err != nil || text != "Ü" {
 				t.Errorf("text %q, %v", text, err)
 			}
-			if n, err := table.Integer(1, "n"); err != nil || n != 2 {
-				t.Errorf("n is %d, %v", n, err)
+			if text, err := table.Text(1, "output"); err == nil {
+				t.Errorf("output %q where there is none", text)
 			}
 		})
 	}
@@ -72,8 +72,8 @@ func TestPicklesAreReadAsTables(t *testing.T) {
 			t.Errorf("tokens of row %d are %v, %v, want %v", i, ids, err, want)
 		}
 	}
-	if n, err := table.Integer(2, "n"); n != 3 || err != nil {
-		t.Errorf("n is %d, %v", n, err)
+	if text, err := table.Text(2, "n"); text != "3" || err != nil {
+		t.Errorf("n is %q, %v", text, err)
 	}
 	list := parse(t, "\x80\x02](}X\x05\x00\x00\x00inputX\x01\x00\x00\x00xse.")
 	if text, err := list.Text(0, "input"); text != "x" || err != nil {
@@ -137,41 +137,6 @@ func TestParquetOfAnotherWriterIsRead(t *testing.T) {
 	}
 }
 
-func TestPromptsOfManyFormatsAreFound(t *testing.T) {
-	for _, c := range []struct {
-		claim, text string
-		want        Prompt
-	}{
-		{"the reference's", `[{"input":"A","tok_input":[1],"output":"w","tok_output_length":3,"id":"x"}]`, Prompt{ID: "x", Text: "A", Tokens: []int32{1}, Wanted: "w", MaxTokens: 3}},
-		{"a line of vLLM's", `{"prompt":"A","output_tokens":9,"max_tokens":5}`, Prompt{Text: "A", MaxTokens: 5}},
-		{"OpenAI's chat", `{"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"more"}]}`,
-			Prompt{Messages: []Message{{"system", "s"}, {"user", "u"}}, Wanted: "a"}},
-		{"ShareGPT's", `[{"id":"i","conversations":[{"from":"human","value":"u"},{"from":"gpt","value":"a"}]}]`, Prompt{ID: "i", Messages: []Message{{"user", "u"}}, Wanted: "a"}},
-		{"answers that are a list are left", `{"question":"q","answer":["a","b"]}`, Prompt{Text: "q"}},
-	} {
-		t.Run(c.claim, func(t *testing.T) {
-			all, err := parse(t, c.text).Prompts()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]Prompt{c.want}, all); diff != "" {
-				t.Errorf("prompts (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestLengthsAreOfTokensWhereThereAreSome(t *testing.T) {
-	l := Measure([]Prompt{{Tokens: []int32{1, 2}}, {Tokens: []int32{1}}})
-	if want := (Lengths{2, 1, 2, 3, 1.5, "tokens"}); l != want {
-		t.Errorf("lengths %+v, want %+v", l, want)
-	}
-	l = Measure([]Prompt{{Tokens: []int32{1, 2}}, {Text: "äö", Messages: []Message{{"user", "x"}}}})
-	if want := (Lengths{2, 0, 3, 3, 1.5, "characters"}); l != want {
-		t.Errorf("lengths %+v, want %+v", l, want)
-	}
-}
-
 func TestBadFilesAreNamedWithTheirPlace(t *testing.T) {
 	good := string(parquetFile(t, []parquetRow{{Input: "a"}}))
 	for _, c := range []struct {
@@ -214,7 +179,6 @@ func TestValuesOfAnotherTypeAreNamed(t *testing.T) {
 	table := parse(t, `[{"a":"x","ids":[1,-2],"big":[3000000000],"o":{},"b":true,"f":1.5,"null":null}]`)
 	text := func(c string) error { _, err := table.Text(0, c); return err }
 	tokens := func(c string) error { _, err := table.Tokens(0, c); return err }
-	integer := func(c string) error { _, err := table.Integer(0, c); return err }
 	for _, c := range []struct {
 		err  error
 		part string
@@ -222,28 +186,10 @@ func TestValuesOfAnotherTypeAreNamed(t *testing.T) {
 		{text("none"), "file: row 0, column none: there is no value; the columns of the file are a, b, big, f, ids, null, o"},
 		{text("null"), "no value"}, {text("ids"), "a list of 2 numbers"}, {text("o"), "an object"}, {text("b"), "a truth value"},
 		{tokens("a"), "got a text"}, {tokens("ids"), "token 1 is -2"}, {tokens("big"), "a list of 1 values"},
-		{integer("f"), "the number 1.5"}, {integer("a"), "a text"},
+		{tokens("f"), "the number 1.5"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.part) {
 			t.Errorf("error %v, want %q", c.err, c.part)
-		}
-	}
-}
-
-func TestRowsWithoutAPromptAreNamed(t *testing.T) {
-	for text, part := range map[string]string{
-		`[{"prompt":"a"},{"x":1}]`:                          "row 1: there is nothing to say",
-		`[{"prompt":""}]`:                                   "nothing to say",
-		`[{"prompt":{}}]`:                                   "column prompt: want a text",
-		`[{"messages":"hello"}]`:                            "want a list of messages",
-		`[{"conversations":[{"from":"cat","value":"m"}]}]`:  "want a list of messages",
-		`[{"messages":[1]}]`:                                "want a list of messages",
-		`[{"prompt":"a","max_tokens":-1}]`:                  "length of an answer is -1",
-		`[{"prompt":"a","tok_input":["a"],"max_tokens":1}]`: "want a list of tokens",
-	} {
-		_, err := parse(t, text).Prompts()
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%s: error %v, want %q", text, err, part)
 		}
 	}
 }
@@ -260,8 +206,12 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if all, err := table.Prompts(); err == nil && len(all) != table.Len() {
-			t.Errorf("%d prompts of %d rows", len(all), table.Len())
+		for i := range table.Len() {
+			for _, name := range table.columns {
+				if text, err := table.Text(i, name); err == nil && table.rows[i][name] == nil {
+					t.Errorf("row %d has %q in column %s, and nothing", i, text, name)
+				}
+			}
 		}
 	})
 }

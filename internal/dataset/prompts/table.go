@@ -274,21 +274,6 @@ func (t *Table) Tokens(i int, column string) ([]int32, error) {
 	return ids, nil
 }
 
-// Integer returns a whole number of a row.
-func (t *Table) Integer(i int, column string) (int64, error) {
-	v, err := t.value(i, column)
-	if err != nil {
-		return 0, err
-	}
-	if n, ok := v.(int64); ok {
-		return n, nil
-	}
-	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int64(f), nil // pandas makes floats of columns with holes
-	}
-	return 0, t.errorf(i, column, "want a whole number, got %s", kind(v))
-}
-
 // kind says in words what a value is.
 func kind(v any) string {
 	switch v := v.(type) {

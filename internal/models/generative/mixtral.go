@@ -42,6 +42,6 @@ func mixtral() workload.Model {
 		Score:                  w.score,
 
 		Options:      writerOptions(),
-		ScoreOptions: textScoreOptions(),
+		ScoreOptions: codeScoreOptions(),
 	}
 }

@@ -17,6 +17,7 @@ const (
 
 	tokenizerOption = "tokenizer"
 	dtypeOption     = "dtype"
+	executeOption   = "execute-code"
 )
 
 func writerOptions() []workload.Option {
@@ -40,6 +41,12 @@ func textScoreOptions() []workload.Option {
 		{Name: dtypeOption, Choices: []string{"int32", "int64"}, Help: "type of the numbers in the log (default: the official script's)"},
 		chooseTokenizer(),
 	}
+}
+
+// codeScoreOptions are those of benchmarks whose answers are programs too.
+func codeScoreOptions() []workload.Option {
+	return append(textScoreOptions(), workload.Option{Name: executeOption, Kind: workload.Switch,
+		Help: "run the programs that the model wrote, on this machine, with bounds on time and memory; they can read and write what you can (default: they get no score)"})
 }
 
 // defaultChunk is how many tokens of a prompt are read at once: enough that the matrices are worth

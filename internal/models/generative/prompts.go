@@ -17,6 +17,7 @@ type questionnaire struct {
 	tokens  [][]int32
 	targets []string
 	mixed   []accuracy.MixedText // of Mixtral's
+	long    []accuracy.LongText  // of Llama 3.1 405B's
 	cuts    map[int][]int32      // tokens after which an answer ends
 }
 
@@ -153,7 +154,7 @@ var mbxpEnd = []int32{13, 13940, 28832, 13}
 
 // readMixed reads Mixtral's prompts: of OpenOrca, GSM8K and MBXP.
 func readMixed(s source) (*questionnaire, error) {
-	t, err := s.read("mixtral.json")
+	t, err := s.read("09292024_mixtral_15k_mintoken2_v1.pkl", "mixtral.json")
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/coderun"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -13,12 +14,18 @@ import (
 const rougeOne = "rouge1"
 
 // A marker scores a log of tokens, as an evaluation script does.
-type marker func(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error)
+type marker func(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error)
+
+// markOptions are those of an evaluation script.
+type markOptions struct {
+	accuracy.TokenOptions
+	execute bool // programs that the model wrote
+}
 
 // summaries marks texts by ROUGE.
 func summaries(form accuracy.SummaryForm) marker {
-	return func(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error) {
-		score, err := accuracy.ScoreSummaries(context.Background(), log, p.targets, decode, form, o)
+	return func(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
+		score, err := accuracy.ScoreSummaries(context.Background(), log, p.targets, decode, form, o.TokenOptions)
 		if err != nil {
 			return nil, err
 		}
@@ -26,11 +33,23 @@ func summaries(form accuracy.SummaryForm) marker {
 	}
 }
 
-// mixed marks texts by ROUGE and numbers by whether they are right. Programs are not run.
-func mixed(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o accuracy.TokenOptions) (*accuracy.Score, error) {
-	score, err := accuracy.ScoreMixtral(context.Background(), log, p.mixed, decode, accuracy.MixtralOptions{TokenOptions: o})
+// mixed marks texts by ROUGE, numbers by whether they are right, and programs, if they are to be
+// executed, by whether they pass their tests.
+func mixed(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
+	options, isolation := accuracy.MixtralOptions{TokenOptions: o.TokenOptions}, ""
+	if o.execute {
+		runner := coderun.New(coderun.Limits{})
+		isolation = runner.Isolation()
+		options.Execute = func(ctx context.Context, p accuracy.Program) (bool, error) {
+			return runner.Run(ctx, p.Language, p.Code)
+		}
+	}
+	score, err := accuracy.ScoreMixtral(context.Background(), log, p.mixed, decode, options)
 	if err != nil {
 		return nil, err
+	}
+	if isolation != "" {
+		score.Warnings = append(score.Warnings, "programs that the model wrote were executed "+isolation)
 	}
 	return &score.Score, nil
 }
@@ -46,8 +65,12 @@ func (w writer) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, 
 	if err != nil {
 		return nil, err
 	}
+	execute, err := s.Options.On(executeOption)
+	if err != nil {
+		return nil, err
+	}
 	decode := func(ids []int32) (string, error) { return words.Decode(ids, hf.SkipSpecial) }
-	return w.marks(log, data, decode, accuracy.TokenOptions{DType: w.dtype(s.Options)})
+	return w.marks(log, data, decode, markOptions{accuracy.TokenOptions{DType: w.dtype(s.Options)}, execute})
 }
 
 // dtype is the type of the numbers in a log: by default that of the logs which the benchmark writes.

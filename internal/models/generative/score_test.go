@@ -1,0 +1,85 @@
+package generative
+
+import (
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// scoreDir is a folder of a data set: prompts, and a tokenizer of bytes.
+func scoreDir(t *testing.T, file, prompts string) string {
+	t.Helper()
+	vocab := []string{}
+	for b := range 256 {
+		vocab = append(vocab, `["<0x`+strings.ToUpper(hex.EncodeToString([]byte{byte(b)}))+`>",-1]`)
+	}
+	tokenizer := `{"model":{"type":"Unigram","byte_fallback":true,"vocab":[` + strings.Join(vocab, ",") + `]},
+		"decoder":{"type":"Sequence","decoders":[{"type":"ByteFallback"},{"type":"Fuse"}]},"added_tokens":[{"id":256,"content":"</s>","special":true}]}`
+	dir := t.TempDir()
+	for name, text := range map[string]string{file: prompts, tokenizerFile: tokenizer} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// tokenLog is an accuracy log of texts, whose tokens are their bytes, as int32.
+func tokenLog(texts ...string) accuracy.Input {
+	records := []string{}
+	for i, text := range texts {
+		data := ""
+		for _, b := range append([]byte(text), 0) {
+			data += hex.EncodeToString([]byte{b, 0, 0, 0})
+		}
+		data = data[:len(data)-8] + "00010000" // the special token at the end
+		records = append(records, `{"qsl_idx":`+string(rune('0'+i))+`,"data":"`+data+`"}`)
+	}
+	return accuracy.Named("log", strings.NewReader("["+strings.Join(records, ",")+"]"))
+}
+
+func TestLogsOfLongTextsAreScored(t *testing.T) {
+	dir := scoreDir(t, "llama3.1_405b.json", `[{"tok_input":[1],"gt_output":"blue","metric":"qa_em"},{"tok_input":[1],"gt_output":"The cat sat.","metric":"rouge"}]`)
+	score, err := Llama405B().Score(tokenLog("It is. Answer: blue", "The cat sat."), workload.Scoring{DatasetDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\nResults\n\n{'exact_match': 100.0, 'rougeL': 100.0, 'gen_len': 31, 'gen_num': 2, 'gen_tok_len': 33, 'tokens_per_sample': 16.5}\n"; score.Text() != want {
+		t.Errorf("printed %q, want %q", score.Text(), want)
+	}
+	dir = scoreDir(t, "llama3.1_405b.json", `[{"tok_input":[1],"gt_output":"x"}]`)
+	if _, err := Llama405B().Score(tokenLog("x"), workload.Scoring{DatasetDir: dir}); err == nil || !strings.Contains(err.Error(), "row 0, column metric") {
+		t.Errorf("no metric: %v", err)
+	}
+}
+
+const mixedPrompts = `[{"tok_input":[1],"dataset":"GSM8K","id":"g","gt_output":"42"},
+	{"tok_input":[1],"dataset":"MBXP","id":"python_f","gt_output":"\ndef check(f):\n    assert f() == 2\n"}]`
+
+func TestProgramsAreExecutedOnlyWhenAsked(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not installed")
+	}
+	dir := scoreDir(t, "mixtral.json", mixedPrompts)
+	for _, c := range []struct {
+		program, execute, want string
+	}{
+		{"def f(): return 2\n```", "true", "'gsm8k': 100.0, 'mbxp': 100.0, "},
+		{"def f(): return 3\n```", "true", "'gsm8k': 100.0, 'mbxp': 0.0, "},
+		{"def f(): return 2\n```", "false", "{'gsm8k': 100.0, 'gen_len'"},
+	} {
+		score, err := mixtral().Score(tokenLog("The answer is 42.", c.program), workload.Scoring{DatasetDir: dir, Options: workload.Values{executeOption: c.execute}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(score.Text(), c.want) || len(score.Warnings) == 0 {
+			t.Errorf("%q, --%s %s: printed %q with warnings %q, want %q", c.program, executeOption, c.execute, score.Text(), score.Warnings, c.want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package speech
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+func manifest(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, whisperManifest), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestLogsOfWhisperAreScored(t *testing.T) {
+	dir := manifest(t, `[{"original_duration":31,"transcript":"too long"},{"original_duration":30,"transcript":"the colour"},{"original_duration":1,"transcript":"two"}]`)
+	log := `[{"seq_id":0,"qsl_idx":0,"data":"1408050003 0F0C0F12"},{"seq_id":1,"qsl_idx":1,"data":"1E"}]`
+	log = strings.ReplaceAll(log, " ", "") // as bytes: "the", blank, "color", and "2"
+	score, err := Whisper().Score(accuracy.Named("log", strings.NewReader(log)), workload.Scoring{DatasetDir: dir, Options: workload.Values{dtypeOption: "int8"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Word Error Rate: 0.0%, accuracy=100.0%\n"; score.Text() != want || score.Coverage.Samples != 2 {
+		t.Errorf("%q over %d samples, want %q over 2", score.Text(), score.Coverage.Samples, want)
+	}
+}
+
+func TestManifestsOfWhisperThatAreWrong(t *testing.T) {
+	for text, part := range map[string]string{
+		`{}`:                          "cannot unmarshal",
+		`[]`:                          "none of up to 30 s",
+		`[{"original_duration":1}]`:   "entry 0 has no original_duration or no transcript",
+		`[{"transcript":"a"}]`:        "entry 0",
+		`[{"original_duration":"1"}]`: "cannot unmarshal",
+		`[{"original_duration":1,"tr`: "unexpected end",
+		`[{"original_duration":99,"transcript":"a"}]`: "none of up to 30 s",
+	} {
+		if _, err := readWhisperTexts(manifest(t, text)); err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: error %v, want %q", text, err, part)
+		}
+	}
+	if _, err := readWhisperTexts(t.TempDir()); err == nil || !strings.Contains(err.Error(), whisperManifest) {
+		t.Errorf("no manifest: %v", err)
+	}
+}
+
+func TestRecordingsBecomeFeaturesOfWhisper(t *testing.T) {
+	reader, err := Whisper().NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("../../preprocess/audio/testdata/chirp_905ms.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := reader.Read(data)
+	if err != nil || len(got.Shape) != 2 || got.Shape[0] != 128 || got.Shape[1] != audio.WhisperFrames {
+		t.Fatalf("features of shape %v, %v", got.Shape, err)
+	}
+	if v := tensor.Data[float32](got); v[0] == v[len(v)-1] {
+		t.Errorf("the first feature is the last, %v", v[0])
+	}
+	if _, err := reader.Read([]byte("no sound")); err == nil {
+		t.Error("text is a recording")
+	}
+	if !strings.Contains(reader.Name(), "Whisper") {
+		t.Errorf("the reader is %q", reader.Name())
+	}
+}
