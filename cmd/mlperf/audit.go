@@ -11,7 +11,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // auditFlags are the flags of audit.
@@ -135,7 +134,7 @@ func showVerdict(w io.Writer, v *audit.Verdict, asJSON bool) error {
 
 func printVerdict(w io.Writer, v *audit.Verdict, asJSON bool) error {
 	if asJSON {
-		return report.JSON(w, v)
+		return printJSON(w, "audit", v)
 	}
 	_, err := io.WriteString(w, verdictText(v))
 	return err
@@ -177,7 +176,7 @@ open division there are none.`,
 				return err
 			}
 			if asJSON {
-				return report.JSON(cmd.OutOrStdout(), needs)
+				return printJSON(cmd.OutOrStdout(), "audit-list", needs)
 			}
 			return printTable(cmd.OutOrStdout(), table.Row{"model", "scenario", "tests"}, needs, func(n audit.Need) table.Row {
 				return table.Row{n.Model, n.Scenario, strings.Join(n.Tests, " ")}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
 
@@ -44,7 +43,7 @@ func newList() *cobra.Command {
 func listModels(w io.Writer, asJSON bool) error {
 	rows, err := session.Models()
 	if err != nil || asJSON {
-		return orJSON(w, rows, err)
+		return orJSON(w, "list", rows, err)
 	}
 	return printTable(w, table.Row{"model", "title", "task", "data set", "built-in model"}, rows,
 		func(r session.Model) table.Row { return table.Row{r.Name, r.Title, r.Task, r.Dataset, r.BuiltIn} })
@@ -53,7 +52,7 @@ func listModels(w io.Writer, asJSON bool) error {
 func listDatasets(w io.Writer, asJSON bool) error {
 	rows, err := session.Datasets()
 	if err != nil || asJSON {
-		return orJSON(w, rows, err)
+		return orJSON(w, "list", rows, err)
 	}
 	return printTable(w, table.Row{"data set", "models", "built-in data", "folder"}, rows,
 		func(r session.Dataset) table.Row {
@@ -64,18 +63,18 @@ func listDatasets(w io.Writer, asJSON bool) error {
 func listBackends(w io.Writer, asJSON bool) error {
 	rows := session.Backends()
 	if asJSON {
-		return report.JSON(w, rows)
+		return printJSON(w, "list", rows)
 	}
 	return printTable(w, table.Row{"backend", "state", "devices that it knows (mlperf doctor: which work)"}, rows,
 		func(r session.Backend) table.Row { return table.Row{r.Name, r.State, strings.Join(r.Devices, " ")} })
 }
 
-// orJSON prints rows, unless there is an error.
-func orJSON(w io.Writer, rows any, err error) error {
+// orJSON prints a document of a form, unless there is an error.
+func orJSON(w io.Writer, form string, rows any, err error) error {
 	if err != nil {
 		return err
 	}
-	return report.JSON(w, rows)
+	return printJSON(w, form, rows)
 }
 
 func newShow() *cobra.Command {
@@ -88,7 +87,7 @@ func newShow() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			card, err := session.Describe(args[0], version)
 			if err != nil || asJSON {
-				return orJSON(cmd.OutOrStdout(), card, err)
+				return orJSON(cmd.OutOrStdout(), "model", card, err)
 			}
 			return showCard(cmd.OutOrStdout(), card)
 		},

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
 
@@ -40,7 +39,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 				}
 			}
 			if asJSON {
-				err = report.JSON(cmd.OutOrStdout(), d)
+				err = printJSON(cmd.OutOrStdout(), "doctor", d)
 			} else {
 				err = printDiagnosis(cmd.OutOrStdout(), d)
 			}

@@ -13,7 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/progress"
-	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // showItem prints what the manifest has about an item.
@@ -120,7 +119,7 @@ func listDownloads(w io.Writer, asJSON bool) error {
 		rows = append(rows, row)
 	}
 	if asJSON {
-		return report.JSON(w, rows)
+		return printJSON(w, "download-list", rows)
 	}
 	return printTable(w, table.Row{"kind", "name", "title", "licence", "access", "present"}, rows, func(r downloadRow) table.Row {
 		present := ""

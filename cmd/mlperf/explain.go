@@ -94,7 +94,7 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 func showScore(cmd *cobra.Command, s *session.Scored, asJSON bool) error {
 	var err error
 	if asJSON {
-		err = report.JSON(cmd.OutOrStdout(), s.Accuracy)
+		err = printJSON(cmd.OutOrStdout(), "accuracy", s.Accuracy)
 	} else {
 		err = report.Score(cmd.OutOrStdout(), s.Accuracy)
 	}

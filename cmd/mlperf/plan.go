@@ -36,7 +36,7 @@ to know a tail latency with a confidence.`,
 			}
 			p, err := session.PlanRuns(*q)
 			if err != nil || asJSON {
-				return orJSON(cmd.OutOrStdout(), p, err)
+				return orJSON(cmd.OutOrStdout(), "plan", p, err)
 			}
 			if network {
 				return printLinks(cmd.OutOrStdout(), p)

@@ -108,7 +108,7 @@ the backup: MLCommons may ask for it.`,
 			}
 			logs, err := truncate.Tree(cmd.Context(), o)
 			if asJSON {
-				return errors.Join(orJSON(cmd.OutOrStdout(), logs, nil), err)
+				return errors.Join(orJSON(cmd.OutOrStdout(), "submission-pack", logs, nil), err)
 			}
 			if len(logs) > 0 {
 				if err := printTable(cmd.OutOrStdout(), table.Row{"", "bytes", "log"}, logs,

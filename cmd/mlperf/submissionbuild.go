@@ -9,7 +9,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/build"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/output"
@@ -92,7 +91,7 @@ func (o *buildFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if o.asJSON {
-		err = report.JSON(cmd.OutOrStdout(), built)
+		err = printJSON(cmd.OutOrStdout(), "submission-build", built)
 	} else {
 		err = printBuilt(cmd.OutOrStdout(), built)
 	}

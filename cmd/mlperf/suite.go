@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -11,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/page"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/suite"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 func newSuite() *cobra.Command {
@@ -51,7 +54,7 @@ func newSuiteList() *cobra.Command {
 				rows = append(rows, suiteRow{s.Name, s.Title, s.Rules})
 			}
 			if asJSON {
-				return report.JSON(cmd.OutOrStdout(), rows)
+				return printJSON(cmd.OutOrStdout(), "suite-list", rows)
 			}
 			return printTable(cmd.OutOrStdout(), table.Row{"suite", "what it is", "rules"}, rows,
 				func(r suiteRow) table.Row { return table.Row{r.Name, r.Title, r.Rules} })
@@ -195,7 +198,7 @@ func (o *suiteFlags) run(cmd *cobra.Command, name, folder string) error {
 	outcome, err := plan.Run(cmd.Context(), display)
 	display.Done()
 	if outcome != nil {
-		err = errors.Join(err, o.show(cmd.OutOrStdout(), outcome, name))
+		err = errors.Join(err, o.show(cmd.OutOrStdout(), outcome, name), writePage(outcome.Folder))
 	}
 	return exitOfSuite(outcome, resumable(err))
 }
@@ -228,7 +231,7 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome, name string) error {
 	if err := out.Write(w); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "Logs and results: %s\n", out.Folder)
+	fmt.Fprintf(w, "Logs and results: %s, as a page: %s\n", out.Folder, filepath.Join(out.Folder, pageFile))
 	if out.Interrupted {
 		quick := ""
 		if out.Quick {
@@ -237,6 +240,20 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome, name string) error {
 		fmt.Fprintf(w, "To go on: mlperf suite run %s%s --output %s --resume\n", report.CommandLine([]string{name}), quick, report.CommandLine([]string{out.Folder}))
 	}
 	return nil
+}
+
+// pageFile is the page about all runs of a suite, in its folder.
+const pageFile = "report.html"
+
+// writePage writes the page about all runs below a folder.
+func writePage(dir string) error {
+	runs, _, err := report.Collect([]string{dir}, report.Read)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	return whole.Write(filepath.Join(dir, pageFile), 0o644, func(w io.Writer) error {
+		return page.Runs(w, report.Lines(runs, nil, 0), runs, program())
+	})
 }
 
 // exitOfSuite turns the outcome of a suite into the exit status.

@@ -16,7 +16,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/profile"
 	"github.com/mlperf-go/mlperf/internal/progress"
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
@@ -150,7 +149,7 @@ func outcomeOf(m tune.Measurement, o tune.Objective) string {
 // show prints the points, the best first, and the winner.
 func (o *tuneFlags) show(w io.Writer, f *tune.Found) error {
 	if o.asJSON {
-		return report.JSON(w, map[string]any{"finished": f.Finished, "profile": f.Profile, "measurements": f.Done})
+		return printJSON(w, "tune", map[string]any{"finished": f.Finished, "profile": f.Profile, "measurements": f.Done})
 	}
 	if len(f.Done) > 0 {
 		fmt.Fprintln(w, pointTable(f.Outcome))

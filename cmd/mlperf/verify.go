@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/download"
-	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 func newVerify() *cobra.Command {
@@ -82,7 +81,7 @@ func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.
 		repair = repairCommand(it, found, usual)
 	}
 	if asJSON {
-		err = report.JSON(cmd.OutOrStdout(), struct {
+		err = printJSON(cmd.OutOrStdout(), "verify", struct {
 			*download.Report
 			Repair string `json:"repair,omitempty"`
 		}{found, repair})
