@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -30,82 +28,12 @@ func newSuite() *cobra.Command {
 	return cmd
 }
 
-// suiteRow is a suite as the list shows it.
-type suiteRow struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
-	Rules string `json:"rules"`
-}
-
-func newSuiteList() *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the suites that are built in",
-		Example: "  mlperf suite list",
-		Args:    arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var rows []suiteRow
-			for _, name := range suite.Names() {
-				s, err := suite.Load(name)
-				if err != nil {
-					return err
-				}
-				rows = append(rows, suiteRow{s.Name, s.Title, s.Rules})
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), "suite-list", rows)
-			}
-			return printTable(cmd.OutOrStdout(), table.Row{"suite", "what it is", "rules"}, rows,
-				func(r suiteRow) table.Row { return table.Row{r.Name, r.Title, r.Rules} })
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	return cmd
-}
-
 // suiteFlags are the flags of suite run.
 type suiteFlags struct {
 	requestFlags
 	suite    suite.Request
 	cooldown time.Duration
 	asJSON   bool
-}
-
-func newSuiteShow() *cobra.Command {
-	o := &suiteFlags{}
-	asYAML := false
-	cmd := &cobra.Command{
-		Use:   "show SUITE",
-		Short: "Show the runs of a suite in their order, and how long they will take",
-		Long: `Show the runs of a suite in their order, and how long they will take: as far as earlier
-runs in results tell how fast the models are here.
-
---yaml prints the file of the suite, to make another one from it: suite run takes files too.`,
-		Example: "  mlperf suite show v0.5\n  mlperf suite show mobile --yaml",
-		Args:    arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := suite.Load(args[0])
-			if err != nil {
-				return err
-			}
-			if asYAML {
-				text, err := s.Format()
-				if err == nil {
-					_, err = cmd.OutOrStdout().Write(text)
-				}
-				return err
-			}
-			plan, err := o.plan(cmd.Flags(), s, "")
-			if err != nil {
-				return err
-			}
-			return o.showPlan(cmd.OutOrStdout(), plan)
-		},
-	}
-	o.define(cmd.Flags())
-	cmd.Flags().BoolVar(&asYAML, "yaml", false, "print the file of the suite")
-	return cmd
 }
 
 func newSuiteRun() *cobra.Command {
@@ -274,26 +202,4 @@ func exitOfSuite(o *suite.Outcome, err error) error {
 		return finished(exitInaccurate)
 	}
 	return nil
-}
-
-func (o *suiteFlags) showPlan(w io.Writer, p *suite.Plan) error {
-	if o.asJSON {
-		return report.JSON(w, map[string]any{"schema": suite.Schema, "suite": p.Suite, "steps": p.Steps, "estimate": p.Estimate()})
-	}
-	s := p.Suite
-	fmt.Fprintf(w, "%s: %s, rules %s\n", s.Name, s.Title, s.Rules)
-	err := printTable(w, table.Row{"model", "scenario", "run", "time"}, p.Steps, func(s *suite.Step) table.Row {
-		took := s.Estimate.Round(time.Second).String()
-		switch {
-		case s.State == suite.Lacking:
-			took = s.Error
-		case s.Guessed:
-			took = "≥ " + took
-		}
-		return table.Row{strings.TrimSpace(s.Model + " " + s.Precision), s.Scenario, s.Mode, took}
-	})
-	if err == nil {
-		_, err = fmt.Fprintf(w, "%v\n", p.Estimate())
-	}
-	return err
 }
