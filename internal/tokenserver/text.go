@@ -19,13 +19,6 @@ var words = func() [64]string {
 // id is that of the nth token of the answer to a prompt.
 func id(seed uint32, n int) int { return int(seed+uint32(n)*7) % len(words) }
 
-// Answer is what the server says to a prompt of text in n tokens.
-func Answer(prompt string, n int) string {
-	q := request{Prompt: quoted(prompt), tokens: n}
-	q.measure(false)
-	return q.text()
-}
-
 func quoted(text string) []byte {
 	b, _ := json.Marshal(text) // a string has JSON
 	return b

@@ -91,3 +91,14 @@ func contains(err error, parts ...string) bool {
 	}
 	return true
 }
+
+// said is what the server says to a prompt of text in n tokens, as it says it whole.
+func said(t *testing.T, prompt string, n int) string {
+	t.Helper()
+	g, _ := mustOpen(t, tokenserver.Options{Tokens: n}, func(c *Config) { c.Stream = false })
+	h, err := ask(t, g, backend.Prompt{Text: prompt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.text
+}

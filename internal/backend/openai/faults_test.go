@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,10 +48,10 @@ func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
 	} {
 		t.Run(fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				next := tokenserver.None
-				g, server := mustOpen(t, tokenserver.Options{PerToken: ms, Fault: func(int) tokenserver.Fault { return next }}, nil)
+				var next atomic.Int32
+				g, server := mustOpen(t, tokenserver.Options{PerToken: ms, Fault: func(int) tokenserver.Fault { return tokenserver.Fault(next.Load()) }}, nil)
 				server.RedirectTo = "http://elsewhere/v1/completions"
-				next = fault
+				next.Store(int32(fault))
 				began := time.Now()
 				h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20})
 				if !contains(err, want) || h.dones != 0 {
@@ -63,7 +64,7 @@ func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
 				if m := g.Measured(); m.Answers != 0 || len(m.Failures) != 1 || m.Failures[0].Kind != kind || m.Failures[0].Count != 1 {
 					t.Errorf("measured %+v", m)
 				}
-				next = tokenserver.None
+				next.Store(0)
 				if h, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil || h.tokens != 16 {
 					t.Errorf("the next prompt: %v, %+v", err, h)
 				}
@@ -75,7 +76,7 @@ func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
 func TestHowAServerCutsItsAnswersDoesNotMatter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := mustOpen(t, tokenserver.Options{Fault: func(int) tokenserver.Fault { return tokenserver.Trickle }}, nil)
-		if h, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil || h.text != tokenserver.Answer("x", 16) {
+		if h, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil || h.text != said(t, "x", 16) {
 			t.Errorf("%v, %+v", err, h)
 		}
 	})
@@ -147,15 +148,15 @@ func TestWhatFailedIsSentAgainOnlyIfThatIsWanted(t *testing.T) {
 		{tokenserver.Garbage, 5, false, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			bad := 0
+			var bad atomic.Int32
 			o := tokenserver.Options{Fault: func(int) tokenserver.Fault {
-				if bad--; bad >= 0 {
+				if bad.Add(-1) >= 0 {
 					return test.fault
 				}
 				return tokenserver.None
 			}}
 			g, _ := mustOpen(t, o, func(c *Config) { c.Retries = test.retries })
-			bad = 2
+			bad.Store(2)
 			h, err := ask(t, g, backend.Prompt{Text: "x"})
 			if m := g.Measured(); (err == nil) != test.well || m.Retries != test.wantRetries || h.firsts > 1 {
 				t.Errorf("%v with %d retries: %v, %d retries", test.fault, test.retries, err, m.Retries)
@@ -186,9 +187,9 @@ func TestAKeyIsInNoText(t *testing.T) {
 func TestAKeyDoesNotFollowToAnotherHost(t *testing.T) {
 	t.Setenv("TEST_KEY", key)
 	synctest.Test(t, func(t *testing.T) {
-		next := tokenserver.None
+		var next atomic.Int32
 		other := tokenserver.New(tokenserver.Options{})
-		first := tokenserver.New(tokenserver.Options{Key: key, Fault: func(int) tokenserver.Fault { return next }})
+		first := tokenserver.New(tokenserver.Options{Key: key, Fault: func(int) tokenserver.Fault { return tokenserver.Fault(next.Load()) }})
 		there, _ := serve(t, other)
 		here, c := serve(t, first)
 		first.RedirectTo = "http://elsewhere.server/v1/completions"
@@ -198,7 +199,7 @@ func TestAKeyDoesNotFollowToAnotherHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		keys := first.Keys()
-		next = tokenserver.Redirect
+		next.Store(int32(tokenserver.Redirect))
 		if _, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil {
 			t.Error(err)
 		}
@@ -226,9 +227,9 @@ func TestMemoryIsBoundedWhateverIsSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				well := tokenserver.New(tokenserver.Options{})
-				bad := false
+				var bad atomic.Bool
 				_, c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if !bad {
+					if !bad.Load() {
 						well.ServeHTTP(w, r)
 						return
 					}
@@ -240,7 +241,7 @@ func TestMemoryIsBoundedWhateverIsSent(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				bad = true
+				bad.Store(true)
 				if _, err := ask(t, g, backend.Prompt{Text: "x"}); !contains(err, test.want) || len(err.Error()) > 1000 {
 					t.Errorf("%.2000v, want %q", err, test.want)
 				}
