@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/endpoint"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
@@ -121,6 +122,9 @@ func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
 		tokenserver.RedirectLossy: "redirection", tokenserver.Endless: "answer too long", tokenserver.NoType: "wrong content type",
 	} {
 		for _, s := range []loadgen.Scenario{loadgen.Server, loadgen.SingleStream} {
+			if s == loadgen.SingleStream && !longtest.Wanted() {
+				continue
+			}
 			o := knownServer
 			o.Tokens = 20 // one less than is asked for
 			o.Fault = func(n int) tokenserver.Fault {
@@ -207,6 +211,7 @@ func TestACancelledRunClosesItsConnections(t *testing.T) {
 
 // Eight slots of 270 ms answer 29.6 requests a second at most.
 func TestTheHighestRateUnderBoundsOfTokensIsFound(t *testing.T) {
+	longtest.Skip(t, "twenty runs")
 	synctest.Test(t, func(t *testing.T) {
 		o := knownServer
 		o.Slots, o.Tokens = 8, 21
