@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install run test check deadcode bench bench-backend bench-generate bench-loadgen fmt man onnxruntime clean bench-endpoint
+.PHONY: help build install run test check deadcode bench bench-backend bench-generate bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with 
 
 bench-endpoint: build ## the client of endpoints against one in Python on the same server (Debian's python3-aiohttp; docs/endpoints.md)
 	$(BIN) selftest --endpoint --duration 5s --peer $(CURDIR)/scripts/endpoint_peer.py
+
+bench-network: ## requests over loopback: our HTTP and gRPC beside framed TCP and beside what protoc generates
+	$(GO) test -run '^$$' -bench Transport -benchtime 2s -timeout 20m ./internal/oip/client
 
 fmt: ## format the code
 	gofmt -w .

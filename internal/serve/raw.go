@@ -168,13 +168,6 @@ func (p *predictor) taken(outputs []backend.Value, err *error) []tensor.Tensor {
 	return list
 }
 
-func clone(t tensor.Tensor) tensor.Tensor {
-	c := tensor.New(t.Type, t.Shape...)
-	copy(c.Bytes(), t.Bytes())
-	copy(c.Strings(), t.Strings())
-	return c
-}
-
 // runGroup runs samples side by side, and gives each its part of the outputs.
 func (p *predictor) runGroup(ctx context.Context) error {
 	n := len(p.group)

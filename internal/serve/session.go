@@ -96,3 +96,10 @@ func fill(dst, src tensor.Tensor, name string) error {
 	copy(dst.Strings(), src.Strings())
 	return nil
 }
+
+func clone(t tensor.Tensor) tensor.Tensor {
+	c := tensor.New(t.Type, t.Shape...)
+	copy(c.Bytes(), t.Bytes())
+	copy(c.Strings(), t.Strings())
+	return c
+}

@@ -17,10 +17,10 @@ func (r *Resolved) Foretold() string {
 	caveats, _ := r.judge(r.Settings, r.resolved.Origin)
 	caveats = append(caveats, r.caveats()...)
 	q := &r.Request
-	switch {
-	case q.ModelPath == "" && q.DatasetPath == "":
+	switch builtIn := q.ModelPath == "" && !q.remote(); {
+	case builtIn && q.DatasetPath == "":
 		caveats = append(caveats, "built-in model and data")
-	case q.ModelPath == "":
+	case builtIn:
 		caveats = append(caveats, "built-in model")
 	case q.DatasetPath == "":
 		caveats = append(caveats, "built-in data")

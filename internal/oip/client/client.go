@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -177,71 +173,6 @@ func (n *node) blame(err error) error {
 	return &ServerError{n.name, err, gone}
 }
 
-// scanned is how many servers are compared before drawing two of them is cheaper.
-const scanned = 64
-
-// pick chooses the server with the fewest requests under way, and counts one more for it. Those
-// in tried are taken only if there is no other.
-func (c *Client) pick(tried []*node) (*node, error) {
-	var best *node
-	for _, n := range c.candidates() {
-		if n.down.Load() != nil {
-			continue
-		}
-		if best == nil || better(n, best, tried) {
-			best = n
-		}
-	}
-	if best == nil {
-		if best = c.anyUp(); best == nil {
-			return nil, c.allDown()
-		}
-	}
-	best.outstanding.Add(1)
-	return best, nil
-}
-
-func better(n, best *node, tried []*node) bool {
-	if a, b := slices.Contains(tried, n), slices.Contains(tried, best); a != b {
-		return b
-	}
-	return n.outstanding.Load() < best.outstanding.Load()
-}
-
-// candidates are the servers to compare, beginning with another one each time.
-func (c *Client) candidates() []*node {
-	n := len(c.nodes)
-	if n > scanned {
-		return []*node{c.nodes[rand.IntN(n)], c.nodes[rand.IntN(n)]}
-	}
-	if n == 1 {
-		return c.nodes
-	}
-	var list [scanned]*node
-	start := int(c.next.Add(1) % uint64(n))
-	k := copy(list[:], c.nodes[start:])
-	copy(list[k:], c.nodes[:start])
-	return list[:n]
-}
-
-func (c *Client) anyUp() *node {
-	for _, n := range c.nodes {
-		if n.down.Load() == nil {
-			return n
-		}
-	}
-	return nil
-}
-
-func (c *Client) allDown() error {
-	n := c.nodes[0]
-	err := *n.down.Load()
-	if len(c.nodes) == 1 {
-		return &ServerError{n.name, fmt.Errorf("it is left out since it failed: %w", err), false}
-	}
-	return &ServerError{n.name, fmt.Errorf("it is left out since it failed, and so are all %d servers: %w", len(c.nodes), err), false}
-}
-
 // Down names the servers that are left out, with the reasons.
 func (c *Client) Down() []string {
 	var list []string
@@ -274,81 +205,6 @@ func (c *Client) Local() []string {
 		}
 	}
 	return list
-}
-
-// askTimeout bounds questions about servers and models.
-const askTimeout = 10 * time.Second
-
-// each asks all servers something, at once.
-func (c *Client) each(ctx context.Context, what string, ask func(ctx context.Context, i int, n *node) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %v", askTimeout))
-	defer cancel()
-	errs := make([]error, len(c.nodes))
-	var all sync.WaitGroup
-	for i, n := range c.nodes {
-		all.Go(func() {
-			if err := ask(ctx, i, n); err != nil {
-				if ctx.Err() != nil {
-					err = context.Cause(ctx)
-				}
-				errs[i] = &ServerError{Endpoint: n.name, Err: fmt.Errorf("%s: %w", what, err)}
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
-// Servers describes all servers, in the order of the endpoints.
-func (c *Client) Servers(ctx context.Context) ([]oip.ServerMetadata, error) {
-	list := make([]oip.ServerMetadata, len(c.nodes))
-	err := c.each(ctx, "asking who it is", func(ctx context.Context, i int, n *node) error {
-		s, err := n.server(ctx)
-		if err == nil {
-			list[i] = *s
-		}
-		return err
-	})
-	return list, err
-}
-
-// Model describes a model that all servers have, ready and with the same ports.
-func (c *Client) Model(ctx context.Context, model, version string) (*oip.ModelMetadata, error) {
-	list := make([]*oip.ModelMetadata, len(c.nodes))
-	err := c.each(ctx, "asking for the model "+model, func(ctx context.Context, i int, n *node) (err error) {
-		if err = n.ready(ctx, model, version); err == nil {
-			list[i], err = n.model(ctx, model, version)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range list {
-		if diff := list[0].Difference(m); diff != "" {
-			return nil, fmt.Errorf("servers %s and %s have different models %s: %s", c.nodes[0].name, c.nodes[i].name, model, diff)
-		}
-	}
-	return list[0], nil
-}
-
-// Statistics are what each server counted of a model.
-func (c *Client) Statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error) {
-	list := make([]oip.ModelStatistics, len(c.nodes))
-	err := c.each(ctx, "asking for statistics of "+model, func(ctx context.Context, i int, n *node) error {
-		all, err := n.statistics(ctx, model, version)
-		if err != nil {
-			return err
-		}
-		for _, s := range all {
-			if s.Name != model {
-				return fmt.Errorf("they are those of %q", s.Name)
-			}
-			list[i].Add(s)
-		}
-		return nil
-	})
-	return list, err
 }
 
 // describe shortens what a server said to a line.

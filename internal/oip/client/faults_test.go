@@ -174,7 +174,7 @@ func TestAServerThatDiesInARequestFailsIt(t *testing.T) {
 				_, err := double(context.Background(), c, tensor.New(tensor.Float32, 1, 4))
 				failed <- err
 			}()
-			for c.Traffic().Sent == 0 {
+			for model.Busy() == 0 {
 				time.Sleep(time.Millisecond)
 			}
 			p.cut(reset)
@@ -185,6 +185,9 @@ func TestAServerThatDiesInARequestFailsIt(t *testing.T) {
 				}
 			case <-time.After(20 * time.Second):
 				t.Fatalf("%s, reset %v: the request hangs", scheme, reset)
+			}
+			for model.Busy() != 0 { // the server has noticed, too
+				time.Sleep(time.Millisecond)
 			}
 		}
 	}

@@ -38,6 +38,9 @@ func (d *Doubler) Metadata() *oip.ModelMetadata {
 	return m
 }
 
+// Busy is how many requests are under way.
+func (d *Doubler) Busy() int64 { return d.busy.Load() }
+
 // Ready implements server.Model.
 func (d *Doubler) Ready() bool { return !d.NotReady.Load() }
 

@@ -1,0 +1,228 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/oiptest/pb"
+	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// make bench-network runs these: what a transport costs beside the physical limit of loopback, and beside
+// code that protoc would generate. Client and server share the process and its processors.
+
+const (
+	tensorBytes = 602_112 // an image of ResNet-50, float32
+	answerBytes = 4004
+)
+
+// A sink takes tensors and answers at once.
+type sink struct {
+	rows  sync.Pool
+	about *oip.ModelMetadata
+}
+
+func newSink(bytes int64) *sink {
+	return &sink{rows: sync.Pool{New: func() any { t := tensor.New(tensor.Uint8, 1, bytes); return &t }},
+		about: &oip.ModelMetadata{Name: "m", Inputs: []oip.Port{{Name: "x", Datatype: "UINT8", Shape: []int64{1, bytes}}}, Outputs: []oip.Port{{Name: "y", Datatype: "UINT8", Shape: []int64{1, answerBytes}}}}}
+}
+
+func (s *sink) Metadata() *oip.ModelMetadata        { return s.about }
+func (*sink) Ready() bool                           { return true }
+func (*sink) Statistics() oip.ModelStatistics       { return oip.ModelStatistics{Name: "m"} }
+func (*sink) MaxBytes() int64                       { return 1 << 20 }
+func (s *sink) Begin(*oip.Head) (server.Job, error) { return &sinkJob{sink: s}, nil }
+func (j *sinkJob) End()                             { j.sink.rows.Put(j.row) }
+
+type sinkJob struct {
+	sink *sink
+	row  *tensor.Tensor
+}
+
+func (j *sinkJob) Place(int, oip.Spec) (tensor.Tensor, error) {
+	j.row = j.sink.rows.Get().(*tensor.Tensor)
+	return *j.row, nil
+}
+
+func (j *sinkJob) Run(context.Context) ([]oip.Spec, []tensor.Tensor, error) {
+	return []oip.Spec{{Name: "y", Type: tensor.Uint8, Shape: tensor.Shape{1, answerBytes}}}, []tensor.Tensor{tensor.New(tensor.Uint8, 1, answerBytes)}, nil
+}
+
+// A call makes one request.
+type call func() error
+
+// ours is a call through the client of this package.
+func ours(b *testing.B, url string, bytes int64) func() call {
+	c, err := New(context.Background(), Options{Endpoints: []string{url}, Concurrency: 64})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	return func() call {
+		in, out := tensor.New(tensor.Uint8, 1, bytes), tensor.New(tensor.Uint8, 1, answerBytes)
+		r := &Request{Model: "m", Specs: []oip.Spec{{Name: "x", Type: in.Type, Shape: in.Shape}}, Tensors: []tensor.Tensor{in},
+			Accept: func(*oip.Head) (oip.Place, error) {
+				return func(int, oip.Spec) (tensor.Tensor, error) { return out, nil }, nil
+			}}
+		return func() error { _, err := c.Infer(context.Background(), r); return err }
+	}
+}
+
+// framed is the limit: a length, the bytes, and an answer, over TCP.
+func framed(b *testing.B, bytes int64) func() call {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				row, answer, length := make([]byte, 1<<20), make([]byte, answerBytes), [4]byte{}
+				for r := bufio.NewReader(c); ; {
+					if _, err := io.ReadFull(r, length[:]); err != nil {
+						return
+					}
+					if _, err := io.ReadFull(r, row[:binary.LittleEndian.Uint32(length[:])]); err != nil {
+						return
+					}
+					if _, err := c.Write(answer); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return func() call {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { c.Close() })
+		in, answer, length := make([]byte, bytes), make([]byte, answerBytes), binary.LittleEndian.AppendUint32(nil, uint32(bytes))
+		return func() error {
+			v := net.Buffers{length, in}
+			if _, err := v.WriteTo(c); err != nil {
+				return err
+			}
+			_, err := io.ReadFull(c, answer)
+			return err
+		}
+	}
+}
+
+// generated is gRPC as protoc's code does it: messages of protobuf's library, the usual options.
+func generated(b *testing.B, bytes int64) func() call {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
+	s.RegisterService(&grpc.ServiceDesc{ServiceName: oip.Service, HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{MethodName: "ModelInfer",
+		Handler: func(_ any, _ context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			in := &pb.InferRequest{}
+			if err := dec(in); err != nil {
+				return nil, err
+			}
+			row := make([]byte, max(bytes, answerBytes)) // where the engine would have it
+			copy(row, in.Raw[0])
+			return &pb.InferResponse{ModelName: "m", ID: in.ID, Outputs: []*pb.Tensor{{Name: "y", Datatype: "UINT8", Shape: []int64{1, answerBytes}}}, Raw: [][]byte{row[:answerBytes]}}, nil
+		}}}}, nil)
+	go func() { _ = s.Serve(l) }()
+	b.Cleanup(s.Stop)
+	c, err := grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	return func() call {
+		in := make([]byte, bytes)
+		return func() error {
+			r := &pb.InferRequest{ModelName: "m", ID: "1", Inputs: []*pb.Tensor{{Name: "x", Datatype: "UINT8", Shape: []int64{1, bytes}}}, Raw: [][]byte{in}}
+			return c.Invoke(context.Background(), oip.MethodName("ModelInfer"), r, &pb.InferResponse{})
+		}
+	}
+}
+
+// BenchmarkTransport measures requests of one size, so many under way at once.
+func BenchmarkTransport(b *testing.B) {
+	for _, size := range []int64{tensorBytes, tensorBytes / 4, 1024} {
+		s := server.New(server.Config{Models: []server.Model{newSink(size)}})
+		web, rpc := listenB(b), listenB(b)
+		go func() { _ = s.ServeHTTP(web) }()
+		go func() { _ = s.ServeGRPC(rpc) }()
+		for _, transport := range []struct {
+			name string
+			make func() call
+		}{
+			{"framed-TCP", framed(b, size)}, {"HTTP", ours(b, "http://"+web.Addr().String(), size)},
+			{"gRPC", ours(b, "grpc://"+rpc.Addr().String(), size)}, {"gRPC-generated", generated(b, size)},
+		} {
+			for _, flight := range []int{1, 16} {
+				b.Run(fmt.Sprintf("%s/bytes=%d/flight=%d", transport.name, size, flight), func(b *testing.B) { measure(b, transport.make, flight) })
+			}
+		}
+	}
+}
+
+func listenB(b *testing.B) net.Listener {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { l.Close() })
+	return l
+}
+
+func measure(b *testing.B, fresh func() call, flight int) {
+	calls := make([]call, flight)
+	for i := range calls {
+		calls[i] = fresh()
+		if err := calls[i](); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	took := make([][]time.Duration, flight)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for i, c := range calls {
+		all.Go(func() {
+			for next.Add(1) <= int64(b.N) {
+				begin := time.Now()
+				if err := c(); err != nil {
+					b.Error(err)
+					return
+				}
+				took[i] = append(took[i], time.Since(begin))
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	each := slices.Concat(took...)
+	slices.Sort(each)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+	b.ReportMetric(float64(each[len(each)/2])/1e3, "p50-µs")
+	b.ReportMetric(float64(each[len(each)*99/100])/1e3, "p99-µs")
+}

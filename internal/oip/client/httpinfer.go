@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// infer sends binary tensors. A server that refuses the first request like that, and
+// takes it in JSON, gets JSON from then on.
+func (h *httpNode) infer(ctx context.Context, r *Request, id string) (*Answer, error) {
+	form := h.form.Load()
+	if form == formJSON {
+		return h.post(ctx, r, id, oip.JSON)
+	}
+	answer, err := h.post(ctx, r, id, oip.Binary)
+	if form == formBinary {
+		return answer, err
+	}
+	if code := oip.CodeOf(err); err == nil || code != oip.InvalidArgument && code != oip.Unsupported {
+		if err == nil {
+			h.form.CompareAndSwap(formAsked, formBinary)
+		}
+		return answer, err
+	}
+	again, errJSON := h.post(ctx, r, id, oip.JSON)
+	if errJSON != nil {
+		return nil, err
+	}
+	h.form.CompareAndSwap(formAsked, formJSON)
+	return again, nil
+}
+
+// post sends a request and reads its answer.
+func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.Form) (*Answer, error) {
+	buffer := h.heads.Get().(*[]byte)
+	defer h.heads.Put(buffer)
+	head := oip.Head{ID: id, Tensors: r.Specs, Wanted: r.Wanted}
+	text, err := oip.AppendRequest((*buffer)[:0], &head, r.Tensors, form)
+	if err != nil {
+		return nil, err
+	}
+	*buffer = text[:0]
+	pieces := net.Buffers{text}
+	if form == oip.Binary {
+		for _, t := range r.Tensors {
+			pieces = append(pieces, wire(t))
+		}
+	}
+	b := newBody(pieces)
+	defer b.guard.stop()
+	req := h.request(ctx, http.MethodPost, modelPath(r.Model, r.Version, "/infer"))
+	req.Body, req.ContentLength = b, b.size
+	// For a connection that the server closed before anything was sent on it.
+	req.GetBody = func() (io.ReadCloser, error) {
+		again := append(net.Buffers{text}, pieces[1:]...)
+		for i, t := range r.Tensors[:len(pieces)-1] {
+			again[i+1] = wire(t)
+		}
+		return &body{guard: b.guard, pieces: again, size: b.size}, nil
+	}
+	req.Header["Content-Type"] = []string{"application/octet-stream"}
+	if form == oip.Binary {
+		req.Header[oip.HeaderLength] = []string{strconv.Itoa(len(text))}
+	} else {
+		req.Header["Content-Type"] = []string{"application/json"}
+	}
+	resp, err := h.rounds.RoundTrip(req)
+	if err != nil {
+		return nil, lost{err}
+	}
+	defer resp.Body.Close()
+	return h.read(resp, r)
+}
+
+// wire are the bytes of a tensor as they are sent.
+func wire(t tensor.Tensor) []byte {
+	if t.Type == tensor.String {
+		return oip.AppendBytes(make([]byte, 0, oip.BytesSize(t.Strings())), t.Strings())
+	}
+	return t.Bytes()
+}
+
+// read reads the answer to a request.
+func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
+	if resp.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+		if err != nil {
+			return nil, lost{err}
+		}
+		return nil, statusError(resp, text)
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return nil, lost{fmt.Errorf("the answer is compressed (%s), which nobody asked for", describe(coding))}
+	}
+	if resp.ContentLength > h.most {
+		return nil, lost{fmt.Errorf("the answer claims %d bytes, want at most %d", resp.ContentLength, h.most)}
+	}
+	text, err := h.readJSON(resp)
+	if err != nil {
+		return nil, lost{fmt.Errorf("reading the answer: %w", err)}
+	}
+	d, err := oip.ParseResponse(text, oip.Limits{})
+	if err != nil {
+		return nil, lost{err}
+	}
+	if n := d.BinarySize(); n < 0 || n > h.most-int64(len(text)) {
+		return nil, lost{fmt.Errorf("the answer claims tensors of %d bytes, want at most %d", n, h.most)}
+	}
+	place, err := r.Accept(&d.Head)
+	if err != nil {
+		return nil, lost{err}
+	}
+	outputs, err := d.Read(resp.Body, place)
+	if err == nil {
+		err = ended(resp.Body)
+	}
+	if err != nil {
+		return nil, lost{fmt.Errorf("reading the answer: %w", err)}
+	}
+	return &Answer{d.Head, outputs}, nil
+}
+
+// readJSON reads the JSON of an answer: all of it, unless a header says how much.
+func (h *httpNode) readJSON(resp *http.Response) ([]byte, error) {
+	length := resp.Header.Get(oip.HeaderLength)
+	if length == "" {
+		text, err := io.ReadAll(io.LimitReader(resp.Body, h.most+1))
+		if err == nil && int64(len(text)) > h.most {
+			err = fmt.Errorf("it has more than %d bytes", h.most)
+		}
+		return text, err
+	}
+	n, err := strconv.ParseUint(length, 10, 31)
+	if err != nil || n > maxText || resp.ContentLength >= 0 && int64(n) > resp.ContentLength {
+		return nil, fmt.Errorf("%s is %q, the answer has %d bytes", oip.HeaderLength, describe(length), resp.ContentLength)
+	}
+	text := make([]byte, n)
+	_, err = io.ReadFull(resp.Body, text)
+	return text, err
+}
+
+// ended sees to it that an answer has ended.
+func ended(r io.Reader) error {
+	var one [1]byte
+	switch n, err := r.Read(one[:]); {
+	case n > 0:
+		return errors.New("something follows the last tensor")
+	case err != nil && err != io.EOF:
+		return err
+	}
+	return nil
+}
