@@ -58,6 +58,7 @@ for what can be made again and for what was downloaded.`,
 		newAccuracy(),
 		newAudit(),
 		newCache(),
+		newCompare(),
 		newConvert(),
 		newDoctor(),
 		newDownload(),
@@ -142,6 +143,7 @@ const (
 	exitUsage       = 2   // wrong command line
 	exitInvalid     = 3   // finished, INVALID
 	exitInaccurate  = 4   // finished, accuracy below the target
+	exitChanged     = 5   // compare: a change is beyond a --fail-if
 	exitInterrupted = 130 // interrupted; what there was is written and marked
 )
 

@@ -97,6 +97,7 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 	}
 	score := &ClassificationScore{}
 	score.Coverage.Samples = len(truth)
+	score.Right = make([]byte, (len(truth)+7)/8)
 	for rec, err := range FirstRecords(log, &score.Coverage) {
 		if err != nil {
 			return nil, err
@@ -105,7 +106,9 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
-		score.count(truth[rec.QSLIndex], found, opts.Verbose)
+		if score.count(truth[rec.QSLIndex], found, opts.Verbose) {
+			score.Right[rec.QSLIndex/8] |= 1 << (rec.QSLIndex % 8)
+		}
 	}
 	if score.Total == 0 {
 		return nil, fmt.Errorf("%s: the log has no record", log.Name())
@@ -118,13 +121,17 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 	return score, nil
 }
 
-func (s *ClassificationScore) count(want LabeledImage, found int64, verbose bool) {
+// count reports whether an answer is right.
+func (s *ClassificationScore) count(want LabeledImage, found int64, verbose bool) bool {
 	s.Total++
 	if found == want.Label {
 		s.Good++
-	} else if verbose {
+		return true
+	}
+	if verbose {
 		s.printf("%s, expected: %d, found %d", want.Name, want.Label, found)
 	}
+	return false
 }
 
 // label returns the first number of a payload as an integer.

@@ -76,6 +76,24 @@ func TestScoreImageNetVerboseNamesWrongSamples(t *testing.T) {
 	}
 }
 
+func TestScoreImageNetSaysWhichSamplesAreRight(t *testing.T) {
+	var truth []LabeledImage
+	log := "["
+	for i := range 10 {
+		truth = append(truth, LabeledImage{Label: int64(i % 3)})
+		log += fmt.Sprintf(`{"seq_id": %d, "qsl_idx": %d, "data": "%02x000000"},`, i, i, i%4)
+	}
+	score, err := ScoreImageNet(text(strings.TrimSuffix(log, ",")+"]"), truth, ImageNetOptions{DType: Int32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range truth {
+		if got, want := score.Right[i/8]>>(i%8)&1 == 1, i%3 == i%4; got != want {
+			t.Errorf("sample %d is right: %v, want %v", i, got, want)
+		}
+	}
+}
+
 func TestScoreImageNetFailsWhereTheScriptDoes(t *testing.T) {
 	truth := []LabeledImage{{"a.JPEG", 1}}
 	for _, c := range []struct {

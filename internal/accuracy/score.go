@@ -20,6 +20,9 @@ type Score struct {
 	// Coverage says how many samples the score is over. Whoever judges it has to look: the
 	// official scripts score whatever is in a log, if only a part of the data set.
 	Coverage Coverage
+	// Right has one bit for each sample, the lowest first, of what was answered right. nil: the
+	// metric is not a share of right answers.
+	Right []byte
 }
 
 // Coverage counts the samples of a log.

@@ -77,7 +77,7 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	return &report.Accuracy{
 		Metric: v.Name, Value: v.Value, Unit: v.Unit,
 		Reference: reference, Target: target, Met: met,
-		Lines: score.Lines,
+		Lines: score.Lines, Right: score.Right,
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -41,8 +42,9 @@ type Percentile struct {
 	UpperNS int64 `json:"upper_ns,omitempty"`
 }
 
-// leastBeyond is how many of the effective queries must lie above a percentile for it to have
-// an interval: with fewer, the upper end is a matter of luck.
+// leastBeyond is how many of the queries that the median is worth must lie above a percentile
+// for it to have an interval. The percentile's own number would not do: it is smallest where
+// luck spared the run the long waits that it is about.
 const leastBeyond = 5
 
 // A limit is a percentile of the whole run, and the share of each batch that lies above.
@@ -120,23 +122,39 @@ func (p *parts) finish() []Batch {
 // percentiles are those of the whole run with their intervals, in ascending order.
 func (p *parts) percentiles() []Percentile {
 	var list []Percentile
+	atMedian := p.limits[0].effective(p.all.Count()) // the first of BatchPercentiles
 	for _, l := range p.limits {
-		list = append(list, l.percentile(p.all))
+		list = append(list, l.percentile(p.all, atMedian))
 	}
-	slices.SortFunc(list, func(a, b Percentile) int { return int(math.Copysign(1, a.Percentile-b.Percentile)) })
+	slices.SortFunc(list, func(a, b Percentile) int { return cmp.Compare(a.Percentile, b.Percentile) })
 	return list
 }
 
-func (l limit) percentile(all *histogram.Histogram) Percentile {
-	out := Percentile{Percentile: l.fraction, ValueNS: l.value}
+// effective is the number of independent queries whose share above the limit would vary as that
+// of the batches does. What one batch passes on to the next counts too.
+func (l limit) effective(n uint64) float64 {
 	if len(l.above) != batches {
+		return 0
+	}
+	mean, variance := stat.MeanVariance(l.above, nil)
+	passedOn := 0.0
+	for i := 1; i < batches; i++ {
+		passedOn += (l.above[i] - mean) * (l.above[i-1] - mean)
+	}
+	// The sum of the squares; a correlation is too low by 1/batches on average.
+	if squares := variance * (batches - 1); squares > 0 {
+		r := min(max(passedOn/squares+1.0/batches, 0), 0.9)
+		variance *= (1 + r) / (1 - r)
+	}
+	return min(l.fraction*(1-l.fraction)*batches/max(variance, 1e-18), float64(n))
+}
+
+func (l limit) percentile(all *histogram.Histogram, atMedian float64) Percentile {
+	out := Percentile{Percentile: l.fraction, ValueNS: l.value, Effective: l.effective(all.Count())}
+	if out.Effective == 0 || atMedian*(1-l.fraction) < leastBeyond {
 		return out
 	}
-	n, spread := float64(all.Count()), l.fraction*(1-l.fraction)
-	out.Effective = min(spread*batches/max(stat.Variance(l.above, nil), 1e-18), n)
-	half := distuv.StudentsT{Sigma: 1, Nu: batches - 1}.Quantile(0.975) * math.Sqrt(spread/out.Effective)
-	if out.Effective*(1-l.fraction) >= leastBeyond && l.fraction+half < 1 {
-		out.LowerNS, out.UpperNS = all.Quantile(max(l.fraction-half, 0)), all.Quantile(l.fraction+half)
-	}
+	half := distuv.StudentsT{Sigma: 1, Nu: batches - 1}.Quantile(0.975) * math.Sqrt(l.fraction*(1-l.fraction)/out.Effective)
+	out.LowerNS, out.UpperNS = all.Quantile(max(l.fraction-half, 0)), all.Quantile(min(l.fraction+half, 1))
 	return out
 }

@@ -19,8 +19,9 @@ const (
 // A timeline counts a run in buckets.
 type timeline struct {
 	out   Timeline
-	width int64 // of an instant
-	n     int   // of buckets
+	width int64   // of an instant
+	perNS float64 // instants in a nanosecond: a division for each sample would take longest of all
+	n     int     // of buckets
 	// started and ended count samples between one instant and the next.
 	started, ended []int64
 
@@ -39,6 +40,7 @@ func newTimeline(s Source) *timeline {
 	t := &timeline{n: int(min(max(n/leastPerBucket, fewestBuckets), bucketsAtMost))}
 	end := int64(s.End) + 1
 	t.width = (end + int64(t.n*instants) - 1) / int64(t.n*instants)
+	t.perNS = 1 / float64(t.width)
 	t.started, t.ended = make([]int64, t.n*instants), make([]int64, t.n*instants)
 	t.out.BucketNS = t.width * instants
 	for _, h := range []**histogram.Histogram{&t.latency, &t.first, &t.perToken} {
@@ -50,10 +52,10 @@ func newTimeline(s Source) *timeline {
 
 // counted is told of every sample that was issued. Completed is negative if it was not.
 func (t *timeline) counted(start, completed int64) {
-	last := int64(len(t.started) - 1)
-	t.started[min(start/t.width, last)]++
+	last := len(t.started) - 1
+	t.started[min(int(float64(start)*t.perNS), last)]++
 	if completed >= 0 {
-		t.ended[min(completed/t.width, last)]++
+		t.ended[min(int(float64(completed)*t.perNS), last)]++
 	}
 }
 
@@ -64,8 +66,9 @@ func (t *timeline) answered(start, latency int64) {
 
 // move ends the buckets before the one of an instant.
 func (t *timeline) move(start int64) {
-	for bucket := min(int(start/t.out.BucketNS), t.n-1); t.now < bucket; t.now++ {
+	for t.now < t.n-1 && start >= int64(t.now+1)*t.out.BucketNS {
 		t.endBucket()
+		t.now++
 	}
 }
 

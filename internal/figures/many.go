@@ -72,7 +72,11 @@ func front(id, title string, lines []report.Line) Figure {
 	f.X.From, f.X.To = least-0.08*(most-least)-0.01*most, most*1.01+0.08*(most-least)
 	least, most, _ = extremes(values)
 	f.Y.From, f.Y.To = least-0.1*(most-least)-0.001*math.Abs(most)-1e-9, most+0.1*(most-least)+0.001*math.Abs(most)+1e-9
-	f.Sentence = fmt.Sprintf("Of %d runs, %d are on the front: no other is as fast and as accurate. From slow to fast: %s.", len(lines), len(best), strings.Join(best, ", "))
+	are := "are"
+	if len(best) == 1 {
+		are = "is"
+	}
+	f.Sentence = fmt.Sprintf("Of %d runs, %d %s on the front: no other is as fast and as accurate. From slow to fast: %s.", len(lines), len(best), are, strings.Join(best, ", "))
 	return f
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/charts"
+	"github.com/mlperf-go/mlperf/internal/compare"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -169,6 +170,10 @@ func TestNoTextCanBecomeMarkup(t *testing.T) {
 	poison(reflect.ValueOf(r).Elem(), hostile)
 	poison(reflect.ValueOf(c).Elem(), hostile)
 	harmless(t, written(t, func(w io.Writer) error { return Run(w, r, c) }))
+
+	list := []compare.Comparison{{Differences: []compare.Difference{{Unlike: true}}, Metrics: []compare.Metric{{Interval: &compare.Interval{Lower: -1, Upper: 2}}}, Notes: []string{""}, Commands: []string{""}}}
+	poison(reflect.ValueOf(&list).Elem(), hostile)
+	harmless(t, written(t, func(w io.Writer) error { return Compare(w, list, hostile) }))
 
 	lines := manyLines()
 	for i := range lines {

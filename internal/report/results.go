@@ -149,6 +149,9 @@ type Accuracy struct {
 	Lines     []string `json:"lines"` // what the official script prints
 	Samples   uint64   `json:"samples"`
 	Partial   bool     `json:"partial,omitempty"` // the log lacks samples
+	// Right has one bit for each sample, the lowest first, of what was answered right, in base64.
+	// Absent if the metric is not a share of right answers.
+	Right []byte `json:"right,omitempty"`
 	// NoTarget says why the score is not compared with a target; empty: it is.
 	NoTarget string `json:"no_target,omitempty"`
 }

@@ -1,0 +1,49 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// accuracy compares the scores of the first runs: repeats of an accuracy run give the same.
+func (d *decider) accuracy() (Metric, bool) {
+	a, b := d.base[0].Results.Accuracy, d.new[0].Results.Accuracy
+	if a == nil || b == nil || a.Metric != b.Metric {
+		return Metric{}, false
+	}
+	m := Metric{Name: "accuracy", Unit: a.Unit, Base: a.Value, New: b.Value, Change: b.Value - a.Value, Points: true, Better: "up"}
+	if a.Target > a.Reference {
+		m.Better = "down" // an error rate: its target is above what the reference has
+	}
+	switch {
+	case len(a.Right) == 0 || len(b.Right) == 0:
+		m.Method = "no answers sample by sample are kept of " + a.Metric
+	case a.Samples != b.Samples || len(a.Right) != len(b.Right) || a.Partial || b.Partial:
+		m.Method = "the samples are not the same"
+	default:
+		mcNemar(&m, a, b)
+	}
+	return m, true
+}
+
+// mcNemar compares sample by sample.
+func mcNemar(m *Metric, a, b *report.Accuracy) {
+	lost, won := 0, 0
+	for i := range a.Right {
+		lost += bits.OnesCount8(a.Right[i] &^ b.Right[i])
+		won += bits.OnesCount8(b.Right[i] &^ a.Right[i])
+	}
+	n := float64(a.Samples)
+	change := float64(won-lost) / n
+	half := 1.96 * math.Sqrt(max((float64(won+lost)/n-change*change)/n, 0))
+	p := midP(lost, won)
+	i := Interval{100 * (change - half), 100 * (change + half)}
+	if p > 1-confidence && !i.has(0) { // the test decides, the interval is its normal limit
+		i.Lower, i.Upper = min(i.Lower, 0), max(i.Upper, 0)
+	}
+	m.Interval, m.Decides = &i, true
+	m.Method = fmt.Sprintf("McNemar's test: of %d samples %d are right only in the base, %d only in the new; p = %.2g", a.Samples, lost, won, p)
+}

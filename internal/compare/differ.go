@@ -1,0 +1,117 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// A Difference is something beside the measurements that is not the same on both sides.
+type Difference struct {
+	Key  string `json:"key"`
+	Base string `json:"base"`
+	New  string `json:"new"`
+	// Unlike says that the two are not the same test any more, or not of the same machine.
+	Unlike bool `json:"unlike,omitempty"`
+}
+
+// A fact is something that is compared.
+type fact struct {
+	key    string
+	unlike bool
+	of     func(*report.Results) string
+}
+
+var facts = []fact{
+	{"result", true, func(r *report.Results) string { return r.Verdict() }},
+	{"host", true, func(r *report.Results) string { return r.Host }},
+	{"processor", true, func(r *report.Results) string { return systemText(r.System, "cpu", "model") }},
+	{"cores", true, func(r *report.Results) string { return systemText(r.System, "cpu", "cores") }},
+	{"rules", true, func(r *report.Results) string { return r.Rules }},
+	{"marks", true, func(r *report.Results) string { return strings.Join(slices.Sorted(slices.Values(r.Caveats)), "; ") }},
+	{"data", true, func(r *report.Results) string {
+		return fmt.Sprintf("%s, %d samples", r.Input.DatasetPath, r.Input.Samples)
+	}},
+	{"latency bound", true, func(r *report.Results) string { return bounds(r.Test) }},
+	{"model file", false, func(r *report.Results) string { return r.Input.ModelSHA256[:min(16, len(r.Input.ModelSHA256))] }},
+	{"precision", false, func(r *report.Results) string { return r.Input.Precision }},
+	{"engine", false, func(r *report.Results) string { return r.Backend.Engine }},
+	{"device", false, func(r *report.Results) string { return strings.Join(slices.Sorted(maps.Keys(r.Backend.Devices)), "+") }},
+	{"workers", false, func(r *report.Results) string {
+		return fmt.Sprintf("%d × %d threads", r.Backend.Instances, r.Backend.Threads)
+	}},
+	{"largest batch", false, func(r *report.Results) string { return fmt.Sprint(r.Backend.MaxBatch) }},
+	{"batch delay", false, func(r *report.Results) string { return r.Backend.MaxDelay }},
+	{"program", false, func(r *report.Results) string { return r.Program }},
+	{"kernel", false, func(r *report.Results) string { return systemText(r.System, "kernel") }},
+}
+
+func bounds(t *report.Test) string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d ns, %g of the queries", t.TargetLatencyNS+t.FirstTokenLatencyNS+t.PerTokenLatencyNS, t.TargetLatencyPercentile)
+}
+
+func systemText(system any, path ...string) string {
+	for _, name := range path {
+		m, _ := system.(map[string]any)
+		system = m[name]
+	}
+	if system == nil {
+		return ""
+	}
+	return fmt.Sprint(system)
+}
+
+// differences are the facts and settings in which the sides differ, or in which one is not
+// uniform.
+func differences(base, new []Run) []Difference {
+	list := []Difference{}
+	for _, f := range facts {
+		a, b := values(base, f.of), values(new, f.of)
+		if a != b || strings.Contains(a, alternative) {
+			list = append(list, Difference{f.key, a, b, f.unlike})
+		}
+	}
+	keys := map[string]bool{}
+	for _, r := range slices.Concat(base, new) {
+		for _, s := range r.Results.Settings {
+			keys[s.Key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		of := func(r *report.Results) string { return setting(r, key) }
+		if a, b := values(base, of), values(new, of); a != b {
+			list = append(list, Difference{Key: key, Base: a, New: b})
+		}
+	}
+	return list
+}
+
+// alternative stands between the values of a side that is not uniform.
+const alternative = " | "
+
+func values(runs []Run, of func(*report.Results) string) string {
+	var list []string
+	for _, r := range runs {
+		if v := cmp.Or(of(r.Results), "not known"); !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	return strings.Join(list, alternative)
+}
+
+func setting(r *report.Results, key string) string {
+	value := ""
+	for _, s := range r.Settings {
+		if s.Key == key {
+			value = s.Value // of several the last counts
+		}
+	}
+	return cmp.Or(value, "default")
+}

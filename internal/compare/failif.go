@@ -1,0 +1,92 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Limit is a change that must not be exceeded: p99>+5%.
+type Limit struct {
+	Metric string
+	Above  bool    // more than Change; else less than it
+	Change float64 // relative, of an accuracy in points
+	text   string
+}
+
+// String writes the limit as it was given.
+func (l Limit) String() string { return l.text }
+
+// ParseLimit reads a limit: a metric, > or <, a signed number and a percent sign.
+func ParseLimit(text string) (Limit, error) {
+	at := strings.IndexAny(text, "<>")
+	if at <= 0 {
+		return Limit{}, fmt.Errorf("%q: want a metric, > or <, and a change, as in p99>+5%%", text)
+	}
+	l := Limit{Metric: strings.TrimSpace(text[:at]), Above: text[at] == '>', text: text}
+	number := strings.TrimSpace(text[at+1:])
+	percent, found := strings.CutSuffix(number, "%")
+	v, err := strconv.ParseFloat(strings.Replace(strings.TrimSpace(percent), "−", "-", 1), 64)
+	if err != nil || !found || math.IsNaN(v) || math.IsInf(v, 0) {
+		return Limit{}, fmt.Errorf("%q: the change is %q, want a signed number of percent such as +5%%", text, number)
+	}
+	l.Change = v / 100
+	if l.Metric == accuracyName {
+		l.Change = v // points
+	}
+	if !slices.Contains(MetricNames(), l.Metric) {
+		return Limit{}, fmt.Errorf("%q: unknown metric %q, want one of %s", text, l.Metric, strings.Join(MetricNames(), ", "))
+	}
+	return l, nil
+}
+
+const accuracyName = "accuracy"
+
+// MetricNames are the names that metrics have.
+func MetricNames() []string {
+	names := []string{"samples/s", "metric", accuracyName}
+	for _, q := range slices.Concat(latencies("", true, nil), latencies("ttft ", false, nil), latencies("tpot ", false, nil)) {
+		names = append(names, q.name)
+	}
+	return names
+}
+
+// An Outcome is what became of a limit in a comparison.
+type Outcome struct {
+	Limit      string `json:"limit"`
+	Comparison string `json:"comparison"`
+	Met        bool   `json:"met"` // the change is beyond the limit: fail
+	Reason     string `json:"reason"`
+}
+
+// Check says whether a change is beyond a limit: only if the whole interval is, and only
+// where repeats in turns, or the same samples, tell what would happen again.
+func (l Limit) Check(c Comparison) Outcome {
+	o := Outcome{Limit: l.text, Comparison: c.Title()}
+	at := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == l.Metric })
+	if at < 0 {
+		o.Reason = "the runs have no " + l.Metric
+		return o
+	}
+	m := c.Metrics[at]
+	switch {
+	case m.Interval == nil:
+		o.Reason = "not decided: " + m.Method
+	case l.beyond(*m.Interval) && m.Decides:
+		o.Met, o.Reason = true, fmt.Sprintf("%s to %s, wholly beyond (%s)", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper), m.Method)
+	case !m.Decides:
+		o.Reason = fmt.Sprintf("not decided: it takes %d repeats each, in turns; this is %s", leastRepeats, m.Method)
+	default:
+		o.Reason = fmt.Sprintf("%s to %s is not wholly beyond", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper))
+	}
+	return o
+}
+
+func (l Limit) beyond(i Interval) bool {
+	if l.Above {
+		return i.Lower > l.Change
+	}
+	return i.Upper < l.Change
+}
