@@ -75,6 +75,7 @@ func checkMeasurements(t *testing.T, r *report.Results, mode loadgen.Mode) {
 		want := &report.Accuracy{
 			Metric: "accuracy", Value: 92, Unit: "%", Reference: 90, Target: 0.99 * 90, Met: true, Samples: 100,
 			Lines: []string{"accuracy=92.000%, good=92, total=100"},
+			Right: []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 15, 0}, // the first 92
 		}
 		if diff := cmp.Diff(want, r.Accuracy); diff != "" {
 			t.Errorf("accuracy (-want +got):\n%s", diff)
