@@ -20,7 +20,7 @@ ende_gnmt_model_4_layer: translate.ckpt.index and translate.ckpt.data-00000-of-0
 mlperf download gnmt). It becomes a folder with encoder.onnx and decoder.onnx, which
 run --model-path takes. A variable that is missing is named, and nothing is written.`,
 		Example: "  mlperf convert gnmt --checkpoint ende_gnmt_model_4_layer --output gnmt-official",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.Model = args[0]; r.Checkpoint == "" {
 				return usage("convert needs --checkpoint")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/convert"
-	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // A ConvertRequest asks for ONNX files of a checkpoint.
@@ -18,7 +17,7 @@ type ConvertRequest struct {
 // Convert makes the ONNX files.
 func Convert(ctx context.Context, r *ConvertRequest) error {
 	if r.Model != "gnmt" {
-		return field.Errorf("model", "%q cannot be converted, want gnmt", r.Model)
+		return fmt.Errorf("model %q cannot be converted, want gnmt", r.Model)
 	}
 	if r.Output == "" {
 		r.Output = fmt.Sprintf("%s-onnx", r.Model)
