@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The words of numbers (whisper, normalizers/english.py).
@@ -207,11 +208,8 @@ func (w *numberWriter) word(previous, word, next string) (skip bool) {
 
 // cutSign cuts off a sign of a number.
 func cutSign(word string) (sign, bare string) {
-	for _, r := range word {
-		if strings.ContainsRune("-+£€$¢", r) {
-			return string(r), word[len(string(r)):]
-		}
-		break
+	if r, n := utf8.DecodeRuneInString(word); strings.ContainsRune("-+£€$¢", r) {
+		return word[:n], word[n:]
 	}
 	return "", word
 }

@@ -51,6 +51,7 @@ func TestBadFilesAreNamed(t *testing.T) {
 		{"an unknown pre-tokenizer", small("", `,"pre_tokenizer":{"type":"UnicodeScripts"}`), []string{"pre_tokenizer", "UnicodeScripts", "Metaspace"}},
 		{"an unknown post-processor", small("", `,"post_processor":{"type":"X"}`), []string{"post_processor", "TemplateProcessing"}},
 		{"an unknown decoder", small("", `,"decoder":{"type":"Sequence","decoders":[{"type":"CTC"}]}`), []string{"decoder.decoders[0]", "CTC", "ByteFallback"}},
+		{"a long replacement", small("", `,"normalizer":{"type":"Replace","pattern":{"String":"a"},"content":"`+strings.Repeat("x", 257)+`"}`), []string{"257 bytes, want at most 256"}},
 		{"an unknown behavior", small("", `,"pre_tokenizer":{"type":"Split","behavior":"Split","pattern":{"String":"a"}}`), []string{"behavior", "MergedWithNext"}},
 		{"no pattern", small("", `,"pre_tokenizer":{"type":"Split","behavior":"Removed"}`), []string{"no pattern"}},
 		{"an empty pattern", small("", `,"normalizer":{"type":"Replace","pattern":{"String":""},"content":"x"}`), []string{"pattern is empty"}},
@@ -147,6 +148,17 @@ func TestAPatternThatTakesForeverEnds(t *testing.T) {
 	}
 	if ids, err := tok.Append(nil, "baa", NoSpecial); err != nil || len(ids) != 1 {
 		t.Errorf("Append = %v, %v", ids, err)
+	}
+}
+
+func TestTextsDoNotGrowWithoutBound(t *testing.T) {
+	double := `{"type":"Replace","pattern":{"String":"a"},"content":"aa"}`
+	tok, err := read(small("", `,"normalizer":{"type":"Sequence","normalizers":[`+strings.Repeat(double+",", 60)+double+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tok.Append(nil, "aaaa", NoSpecial); err == nil || !strings.Contains(err.Error(), "64 times as long") {
+		t.Errorf("Append = %v, want an error", err)
 	}
 }
 

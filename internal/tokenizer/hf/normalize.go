@@ -59,15 +59,25 @@ func normalizers(parts []component, where string) (normalizer, error) {
 		}
 	}
 	return func(text string) (string, error) {
+		limit := maxGrowth * (len(text) + 256)
 		var err error
 		for _, step := range steps {
 			if text, err = step(text); err != nil {
 				return "", err
 			}
+			if len(text) > limit {
+				return "", fmt.Errorf("%s: a text became more than %d times as long", where, maxGrowth)
+			}
 		}
 		return text, nil
 	}, nil
 }
+
+// What a file may make of a text: NFKD makes up to 18 characters of one.
+const (
+	maxGrowth  = 64
+	maxContent = 256 // bytes in the place of a match
+)
 
 // lower lower-cases each character on its own: a sigma at the end of a word is like others.
 func lower(text string) string {
@@ -115,6 +125,9 @@ func newReplace(c *component, where string) (normalizer, error) {
 		return nil, err
 	}
 	content := c.Content
+	if len(content) > maxContent {
+		return nil, fmt.Errorf("%s: content has %d bytes, want at most %d", where, len(content), maxContent)
+	}
 	if c.Pattern.String != nil {
 		old := *c.Pattern.String
 		return pure(func(text string) string { return strings.ReplaceAll(text, old, content) }), nil
