@@ -112,7 +112,7 @@ func order(cmd *cobra.Command) int {
 func exampleArgs(words []string) []string {
 	args := slices.Clone(words[1:])
 	switch args[0] {
-	case "synth", "doctor", "quantize", "submission": // submission_test.go runs the last
+	case "synth", "doctor", "quantize", "convert", "serve", "submission": // serve.txtar and submission_test.go run the last two
 		return nil
 	case "suite": // suite.txtar runs one
 		if args[1] == "run" {
