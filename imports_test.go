@@ -58,15 +58,16 @@ var mayImport = map[string]string{
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
-	"internal/session": "internal/oip internal/network internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+	"internal/session": "internal/credentials internal/oip internal/network internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/page " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache internal/power " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
-	"internal/progress": "internal/loadgen",
-	"internal/profile":  "internal/loadgen internal/regular",
-	"internal/config":   "configs internal/field internal/loadgen internal/names internal/regular",
-	"internal/field":    "",
+	"internal/progress":    "internal/loadgen",
+	"internal/profile":     "internal/loadgen internal/regular",
+	"internal/config":      "configs internal/field internal/loadgen internal/names internal/regular",
+	"internal/field":       "",
+	"internal/credentials": "internal/field internal/regular",
 
 	"internal/backend":             "internal/histogram internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
@@ -77,7 +78,7 @@ var mayImport = map[string]string{
 	"internal/backend/oip":         "internal/backend internal/oip internal/oip/client internal/tensor",
 
 	"internal/oip":            "internal/tensor",
-	"internal/oip/client":     "internal/oip internal/regular internal/tensor",
+	"internal/oip/client":     "internal/credentials internal/oip internal/tensor",
 	"internal/oip/oiptest":    "internal/oip internal/oip/server internal/tensor",
 	"internal/oip/oiptest/pb": "",
 	"internal/oip/server":     "internal/oip internal/tensor",
@@ -85,7 +86,7 @@ var mayImport = map[string]string{
 	"internal/cache":    "",
 	"scripts":           "",
 	"internal/power":    "internal/regular",
-	"internal/serve":    "internal/backend internal/bench internal/field internal/oip internal/oip/server internal/regular internal/tensor internal/workload",
+	"internal/serve":    "internal/backend internal/bench internal/credentials internal/field internal/oip internal/oip/server internal/regular internal/tensor internal/workload",
 	"internal/network":  "internal/field internal/tensor internal/workload",
 	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
@@ -117,7 +118,7 @@ var mayImport = map[string]string{
 	"internal/scratch":           "",
 	"internal/whole":             "",
 	"internal/onnx":              "internal/regular internal/tensor internal/whole",
-	"internal/endpoint":          "internal/field internal/regular",
+	"internal/endpoint":          "internal/credentials internal/field",
 	"internal/tokenserver":       "",
 	"internal/tensor":            "",
 	"internal/tfcheckpoint":      "internal/regular",

@@ -2,8 +2,6 @@ package endpoint
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/url"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // Options say which servers there are and how they are reached. The zero value of every field
@@ -78,46 +75,4 @@ func withoutUser(text string) string {
 		return "…@" + text[at+1:]
 	}
 	return scheme + "://…@" + text[at+1:]
-}
-
-// maxPEM is how long a file with certificates may be.
-const maxPEM = 16 << 20
-
-// tls are the settings of encrypted connections.
-func (o Options) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CA != "" {
-		text, err := regular.ReadFile(o.CA, maxPEM)
-		if err != nil {
-			return nil, field.Wrap("tls_ca", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, field.Errorf("tls_ca", "%s has no certificate in PEM", o.CA)
-		}
-	}
-	switch {
-	case o.Cert == "" && o.Key == "":
-		return config, nil
-	case o.Key == "":
-		return nil, field.Missing("tls_key", "the key of the certificate is needed too")
-	case o.Cert == "":
-		return nil, field.Missing("tls_cert", "the certificate of the key is needed too")
-	}
-	pair, err := readPair(o.Cert, o.Key)
-	config.Certificates = []tls.Certificate{pair}
-	return config, err
-}
-
-func readPair(certFile, keyFile string) (pair tls.Certificate, err error) {
-	cert, err := regular.ReadFile(certFile, maxPEM)
-	if err != nil {
-		return pair, field.Wrap("tls_cert", err)
-	}
-	key, err := regular.ReadFile(keyFile, maxPEM)
-	if err != nil {
-		return pair, field.Wrap("tls_key", err)
-	}
-	pair, err = tls.X509KeyPair(cert, key)
-	return pair, field.Wrap("tls_cert", err)
 }

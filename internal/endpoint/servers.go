@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/credentials"
 )
 
 // Servers are the servers that answer, and the connections to them. Its methods may be called
@@ -54,7 +56,7 @@ func Open(o Options) (*Servers, error) {
 	if s.key, s.keyFrom, err = readSecret(o.TokenFile, o.TokenEnv); err != nil {
 		return nil, err
 	}
-	config, err := o.tls()
+	config, err := credentials.TLS{CA: o.CA, Cert: o.Cert, Key: o.Key}.Client()
 	if err != nil {
 		return nil, err
 	}

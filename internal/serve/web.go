@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/credentials"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/regular"
@@ -30,7 +30,7 @@ type Web struct {
 }
 
 const (
-	maxPEM       = 1 << 20
+	maxTokens    = 1 << 20 // bytes of a file with tokens
 	usualDrain   = 30 * time.Second
 	shortestWord = 16 // characters of a token
 )
@@ -129,7 +129,7 @@ func (w Web) config(models []server.Model) (server.Config, error) {
 }
 
 func readTokens(path string) ([]string, error) {
-	text, err := regular.ReadFile(path, maxPEM)
+	text, err := regular.ReadFile(path, maxTokens)
 	if err != nil {
 		return nil, err
 	}
@@ -146,31 +146,17 @@ func readTokens(path string) ([]string, error) {
 }
 
 func (w Web) tls() (*tls.Config, error) {
-	cert, err := regular.ReadFile(w.Cert, maxPEM)
+	pair, err := credentials.TLS{Cert: w.Cert, Key: w.Key}.Pair()
 	if err != nil {
-		return nil, field.Wrap("tls_cert", err)
-	}
-	key, err := regular.ReadFile(w.Key, maxPEM)
-	if err != nil {
-		return nil, field.Wrap("tls_key", err)
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return nil, field.Wrap("tls_cert", err)
+		return nil, err
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if w.ClientCA == "" {
 		return c, nil
 	}
-	ca, err := regular.ReadFile(w.ClientCA, maxPEM)
-	if err != nil {
-		return nil, field.Wrap("tls_client_ca", err)
-	}
-	c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-	if !c.ClientCAs.AppendCertsFromPEM(ca) {
-		return nil, field.Errorf("tls_client_ca", "%s has no certificate in PEM", w.ClientCA)
-	}
-	return c, nil
+	c.ClientAuth = tls.RequireAndVerifyClientCert
+	c.ClientCAs, err = credentials.Authorities("tls_client_ca", w.ClientCA)
+	return c, err
 }
 
 // listen opens the listeners; rpc is nil if gRPC is not offered.

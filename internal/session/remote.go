@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/oip"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/credentials"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/network"
@@ -149,10 +150,10 @@ func (r *Resolved) forServers() error {
 
 // options are those of a client of the servers.
 func (r *Remote) options() (client.Options, error) {
-	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, TLS: client.Files{CA: r.CA, Cert: r.Cert, Key: r.Key}}
+	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
 	var err error
 	if r.TokenFile != "" {
-		o.Token, err = client.ReadToken(r.TokenFile)
+		o.Token, err = credentials.ReadKey(r.TokenFile)
 	}
 	return o, field.Wrap("token_file", err)
 }

@@ -81,7 +81,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	config, err := o.TLS.Config()
+	config, err := o.TLS.Client()
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/credentials"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -57,7 +58,7 @@ func (a *authority) sign(t *testing.T, template *x509.Certificate) ([]byte, *ecd
 }
 
 // issue makes a certificate for loopback that is valid until some time from now.
-func (a *authority) issue(t *testing.T, until time.Duration, names ...string) Files {
+func (a *authority) issue(t *testing.T, until time.Duration, names ...string) credentials.TLS {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(until),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, DNSNames: names}
@@ -69,7 +70,7 @@ func (a *authority) issue(t *testing.T, until time.Duration, names ...string) Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Files{Cert: writePEM(t, "CERTIFICATE", der), Key: writePEM(t, "EC PRIVATE KEY", text)}
+	return credentials.TLS{Cert: writePEM(t, "CERTIFICATE", der), Key: writePEM(t, "EC PRIVATE KEY", text)}
 }
 
 func writePEM(t *testing.T, kind string, der []byte) string {
@@ -93,23 +94,23 @@ func TestCertificatesAreChecked(t *testing.T) {
 	foreign := other.issue(t, time.Hour)
 	for _, c := range []struct {
 		name        string
-		server      Files
+		server      credentials.TLS
 		ca          string
-		client      Files
+		client      credentials.TLS
 		wantsClient bool
 		want        string
 	}{
-		{"all is right", good, ca.file, Files{}, false, ""},
-		{"an expired certificate", ca.issue(t, -time.Hour), ca.file, Files{}, false, "expired"},
-		{"a certificate of another host", ca.issue(t, time.Hour, "elsewhere"), ca.file, Files{}, false, "certificate"},
-		{"an authority that nobody knows", good, "", Files{}, false, "unknown authority"},
-		{"another authority", good, other.file, Files{}, false, "unknown authority"},
+		{"all is right", good, ca.file, credentials.TLS{}, false, ""},
+		{"an expired certificate", ca.issue(t, -time.Hour), ca.file, credentials.TLS{}, false, "expired"},
+		{"a certificate of another host", ca.issue(t, time.Hour, "elsewhere"), ca.file, credentials.TLS{}, false, "certificate"},
+		{"an authority that nobody knows", good, "", credentials.TLS{}, false, "unknown authority"},
+		{"another authority", good, other.file, credentials.TLS{}, false, "unknown authority"},
 		{"a client with a certificate", good, ca.file, client, true, ""},
-		{"a client without one", good, ca.file, Files{}, true, "certificate"},
+		{"a client without one", good, ca.file, credentials.TLS{}, true, "certificate"},
 		{"a client with one of others", good, ca.file, foreign, true, "certificate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config, err := Files{CA: ca.file, Cert: c.server.Cert, Key: c.server.Key}.Config()
+			config, err := credentials.TLS{CA: ca.file, Cert: c.server.Cert, Key: c.server.Key}.Client()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,12 +138,9 @@ func TestFilesThatAreNoneAreNamed(t *testing.T) {
 	if err := os.WriteFile(text, []byte("two words"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, f := range map[string]Files{"no authority": {CA: text}, "half a pair": {Cert: text}, "no pair": {Cert: text, Key: text}, "no file": {CA: text + "x"}} {
+	for name, f := range map[string]credentials.TLS{"no authority": {CA: text}, "half a pair": {Cert: text}, "no pair": {Cert: text, Key: text}, "no file": {CA: text + "x"}} {
 		if _, err := New(t.Context(), Options{Endpoints: []string{"https://h"}, TLS: f}); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
-	}
-	if _, err := ReadToken(text); err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("two words as a token: %v", err)
 	}
 }

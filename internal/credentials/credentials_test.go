@@ -1,0 +1,103 @@
+package credentials_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/credentials"
+	"github.com/mlperf-go/mlperf/internal/field"
+)
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// pair makes a certificate that signs itself, and its key.
+func pair(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := func(kind string, bytes []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
+	}
+	return write(t, "cert.pem", encode("CERTIFICATE", der)), write(t, "key.pem", encode("EC PRIVATE KEY", text))
+}
+
+func TestFilesOfTLSAreReadOrNamed(t *testing.T) {
+	cert, key := pair(t)
+	_, other := pair(t)
+	text := write(t, "text", "two words")
+	for name, c := range map[string]struct {
+		files       credentials.TLS
+		field, want string
+	}{
+		"none":                 {},
+		"an authority":         {files: credentials.TLS{CA: cert}},
+		"a pair":               {files: credentials.TLS{Cert: cert, Key: key}},
+		"no file":              {credentials.TLS{CA: text + "x"}, "tls_ca", "no such file"},
+		"no authority":         {credentials.TLS{CA: text}, "tls_ca", "no certificate in PEM"},
+		"no key":               {credentials.TLS{Cert: cert}, "tls_key", "is needed too"},
+		"no certificate":       {credentials.TLS{Key: key}, "tls_cert", "is needed too"},
+		"the key of another":   {credentials.TLS{Cert: cert, Key: other}, "tls_cert", other},
+		"texts as a pair":      {credentials.TLS{Cert: text, Key: text}, "tls_cert", "PEM"},
+		"no file of a pair":    {credentials.TLS{Cert: cert, Key: text + "x"}, "tls_key", "no such file"},
+		"a device for a file":  {credentials.TLS{CA: "/dev/zero"}, "tls_ca", "/dev/zero"},
+		"a folder for a file":  {credentials.TLS{Cert: t.TempDir(), Key: key}, "tls_cert", "is a folder"},
+		"a key as certificate": {credentials.TLS{Cert: key, Key: key}, "tls_cert", key},
+	} {
+		config, err := c.files.Client()
+		var of *field.Error
+		switch {
+		case c.want == "" && (err != nil || (config.RootCAs != nil) != (c.files.CA != "") || (len(config.Certificates) > 0) != (c.files.Cert != "")):
+			t.Errorf("%s: %v, %v", name, config, err)
+		case c.want != "" && (!errors.As(err, &of) || of.Field != c.field || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want an error of %s with %q", name, err, c.field, c.want)
+		}
+	}
+}
+
+func TestAKeyIsOneWord(t *testing.T) {
+	if got, err := credentials.ReadKey(write(t, "key", " secret\n")); err != nil || got != "secret" {
+		t.Errorf("ReadKey = %q, %v", got, err)
+	}
+	for name, c := range map[string]struct{ path, want string }{
+		"empty":     {write(t, "key", " \n"), "is empty"},
+		"two words": {write(t, "key", "geheim geheim"), "characters"},
+		"two lines": {write(t, "key", "geheim\ngeheim"), "characters"},
+		"no ASCII":  {write(t, "key", "schlüssel"), "characters"},
+		"no file":   {"/nowhere", "no such file"},
+		"a device":  {"/dev/zero", "device"},
+	} {
+		_, err := credentials.ReadKey(c.path)
+		var of *field.Error
+		if !errors.As(err, &of) || of.Field != "token_file" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%s: %v, want an error of token_file with %q and without the key", name, err, c.want)
+		}
+	}
+}
