@@ -3,6 +3,7 @@ package bench
 import (
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -18,12 +19,11 @@ func TestAProgramThatIsKilledLeavesAMarkedResult(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(400)
 			cfg := config(t, n, loadgen.Server, mode)
-			looked := false
+			var looked atomic.Bool // by whichever worker comes first
 			n.predict = func(k int64) error {
-				if k < 60 || looked {
+				if k < 60 || looked.Swap(true) {
 					return nil
 				}
-				looked = true
 				r, err := report.Read(cfg.OutputDir)
 				if err != nil {
 					t.Error(err)
@@ -41,8 +41,8 @@ func TestAProgramThatIsKilledLeavesAMarkedResult(t *testing.T) {
 				}
 				return nil
 			}
-			if r := mustRun(t, n, cfg); r.Result != report.Valid || !looked {
-				t.Errorf("result %s, looked %v: %q", r.Result, looked, r.Problems)
+			if r := mustRun(t, n, cfg); r.Result != report.Valid || !looked.Load() {
+				t.Errorf("result %s, looked %v: %q", r.Result, looked.Load(), r.Problems)
 			}
 		})
 	}
