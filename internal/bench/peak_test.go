@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,10 +183,19 @@ func TestSearchesOnADisturbedMachineAgree(t *testing.T) {
 			n := newNumbers(100)
 			chance := rand.New(rand.NewPCG(seed, 1))
 			began, stop := time.Now(), time.Duration(chance.Float64()*10*float64(time.Second)) // the first is soon
+			var mu sync.Mutex
+			due := func() bool { // reports whether a worker is to stop for a while
+				mu.Lock()
+				defer mu.Unlock()
+				if time.Since(began) <= stop {
+					return false
+				}
+				stop = time.Since(began) + time.Second + time.Duration((0.5+chance.Float64())*90*float64(time.Second))
+				return true
+			}
 			n.predict = func(int64) error {
-				if time.Since(began) > stop {
+				if due() {
 					time.Sleep(time.Second)
-					stop = time.Since(began) + time.Duration((0.5+chance.Float64())*90*float64(time.Second))
 				}
 				return nil
 			}
