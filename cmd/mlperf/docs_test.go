@@ -112,7 +112,7 @@ func order(cmd *cobra.Command) int {
 func exampleArgs(words []string) []string {
 	args := slices.Clone(words[1:])
 	switch args[0] {
-	case "synth", "doctor", "quantize", "convert", "serve", "submission": // serve.txtar and submission_test.go run the last two
+	case "synth", "doctor", "quantize", "compare", "convert", "serve", "submission": // scripts of their own run the last four
 		return nil
 	case "suite": // suite.txtar runs one
 		if args[1] == "run" {

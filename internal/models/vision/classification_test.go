@@ -189,13 +189,23 @@ func TestTheCacheKeyFollowsFromAllThatDecidesTheRows(t *testing.T) {
 		"another pipeline": func(s *setup) { s.binding.pipeline = "imagenet_pytorch_224" },
 		"another layout":   func(s *setup) { s.inputs[0].Shape = tensor.Shape{-1, 224, 224, 3} },
 		"another type":     func(s *setup) { s.inputs[0].Type = tensor.Uint8 },
-		"another folder":   func(s *setup) { s.datasetDir = images(t, "a.jpg", "b.jpg") },
+		"files of another time": func(s *setup) {
+			s.datasetDir = images(t, "a.jpg", "b.jpg")
+			setTimes(t, s.datasetDir, time.Now().Add(-time.Hour))
+		},
 	} {
 		if key(change) == before {
 			t.Errorf("%s has the same key", name)
 		}
 	}
-	later := time.Now().Add(time.Hour)
+	now := time.Now()
+	setTimes(t, dir, now)
+	copied := images(t, "a.jpg", "b.jpg")
+	setTimes(t, copied, now)
+	if before = key(same); key(func(s *setup) { s.datasetDir = copied }) != before {
+		t.Error("a folder with the same files has another key: they would be decoded again")
+	}
+	later := now.Add(time.Hour)
 	if err := os.Chtimes(filepath.Join(dir, "b.jpg"), later, later); err != nil {
 		t.Fatal(err)
 	}
@@ -208,6 +218,20 @@ func TestTheCacheKeyFollowsFromAllThatDecidesTheRows(t *testing.T) {
 	write(t, filepath.Join(dir, "val_map.txt"), "b.jpg 0\na.jpg 1\n")
 	if listed := key(same); before == touched || touched == changed || changed == listed {
 		t.Errorf("keys %q, after touching a file %q, after changing it %q, after changing the list %q", before, touched, changed, listed)
+	}
+}
+
+// setTimes gives all files of a folder a time.
+func setTimes(t *testing.T, dir string, at time.Time) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has the files %v, %v", dir, files, err)
+	}
+	for _, file := range files {
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
