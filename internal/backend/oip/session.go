@@ -21,29 +21,13 @@ type session struct {
 	closed atomic.Bool
 }
 
-// A value is a view of a tensor.
-type value struct {
-	tensor tensor.Tensor
-	closed atomic.Bool
-}
-
-func (v *value) Tensor() tensor.Tensor { return v.tensor }
-
-func (v *value) Close() error {
-	v.closed.Store(true)
-	return nil
-}
-
 func (s *session) Info() backend.Info { return s.info }
 
 func (s *session) Bind(t tensor.Tensor) (backend.Value, error) {
 	if s.closed.Load() {
 		return nil, fmt.Errorf("binding %v: the session is closed", t)
 	}
-	if t.Type == tensor.Invalid {
-		return nil, fmt.Errorf("a tensor of type %v cannot be bound", t.Type)
-	}
-	return &value{tensor: t}, nil
+	return backend.NewView(t)
 }
 
 func (s *session) Close() error {
@@ -61,7 +45,7 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		return fmt.Errorf("running the model: got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
 	}
 	for i, in := range inputs {
-		t, err := fitting(in, s.info.Inputs[i], "input")
+		t, err := backend.Viewed(in, s.info.Inputs[i], "input")
 		if err != nil {
 			return fmt.Errorf("running the model: %w", err)
 		}
@@ -77,26 +61,17 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 	s.engine.took.Add(int64(time.Since(begin)))
 	s.engine.answered.Add(1)
 	for i, t := range a.fresh {
-		if outputs[i] == nil {
-			outputs[i] = &value{tensor: t}
+		if outputs[i] != nil {
+			continue
 		}
+		v, err := backend.NewView(t)
+		if err != nil {
+			return fmt.Errorf("running the model: %w", err)
+		}
+		outputs[i] = v
 	}
 	return nil
 }
-
-// fitting returns a value's tensor if it fits a port.
-func fitting(given backend.Value, port backend.Port, role string) (tensor.Tensor, error) {
-	v, ok := given.(*value)
-	if !ok || v == nil || v.closed.Load() {
-		return tensor.Tensor{}, fmt.Errorf("%s %s: not an open value of this engine", role, port.Name)
-	}
-	if t := v.tensor; t.Type != port.Type || !slices.EqualFunc(t.Shape, port.Shape, fits) {
-		return tensor.Tensor{}, fmt.Errorf("%s %s: got %v, the model has %v%v", role, port.Name, t, port.Type, port.Shape)
-	}
-	return v.tensor, nil
-}
-
-func fits(got, want int64) bool { return want < 0 || got == want }
 
 // An answer says where the outputs of a run go.
 type answer struct {
@@ -142,7 +117,7 @@ func (a *answer) place(_ int, spec protocol.Spec) (tensor.Tensor, error) {
 		return tensor.Tensor{}, fmt.Errorf("nobody asked for it; asked were %v", a.session.wanted)
 	}
 	port := a.session.info.Outputs[i]
-	if spec.Type != port.Type || !slices.EqualFunc(spec.Shape, port.Shape, fits) {
+	if !port.Fits(spec.Type, spec.Shape) {
 		return tensor.Tensor{}, fmt.Errorf("it is %v%v, the model has %v%v", spec.Type, spec.Shape, port.Type, port.Shape)
 	}
 	if a.outputs[i] == nil {
@@ -152,7 +127,7 @@ func (a *answer) place(_ int, spec protocol.Spec) (tensor.Tensor, error) {
 		a.fresh[i] = tensor.New(spec.Type, spec.Shape...)
 		return a.fresh[i], nil
 	}
-	t, err := fitting(a.outputs[i], port, "output")
+	t, err := backend.Viewed(a.outputs[i], port, "output")
 	if err == nil && !slices.Equal(t.Shape, spec.Shape) {
 		err = fmt.Errorf("it has the shape %v, want %v", spec.Shape, t.Shape)
 	}

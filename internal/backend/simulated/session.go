@@ -19,29 +19,13 @@ type session struct {
 	closed atomic.Bool
 }
 
-// A value is a bound tensor; there is nothing to bind it to.
-type value struct {
-	tensor tensor.Tensor
-	closed atomic.Bool
-}
-
-func (v *value) Tensor() tensor.Tensor { return v.tensor }
-
-func (v *value) Close() error {
-	v.closed.Store(true)
-	return nil
-}
-
 func (s *session) Info() backend.Info { return s.info }
 
 func (s *session) Bind(t tensor.Tensor) (backend.Value, error) {
 	if s.closed.Load() {
 		return nil, fmt.Errorf("binding %v: the session is closed", t)
 	}
-	if t.Type == tensor.Invalid {
-		return nil, fmt.Errorf("a tensor of type %v cannot be bound", t.Type)
-	}
-	return &value{tensor: t}, nil
+	return backend.NewView(t)
 }
 
 func (s *session) Close() error {
@@ -78,9 +62,14 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		poison(out)
 	}
 	for i, t := range out {
-		if outputs[i] == nil {
-			outputs[i] = &value{tensor: t}
+		if outputs[i] != nil {
+			continue
 		}
+		v, err := backend.NewView(t)
+		if err != nil {
+			return fmt.Errorf("running the simulated model: %w", err)
+		}
+		outputs[i] = v
 	}
 	return nil
 }
@@ -105,7 +94,7 @@ func (s *session) tensors(inputs, outputs []backend.Value) (in, out []tensor.Ten
 			len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
 	}
 	for i, given := range inputs {
-		t, err := fitting(given, s.info.Inputs[i], "input")
+		t, err := backend.Viewed(given, s.info.Inputs[i], "input")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -117,27 +106,13 @@ func (s *session) tensors(inputs, outputs []backend.Value) (in, out []tensor.Ten
 			out = append(out, tensor.New(port.Type, filled(port.Shape, batchOf(in))...))
 			continue
 		}
-		t, err := fitting(given, port, "output")
+		t, err := backend.Viewed(given, port, "output")
 		if err != nil {
 			return nil, nil, err
 		}
 		out = append(out, t)
 	}
 	return in, out, nil
-}
-
-// fitting returns a value's tensor if it fits a port.
-func fitting(given backend.Value, port backend.Port, role string) (tensor.Tensor, error) {
-	v, ok := given.(*value)
-	if !ok || v == nil || v.closed.Load() {
-		return tensor.Tensor{}, fmt.Errorf("%s %s: not an open value of this engine", role, port.Name)
-	}
-	t := v.tensor
-	match := func(got, want int64) bool { return want < 0 || got == want }
-	if t.Type != port.Type || !slices.EqualFunc(t.Shape, port.Shape, match) {
-		return tensor.Tensor{}, fmt.Errorf("%s %s: got %v, the model has %v%v", role, port.Name, t, port.Type, port.Shape)
-	}
-	return t, nil
 }
 
 // batchOf is the extent of the first axis of the first input; 1 if there is none.

@@ -334,8 +334,17 @@ func TestMisuseIsAnError(t *testing.T) {
 	}
 }
 
+// view is a value over a tensor that has a type.
+func view(t tensor.Tensor) backend.Value {
+	v, err := backend.NewView(t)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func samplesOf(n float32) []backend.Value {
-	return []backend.Value{&value{tensor: tensor.Of([]float32{n}, 1, 1)}}
+	return []backend.Value{view(tensor.Of([]float32{n}, 1, 1))}
 }
 
 func BenchmarkRun(b *testing.B) {
@@ -347,7 +356,7 @@ func BenchmarkRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	in, out := samplesOf(1), []backend.Value{&value{tensor: tensor.New(tensor.Int64, 1)}}
+	in, out := samplesOf(1), []backend.Value{view(tensor.New(tensor.Int64, 1))}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := s.Run(context.Background(), in, out); err != nil {
