@@ -45,6 +45,8 @@ func (m *machine) stepBuild(op byte) error {
 		return err
 	case 'c', 0x93, 'R', 0x81, 'b':
 		return m.object(op)
+	case 'Q':
+		return m.persistent()
 	default:
 		return errors.New("not known here")
 	}
@@ -169,6 +171,12 @@ func (m *machine) name(name string) error {
 	if f, ok := functions()[name]; ok {
 		m.push(f)
 		return nil
+	}
+	if m.storage != nil {
+		if v, ok := torchNames()[name]; ok {
+			m.push(v)
+			return nil
+		}
 	}
 	f, ok := makers()[name]
 	if !ok {
@@ -378,7 +386,7 @@ func finish(v any, depth int, left *int) (any, error) {
 		return v.finish(depth, left)
 	case *frame:
 		return v.finish(depth, left)
-	case mark, function, maker, *dtype, *manager, *block, *index, *slice:
+	case mark, function, maker, *dtype, *manager, *block, *index, *slice, storageType, *torchStorage:
 		return nil, fmt.Errorf("a value is %T", v)
 	}
 	return v, nil

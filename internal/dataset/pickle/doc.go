@@ -13,6 +13,9 @@
 // (a tuple is a Tuple), dictionaries are map[string]any, tables are *Frame. Arrays refer to
 // the memory of the file.
 //
+// ReadTorch reads a tensor as PyTorch saves it: an archive with such a pickle, which also asks
+// for the memory beside it.
+//
 // Left out: protocols with buffers beside the file, objects of classes, sets, integers of
 // more than 64 bits, dictionaries whose keys are not strings, arrays of text, tables of
 // pandas before 1.3, and columns of dates, categories and pandas' own types of text.

@@ -20,11 +20,16 @@ type machine struct {
 	pos   int
 	stack []any
 	memo  map[uint64]any
+	// storage returns the memory of a tensor beside the file; nil: there is none.
+	storage func(key string) ([]byte, error)
 }
 
 // Read reads a pickle. Bytes after its end are not looked at.
 func Read(data []byte) (any, error) {
-	m := &machine{data: data, memo: make(map[uint64]any)}
+	return run(&machine{data: data, memo: make(map[uint64]any)})
+}
+
+func run(m *machine) (any, error) {
 	for {
 		at := m.pos
 		op, err := m.byte()
