@@ -1,0 +1,228 @@
+package captions
+
+import (
+	"archive/zip"
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+)
+
+const header = "id\timage_id\tcaption\theight\twidth\tfile_name\tcoco_url\n"
+
+// folder writes files, by name and content, and returns their folder.
+func folder(t testing.TB, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, filepath.FromSlash(files[i]))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestCaptionsAreReadAsPandasDoes(t *testing.T) {
+	table := header +
+		"70\t227049\tA city at night with people walking around.\t640\t480\ta.jpg\thttp://a\n" +
+		"71\t5\t\"A sign that reads \"\"STOP\"\" in red\"\t640\t480\tb.jpg\thttp://b\n" +
+		"72\t6\tA 6\" nail &amp; wood \t1\t1\tc.jpg\thttp://c\r\n" +
+		"73\t7\tno line end\t1\t1\td.jpg\thttp://d"
+	want := []string{"A city at night with people walking around.", `A sign that reads "STOP" in red`, `A 6" nail &amp; wood `, "no line end"}
+	for _, name := range tables {
+		if got, err := Read(folder(t, name, table), 0); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if got, err := Read(folder(t, tables[0], table, tables[1], header), 2); err != nil || !slices.Equal(got, want[:2]) {
+		t.Errorf("the first two of the first table: %q, %v", got, err)
+	}
+	long := strings.Repeat("word ", 10_000)
+	if got, err := Read(folder(t, tables[1], "caption\n"+long+"\n"), 0); err != nil || got[0] != long {
+		t.Errorf("a caption of 10,000 words: %d characters, %v", len(got[0]), err)
+	}
+}
+
+func TestATableThatHasNoCaptionsIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		name, table, want string
+		count             int
+	}{
+		{"nothing", "", "the first line names the columns", 0},
+		{"no rows", header, "there are 0 captions, want 1", 0},
+		{"too few rows", "caption\na\n", "there are 1 captions, want 2", 2},
+		{"no column", "id\ttext\n1\ta\n", `the columns are id, text, want one "caption"`, 0},
+		{"an empty caption", "id\tcaption\n1\ta\n2\t \n", "line 3: the caption of sample 1 is empty", 0},
+		{"a row that is too short", "id\tcaption\n1\n", "line 2: wrong number of fields", 0},
+		{"a quote without an end", "caption\n\"a\nb\n", "", 0},
+		{"no UTF-8", "caption\na\n\xff\n", "line 3: the text is not UTF-8", 0},
+	} {
+		list, err := Read(folder(t, tables[0], c.table), c.count)
+		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "captions.tsv")) {
+			t.Errorf("%s: %q, %v, want %q", c.name, list, err, c.want)
+		}
+	}
+	if _, err := Read(t.TempDir(), 0); err == nil || !strings.Contains(err.Error(), "none of captions/captions.tsv") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	if _, err := Read(folder(t, tables[0]+"/x", ""), 0); err == nil || !strings.Contains(err.Error(), "is a folder") {
+		t.Errorf("a folder in the place of the table: %v", err)
+	}
+}
+
+func testdata(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestLatentsOfPyTorchAndNumPyAreTheSame(t *testing.T) {
+	for _, name := range latentFiles {
+		got, err := ReadLatents(folder(t, name, testdata(t, filepath.Base(name))))
+		if err != nil || got.Height != 2 || got.Width != 3 || len(got.Values) != 24 || got.Values[0] != -1 || got.Values[23] != 1.875 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// written writes an array as NumPy does.
+func written(t testing.TB, a tensor.Tensor) string {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := npy.Write(&buf, a); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
+func TestLatentsThatAreNoneAreNamed(t *testing.T) {
+	pt := testdata(t, "latents.pt")
+	nan := tensor.New(tensor.Float32, 1, 4, 1, 1)
+	tensor.Data[float32](nan)[2] = float32(math.NaN())
+	for _, c := range []struct{ name, file, content, want string }{
+		{"a file that ends too early", "latents.pt", pt[:200], "no archive as torch.save"},
+		{"memory that was changed", "latents.pt", strings.Replace(pt, "\x00\x00\x80\xbf", "\x00\x00\x80\xbe", 1), "checksum"},
+		{"an array that ends too early", "latents.npy", testdata(t, "latents.npy")[:150], "unexpected EOF"},
+		{"three channels", "latents.npy", written(t, tensor.New(tensor.Float32, 1, 3, 2, 2)), "the shape [1 3 2 2], want [1 4 height width]"},
+		{"two images", "latents.npy", written(t, tensor.New(tensor.Float32, 2, 4, 2, 2)), "the shape [2 4 2 2]"},
+		{"half precision", "latents.npy", written(t, tensor.New(tensor.Float16, 1, 4, 2, 2)), "elements of type float16"},
+		{"huge sides", "latents.npy", strings.Replace(written(t, tensor.New(tensor.Float32, 1, 4, 2, 2)), "(1, 4, 2, 2)", "(1,4,99999,1)", 1), "sides up to 4096"},
+		{"no number", "latents.npy", written(t, nan), "number 2 of the latents is NaN"},
+	} {
+		if _, err := ReadLatents(folder(t, c.file, c.content)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.file) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	if _, err := ReadLatents(t.TempDir()); err == nil || !strings.Contains(err.Error(), "none of latents/latents.pt") {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// archive writes an archive of NumPy's arrays.
+func archive(t testing.TB, arrays map[string]tensor.Tensor) string {
+	t.Helper()
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for name, a := range arrays {
+		w, err := z.Create(name + ".npy")
+		if err == nil {
+			err = npy.Write(w, a)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
+func TestStatisticsOfEitherPrecisionAreRead(t *testing.T) {
+	whole, err := ReadStatistics("testdata/statistics.npz")
+	if err != nil || len(whole.Mean) != 5 || len(whole.Covariance) != 25 || whole.Covariance[1] != whole.Covariance[5] {
+		t.Fatalf("%+v, %v", whole, err)
+	}
+	short, err := ReadStatistics("testdata/short.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range whole.Covariance {
+		if math.Abs(short.Covariance[i]-v) > 1e-6 {
+			t.Errorf("number %d is %v, and %v in float32", i, v, short.Covariance[i])
+		}
+	}
+	if d, err := accuracy.FrechetDistance(whole, short); err != nil || math.Abs(d) > 1e-5 {
+		t.Errorf("their distance is %v, %v", d, err)
+	}
+}
+
+func TestStatisticsOfAnotherSizeAreNamed(t *testing.T) {
+	of := func(shape ...int64) tensor.Tensor { return tensor.New(tensor.Float64, shape...) }
+	for _, c := range []struct{ name, content, want string }{
+		{"nothing", "", "no archive of NumPy's arrays"},
+		{"no mean", archive(t, map[string]tensor.Tensor{"sigma": of(2, 2)}), "there is no mu"},
+		{"no covariance", archive(t, map[string]tensor.Tensor{"mu": of(2)}), "there is no sigma"},
+		{"a covariance of another size", archive(t, map[string]tensor.Tensor{"mu": of(2), "sigma": of(3, 3)}), "sigma has the shape [3 3], want [2 2] as mu has 2"},
+		{"a covariance of one axis", archive(t, map[string]tensor.Tensor{"mu": of(2), "sigma": of(4)}), "sigma has the shape [4]"},
+		{"no features", archive(t, map[string]tensor.Tensor{"mu": of(0), "sigma": of(0, 0)}), "mu has the shape [0]"},
+		{"whole numbers", archive(t, map[string]tensor.Tensor{"mu": tensor.New(tensor.Int64, 2), "sigma": of(2, 2)}), "numbers of type int64"},
+		{"an end that is too early", testdata(t, "statistics.npz")[:300], "no archive"},
+	} {
+		path := filepath.Join(folder(t, StatisticsFile, c.content), StatisticsFile)
+		if _, err := ReadStatistics(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), StatisticsFile) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func FuzzCaptions(f *testing.F) {
+	f.Add([]byte(header+"1\t2\t\"a \"\"b\"\"\"\t1\t1\ta\tb\n"), 1)
+	f.Add([]byte("caption\na\nb"), 0)
+	f.Fuzz(func(t *testing.T, data []byte, count int) {
+		list, err := parse(data, count&7)
+		for i, caption := range list {
+			if err == nil && strings.TrimSpace(caption) == "" {
+				t.Errorf("caption %d is empty", i)
+			}
+		}
+	})
+}
+
+func FuzzLatents(f *testing.F) {
+	f.Add([]byte(testdata(f, "latents.pt")), true)
+	f.Add([]byte(testdata(f, "latents.npy")), false)
+	f.Fuzz(func(t *testing.T, data []byte, torch bool) {
+		l := Latents{Path: "latents.npy"}
+		if torch {
+			l.Path = "latents.pt"
+		}
+		if err := l.parse(data); err == nil && len(l.Values) != Channels*l.Height*l.Width {
+			t.Errorf("%d numbers of %d × %d", len(l.Values), l.Height, l.Width)
+		}
+	})
+}
+
+func FuzzStatistics(f *testing.F) {
+	f.Add([]byte(testdata(f, "statistics.npz")))
+	f.Add([]byte(testdata(f, "short.npz")))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if s, err := parseStatistics(data); err == nil && len(s.Covariance) != len(s.Mean)*len(s.Mean) {
+			t.Errorf("a mean of %d and a covariance of %d", len(s.Mean), len(s.Covariance))
+		}
+	})
+}
