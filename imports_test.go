@@ -78,10 +78,11 @@ var mayImport = map[string]string{
 	"internal/backend/oip":         "internal/backend internal/oip internal/oip/client internal/tensor",
 
 	"internal/oip":            "internal/tensor",
-	"internal/oip/client":     "internal/credentials internal/oip internal/tensor",
+	"internal/oip/client":     "internal/credentials internal/oip internal/oip/shm internal/tensor",
 	"internal/oip/oiptest":    "internal/oip internal/oip/server internal/tensor",
 	"internal/oip/oiptest/pb": "",
-	"internal/oip/server":     "internal/oip internal/tensor",
+	"internal/oip/shm":        "",
+	"internal/oip/server":     "internal/oip internal/oip/shm internal/tensor",
 
 	"internal/cache":    "",
 	"scripts":           "",

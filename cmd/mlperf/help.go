@@ -41,7 +41,7 @@ var flagGroups = []struct {
 	{"How the model is run", []string{"instances", "intra-threads", "inter-threads", "max-batchsize", "max-batch-delay", "profile", "reserve-core", "pin", "thread-affinity", "execution",
 		"spinning", "arena", "memory-pattern", "graph-optimization", "optimized-model", "free-dimension", "custom-ops", "ort-config", "spin", "issue-priority"}},
 	{"Engine and device", []string{"backend", "device", "provider-option", "allow-fallback", "ort-lib", "ort-log", "engine-cache", "sim-latency", "sim-jitter", "endpoint", "remote-model",
-		"model-name", "concurrency", "request-timeout", "retry", "token-file", "tls-ca", "tls-cert", "tls-key"}},
+		"model-name", "concurrency", "request-timeout", "retry", "shared-memory", "token-file", "tls-ca", "tls-cert", "tls-key"}},
 	{"How the model is fed and read", nil},
 	{"Output", []string{"output", "force", "resume", "trace", "json", "progress", "no-report", "power", "help"}},
 }

@@ -59,6 +59,7 @@ func (o *serveFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Web.Key, "tls-key", "", "PEM file of its key")
 	f.StringVar(&o.ClientCA, "tls-client-ca", "", "PEM file of the authority whose certificates clients have to show")
 	f.StringVar(&o.Web.TokenFile, "token-file", "", "file with tokens of which clients have to bring one (Authorization: Bearer …)")
+	f.BoolVar(&o.Web.SharedMemory, "shared-memory", false, "take tensors from shared memory that clients of this machine register, and put outputs there")
 	durationVar(f, &o.Drain, "drain", 30*time.Second, "how long requests under way may take at the end")
 	f.IntVar(&o.room, "max-queue", 256, "requests under way at most, of each model; more are answered 503")
 	f.StringVar(&o.ModelPath, "model-path", "", "ONNX file to use instead of the built-in model")

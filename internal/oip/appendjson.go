@@ -32,7 +32,13 @@ func AppendRequest(dst []byte, h *Head, tensors []tensor.Tensor, form Form) ([]b
 	if len(h.Wanted) > 0 {
 		dst = append(dst, `,"outputs":[`...)
 		for i, name := range h.Wanted {
-			dst = append(appendString(append(appendComma(dst, i), `{"name":`...), name), fmt.Sprintf(`,"parameters":{"binary_data":%t}}`, form == Binary)...)
+			dst = append(appendString(append(appendComma(dst, i), `{"name":`...), name), `,"parameters":{`...)
+			if h.Windows != nil && h.Windows[i].Region != "" {
+				dst = appendWindow(dst, h.Windows[i])
+			} else {
+				dst = strconv.AppendBool(append(dst, `"binary_data":`...), form == Binary)
+			}
+			dst = append(dst, "}}"...)
 		}
 		dst = append(dst, ']')
 	}
@@ -62,6 +68,12 @@ func appendComma(dst []byte, i int) []byte {
 	return dst
 }
 
+func appendWindow(dst []byte, w Window) []byte {
+	dst = appendString(append(dst, `"shared_memory_region":`...), w.Region)
+	dst = strconv.AppendInt(append(dst, `,"shared_memory_offset":`...), w.Offset, 10)
+	return strconv.AppendInt(append(dst, `,"shared_memory_byte_size":`...), w.Size, 10)
+}
+
 // appendString appends a string as JSON writes it.
 func appendString(dst []byte, s string) []byte {
 	for i := range len(s) {
@@ -79,6 +91,10 @@ func appendTensors(dst []byte, h *Head, tensors []tensor.Tensor, form Form) ([]b
 		dst = append(append(append(dst, `,"datatype":"`...), Datatype(s.Type)...), `","shape":[`...)
 		for k, d := range s.Shape {
 			dst = strconv.AppendInt(appendComma(dst, k), d, 10)
+		}
+		if s.Window.Region != "" {
+			dst = append(appendWindow(append(dst, `],"parameters":{`...), s.Window), "}}"...)
+			continue
 		}
 		if form == Binary {
 			dst = strconv.AppendInt(append(dst, `],"parameters":{"binary_data_size":`...), int64(wireSize(tensors[i])), 10)

@@ -42,7 +42,7 @@ func TestWhatCannotBeRightInJSONIsRefused(t *testing.T) {
 		{"strings that claim too much", one(`"datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}`), "\xff\xff\xff\xffa", "claims 4294967295 bytes"},
 		{"strings that leave something", one(`"datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}`), "\x00\x00\x00\x00a", "1 bytes are left"},
 		{"fewer strings", one(`"datatype":"BYTES","shape":[2],"parameters":{"binary_data_size":9}`), "\x05\x00\x00\x00abcde", "length is missing"},
-		{"shared memory", one(`"datatype":"FP32","shape":[1],"parameters":{"shared_memory_region":"x"}`), "", "shared memory"},
+		{"shared memory", one(`"datatype":"FP32","shape":[1],"parameters":{"shared_memory_region":"x","shared_memory_byte_size":4}`), "", "shared memory"},
 		{"a sequence", `{"parameters":{"sequence_id":7},"inputs":[]}`, "", "sequence_id"},
 		{"outputs in two forms", `{"outputs":[{"name":"a","parameters":{"binary_data":true}},{"name":"b"}]}`, "", "all in one form"},
 		{"33 axes", one(`"datatype":"FP32","shape":[` + strings.Repeat("1,", 32) + `1],"data":[1]`), "", "33 axes"},
@@ -179,7 +179,7 @@ func FuzzMessageOfGRPC(f *testing.F) {
 	}
 	f.Add(s.Materialize())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, m := range []unmarshaler{&Inquiry{}, &State{}, &ServerMetadata{}, &ModelMetadata{}, &StatisticsList{}, &Receiving{Answer: true, Stream: true, Accept: boundedFor}} {
+		for _, m := range []unmarshaler{&Inquiry{}, &State{}, &ServerMetadata{}, &ModelMetadata{}, &StatisticsList{}, &Region{}, &Receiving{Answer: true, Stream: true, Accept: boundedFor}} {
 			_ = m.unmarshal(mem.BufferSlice{mem.SliceBuffer(b)})
 		}
 		in := &Receiving{Accept: boundedFor}

@@ -16,6 +16,7 @@ const HeaderLength = "Inference-Header-Content-Length"
 // A Document is the JSON of a request or an answer, as it was read.
 type Document struct {
 	Head
+	Load Load              // of tensors in shared memory; nil: there is none
 	data []json.RawMessage // of each tensor; nil: its elements follow the JSON
 	raw  bool              // there is no JSON
 }
@@ -42,14 +43,21 @@ type wireParameters struct {
 	Binary       *bool  `json:"binary_data"`
 	BinaryOutput bool   `json:"binary_data_output"`
 	Region       string `json:"shared_memory_region"`
+	Offset       int64  `json:"shared_memory_offset"`
+	RegionSize   int64  `json:"shared_memory_byte_size"`
 	Sequence     any    `json:"sequence_id"`
+}
+
+// window is the part of shared memory that parameters name.
+func (p *wireParameters) window() Window {
+	if p.Region == "" {
+		return Window{}
+	}
+	return Window{p.Region, p.Offset, p.RegionSize}
 }
 
 // check refuses what changes the meaning of a request and is not understood here.
 func (p *wireParameters) check() error {
-	if p.Region != "" {
-		return Errorf(Unsupported, "tensors in shared memory are not supported: send them")
-	}
 	switch p.Sequence {
 	case nil, "", 0.0:
 		return nil
@@ -75,8 +83,8 @@ func ParseRequest(text []byte, l Limits) (*Document, error) {
 
 // wanted reads which outputs a request asks for.
 func (d *Document) wanted(w *wireDocument) error {
-	binary := 0
-	for _, o := range w.Outputs {
+	binary, sent := 0, 0
+	for i, o := range w.Outputs {
 		if err := o.Parameters.check(); err != nil {
 			return err
 		}
@@ -84,14 +92,22 @@ func (d *Document) wanted(w *wireDocument) error {
 			return fmt.Errorf("an output that is asked for has no name")
 		}
 		d.Wanted = append(d.Wanted, o.Name)
+		if at := o.Parameters.window(); at.Region != "" {
+			if d.Windows == nil {
+				d.Windows = make([]Window, len(w.Outputs))
+			}
+			d.Windows[i] = at
+			continue
+		}
+		sent++
 		if b := o.Parameters.Binary; b != nil && *b || b == nil && w.Parameters.BinaryOutput {
 			binary++
 		}
 	}
-	if len(w.Outputs) > 0 && binary > 0 && binary < len(w.Outputs) {
+	if binary > 0 && binary < sent {
 		return Errorf(Unsupported, "some outputs are asked for in binary and others in JSON: want all in one form")
 	}
-	d.WantsJSON = binary == 0 && (len(w.Outputs) > 0 || !w.Parameters.BinaryOutput)
+	d.WantsJSON = binary == 0 && (sent > 0 || !w.Parameters.BinaryOutput)
 	return nil
 }
 
@@ -107,24 +123,12 @@ func ParseResponse(text []byte, l Limits) (*Document, error) {
 
 // fill checks tensors and takes them over.
 func (d *Document) fill(tensors []wireTensor, l Limits) error {
-	for _, w := range tensors {
-		if err := w.Parameters.check(); err != nil {
+	for i := range tensors {
+		s, err := tensors[i].spec()
+		if err != nil {
 			return err
 		}
-		dtype, err := ParseDatatype(w.Datatype)
-		if err != nil {
-			return fmt.Errorf("tensor %q: %w", w.Name, err)
-		}
-		s := Spec{Name: w.Name, Type: dtype, Shape: w.Shape}
-		switch size := w.Parameters.BinarySize; {
-		case (size != nil) == (len(w.Data) > 0):
-			return fmt.Errorf("tensor %q: want either data or binary_data_size", w.Name)
-		case size != nil && *size < 0:
-			return fmt.Errorf("tensor %q: binary_data_size is %d", w.Name, *size)
-		case size != nil:
-			s.Size = *size
-		}
-		d.Tensors, d.data = append(d.Tensors, s), append(d.data, w.Data)
+		d.Tensors, d.data = append(d.Tensors, s), append(d.data, tensors[i].Data)
 	}
 	if err := d.check(l); err != nil {
 		return err
@@ -140,10 +144,40 @@ func (d *Document) fill(tensors []wireTensor, l Limits) error {
 	return nil
 }
 
+// spec is what a tensor says of itself.
+func (w *wireTensor) spec() (Spec, error) {
+	if err := w.Parameters.check(); err != nil {
+		return Spec{}, err
+	}
+	dtype, err := ParseDatatype(w.Datatype)
+	if err != nil {
+		return Spec{}, fmt.Errorf("tensor %q: %w", w.Name, err)
+	}
+	s := Spec{Name: w.Name, Type: dtype, Shape: w.Shape, Window: w.Parameters.window()}
+	size, inside := w.Parameters.BinarySize, s.Window.Region != ""
+	switch {
+	case inside && (size != nil || len(w.Data) > 0):
+		return s, fmt.Errorf("tensor %q is in shared memory, and sent, too: want one of the two", w.Name)
+	case inside:
+		s.Size = s.Window.Size
+	case (size != nil) == (len(w.Data) > 0):
+		return s, fmt.Errorf("tensor %q: want either data or binary_data_size", w.Name)
+	case size != nil:
+		s.Size = *size
+	}
+	if s.Size < 0 {
+		return s, fmt.Errorf("tensor %q: its size is %d bytes", w.Name, s.Size)
+	}
+	return s, nil
+}
+
 // BinarySize is how many bytes have to follow the JSON; negative: more than can be counted.
 func (d *Document) BinarySize() int64 {
 	n := int64(0)
 	for _, s := range d.Tensors {
+		if s.Window.Region != "" {
+			continue
+		}
 		if s.Size > math.MaxInt64-n {
 			return -1
 		}
@@ -160,9 +194,12 @@ func (d *Document) Read(body io.Reader, place Place) ([]tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.data[i] != nil {
+		switch {
+		case s.Window.Region != "":
+			err = s.load(d.Load, t)
+		case d.data[i] != nil:
 			err = readJSON(d.data[i], t, len(s.Shape))
-		} else {
+		default:
 			err = d.readBinary(body, t, s.Size)
 		}
 		if err != nil {

@@ -55,12 +55,15 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // CodeOf is the code of an error; that of all errors that have none is Internal.
-func CodeOf(err error) Code {
+func CodeOf(err error) Code { return codeOr(err, Internal) }
+
+// codeOr is the code of an error, or another one if it has none.
+func codeOr(err error, other Code) Code {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code
 	}
-	return Internal
+	return other
 }
 
 // HTTP is the status of HTTP that stands for a code.

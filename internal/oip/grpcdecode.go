@@ -15,6 +15,7 @@ type Receiving struct {
 	Answer bool // an answer; else a request
 	Stream bool // an answer of ModelStreamInfer
 	Limits Limits
+	Load   Load // of tensors in shared memory; nil: there is none
 	// Accept is told what the message has, and returns where its tensors go.
 	Accept func(h *Head) (Place, error)
 
@@ -60,7 +61,7 @@ func (m *Receiving) decode(s mem.BufferSlice) error {
 			err = m.take(&r, f, &a)
 		}
 		if err != nil {
-			return Errorf(InvalidArgument, "a message of gRPC: %w", err)
+			return Errorf(codeOr(err, InvalidArgument), "a message of gRPC: %w", err)
 		}
 	}
 	if err := m.check(&a); err != nil {
@@ -114,28 +115,42 @@ func (m *Receiving) take(r *scanner, f wireField, a *arrival) error {
 		a.raw, a.sizes = append(a.raw, *r), append(a.sizes, int64(n))
 		return r.skip(n)
 	}
-	switch f.number {
-	case fieldModel, fieldVersion, fieldID, fieldInputs, fieldWanted:
-	default:
+	if f.number > fieldWanted {
 		return r.skip(n)
 	}
 	b, err := r.bytes(n)
 	if err != nil {
 		return err
 	}
-	switch f.number {
+	return m.takeBytes(f.number, b, a)
+}
+
+// takeBytes reads a field that is a text or a message.
+func (m *Receiving) takeBytes(number protowire.Number, b []byte, a *arrival) (err error) {
+	switch number {
 	case fieldModel:
 		m.Head.Model, err = text(b)
 	case fieldVersion:
 		m.Head.Version, err = text(b)
 	case fieldID:
 		m.Head.ID, err = text(b)
+	case fieldRequestParameters:
+		err = m.takeParameter(b)
 	case fieldInputs:
 		err = m.takeTensor(b, a)
 	case fieldWanted:
 		err = m.takeWanted(b)
 	}
 	return err
+}
+
+// takeParameter refuses what changes the meaning of a request and is not understood here.
+func (m *Receiving) takeParameter(b []byte) error {
+	key, value, err := parameter(b)
+	if err != nil || key != "sequence_id" || m.Answer || value.number == 0 && value.text == "" {
+		return err
+	}
+	return Errorf(Unsupported, "sequences of requests (sequence_id) are not supported")
 }
 
 func text(b []byte) (string, error) {
@@ -157,6 +172,8 @@ func (m *Receiving) takeTensor(b []byte, a *arrival) error {
 			datatype, err = r.text(f)
 		case fieldShape:
 			s.Shape, err = r.integers(f, s.Shape)
+		case fieldParameters:
+			err = s.Window.take(r, f)
 		case fieldContents:
 			if err = f.is(protowire.BytesType); err == nil {
 				contents, err = r.bytes(int(f.value))
@@ -177,33 +194,53 @@ func (m *Receiving) takeTensor(b []byte, a *arrival) error {
 }
 
 func (m *Receiving) takeWanted(b []byte) error {
-	return fields(b, func(r *scanner, f wireField) error {
-		if f.number != 1 {
-			return r.pass(f)
+	var name string
+	var at Window
+	err := fields(b, func(r *scanner, f wireField) (err error) {
+		switch f.number {
+		case 1:
+			name, err = r.text(f)
+		case 2:
+			err = at.take(r, f)
+		default:
+			err = r.pass(f)
 		}
-		name, err := r.text(f)
-		m.Head.Wanted = append(m.Head.Wanted, name)
 		return err
 	})
+	m.Head.Wanted, m.Head.Windows = append(m.Head.Wanted, name), append(m.Head.Windows, at)
+	return err
 }
 
-// check finds out whether the elements of all tensors are there, in one of the two forms.
+// check finds out whether the elements of all tensors are there, in one of the two forms, or in
+// shared memory.
 func (m *Receiving) check(a *arrival) error {
 	if err := m.Head.check(m.Limits); err != nil {
 		return err
 	}
-	if n := len(m.Head.Tensors); len(a.raw) > 0 && len(a.raw) != n {
-		return fmt.Errorf("%d tensors have %d pieces of raw contents, want one for each", n, len(a.raw))
+	sent := 0
+	for _, s := range m.Head.Tensors {
+		if s.Window.Region == "" {
+			sent++
+		}
 	}
+	if len(a.raw) > 0 && sent != len(a.raw) {
+		return fmt.Errorf("%d tensors have %d pieces of raw contents, want one for each", sent, len(a.raw))
+	}
+	sizes := a.sizes
 	for i := range m.Head.Tensors {
-		if len(a.raw) == 0 {
+		s := &m.Head.Tensors[i]
+		switch {
+		case s.Window.Region != "":
+			s.Size = s.Window.Size
+		case len(a.raw) == 0:
 			continue
+		default:
+			s.Size, sizes = sizes[0], sizes[1:]
 		}
 		if a.contents[i] != nil {
-			return fmt.Errorf("tensor %s has contents beside raw contents, want one of the two", m.Head.Tensors[i].Name)
+			return fmt.Errorf("tensor %s has contents beside raw contents or shared memory, want one of them", s.Name)
 		}
-		m.Head.Tensors[i].Size = a.sizes[i]
-		if err := m.Head.Tensors[i].sizeFits(); err != nil {
+		if err := s.sizeFits(); err != nil {
 			return err
 		}
 	}
@@ -213,29 +250,40 @@ func (m *Receiving) check(a *arrival) error {
 // put puts the elements where they belong.
 func (m *Receiving) put(a *arrival, place Place) error {
 	m.Tensors = make([]tensor.Tensor, len(m.Head.Tensors))
+	sent := 0
 	for i, s := range m.Head.Tensors {
 		t, err := placed(place, i, s)
 		if err != nil {
 			return err
 		}
 		switch {
+		case s.Window.Region != "":
+			err = s.load(m.Load, t)
 		case len(a.raw) == 0:
 			err = readContents(a.contents[i], t)
-		case t.Type == tensor.String:
-			var b []byte
-			if b, err = a.raw[i].bytes(int(a.sizes[i])); err == nil {
-				err = parseBytes(b, t.Strings())
-			}
 		default:
-			err = a.raw[i].read(t.Bytes())
+			err = readRaw(a.raw[sent], a.sizes[sent], t)
+			sent++
 		}
 		if err == nil {
 			err = checkBools(t)
 		}
 		if err != nil {
-			return Errorf(InvalidArgument, "tensor %s: %w", s.Name, err)
+			return Errorf(codeOr(err, InvalidArgument), "tensor %s: %w", s.Name, err)
 		}
 		m.Tensors[i] = t
 	}
 	return nil
+}
+
+// readRaw reads raw contents.
+func readRaw(from scanner, size int64, t tensor.Tensor) error {
+	if t.Type != tensor.String {
+		return from.read(t.Bytes())
+	}
+	b, err := from.bytes(int(size))
+	if err != nil {
+		return err
+	}
+	return parseBytes(b, t.Strings())
 }

@@ -11,6 +11,7 @@ import (
 // the same in both.
 const (
 	fieldModel, fieldVersion, fieldID = 1, 2, 3
+	fieldRequestParameters            = 4
 
 	fieldInputs, fieldWanted, fieldRawInputs = 5, 6, 7
 	fieldOutputs, fieldRawOutputs            = 5, 6
@@ -49,12 +50,15 @@ func (m *Sending) marshal() (mem.BufferSlice, error) {
 	list := mem.BufferSlice{nil} // for the head
 	head := m.appendHead(make([]byte, 0, 256))
 	for i, t := range m.Tensors {
+		if m.Head.Tensors[i].Window.Region != "" {
+			continue
+		}
 		data := t.Bytes()
 		if t.Type == tensor.String {
 			data = AppendBytes(make([]byte, 0, BytesSize(t.Strings())), t.Strings())
 		}
 		tag := protowire.AppendVarint(protowire.AppendTag(nil, raw, protowire.BytesType), uint64(len(data)))
-		if i == 0 {
+		if len(list) == 1 {
 			head = append(head, tag...)
 		} else {
 			list = append(list, mem.SliceBuffer(tag))
@@ -87,12 +91,37 @@ func (m *Sending) appendHead(dst []byte) []byte {
 	for _, s := range h.Tensors {
 		t := appendText(make([]byte, 0, 64), fieldName, s.Name)
 		t = appendText(t, fieldDatatype, Datatype(s.Type))
-		t = appendShape(t, fieldShape, s.Shape)
-		dst = protowire.AppendBytes(protowire.AppendTag(dst, fieldInputs, protowire.BytesType), t)
+		t = appendWindowTo(appendShape(t, fieldShape, s.Shape), fieldParameters, s.Window)
+		dst = appendMessage(dst, fieldInputs, t)
 	}
-	for _, name := range h.Wanted {
-		dst = protowire.AppendBytes(protowire.AppendTag(dst, fieldWanted, protowire.BytesType), appendText(nil, 1, name))
+	for i, name := range h.Wanted {
+		w := appendText(nil, 1, name)
+		if h.Windows != nil {
+			w = appendWindowTo(w, 2, h.Windows[i])
+		}
+		dst = appendMessage(dst, fieldWanted, w)
 	}
+	return dst
+}
+
+func appendMessage(dst []byte, number protowire.Number, m []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(dst, number, protowire.BytesType), m)
+}
+
+// The field numbers of InferParameter.
+const fieldInteger, fieldText = 2, 3
+
+// appendWindowTo appends the parameters of a tensor that lies in shared memory.
+func appendWindowTo(dst []byte, number protowire.Number, w Window) []byte {
+	if w.Region == "" {
+		return dst
+	}
+	entry := func(key string, value []byte) {
+		dst = appendMessage(dst, number, appendMessage(appendText(nil, 1, key), 2, value))
+	}
+	entry(regionKey, appendText(nil, fieldText, w.Region))
+	entry(offsetKey, appendNumber(nil, fieldInteger, uint64(w.Offset)))
+	entry(sizeKey, appendNumber(nil, fieldInteger, uint64(w.Size)))
 	return dst
 }
 

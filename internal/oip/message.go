@@ -14,8 +14,24 @@ type Spec struct {
 	Type  tensor.DType
 	Shape tensor.Shape
 
-	// Size is how many bytes the elements have on the wire; Data that they follow in JSON.
+	// Size is how many bytes the elements have on the wire; 0 where they are in JSON.
 	Size int64
+	// Window is where the elements are instead; empty: they are sent.
+	Window Window
+}
+
+// A Window is a part of a region of shared memory.
+type Window struct {
+	Region       string // empty: there is none
+	Offset, Size int64
+}
+
+// A Region is shared memory that a client tells a server of, on the same machine.
+type Region struct {
+	Name   string `json:"name"`
+	Key    string `json:"key"` // of the object (shm_open)
+	Offset int64  `json:"offset"`
+	Size   int64  `json:"byte_size"`
 }
 
 // String describes the tensor as image FP32[1 3 224 224].
@@ -28,12 +44,27 @@ type Head struct {
 	Tensors            []Spec
 
 	Wanted    []string // outputs that a request asks for; nil: all
+	Windows   []Window // where each of these is to be put; nil: they are sent
 	WantsJSON bool     // a request over HTTP did not ask for binary outputs
 }
 
 // A Place gives memory to the i-th tensor of a head, of exactly its type and shape. It is
 // asked once for each. An error says what is wrong with the tensor.
 type Place func(i int, s Spec) (tensor.Tensor, error)
+
+// A Load copies elements out of shared memory.
+type Load func(w Window, dst []byte) error
+
+// load has the elements of a tensor copied.
+func (s Spec) load(load Load, t tensor.Tensor) error {
+	if load == nil || t.Type == tensor.String {
+		return Errorf(Unsupported, "%s in shared memory are not supported: send them", Datatype(t.Type))
+	}
+	if err := load(s.Window, t.Bytes()); err != nil {
+		return err
+	}
+	return checkBools(t)
+}
 
 // Limits bound what is read.
 type Limits struct {

@@ -232,3 +232,48 @@ func TestSmallMessagesSurvive(t *testing.T) {
 		t.Errorf("statistics in JSON come back as %v, %v", got, err)
 	}
 }
+
+func TestWindowsOfSharedMemorySurviveBothForms(t *testing.T) {
+	memory := []byte{0, 0, 1, 2, 3, 4}
+	load := func(w Window, dst []byte) error { copy(dst, memory[w.Offset:][:w.Size]); return nil }
+	sent, shared := tensor.Of([]uint8{9, 8}, 2), tensor.Of([]uint8{1, 2, 3}, 3)
+	h := head(t, []string{"a", "b", "c"}, []tensor.Tensor{shared, sent, shared})
+	h.Tensors[0].Window, h.Tensors[2].Window = Window{"r", 2, 3}, Window{"r", 3, 3}
+	h.Wanted, h.Windows = []string{"x", "y"}, []Window{{}, {"out", 64, 12}}
+	list := []tensor.Tensor{shared, sent, shared}
+	check := func(how string, got Head, read []tensor.Tensor, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(how, err)
+		}
+		want := []tensor.Tensor{shared, sent, tensor.Of([]uint8{2, 3, 4}, 3)}
+		if diff := cmp.Diff(plain(want), plain(read)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", how, diff)
+		}
+		if diff := cmp.Diff(h.Windows, got.Windows); diff != "" || !slices.Equal(got.Wanted, h.Wanted) {
+			t.Errorf("%s: wanted are %v (-want +got):\n%s", how, got.Wanted, diff)
+		}
+	}
+	text, err := AppendRequest(nil, h, list, Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := ParseRequest(text, Limits{})
+	if err != nil || d.BinarySize() != 2 || d.WantsJSON {
+		t.Fatalf("%+v, %v, want 2 bytes to follow\n%s", d, err, text)
+	}
+	d.Load = load
+	read, err := d.Read(bytes.NewReader([]byte{9, 8}), fresh)
+	check("JSON", d.Head, read, err)
+
+	s, err := (&Sending{Head: h, Tensors: list}).marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &Receiving{Accept: freshFor, Load: load}
+	err = in.unmarshal(chopped(s, 3))
+	check("gRPC", in.Head, in.Tensors, err)
+	if err := (&Receiving{Accept: freshFor}).unmarshal(s); CodeOf(err) != Unsupported {
+		t.Errorf("without shared memory: %v", err)
+	}
+}

@@ -11,45 +11,61 @@ import (
 // readJSON puts the elements of valid JSON into a tensor. They may be one flat list, or lists
 // in lists, one level for each axis.
 func readJSON(text []byte, t tensor.Tensor, rank int) error {
-	set, ok := setters(t)
+	of, ok := setters[t.Type]
 	if !ok {
 		return fmt.Errorf("%s has no form in JSON: want binary data", Datatype(t.Type))
 	}
 	if text[0] != '[' {
 		return fmt.Errorf("data is no list")
 	}
-	n, depth, level := 0, 0, 0
+	r := elementReader{set: of(t), count: t.Len(), rank: rank}
 	for len(text) > 0 {
 		switch c := text[0]; c {
 		case '[':
-			depth++
+			r.depth++
 		case ']':
-			depth--
+			r.depth--
 		case ',', ' ', '\n', '\r', '\t':
 		case '{':
-			return fmt.Errorf("element %d is an object", n)
+			return fmt.Errorf("element %d is an object", r.read)
 		default:
-			if level == 0 {
-				level = depth
-			}
-			if depth != level || level != 1 && level != rank {
-				return fmt.Errorf("element %d lies %d lists deep, want 1 or %d, like all others", n, depth, rank)
-			}
 			element := scalar(text)
-			if n == t.Len() {
-				return fmt.Errorf("more than %d elements", t.Len())
+			if err := r.take(element); err != nil {
+				return err
 			}
-			if err := set(n, element); err != nil {
-				return fmt.Errorf("element %d: %w", n, err)
-			}
-			n, text = n+1, text[len(element):]
+			text = text[len(element):]
 			continue
 		}
 		text = text[1:]
 	}
-	if n != t.Len() {
-		return fmt.Errorf("%d elements, want %d", n, t.Len())
+	if r.read != t.Len() {
+		return fmt.Errorf("%d elements, want %d", r.read, t.Len())
 	}
+	return nil
+}
+
+// An elementReader stores the elements of a list.
+type elementReader struct {
+	set          func(i int, text []byte) error
+	count, rank  int
+	read         int // elements so far
+	depth, level int // of lists: here, and where the elements lie
+}
+
+func (r *elementReader) take(element []byte) error {
+	if r.level == 0 {
+		r.level = r.depth
+	}
+	if r.depth != r.level || r.level != 1 && r.level != r.rank {
+		return fmt.Errorf("element %d lies %d lists deep, want 1 or %d, like all others", r.read, r.depth, r.rank)
+	}
+	if r.read == r.count {
+		return fmt.Errorf("more than %d elements", r.count)
+	}
+	if err := r.set(r.read, element); err != nil {
+		return fmt.Errorf("element %d: %w", r.read, err)
+	}
+	r.read++
 	return nil
 }
 
@@ -75,38 +91,19 @@ func scalar(text []byte) []byte {
 }
 
 // setters return what stores an element of a tensor.
-func setters(t tensor.Tensor) (set func(i int, text []byte) error, ok bool) {
-	switch t.Type {
-	case tensor.Float32:
-		return setFloats[float32](t, 32), true
-	case tensor.Float64:
-		return setFloats[float64](t, 64), true
-	case tensor.Int8:
-		return setInts[int8](t, 8), true
-	case tensor.Int16:
-		return setInts[int16](t, 16), true
-	case tensor.Int32:
-		return setInts[int32](t, 32), true
-	case tensor.Int64:
-		return setInts[int64](t, 64), true
-	case tensor.Uint8:
-		return setUints[uint8](t, 8), true
-	case tensor.Uint16:
-		return setUints[uint16](t, 16), true
-	case tensor.Uint32:
-		return setUints[uint32](t, 32), true
-	case tensor.Uint64:
-		return setUints[uint64](t, 64), true
-	case tensor.Bool:
-		return setBools(t), true
-	case tensor.String:
-		return func(i int, text []byte) error { return json.Unmarshal(text, &t.Strings()[i]) }, true
-	}
-	return nil, false
+var setters = map[tensor.DType]func(t tensor.Tensor) func(i int, text []byte) error{
+	tensor.Float32: setFloats[float32], tensor.Float64: setFloats[float64],
+	tensor.Int8: setInts[int8], tensor.Int16: setInts[int16], tensor.Int32: setInts[int32], tensor.Int64: setInts[int64],
+	tensor.Uint8: setUints[uint8], tensor.Uint16: setUints[uint16], tensor.Uint32: setUints[uint32], tensor.Uint64: setUints[uint64],
+	tensor.Bool: setBools, tensor.String: setStrings,
 }
 
-func setFloats[T float32 | float64](t tensor.Tensor, bits int) func(int, []byte) error {
-	data := tensor.Data[T](t)
+func setStrings(t tensor.Tensor) func(int, []byte) error {
+	return func(i int, text []byte) error { return json.Unmarshal(text, &t.Strings()[i]) }
+}
+
+func setFloats[T float32 | float64](t tensor.Tensor) func(int, []byte) error {
+	data, bits := tensor.Data[T](t), 8*t.Type.Size()
 	return func(i int, text []byte) error {
 		v, err := strconv.ParseFloat(string(text), bits)
 		data[i] = T(v)
@@ -114,8 +111,8 @@ func setFloats[T float32 | float64](t tensor.Tensor, bits int) func(int, []byte)
 	}
 }
 
-func setInts[T int8 | int16 | int32 | int64](t tensor.Tensor, bits int) func(int, []byte) error {
-	data := tensor.Data[T](t)
+func setInts[T int8 | int16 | int32 | int64](t tensor.Tensor) func(int, []byte) error {
+	data, bits := tensor.Data[T](t), 8*t.Type.Size()
 	return func(i int, text []byte) error {
 		v, err := strconv.ParseInt(string(text), 10, bits)
 		data[i] = T(v)
@@ -123,8 +120,8 @@ func setInts[T int8 | int16 | int32 | int64](t tensor.Tensor, bits int) func(int
 	}
 }
 
-func setUints[T uint8 | uint16 | uint32 | uint64](t tensor.Tensor, bits int) func(int, []byte) error {
-	data := tensor.Data[T](t)
+func setUints[T uint8 | uint16 | uint32 | uint64](t tensor.Tensor) func(int, []byte) error {
+	data, bits := tensor.Data[T](t), 8*t.Type.Size()
 	return func(i int, text []byte) error {
 		v, err := strconv.ParseUint(string(text), 10, bits)
 		data[i] = T(v)

@@ -98,7 +98,7 @@ func (m *ModelMetadata) marshal() (mem.BufferSlice, error) {
 func appendPorts(b []byte, number protowire.Number, ports []Port) []byte {
 	for _, p := range ports {
 		port := appendShape(appendText(appendText(nil, 1, p.Name), 2, p.Datatype), 3, p.Shape)
-		b = protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), port)
+		b = appendMessage(b, number, port)
 	}
 	return b
 }
@@ -159,10 +159,10 @@ func (m *StatisticsList) marshal() (mem.BufferSlice, error) {
 		var sums []byte
 		for i, sum := range s.InferenceStats.sums() {
 			one := appendNumber(appendNumber(nil, 1, sum.Count), 2, sum.NS)
-			sums = protowire.AppendBytes(protowire.AppendTag(sums, protowire.Number(i+1), protowire.BytesType), one)
+			sums = appendMessage(sums, protowire.Number(i+1), one)
 		}
-		b = protowire.AppendBytes(protowire.AppendTag(b, 6, protowire.BytesType), sums)
-		all = protowire.AppendBytes(protowire.AppendTag(all, 1, protowire.BytesType), b)
+		b = appendMessage(b, 6, sums)
+		all = appendMessage(all, 1, b)
 	}
 	return whole(all)
 }

@@ -167,36 +167,31 @@ func (r *scanner) packed(f wireField, kind protowire.Type, put func(uint64) erro
 
 // setNumber stores an element that was read as a number of the wire.
 func setNumber(t tensor.Tensor, i int, v uint64) error {
-	fits := true
-	switch t.Type {
-	case tensor.Float32:
-		tensor.Data[float32](t)[i] = math.Float32frombits(uint32(v))
-	case tensor.Float64:
-		tensor.Data[float64](t)[i] = math.Float64frombits(v)
-	case tensor.Int64:
-		tensor.Data[int64](t)[i] = int64(v)
-	case tensor.Uint64:
-		tensor.Data[uint64](t)[i] = v
-	case tensor.Int32:
-		fits = setIn[int32](t, i, int64(v))
-	case tensor.Int16:
-		fits = setIn[int16](t, i, int64(v))
-	case tensor.Int8:
-		fits = setIn[int8](t, i, int64(v))
-	case tensor.Uint32:
-		fits = setIn[uint32](t, i, int64(v))
-	case tensor.Uint16:
-		fits = setIn[uint16](t, i, int64(v))
-	default: // Uint8 and Bool
-		fits = setIn[uint8](t, i, int64(v))
-	}
-	if !fits {
+	if !numberSetters[t.Type](t, i, v) {
 		return fmt.Errorf("element %d is %d, which is no %s", i, int64(v), Datatype(t.Type))
 	}
 	return nil
 }
 
-func setIn[T int8 | int16 | int32 | uint8 | uint16 | uint32](t tensor.Tensor, i int, v int64) bool {
+// numberSetters store an element of each type that contentsOf has as a number, if it is one.
+var numberSetters = map[tensor.DType]func(t tensor.Tensor, i int, v uint64) bool{
+	tensor.Float32: func(t tensor.Tensor, i int, v uint64) bool {
+		tensor.Data[float32](t)[i] = math.Float32frombits(uint32(v))
+		return true
+	},
+	tensor.Float64: func(t tensor.Tensor, i int, v uint64) bool {
+		tensor.Data[float64](t)[i] = math.Float64frombits(v)
+		return true
+	},
+	tensor.Uint64: func(t tensor.Tensor, i int, v uint64) bool {
+		tensor.Data[uint64](t)[i] = v
+		return true
+	},
+	tensor.Int64: setIn[int64], tensor.Int32: setIn[int32], tensor.Int16: setIn[int16], tensor.Int8: setIn[int8],
+	tensor.Uint32: setIn[uint32], tensor.Uint16: setIn[uint16], tensor.Uint8: setIn[uint8], tensor.Bool: setIn[uint8],
+}
+
+func setIn[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32](t tensor.Tensor, i int, v uint64) bool {
 	tensor.Data[T](t)[i] = T(v)
-	return int64(T(v)) == v
+	return int64(T(v)) == int64(v)
 }

@@ -23,10 +23,12 @@ type Web struct {
 	GRPC          string // address over gRPC; empty: not offered
 	// Insecure allows addresses beyond this machine without TLS.
 	Insecure  bool
-	Cert, Key string        // of TLS, files in PEM; empty: no TLS
-	ClientCA  string        // whose certificates clients have to show; empty: none
-	TokenFile string        // with tokens, one a line, of which a client has to bring one; empty: it need not
-	Drain     time.Duration // how long requests that are under way may take at the end; 0: 30 s
+	Cert, Key string // of TLS, files in PEM; empty: no TLS
+	ClientCA  string // whose certificates clients have to show; empty: none
+	TokenFile string // with tokens, one a line, of which a client has to bring one; empty: it need not
+	// SharedMemory lets whoever may connect have the shared memory of this user read and written.
+	SharedMemory bool
+	Drain        time.Duration // how long requests that are under way may take at the end; 0: 30 s
 }
 
 const (
@@ -87,6 +89,9 @@ func (w Web) Check() error {
 		if err != nil {
 			return field.Wrap(a.name, err)
 		}
+		if !local && w.SharedMemory {
+			return field.Errorf("shared_memory", "is for clients of this machine, and %s is beyond it", a.address)
+		}
 		if !local && w.Cert == "" && !w.Insecure {
 			return field.Errorf(a.name, "%s is beyond this machine, and without TLS everybody on the way reads and changes what is sent: "+
 				"want a certificate (tls_cert, tls_key), or insecure", a.address)
@@ -112,7 +117,7 @@ func isLocal(address string) (bool, error) {
 }
 
 func (w Web) config(models []server.Model) (server.Config, error) {
-	c := server.Config{Name: w.Name, Version: w.Version, Models: models}
+	c := server.Config{Name: w.Name, Version: w.Version, Models: models, SharedMemory: w.SharedMemory}
 	if err := w.Check(); err != nil {
 		return c, err
 	}

@@ -26,10 +26,12 @@ type Remote struct {
 	Concurrency int           // requests under way at most; 0: 64, and 1 in SingleStream
 	Timeout     time.Duration // of a request; 0: 2 minutes
 	Retry       int           // how often a request is sent once more
-	TokenFile   string
-	CA          string // files of TLS, in PEM
-	Cert        string
-	Key         string
+	// SharedMemory has tensors go through memory that this machine's servers share.
+	SharedMemory bool
+	TokenFile    string
+	CA           string // files of TLS, in PEM
+	Cert         string
+	Key          string
 }
 
 const (
@@ -45,7 +47,7 @@ func (r *Remote) given() string {
 		on   bool
 	}{
 		{"endpoint", len(r.Endpoints) > 0}, {"remote_model", r.Model != ""}, {"remote_version", r.Version != ""}, {"concurrency", r.Concurrency != 0},
-		{"request_timeout", r.Timeout != 0}, {"retry", r.Retry != 0}, {"token_file", r.TokenFile != ""},
+		{"request_timeout", r.Timeout != 0}, {"retry", r.Retry != 0}, {"shared_memory", r.SharedMemory}, {"token_file", r.TokenFile != ""},
 		{"tls_ca", r.CA != ""}, {"tls_cert", r.Cert != ""}, {"tls_key", r.Key != ""},
 	} {
 		if f.on {
@@ -110,6 +112,9 @@ func (q *Request) checkRemote() error {
 		return field.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", r.Concurrency, q.Instances)
 	}
 	if err := q.Engine.Remote.check(); err != nil || q.Engine.Name != OIP {
+		if err == nil && q.Engine.Remote.SharedMemory {
+			err = field.Errorf("shared_memory", "is of servers of tensors: want %s", OIP)
+		}
 		return err
 	}
 	return q.Engine.Remote.checkAddresses()
@@ -150,7 +155,7 @@ func (r *Resolved) forServers() error {
 
 // options are those of a client of the servers.
 func (r *Remote) options() (client.Options, error) {
-	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
+	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, SharedMemory: r.SharedMemory, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
 	var err error
 	if r.TokenFile != "" {
 		o.Token, err = credentials.ReadKey(r.TokenFile)
@@ -195,11 +200,14 @@ func (r *Resolved) checkNetwork() error {
 }
 
 // networkCaveats say what keeps a run from being one of the Network division.
-func networkCaveats(local []string) []string {
-	if len(local) == 0 {
-		return nil
+func networkCaveats(local []string, shared bool) (list []string) {
+	if len(local) > 0 {
+		list = append(list, "not of the Network division: "+strings.Join(local, ", ")+" is on this machine, and the system under test has to be on others")
 	}
-	return []string{"not of the Network division: " + strings.Join(local, ", ") + " is on this machine, and the system under test has to be on others"}
+	if shared {
+		list = append(list, "not of the Network division: samples go through shared memory, and every query has to carry its data")
+	}
+	return list
 }
 
 // openOIP opens the engine that asks servers for inferences, and has them answer samples in the
@@ -212,7 +220,7 @@ func (p *Prepared) openOIP(ctx context.Context) error {
 	p.bench.Engine = remote
 	if p.division == config.Network {
 		p.bench.Model = network.Wrap(p.bench.Model, remote)
-		p.bench.Caveats = append(p.bench.Caveats, networkCaveats(remote.Local())...)
+		p.bench.Caveats = append(p.bench.Caveats, networkCaveats(remote.Local(), p.Request.Engine.Remote.SharedMemory)...)
 	}
 	return nil
 }

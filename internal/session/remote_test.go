@@ -24,6 +24,7 @@ func TestWhatServersCannotDoIsRefusedAtOnce(t *testing.T) {
 		{"a device", func(q *Request) { q.Backend.Device = "cuda" }, "device"},
 		{"two numbers of requests", func(q *Request) { q.Instances, q.Engine.Remote.Concurrency = 3, 4 }, "concurrency"},
 		{"a negative number of tries", func(q *Request) { q.Engine.Remote.Retry = -1 }, "retry"},
+		{"shared memory of another engine", func(q *Request) { q.Engine = Engine{Name: Simulated, Remote: Remote{SharedMemory: true}} }, "shared_memory"},
 		{"half a pair", func(q *Request) { q.Engine.Remote.Cert = "c" }, "tls_cert"},
 		{"a model of several files", func(q *Request) { q.Model = "gnmt" }, "backend"},
 		{"the Network division", func(q *Request) { q.Division = "network" }, ""},
@@ -46,10 +47,10 @@ func TestWhatServersCannotDoIsRefusedAtOnce(t *testing.T) {
 }
 
 func TestEndpointsOfThisMachineAreMarked(t *testing.T) {
-	if got := networkCaveats(nil); got != nil {
+	if got := networkCaveats(nil, false); got != nil {
 		t.Errorf("without one: %q", got)
 	}
-	if got := networkCaveats([]string{"http://127.0.0.1:1"}); len(got) != 1 || !strings.Contains(got[0], "not of the Network division: http://127.0.0.1:1") {
+	if got := networkCaveats([]string{"http://127.0.0.1:1"}, true); len(got) != 2 || !strings.Contains(got[1], "shared memory") || !strings.Contains(got[0], "not of the Network division: http://127.0.0.1:1") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -187,6 +187,9 @@ func (e *Engine) facts() map[string]string {
 	if c.Timeout > 0 {
 		facts["request timeout"] = c.Timeout.String()
 	}
+	if c.SharedMemory {
+		facts["shared memory"] = "on"
+	}
 	for i, s := range e.servers {
 		facts[fmt.Sprintf("server %d", i+1)] = strings.TrimSpace(s.Name + " " + s.Version)
 	}

@@ -52,6 +52,7 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		r.Tensors = append(r.Tensors, t)
 		r.Specs = append(r.Specs, protocol.Spec{Name: s.info.Inputs[i].Name, Type: t.Type, Shape: t.Shape})
 	}
+	r.Room = room(outputs)
 	a := answer{session: s, outputs: outputs}
 	r.Accept = a.accept
 	begin := time.Now()
@@ -71,6 +72,17 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		outputs[i] = v
 	}
 	return nil
+}
+
+// room is how many bytes each output has; 0 where only the answer knows.
+func room(outputs []backend.Value) []int64 {
+	list := make([]int64, len(outputs))
+	for i, v := range outputs {
+		if v != nil {
+			list[i] = int64(len(v.Tensor().Bytes()))
+		}
+	}
+	return list
 }
 
 // An answer says where the outputs of a run go.

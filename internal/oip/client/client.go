@@ -28,8 +28,10 @@ type node struct {
 	outstanding atomic.Int64
 	sent        atomic.Int64
 	failed      atomic.Int64
+	refused     atomic.Int64          // requests in a row that it had no room for
 	down        atomic.Pointer[error] // why it is left out; nil: it is not
 	traffic     traffic
+	shared      shared
 }
 
 // A transport speaks the protocol with one server.
@@ -40,6 +42,8 @@ type transport interface {
 	statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error)
 	// infer returns when nothing uses the tensors any more.
 	infer(ctx context.Context, r *Request, id string) (*Answer, error)
+	register(ctx context.Context, g *oip.Region) error
+	unregister(ctx context.Context, region string) error
 	close() error
 }
 
@@ -49,8 +53,17 @@ type Request struct {
 	Specs          []oip.Spec // of the tensors
 	Tensors        []tensor.Tensor
 	Wanted         []string // outputs; nil: all
+	Room           []int64  // bytes of each of these, for shared memory; 0 or nil: only the server knows
 	// Accept looks at the head of the answer, and says where its tensors go.
 	Accept func(h *oip.Head) (oip.Place, error)
+
+	windows []oip.Window // of the wanted outputs
+	load    oip.Load
+}
+
+// head is the head of a request.
+func (r *Request) head(id string) oip.Head {
+	return oip.Head{ID: id, Tensors: r.Specs, Wanted: r.Wanted, Windows: r.windows}
 }
 
 // An Answer is what a server answered.
@@ -64,7 +77,12 @@ type ServerError struct {
 	Endpoint string
 	Err      error
 	lost     bool // the server is left out from now on
+	others   int  // servers that are not, beside it
 }
+
+// Survivors is how many servers go on answering when this one did not; 0 where the server is not
+// to blame, or there is no other.
+func (e *ServerError) Survivors() int { return e.others }
 
 func (e *ServerError) Error() string { return "server " + e.Endpoint + ": " + e.Err.Error() }
 
@@ -89,6 +107,9 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkShared(list); err != nil {
+		return nil, err
+	}
 	c := &Client{options: o}
 	for _, e := range list {
 		n := &node{endpoint: e}
@@ -110,7 +131,7 @@ func (c *Client) Close() error {
 	var errs []error
 	for _, n := range c.nodes {
 		if n.transport != nil {
-			errs = append(errs, n.close())
+			errs = append(errs, n.closeShared(), n.close())
 		}
 	}
 	return errors.Join(errs...)
@@ -146,11 +167,16 @@ func (c *Client) ask(ctx context.Context, n *node, r *Request) (*Answer, error) 
 	within, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, lost{fmt.Errorf("no answer within %v", c.options.Timeout)})
 	defer cancel()
 	id := strconv.FormatUint(c.ids.Add(1), 10)
-	answer, err := n.infer(within, r, id)
+	infer := n.infer
+	if c.options.SharedMemory {
+		infer = n.inferShared
+	}
+	answer, err := infer(within, r, id)
 	if err == nil && answer.ID != "" && answer.ID != id {
 		err = lost{fmt.Errorf("the answer is that of request %q, asked was %s", answer.ID, id)}
 	}
 	if err == nil {
+		n.refused.Store(0)
 		return answer, nil
 	}
 	if ctx.Err() != nil {
@@ -160,17 +186,38 @@ func (c *Client) ask(ctx context.Context, n *node, r *Request) (*Answer, error) 
 		err = context.Cause(within)
 	}
 	n.failed.Add(1)
-	return nil, n.blame(err)
+	return nil, c.blame(n, err)
 }
 
+// mostRefused is how many requests in a row a server may refuse for lack of room. Refusing is quick,
+// so that it would soon get all of them.
+const mostRefused = 16
+
 // blame makes an error the server's, and leaves the server out if it is lost.
-func (n *node) blame(err error) error {
-	var l lost
-	gone := errors.As(err, &l)
-	if gone {
-		n.down.CompareAndSwap(nil, &err)
+func (c *Client) blame(n *node, err error) error {
+	full := oip.CodeOf(err) == oip.Unavailable
+	if full && n.refused.Add(1) >= mostRefused && c.up() > 1 {
+		err = lost{fmt.Errorf("it refused %d requests in a row: %w", mostRefused, err)}
 	}
-	return &ServerError{n.name, err, gone}
+	e := &ServerError{Endpoint: n.name, Err: err}
+	var l lost
+	if e.lost = errors.As(err, &l); e.lost {
+		n.down.CompareAndSwap(nil, &err)
+		e.others = c.up()
+	} else if full {
+		e.others = c.up() - 1
+	}
+	return e
+}
+
+// up is how many servers are not left out.
+func (c *Client) up() (n int) {
+	for _, node := range c.nodes {
+		if node.down.Load() == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Down names the servers that are left out, with the reasons.

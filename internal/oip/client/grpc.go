@@ -154,12 +154,22 @@ func (g *grpcNode) statistics(ctx context.Context, model, version string) ([]oip
 	return list.Models, err
 }
 
+func (g *grpcNode) register(ctx context.Context, r *oip.Region) error {
+	return g.call(ctx, g.first(), "SystemSharedMemoryRegister", r, &oip.State{})
+}
+
+func (g *grpcNode) unregister(ctx context.Context, region string) error {
+	return g.call(ctx, g.first(), "SystemSharedMemoryUnregister", &oip.Inquiry{Name: region}, &oip.State{})
+}
+
 func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, error) {
 	c := g.conns[g.next.Add(1)%uint64(len(g.conns))]
-	out := &oip.Sending{Head: &oip.Head{Model: r.Model, Version: r.Version, ID: id, Tensors: r.Specs, Wanted: r.Wanted}, Tensors: r.Tensors}
+	head := r.head(id)
+	head.Model, head.Version = r.Model, r.Version
+	out := &oip.Sending{Head: &head, Tensors: r.Tensors}
 	release := newRelease()
 	out.Buffer = release.buffer
-	in := &oip.Receiving{Answer: true, Accept: r.Accept}
+	in := &oip.Receiving{Answer: true, Accept: r.Accept, Load: r.load}
 	err := g.call(ctx, c, "ModelInfer", out, in)
 	if err == nil {
 		return &Answer{in.Head, in.Tensors}, nil

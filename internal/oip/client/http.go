@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -103,7 +104,12 @@ const maxText = 1 << 20
 
 // get asks for a document of JSON.
 func (h *httpNode) get(ctx context.Context, path string) ([]byte, error) {
-	r, err := h.rounds.RoundTrip(h.request(ctx, http.MethodGet, path))
+	return h.document(h.request(ctx, http.MethodGet, path))
+}
+
+// document makes a request for a document, and reads it.
+func (h *httpNode) document(q *http.Request) ([]byte, error) {
+	r, err := h.rounds.RoundTrip(q)
 	if err != nil {
 		return nil, err
 	}
@@ -184,4 +190,30 @@ func (h *httpNode) statistics(ctx context.Context, model, version string) ([]oip
 		return nil, err
 	}
 	return oip.ParseStatistics(text)
+}
+
+// tell posts a document of JSON, whose answer does not matter.
+func (h *httpNode) tell(ctx context.Context, path string, document any) error {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	q := h.request(ctx, http.MethodPost, path)
+	q.Header["Content-Type"] = []string{"application/json"}
+	q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	_, err = h.document(q)
+	return err
+}
+
+// regionPath is that of something about a region of shared memory.
+func regionPath(region, what string) string {
+	return "/v2/systemsharedmemory/region/" + url.PathEscape(region) + what
+}
+
+func (h *httpNode) register(ctx context.Context, g *oip.Region) error {
+	return h.tell(ctx, regionPath(g.Name, "/register"), map[string]any{"key": g.Key, "offset": g.Offset, "byte_size": g.Size})
+}
+
+func (h *httpNode) unregister(ctx context.Context, region string) error {
+	return h.tell(ctx, regionPath(region, "/unregister"), struct{}{})
 }

@@ -42,7 +42,7 @@ func (h *httpNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.Form) (*Answer, error) {
 	buffer := h.heads.Get().(*[]byte)
 	defer h.heads.Put(buffer)
-	head := oip.Head{ID: id, Tensors: r.Specs, Wanted: r.Wanted}
+	head := r.head(id)
 	text, err := oip.AppendRequest((*buffer)[:0], &head, r.Tensors, form)
 	if err != nil {
 		return nil, err
@@ -50,9 +50,7 @@ func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.For
 	*buffer = text[:0]
 	pieces := net.Buffers{text}
 	if form == oip.Binary {
-		for _, t := range r.Tensors {
-			pieces = append(pieces, wire(t))
-		}
+		pieces = r.pieces(pieces)
 	}
 	b := newBody(pieces)
 	defer b.guard.stop()
@@ -60,9 +58,9 @@ func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.For
 	req.Body, req.ContentLength = b, b.size
 	// For a connection that the server closed before anything was sent on it.
 	req.GetBody = func() (io.ReadCloser, error) {
-		again := append(net.Buffers{text}, pieces[1:]...)
-		for i, t := range r.Tensors[:len(pieces)-1] {
-			again[i+1] = wire(t)
+		again := net.Buffers{text}
+		if form == oip.Binary {
+			again = r.pieces(again)
 		}
 		return &body{guard: b.guard, pieces: again, size: b.size}, nil
 	}
@@ -78,6 +76,16 @@ func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.For
 	}
 	defer resp.Body.Close()
 	return h.read(resp, r)
+}
+
+// pieces appends the bytes of the tensors that are sent.
+func (r *Request) pieces(list net.Buffers) net.Buffers {
+	for i, t := range r.Tensors {
+		if r.Specs[i].Window.Region == "" {
+			list = append(list, wire(t))
+		}
+	}
+	return list
 }
 
 // wire are the bytes of a tensor as they are sent.
@@ -118,6 +126,7 @@ func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
 	if err != nil {
 		return nil, lost{err}
 	}
+	d.Load = r.load
 	outputs, err := d.Read(resp.Body, place)
 	if err == nil {
 		err = ended(resp.Body)

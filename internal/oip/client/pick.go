@@ -66,7 +66,7 @@ func (c *Client) allDown() error {
 	n := c.nodes[0]
 	err := *n.down.Load()
 	if len(c.nodes) == 1 {
-		return &ServerError{n.name, fmt.Errorf("it is left out since it failed: %w", err), false}
+		return &ServerError{Endpoint: n.name, Err: fmt.Errorf("it is left out since it failed: %w", err)}
 	}
-	return &ServerError{n.name, fmt.Errorf("it is left out since it failed, and so are all %d servers: %w", len(c.nodes), err), false}
+	return &ServerError{Endpoint: n.name, Err: fmt.Errorf("it is left out since it failed, and so are all %d servers: %w", len(c.nodes), err)}
 }

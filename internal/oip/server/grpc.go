@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"io"
 	"math"
 
 	"google.golang.org/grpc"
@@ -73,10 +71,10 @@ func (s *Server) statusOf(err error) error {
 	return status.Error(code.GRPC(), err.Error())
 }
 
-// unary makes a method of a function that answers an inquiry.
-func unary(name string, f func(s *Server, q *oip.Inquiry) (any, error)) grpc.MethodDesc {
+// unary makes a method of a function that answers a question.
+func unary[Q any](name string, f func(s *Server, q *Q) (any, error)) grpc.MethodDesc {
 	return grpc.MethodDesc{MethodName: name, Handler: func(srv any, ctx context.Context, dec func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-		s, q := srv.(*Server), &oip.Inquiry{}
+		s, q := srv.(*Server), new(Q)
 		if err := dec(q); err != nil {
 			return nil, status.Error(codes.InvalidArgument, err.Error())
 		}
@@ -108,11 +106,17 @@ func (s *Server) service() *grpc.ServiceDesc {
 			unary("ServerLive", func(*Server, *oip.Inquiry) (any, error) { return &oip.State{On: true}, nil }),
 			unary("ServerReady", func(s *Server, _ *oip.Inquiry) (any, error) { return &oip.State{On: s.ready()}, nil }),
 			unary("ServerMetadata", func(s *Server, _ *oip.Inquiry) (any, error) {
-				return &oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: extensions}, nil
+				return &oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: s.extensions()}, nil
 			}),
 			unary("ModelReady", model(func(m Model) any { return &oip.State{On: m.Ready() && !s.draining.Load()} })),
 			unary("ModelMetadata", model(func(m Model) any { return m.Metadata() })),
 			unary("ModelStatistics", model(func(m Model) any { return &oip.StatisticsList{Models: []oip.ModelStatistics{m.Statistics()}} })),
+			unary("SystemSharedMemoryStatus", func(s *Server, q *oip.Inquiry) (any, error) {
+				list, err := s.registered(q.Name)
+				return &oip.RegionList{Regions: list}, err
+			}),
+			unary("SystemSharedMemoryRegister", func(s *Server, g *oip.Region) (any, error) { return &oip.State{}, s.register(g) }),
+			unary("SystemSharedMemoryUnregister", func(s *Server, q *oip.Inquiry) (any, error) { return &oip.State{}, s.unregister(q.Name) }),
 			{MethodName: "ModelInfer", Handler: inferUnary},
 		},
 		Streams: []grpc.StreamDesc{{StreamName: "ModelStreamInfer", Handler: inferStream, ServerStreams: true, ClientStreams: true}},
@@ -125,69 +129,70 @@ func inferUnary(srv any, ctx context.Context, dec func(any) error, _ grpc.UnaryS
 	if err := s.authorise(ctx, oip.MethodName("ModelInfer")); err != nil {
 		return nil, err
 	}
-	out, err := s.inferOver(ctx, dec, false)
-	if err != nil {
-		return nil, s.statusOf(err)
+	q, err := s.receive(dec)
+	if err == nil {
+		defer q.end()
+		var out *oip.Sending
+		if out, err = q.run(ctx); err == nil {
+			return out, nil
+		}
 	}
-	return out, nil
+	return nil, s.statusOf(err)
 }
 
-// inferOver receives a request, runs it, and returns the answer.
-func (s *Server) inferOver(ctx context.Context, receive func(any) error, stream bool) (*oip.Sending, error) {
-	var job Job
-	in := &oip.Receiving{KeepError: true, Accept: func(h *oip.Head) (place oip.Place, err error) {
-		if job, err = s.begin(h); err != nil {
+// A received is a request that has arrived.
+type received struct {
+	server *Server
+	job    Job
+	head   oip.Head
+}
+
+// receive receives a request. Whoever gets one has to end it.
+func (s *Server) receive(receive func(any) error) (*received, error) {
+	q := &received{server: s}
+	in := &oip.Receiving{KeepError: true, Load: s.load, Accept: func(h *oip.Head) (place oip.Place, err error) {
+		if q.job, err = s.begin(h); err != nil {
 			return nil, err
 		}
-		return job.Place, nil
+		return q.job.Place, nil
 	}}
-	defer func() {
-		if job != nil {
-			job.End()
-		}
-	}()
-	if err := receive(in); err != nil {
-		return nil, &broken{err}
+	err := receive(in)
+	if err != nil {
+		err = &broken{err}
+	} else {
+		err = in.Err
 	}
-	if in.Err != nil {
-		return nil, in.Err
+	if err != nil {
+		q.end()
+		return nil, err
 	}
-	specs, outputs, err := job.Run(ctx)
+	q.head = in.Head
+	return q, nil
+}
+
+func (q *received) end() {
+	if q.job != nil {
+		q.job.End()
+	}
+}
+
+// run answers the request.
+func (q *received) run(ctx context.Context) (*oip.Sending, error) {
+	s := q.server
+	specs, outputs, err := q.job.Run(ctx)
+	if err == nil {
+		err = s.store(&q.head, specs, outputs)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.requests.answered()
-	about := s.models[in.Head.Model].Metadata()
-	head := &oip.Head{Model: about.Name, Version: version(about), ID: in.Head.ID, Tensors: specs}
-	return &oip.Sending{Head: head, Tensors: outputs, Answer: true, Stream: stream}, nil
+	about := s.models[q.head.Model].Metadata()
+	head := &oip.Head{Model: about.Name, Version: version(about), ID: q.head.ID, Tensors: specs}
+	return &oip.Sending{Head: head, Tensors: outputs, Answer: true}, nil
 }
 
 // broken is an error of the connection: there is nobody to answer.
 type broken struct{ error }
 
 func (b *broken) Unwrap() error { return b.error }
-
-// inferStream answers ModelStreamInfer: requests one after the other, errors as answers.
-func inferStream(srv any, stream grpc.ServerStream) error {
-	s := srv.(*Server)
-	if err := s.authorise(stream.Context(), oip.MethodName("ModelStreamInfer")); err != nil {
-		return err
-	}
-	for {
-		out, err := s.inferOver(stream.Context(), stream.RecvMsg, true)
-		var end *broken
-		if errors.As(err, &end) {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return end.error
-		}
-		if err != nil {
-			s.requests.failed(oip.CodeOf(err))
-			out = &oip.Sending{Failed: err.Error()}
-		}
-		if err := stream.SendMsg(out); err != nil {
-			return err
-		}
-	}
-}

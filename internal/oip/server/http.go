@@ -15,7 +15,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v2/health/live", func(w http.ResponseWriter, _ *http.Request) {})
 	mux.HandleFunc("GET /v2/health/ready", func(w http.ResponseWriter, _ *http.Request) { writeReady(w, s.ready()) })
 	about := func(w http.ResponseWriter, _ *http.Request) error {
-		return writeJSON(w, oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: extensions})
+		return writeJSON(w, oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: s.extensions()})
 	}
 	mux.HandleFunc("GET /v2", s.guarded(about))
 	mux.HandleFunc("GET /v2/{$}", s.guarded(about))
@@ -33,6 +33,7 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc("GET "+path+"/stats", s.guarded(s.statistics))
 		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
 	}
+	s.handleRegions(mux)
 	return mux
 }
 

@@ -43,6 +43,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return arriving(err)
 	}
+	doc.Load = s.load
 	job, err := s.begin(&doc.Head)
 	if err != nil {
 		return err
@@ -55,6 +56,9 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	specs, outputs, err := job.Run(r.Context())
+	if err == nil {
+		err = s.store(&doc.Head, specs, outputs)
+	}
 	if err != nil {
 		return err
 	}
@@ -177,7 +181,10 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 		return writeText(w, "application/json", text)
 	}
 	pieces, size := [][]byte{text}, len(text)
-	for _, t := range outputs {
+	for i, t := range outputs {
+		if specs[i].Window.Region != "" {
+			continue
+		}
 		data := t.Bytes()
 		if t.Type == tensor.String {
 			data = oip.AppendBytes(nil, t.Strings())

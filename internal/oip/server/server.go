@@ -49,6 +49,9 @@ type Config struct {
 	TLS           *tls.Config // nil: none
 	Tokens        []string    // one of which a request has to bring; none: it need not
 	Limits        Limits
+	// SharedMemory lets clients have tensors read from and written to shared memory of this
+	// machine: any that this user may open.
+	SharedMemory bool
 	// Metrics appends further metrics, in the text format of Prometheus; nil: none.
 	Metrics func(dst []byte) []byte
 }
@@ -92,12 +95,19 @@ type Server struct {
 	health *health.Server
 	conns  *connections
 
+	regions  regions
 	draining atomic.Bool
 	requests counters
 }
 
-// extensions are those of the protocol that this server has.
-var extensions = []string{"binary_tensor_data", "statistics"}
+// extensions names those of the protocol that this server has.
+func (s *Server) extensions() []string {
+	list := []string{"binary_tensor_data", "statistics"}
+	if s.config.SharedMemory {
+		list = append(list, "system_shared_memory")
+	}
+	return list
+}
 
 // New makes a server that listens nowhere yet.
 func New(c Config) *Server {
@@ -161,7 +171,7 @@ func (s *Server) Drain(ctx context.Context) error {
 		<-ended
 		err = errors.Join(err, context.Cause(ctx))
 	}
-	return errors.Join(err, s.http.Close())
+	return errors.Join(err, s.http.Close(), s.unregister(""))
 }
 
 // ready reports whether the server and all its models take requests.
@@ -201,6 +211,9 @@ func (s *Server) begin(h *oip.Head) (Job, error) {
 	}
 	m, err := s.find(h.Model, h.Version)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkWindows(h); err != nil {
 		return nil, err
 	}
 	return m.Begin(h)

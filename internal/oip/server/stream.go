@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+)
+
+// mostInStream is how many requests of a stream are under way at once; the next one is not read
+// before one of them has been answered.
+const mostInStream = 64
+
+// inferStream answers ModelStreamInfer: several requests at once, with answers in the order of
+// the requests, as Triton does it. Errors are answers, too.
+func inferStream(srv any, stream grpc.ServerStream) error {
+	s := srv.(*Server)
+	if err := s.authorise(stream.Context(), oip.MethodName("ModelStreamInfer")); err != nil {
+		return err
+	}
+	answers := make(chan chan *oip.Sending, mostInStream)
+	sent := make(chan error, 1)
+	go func() { sent <- sendAll(stream, answers) }()
+	err := s.receiveAll(stream, answers)
+	close(answers)
+	return errors.Join(err, <-sent)
+}
+
+// receiveAll receives requests until there are no more, and queues their answers.
+func (s *Server) receiveAll(stream grpc.ServerStream, answers chan<- chan *oip.Sending) error {
+	for {
+		q, err := s.receive(stream.RecvMsg)
+		var end *broken
+		if errors.As(err, &end) {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return end.error
+		}
+		answer := make(chan *oip.Sending, 1)
+		answers <- answer // sendAll takes it, whatever happens
+		go func() {
+			answer <- s.streamed(stream.Context(), q, err)
+		}()
+	}
+}
+
+// streamed is the answer to a request, or why there is none.
+func (s *Server) streamed(ctx context.Context, q *received, err error) *oip.Sending {
+	var out *oip.Sending
+	if err == nil {
+		defer q.end()
+		out, err = q.run(ctx)
+	}
+	if err != nil {
+		s.requests.failed(oip.CodeOf(err))
+		return &oip.Sending{Failed: err.Error()}
+	}
+	out.Stream = true
+	return out
+}
+
+// sendAll sends answers in order. After one that could not be sent it only waits for the others.
+func sendAll(stream grpc.ServerStream, answers <-chan chan *oip.Sending) (err error) {
+	for answer := range answers {
+		if out := <-answer; err == nil {
+			err = stream.SendMsg(out)
+		}
+	}
+	return err
+}
