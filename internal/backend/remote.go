@@ -16,6 +16,13 @@ type Remote interface {
 	Check(ctx context.Context) error
 }
 
+// A Loss is the error of a request to one of several servers that did not answer it.
+type Loss interface {
+	error
+	// Survivors is how many servers go on answering.
+	Survivors() int
+}
+
 // An Account is what went to servers, and what they made of it.
 type Account struct {
 	Endpoints []string

@@ -109,6 +109,51 @@ func checkFailed(t *testing.T, cfg Config, r *report.Results, result, problem st
 	readAccuracyLog(t, cfg.OutputDir)
 }
 
+// A loss is the error of a request to one of several servers.
+type loss struct{ others int }
+
+func (loss) Error() string    { return "server b: connection reset" }
+func (l loss) Survivors() int { return l.others }
+
+func TestALostServerFailsItsSamplesAndTheOthersGoOn(t *testing.T) {
+	for _, scenario := range loadgen.Scenarios() {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(400)
+			cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+			n.predict = func(k int64) error {
+				if k >= 30 && k < 33 {
+					return fmt.Errorf("running the model: %w", loss{1})
+				}
+				return nil
+			}
+			r, err := Run(t.Context(), cfg)
+			if err != nil || r.Result != report.Invalid || r.Performance == nil {
+				t.Fatalf("%v: %+v, %v, want results that are INVALID", scenario, r, err)
+			}
+			if all := strings.Join(r.Problems, "\n"); !strings.Contains(all, "server b: connection reset (and ") {
+				t.Errorf("%v: problems %q", scenario, all)
+			}
+			if d := time.Duration(r.Performance.DurationNS); d < cfg.Settings.MinDuration {
+				t.Errorf("%v: the run ended after %v, want %v", scenario, d, cfg.Settings.MinDuration)
+			}
+			checkClosed(t, n, cfg)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // the last one
+		n := newNumbers(400)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		n.predict = func(k int64) error {
+			if k < 30 {
+				return nil
+			}
+			return loss{0}
+		}
+		if r, err := Run(t.Context(), cfg); !errors.Is(err, ErrFailed) || r.Result != report.Invalid {
+			t.Errorf("without another server: %v", err)
+		}
+	})
+}
+
 func TestTheRunDoesNotWaitForOtherPredictionsWhenOneFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)

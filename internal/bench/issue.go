@@ -102,7 +102,11 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	_, remote := r.cfg.Engine.(backend.Remote) // a thread that waits for a server gains nothing by staying on its core
-	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s) && !remote, r.failOnce(fail))
+	failed := r.failOnce(fail)
+	if log != nil { // a search has nothing that is worth going on for
+		failed = unlessOthersAnswer(failed)
+	}
+	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s) && !remote, failed)
 	if d, ok := r.workload.(workload.Distant); ok {
 		r.sut.naming = func() (string, error) { return d.SystemName(running) }
 	}
@@ -161,6 +165,18 @@ func (r *run) failOnce(stop context.CancelCauseFunc) func(error) {
 		if r.failure.CompareAndSwap(nil, &err) {
 			stop(err)
 		}
+	}
+}
+
+// unlessOthersAnswer leaves a test alone that loses one of several servers: the samples that it had
+// fail, which makes the run INVALID, and those that follow go to the others.
+func unlessOthersAnswer(failed func(error)) func(error) {
+	return func(err error) {
+		var loss backend.Loss
+		if errors.As(err, &loss) && loss.Survivors() > 0 {
+			return
+		}
+		failed(err)
 	}
 }
 
