@@ -76,6 +76,14 @@ func (d *distant) SystemName(ctx context.Context) (string, error) {
 	return fmt.Sprintf("Network SUT: %s on %s", d.model, strings.Join(nodes, ", ")), nil
 }
 
+// sent is how many tensors of a row are sent.
+func (d *distant) sent(row int) int {
+	if v, ok := d.portable.(workload.Varied); ok {
+		return len(v.Sent())
+	}
+	return row
+}
+
 // NewPredictor implements workload.Workload.
 func (d *distant) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
 	return &predictor{distant: d}, nil
@@ -103,11 +111,12 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 		return errors.New("no samples are loaded")
 	}
 	for _, item := range items {
-		p.response, err = p.distant.remote.Respond(ctx, p.store.Batch(item.Row, 1), p.response[:0])
+		row := p.store.Batch(item.Row, 1)
+		p.response, err = p.distant.remote.Respond(ctx, row[:p.distant.sent(len(row))], p.response[:0])
 		if err != nil {
 			return fmt.Errorf("a sample sent to the system under test: %w", err)
 		}
-		p.distant.portable.Stamp(p.response, item.Index)
+		p.distant.portable.Stamp(p.response, item.Index, row)
 		reply.Done(item.Ticket, p.response, 0)
 	}
 	return nil

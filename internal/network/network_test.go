@@ -38,7 +38,9 @@ func (bytesWorkload) Row(int) []workload.Slot {
 }
 func (bytesWorkload) Notes() []string                      { return nil }
 func (bytesWorkload) Decode([]byte, []tensor.Tensor) error { return nil }
-func (bytesWorkload) Stamp(response []byte, index int)     { response[0] = byte(index) }
+func (bytesWorkload) Stamp(response []byte, index int, _ []tensor.Tensor) {
+	response[0] = byte(index)
+}
 
 func wrapped(t *testing.T, inner workload.Workload, r Remote) (workload.Workload, error) {
 	t.Helper()

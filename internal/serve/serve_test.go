@@ -2,8 +2,10 @@ package serve
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -88,7 +90,7 @@ func (pair) Prepare(int, []tensor.Tensor) error { return nil }
 func (pair) Outputs(string) []string            { return []string{"y"} }
 func (pair) Batch() int                         { return -1 }
 func (pair) Notes() []string                    { return nil }
-func (pair) Stamp([]byte, int)                  {}
+func (pair) Stamp([]byte, int, []tensor.Tensor) {}
 
 func (pair) Decode(file []byte, row []tensor.Tensor) error {
 	if len(file) != 2 {
@@ -271,6 +273,121 @@ func TestTheTaskAnswersWhatIsLogged(t *testing.T) {
 	}
 }
 
+// runs is a benchmark whose samples are runs of numbers of different lengths, with a label that stays
+// at home; the response is their doubles.
+type runs struct{ pair }
+
+func (runs) Row(int) []workload.Slot { return runsRow(1) }
+
+func runsRow(n int64) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{n, 2}}, {Type: tensor.Float32, Shape: tensor.Shape{n}}}
+}
+
+func (runs) Sent() []workload.Sent {
+	return []workload.Sent{{Name: "numbers", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, 2}}}}
+}
+
+func (runs) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
+	if n := sent[0][0]; n < 1 || n > 5 {
+		return nil, fmt.Errorf("%d numbers, want 1 to 5", n)
+	}
+	return runsRow(sent[0][0]), nil
+}
+
+func (runs) NewPredictor(s workload.Sessions, _ int) (workload.Predictor, error) {
+	return &runsPredictor{session: s[workload.Only]}, nil
+}
+
+type runsPredictor struct {
+	session backend.Session
+	store   *workload.Store
+}
+
+func (p *runsPredictor) Use(s *workload.Store) error { p.store = s; return nil }
+func (*runsPredictor) Close() error                  { return nil }
+
+func (p *runsPredictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	all := p.store.Slot(0, items[0].Row, 1)
+	if labels := p.store.Slot(1, items[0].Row, 1); labels.Shape[1] != all.Shape[1] {
+		return fmt.Errorf("room for %v labels of %v", labels.Shape, all.Shape)
+	}
+	in, err := p.session.Bind(all.Reshape(all.Shape[1:]...))
+	if err != nil {
+		return err
+	}
+	out := []backend.Value{nil}
+	if err := p.session.Run(ctx, []backend.Value{in}, out); err != nil {
+		return err
+	}
+	reply.Done(items[0].Ticket, out[0].Tensor().Bytes(), 0)
+	return nil
+}
+
+// A runsSource is the model with that benchmark.
+type runsSource struct{ *source }
+
+func (runsSource) OpenWorkload(context.Context) (workload.Workload, error) { return runs{}, nil }
+
+func TestSamplesOfDifferentShapesAreAnswered(t *testing.T) {
+	endpoint, _ := start(t, runsSource{newSource(t, -1, time.Millisecond)}, 8, Web{})
+	c := dial(t, endpoint)
+	about, err := c.Model(t.Context(), "m-task", "")
+	if err != nil || fmt.Sprint(about.Inputs) != "[{numbers FP32 [1 -1 2]}]" {
+		t.Fatalf("the task is %+v, %v, want no label in it", about, err)
+	}
+	var all sync.WaitGroup
+	for k := range 20 {
+		all.Go(func() {
+			n := k%5 + 1
+			in := tensor.New(tensor.Float32, 1, int64(n), 2)
+			for i := range tensor.Data[float32](in) {
+				tensor.Data[float32](in)[i] = float32(10*k + i)
+			}
+			got, err := ask(c, "m-task", "numbers", in)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			want := []byte{}
+			for i := range 2 * n {
+				want = binary.NativeEndian.AppendUint32(want, math.Float32bits(float32(20*k+2*i)))
+			}
+			if !slices.Equal(got.Bytes(), want) {
+				t.Errorf("sample %d of %d numbers: the response is %v, want %v", k, n, got.Bytes(), want)
+			}
+		})
+	}
+	all.Wait()
+	for name, in := range map[string]tensor.Tensor{"too long": tensor.New(tensor.Float32, 1, 6, 2), "empty": tensor.New(tensor.Float32, 1, 0, 2),
+		"another shape": tensor.New(tensor.Float32, 1, 2, 3), "a file": tensor.OfStrings([]string{"x"}, 1)} {
+		if _, err := ask(c, "m-task", "numbers", in); oip.CodeOf(err) != oip.InvalidArgument {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	checkTask := func(m *taskModel) {
+		if m.busy.Load() != 0 || m.used.Load() != 0 {
+			t.Errorf("%d samples and %d bytes are under way when all is over", m.busy.Load(), m.used.Load())
+		}
+	}
+	offer, err := Open(t.Context(), runsSource{newSource(t, -1, 0)}, Options{Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer offer.Close()
+	head := &oip.Head{Tensors: []oip.Spec{{Name: "numbers", Type: tensor.Float32, Shape: tensor.Shape{1, 3, 2}}}}
+	job, err := offer.task.Begin(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offer.task.used.Add(mostVaried)
+	if _, err := offer.task.Begin(head); oip.CodeOf(err) != oip.Unavailable {
+		t.Errorf("beyond all memory: %v", err)
+	}
+	offer.task.used.Add(-mostVaried)
+	job.End()
+	checkTask(offer.task)
+}
+
 func TestAFullQueueIsSaidAtOnce(t *testing.T) {
 	s := newSource(t, -1, 100*time.Millisecond)
 	endpoint, _ := start(t, s, 2, Web{})
@@ -382,6 +499,8 @@ func TestBeyondThisMachineNeedsTLSOrTheWord(t *testing.T) {
 		"everywhere, too":      {Web{Listen: ":8000"}, "beyond this machine"},
 		"gRPC everywhere":      {Web{Listen: "127.0.0.1:0", GRPC: "0.0.0.0:1"}, "grpc_listen"},
 		"everywhere, said so":  {Web{Listen: "0.0.0.0:8000", Insecure: true}, ""},
+		"shared memory":        {Web{Listen: "localhost:1", SharedMemory: true}, ""},
+		"shared with others":   {Web{Listen: "0.0.0.0:1", Insecure: true, SharedMemory: true}, "for clients of this machine"},
 		"no port":              {Web{Listen: "localhost"}, "want host:port"},
 		"half a pair":          {Web{Listen: "localhost:1", Cert: "c"}, "go together"},
 		"clients without TLS":  {Web{Listen: "localhost:1", ClientCA: "c"}, "only TLS"},

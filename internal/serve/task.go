@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -20,6 +21,8 @@ const (
 	mostTasks = 256
 	// mostFile is how long the file of a sample may be.
 	mostFile = 32 << 20
+	// mostVaried is how many bytes samples may take together whose shapes vary, and how many one.
+	mostVaried = 1 << 30
 )
 
 // A taskModel offers the benchmark: a sample goes in, the response comes out.
@@ -29,10 +32,13 @@ type taskModel struct {
 	workload      workload.Workload
 	portable      workload.Portable
 	sessions      workload.Sessions
+	sent          []workload.Sent // tensors of a sample
+	varied        workload.Varied // nil: all samples are alike
 	about         *oip.ModelMetadata
 	count         counts
 
 	busy atomic.Int64
+	used atomic.Int64 // bytes of samples under way whose shapes vary
 	mu   sync.Mutex
 	idle []*answerer
 }
@@ -40,7 +46,7 @@ type taskModel struct {
 // An answerer answers one sample at a time with a predictor of its own.
 type answerer struct {
 	predictor workload.Predictor
-	store     *workload.Store
+	store     *workload.Store // of one sample; where samples vary: of this one
 	response  []byte
 }
 
@@ -49,8 +55,18 @@ func newTask(w workload.Workload, p workload.Portable, sessions workload.Session
 	m := &taskModel{name: name, version: version, ready: ready, workload: w, portable: p, sessions: sessions}
 	m.about = &oip.ModelMetadata{Name: name, Versions: []string{version}, Platform: "mlperf",
 		Outputs: []oip.Port{{Name: oip.TaskResponse, Datatype: "UINT8", Shape: []int64{1, -1}}}}
-	for i, s := range w.Row(0) {
-		m.about.Inputs = append(m.about.Inputs, oip.Port{Name: inputs[i], Datatype: oip.Datatype(s.Type), Shape: append([]int64{1}, s.Shape...)})
+	if v, ok := p.(workload.Varied); ok {
+		m.sent = v.Sent()
+		if slices.ContainsFunc(m.sent, func(s workload.Sent) bool { return slices.Contains(s.Shape, -1) }) {
+			m.varied = v
+		}
+	} else {
+		for i, slot := range w.Row(0) {
+			m.sent = append(m.sent, workload.Sent{Name: inputs[i], Slot: slot})
+		}
+	}
+	for _, s := range m.sent {
+		m.about.Inputs = append(m.about.Inputs, oip.Port{Name: s.Name, Datatype: oip.Datatype(s.Type), Shape: append([]int64{1}, s.Shape...)})
 	}
 	return m
 }
@@ -65,83 +81,146 @@ func (m *taskModel) Ready() bool { return m.ready() }
 func (m *taskModel) Statistics() oip.ModelStatistics { return m.count.read(m.name, m.version) }
 
 // MaxBytes implements server.Model.
-func (m *taskModel) MaxBytes() int64 { return max(workload.Bytes(m.workload.Row(0)), mostFile) }
+func (m *taskModel) MaxBytes() int64 {
+	if m.varied != nil {
+		return mostVaried
+	}
+	return max(workload.Bytes(m.workload.Row(0)), mostFile)
+}
 
 // Begin implements server.Model.
 func (m *taskModel) Begin(h *oip.Head) (server.Job, error) {
-	file, err := m.check(h)
+	file, row, err := m.check(h)
 	if err != nil {
 		return nil, err
 	}
-	if m.busy.Add(1) > mostTasks {
-		m.busy.Add(-1)
-		return nil, oip.Errorf(oip.Unavailable, "the queue is full: %d samples are under way", mostTasks)
+	j := &taskJob{model: m}
+	if m.varied != nil {
+		j.bytes = workload.Bytes(row)
 	}
-	a, err := m.take()
+	busy, used := m.busy.Add(1), m.used.Add(j.bytes)
+	switch {
+	case busy > mostTasks:
+		err = oip.Errorf(oip.Unavailable, "the queue is full: %d samples are under way", mostTasks)
+	case used > mostVaried && used > j.bytes:
+		err = oip.Errorf(oip.Unavailable, "samples under way take %d bytes: there is no room for %d more", used-j.bytes, j.bytes)
+	default:
+		if j.answerer, err = m.take(row); err != nil {
+			err = oip.Errorf(oip.Internal, "a sample more: %w", err)
+		}
+	}
 	if err != nil {
-		m.busy.Add(-1)
-		return nil, oip.Errorf(oip.Internal, "a sample more: %w", err)
+		m.leave(j)
+		return nil, err
 	}
-	j := &taskJob{model: m, answerer: a}
 	if file {
 		j.file = make([]string, 1)
 	}
 	return j, nil
 }
 
-// check compares a request with what a sample consists of. File says that it is the sample's file.
-func (m *taskModel) check(h *oip.Head) (file bool, err error) {
+// leave gives the room of a sample back.
+func (m *taskModel) leave(j *taskJob) {
+	m.busy.Add(-1)
+	m.used.Add(-j.bytes)
+}
+
+// check compares a request with what a sample consists of. File says that it is the sample's file;
+// row is that of the sample.
+func (m *taskModel) check(h *oip.Head) (file bool, row []workload.Slot, err error) {
 	if len(h.Wanted) > 1 || len(h.Wanted) == 1 && h.Wanted[0] != oip.TaskResponse {
-		return false, oip.Errorf(oip.InvalidArgument, "the outputs %v are asked for, the task has only %q", h.Wanted, oip.TaskResponse)
+		return false, nil, oip.Errorf(oip.InvalidArgument, "the outputs %v are asked for, the task has only %q", h.Wanted, oip.TaskResponse)
 	}
-	row := m.workload.Row(0)
-	if len(h.Tensors) == 1 && len(row) == 1 && h.Tensors[0].Type == tensor.String {
+	if len(h.Tensors) == 1 && len(m.sent) == 1 && h.Tensors[0].Type == tensor.String {
 		if n := h.Tensors[0].Shape.Len(); n != 1 {
-			return false, oip.Errorf(oip.InvalidArgument, "%d files, want one", n)
+			return false, nil, oip.Errorf(oip.InvalidArgument, "%d files, want one", n)
 		}
-		return true, nil
+		if m.varied != nil {
+			return false, nil, oip.Errorf(oip.InvalidArgument, "%w", workload.ErrNoFile)
+		}
+		return true, m.workload.Row(0), nil
 	}
-	if len(h.Tensors) != len(row) {
-		return false, oip.Errorf(oip.InvalidArgument, "%d inputs, a sample has %d", len(h.Tensors), len(row))
+	shapes, err := m.shapes(h)
+	if err != nil || m.varied == nil {
+		return false, m.workload.Row(0), err
 	}
+	if row, err = m.varied.Complete(shapes); err != nil {
+		return false, nil, &oip.Error{Code: oip.InvalidArgument, Err: err}
+	}
+	return false, row, nil
+}
+
+// shapes are those of the tensors of a sample, without the batch, in the order of sent.
+func (m *taskModel) shapes(h *oip.Head) ([]tensor.Shape, error) {
+	if len(h.Tensors) != len(m.sent) {
+		return nil, oip.Errorf(oip.InvalidArgument, "%d inputs, a sample has %d", len(h.Tensors), len(m.sent))
+	}
+	list := make([]tensor.Shape, len(m.sent))
 	for _, s := range h.Tensors {
 		i := m.input(s.Name)
 		if i < 0 {
-			return false, oip.Errorf(oip.InvalidArgument, "a sample has no input %q", s.Name)
+			return nil, oip.Errorf(oip.InvalidArgument, "a sample has no input %q", s.Name)
 		}
-		if want := m.about.Inputs[i].Shape; s.Type != row[i].Type || !slices.Equal(s.Shape, want) {
-			return false, oip.Errorf(oip.InvalidArgument, "input %v, a sample has %s%v", s, oip.Datatype(row[i].Type), tensor.Shape(want))
+		port := backend.Port{Type: m.sent[i].Type, Shape: m.about.Inputs[i].Shape}
+		if !port.Fits(s.Type, s.Shape) {
+			return nil, oip.Errorf(oip.InvalidArgument, "input %v, a sample has %s%v", s, oip.Datatype(port.Type), port.Shape)
 		}
+		list[i] = s.Shape[1:]
 	}
-	return false, nil
+	return list, nil
 }
 
 func (m *taskModel) input(name string) int {
 	return slices.IndexFunc(m.about.Inputs, func(p oip.Port) bool { return p.Name == name })
 }
 
-// take returns an answerer that has nothing to do, or a new one.
-func (m *taskModel) take() (*answerer, error) {
+// take returns an answerer that has nothing to do, or a new one, with room for a sample.
+func (m *taskModel) take(row []workload.Slot) (*answerer, error) {
+	a, err := m.unoccupied()
+	if err == nil && a.store == nil {
+		if a.store, err = workload.NewStore(1, func(int) []workload.Slot { return row }); err == nil {
+			err = a.predictor.Use(a.store)
+		}
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}
+	return a, err
+}
+
+func (m *taskModel) unoccupied() (*answerer, error) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if n := len(m.idle); n > 0 {
 		a := m.idle[n-1]
 		m.idle = m.idle[:n-1]
-		m.mu.Unlock()
 		return a, nil
 	}
-	m.mu.Unlock()
-	store, err := workload.NewStore(1, m.workload.Row)
-	if err != nil {
-		return nil, err
-	}
 	p, err := m.workload.NewPredictor(m.sessions, 1)
-	if err == nil {
-		err = p.Use(store)
+	return &answerer{predictor: p}, err
+}
+
+// giveBack keeps an answerer for the next sample. Where samples vary, the memory of this one is freed.
+func (m *taskModel) giveBack(a *answerer) {
+	if m.varied != nil {
+		err := a.predictor.Use(nil)
+		if err = errors.Join(err, a.store.Close()); err != nil {
+			_ = a.predictor.Close() // which makes no sense any more
+			return
+		}
+		a.store = nil
 	}
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
+	m.mu.Lock()
+	m.idle = append(m.idle, a)
+	m.mu.Unlock()
+}
+
+func (a *answerer) close() error {
+	err := a.predictor.Close()
+	if a.store != nil {
+		err = errors.Join(err, a.store.Close())
 	}
-	return &answerer{predictor: p, store: store}, nil
+	return err
 }
 
 // close frees all answerers, which have nothing to do.
@@ -150,7 +229,7 @@ func (m *taskModel) close() error {
 	defer m.mu.Unlock()
 	var errs []error
 	for _, a := range m.idle {
-		errs = append(errs, a.predictor.Close(), a.store.Close())
+		errs = append(errs, a.close())
 	}
 	m.idle = nil
 	return errors.Join(errs...)
@@ -161,6 +240,7 @@ type taskJob struct {
 	model    *taskModel
 	answerer *answerer
 	file     []string // of the sample; nil: its tensors are sent
+	bytes    int64    // of a sample whose shape varies
 }
 
 // Place implements server.Job.
@@ -207,10 +287,8 @@ func (j *taskJob) predict(ctx context.Context) error {
 
 // End implements server.Job.
 func (j *taskJob) End() {
-	j.model.mu.Lock()
-	j.model.idle = append(j.model.idle, j.answerer)
-	j.model.mu.Unlock()
-	j.model.busy.Add(-1)
+	j.model.giveBack(j.answerer)
+	j.model.leave(j)
 }
 
 // A reply keeps the response of a sample.

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -91,10 +92,31 @@ type Reply interface {
 // A Portable is a workload whose predictors look at rows and at nothing else of a data set, so
 // that they can answer samples of one that is elsewhere.
 type Portable interface {
-	// Decode fills a row from the file of a sample.
+	// Decode fills a row from the file of a sample; ErrNoFile: samples are none.
 	Decode(file []byte, row []tensor.Tensor) error
-	// Stamp writes the index of a sample into its response, where responses have it.
-	Stamp(response []byte, index int)
+	// Stamp writes into a response what is known only where the data set is: the index of the
+	// sample, or what is in the row that was not sent.
+	Stamp(response []byte, index int, row []tensor.Tensor)
+}
+
+// ErrNoFile says that the samples of a benchmark are not files.
+var ErrNoFile = errors.New("the samples of this benchmark are no files: send their tensors")
+
+// A Varied is a Portable whose samples differ in shape, or of which a part is not sent.
+type Varied interface {
+	Portable
+	// Sent are the tensors of a row that a system under test gets; an extent is -1 where samples
+	// differ. They are the first ones of the row.
+	Sent() []Sent
+	// Complete returns the row of a sample of which tensors of these shapes were sent, or what is
+	// wrong with them.
+	Complete(sent []tensor.Shape) ([]Slot, error)
+}
+
+// A Sent is a tensor of a sample that is sent.
+type Sent struct {
+	Name string
+	Slot
 }
 
 // A Distant is a workload whose system under test is on other machines.

@@ -44,7 +44,7 @@ func (c *clicker) Predict(ctx context.Context, items []workload.Item, reply work
 	}
 	pairs := 0
 	for _, item := range items {
-		pairs += c.w.runs[item.Index].Count
+		pairs += c.count(item)
 	}
 	if err := c.bind(pairs); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (c *clicker) Predict(ctx context.Context, items []workload.Item, reply work
 	}
 	first := 0
 	for k, item := range items {
-		count := c.w.runs[item.Index].Count
+		count := c.count(item)
 		labels := tensor.Data[float32](c.store.Slot(2, item.Row, 1))
 		var err error
 		if c.scratch, err = respond(c.scratch[:0], c.chances[first:][:count], labels); err != nil {
@@ -68,11 +68,16 @@ func (c *clicker) Predict(ctx context.Context, items []workload.Item, reply work
 	return nil
 }
 
+// count is how many pairs a sample has: a number of 4 bytes for each in the row.
+func (c *clicker) count(item workload.Item) int {
+	return len(c.store.RowBytes(2, item.Row)) / tensor.Float32.Size()
+}
+
 // gather copies the pairs of the items.
 func (c *clicker) gather(items []workload.Item, pairs int) {
 	first := 0
 	for _, item := range items {
-		count := c.w.runs[item.Index].Count
+		count := c.count(item)
 		copy(c.numbers[first*dataset.CriteoNumbers:], tensor.Data[float32](c.store.Slot(0, item.Row, 1)))
 		from := tensor.Data[int64](c.store.Slot(1, item.Row, 1))
 		for table, hot := range c.w.hot {

@@ -1,7 +1,9 @@
 package recsys
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -80,13 +82,46 @@ func (w *clicks) Len() int { return len(w.runs) }
 
 // Row implements workload.Workload: numbers, categories, table by table, and labels of the
 // pairs.
-func (w *clicks) Row(index int) []workload.Slot {
-	n := int64(w.runs[index].Count)
+func (w *clicks) Row(index int) []workload.Slot { return w.row(int64(w.runs[index].Count)) }
+
+func (w *clicks) row(n int64) []workload.Slot {
 	return []workload.Slot{
 		{Type: tensor.Float32, Shape: tensor.Shape{n, dataset.CriteoNumbers}},
 		{Type: tensor.Int64, Shape: tensor.Shape{n * int64(w.starts[len(w.hot)])}},
 		{Type: tensor.Float32, Shape: tensor.Shape{n}},
 	}
+}
+
+// Decode implements workload.Portable.
+func (*clicks) Decode([]byte, []tensor.Tensor) error { return workload.ErrNoFile }
+
+// Stamp implements workload.Portable: a response has the label of each pair beside its prediction.
+func (*clicks) Stamp(response []byte, _ int, row []tensor.Tensor) {
+	for i, label := range tensor.Data[float32](row[2]) {
+		if pair := 8 * i; pair+8 <= len(response) {
+			binary.LittleEndian.PutUint32(response[pair+4:], math.Float32bits(label))
+		}
+	}
+}
+
+// Sent implements workload.Varied: labels stay where they are.
+func (w *clicks) Sent() []workload.Sent {
+	return []workload.Sent{
+		{Name: "numbers", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, dataset.CriteoNumbers}}},
+		{Name: "categories", Slot: workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{-1}}},
+	}
+}
+
+// mostPairs is how many pairs a sample from elsewhere may have; those of the benchmark have up to 700.
+const mostPairs = 1 << 16
+
+// Complete implements workload.Varied.
+func (w *clicks) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
+	n, each := sent[0][0], int64(w.starts[len(w.hot)])
+	if n < 1 || n > mostPairs || sent[1][0] != n*each {
+		return nil, fmt.Errorf("%d pairs with %d categories, want 1 to %d pairs with %d each", n, sent[1][0], mostPairs, each)
+	}
+	return w.row(n), nil
 }
 
 // CacheKey implements workload.Workload. Rows are as quickly read as those of a cache.

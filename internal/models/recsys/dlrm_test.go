@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,6 +202,31 @@ func TestResponsesArePredictionsWithLabels(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+func TestSamplesFromElsewhereHaveNoLabels(t *testing.T) {
+	w := newClicks(nil, nil, slices.Repeat([]int{2}, dataset.CriteoCategories))
+	if sent := w.Sent(); len(sent) != 2 || len(w.row(1)) != 3 {
+		t.Errorf("sent are %v of %v", sent, w.row(1))
+	}
+	for _, c := range []struct {
+		pairs, categories int64
+		right             bool
+	}{{3, 3 * 52, true}, {0, 0, false}, {3, 3*52 + 1, false}, {mostPairs + 1, 52 * (mostPairs + 1), false}} {
+		row, err := w.Complete([]tensor.Shape{{c.pairs, 13}, {c.categories}})
+		if (err == nil) != c.right || c.right && row[2].Shape[0] != c.pairs {
+			t.Errorf("%d pairs with %d categories: %v, %v", c.pairs, c.categories, row, err)
+		}
+	}
+	response, err := respond(nil, []float32{0.5, 0.25}, []float32{0, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Stamp(response, 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)})
+	if want, _ := respond(nil, []float32{0.5, 0.25}, []float32{1, 0}); !cmp.Equal(response, want) {
+		t.Errorf("the response is %x, want %x", response, want)
+	}
+	w.Stamp(response[:3], 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)}) // which is not one
 }
 
 func TestPairsThatCannotBeAreNamed(t *testing.T) {

@@ -149,6 +149,9 @@ type translation struct {
 // Len implements workload.Workload.
 func (w *translation) Len() int { return len(w.sentences) }
 
+// noPiece is in the row of a sentence without any.
+const noPiece = -1
+
 // Row implements workload.Workload: the pieces of a sentence. One without any has a row all
 // the same.
 func (w *translation) Row(index int) []workload.Slot {
@@ -161,7 +164,7 @@ func (w *translation) CacheKey() string { return "" }
 // Prepare implements workload.Workload.
 func (w *translation) Prepare(index int, row []tensor.Tensor) error {
 	to := tensor.Data[int64](row[0])
-	to[0] = endPiece
+	to[0] = noPiece
 	for i, id := range w.sentences[index] {
 		to[i] = int64(id)
 	}

@@ -97,9 +97,19 @@ func (r *spanReader) Predict(ctx context.Context, items []workload.Item, reply w
 
 // longest is the length of the longest window.
 func (r *spanReader) longest(items []workload.Item) int {
-	n := 0
+	n := 1 // a window from elsewhere may have none
 	for _, item := range items {
-		n = max(n, len(r.w.set.windows[item.Index].Pieces))
+		n = max(n, r.pieces(item))
+	}
+	return n
+}
+
+// pieces is how long a window is: so long is its mask of ones.
+func (r *spanReader) pieces(item workload.Item) int {
+	mask := r.store.RowBytes(maskSlot, item.Row)
+	n := 0
+	for 8*n < len(mask) && binary.NativeEndian.Uint64(mask[8*n:]) != 0 {
+		n++
 	}
 	return n
 }
@@ -108,7 +118,7 @@ func (r *spanReader) longest(items []workload.Item) int {
 // those of the window, so that it does not depend on the batch.
 func (r *spanReader) responseLength(item workload.Item) int {
 	if r.w.longest {
-		return len(r.w.set.windows[item.Index].Pieces)
+		return r.pieces(item)
 	}
 	return windowLength
 }

@@ -61,7 +61,7 @@ func (t *translator) Predict(ctx context.Context, items []workload.Item, reply w
 	var open []int // items with a sentence
 	longest := 0
 	for k, item := range items {
-		if n := len(t.w.sentences[item.Index]); n > 0 {
+		if n := len(t.sentence(item)); n > 0 {
 			open, longest = append(open, k), max(longest, n)
 			continue
 		}
@@ -79,18 +79,28 @@ func (t *translator) Predict(ctx context.Context, items []workload.Item, reply w
 		return err
 	}
 	for s, k := range open {
-		t.searches[s].Start(stepsPerPiece * len(t.w.sentences[items[k].Index]))
+		t.searches[s].Start(stepsPerPiece * len(t.sentence(items[k])))
 	}
 	return t.decode(ctx, b, items, open, reply)
+}
+
+// sentence has the pieces of a sample.
+func (t *translator) sentence(item workload.Item) []int64 {
+	row := tensor.Data[int64](t.store.Slot(0, item.Row, 1))
+	if row[0] == noPiece {
+		return nil
+	}
+	return row
 }
 
 // fill writes what the encoder reads.
 func (t *translator) fill(b *translationBatch, items []workload.Item, open []int) {
 	for s, k := range open {
-		n := len(t.w.sentences[items[k].Index])
+		sentence := t.sentence(items[k])
+		n := len(sentence)
 		row := b.pieces[s*b.longest:][:b.longest]
 		mask := b.mask[s*b.longest:][:b.longest]
-		copy(row, tensor.Data[int64](t.store.Slot(0, items[k].Row, 1))[:n])
+		copy(row, sentence)
 		for i := range row {
 			mask[i] = 0
 			if i >= n {

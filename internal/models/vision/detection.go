@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -122,7 +123,7 @@ func (d *detection) ScoreOptions() workload.Values {
 func (d *detection) Outputs(string) []string { return d.boxes.ports.names() }
 
 // Stamp implements workload.Portable: each box begins with the index of its image.
-func (*detection) Stamp(response []byte, index int) {
+func (*detection) Stamp(response []byte, index int, _ []tensor.Tensor) {
 	const box = 7 * 4
 	for ; len(response) >= box; response = response[box:] {
 		appendFloat(response[:0], float32(index))

@@ -183,7 +183,7 @@ func (s *imageSamples) Decode(file []byte, row []tensor.Tensor) error {
 }
 
 // Stamp implements workload.Portable: labels and masks have no index.
-func (*imageSamples) Stamp([]byte, int) {}
+func (*imageSamples) Stamp([]byte, int, []tensor.Tensor) {}
 
 // converts reports whether the model takes another type than the pre-processing makes.
 func (s *imageSamples) converts() bool { return s.input.dtype != s.pipeline.Type }

@@ -54,7 +54,6 @@ func windowWeights() []float32 {
 // in the same order as in the reference, and so the same rounding.
 type slidingWindow struct {
 	session backend.Session
-	shape   func(index int) [3]int
 	weights []float32
 
 	store   *workload.Store
@@ -68,9 +67,9 @@ type slidingWindow struct {
 
 // newSlidingWindow makes a predictor for volumes of which no slice has more voxels than
 // the largest.
-func newSlidingWindow(session backend.Session, shape func(int) [3]int, weights []float32, largestSlice, largestVolume int) (*slidingWindow, error) {
+func newSlidingWindow(session backend.Session, weights []float32, largestSlice, largestVolume int) (*slidingWindow, error) {
 	p := &slidingWindow{
-		session: session, shape: shape, weights: weights,
+		session: session, weights: weights,
 		in:     tensor.New(tensor.Float32, 1, 1, windowSide, windowSide, windowSide),
 		out:    tensor.New(tensor.Float32, 1, windowLabels, windowSide, windowSide, windowSide),
 		norms:  make([]float32, windowSide*largestSlice),
@@ -104,8 +103,9 @@ func (p *slidingWindow) Predict(ctx context.Context, items []workload.Item, repl
 		return errors.New("no samples are loaded")
 	}
 	for k, item := range items {
-		shape := p.shape(item.Index)
-		labels, err := p.label(ctx, p.store.Slot(0, item.Row, 1), shape)
+		volume := p.store.Slot(0, item.Row, 1)
+		n := volume.Shape[1:]
+		labels, err := p.label(ctx, volume, [3]int{int(n[0]), int(n[1]), int(n[2])})
 		if err != nil {
 			return fmt.Errorf("sample %d: %w", item.Index, err)
 		}

@@ -86,6 +86,8 @@ func plainLabels(image []float32, n [3]int, weights []float32) []byte {
 	return labels
 }
 
+func shapeOf(n [3]int) tensor.Shape { return tensor.Shape{int64(n[0]), int64(n[1]), int64(n[2])} }
+
 func TestWindowsAddUpAsInTheReference(t *testing.T) {
 	longtest.Skip(t, "much arithmetic")
 	volumes := [][3]int{{192, 128, 192}}
@@ -94,11 +96,11 @@ func TestWindowsAddUpAsInTheReference(t *testing.T) {
 		largest, slice = max(largest, n[0]*n[1]*n[2]), max(slice, n[1]*n[2])
 	}
 	weights := windowWeights()
-	p, err := newSlidingWindow(windowSession(t, placeScores), func(i int) [3]int { return volumes[i] }, weights, slice, largest)
+	p, err := newSlidingWindow(windowSession(t, placeScores), weights, slice, largest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := workload.NewStore(1, oneSlot(tensor.Shape{int64(largest)}))
+	store, err := workload.NewStore(1, oneSlot(shapeOf(volumes[0])))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,11 +164,11 @@ func TestLabelsAreThoseOfTheReference(t *testing.T) {
 	if got := checksum(t, weights); got != referenceWeights {
 		t.Errorf("weights %s, want %s", got, referenceWeights)
 	}
-	p, err := newSlidingWindow(windowSession(t, slopingScores), func(int) [3]int { return n }, weights, n[1]*n[2], n[0]*n[1]*n[2])
+	p, err := newSlidingWindow(windowSession(t, slopingScores), weights, n[1]*n[2], n[0]*n[1]*n[2])
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := workload.NewStore(1, oneSlot(tensor.Shape{int64(n[0] * n[1] * n[2])}))
+	store, err := workload.NewStore(1, oneSlot(shapeOf(n)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +216,7 @@ func TestWindowWeightsAreTheReferences(t *testing.T) {
 
 func TestWindowsAllocateNothing(t *testing.T) {
 	n := [3]int{128, 128, 128}
-	p, err := newSlidingWindow(windowSession(t, func(_, _ []tensor.Tensor) error { return nil }), func(int) [3]int { return n }, windowWeights(), n[1]*n[2], n[0]*n[1]*n[2])
+	p, err := newSlidingWindow(windowSession(t, func(_, _ []tensor.Tensor) error { return nil }), windowWeights(), n[1]*n[2], n[0]*n[1]*n[2])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,11 +252,11 @@ func TestWindowsThatFailFailTheSample(t *testing.T) {
 		}, "sample 0: the scores of voxel 5 are not numbers"},
 		"it is interrupted": {func(_, _ []tensor.Tensor) error { cancel(stopped); return nil }, "sample 0: stopped"},
 	} {
-		p, err := newSlidingWindow(windowSession(t, test.answer), func(int) [3]int { return n }, windowWeights(), n[1]*n[2], n[0]*n[1]*n[2])
+		p, err := newSlidingWindow(windowSession(t, test.answer), windowWeights(), n[1]*n[2], n[0]*n[1]*n[2])
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := workload.NewStore(1, oneSlot(tensor.Shape{int64(len(p.labels))}))
+		store, err := workload.NewStore(1, oneSlot(shapeOf(n)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +276,7 @@ func TestWindowsThatFailFailTheSample(t *testing.T) {
 
 func BenchmarkAddWindow(b *testing.B) {
 	n := [3]int{128, 128, 128}
-	p, err := newSlidingWindow(windowSession(b, func(_, _ []tensor.Tensor) error { return nil }), func(int) [3]int { return n }, windowWeights(), n[1]*n[2], n[0]*n[1]*n[2])
+	p, err := newSlidingWindow(windowSession(b, func(_, _ []tensor.Tensor) error { return nil }), windowWeights(), n[1]*n[2], n[0]*n[1]*n[2])
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -111,13 +111,33 @@ func (u *unet) Len() int { return u.data.Len() }
 
 // Row implements workload.Workload.
 func (u *unet) Row(index int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{u.size(index)}}}
+	n := u.data.Shape(index)
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(n[0]), int64(n[1]), int64(n[2])}}}
 }
 
-// size is how many voxels a volume has.
-func (u *unet) size(index int) int64 {
-	n := u.data.Shape(index)
-	return int64(n[0] * n[1] * n[2])
+// Decode implements workload.Portable.
+func (*unet) Decode([]byte, []tensor.Tensor) error { return workload.ErrNoFile }
+
+// Stamp implements workload.Portable: volumes of labels have no index.
+func (*unet) Stamp([]byte, int, []tensor.Tensor) {}
+
+// Sent implements workload.Varied.
+func (u *unet) Sent() []workload.Sent {
+	return []workload.Sent{{Name: u.input.Name, Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, -1, -1}}}}
+}
+
+// Complete implements workload.Varied. There is memory for volumes as large as those of the data set.
+func (u *unet) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
+	n := sent[0]
+	for _, side := range n {
+		if side < windowSide || side%windowStep != 0 || side > int64(u.voxels) {
+			return nil, fmt.Errorf("a volume of %v voxels, want sides of %d and a multiple of %d more", n, windowSide, windowStep)
+		}
+	}
+	if n[1]*n[2] > int64(u.slice) || n.Len() > int64(u.voxels) {
+		return nil, fmt.Errorf("a volume of %v voxels, there is room for %d, and %d in a slice", n, u.voxels, u.slice)
+	}
+	return []workload.Slot{{Type: tensor.Float32, Shape: n}}, nil
 }
 
 // CacheKey implements workload.Workload.
@@ -141,7 +161,7 @@ func (u *unet) Batch() int { return 1 }
 
 // NewPredictor implements workload.Workload.
 func (u *unet) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-	return newSlidingWindow(sessions[workload.Only], u.data.Shape, u.weights(), u.slice, u.voxels)
+	return newSlidingWindow(sessions[workload.Only], u.weights(), u.slice, u.voxels)
 }
 
 // Notes implements workload.Workload.
