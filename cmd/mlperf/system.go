@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 )
@@ -18,6 +20,7 @@ import (
 type systemFlags struct {
 	description.Request
 	from, output, library string
+	result                string
 	set                   []string
 	force                 bool
 }
@@ -31,6 +34,9 @@ func newSystem() *cobra.Command {
 memory, drives, network cards, accelerators, operating system and software, with all
 fields that the rules ask for.
 
+Of the division network, the machine is described as one end: run it on the system, and with
+--from and --network-end loadgen on the other machine, and --result for what a run says.
+
 What cannot be read from the machine is a placeholder that begins with FILL IN; submission
 check --profile strict refuses it. --from takes what is filled in from an older file, and
 --set gives a field. What was left to fill in is listed on standard error.`,
@@ -41,6 +47,8 @@ check --profile strict refuses it. --from takes what is filled in from an older 
 	}
 	o.define(cmd.Flags())
 	f := cmd.Flags()
+	f.StringVar(&o.End, "network-end", "", "division network: the end that this machine is, sut or loadgen (default: sut); --from has the other")
+	f.StringVar(&o.result, "result", "", "folder of a run of the division network, which knows protocol and connections")
 	f.StringVar(&o.from, "from", "", "older description, of which what is filled in stays")
 	f.StringVar(&o.output, "output", "", "file to write (default: standard output)")
 	f.BoolVar(&o.force, "force", false, "replace the file of --output")
@@ -93,10 +101,32 @@ func (o *systemFlags) describe(cmd *cobra.Command) (description.Description, err
 		}
 	}
 	var err error
+	if q.Link, err = linkOf(o.result); err != nil {
+		return nil, err
+	}
 	if q.Values, err = assignments(o.set); err != nil {
 		return nil, err
 	}
 	return description.Of(machine.Describe(""), machine.TakeInventory(cmd.Context()), q)
+}
+
+// linkOf reads from a run how the system was reached.
+func linkOf(dir string) (l description.Link, err error) {
+	if dir == "" {
+		return l, nil
+	}
+	r, err := report.Read(dir)
+	if err != nil {
+		return l, err
+	}
+	if r.Remote == nil {
+		return l, fmt.Errorf("%s: no server was asked in this run", dir)
+	}
+	for _, e := range r.Remote.Endpoints {
+		l.Endpoints = append(l.Endpoints, e.URL)
+	}
+	l.Connections, err = strconv.Atoi(r.Backend.Facts["concurrency"])
+	return l, err
 }
 
 // assignments reads the values of --set.

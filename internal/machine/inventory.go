@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,7 +33,9 @@ type Drive struct {
 type NIC struct {
 	Name   string
 	Driver string
-	Mbit   int // 0: not known, or no cable
+	Mbit   int    // 0: not known, or no cable
+	Kind   string // Ethernet, 802.11 or InfiniBand; empty: another
+	PCI    string // vendor and device, e.g. 15b3:1017; empty: it is no PCI device
 }
 
 // An Accelerator is a GPU with what is known of its memory and its way to the host.
@@ -113,15 +116,26 @@ func nics(root string) []NIC {
 	for _, device := range folders {
 		dir := filepath.Dir(device)
 		mbit, _ := strconv.Atoi(line(dir, "speed")) // -1 without a cable
-		n := NIC{Name: filepath.Base(dir), Mbit: max(0, mbit)}
+		n := NIC{Name: filepath.Base(dir), Mbit: max(0, mbit), Kind: kindOfNIC(dir)}
 		for l := range strings.Lines(line(device, "uevent")) {
-			if driver, ok := strings.CutPrefix(l, "DRIVER="); ok {
-				n.Driver = strings.TrimSpace(driver)
+			switch key, value, _ := strings.Cut(strings.TrimSpace(l), "="); key {
+			case "DRIVER":
+				n.Driver = value
+			case "PCI_ID":
+				n.PCI = strings.ToLower(value)
 			}
 		}
 		list = append(list, n)
 	}
 	return list
+}
+
+// kindOfNIC is what an interface connects to, by the hardware types of the kernel (if_arp.h).
+func kindOfNIC(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, "wireless")); err == nil {
+		return "802.11"
+	}
+	return map[string]string{"1": "Ethernet", "32": "InfiniBand"}[line(dir, "type")]
 }
 
 func accelerator(root string, g GPU, memory map[string]uint64) Accelerator {

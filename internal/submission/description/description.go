@@ -25,6 +25,8 @@ type Request struct {
 	Name      string // of the system
 	Framework string // with version
 	Program   string // what measures, with version
+	End       string // of the network that this machine is: SUT or LoadGen; empty: SUT
+	Link      Link   // of the division network
 	Power     bool   // adds the fields of systems with measured power
 
 	Old    Description       // from before: what is no placeholder in it stays
@@ -45,6 +47,9 @@ func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) 
 	host(d, m, i)
 	accelerators(d, i)
 	software(d, m, q)
+	if q.Division == "network" {
+		distant(d, m, i.NICs, q)
+	}
 	d.fill(map[string]string{
 		"submitter": q.Submitter, "division": q.Division, "status": q.Status, "system_type": q.Type, "system_name": q.Name,
 	})
@@ -72,11 +77,12 @@ func (q Request) fields() []fields.Field {
 var choices = map[string][]string{
 	"division":    {"closed", "open", "network"},
 	"status":      {"available", "preview", "rdi"},
+	"network_end": {SUT, LoadGen},
 	"system_type": {"edge", "datacenter", "datacenter,edge", "edge,datacenter"},
 }
 
 func (q Request) check() error {
-	for name, value := range map[string]string{"division": q.Division, "status": q.Status, "system_type": q.Type} {
+	for name, value := range map[string]string{"division": q.Division, "status": q.Status, "system_type": q.Type, "network_end": q.End} {
 		if value != "" && !slices.Contains(choices[name], value) {
 			return field.Invalid(name, value, "one of "+strings.Join(choices[name], " "))
 		}

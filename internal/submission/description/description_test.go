@@ -82,6 +82,29 @@ func TestAllFieldsAreThereOnAMachineThatShowsNothing(t *testing.T) {
 	}
 }
 
+func TestBothEndsOfANetworkAreFilledIn(t *testing.T) {
+	m, i := board()
+	i.NICs = []machine.NIC{{Name: "eth0", Driver: "mlx5_core", Mbit: 100000, Kind: "Ethernet", PCI: "15b3:1017"}, {Name: "eth1", Driver: "mlx5_core", Mbit: 0, Kind: "Ethernet", PCI: "15b3:1017"}}
+	sut := describe(t, m, i, Request{Division: "network"})
+	i.NICs = []machine.NIC{{Driver: "virtio_net", Mbit: 10000, Kind: "Ethernet"}}
+	d := describe(t, m, i, Request{Division: "network", End: LoadGen, Old: sut, Link: Link{Endpoints: []string{"http://a:1", "http://b:1", "dns+grpcs://c:1"}, Connections: 64}})
+	for name, want := range map[string]string{
+		"is_network": "true", "network_type": "Ethernet", "network_rate": "100 Gb/s", "number_connections": "64",
+		"nic_sut": "mlx5_core (PCI 15b3:1017)", "number_nic_sut": "2", "net_software_stack_sut": "Debian 12, kernel 6.1, its TCP, go1.26",
+		"nic_loadgen": "virtio_net", "number_nic_loadgen": "1", "net_software_stack_loadgen": "Debian 12, kernel 6.1, its TCP, go1.26",
+		"network_protocol": "TCP, HTTP/1.1 with binary tensors (Open Inference Protocol); TCP, TLS, gRPC (Open Inference Protocol)",
+	} {
+		if d[name] != want {
+			t.Errorf("%s is %q, want %q", name, d[name], want)
+		}
+	}
+	for _, name := range []string{"network_media", "network_topology"} { // which no machine knows
+		if !fields.HasPlaceholder(d[name]) {
+			t.Errorf("%s is %q, want a placeholder", name, d[name])
+		}
+	}
+}
+
 func TestAcceleratorsThatDifferAreForAPersonToDescribe(t *testing.T) {
 	m, i := board()
 	i.Accelerators[1].MemoryBytes, i.Accelerators[1].Name = 40<<30, "Other"

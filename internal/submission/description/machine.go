@@ -68,14 +68,19 @@ func network(d Description, nics []machine.NIC) {
 	if len(nics) == 0 || speeds[0] == len(nics) {
 		return
 	}
+	d["host_networking"] = rates(speeds)
+	d["host_network_card_count"] = rates(speeds)
+}
+
+// rates says how many ports there are of each speed.
+func rates(speeds map[int]int) string {
 	parts := []string{}
 	for _, mbit := range slices.Sorted(maps.Keys(speeds)) {
 		if mbit > 0 {
 			parts = append(parts, fmt.Sprintf("%d x %g Gb/s Ethernet", speeds[mbit], float64(mbit)/1000))
 		}
 	}
-	d["host_networking"] = strings.Join(parts, ", ")
-	d["host_network_card_count"] = strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // notes say what limits the machine.
