@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/loadgen " +
 		"internal/models/vision internal/networks internal/preprocess internal/preprocess/audio internal/tensor internal/workload internal/parallel",
 	"internal/models": "internal/config internal/loadgen internal/models/generative internal/models/recsys internal/models/speech internal/models/text internal/models/vision internal/workload internal/names",
-	"internal/models/generative": "internal/accuracy internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
+	"internal/models/generative": "internal/accuracy internal/backend internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
 		"internal/tensor internal/tokenizer/hf internal/workload",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/speech": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/preprocess/audio internal/regular internal/tensor internal/workload",
@@ -107,14 +107,15 @@ var mayImport = map[string]string{
 	"internal/sentences":             "internal/pytext",
 	"internal/englishtext":           "internal/pytext",
 	"internal/coderun":               "",
-	"internal/models/prompts":        "internal/accuracy internal/backend internal/config internal/regular internal/tensor internal/workload",
-	"internal/tokenserver/tokentest": "",
+	"internal/models/prompts":        "internal/accuracy internal/backend internal/config internal/dataset/prompts internal/tensor internal/workload",
+	"internal/tokenserver/tokentest": "internal/tokenserver",
 	"internal/exif":                  "",
 	"internal/jpeg":                  "internal/exif",
 
 	"internal/loadgen":           "internal/names",
 	"internal/loadgen/mlperflog": "internal/loadgen internal/regular internal/whole",
-	"internal/accuracy":          "internal/englishtext internal/parallel internal/pytext internal/sentences",
+	"internal/accuracy":          "internal/englishtext internal/grading internal/parallel internal/pytext internal/sentences",
+	"internal/grading":           "internal/pytext",
 	"internal/networks":          "internal/onnx",
 	"internal/scratch":           "",
 	"internal/whole":             "",

@@ -107,6 +107,9 @@ type Options struct {
 
 	// Note is told of work that takes minutes, before it begins; nil: nobody is.
 	Note func(text string) `json:"-"`
+
+	// Texts say what an engine that takes text should know of the prompts.
+	Texts Texts `json:"-"`
 }
 
 // Info describes an opened model.

@@ -15,6 +15,8 @@ type Generator interface {
 	Generate(ctx context.Context, p *Prompt, sink Sink) error
 	// Streams reports whether answers come in pieces.
 	Streams() bool
+	// TakesIDs reports whether prompts go as token ids, and else as text.
+	TakesIDs() bool
 	// Limit is how many prompts may be under way at once; 0: any number.
 	Limit() int
 	// Reset forgets what was measured.
@@ -23,15 +25,30 @@ type Generator interface {
 	Measured() Generated
 }
 
+// Texts are what the prompts of a workload have in common. The zero value is that of texts of which
+// nothing is known.
+type Texts struct {
+	IDs         bool    // prompts have token ids too
+	Chat        bool    // prompts are conversations, unless they go as token ids
+	Least       bool    // some answers have a least number of tokens
+	Logged      bool    // answers are kept as token ids
+	Temperature float64 // at which tokens are drawn; 0: the likeliest is taken
+
+	// Tokenize cuts a text into tokens, as the model does; nil: nobody can. It may be called from
+	// several goroutines at once.
+	Tokenize func(text []byte) ([]int32, error)
+}
+
 // A Prompt is a text to continue.
 type Prompt struct {
 	Text     string    // if there are no messages
 	Messages []Message // of a conversation
 	IDs      []int32   // the same as tokens, where they are known
 
-	MaxTokens int  // of the answer; 0: whoever answers decides
-	MinTokens int  // of the answer
-	Exact     bool // the answer goes on to MaxTokens, whatever it says
+	MaxTokens int    // of the answer; 0: whoever answers decides
+	MinTokens int    // of the answer
+	Exact     bool   // the answer goes on to MaxTokens, whatever it says
+	Stop      string // a text that ends the answer; empty: there is none
 }
 
 // A Message is a part of a conversation.
@@ -42,7 +59,8 @@ type Message struct {
 
 // A Sink takes an answer. What it is given is only valid during the call.
 type Sink interface {
-	First(piece []byte)
+	// First takes the first piece, and its tokens if they are known.
+	First(piece []byte, ids []int32)
 	Done(a Answer)
 }
 
@@ -69,6 +87,7 @@ type Generated struct {
 	Tokens      int64  // of answers
 	PromptTotal int64  // tokens of prompts, as far as they were told
 	Counted     string // where the numbers of tokens come from, in words
+	Tokenized   int64  // answers whose token ids were made of their text here
 	Most        int64  // requests under way at once, at most
 	Servers     []ServerLoad
 	Finished    map[string]int64 // answers by why they ended, in the server's words

@@ -67,6 +67,9 @@ func (r *run) openSessions(ctx context.Context, worker int) error {
 		opts.ProfileShapes = [2]int{1, r.model.shape.batch}
 		opts.CountDeviceNode = first && opts.Device != "" && opts.Device != "cpu" // it loads the model twice
 		opts.Note = r.cfg.Observer.Note
+		if w, ok := r.workload.(workload.Prompting); ok {
+			opts.Texts = w.Texts()
+		}
 		if opts.OptimizedModel != "" && len(r.files) > 1 {
 			opts.OptimizedModel += "." + f.Role
 		}

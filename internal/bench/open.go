@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -46,8 +47,19 @@ func (r *run) openWorkload(ctx context.Context) (err error) {
 		Count:      r.cfg.Count,
 		Ports:      ports,
 		Options:    r.cfg.Options,
+		Scored:     r.scored(), Logged: r.logged(),
 	})
 	return err
+}
+
+// scored reports whether the test is one of accuracy.
+func (r *run) scored() bool {
+	return r.settings.Mode == loadgen.AccuracyOnly || r.settings.Mode == loadgen.SubmissionRun
+}
+
+// logged reports whether responses are kept: of a test of performance if an audit wants some.
+func (r *run) logged() bool {
+	return r.scored() || r.settings.AccuracyLogProbability > 0 || r.settings.AccuracyLogSamplingTarget > 0
 }
 
 // performanceSamples is how many samples are kept in memory.

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -10,7 +11,7 @@ import (
 // Rules returns what the rules know of a benchmark by any of its names; false if no round has
 // it. Unlike Lookup it also knows those that the catalogue does not have.
 func Rules(name string) (config.Model, bool) {
-	for _, m := range All() {
+	for _, m := range slices.Concat(All(), Asked()) {
 		if m.Rules.Is(name) {
 			return m.Rules, true
 		}
@@ -27,7 +28,7 @@ func Rules(name string) (config.Model, bool) {
 func RuleNames() []string {
 	var names []string
 	add := func(m config.Model) { names = append(append(names, m.Name), m.Aliases...) }
-	for _, m := range All() {
+	for _, m := range slices.Concat(All(), Asked()) {
 		add(m.Rules)
 	}
 	for _, m := range others() {
@@ -68,14 +69,6 @@ func others() []config.Model {
 			Sample: &config.SampleSize{InValues: 77, OutValues: 3 * 1024 * 1024},
 		},
 		{
-			Name:    "llama3_1-405b",
-			Aliases: []string{"llama3.1-405b"},
-			Minima: []config.RoundMinima{
-				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 8313, AccuracySamples: 8313, OfflineSamples: 8313, ServerLatency: 60000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 20000, OutValues: 20000},
-		},
-		{
 			Name:    "rgat",
 			Aliases: []string{"r-gat"},
 			Minima: []config.RoundMinima{
@@ -90,25 +83,11 @@ func others() []config.Model {
 			},
 		},
 		{
-			Name: "deepseek-r1",
-			Minima: []config.RoundMinima{
-				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 4388, AccuracySamples: 4388, OfflineSamples: 4388, ServerLatency: 60000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 3136, OutValues: 20000},
-		},
-		{
 			Name:    "whisper",
 			Aliases: []string{"whisper-large-v3"},
 			Minima: []config.RoundMinima{
 				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 1633, AccuracySamples: 1633, OfflineSamples: 1633}},
 			},
-		},
-		{
-			Name: "gpt-oss-120b",
-			Minima: []config.RoundMinima{
-				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 6396, AccuracySamples: 4395, OfflineSamples: 6396, ServerLatency: 60000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 15330, OutValues: 10000}, // performance mode
 		},
 		{
 			Name: "wan-2.2-t2v-a14b",

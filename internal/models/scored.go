@@ -9,18 +9,27 @@ import (
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
-// scored are benchmarks that are not run here, and whose logs can be scored nevertheless.
-func scored() []workload.Model { return []workload.Model{speech.Whisper(), generative.Llama405B()} }
+// Asked are the benchmarks that servers of text answer and nobody else.
+func Asked() []workload.Model { return generative.Asked() }
+
+// scored are benchmarks that are not run here from files, and whose logs can be scored nevertheless.
+func scored() []workload.Model { return append([]workload.Model{speech.Whisper()}, Asked()...) }
+
+// LookupAsked is Lookup for where servers of text answer.
+func LookupAsked(name string) (workload.Model, error) { return lookupToo(name, Asked()) }
 
 // LookupScored is Lookup for what is done with logs and files alone: it also knows benchmarks
 // that are not run here.
-func LookupScored(name string) (workload.Model, error) {
+func LookupScored(name string) (workload.Model, error) { return lookupToo(name, scored()) }
+
+// lookupToo looks in the catalogue, and then among others.
+func lookupToo(name string, others []workload.Model) (workload.Model, error) {
 	m, err := Lookup(name)
 	if err == nil {
 		return m, nil
 	}
-	for _, m := range scored() {
-		if slices.ContainsFunc(append(m.Aliases, m.Name, m.Rules.Name), func(n string) bool { return names.Same(n, name) }) {
+	for _, m := range others {
+		if slices.ContainsFunc(slices.Concat(m.Aliases, m.Rules.Aliases, []string{m.Name, m.Rules.Name}), func(n string) bool { return names.Same(n, name) }) {
 			return m, nil
 		}
 	}

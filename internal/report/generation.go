@@ -23,6 +23,7 @@ type Generation struct {
 	Pieces       int64  `json:"pieces,omitempty"`
 	PromptTokens int64  `json:"prompt_tokens,omitempty"`
 	Counted      string `json:"tokens_counted_by"`
+	Tokenized    int64  `json:"answers_tokenized_here,omitempty"` // whose token ids were made of their text by the local tokenizer
 
 	FirstTokenFromSendNS *Latencies `json:"first_token_from_send_ns,omitempty"`
 	PerTokenNS           *Latencies `json:"per_token_ns,omitempty"`
@@ -84,6 +85,9 @@ func (e *Generation) Warnings() []string {
 	}
 	if e.Retries > 0 {
 		list = append(list, fmt.Sprintf("%d requests were sent once more after they had failed: their latencies count from the first time", e.Retries))
+	}
+	if e.Tokenized > 0 {
+		list = append(list, fmt.Sprintf("the tokens of %d answers were made of their text by the local tokenizer, because the server does not tell their ids", e.Tokenized))
 	}
 	return list
 }

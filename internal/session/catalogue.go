@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A Model is an entry of the catalogue.
@@ -39,9 +40,11 @@ type Backend struct {
 
 // The states of what is built in.
 const (
-	present     = "present"
-	notMadeYet  = "made when first used"
-	backendDone = "ready"
+	present       = "present"
+	notMadeYet    = "made when first used"
+	backendDone   = "ready"
+	publishedOnly = "none: the published files are needed"
+	askedOnly     = "none: servers of text answer (backend " + OpenAI + ")"
 )
 
 func state(there bool) string {
@@ -60,6 +63,9 @@ func Models() ([]Model, error) {
 	var list []Model
 	for _, m := range models.All() {
 		list = append(list, Model{m.Name, m.Title, m.Task, m.Dataset, state(builtin.HasModel(cache, m))})
+	}
+	for _, m := range models.Asked() {
+		list = append(list, Model{m.Name, m.Title, m.Task, m.Dataset, askedOnly})
 	}
 	return list, nil
 }
@@ -84,6 +90,9 @@ func Datasets() ([]Dataset, error) {
 		}
 		folders, list = append(folders, dir), append(list, d)
 	}
+	for _, m := range models.Asked() {
+		list = append(list, Dataset{Name: m.Dataset, Models: []string{m.Name}, BuiltIn: publishedOnly})
+	}
 	return list, nil
 }
 
@@ -101,6 +110,14 @@ func Backends() []Backend {
 		onnx, {Name: Simulated, State: backendDone, Devices: []string{"none"}},
 		{Name: OIP, State: backendDone, Devices: servers}, {Name: OpenAI, State: backendDone, Devices: servers},
 	}
+}
+
+// builtInState says whether there is a built-in model.
+func builtInState(cache string, m workload.Model) string {
+	if m.BuiltIn == nil {
+		return askedOnly
+	}
+	return state(builtin.HasModel(cache, m))
 }
 
 // A Card is all that the catalogue knows of a model under a rule set.
@@ -130,7 +147,7 @@ type CardRow struct {
 
 // Describe returns the card of a model.
 func Describe(name, rules string) (*Card, error) {
-	m, err := models.Lookup(name)
+	m, err := models.LookupAsked(name)
 	if err != nil {
 		return nil, field.Wrap("model", err)
 	}
@@ -143,7 +160,7 @@ func Describe(name, rules string) (*Card, error) {
 		return nil, err
 	}
 	card := &Card{
-		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, state(builtin.HasModel(cache, m))},
+		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, builtInState(cache, m)},
 		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
 		Metric: m.Quality.Metric, Reference: m.Quality.Reference, Fraction: m.Quality.Fraction,
 	}

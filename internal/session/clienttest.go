@@ -93,7 +93,7 @@ type stopwatch struct {
 }
 
 // First implements backend.Sink.
-func (s *stopwatch) First([]byte) { s.first = time.Now() }
+func (s *stopwatch) First([]byte, []int32) { s.first = time.Now() }
 
 // Done implements backend.Sink.
 func (s *stopwatch) Done(a backend.Answer) {

@@ -71,7 +71,7 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 	if q.Model == "" {
 		return nil, field.Missing("model", "want a model of the catalogue")
 	}
-	m, err := models.Lookup(q.Model)
+	m, err := models.LookupAsked(q.Model)
 	if err != nil {
 		return nil, field.Wrap("model", err)
 	}

@@ -128,8 +128,7 @@ func (r *Resolved) forServers() error {
 		return nil
 	}
 	if q.asksServers() {
-		r.forPrompts()
-		return nil
+		return r.forPrompts()
 	}
 	if err := r.checkNetwork(); err != nil {
 		return err

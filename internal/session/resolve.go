@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,10 +71,29 @@ func (r *Resolved) names() (err error) {
 
 // model is that of the catalogue, or prompts that belong to none.
 func (q *Request) model() (workload.Model, error) {
-	if q.free() {
+	switch {
+	case q.free():
 		return q.freeModel(), nil
+	case !q.asksServers():
+		return q.here()
 	}
-	return models.Lookup(q.Model)
+	m, err := models.LookupAsked(q.Model)
+	if err == nil && m.Ask == nil {
+		err = fmt.Errorf("%s takes no prompts: servers of text are asked for language models only", m.Name)
+	}
+	return m.Asked(), err
+}
+
+// here is a model that runs from files.
+func (q *Request) here() (workload.Model, error) {
+	m, err := models.Lookup(q.Model)
+	if err == nil {
+		return m, nil
+	}
+	if m, other := models.LookupAsked(q.Model); other == nil {
+		return m, fmt.Errorf("%s does not run here: servers of text are asked (backend %s)", m.Name, OpenAI)
+	}
+	return m, err
 }
 
 func (r *Resolved) options() error { return r.model.CheckOptions(r.Request.Options) }

@@ -114,8 +114,14 @@ const (
 
 // forPrompts chooses what a run on servers of text needs otherwise than one here. It computes
 // nothing: one predictor asks for all samples.
-func (r *Resolved) forPrompts() {
+func (r *Resolved) forPrompts() error {
 	q := &r.Request
+	switch {
+	case r.Settings.UseTokenLatencies && r.Settings.Scenario != loadgen.Offline && !q.streams(r.Settings.Scenario):
+		return field.Errorf("stream", "%s has bounds on tokens in %v, and whole answers have no first one: want on", r.model.Name, r.Settings.Scenario)
+	case !q.free() && r.model.BuiltIn == nil && q.DatasetPath == "":
+		return field.Missing("dataset_path", r.model.Name+" has no built-in data: want its published ones, a folder or a file")
+	}
 	q.Instances, q.Backend.IntraThreads, q.MaxBatch = 1, 1, 1
 	switch r.Settings.Scenario {
 	case loadgen.Offline:
@@ -129,6 +135,7 @@ func (r *Resolved) forPrompts() {
 	if files := machine.OpenFiles(); q.Engine.Remote.Concurrency == 0 && files > 2*spareFiles && files < mostConcurrent {
 		q.Engine.Remote.Concurrency = int(files) - spareFiles // each has a connection
 	}
+	return nil
 }
 
 // openAI opens the engine of endpoints.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -32,7 +33,15 @@ func TestWhatIsSaidAboutServersHasToFit(t *testing.T) {
 		"workers":                   {func(q *Request) { q.Instances = 2 }, "instances", "by itself"},
 		"servers of another engine": {func(q *Request) { q.Engine.Name, q.Model = Simulated, "resnet50" }, "endpoint", "or openai"},
 		"prompts of another engine": {func(q *Request) { q.Engine.Name, q.Model, q.Engine.Remote = "", "resnet50", Remote{} }, "synthetic_prompts", "want openai"},
-		"no such engine":            {func(q *Request) { q.Engine.Name, q.Model = "vllm", "resnet50" }, "backend", "openai"},
+		"a model without prompts":   {func(q *Request) { q.Model, q.Prompts = "resnet50", Prompts{} }, "model", "resnet50 takes no prompts"},
+		"no model":                  {func(q *Request) { q.Model, q.Prompts = "resnet51", Prompts{} }, "model", "unknown model"},
+		"a model without servers":   {func(q *Request) { q.Model, q.Prompts, q.Engine = "deepseek-r1", Prompts{}, Engine{} }, "model", "backend openai"},
+		"published data":            {func(q *Request) { q.Model, q.Prompts = "deepseek-r1", Prompts{} }, "dataset_path", "no built-in data"},
+		"whole answers":             {func(q *Request) { q.Model, q.Prompts = "llama3.1-8b", Prompts{Stream: "off"} }, "stream", "bounds on tokens"},
+		"options of a file": {func(q *Request) {
+			q.Model, q.Prompts, q.Options = "llama3.1-8b", Prompts{}, map[string]string{"context": "9"}
+		}, "context", ""},
+		"no such engine": {func(q *Request) { q.Engine.Name, q.Model = "vllm", "resnet50" }, "backend", "openai"},
 	} {
 		q := atServers()
 		test.change(&q)
@@ -40,6 +49,36 @@ func TestWhatIsSaidAboutServersHasToFit(t *testing.T) {
 		var f *field.Error
 		if !errors.As(err, &f) || f.Field != test.field || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s: %s", name, err, test.field, test.want)
+		}
+	}
+}
+
+// The limits are those of loadgen/mlperf.conf, the counts those of the checker.
+func TestBenchmarksAtServersHaveTheRulesOfTheirRound(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		model, scenario, rules string
+		first, per             time.Duration
+		samples                uint64 // in memory
+	}{
+		{"llama3.1-8b", "server", "v6.1", 2000 * ms, 100 * ms, 13368}, {"llama3.1-8b", "interactive", "v6.1", 500 * ms, 30 * ms, 13368},
+		{"llama2-70b", "interactive", "v5.1", 450 * ms, 40 * ms, 24576}, {"mixtral-8x7b", "server", "v5.0", 2000 * ms, 200 * ms, 15000},
+		{"llama3.1-405b", "server", "v6.0", 6000 * ms, 175 * ms, 8313}, {"llama3.1-405b", "interactive", "v5.1", 4500 * ms, 80 * ms, 8313},
+		{"deepseek-r1", "server", "v5.1", 2000 * ms, 80 * ms, 4388}, {"deepseek-r1", "interactive", "v6.1", 1500 * ms, 15 * ms, 4388},
+		{"gpt-oss-120b", "server", "v6.1", 3000 * ms, 80 * ms, 6396}, {"gpt-oss-120b", "interactive", "v6.0", 2000 * ms, 15 * ms, 6396},
+	} {
+		q := atServers()
+		q.Model, q.Prompts, q.DatasetPath, q.Scenario, q.Rules = test.model, Prompts{}, t.TempDir(), test.scenario, test.rules
+		r, err := Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Settings
+		if !s.UseTokenLatencies || s.ServerTTFTLatency != test.first || s.ServerTPOTLatency != test.per || s.PerformanceSampleCountOverride != test.samples || s.MinDuration != 10*time.Minute {
+			t.Errorf("%s, %s, %s: TTFT %v, TPOT %v, %d samples, %v", test.model, test.scenario, test.rules, s.ServerTTFTLatency, s.ServerTPOTLatency, s.PerformanceSampleCountOverride, s.MinDuration)
+		}
+		if minima, ok := r.rules.Minima(r.model.Rules); !ok || minima.PerformanceSamples != test.samples {
+			t.Errorf("%s: %+v, %v", test.model, minima, ok)
 		}
 	}
 }

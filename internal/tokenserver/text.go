@@ -16,6 +16,9 @@ var words = func() [64]string {
 	return list
 }()
 
+// Words are the tokens that the server knows, by their ids.
+func Words() []string { return words[:] }
+
 // id is that of the nth token of the answer to a prompt.
 func id(seed uint32, n int) int { return int(seed+uint32(n)*7) % len(words) }
 
@@ -84,6 +87,14 @@ func (q *request) whole(usage bool) string {
 	field := fmt.Sprintf(`"text":%s`, quoted(q.text()))
 	if q.chat {
 		field = fmt.Sprintf(`"message":{"role":"assistant","content":%s}`, quoted(q.text()))
+	}
+	if q.ReturnIDs != nil && *q.ReturnIDs {
+		ids := make([]int, q.tokens)
+		for n := range ids {
+			ids[n] = id(q.seed, n)
+		}
+		text, _ := json.Marshal(ids) // numbers have JSON
+		field += `,"token_ids":` + string(text)
 	}
 	tail := ""
 	if usage {

@@ -38,11 +38,21 @@ type Model struct {
 	Files func(path string) ([]File, error)
 	// Open joins the model with a data set and model files.
 	Open func(Setup) (Workload, error)
+	// Ask joins prompts with an engine that takes text: there is no model file then, and
+	// AskOptions are the options; nil: the samples are no prompts.
+	Ask        func(Setup) (Workload, error)
+	AskOptions []Option
 	// Score scores an accuracy log as the official script does.
 	Score func(log accuracy.Input, s Scoring) (*accuracy.Score, error)
 	// NewReader returns what makes the model's input of a file of a user; nil: its samples
 	// are no files.
 	NewReader func(Values) (Reader, error)
+}
+
+// Asked is the benchmark with an engine that takes text instead of model files.
+func (m Model) Asked() Model {
+	m.Files, m.Open, m.Options = nil, m.Ask, m.AskOptions
+	return m
 }
 
 // Quality is an accuracy target of the rules.
@@ -87,6 +97,9 @@ type Setup struct {
 
 	Ports   map[string]Ports // of the model files, by role
 	Options Values           // of Model.Options; what is not there is inferred from the ports
+
+	Scored bool // the test is one of accuracy
+	Logged bool // responses are kept: all, or some of a test of performance
 }
 
 // Ports are what a model file takes and gives.

@@ -17,9 +17,10 @@ type dialect struct {
 }
 
 // body is a request for an answer.
-func (d dialect) body(model string, p *backend.Prompt, stream bool) []byte {
+func (s *session) body(p *backend.Prompt) []byte {
+	d := s.dialect
 	b := append(make([]byte, 0, 256+len(p.Text)+len(p.Text)/8+8*len(p.IDs)), `{"model":`...)
-	b = appendJSON(b, model)
+	b = appendJSON(b, s.model)
 	b = d.prompt(b, p)
 	if p.MaxTokens > 0 {
 		name := `,"max_tokens":`
@@ -28,17 +29,20 @@ func (d dialect) body(model string, p *backend.Prompt, stream bool) []byte {
 		}
 		b = strconv.AppendInt(append(b, name...), int64(p.MaxTokens), 10)
 	}
-	b = append(b, `,"temperature":0`...)
+	b = strconv.AppendFloat(append(b, `,"temperature":`...), s.texts.Temperature, 'g', -1, 64)
 	if d.extras && p.MinTokens > 0 {
 		b = strconv.AppendInt(append(b, `,"min_tokens":`...), int64(p.MinTokens), 10)
 	}
 	if d.extras && p.Exact {
 		b = append(b, `,"ignore_eos":true`...)
 	}
-	if d.ids {
+	if p.Stop != "" {
+		b = appendJSON(append(b, `,"stop":`...), p.Stop)
+	}
+	if d.ids || d.extras && s.texts.Logged {
 		b = append(b, `,"return_token_ids":true`...)
 	}
-	if stream {
+	if s.config.Stream {
 		b = append(b, `,"stream":true`...)
 		if d.usage {
 			b = append(b, `,"stream_options":{"include_usage":true}`...)

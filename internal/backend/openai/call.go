@@ -37,6 +37,7 @@ type call struct {
 	usage        int
 	promptTokens int
 	finish       string
+	cut          bool // its ids were made here
 	tokens       int
 	counted      string
 }
@@ -174,7 +175,7 @@ func (c *call) first(piece []byte, now time.Duration) {
 	c.begun = now
 	if !c.started {
 		c.started = true
-		c.sink.First(piece)
+		c.sink.First(piece, c.ids)
 	}
 }
 
@@ -207,13 +208,28 @@ func (c *call) check() *failure {
 	case c.usage > 0 && c.pieces > c.usage:
 		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", c.pieces, c.usage)
 	}
-	switch count := c.session.config.CountTokens; {
-	case c.usage > 0:
+	return c.count()
+}
+
+// count counts the tokens of an answer. One that is kept as token ids has as many as these are.
+func (c *call) count() *failure {
+	texts := &c.session.texts
+	c.cut = len(c.ids) == 0 && texts.Tokenize != nil && (texts.Logged || c.usage <= 0)
+	if c.cut {
+		var err error
+		if c.ids, err = texts.Tokenize(c.text); err != nil {
+			return &failure{kind: kindMalformed, err: err}
+		}
+	}
+	switch {
+	case texts.Logged && len(c.ids) == 0:
+		return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of the text")
+	case c.cut:
+		c.tokens, c.counted = len(c.ids), countedLocally
+	case c.usage > 0 && !texts.Logged:
 		c.tokens, c.counted = c.usage, countedByServer
 	case len(c.ids) > 0:
 		c.tokens, c.counted = len(c.ids), countedIDs
-	case count != nil:
-		c.tokens, c.counted = count(c.text), countedLocally
 	default:
 		c.tokens, c.counted = max(1, c.pieces), countedPieces
 	}

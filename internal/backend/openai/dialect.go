@@ -19,7 +19,7 @@ import (
 // probe finds out what the server understands: it is asked for two tokens, in one dialect after
 // the other until it answers. What it refuses is said.
 func (s *session) probe(ctx context.Context) (notes []string, err error) {
-	list := s.config.dialects(s.servers.List()[0].Path())
+	list := s.dialects(s.servers.List()[0].Path())
 	var refused *failure
 	wanted := list[0]
 	for _, d := range list {
@@ -59,12 +59,16 @@ func isRefusal(kind string) bool {
 }
 
 // dialects are those that are tried, the one that is wanted first.
-func (c Config) dialects(path string) []dialect {
+func (s *session) dialects(path string) []dialect {
 	var list []dialect
-	for _, chat := range c.routes(path) {
-		for _, ids := range options(c.IDs && !chat) {
-			for _, extras := range options(c.Exact) {
-				for _, usage := range options(c.Stream) {
+	routes := s.routes(path)
+	for _, chat := range routes {
+		for _, ids := range options(s.texts.IDs && !chat) {
+			if s.texts.Chat && len(routes) > 1 && !chat && !ids {
+				continue // a conversation is no text, unless that is asked for
+			}
+			for _, extras := range options(s.config.Exact || s.texts.Least || s.texts.Logged) {
+				for _, usage := range options(s.config.Stream) {
 					list = append(list, dialect{chat: chat, ids: ids, extras: extras, usage: usage})
 					if chat {
 						list = append(list, dialect{chat: true, extras: extras, usage: usage, newLimit: true})
@@ -85,11 +89,11 @@ func options(wanted bool) []bool {
 }
 
 // routes are those that are tried: chat or not.
-func (c Config) routes(path string) []bool {
+func (s *session) routes(path string) []bool {
 	switch {
-	case strings.HasSuffix(path, chatRoute), c.Route == Chat:
+	case strings.HasSuffix(path, chatRoute), s.config.Route == Chat:
 		return []bool{true}
-	case strings.HasSuffix(path, completionsRoute), c.Route == Completions:
+	case strings.HasSuffix(path, completionsRoute), s.config.Route == Completions:
 		return []bool{false}
 	}
 	return []bool{false, true}
@@ -107,7 +111,7 @@ func differences(wanted, got dialect, refused *failure) []string {
 	}{
 		{wanted.chat != got.chat, "it has no route for completions: prompts are sent as chat, and its template is around them"},
 		{wanted.ids != got.ids, "it takes no token ids: prompts are sent as text"},
-		{wanted.extras != got.extras, "it does not know ignore_eos and min_tokens: answers may be shorter than was asked for"},
+		{wanted.extras != got.extras, "it does not know ignore_eos, min_tokens and return_token_ids: answers may be shorter than was asked for, and come as text"},
 		{wanted.usage != got.usage, "it does not tell numbers of tokens in streams (stream_options)"},
 		{wanted.newLimit != got.newLimit, "the limit of tokens is called max_completion_tokens"},
 	} {
@@ -121,8 +125,8 @@ func differences(wanted, got dialect, refused *failure) []string {
 // discard is a sink that nobody listens to.
 type discard struct{}
 
-func (discard) First([]byte)        {}
-func (discard) Done(backend.Answer) {}
+func (discard) First([]byte, []int32) {}
+func (discard) Done(backend.Answer)   {}
 
 // warm makes connections, all at once so that none serves twice, and finds out whether the
 // servers are there and take the key.

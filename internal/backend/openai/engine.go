@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -19,7 +20,6 @@ type Config struct {
 	Route   string // Auto, Chat or Completions; empty: Auto
 
 	Stream      bool // answers come in pieces
-	IDs         bool // prompts are token ids, where the server takes them
 	Exact       bool // answers should be as long as their limit, where the server does that
 	Concurrency int  // prompts under way at once, at most; 0: any number
 	Retries     int  // how often a prompt is sent again that failed before its first token
@@ -27,9 +27,6 @@ type Config struct {
 
 	Timeout time.Duration // for a whole answer; 0: DefaultTimeout
 	Quiet   time.Duration // between two pieces; 0: DefaultQuiet
-
-	// CountTokens counts the tokens of a text, where the server does not tell; nil: nobody does.
-	CountTokens func(text []byte) int `json:"-"`
 }
 
 // The routes.
@@ -87,11 +84,11 @@ func (*Engine) Ports(context.Context, backend.Options) (inputs, outputs []backen
 // Close implements backend.Engine.
 func (e *Engine) Close() error { return e.servers.Close() }
 
-// Open finds out what the servers understand, and makes connections to them. The options are of
-// no use to it, except who is told notes.
+// Open finds out what the servers understand, and makes connections to them. Of the options it
+// uses what they say of texts, and who is told notes.
 func (e *Engine) Open(ctx context.Context, o backend.Options) (backend.Session, error) {
 	began := time.Now()
-	s := &session{config: e.config, servers: e.servers, stats: newStats(), watch: newWatch(e.config.Timeout, e.config.Quiet), model: e.config.Model}
+	s := &session{config: e.config, servers: e.servers, texts: o.Texts, stats: newStats(), watch: newWatch(e.config.Timeout, e.config.Quiet), model: e.config.Model}
 	s.calls.New = func() any { return &call{} }
 	notes, err := s.introduce(ctx)
 	if err != nil {
@@ -126,7 +123,7 @@ func (s *session) introduce(ctx context.Context) (notes []string, err error) {
 func (s *session) facts() map[string]string {
 	facts := map[string]string{
 		"endpoint_model": s.model, "route": Completions, "prompts": "text", "answers": "whole",
-		"request_timeout": s.config.Timeout.String(), "temperature": "0", "key": "none",
+		"request_timeout": s.config.Timeout.String(), "temperature": strconv.FormatFloat(s.texts.Temperature, 'g', -1, 64), "key": "none",
 	}
 	if s.dialect.chat {
 		facts["route"] = Chat

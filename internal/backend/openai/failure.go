@@ -39,6 +39,7 @@ const (
 	kindPacked    = "compressed answer"
 	kindRedirect  = "redirection"
 	kindPieces    = "more pieces than tokens"
+	kindNoIDs     = "no token ids"
 	kindEnded     = "the test was over"
 )
 

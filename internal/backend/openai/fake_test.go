@@ -13,24 +13,30 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
 )
 
+// An asking is how an engine is opened, and for which prompts.
+type asking struct {
+	Config
+	texts backend.Texts
+}
+
 // serve has a handler answer on a network of its own, for as long as the test lasts.
-func serve(t *testing.T, h http.Handler) (*tokentest.Network, Config) {
+func serve(t *testing.T, h http.Handler) (*tokentest.Network, asking) {
 	t.Helper()
 	n := tokentest.Serve(t, h)
-	return n, Config{
+	return n, asking{Config: Config{
 		Servers: endpoint.Options{URLs: []string{"http://server"}, Dial: n.Dial}, Model: "m", Stream: true, Timeout: time.Minute, Quiet: 10 * time.Second,
-	}
+	}}
 }
 
 // open opens an engine for as long as the test lasts.
-func open(t *testing.T, c Config) (backend.Generator, []string, error) {
+func open(t *testing.T, c asking) (backend.Generator, []string, error) {
 	t.Helper()
-	e, err := New(c)
+	e, err := New(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var notes []string
-	s, err := e.Open(t.Context(), backend.Options{Note: func(text string) { notes = append(notes, text) }})
+	s, err := e.Open(t.Context(), backend.Options{Texts: c.texts, Note: func(text string) { notes = append(notes, text) }})
 	if err != nil {
 		return nil, nil, errors.Join(err, e.Close())
 	}
@@ -42,7 +48,7 @@ func open(t *testing.T, c Config) (backend.Generator, []string, error) {
 	return s.(backend.Generator), notes, nil
 }
 
-func mustOpen(t *testing.T, o tokenserver.Options, change func(*Config)) (backend.Generator, *tokenserver.Server) {
+func mustOpen(t *testing.T, o tokenserver.Options, change func(*asking)) (backend.Generator, *tokenserver.Server) {
 	t.Helper()
 	server := tokenserver.New(o)
 	_, c := serve(t, server)
@@ -62,12 +68,13 @@ type heard struct {
 	first, whole time.Duration
 	firsts       int
 	piece, text  string
-	ids          []int32
+	ids, begun   []int32
 	tokens       int
 	dones        int
 }
 
-func (h *heard) First(piece []byte) {
+func (h *heard) First(piece []byte, ids []int32) {
+	h.begun = append(h.begun, ids...)
 	h.first, h.piece, h.firsts = time.Since(h.began), string(piece), h.firsts+1
 }
 
@@ -95,7 +102,7 @@ func contains(err error, parts ...string) bool {
 // said is what the server says to a prompt of text in n tokens, as it says it whole.
 func said(t *testing.T, prompt string, n int) string {
 	t.Helper()
-	g, _ := mustOpen(t, tokenserver.Options{Tokens: n}, func(c *Config) { c.Stream = false })
+	g, _ := mustOpen(t, tokenserver.Options{Tokens: n}, func(c *asking) { c.Stream = false })
 	h, err := ask(t, g, backend.Prompt{Text: prompt})
 	if err != nil {
 		t.Fatal(err)

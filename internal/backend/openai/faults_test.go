@@ -98,16 +98,16 @@ func TestServersThatCannotBeMeasuredAreRefusedAtOnce(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		o      tokenserver.Options
-		change func(*Config)
+		change func(*asking)
 		want   string
 	}{
 		"a wrong key":           {tokenserver.Options{Key: "right"}, nil, "status 401"},
 		"no route":              {tokenserver.Options{NoChat: true, NoText: true}, nil, "takes no prompts: status 404"},
 		"ignores stream":        {tokenserver.Options{WholeOnly: true}, nil, "ignores that a stream was asked for"},
-		"nobody knows the host": {tokenserver.Options{}, func(c *Config) { c.Servers.Dial = byHost(nil) }, "no connection: "},
+		"nobody knows the host": {tokenserver.Options{}, func(c *asking) { c.Servers.Dial = byHost(nil) }, "no connection: "},
 		"a page":                {always(tokenserver.WrongType), nil, "wrong content type"},
 		"it never answers":      {always(tokenserver.Silence), nil, "time-out"},
-		"one of two is not there": {tokenserver.Options{}, func(c *Config) {
+		"one of two is not there": {tokenserver.Options{}, func(c *asking) {
 			dial := c.Servers.Dial
 			c.Servers.URLs = append(c.Servers.URLs, "http://gone")
 			c.Servers.Dial = func(ctx context.Context, n, address string) (net.Conn, error) {
@@ -155,7 +155,7 @@ func TestWhatFailedIsSentAgainOnlyIfThatIsWanted(t *testing.T) {
 				}
 				return tokenserver.None
 			}}
-			g, _ := mustOpen(t, o, func(c *Config) { c.Retries = test.retries })
+			g, _ := mustOpen(t, o, func(c *asking) { c.Retries = test.retries })
 			bad.Store(2)
 			h, err := ask(t, g, backend.Prompt{Text: "x"})
 			if m := g.Measured(); (err == nil) != test.well || m.Retries != test.wantRetries || h.firsts > 1 {
@@ -172,7 +172,7 @@ func TestAKeyIsInNoText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := serve(t, tokenserver.New(tokenserver.Options{Key: "another"}))
 		c.Servers.TokenEnv = []string{"TEST_KEY"}
-		e, err := New(c)
+		e, err := New(c.Config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 type session struct {
 	config  Config
 	servers *endpoint.Servers
+	texts   backend.Texts
 	dialect dialect
 	model   string
 	info    backend.Info
@@ -48,6 +49,9 @@ func (s *session) Close() error {
 
 // Streams implements backend.Generator.
 func (s *session) Streams() bool { return s.config.Stream }
+
+// TakesIDs implements backend.Generator.
+func (s *session) TakesIDs() bool { return s.dialect.ids }
 
 // Limit implements backend.Generator.
 func (s *session) Limit() int { return s.config.Concurrency }
@@ -86,7 +90,7 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 
 // generate sends a prompt, and again if that is wanted and may help.
 func (s *session) generate(ctx context.Context, c *call) *failure {
-	body := s.dialect.body(s.model, c.prompt, s.config.Stream)
+	body := s.body(c.prompt)
 	for attempt := 0; ; attempt++ {
 		f := s.try(ctx, c, body)
 		if f == nil || !f.again || c.started || attempt >= s.config.Retries {

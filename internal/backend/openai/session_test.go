@@ -18,8 +18,8 @@ import (
 const ms = time.Millisecond
 
 func TestTokensAreTimedAsTheServerSendsThem(t *testing.T) {
-	for name, change := range map[string]func(*Config){
-		"completions": nil, "chat": func(c *Config) { c.Route = Chat }, "token ids": func(c *Config) { c.IDs = true },
+	for name, change := range map[string]func(*asking){
+		"completions": nil, "chat": func(c *asking) { c.Route = Chat }, "token ids": func(c *asking) { c.texts.IDs = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestTextsComeAsTheServerMeansThem(t *testing.T) {
 
 func TestAnswersThatAreNoStreamsAreMeasuredAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := mustOpen(t, tokenserver.Options{Prefill: 20 * ms, PerToken: 10 * ms}, func(c *Config) { c.Stream = false })
+		g, _ := mustOpen(t, tokenserver.Options{Prefill: 20 * ms, PerToken: 10 * ms}, func(c *asking) { c.Stream = false })
 		h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 9})
 		if err != nil || h.whole != 100*ms || h.tokens != 9 || h.firsts != 0 || !strings.HasPrefix(h.text, " token") {
 			t.Errorf("%v, %+v", err, h)
@@ -82,15 +82,93 @@ func TestWhoAsksManyWaitsForNobody(t *testing.T) {
 	})
 }
 
+// bytewise is a tokenizer whose tokens are bytes.
+func bytewise(text []byte) (ids []int32, err error) {
+	for _, b := range text {
+		ids = append(ids, int32(b))
+	}
+	return ids, nil
+}
+
+// What is kept as tokens has as many as are kept, and says who made them.
+func TestAnswersThatAreKeptHaveTheirTokens(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		o      tokenserver.Options
+		change func(*asking)
+		want   string // counted by
+		err    string
+	}{
+		{"of the server", tokenserver.Options{}, func(c *asking) { c.texts.IDs, c.texts.Tokenize = true, bytewise }, countedIDs, ""},
+		{"of the server, to a text", tokenserver.Options{TextOnly: true}, func(c *asking) { c.texts.IDs, c.texts.Tokenize = true, bytewise }, countedIDs, ""},
+		{"of the tokenizer", tokenserver.Options{NoExtras: true}, func(c *asking) { c.texts.Tokenize = bytewise }, countedLocally, ""},
+		{"of whole answers", tokenserver.Options{NoExtras: true}, func(c *asking) { c.Stream, c.texts.Tokenize = false, bytewise }, countedLocally, ""},
+		{"of nobody", tokenserver.Options{NoExtras: true}, nil, "", "no token ids"},
+		{"of a tokenizer that fails", tokenserver.Options{NoExtras: true}, func(c *asking) {
+			c.texts.Tokenize = func([]byte) ([]int32, error) { return nil, errors.New("unheard of") }
+		}, "", "unheard of"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, c := serve(t, tokenserver.New(test.o))
+			c.texts.Logged = true
+			if test.change != nil {
+				test.change(&c)
+			}
+			g, _, err := open(t, c)
+			if test.err != "" { // found out before the first prompt
+				if !contains(err, test.err) {
+					t.Errorf("%s: %v, want %q", test.name, err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := ask(t, g, backend.Prompt{Text: "x", IDs: []int32{1}, MaxTokens: 5})
+			m := g.Measured()
+			if err != nil || m.Counted != test.want || len(h.ids) != h.tokens || (test.want == countedLocally) != (m.Tokenized == 1 && h.tokens == len(h.text)) {
+				t.Errorf("%s: %v, %+v, counted by %q, %d made here", test.name, err, h, m.Counted, m.Tokenized)
+			}
+			if test.want == countedIDs && (len(h.begun) != 1 || h.begun[0] != h.ids[0]) {
+				t.Errorf("%s: the first token is %v of %v", test.name, h.begun, h.ids)
+			}
+		})
+	}
+}
+
+func TestConversationsGoByChat(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*asking)
+		route  string
+	}{
+		{"they do", nil, Chat},
+		{"unless completions are asked for", func(c *asking) { c.Route = Completions }, Completions},
+		{"or they are token ids, too", func(c *asking) { c.texts.IDs = true }, Completions},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g, _ := mustOpen(t, tokenserver.Options{}, func(c *asking) {
+				c.texts.Chat = true
+				if test.change != nil {
+					test.change(c)
+				}
+			})
+			if got := g.Info().Facts["route"]; got != test.route || g.TakesIDs() != (test.name[0] == 'o') {
+				t.Errorf("%s: by %s", test.name, got)
+			}
+		})
+	}
+}
+
 func TestTheSourceOfNumbersOfTokensIsSaid(t *testing.T) {
 	for want, test := range map[string]struct {
 		o      tokenserver.Options
-		change func(*Config)
+		change func(*asking)
 		tokens int
 	}{
 		countedByServer: {tokenserver.Options{PerWrite: 3}, nil, 16},
-		countedIDs:      {tokenserver.Options{NoUsage: true}, func(c *Config) { c.IDs = true }, 16},
-		countedLocally:  {tokenserver.Options{NoUsage: true}, func(c *Config) { c.CountTokens = func(b []byte) int { return len(b) } }, 0},
+		countedIDs:      {tokenserver.Options{NoUsage: true}, func(c *asking) { c.texts.IDs = true }, 16},
+		countedLocally:  {tokenserver.Options{NoUsage: true}, func(c *asking) { c.texts.Tokenize = bytewise }, 0},
 		countedPieces:   {tokenserver.Options{NoUsage: true}, nil, 16},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,14 +185,14 @@ func TestWhatTheServerDoesNotUnderstandIsLeftOutAndSaid(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		o      tokenserver.Options
-		change func(*Config)
+		change func(*asking)
 		want   []string // of the notes, in order
 	}{
-		{"all understood", tokenserver.Options{}, func(c *Config) { c.IDs, c.Exact = true, true }, nil},
-		{"no token ids", tokenserver.Options{TextOnly: true}, func(c *Config) { c.IDs = true }, []string{"takes no token ids"}},
+		{"all understood", tokenserver.Options{}, func(c *asking) { c.texts.IDs, c.Exact = true, true }, nil},
+		{"no token ids", tokenserver.Options{TextOnly: true}, func(c *asking) { c.texts.IDs = true }, []string{"takes no token ids"}},
 		{"no completions", tokenserver.Options{NoText: true}, nil, []string{"no route for completions"}},
-		{"no fields of others", tokenserver.Options{NoExtras: true}, func(c *Config) { c.Exact = true }, []string{"does not know ignore_eos"}},
-		{"neither", tokenserver.Options{NoExtras: true, NoText: true}, func(c *Config) { c.IDs, c.Exact = true, true },
+		{"no fields of others", tokenserver.Options{NoExtras: true}, func(c *asking) { c.Exact = true }, []string{"does not know ignore_eos"}},
+		{"neither", tokenserver.Options{NoExtras: true, NoText: true}, func(c *asking) { c.texts.IDs, c.Exact = true, true },
 			[]string{"no route for completions", "takes no token ids", "does not know ignore_eos"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -25,8 +25,8 @@ const (
 type stats struct {
 	first, whole, per, between *backend.Times
 
-	answers, retries, pieces, tokens, prompts atomic.Int64
-	active, most                              atomic.Int64
+	answers, retries, pieces, tokens, prompts, cut atomic.Int64
+	active, most                                   atomic.Int64
 
 	mu       sync.Mutex
 	failures map[string]*backend.Failures
@@ -44,7 +44,7 @@ func (s *stats) reset() {
 	for _, h := range []*backend.Times{s.first, s.whole, s.per, s.between} {
 		h.Reset()
 	}
-	for _, n := range []*atomic.Int64{&s.answers, &s.retries, &s.pieces, &s.tokens, &s.prompts} {
+	for _, n := range []*atomic.Int64{&s.answers, &s.retries, &s.pieces, &s.tokens, &s.prompts, &s.cut} {
 		n.Store(0)
 	}
 	s.most.Store(s.active.Load())
@@ -92,6 +92,9 @@ func (s *stats) answered(c *call, whole time.Duration) {
 	s.pieces.Add(int64(c.pieces))
 	s.tokens.Add(int64(c.tokens))
 	s.prompts.Add(int64(max(0, c.promptTokens)))
+	if c.cut {
+		s.cut.Add(1)
+	}
 	s.whole.Add(whole)
 	if c.pieces > 1 && c.tokens > 1 {
 		s.per.Add((whole - c.begun) / time.Duration(c.tokens-1))
@@ -109,7 +112,7 @@ func (s *stats) answered(c *call, whole time.Duration) {
 func (s *stats) measured() backend.Generated {
 	g := backend.Generated{
 		Answers: s.answers.Load(), Retries: s.retries.Load(), Pieces: s.pieces.Load(), Tokens: s.tokens.Load(),
-		PromptTotal: s.prompts.Load(), Most: s.most.Load(),
+		PromptTotal: s.prompts.Load(), Most: s.most.Load(), Tokenized: s.cut.Load(),
 		FirstToken: s.first.Spread(), Whole: s.whole.Spread(), PerToken: s.per.Spread(), Between: s.between.Spread(),
 	}
 	s.mu.Lock()

@@ -6,7 +6,7 @@
 //	text, err := table.Text(0, "output")
 //
 // A Table has rows and columns, whose names are those of the file; a benchmark asks for what it
-// needs by name. Prompts that belong to no benchmark are read by package models/prompts.
+// needs by name.
 //
 // What a file is follows from its content, not from its name. What is wrong is an *Error with
 // the file, the row and the column. Nothing in a pickle is run; see package pickle.

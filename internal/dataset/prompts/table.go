@@ -241,6 +241,13 @@ func (t *Table) value(i int, column string) (any, error) {
 	return v, nil
 }
 
+// Value returns what a row has in a column, and whether there is anything: a string, []int32, int64,
+// float64, bool, []any or map[string]any.
+func (t *Table) Value(i int, column string) (any, bool) {
+	v := t.rows[i][column]
+	return v, v != nil
+}
+
 // Text returns a text of a row. Numbers are texts too, as Python writes them.
 func (t *Table) Text(i int, column string) (string, error) {
 	v, err := t.value(i, column)

@@ -2,27 +2,46 @@ package generative
 
 import (
 	"context"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
-// Llama405B is Llama 3.1 405B on long prompts (rules v5.0 to v6.0), as far as scoring a log
-// goes: it is not run here.
-func Llama405B() workload.Model {
-	w := writer{rules: generate.Rules{Width: 4}, read: readLong, marks: long}
+// llama405B is Llama 3.1 405B on long prompts (rules v5.0 to v6.0).
+func llama405B() workload.Model {
+	w := writer{
+		// language/llama3.1-405b/SUT_VLLM.py; the least number is that of the rules.
+		rules: generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 2, MaxNew: 2000, Width: 4},
+		read:  readLong,
+		marks: long,
+		asked: asking{begin: 128000},
+	}
 	return workload.Model{
 		Name:    "llama3.1-405b",
-		Aliases: []string{"llama3_1-405b"},
 		Title:   "Llama 3.1 405B Instruct, long prompts",
-		Task:    "answers to long prompts, up to 20000 tokens",
-		Rules:   config.Model{Name: "llama3_1-405b"},
-		// tools/submission, constants.py; "exact_match" has a target too, of 90.1335.
-		Quality:      workload.Quality{Metric: "rougeL", Reference: 21.6666, Fraction: 0.99},
-		Score:        w.score,
-		ScoreOptions: textScoreOptions(),
+		Task:    "answers to prompts of up to 20000 tokens, LongBench, RULER, GovReport and others",
+		Dataset: "llama3.1-405b",
+		Source:  "https://huggingface.co/meta-llama/Llama-3.1-405B-Instruct",
+
+		Rules: config.Model{
+			Name:      "llama3_1-405b",
+			Aliases:   []string{"llama3.1-405b"},
+			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 8313, AccuracySamples: 8313, OfflineSamples: 8313, ServerLatency: 60000 * time.Millisecond}},
+			},
+			Sample: &config.SampleSize{InValues: 20000, OutValues: 20000},
+		},
+		PerformanceSampleCount: 8313,
+		Quality:                llama405BQuality(),
+		Ask:                    w.ask,
+		Score:                  w.score,
+		AskOptions:             askOptions(),
+		ScoreOptions:           textScoreOptions(),
 	}
 }
 

@@ -17,6 +17,7 @@ func llama70B() workload.Model {
 		rules: generate.Rules{Stop: []int32{2}, MinNew: 1, MaxNew: 1024, Width: 4},
 		read:  readOrca,
 		marks: summaries(accuracy.CountedForm),
+		asked: asking{begin: 1},
 	}
 	return workload.Model{
 		Name:    "llama2-70b",
@@ -40,9 +41,11 @@ func llama70B() workload.Model {
 		Quality:                llama70BQuality(0.99),
 		Files:                  decoderFiles,
 		Open:                   w.open,
+		Ask:                    w.ask,
 		Score:                  w.score,
 
 		Options:      writerOptions(),
+		AskOptions:   askOptions(),
 		ScoreOptions: textScoreOptions(),
 	}
 }

@@ -27,6 +27,7 @@ func llama8B() workload.Model {
 		rules: generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
 		read:  readArticles,
 		marks: summaries(accuracy.QuotedForm),
+		asked: asking{begin: 128000},
 	}
 	return workload.Model{
 		Name:    "llama3.1-8b",
@@ -50,9 +51,11 @@ func llama8B() workload.Model {
 		Quality:                llama8BQuality(),
 		Files:                  decoderFiles,
 		Open:                   w.open,
+		Ask:                    w.ask,
 		Score:                  w.score,
 
 		Options:      writerOptions(),
+		AskOptions:   askOptions(),
 		ScoreOptions: textScoreOptions(),
 	}
 }

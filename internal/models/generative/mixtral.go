@@ -16,6 +16,7 @@ func mixtral() workload.Model {
 		rules: generate.Rules{Stop: []int32{2}, Drop: true, MinNew: 2, MaxNew: 1024, Width: 4},
 		read:  readMixed,
 		marks: mixed,
+		asked: asking{begin: 1},
 	}
 	return workload.Model{
 		Name:    "mixtral-8x7b",
@@ -39,9 +40,11 @@ func mixtral() workload.Model {
 		Quality:                mixtralQuality(),
 		Files:                  decoderFiles,
 		Open:                   w.open,
+		Ask:                    w.ask,
 		Score:                  w.score,
 
 		Options:      writerOptions(),
+		AskOptions:   askOptions(),
 		ScoreOptions: codeScoreOptions(),
 	}
 }

@@ -15,3 +15,9 @@ func Models() []workload.Model {
 		gptJHighAccuracy(),
 	}
 }
+
+// Asked returns the benchmarks that are too large to be run here, so that servers of text are asked.
+// Models of the family that can be run here can be asked for, too.
+func Asked() []workload.Model {
+	return []workload.Model{llama405B(), deepSeekR1(), gptOSS()}
+}

@@ -19,22 +19,39 @@ type questionnaire struct {
 	mixed   []accuracy.MixedText // of Mixtral's
 	long    []accuracy.LongText  // of Llama 3.1 405B's
 	cuts    map[int][]int32      // tokens after which an answer ends
+
+	questions []string             // prompts as what a user says, where the model's template is around that
+	reasoned  []accuracy.Reasoning // of DeepSeek-R1's and gpt-oss-120b's
 }
 
 // A source is where prompts are read from.
 type source struct {
-	folder    string
+	folder    string // or the file of the prompts itself
 	tokenizer string // file; empty: the one beside the data
 	count     int    // of the first ones; 0: all
+	scored    bool   // the prompts are those of accuracy, where these are others
+}
+
+// isFile reports whether the file of the prompts itself was named.
+func (s source) isFile() bool {
+	info, err := os.Stat(s.folder)
+	return err == nil && !info.IsDir()
+}
+
+// tokenizerPath is where the tokenizer is, if there is one.
+func (s source) tokenizerPath() string {
+	switch {
+	case s.tokenizer != "":
+		return s.tokenizer
+	case s.isFile():
+		return filepath.Join(filepath.Dir(s.folder), tokenizerFile)
+	}
+	return filepath.Join(s.folder, tokenizerFile)
 }
 
 // openTokenizer opens the tokenizer of the prompts.
 func (s source) openTokenizer() (*hf.Tokenizer, error) {
-	path := s.tokenizer
-	if path == "" {
-		path = filepath.Join(s.folder, tokenizerFile)
-	}
-	t, err := hf.Open(path)
+	t, err := hf.Open(s.tokenizerPath())
 	if err != nil {
 		return nil, fmt.Errorf("opening the tokenizer: %w", err)
 	}
@@ -44,7 +61,7 @@ func (s source) openTokenizer() (*hf.Tokenizer, error) {
 // fits returns an error if there is a tokenizer, and it is not one of a model that knows so many tokens.
 func (s source) fits(rows int64) error {
 	if s.tokenizer == "" {
-		if _, err := os.Stat(filepath.Join(s.folder, tokenizerFile)); err != nil {
+		if _, err := os.Stat(s.tokenizerPath()); err != nil {
 			return nil //nolint:nilerr // prompts that are tokens need none
 		}
 	}
@@ -55,8 +72,12 @@ func (s source) fits(rows int64) error {
 	return t.Fits(int(rows))
 }
 
-// read reads the table of the first file that is there: of these names, or the only pickle.
+// read reads the table of the file that was named, or of the first that is there: of these names, or
+// the only pickle.
 func (s source) read(names ...string) (*prompts.Table, error) {
+	if s.isFile() {
+		return prompts.Read(s.folder, prompts.Options{Count: s.count})
+	}
 	for _, name := range names {
 		path := filepath.Join(s.folder, name)
 		if _, err := os.Stat(path); err == nil {
@@ -72,20 +93,36 @@ func (s source) read(names ...string) (*prompts.Table, error) {
 
 // take takes tokens and a text of each row.
 func take(t *prompts.Table, wanted string) (*questionnaire, error) {
-	q := &questionnaire{}
+	q, err := takeTokens(t)
+	if err != nil {
+		return nil, err
+	}
 	for i := range t.Len() {
-		ids, err := t.Tokens(i, "tok_input")
+		text, err := t.Text(i, wanted)
+		if err != nil {
+			return nil, err
+		}
+		q.targets = append(q.targets, text)
+	}
+	return q, nil
+}
+
+// takeTokens takes tokens of each row.
+func takeTokens(t *prompts.Table) (*questionnaire, error) {
+	q := &questionnaire{}
+	column := "tok_input"
+	if slices.Contains(t.Columns(), "input_tokens") {
+		column = "input_tokens" // as newer files have it
+	}
+	for i := range t.Len() {
+		ids, err := t.Tokens(i, column)
 		if err == nil && len(ids) == 0 {
 			err = fmt.Errorf("prompt %d is empty", i)
 		}
 		if err != nil {
 			return nil, err
 		}
-		text, err := t.Text(i, wanted)
-		if err != nil {
-			return nil, err
-		}
-		q.tokens, q.targets = append(q.tokens, ids), append(q.targets, text)
+		q.tokens = append(q.tokens, ids)
 	}
 	return q, nil
 }
@@ -151,6 +188,9 @@ func readInstructions(s source) (*questionnaire, error) {
 
 // mbxpEnd are the tokens that end a program, "\n```\n" (language/mixtral-8x7b/dataset.py, mbxp_stop).
 var mbxpEnd = []int32{13, 13940, 28832, 13}
+
+// mbxpEndText are these tokens as a text.
+const mbxpEndText = "\n```\n"
 
 // readMixed reads Mixtral's prompts: of OpenOrca, GSM8K and MBXP.
 func readMixed(s source) (*questionnaire, error) {

@@ -16,6 +16,9 @@ func quality(fraction float64, scores map[string]float64, length workload.Bound)
 	return q
 }
 
+// exactMatch is the share of answers that are right.
+const exactMatch = "exact_match"
+
 // What answers are counted by.
 const (
 	genLen    = "gen_len"           // characters of all
@@ -41,6 +44,12 @@ func llama70BQuality(fraction float64) workload.Quality {
 func mixtralQuality() workload.Quality {
 	return quality(0.99, map[string]float64{rougeOne: 45.5989, "rouge2": 23.3526, "rougeL": 30.4608, "gsm8k": 73.66, "mbxp": 60.16},
 		workload.Bound{Metric: perSample, Reference: 144.84, Least: 0.9, Most: 1.1 * 145.9 / 144.84})
+}
+
+func llama405BQuality() workload.Quality {
+	return workload.Quality{Metric: "rougeL", Reference: 21.6666, Fraction: 0.99, Also: []workload.Bound{
+		{Metric: exactMatch, Reference: 90.1335, Least: 0.99}, {Metric: perSample, Reference: 684.68, Least: 0.9, Most: 1.1},
+	}}
 }
 
 func gptJQuality(fraction float64) workload.Quality {

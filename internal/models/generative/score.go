@@ -56,7 +56,7 @@ func mixed(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o mark
 
 // score scores a log of tokens as the evaluation script does: what is in it counts, each sample once.
 func (w writer) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption]}
+	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption], scored: true}
 	data, err := w.read(from)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,11 @@ func (w writer) score(log accuracy.Input, s workload.Scoring) (*accuracy.Score, 
 	if err != nil {
 		return nil, err
 	}
-	decode := func(ids []int32) (string, error) { return words.Decode(ids, hf.SkipSpecial) }
+	special := hf.SkipSpecial
+	if w.asked.keepSpecial {
+		special = hf.KeepSpecial
+	}
+	decode := func(ids []int32) (string, error) { return words.Decode(ids, special) }
 	return w.marks(log, data, decode, markOptions{accuracy.TokenOptions{DType: w.dtype(s.Options)}, execute})
 }
 

@@ -17,17 +17,14 @@ type writer struct {
 	beams int            // 0: the likeliest token is taken
 	read  func(source) (*questionnaire, error)
 	marks marker
+	asked asking
 }
 
 // open joins prompts with a decoder.
 func (w writer) open(s workload.Setup) (workload.Workload, error) {
-	from := source{s.DatasetDir, s.Options[tokenizerOption], s.Count}
-	data, err := w.read(from)
+	from, data, err := w.load(s)
 	if err != nil {
 		return nil, err
-	}
-	if s.Count > len(data.tokens) {
-		return nil, fmt.Errorf("opening the prompts: %d are wanted, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
 	}
 	set, err := parseSetting(s.Options)
 	if err != nil {
@@ -56,6 +53,16 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 		return nil, err
 	}
 	return t, t.fit(set.context)
+}
+
+// load reads the prompts.
+func (w writer) load(s workload.Setup) (source, *questionnaire, error) {
+	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption], count: s.Count, scored: s.Scored}
+	data, err := w.read(from)
+	if err == nil && s.Count > len(data.tokens) {
+		err = fmt.Errorf("opening the prompts: %d are wanted, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
+	}
+	return from, data, err
 }
 
 // texts is a decoder joined with its prompts.

@@ -3,6 +3,7 @@ package prompts
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -112,12 +113,29 @@ func (t *texts) Notes() []string { return []string{t.note} }
 
 // NewPredictor implements workload.Workload.
 func (t *texts) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-	g, ok := sessions[workload.Only].(backend.Generator)
-	if !ok {
-		return nil, errors.New("prompts need an engine that takes text")
+	g, err := workload.NewGenerating(sessions, t)
+	if err == nil && !g.TakesIDs() && slices.ContainsFunc(t.prompts, onlyIDs) {
+		err = errors.New("the server takes no token ids, and some prompts have no text")
 	}
-	return workload.NewGenerating(g, func(index int) *backend.Prompt { return &t.prompts[index] }, Text), nil
+	return g, err
 }
 
-// Text is the response that the accuracy log keeps of an answer: its text.
-func Text(a backend.Answer) []byte { return a.Text }
+// onlyIDs reports whether a prompt is nothing but token ids.
+func onlyIDs(p backend.Prompt) bool { return p.Text == "" && len(p.Messages) == 0 }
+
+// Texts implements workload.Prompting.
+func (t *texts) Texts() backend.Texts {
+	return backend.Texts{
+		IDs:  !slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.IDs) == 0 }),
+		Chat: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.Messages) > 0 }),
+	}
+}
+
+// Prompt implements workload.Prompting.
+func (t *texts) Prompt(index int) *backend.Prompt { return &t.prompts[index] }
+
+// First implements workload.Prompting: the text.
+func (*texts) First(_ int, piece []byte, _ []int32) []byte { return piece }
+
+// Response implements workload.Prompting: the text.
+func (*texts) Response(_ int, a backend.Answer) ([]byte, int) { return a.Text, a.Tokens }

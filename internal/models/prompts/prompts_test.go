@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	table "github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -30,16 +31,22 @@ func TestPromptsAreReadByWhatLinesHave(t *testing.T) {
 			chat(backend.Message{Role: "user", Content: "u"}), ""},
 		{"ShareGPT that begins with the assistant", `[{"conversations":[{"from":"gpt","value":"a"},{"from":"human","value":"u"}]}]`, chat(backend.Message{Role: "user", Content: "u"}), ""},
 		{"a list of prompts", ` [ {"prompt":"a"} , {"prompt":"b"} ] `, []backend.Prompt{{Text: "a"}, {Text: "b"}}, ""},
-		{"nothing", " \n", nil, "there is no prompt in it"},
-		{"no prompt", `{"prompt":"a"}` + "\n" + `{"x":1}`, nil, "line 2: there is no prompt, want one of prompt,"},
-		{"an empty prompt", `{"prompt":""}`, nil, "line 1: the prompt is empty"},
-		{"a prompt that is no text", `{"prompt":5}`, nil, "line 1: prompt is no text"},
+		{"token ids", `{"prompt_token_ids":[3,4]}`, []backend.Prompt{{IDs: []int32{3, 4}}}, ""},
+		{"token ids and their text", `{"tok_input":[3],"input":"a","output_len":9}`, []backend.Prompt{{Text: "a", IDs: []int32{3}, MaxTokens: 9}}, ""},
+		{"token ids below 0", `{"tok_input":[-3]}`, nil, "row 0: tok_input are no token ids"},
+		{"a content that is no text", `{"messages":[{"role":"user","content":5}]}`, nil, "message 1: content is no text"},
+		{"messages that are none", `{"messages":"u"}`, nil, "messages is no list of objects"},
+		{"turns that are none", `{"conversations":[1,2]}`, nil, "conversations is no list of objects"},
+		{"nothing", " \n", nil, "neither JSON"},
+		{"no prompt", `{"prompt":"a"}` + "\n" + `{"x":1}`, nil, "row 1: there is no prompt, want one of prompt,"},
+		{"an empty prompt", `{"prompt":""}`, nil, "row 0: the prompt is empty"},
+		{"a prompt that is no text", `{"prompt":5}`, nil, "row 0: prompt is no text"},
 		{"no JSON", "{\"prompt\":\"a\"}\n\nhello", nil, "line 3: "},
 		{"a length below 1", `{"prompt":"a","max_tokens":0}`, nil, "max_tokens is 0, want"},
-		{"a length that is none", `{"prompt":"a","output_len":"x"}`, nil, `output_len is "x", want`},
-		{"somebody else", `[{"conversations":[{"from":"robot","value":"u"}]}]`, nil, `entry 1: turn 1 is from "robot"`},
-		{"no role", `{"messages":[{"content":"u"}]}`, nil, "message 1 has no role"},
-		{"half a list", `[{"prompt":"a"},`, nil, "entry 2"},
+		{"a length that is none", `{"prompt":"a","output_len":"x"}`, nil, "output_len is x, want"},
+		{"somebody else", `[{"conversations":[{"from":"robot","value":"u"}]}]`, nil, `row 0: turn 1 is from "robot"`},
+		{"no role", `{"messages":[{"content":"u"}]}`, nil, "message 1: there is no role"},
+		{"half a list", `[{"prompt":"a"},`, nil, "row 1"},
 	} {
 		path := filepath.Join(t.TempDir(), "prompts.jsonl")
 		if err := os.WriteFile(path, []byte(test.file), 0o644); err != nil {
@@ -112,16 +119,27 @@ func TestPromptsHaveNoAccuracyAndNeedAServer(t *testing.T) {
 	}
 }
 
+func TestPromptsAreReadFromParquet(t *testing.T) {
+	got, err := ReadFile("../../dataset/prompts/testdata/hyparquet.parquet", 2) // of another writer
+	if diff := cmp.Diff([]backend.Prompt{{Text: "first"}, {Text: "zweite Zeile ü"}}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(`{"prompt":"a","max_tokens":7}` + "\n" + `{"messages":[{"role":"user","content":"u"}]}`)
 	f.Add(`[{"conversations":[{"from":"human","value":"u"}]}]`)
 	f.Fuzz(func(t *testing.T, file string) {
-		list, err := read(strings.NewReader(file), 0)
+		rows, err := table.Parse([]byte(file), "file", table.Options{})
+		if err != nil {
+			return
+		}
+		list, err := promptsOf(rows, "file")
 		if err != nil {
 			return
 		}
 		for _, p := range list {
-			if p.Text == "" && len(p.Messages) == 0 || p.MaxTokens < 0 {
+			if p.Text == "" && len(p.Messages) == 0 && len(p.IDs) == 0 || p.MaxTokens < 0 {
 				t.Errorf("%+v", p)
 			}
 		}

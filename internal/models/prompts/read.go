@@ -1,203 +1,177 @@
 package prompts
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	table "github.com/mlperf-go/mlperf/internal/dataset/prompts"
 )
 
-const (
-	maxLine  = 16 << 20 // of a file of prompts
-	maxTotal = 4 << 30  // of the file
-)
-
-// ReadFile reads prompts: a JSON object on each line, or one list of them. Count limits how many
-// are read; 0: all.
+// ReadFile reads prompts, of whichever kind of file. Count limits how many are read; 0: all.
 func ReadFile(path string, count int) ([]backend.Prompt, error) {
-	f, err := regular.Open(path)
+	t, err := table.Read(path, table.Options{Count: count})
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	list, err := read(io.LimitReader(f, maxTotal), count)
-	if err == nil && len(list) == 0 {
-		err = errors.New("there is no prompt in it")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	return promptsOf(t, path)
+}
+
+func promptsOf(t *table.Table, name string) ([]backend.Prompt, error) {
+	list := make([]backend.Prompt, t.Len())
+	for i := range list {
+		var err error
+		if list[i], err = (row{t, i}).prompt(); err != nil {
+			return nil, &table.Error{File: name, Row: i, Err: err}
+		}
 	}
 	return list, nil
 }
 
-func read(r io.Reader, count int) ([]backend.Prompt, error) {
-	b := bufio.NewReaderSize(r, 64<<10)
-	first, err := firstByte(b)
-	if err != nil {
-		return nil, err
-	}
-	if first == '[' {
-		return readList(b, count)
-	}
-	return readLines(b, count)
+// A row is one of a table.
+type row struct {
+	t *table.Table
+	i int
 }
-
-// firstByte is the first one that is no space; 0: there is none.
-func firstByte(b *bufio.Reader) (byte, error) {
-	for {
-		c, err := b.ReadByte()
-		if errors.Is(err, io.EOF) {
-			return 0, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
-			return c, b.UnreadByte()
-		}
-	}
-}
-
-// readList reads one list of objects, as ShareGPT's file is.
-func readList(r io.Reader, count int) ([]backend.Prompt, error) {
-	d := json.NewDecoder(r)
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	var list []backend.Prompt
-	for n := 1; d.More() && (count == 0 || len(list) < count); n++ {
-		var l line
-		if err := d.Decode(&l); err != nil {
-			return nil, fmt.Errorf("entry %d: %w", n, err)
-		}
-		p, err := l.prompt()
-		if err != nil {
-			return nil, fmt.Errorf("entry %d: %w", n, err)
-		}
-		list = append(list, p)
-	}
-	return list, nil
-}
-
-// readLines reads an object on each line.
-func readLines(r io.Reader, count int) ([]backend.Prompt, error) {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxLine)
-	var list []backend.Prompt
-	n := 0
-	for n = 1; (count == 0 || len(list) < count) && s.Scan(); n++ {
-		text := bytes.TrimSpace(s.Bytes())
-		if len(text) == 0 {
-			continue
-		}
-		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		p, err := l.prompt()
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		list = append(list, p)
-	}
-	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		return nil, fmt.Errorf("line %d is longer than %d MiB", n, maxLine>>20)
-	}
-	return list, s.Err()
-}
-
-// A line is what an object may have.
-type line map[string]json.RawMessage
 
 // textFields are the names that a text has, the first of which counts.
 var textFields = []string{"prompt", "text", "question", "instruction", "input", "article", "content"}
 
-// limitFields are the names that the length of the answer has.
-var limitFields = []string{"max_tokens", "max_completion_tokens", "output_tokens", "output_len", "output_length"}
+// tokenFields are the names that token ids have, and limitFields those of the length of the answer.
+var (
+	tokenFields = []string{"prompt_token_ids", "token_ids", "input_tokens", "tok_input"}
+	limitFields = []string{"max_tokens", "max_completion_tokens", "output_tokens", "output_len", "output_length"}
+)
 
-// prompt makes a prompt of an object.
-func (l line) prompt() (p backend.Prompt, err error) {
-	if p.MaxTokens, err = l.limit(); err != nil {
+// first is the value of the first of these columns that has one.
+func (r row) first(columns []string) (value any, column string) {
+	for _, c := range columns {
+		if v, ok := r.t.Value(r.i, c); ok {
+			return v, c
+		}
+	}
+	return nil, ""
+}
+
+// prompt makes a prompt of a row.
+func (r row) prompt() (p backend.Prompt, err error) {
+	if p.MaxTokens, err = r.limit(); err != nil {
 		return p, err
 	}
+	if p.IDs, err = r.tokens(); err != nil {
+		return p, err
+	}
+	messages, _ := r.t.Value(r.i, "messages")
+	turns, _ := r.t.Value(r.i, "conversations")
 	switch {
-	case l["messages"] != nil:
-		err = json.Unmarshal(l["messages"], &p.Messages)
-	case l["conversations"] != nil:
-		p.Messages, err = turns(l["conversations"])
+	case messages != nil:
+		p.Messages, err = messagesOf(messages)
+	case turns != nil:
+		p.Messages, err = turnsOf(turns)
 	default:
-		p.Text, err = l.text()
+		p.Text, err = r.text(len(p.IDs) > 0)
 	}
-	if err != nil {
-		return p, err
+	if err == nil && p.Text == "" && len(p.Messages) == 0 && len(p.IDs) == 0 {
+		err = errors.New("the prompt is empty")
 	}
-	for i, m := range p.Messages {
-		if m.Role == "" {
-			return p, fmt.Errorf("message %d has no role", i+1)
-		}
-	}
-	if p.Text == "" && len(p.Messages) == 0 {
-		return p, errors.New("the prompt is empty")
-	}
-	return p, nil
+	return p, err
 }
 
-func (l line) text() (string, error) {
-	for _, name := range textFields {
-		if raw := l[name]; raw != nil {
-			var text string
-			if err := json.Unmarshal(raw, &text); err != nil {
-				return "", fmt.Errorf("%s is no text", name)
-			}
-			return text, nil
-		}
+// text is that of the prompt. One that has token ids needs none.
+func (r row) text(optional bool) (string, error) {
+	v, column := r.first(textFields)
+	text, ok := v.(string)
+	switch {
+	case v == nil && optional:
+		return "", nil
+	case v == nil:
+		return "", fmt.Errorf("there is no prompt, want one of %s, messages, conversations, %s", strings.Join(textFields, ", "), tokenFields[0])
+	case !ok:
+		return "", fmt.Errorf("%s is no text", column)
 	}
-	return "", fmt.Errorf("there is no prompt, want one of %s, messages, conversations", strings.Join(textFields, ", "))
+	return text, nil
 }
 
-func (l line) limit() (int, error) {
+func (r row) tokens() ([]int32, error) {
+	v, column := r.first(tokenFields)
+	ids, ok := v.([]int32)
+	if v != nil && (!ok || slices.ContainsFunc(ids, func(id int32) bool { return id < 0 })) {
+		return nil, fmt.Errorf("%s are no token ids", column)
+	}
+	return ids, nil
+}
+
+func (r row) limit() (int, error) {
 	const most = 1 << 20
-	for _, name := range limitFields {
-		if raw := l[name]; raw != nil {
-			var n int
-			if err := json.Unmarshal(raw, &n); err != nil || n < 1 || n > most {
-				return 0, fmt.Errorf("%s is %.40s, want a whole number from 1 to %d", name, raw, most)
-			}
-			return n, nil
+	v, column := r.first(limitFields)
+	n, ok := v.(int64)
+	if v != nil && (!ok || n < 1 || n > most) {
+		return 0, fmt.Errorf("%s is %.40s, want a whole number from 1 to %d", column, fmt.Sprint(v), most)
+	}
+	return int(n), nil
+}
+
+// fieldsOf are texts of an element of a list of objects.
+func fieldsOf(list any, i int, names ...string) ([]string, error) {
+	object, ok := list.([]any)[i].(map[string]any)
+	if !ok {
+		return nil, errors.New("want an object")
+	}
+	texts := make([]string, len(names))
+	for k, name := range names {
+		if texts[k], ok = object[name].(string); !ok && object[name] != nil {
+			return nil, fmt.Errorf("%s is no text", name)
 		}
 	}
-	return 0, nil
+	return texts, nil
+}
+
+// messagesOf are those of a chat.
+func messagesOf(v any) ([]backend.Message, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, errors.New("messages is no list of objects")
+	}
+	var messages []backend.Message
+	for i := range list {
+		f, err := fieldsOf(list, i, "role", "content")
+		if err == nil && f[0] == "" {
+			err = errors.New("there is no role")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		messages = append(messages, backend.Message{Role: f[0], Content: f[1]})
+	}
+	return messages, nil
 }
 
 // roles are those of messages by their names in ShareGPT.
 var roles = map[string]string{"human": "user", "user": "user", "system": "system", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant", "bing": "assistant", "bard": "assistant"}
 
-// turns are those of a conversation up to the first one that is an answer.
-func turns(raw json.RawMessage) ([]backend.Message, error) {
-	var list []struct {
-		From  string `json:"from"`
-		Value string `json:"value"`
-	}
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("conversations: %w", err)
+// turnsOf are the turns of a conversation up to the first one that is an answer.
+func turnsOf(v any) ([]backend.Message, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, errors.New("conversations is no list of objects")
 	}
 	var messages []backend.Message
-	for i, turn := range list {
-		role, known := roles[strings.ToLower(turn.From)]
+	for i := range list {
+		f, err := fieldsOf(list, i, "from", "value")
+		if err != nil {
+			return nil, fmt.Errorf("turn %d: %w", i+1, err)
+		}
+		role, known := roles[strings.ToLower(f[0])]
 		if !known {
-			return nil, fmt.Errorf("turn %d is from %.40q, want human, gpt or system", i+1, turn.From)
+			return nil, fmt.Errorf("turn %d is from %.40q, want human, gpt or system", i+1, f[0])
 		}
 		if role == "assistant" && len(messages) > 0 {
 			break
 		}
 		if role != "assistant" {
-			messages = append(messages, backend.Message{Role: role, Content: turn.Value})
+			messages = append(messages, backend.Message{Role: role, Content: f[1]})
 		}
 	}
 	return messages, nil

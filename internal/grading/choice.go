@@ -1,0 +1,149 @@
+package grading
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
+)
+
+// space is \s of Python's regular expressions.
+const space = `[\s\v\x{1c}-\x{1f}\x{85}\p{Z}]`
+
+// A chooser finds letters from A to the last one.
+type chooser struct{ told, alone, first, answer *regexp.Regexp }
+
+var choosers = map[byte]*chooser{'D': newChooser("A-D"), 'J': newChooser("A-J")}
+
+func newChooser(letters string) *chooser {
+	s := space + "*"
+	return &chooser{
+		told:   regexp.MustCompile(`(?i)(?:ANSWER|FINAL` + s + `ANSWER)(?:\b)` + s + `[:=]?` + s + `(?:\(?` + s + `([` + letters + `])` + s + `\)?)(?:` + s + `$|[^A-Za-z])`),
+		alone:  regexp.MustCompile(`(?i)[` + letters + `]`),
+		first:  regexp.MustCompile(`(?i)^[^a-zA-Z]*([` + letters + `])(?:[^a-zA-Z]|$)`),
+		answer: regexp.MustCompile(`(?i)(?:Answer)` + s + `[:.]?` + s + `([` + letters + `])`),
+	}
+}
+
+// Letter returns the last letter that a text gives as its answer, from A to last ('D' or 'J'); of
+// J the last letter that stands alone counts if there is no other. 0: there is none.
+func Letter(text string, last byte) byte {
+	text = plainQuotes(pytext.TrimSpace(text))
+	c := choosers[last]
+	if m := lastOf(c.told, text, startsWord); m != nil {
+		return upper(text[m[2]])
+	}
+	return c.standing(text, last)
+}
+
+// FinalLetter is Letter for gpt-oss-120b: what it says at the end counts first.
+func FinalLetter(text string, last byte) byte {
+	text = pytext.TrimSpace(text)
+	c, final := choosers[last], plainQuotes(bold.ReplaceAllString(Final(text), "$1"))
+	if m := c.first.FindStringSubmatchIndex(pytext.TrimSpace(final)); m != nil {
+		return upper(pytext.TrimSpace(final)[m[2]])
+	}
+	if m := firstOf(c.answer, final, wordAround); m != nil {
+		return upper(final[m[2]])
+	}
+	text = replaceQuotes(text)
+	if m := lastOf(c.told, text, startsWord); m != nil {
+		return upper(text[m[2]])
+	}
+	return c.standing(final, last)
+}
+
+// standing is the last letter that stands alone, where that counts.
+func (c *chooser) standing(text string, last byte) byte {
+	if last != 'J' {
+		return 0
+	}
+	if m := lastOf(c.alone, text, wordAround); m != nil {
+		return upper(text[m[0]])
+	}
+	return 0
+}
+
+var (
+	bold  = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	final = regexp.MustCompile(`(?s)<\|channel\|>final[^<]*<\|message\|>(.*?)(?:<\|return\|>|\z)`)
+)
+
+// Final is what gpt-oss-120b says after it has thought; all of a text where that is not marked.
+func Final(text string) string {
+	text = pytext.TrimSpace(text)
+	if m := final.FindStringSubmatch(text); m != nil {
+		return pytext.TrimSpace(m[1])
+	}
+	return text
+}
+
+// plainQuotes takes away what is around a text that was printed as a list of Python.
+func plainQuotes(text string) string {
+	for _, q := range []string{"'", `"`} {
+		for _, r := range []string{"'", `"`} {
+			if strings.HasPrefix(text, "["+q) && strings.HasSuffix(text, r+"]") && len(text) >= 4 {
+				return replaceQuotes(pytext.TrimSpace(text[2 : len(text)-2]))
+			}
+		}
+	}
+	return replaceQuotes(text)
+}
+
+func replaceQuotes(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, `\n`, "\n"), `\'`, "'")
+}
+
+// upper is the capital of a letter.
+func upper(c byte) byte { return c &^ 0x20 }
+
+// lastOf is the last match that is right, as finditer of Python finds them.
+func lastOf(re *regexp.Regexp, text string, right func(text string, m []int) bool) (last []int) {
+	for from := 0; from <= len(text); {
+		m := matchFrom(re, text, from, right)
+		if m == nil {
+			return last
+		}
+		last, from = m, max(m[1], m[0]+1)
+	}
+	return last
+}
+
+func firstOf(re *regexp.Regexp, text string, right func(text string, m []int) bool) []int {
+	return matchFrom(re, text, 0, right)
+}
+
+// matchFrom is the first match from an offset on that is right.
+func matchFrom(re *regexp.Regexp, text string, from int, right func(text string, m []int) bool) []int {
+	for from <= len(text) {
+		m := re.FindStringSubmatchIndex(text[from:])
+		if m == nil {
+			return nil
+		}
+		for i := range m {
+			m[i] += from
+		}
+		if right(text, m) {
+			return m
+		}
+		from = m[0] + 1
+	}
+	return nil
+}
+
+// startsWord reports whether a word begins where the match does.
+func startsWord(text string, m []int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:m[0]])
+	return m[0] == 0 || !isWord(before)
+}
+
+// wordAround reports whether the match is words, from its begin to its end.
+func wordAround(text string, m []int) bool {
+	after, _ := utf8.DecodeRuneInString(text[m[1]:])
+	return startsWord(text, m) && (m[1] == len(text) || !isWord(after))
+}
+
+// isWord is \w of Python.
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }

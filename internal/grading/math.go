@@ -1,0 +1,139 @@
+package grading
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
+)
+
+// SameMath reports whether an answer to a question of MATH-500 is the one that is wanted
+// (prm800k/grading/grader.py, grade_answer).
+func SameMath(said, wanted string) bool {
+	if asWritten(said) == asWritten(wanted) {
+		return true
+	}
+	said, wanted = normal(said), normal(wanted)
+	if said == wanted || said == "" {
+		return said == wanted
+	}
+	a, b := elements(said), elements(wanted)
+	if len(a) != len(b) || len(b) > 1 && (said[0] != wanted[0] || said[len(said)-1] != wanted[len(wanted)-1]) {
+		return false
+	}
+	for i := range b {
+		if !sameElement(a[i], b[i]) {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// sameElement compares an element of a tuple. Fractions have to be reduced, and integers to be
+// written out.
+func sameElement(said, wanted string) bool {
+	switch {
+	case fraction.MatchString(said) && fraction.MatchString(wanted):
+		return said == wanted
+	case isInteger(said) != isInteger(wanted):
+		return false
+	}
+	return sameExpression(said, wanted)
+}
+
+var (
+	fraction  = regexp.MustCompile(`^-?[0-9]+.?/0*[1-9][0-9]*.?$`)
+	textOnly  = regexp.MustCompile(`^\\text\{(.+?)\}$`)
+	units     = regexp.MustCompile(`(?:degree|cm|centimeter|meter|mile|second|minute|hour|day|week|month|year|foot|feet|inch|yard)(?:es)?s? *(?:\^[0-9]+)?`)
+	circle    = regexp.MustCompile(`\^ *\\circ`)
+	thinComma = regexp.MustCompile(`,\\! *`)
+	minus     = regexp.MustCompile(`- *`)
+	mixed     = regexp.MustCompile(`([0-9]) +([0-9])`)
+	thousands = regexp.MustCompile(`(\p{Nd}),(\p{Nd}{3})($|\P{Nd})`)
+)
+
+// normal writes an answer plainly (grader.py, _normalize).
+func normal(text string) string {
+	if m := textOnly.FindStringSubmatch(text); m != nil {
+		text = m[1]
+	}
+	text = strings.NewReplacer(`\%`, "", `\$`, "", "$", "", "%", "").Replace(text)
+	text = strings.ReplaceAll(strings.ReplaceAll(text, " or ", " , "), " and ", " , ")
+	text = strings.NewReplacer("million", "*10^6", "billion", "*10^9", "trillion", "*10^12").Replace(text)
+	text = circle.ReplaceAllString(units.ReplaceAllString(text, ""), "")
+	if len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' {
+		text = text[1 : len(text)-1]
+	}
+	text = thinComma.ReplaceAllString(text, "")
+	if n, ok := wholeNumber(text); ok {
+		text = n
+	}
+	if strings.Contains(text, `\`) {
+		text = latexText(text)
+	}
+	text = mixed.ReplaceAllString(minus.ReplaceAllString(text, "-"), "$1+$2")
+	text = pytext.Lower(strings.NewReplacer(" ", "", "{", "", "}", "").Replace(text))
+	if n, ok := wholeNumber(withoutThousands(text)); ok {
+		return n
+	}
+	return text
+}
+
+// withoutThousands drops commas between groups of digits, but none of a tuple.
+func withoutThousands(text string) string {
+	for {
+		next := thousands.ReplaceAllString(text, "$1$2$3")
+		if next == text {
+			return text
+		}
+		text = next
+	}
+}
+
+// wholeNumber writes a number that is whole, or nearly, without a fraction.
+func wholeNumber(text string) (string, bool) {
+	v, err := strconv.ParseFloat(pytext.TrimSpace(text), 64)
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(text, "xXpP_") || math.Abs(v-math.RoundToEven(v)) > 1e-7 {
+		return "", false
+	}
+	return strconv.FormatFloat(math.RoundToEven(v), 'f', 0, 64), true
+}
+
+func isInteger(text string) bool {
+	_, ok := wholeNumber(withoutThousands(text))
+	return ok
+}
+
+// elements are those of a tuple or an interval, or the text as a whole.
+func elements(text string) []string {
+	const brackets = "()[]"
+	text = withoutThousands(text)
+	if len(text) > 2 && strings.Contains(brackets, text[:1]) && strings.Contains(brackets, text[len(text)-1:]) && !strings.ContainsAny(text[1:len(text)-1], brackets) {
+		parts := strings.Split(text[1:len(text)-1], ",")
+		for i := range parts {
+			parts[i] = pytext.TrimSpace(parts[i])
+		}
+		return parts
+	}
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+var hardPowers = regexp.MustCompile(`\^[0-9]+\^|\^[0-9][0-9]+|\^[{(]`)
+
+// worthComputing reports whether the grader would ask SymPy: there are at most two unknown letters,
+// and no powers that take it long.
+func worthComputing(text string) bool {
+	letters := map[rune]bool{}
+	for _, r := range strings.NewReplacer("sqrt", "", "frac", "").Replace(text) {
+		if unicode.IsLetter(r) {
+			letters[r] = true
+		}
+	}
+	return len(letters) <= 2 && !hardPowers.MatchString(text)
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""Writes grading.json: what the official scripts make of answers.
+
+Called with two folders: mlcommons/inference at b66003e1 and openai/prm800k at 7ecc794 (whose grader
+needs sympy and pylatexenc: Debian's python3-sympy and python3-pylatexenc).
+"""
+import importlib.util
+import json
+import os
+import sys
+import types
+
+
+class Anything(types.ModuleType):
+    """A module that the functions in question do not use."""
+
+    def __getattr__(self, name):
+        return Anything(name)
+
+    def __call__(self, *args, **kwargs):
+        return Anything("x")
+
+
+for name in ("pandas", "tqdm", "transformers", "numpy"):
+    sys.modules.setdefault(name, Anything(name))
+sys.modules["pandas"].isna = lambda x: x is None
+inference, prm800k = sys.argv[1:]
+
+
+def load(model):
+    spec = importlib.util.spec_from_file_location(model.replace("-", "_"), f"{inference}/language/{model}/eval_accuracy.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+deep, oss = load("deepseek-r1"), load("gpt-oss-120b")
+sys.path.insert(0, prm800k + "/prm800k")
+from grading.grader import grade_answer  # noqa: E402
+
+TEXTS = [
+    "", "so ANSWER: B", "Answer: (c) is right.", "ANSWER: A\nbut FINAL ANSWER = D.", "ANSWER: E", "ANSWERED: B", "XANSWER: B", "答案ANSWER: B",
+    "ANSWER B2", "ANSWER Bee", "it is I, not (h)", "['Answer: D']", '["FINAL  ANSWER:\\nC"]', "**B** because", "(b)", "FINAL\u00a0ANSWER: a", "Answer: d\n\n",
+    "<|channel|>analysis<|message|>Answer: A<|end|><|channel|>final<|message|>**Answer: C**<|return|>", "<|channel|>final 明<|message|>D",
+    "ANSWER: A ANSWER: B", "answer:b)", "The ANSWER is B", "ANSWER:\n\n(  C  )", "ANSWER: J", "ANSWER: éB", "ANSWER: Bé", "I", "Éa J",
+    r"\boxed{1} then \boxed{ \frac{1}{2} }", r"\boxed{25}", r"\boxed{ 025 }", r"\boxed{1000}", r"\boxed{1", "Answer: 7. Answer: 8", "Answer: 7.5", "Answer: 7b",
+    "answer: 12\nAnswer: 13", "Answer: 77é", r"\boxed{\boxed{3}}", r"\boxed{12} and Answer: 13", r"\boxed{ 999}",
+]
+PAIRS = [
+    ("1", "1"), ("1.0", "1"), ("0.5", r"\frac{1}{2}"), ("1/2", r"\frac12"), (r"\frac{2}{4}", r"\frac{1}{2}"), (r"\dfrac{3}{4}", r"\frac34"), (r"7\frac{3}{4}", r"\frac{31}{4}"),
+    ("7 3/4", "31/4"), ("x+1", "1+x"), ("2x", "x*2"), ("2(x+1)", "2x+2"), (r"\sqrt{12}", r"2\sqrt{3}"), (r"\sqrt2", r"\sqrt{2}"), (r"2\sqrt{3}", r"3\sqrt{2}"),
+    ("(1,2)", "(1, 2)"), ("(1,2]", "(1,2)"), ("(2,1)", "(1,2)"), ("[1,2]", "(1,2)"), ("1,000", "1000"), ("1,000,000", "1000000"), ("(1,000,2)", "(1000,2)"), ("1,00", "100"),
+    (r"90^\circ", "90"), (r"90^{\circ}", "90"), ("90 degrees", "90"), ("5 cm", "5"), (r"5\text{ cm}", "5"), ("5 cm^2", "5"), (r"\$5", "5"), (r"50\%", "50"), ("50%", "0.5"),
+    (r"\text{Evelyn}", "evelyn"), (r"\text{(A)}", "(A)"), ("k=5", "5"), ("x = 5", "5"), ("abc=5", "5"), (r"\pi", "pi"), (r"2\pi", r"\pi*2"), (r"\frac{\pi}{2}", r"0.5\pi"),
+    (r"\left(\frac12, 3\right)", r"(\frac{1}{2},3)"), (r"x\in[1,2]", "[1,2]"), ("3 or 4", "3,4"), ("3 and 4", "3, 4"), ("-1", "- 1"), ("--1", "1"), ("3 million", "3000000"), ("x^2", "x*x"),
+    ("x^{2}", "x^2"), ("x^10", "x^{10}"), ("(x+1)^2", "x^2+2x+1"), ("x^2-y^2", "(x+y)(x-y)"), ("a+b+c", "c+b+a"), ("xy", "yx"), ("x y", "y x"), ("2^3", "8"), ("8", "2^3"), ("0.333", r"\frac{1}{3}"),
+    (r"\infty", "inf"), (r"(-\infty, 3)", "(-inf,3)"), (r"[2,3)\cup(4,5]", r"[2,3) \cup (4,5]"), (r"10\!000", "10000"), (r"10,\!000", "10000"), ("1e3", "1000"), (" 12 ", "12"), ("12.", "12"),
+    (".5", "0.5"), ("-.5", "-0.5"), (r"\frac{1}{\sqrt{2}}", r"\frac{\sqrt{2}}{2}"), (r"\frac{1}{x}", "1/x"), (r"\frac{x+1}{2}", "(x+1)/2"), (r"\frac{x+1}{2}", "x/2+1/2"), ("1/0", "1/0"), ("0/1", "0"),
+    (r"\{1,2\}", r"\{2,1\}"), (r"\{1,2\}", "{1,2}"), ("", "1"), ("1", "2"), ("i", "-i"), ("2i+3", "3+2i"), (r"\mathbf{3}", "3"), (r"\mbox{odd}", r"\text{odd}"), (r"3\cdot 4", "12"), (r"3\times4", "3*4"),
+    (r"\tfrac12", r"\frac{1}{2}"), ("1/3", "2/6"), ("\\frac{3}{1}", "3"), (r"\sqrt[3]{8}", "2"), (r"5\sqrt{2}\text{ units}", r"5\sqrt{2}"), ("12 inches", "12"), ("12inch", "12 feet"), ("sqrt(2)", r"\sqrt{2}"),
+    ("x=2", "y=2"), ("(3,4)", "3,4"), ("2,3", "(2,3)"), ("1:2", "1/2"), ("10^6", "1000000"), ("3*10^6", "3 million"), (r"\frac{1}{2}x", "x/2"), ("p-q", "-(q-p)"), (r"4x^3", "4*x**3"), ("(5)", "5"), ("-5", "5"),
+]
+
+
+def grade(said, wanted):
+    os.chdir(prm800k + "/prm800k")
+    return bool(grade_answer(said, wanted))
+
+
+json.dump({
+    "texts": [{"text": t, "gpqa": [deep.parse_multiple_choice(t, "D"), oss.parse_multiple_choice(t, "D")], "mmlu": [deep.parse_multiple_choice(t, "J"), oss.parse_multiple_choice(t, "J")],
+               "boxed": deep.parse_boxed_math(t), "integer": deep.parse_aime_answer(t)} for t in TEXTS],
+    "pairs": [{"said": a, "wanted": b, "same": grade(a, b)} for a, b in PAIRS],
+}, open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "grading.json"), "w", encoding="utf-8"), ensure_ascii=False, indent=1)

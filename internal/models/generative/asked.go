@@ -1,0 +1,183 @@
+package generative
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// An asking is what a benchmark differs by from others where servers of text answer.
+type asking struct {
+	begin       int32   // token that prompts begin with, and that servers put before a text; 0: none
+	keepSpecial bool    // special tokens are a part of what is scored
+	temperature float64 // 0: the likeliest token is taken
+	maxScored   int     // tokens of an answer in tests of accuracy; 0: as in others
+}
+
+func askOptions() []workload.Option { return []workload.Option{chooseTokenizer()} }
+
+// ask joins prompts with servers of text.
+func (w writer) ask(s workload.Setup) (workload.Workload, error) {
+	from, data, err := w.load(s)
+	if err != nil {
+		return nil, err
+	}
+	a := &asked{data: data, rules: w.rules, asking: w.asked, logged: s.Logged, from: s.DatasetDir}
+	if s.Scored && w.asked.maxScored > 0 {
+		a.rules.MaxNew = w.asked.maxScored
+	}
+	if a.words, err = from.openTokenizer(); err == nil {
+		a.tokenizer = from.tokenizerPath()
+	}
+	if err != nil && (s.Scored || from.tokenizer != "") {
+		return nil, field.Wrap(tokenizerOption, err) // what is kept are tokens, and the score is one of texts
+	}
+	a.prompts = make([]backend.Prompt, len(data.tokens))
+	for i, ids := range data.tokens {
+		a.prompts[i] = backend.Prompt{IDs: ids, MaxTokens: a.rules.MaxNew, MinTokens: a.rules.MinNew}
+		if data.cuts[i] != nil {
+			a.prompts[i].Stop = mbxpEndText
+		}
+		if data.questions != nil {
+			a.prompts[i].Messages = []backend.Message{{Role: "user", Content: data.questions[i]}}
+		}
+	}
+	return a, nil
+}
+
+// asked are prompts that servers of text answer.
+type asked struct {
+	data      *questionnaire
+	prompts   []backend.Prompt
+	rules     generate.Rules
+	asking    asking
+	logged    bool
+	words     *hf.Tokenizer // nil: there is none
+	tokenizer string        // its file
+	from      string
+}
+
+// Len implements workload.Workload.
+func (a *asked) Len() int { return len(a.prompts) }
+
+// Row implements workload.Workload: a prompt has no tensors.
+func (*asked) Row(int) []workload.Slot { return nil }
+
+// CacheKey implements workload.Workload.
+func (*asked) CacheKey() string { return "" }
+
+// Prepare implements workload.Workload.
+func (*asked) Prepare(int, []tensor.Tensor) error { return nil }
+
+// Outputs implements workload.Workload.
+func (*asked) Outputs(string) []string { return nil }
+
+// Batch implements workload.Workload.
+func (*asked) Batch() int { return -1 }
+
+// Notes implements workload.Workload.
+func (a *asked) Notes() []string {
+	tokenizer := "there is no tokenizer: what the servers tell counts"
+	if a.words != nil {
+		tokenizer = "where the servers do not tell tokens, those of " + a.tokenizer + " count"
+	}
+	return []string{
+		fmt.Sprintf("%d prompts of %s, answers of %d to %d tokens at temperature %g", len(a.prompts), a.from, a.rules.MinNew, a.rules.MaxNew, a.asking.temperature),
+		tokenizer,
+	}
+}
+
+// NewPredictor implements workload.Workload.
+func (a *asked) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+	g, err := workload.NewGenerating(sessions, a)
+	if err != nil || g.TakesIDs() || a.data.questions != nil {
+		return g, err
+	}
+	return g, a.spell()
+}
+
+// spell makes texts of the prompts, for servers that take no token ids.
+func (a *asked) spell() error {
+	if a.words == nil {
+		return field.Missing(tokenizerOption, "the server takes no token ids, and without the model's tokenizer.json there is no text of the prompts")
+	}
+	for i := range a.prompts {
+		p := &a.prompts[i]
+		ids := p.IDs
+		for len(ids) > 0 && a.asking.begin != 0 && ids[0] == a.asking.begin {
+			ids = ids[1:]
+		}
+		var err error
+		if p.Text, err = a.words.Decode(ids, hf.KeepSpecial); err != nil {
+			return fmt.Errorf("prompt %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// Texts implements workload.Prompting.
+func (a *asked) Texts() backend.Texts {
+	t := backend.Texts{IDs: true, Chat: a.data.questions != nil, Least: a.rules.MinNew > 1, Logged: a.logged, Temperature: a.asking.temperature}
+	if a.words != nil {
+		t.Tokenize = func(text []byte) ([]int32, error) { return a.words.Append(nil, string(text), hf.KeepSpecial) }
+	}
+	return t
+}
+
+// Prompt implements workload.Prompting.
+func (a *asked) Prompt(index int) *backend.Prompt { return &a.prompts[index] }
+
+// First implements workload.Prompting: tokens, as the reference logs them.
+func (a *asked) First(_ int, piece []byte, ids []int32) []byte {
+	if !a.logged {
+		return nil
+	}
+	if len(ids) == 0 && a.words != nil {
+		ids, _ = a.words.Append(nil, string(piece), hf.KeepSpecial) // if it cannot, the answer says so
+	}
+	return bytesOf(ids, a.rules.Width)
+}
+
+// Response implements workload.Prompting: the tokens up to the first one that ends the answer.
+func (a *asked) Response(index int, answer backend.Answer) ([]byte, int) {
+	ids := a.ended(answer.IDs, a.data.cuts[index])
+	if len(ids) == 0 {
+		return nil, answer.Tokens
+	}
+	return bytesOf(ids, a.rules.Width), len(ids) + answer.Tokens - len(answer.IDs)
+}
+
+// ended cuts an answer off behind the tokens that end it.
+func (a *asked) ended(ids, cut []int32) []int32 {
+	if i := slices.IndexFunc(ids, func(id int32) bool { return slices.Contains(a.rules.Stop, id) }); i >= 0 && a.rules.Drop {
+		ids = ids[:i]
+	} else if i >= 0 {
+		ids = ids[:i+1]
+	}
+	for i := len(cut); len(cut) > 0 && i <= len(ids); i++ {
+		if slices.Equal(ids[i-len(cut):i], cut) {
+			return ids[:i]
+		}
+	}
+	return ids
+}
+
+// bytesOf are tokens as a log has them.
+func bytesOf(ids []int32, width int) []byte {
+	b := make([]byte, 0, width*len(ids))
+	for _, id := range ids {
+		if width == 8 {
+			b = binary.LittleEndian.AppendUint64(b, uint64(id))
+		} else {
+			b = binary.LittleEndian.AppendUint32(b, uint32(id))
+		}
+	}
+	return b
+}

@@ -1,0 +1,206 @@
+package generative
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
+	"github.com/mlperf-go/mlperf/internal/endpoint"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// predictor opens a workload with a server of tokens.
+func predictor(t *testing.T, w workload.Workload, o tokenserver.Options) (workload.Concurrent, error) {
+	t.Helper()
+	network := tokentest.Serve(t, tokenserver.New(o))
+	e, err := openai.New(openai.Config{Servers: endpoint.Options{URLs: []string{"http://server"}, Dial: network.Dial}, Stream: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := e.Open(t.Context(), backend.Options{Texts: w.(workload.Prompting).Texts()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.Close(), e.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 1)
+	if err != nil {
+		return nil, err
+	}
+	return p.(workload.Concurrent), nil
+}
+
+// A kept is what a reply was told.
+type kept struct {
+	first, response []byte
+	tokens          int
+}
+
+func (k *kept) FirstToken(_ int, token []byte) { k.first = append([]byte{}, token...) }
+func (k *kept) Done(_ int, response []byte, tokens int) {
+	k.response, k.tokens = append([]byte{}, response...), tokens
+}
+
+// summarizer is like llama3.1-8b, with prompts that begin with token 62.
+func summarizer() writer {
+	return writer{rules: generate.Rules{Stop: []int32{999}, MinNew: 2, MaxNew: 9, Width: 4}, read: readArticles, marks: summaries(accuracy.QuotedForm), asked: asking{begin: 62}}
+}
+
+const askedArticles = `[{"tok_input": [62, 62, 1, 2, 3], "output": "one two."}]`
+
+func TestServersAnswerWithTokens(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		o    tokenserver.Options
+	}{{"ids of the server", tokenserver.Options{}}, {"prompts of text", tokenserver.Options{TextOnly: true}}, {"text only", tokenserver.Options{TextOnly: true, NoExtras: true}}} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles, "tokenizer.json": string(tokentest.Tokenizer(t))})
+			w, err := summarizer().ask(workload.Setup{DatasetDir: dir, Scored: true, Logged: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := predictor(t, w, test.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var k kept
+			if err := p.Answer(t.Context(), workload.Item{}, &k); err != nil || k.tokens != 9 || len(k.response) != 36 || len(k.first) != 4 || string(k.first) != string(k.response[:4]) {
+				t.Errorf("%s: %v, %+v", test.name, err, k)
+			}
+			if text := w.(*asked).prompts[0].Text; test.o.TextOnly != (text == " token01 token02 token03") {
+				t.Errorf("%s: the prompt is %q, the token that servers put before it is not to be in it", test.name, text)
+			}
+			if m := p.Measured(); test.o.NoExtras != (m.Tokenized == 1) {
+				t.Errorf("%s: %d answers were cut into tokens here", test.name, m.Tokenized)
+			}
+		})
+	}
+}
+
+func TestWhatNeedsATokenizerSaysSo(t *testing.T) {
+	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
+	if _, err := summarizer().ask(workload.Setup{DatasetDir: dir, Scored: true}); err == nil || !strings.Contains(err.Error(), "tokenizer") {
+		t.Errorf("a test of accuracy: %v", err)
+	}
+	if _, err := summarizer().ask(workload.Setup{DatasetDir: dir, Options: workload.Values{"tokenizer": dir + "/none.json"}}); err == nil || !strings.Contains(err.Error(), "none.json") {
+		t.Errorf("a tokenizer that is not there: %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w, err := summarizer().ask(workload.Setup{DatasetDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := predictor(t, w, tokenserver.Options{TextOnly: true}); err == nil || !strings.Contains(err.Error(), "takes no token ids") {
+			t.Errorf("a server of text: %v", err)
+		}
+		p, err := predictor(t, w, tokenserver.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var k kept
+		if err := p.Answer(t.Context(), workload.Item{}, &k); err != nil || k.tokens != 9 {
+			t.Errorf("a server of token ids needs none: %v, %+v", err, k)
+		}
+	})
+}
+
+func TestAnswersEndWhereTheReferenceEndsThem(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		drop bool
+		cut  []int32
+		ids  []int32
+		want []int32
+	}{
+		{"nothing ends it", false, nil, []int32{5, 6}, []int32{5, 6}},
+		{"the end is a part of it", false, nil, []int32{5, 2, 2, 2}, []int32{5, 2}},
+		{"or dropped", true, nil, []int32{5, 2, 2}, []int32{5}},
+		{"a program ends behind its fence", true, mbxpEnd, []int32{5, 13, 13940, 28832, 13, 7, 13, 13940, 28832, 13}, []int32{5, 13, 13940, 28832, 13}},
+		{"one without a fence at its end", true, mbxpEnd, []int32{5, 13, 2}, []int32{5, 13}},
+		{"an answer of nothing", true, mbxpEnd, nil, nil},
+	} {
+		a := &asked{data: &questionnaire{cuts: map[int][]int32{0: test.cut}}, rules: generate.Rules{Stop: []int32{2}, Drop: test.drop, Width: 8}}
+		response, tokens := a.Response(0, backend.Answer{IDs: test.ids, Tokens: len(test.ids)})
+		if len(response) != 8*len(test.want) || tokens != len(test.want) || string(response) != string(bytesOf(test.want, 8)) {
+			t.Errorf("%s: %d tokens, %x, want %v", test.name, tokens, response, test.want)
+		}
+	}
+}
+
+func TestProgramsAreAskedForWithTheirEnd(t *testing.T) {
+	rows := `[{"dataset": "GSM8K", "id": "train.2", "tok_input": [2], "gt_output": "18"}, {"dataset": "MBXP", "id": "cpp_f", "tok_input": [3], "gt_output": "assert"}]`
+	m, dir := mixtral().Asked(), folderWith(t, map[string]string{"mixtral.json": rows})
+	w, err := m.Open(workload.Setup{DatasetDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"", "\n```\n"} {
+		if p := w.(workload.Prompting).Prompt(i); p.Stop != want || p.MinTokens != 2 || p.MaxTokens != 1024 {
+			t.Errorf("prompt %d is %+v", i, p)
+		}
+	}
+	if m.Files != nil || len(m.Options) != 1 {
+		t.Errorf("there is no file of the model, and %v", m.Options)
+	}
+}
+
+// The columns are those of the published files.
+func TestQuestionsOfReasoningAreRead(t *testing.T) {
+	rows := []map[string]any{
+		{"dataset": "gpqa", "ground_truth": "B", "question": "q", "text_input": "Which?", "tok_input": []int{0, 5}},
+		{"dataset": "aime", "ground_truth": 25, "question": "q", "text_input": "How many?", "tok_input": []int{0, 6}},
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := folderWith(t, map[string]string{"any.json": string(text)}) + "/any.json"
+	w, err := deepSeekR1().Ask(workload.Setup{DatasetDir: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.(workload.Prompting)
+	want := &backend.Prompt{IDs: []int32{0, 6}, Messages: []backend.Message{{Role: "user", Content: "How many?"}}, MaxTokens: 20000, MinTokens: 1}
+	if diff := cmp.Diff(want, p.Prompt(1)); diff != "" || !p.Texts().Chat || !p.Texts().IDs {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	reasoned := w.(*asked).data.reasoned
+	if diff := cmp.Diff([]accuracy.Reasoning{{Dataset: "gpqa", Wanted: "B"}, {Dataset: "aime", Wanted: "25"}}, reasoned); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAccuracyOfGPTOSSHasPromptsOfItsOwn(t *testing.T) {
+	row := func(n int) string {
+		return fmt.Sprintf(`[{"input_tokens": [%d], "dataset": "gpqa_diamond", "ground_truth": "A"}]`, n)
+	}
+	dir := folderWith(t, map[string]string{"perf_eval_ref.parquet": row(1), "acc_eval_ref.parquet": row(2), "tokenizer.json": string(tokentest.Tokenizer(t))})
+	for _, scored := range []bool{false, true} {
+		w, err := gptOSS().Ask(workload.Setup{DatasetDir: dir, Scored: scored, Logged: scored})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := w.(workload.Prompting).Prompt(0)
+		wantID, wantMost := int32(1), 10240
+		if scored {
+			wantID, wantMost = 2, 32768
+		}
+		if p.IDs[0] != wantID || p.MaxTokens != wantMost || w.(workload.Prompting).Texts().Temperature != 1 {
+			t.Errorf("scored %v: %+v", scored, p)
+		}
+	}
+}

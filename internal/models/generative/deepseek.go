@@ -1,0 +1,86 @@
+package generative
+
+import (
+	"context"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// deepSeekR1 is DeepSeek-R1 on questions of mathematics, science and programming (rules since v5.1).
+func deepSeekR1() workload.Model {
+	w := writer{
+		// language/deepseek-r1, utils/backend_registry.py.
+		rules: generate.Rules{Stop: []int32{1}, MinNew: 1, MaxNew: 20000, Width: 4},
+		read:  readReasoning("mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", "deepseek_r1_eval.parquet"),
+		marks: reasoning(accuracy.DeepSeekForm),
+		asked: asking{},
+	}
+	return workload.Model{
+		Name:    "deepseek-r1",
+		Title:   "DeepSeek-R1, five sets of questions",
+		Task:    "reasoned answers of up to 20000 tokens, AIME, MATH-500, GPQA, MMLU-Pro and LiveCodeBench",
+		Dataset: "deepseek-r1",
+		Source:  "https://huggingface.co/deepseek-ai/DeepSeek-R1",
+
+		Rules: config.Model{
+			Name:      "deepseek-r1",
+			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 4388, AccuracySamples: 4388, OfflineSamples: 4388, ServerLatency: 60000 * time.Millisecond}},
+			},
+			Sample: &config.SampleSize{InValues: 3136, OutValues: 20000},
+		},
+		PerformanceSampleCount: 4388,
+		Quality: workload.Quality{Metric: exactMatch, Reference: 81.3582, Fraction: 0.99, Also: []workload.Bound{
+			{Metric: perSample, Reference: 3886.2274, Least: 0.9, Most: 1.1},
+		}},
+		Ask:          w.ask,
+		Score:        w.score,
+		AskOptions:   askOptions(),
+		ScoreOptions: textScoreOptions(),
+	}
+}
+
+// readReasoning reads questions of several data sets with their answers.
+func readReasoning(names ...string) func(source) (*questionnaire, error) {
+	return func(s source) (*questionnaire, error) {
+		t, err := s.read(names...)
+		if err != nil {
+			return nil, err
+		}
+		q, err := take(t, "ground_truth")
+		if err != nil {
+			return nil, err
+		}
+		for i, wanted := range q.targets {
+			set, err := t.Text(i, "dataset")
+			if err != nil {
+				return nil, err
+			}
+			q.reasoned = append(q.reasoned, accuracy.Reasoning{Dataset: set, Wanted: wanted})
+			if text, err := t.Text(i, "text_input"); err == nil {
+				q.questions = append(q.questions, text)
+			}
+		}
+		if len(q.questions) != len(q.tokens) {
+			q.questions = nil // the file has tokens only
+		}
+		return q, nil
+	}
+}
+
+// reasoning marks answers by whether they are right.
+func reasoning(form accuracy.ReasoningForm) marker {
+	return func(log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
+		score, err := accuracy.ScoreReasoning(context.Background(), log, p.reasoned, decode, form, o.TokenOptions)
+		if err != nil {
+			return nil, err
+		}
+		return &score.Score, nil
+	}
+}

@@ -1,0 +1,58 @@
+package generative
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// gptOSS is gpt-oss-120b (rules since v6.0). Tests of accuracy have a data set of their own.
+func gptOSS() workload.Model {
+	w := writer{
+		// language/gpt-oss-120b/README.md, "Generation Configuration". Answers end with
+		// <|return|> or <|call|>, which are a part of them.
+		rules: generate.Rules{Stop: []int32{200002, 200012}, MinNew: 1, MaxNew: 10240, Width: 4},
+		read:  readOSS,
+		marks: reasoning(accuracy.HarmonyForm),
+		asked: asking{keepSpecial: true, temperature: 1, maxScored: 32768},
+	}
+	return workload.Model{
+		Name:    "gpt-oss-120b",
+		Title:   "gpt-oss-120b, three sets of questions",
+		Task:    "reasoned answers of up to 10240 tokens, and 32768 to AIME 2025, GPQA and LiveCodeBench v6",
+		Dataset: "gpt-oss-120b",
+		Source:  "https://huggingface.co/openai/gpt-oss-120b",
+
+		Rules: config.Model{
+			Name:      "gpt-oss-120b",
+			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 6396, AccuracySamples: 4395, OfflineSamples: 6396, ServerLatency: 60000 * time.Millisecond}},
+			},
+			Sample: &config.SampleSize{InValues: 15330, OutValues: 10000}, // performance mode
+		},
+		PerformanceSampleCount: 6396,
+		// The checker's bound of tokens per sample, 9999, is none.
+		Quality:      workload.Quality{Metric: exactMatch, Reference: 83.13, Fraction: 0.99},
+		Ask:          w.ask,
+		Score:        w.score,
+		AskOptions:   askOptions(),
+		ScoreOptions: textScoreOptions(),
+	}
+}
+
+// readOSS reads the prompts of performance, or those of accuracy, which have answers.
+func readOSS(s source) (*questionnaire, error) {
+	if s.scored {
+		return readReasoning("acc/acc_eval_ref.parquet", "acc/acc_eval_inputs.parquet", "acc_eval_ref.parquet", "acc_eval_inputs.parquet", "acc_eval_inputs.pkl")(s)
+	}
+	t, err := s.read("perf/perf_eval_ref.parquet", "perf_eval_ref.parquet", "perf_eval_ref.pkl")
+	if err != nil {
+		return nil, err
+	}
+	return takeTokens(t)
+}
