@@ -59,8 +59,14 @@ func (j *sinkJob) Place(int, oip.Spec) (tensor.Tensor, error) {
 }
 
 func (j *sinkJob) Run(context.Context) ([]oip.Spec, []tensor.Tensor, error) {
-	return []oip.Spec{{Name: "y", Type: tensor.Uint8, Shape: tensor.Shape{1, answerBytes}}}, []tensor.Tensor{tensor.New(tensor.Uint8, 1, answerBytes)}, nil
+	return sinkSpecs[:], sinkAnswers[:], nil
 }
+
+// What a sink answers, which costs a transport nothing.
+var (
+	sinkSpecs   = [1]oip.Spec{{Name: "y", Type: tensor.Uint8, Shape: tensor.Shape{1, answerBytes}}}
+	sinkAnswers = [1]tensor.Tensor{tensor.New(tensor.Uint8, 1, answerBytes)}
+)
 
 // A call makes one request.
 type call func() error
@@ -166,16 +172,13 @@ func generated(b *testing.B, bytes int64) func() call {
 // BenchmarkTransport measures requests of one size, so many under way at once.
 func BenchmarkTransport(b *testing.B) {
 	for _, size := range []int64{tensorBytes, tensorBytes / 4, 1024} {
-		s := server.New(server.Config{Models: []server.Model{newSink(size)}})
-		web, rpc := listenB(b), listenB(b)
-		go func() { _ = s.ServeHTTP(web) }()
-		go func() { _ = s.ServeGRPC(rpc) }()
+		web, rpc := serveSink(b, size)
 		for _, transport := range []struct {
 			name string
 			make func() call
 		}{
-			{"framed-TCP", framed(b, size)}, {"HTTP", ours(b, "http://"+web.Addr().String(), size)},
-			{"gRPC", ours(b, "grpc://"+rpc.Addr().String(), size)}, {"gRPC-generated", generated(b, size)},
+			{"framed-TCP", framed(b, size)}, {"HTTP", ours(b, "http://"+web, size)},
+			{"gRPC", ours(b, "grpc://"+rpc, size)}, {"gRPC-generated", generated(b, size)},
 		} {
 			for _, flight := range []int{1, 16} {
 				b.Run(fmt.Sprintf("%s/bytes=%d/flight=%d", transport.name, size, flight), func(b *testing.B) { measure(b, transport.make, flight) })
@@ -184,13 +187,14 @@ func BenchmarkTransport(b *testing.B) {
 	}
 }
 
-func listenB(b *testing.B) net.Listener {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	return l
+// serveSink starts a server of a sink and returns its addresses.
+func serveSink(t testing.TB, bytes int64) (web, rpc string) {
+	t.Helper()
+	s := server.New(server.Config{Models: []server.Model{newSink(bytes)}})
+	h, g := listen(t, "tcp"), listen(t, "tcp")
+	go func() { _ = s.ServeHTTP(h) }()
+	go func() { _ = s.ServeGRPC(g) }()
+	return h.Addr().String(), g.Addr().String()
 }
 
 func measure(b *testing.B, fresh func() call, flight int) {

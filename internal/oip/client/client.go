@@ -19,6 +19,7 @@ type Client struct {
 	next    atomic.Uint64 // rotates where the search for a server begins
 	ids     atomic.Uint64
 	retried atomic.Int64
+	late    error // of a request that takes too long
 }
 
 // A node is a server.
@@ -110,7 +111,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	if err := o.checkShared(list); err != nil {
 		return nil, err
 	}
-	c := &Client{options: o}
+	c := &Client{options: o, late: lost{fmt.Errorf("no answer within %v", o.Timeout)}}
 	for _, e := range list {
 		n := &node{endpoint: e}
 		c.nodes = append(c.nodes, n)
@@ -164,7 +165,7 @@ func worthRetry(err error) bool {
 func (c *Client) ask(ctx context.Context, n *node, r *Request) (*Answer, error) {
 	defer n.outstanding.Add(-1) // pick has counted it
 	n.sent.Add(1)
-	within, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, lost{fmt.Errorf("no answer within %v", c.options.Timeout)})
+	within, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, c.late)
 	defer cancel()
 	id := strconv.FormatUint(c.ids.Add(1), 10)
 	infer := n.infer

@@ -17,7 +17,7 @@ import (
 )
 
 // listen listens on loopback, or on a socket in a folder.
-func listen(t *testing.T, network string) net.Listener {
+func listen(t testing.TB, network string) net.Listener {
 	t.Helper()
 	address := "127.0.0.1:0"
 	if network == "unix" {

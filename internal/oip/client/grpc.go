@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
@@ -52,7 +51,7 @@ func newGRPC(n *node, o Options, config *tls.Config) (*grpcNode, error) {
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return n.dial(ctx) }),
 			grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(), grpc.WithUserAgent("mlperf"), grpc.WithAuthority(n.host),
 			grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
-			grpc.WithStatsHandler(listener{}), grpc.WithReadBufferSize(readBuffer), grpc.WithWriteBufferSize(writeBuffer),
+			grpc.WithReadBufferSize(readBuffer), grpc.WithWriteBufferSize(writeBuffer),
 			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(oip.Codec{}), grpc.MaxCallSendMsgSize(math.MaxInt32),
 				grpc.MaxCallRecvMsgSize(int(min(o.MaxAnswer, math.MaxInt32)))))
 		if err != nil {
@@ -73,13 +72,24 @@ func (g *grpcNode) close() error {
 	return errors.Join(errs...)
 }
 
+// The methods of the service.
+var (
+	methodServerMetadata               = oip.MethodName("ServerMetadata")
+	methodModelReady                   = oip.MethodName("ModelReady")
+	methodModelMetadata                = oip.MethodName("ModelMetadata")
+	methodModelStatistics              = oip.MethodName("ModelStatistics")
+	methodModelInfer                   = oip.MethodName("ModelInfer")
+	methodSystemSharedMemoryRegister   = oip.MethodName("SystemSharedMemoryRegister")
+	methodSystemSharedMemoryUnregister = oip.MethodName("SystemSharedMemoryUnregister")
+)
+
 // call makes a call, and says whether it was the server that refused it.
 func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, in, out any) error {
 	if g.token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+g.token)
 	}
-	var heard atomic.Bool
-	err := c.Invoke(context.WithValue(ctx, hearing{}, &heard), oip.MethodName(method), in, out)
+	var trailer metadata.MD
+	err := c.Invoke(ctx, method, in, out, grpc.Trailer(&trailer))
 	if err == nil {
 		return nil
 	}
@@ -91,8 +101,8 @@ func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, 
 	switch {
 	case s.Code() == codes.DeadlineExceeded:
 		return lost{fmt.Errorf("no answer in time: %w", text)}
-	case s.Code() == codes.Unavailable && !heard.Load():
-		return lost{text}
+	case s.Code() == codes.Unavailable && len(trailer) == 0:
+		return lost{text} // a connection that broke: a server that is busy says so, with headers of its own
 	}
 	for code := oip.Internal; code <= oip.TimedOut; code++ {
 		if code.GRPC() == s.Code() {
@@ -102,41 +112,16 @@ func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, 
 	return &oip.Error{Code: oip.Internal, Err: text}
 }
 
-// A listener notes that a server itself ended a call: a connection that broke has the same code
-// as a server that is busy.
-type listener struct{}
-
-type hearing struct{} // key of the note in the context of a call
-
-// TagRPC implements stats.Handler.
-func (listener) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
-
-// HandleRPC implements stats.Handler.
-func (listener) HandleRPC(ctx context.Context, s stats.RPCStats) {
-	if _, trailer := s.(*stats.InTrailer); !trailer {
-		return
-	}
-	if heard, ok := ctx.Value(hearing{}).(*atomic.Bool); ok {
-		heard.Store(true)
-	}
-}
-
-// TagConn implements stats.Handler.
-func (listener) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-
-// HandleConn implements stats.Handler.
-func (listener) HandleConn(context.Context, stats.ConnStats) {}
-
 func (g *grpcNode) first() *grpc.ClientConn { return g.conns[0] }
 
 func (g *grpcNode) server(ctx context.Context) (*oip.ServerMetadata, error) {
 	m := &oip.ServerMetadata{}
-	return m, g.call(ctx, g.first(), "ServerMetadata", &oip.Inquiry{}, m)
+	return m, g.call(ctx, g.first(), methodServerMetadata, &oip.Inquiry{}, m)
 }
 
 func (g *grpcNode) ready(ctx context.Context, model, version string) error {
 	var s oip.State
-	err := g.call(ctx, g.first(), "ModelReady", &oip.Inquiry{Name: model, Version: version}, &s)
+	err := g.call(ctx, g.first(), methodModelReady, &oip.Inquiry{Name: model, Version: version}, &s)
 	if err == nil && !s.On {
 		err = errors.New("it is not ready")
 	}
@@ -145,21 +130,21 @@ func (g *grpcNode) ready(ctx context.Context, model, version string) error {
 
 func (g *grpcNode) model(ctx context.Context, model, version string) (*oip.ModelMetadata, error) {
 	m := &oip.ModelMetadata{}
-	return m, g.call(ctx, g.first(), "ModelMetadata", &oip.Inquiry{Name: model, Version: version}, m)
+	return m, g.call(ctx, g.first(), methodModelMetadata, &oip.Inquiry{Name: model, Version: version}, m)
 }
 
 func (g *grpcNode) statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error) {
 	var list oip.StatisticsList
-	err := g.call(ctx, g.first(), "ModelStatistics", &oip.Inquiry{Name: model, Version: version}, &list)
+	err := g.call(ctx, g.first(), methodModelStatistics, &oip.Inquiry{Name: model, Version: version}, &list)
 	return list.Models, err
 }
 
 func (g *grpcNode) register(ctx context.Context, r *oip.Region) error {
-	return g.call(ctx, g.first(), "SystemSharedMemoryRegister", r, &oip.State{})
+	return g.call(ctx, g.first(), methodSystemSharedMemoryRegister, r, &oip.State{})
 }
 
 func (g *grpcNode) unregister(ctx context.Context, region string) error {
-	return g.call(ctx, g.first(), "SystemSharedMemoryUnregister", &oip.Inquiry{Name: region}, &oip.State{})
+	return g.call(ctx, g.first(), methodSystemSharedMemoryUnregister, &oip.Inquiry{Name: region}, &oip.State{})
 }
 
 func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, error) {
@@ -170,7 +155,7 @@ func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 	release := newRelease()
 	out.Buffer = release.buffer
 	in := &oip.Receiving{Answer: true, Accept: r.Accept, Load: r.load}
-	err := g.call(ctx, c, "ModelInfer", out, in)
+	err := g.call(ctx, c, methodModelInfer, out, in)
 	if err == nil {
 		return &Answer{in.Head, in.Tensors}, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -25,6 +26,8 @@ type httpNode struct {
 	token  string
 	most   int64 // bytes of an answer
 	heads  sync.Pool
+	asked  http.Request // what all requests have
+	infers atomic.Pointer[inferring]
 	form   atomic.Int32 // in which the server takes tensors: asked, then binary or json
 }
 
@@ -61,6 +64,13 @@ func newHTTP(n *node, o Options, config *tls.Config) *httpNode {
 	if n.tls {
 		h.rounds.WriteBufferSize = 64 << 10
 	}
+	h.asked = http.Request{Host: h.base.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"User-Agent": {"mlperf"}}}
+	if n.network != "unix" {
+		h.asked.Host = net.JoinHostPort(n.host, portOf(n.address))
+	}
+	if h.token != "" {
+		h.asked.Header["Authorization"] = []string{"Bearer " + h.token}
+	}
 	h.heads.New = func() any { b := make([]byte, 0, 1024); return &b }
 	return h
 }
@@ -80,18 +90,39 @@ func modelPath(model, version, what string) string {
 }
 
 func (h *httpNode) request(ctx context.Context, method, path string) *http.Request {
+	return h.requestAt(ctx, method, h.at(path))
+}
+
+// at is the URL of a path.
+func (h *httpNode) at(path string) *url.URL {
 	u := h.base
 	u.RawPath = u.Path + path
 	u.Path, _ = url.PathUnescape(u.RawPath) // of what was escaped before
-	r := &http.Request{Method: method, URL: &u, Host: h.base.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header, 5)}
-	if h.node.network != "unix" {
-		r.Host = net.JoinHostPort(h.node.host, portOf(h.node.address))
+	return &u
+}
+
+// inferring has the URL at which a model is asked, which nobody changes.
+type inferring struct {
+	model, version string
+	url            *url.URL
+}
+
+// inferAt is the URL at which a model is asked. The last one is kept: most clients ask one model.
+func (h *httpNode) inferAt(model, version string) *url.URL {
+	if i := h.infers.Load(); i != nil && i.model == model && i.version == version {
+		return i.url
 	}
-	r.Header["User-Agent"] = []string{"mlperf"}
-	if h.token != "" {
-		r.Header["Authorization"] = []string{"Bearer " + h.token}
-	}
-	return r.WithContext(ctx)
+	i := &inferring{model, version, h.at(modelPath(model, version, "/infer"))}
+	h.infers.Store(i)
+	return i.url
+}
+
+func (h *httpNode) requestAt(ctx context.Context, method string, u *url.URL) *http.Request {
+	r := h.asked.WithContext(ctx)
+	r.Method, r.URL = method, u
+	r.Header = make(http.Header, len(h.asked.Header)+2)
+	maps.Copy(r.Header, h.asked.Header)
+	return r
 }
 
 func portOf(address string) string {

@@ -38,6 +38,9 @@ func (h *httpNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 	return again, nil
 }
 
+// The types of bodies; nobody changes them.
+var octets, jsonText = []string{"application/octet-stream"}, []string{"application/json"}
+
 // post sends a request and reads its answer.
 func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.Form) (*Answer, error) {
 	buffer := h.heads.Get().(*[]byte)
@@ -54,7 +57,7 @@ func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.For
 	}
 	b := newBody(pieces)
 	defer b.guard.stop()
-	req := h.request(ctx, http.MethodPost, modelPath(r.Model, r.Version, "/infer"))
+	req := h.requestAt(ctx, http.MethodPost, h.inferAt(r.Model, r.Version))
 	req.Body, req.ContentLength = b, b.size
 	// For a connection that the server closed before anything was sent on it.
 	req.GetBody = func() (io.ReadCloser, error) {
@@ -64,11 +67,11 @@ func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.For
 		}
 		return &body{guard: b.guard, pieces: again, size: b.size}, nil
 	}
-	req.Header["Content-Type"] = []string{"application/octet-stream"}
+	req.Header["Content-Type"] = octets
 	if form == oip.Binary {
 		req.Header[oip.HeaderLength] = []string{strconv.Itoa(len(text))}
 	} else {
-		req.Header["Content-Type"] = []string{"application/json"}
+		req.Header["Content-Type"] = jsonText
 	}
 	resp, err := h.rounds.RoundTrip(req)
 	if err != nil {
@@ -111,7 +114,9 @@ func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
 	if resp.ContentLength > h.most {
 		return nil, lost{fmt.Errorf("the answer claims %d bytes, want at most %d", resp.ContentLength, h.most)}
 	}
-	text, err := h.readJSON(resp)
+	buffer := h.heads.Get().(*[]byte)
+	defer h.heads.Put(buffer)
+	text, err := h.readJSON(resp, buffer)
 	if err != nil {
 		return nil, lost{fmt.Errorf("reading the answer: %w", err)}
 	}
@@ -137,8 +142,9 @@ func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
 	return &Answer{d.Head, outputs}, nil
 }
 
-// readJSON reads the JSON of an answer: all of it, unless a header says how much.
-func (h *httpNode) readJSON(resp *http.Response) ([]byte, error) {
+// readJSON reads the JSON of an answer: all of it, unless a header says how much. The buffer is used
+// if it is large enough; a document has copies of what it needs.
+func (h *httpNode) readJSON(resp *http.Response, buffer *[]byte) ([]byte, error) {
 	length := resp.Header.Get(oip.HeaderLength)
 	if length == "" {
 		text, err := io.ReadAll(io.LimitReader(resp.Body, h.most+1))
@@ -151,7 +157,11 @@ func (h *httpNode) readJSON(resp *http.Response) ([]byte, error) {
 	if err != nil || n > maxText || resp.ContentLength >= 0 && int64(n) > resp.ContentLength {
 		return nil, fmt.Errorf("%s is %q, the answer has %d bytes", oip.HeaderLength, describe(length), resp.ContentLength)
 	}
-	text := make([]byte, n)
+	text := (*buffer)[:0]
+	if n > uint64(cap(text)) {
+		text = make([]byte, n)
+	}
+	text = text[:n]
 	_, err = io.ReadFull(resp.Body, text)
 	return text, err
 }

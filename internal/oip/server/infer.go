@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
@@ -100,20 +102,36 @@ func (s *Server) formOf(r *http.Request, m Model) (head int64, form requestForm,
 	return head, form, nil
 }
 
+// texts are buffers for JSON.
+var texts = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, usualText)) }}
+
+// usualText is how much JSON a request or an answer has beside binary tensors, and a buffer keeps.
+const usualText = 4 << 10
+
+// recycle keeps a buffer for others, unless it has become large.
+func recycle(b *bytes.Buffer) {
+	if b.Cap() <= usualText {
+		texts.Put(b)
+	}
+}
+
 // readHead reads what comes before the tensors.
 func readHead(r *http.Request, m Model, head int64, form requestForm) (*oip.Document, error) {
 	about := m.Metadata()
 	if form == rawForm {
 		return rawDocument(about, r.ContentLength)
 	}
-	text, err := io.ReadAll(io.LimitReader(r.Body, head)) // which takes no more memory than arrives
-	if err == nil && int64(len(text)) < head {
+	buffer := texts.Get().(*bytes.Buffer)
+	defer recycle(buffer) // a document has copies of what it needs
+	buffer.Reset()
+	n, err := buffer.ReadFrom(io.LimitReader(r.Body, head)) // which takes no more memory than arrives
+	if err == nil && n < head {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
 		return nil, err
 	}
-	doc, err := oip.ParseRequest(text, oip.Limits{})
+	doc, err := oip.ParseRequest(buffer.Bytes(), oip.Limits{})
 	if err != nil {
 		if oip.CodeOf(err) == oip.Internal {
 			err = &oip.Error{Code: oip.InvalidArgument, Err: err}
@@ -164,6 +182,9 @@ func arriving(err error) error {
 	return &oip.Error{Code: oip.InvalidArgument, Err: err}
 }
 
+// octets is the type of binary answers; nobody changes it.
+var octets = []string{"application/octet-stream"}
+
 // answer writes the outputs.
 func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs []oip.Spec, outputs []tensor.Tensor) error {
 	about := m.Metadata()
@@ -172,7 +193,10 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 	if asked.WantsJSON {
 		form = oip.JSON
 	}
-	text, err := oip.AppendResponse(make([]byte, 0, 512), head, outputs, form)
+	buffer := texts.Get().(*bytes.Buffer)
+	defer recycle(buffer)
+	buffer.Reset()
+	text, err := oip.AppendResponse(buffer.AvailableBuffer(), head, outputs, form)
 	if err != nil {
 		return &oip.Error{Code: oip.Unsupported, Err: err}
 	}
@@ -180,7 +204,8 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 	if form == oip.JSON {
 		return writeText(w, "application/json", text)
 	}
-	pieces, size := [][]byte{text}, len(text)
+	var room [4][]byte
+	pieces, size := append(room[:0], text), len(text)
 	for i, t := range outputs {
 		if specs[i].Window.Region != "" {
 			continue
@@ -191,7 +216,7 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 		}
 		pieces, size = append(pieces, data), size+len(data)
 	}
-	h["Content-Type"] = []string{"application/octet-stream"}
+	h["Content-Type"] = octets
 	h["Content-Length"] = []string{strconv.Itoa(size)}
 	h[oip.HeaderLength] = []string{strconv.Itoa(len(text))}
 	if err := http.NewResponseController(w).SetWriteDeadline(allowance(s.config.Limits.Answer, int64(size))); err != nil {
