@@ -91,7 +91,7 @@ func (g *judgement) checkAccuracyText() {
 	}
 	a.metrics = g.rule.AccuracyOf(g.scenarioFolder())
 	a.seen = make([]bool, len(a.metrics))
-	err := eachLine(g.tree, a.path, func(n int, line string) bool {
+	err := g.eachLine(a.path, func(n int, line string) bool {
 		if a.hash == "" || slices.Contains(a.seen, false) {
 			a.line(n, line)
 		}

@@ -65,7 +65,7 @@ func (g *judgement) readAuditText(path string) auditText {
 		return a
 	}
 	a.there = true
-	err := eachLine(g.tree, path, func(_ int, line string) bool {
+	err := g.eachLine(path, func(_ int, line string) bool {
 		a.has = a.has || strings.Contains(line, testPass)
 		if text := strings.TrimFunc(line, python.IsSpace); slices.Contains(verdicts, text) {
 			a.lines[text] = true
@@ -166,7 +166,7 @@ func (g *judgement) checkVerifiedPerformance(folder, test string) {
 		return
 	}
 	passes, alone := false, false
-	err := eachLine(g.tree, path, func(_ int, line string) bool {
+	err := g.eachLine(path, func(_ int, line string) bool {
 		passes = strings.Contains(line, testPass)
 		alone = strings.TrimFunc(line, python.IsSpace) == testPass
 		return !passes

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/submission/python"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
 )
@@ -56,10 +57,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	report := &Report{Tree: o.Tree, Rules: o.Rules, Profile: o.Profile}
-	if report.Results, err = judgeAll(ctx, l.jobs); err != nil {
-		return nil, err
-	}
-	if err := l.hygiene(ctx); err != nil {
+	if report.Results, err = l.judgeAll(ctx); err != nil {
 		return nil, err
 	}
 	report.Findings = sorted(l.findings)
@@ -80,11 +78,18 @@ func (l *loader) nothing(o Options) error {
 }
 
 // judgeAll judges results on all processors, and returns them in the order of the jobs.
-func judgeAll(ctx context.Context, jobs []*job) ([]Result, error) {
-	results := make([]Result, len(jobs))
-	err := parallel.Each(ctx, 0, len(jobs), func(_ context.Context, i int) error {
-		results[i] = judge(jobs[i])
-		return nil
+// Beside them it walks the tree.
+func (l *loader) judgeAll(ctx context.Context) ([]Result, error) {
+	results := make([]Result, len(l.jobs))
+	err := parallel.EachWith(ctx, 0, 1+len(l.jobs), func() func(context.Context, int) error {
+		lines := python.NewLines(nil)
+		return func(ctx context.Context, i int) error {
+			if i == 0 {
+				return l.hygiene(ctx)
+			}
+			results[i-1] = judge(l.jobs[i-1], lines)
+			return nil
+		}
 	})
 	return results, err
 }

@@ -6,12 +6,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
 var (
-	lineStamp = regexp.MustCompile(`^\p{Nd}{2}-\p{Nd}{2}-\p{Nd}{4} \p{Nd}{2}:\p{Nd}{2}:\p{Nd}{2}.\p{Nd}{3}`)
 	activated = regexp.MustCompile(`Uncertainty checking for Yokogawa[^\t-\r\x1c-\x20\x{85}\p{Z}]+ is activated`)
 	uncertain = regexp.MustCompile(`Uncertainty \p{Nd}+.\p{Nd}+%, which is above 1.00% limit for the last sample!`)
 	rangingOK = []string{
@@ -31,7 +32,7 @@ func (s *session) daemonLog() error {
 		return err
 	}
 	lines := []string{}
-	if err := eachLine(s.tree, s.folder+"/power/ptd_logs.txt", func(_ int, line string) bool {
+	if err := s.eachLine(s.folder+"/power/ptd_logs.txt", func(_ int, line string) bool {
 		lines = append(lines, line)
 		return true
 	}); err != nil {
@@ -62,25 +63,38 @@ func (s *session) daemonLog() error {
 	return nil
 }
 
-func lineTime(line string) (t float64, has bool, err error) {
-	m := lineStamp.FindString(line)
-	if m == "" {
-		return 0, false, nil
+// cutStamp takes a time off the start of a line, as the pattern
+// \d{2}-\d{2}-\d{4} \d{2}:\d{2}:\d{2}.\d{3} does with all the digits of Unicode.
+func cutStamp(line string) (stamp, rest string, found bool) {
+	rest = line
+	for _, want := range "00-00-0000 00:00:00.000" {
+		r, size := utf8.DecodeRuneInString(rest)
+		if size == 0 || want == '0' && !unicode.IsDigit(r) || want != '0' && want != '.' && r != want {
+			return "", line, false
+		}
+		rest = rest[size:]
 	}
-	t, err = seconds(m)
-	return t, true, err
+	return line[:len(line)-len(rest)], rest, true
+}
+
+func lineTime(line string) (t float64, rest string, has bool, err error) {
+	stamp, rest, has := cutStamp(line)
+	if has {
+		t, err = seconds(stamp)
+	}
+	return t, rest, has, err
 }
 
 func (r *daemonRun) findRanging(lines []string, mark string) error {
 	for i, line := range lines {
-		t, has, err := lineTime(line)
+		t, rest, has, err := lineTime(line)
 		if err != nil {
 			return lineError{i + 1, err}
 		}
 		if !has {
 			continue
 		}
-		rest := strings.TrimFunc(line[len(lineStamp.FindString(line)):], python.IsSpace)
+		rest = strings.TrimFunc(rest, python.IsSpace)
 		if r.startRanging == 0 && rest == mark {
 			r.startRanging = t
 		}
@@ -97,7 +111,7 @@ func (r *daemonRun) uncertaintyChecked(lines []string) error {
 	if i < 0 {
 		return errors.New("the check of uncertainty was not activated")
 	}
-	t, has, err := lineTime(lines[i])
+	t, _, has, err := lineTime(lines[i])
 	if err == nil && (!has || t >= r.startRanging) {
 		err = errors.New("the check of uncertainty was activated after ranging began")
 	}
@@ -113,7 +127,7 @@ func after(line, mark string) (text string, t float64, found bool, err error) {
 	if !found || rest == "" {
 		return "", 0, false, nil
 	}
-	t, has, err := lineTime(line)
+	t, _, has, err := lineTime(line)
 	if err == nil && !has {
 		err = fmt.Errorf("%q has no time", shorten(line))
 	}

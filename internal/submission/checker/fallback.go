@@ -53,7 +53,7 @@ func (g *judgement) compareAccuracy(path, metric string, baseline, compliance fl
 // lastValues reads the last value of each metric in a text; 0 is none.
 func (g *judgement) lastValues(path string, metrics []rounds.Metric) map[string]float64 {
 	values := map[string]float64{}
-	err := eachLine(g.tree, path, func(n int, line string) bool {
+	err := g.eachLine(path, func(n int, line string) bool {
 		for _, m := range metrics {
 			text, ok := matchMetric(m.Name, line)
 			if !ok {

@@ -38,22 +38,23 @@ func lineOf(err error) int {
 	return 0
 }
 
-// eachLine calls each with the lines of a text until it returns false or the text ends.
-func eachLine(t tree.Tree, path string, each func(n int, line string) bool) error {
-	f, err := t.Open(path)
+// eachLine calls each with the lines of a text until it returns false or the text ends. Each
+// must not read another text.
+func (g *judgement) eachLine(path string, each func(n int, line string) bool) error {
+	f, err := g.tree.Open(path)
 	if err != nil {
 		return err
 	}
-	lines := python.NewLines(f)
+	g.lines.Reset(f)
 	for {
-		line, err := lines.Next()
+		line, err := g.lines.Next()
 		if err == io.EOF {
 			return f.Close()
 		}
 		if err != nil {
 			return errors.Join(err, f.Close())
 		}
-		if !each(lines.Line, string(line)) {
+		if !each(g.lines.Line, string(line)) {
 			return f.Close()
 		}
 	}

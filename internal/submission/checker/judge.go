@@ -12,7 +12,8 @@ import (
 type judgement struct {
 	*job
 	notebook
-	rule *rounds.Model // what the round asks of the benchmark
+	rule  *rounds.Model // what the round asks of the benchmark
+	lines *python.Lines // of the text that is read; memory of the worker
 
 	performance, accuracy *detailLog
 	metric                python.Value // what the result is, as Python has it
@@ -25,8 +26,8 @@ type judgement struct {
 // A measured is a metric of accuracy as accuracy.txt has it.
 type measured struct{ name, value string }
 
-func judge(j *job) Result {
-	g := &judgement{job: j, rule: j.round.Model(j.model)}
+func judge(j *job, lines *python.Lines) Result {
+	g := &judgement{job: j, rule: j.round.Model(j.model), lines: lines}
 	g.findings = slices.Clone(j.preset)
 	g.readLogs()
 	if g.rule.Accuracy != nil && g.description.dict != nil {
@@ -70,7 +71,7 @@ func (g *judgement) readLog(path string) *detailLog {
 		g.fail("log-missing", problem{path: path, message: "the log is missing", wanted: "the detail log of LoadGen"})
 		return nil
 	}
-	log, err := readDetail(g.tree, path)
+	log, err := g.readDetail(path)
 	if err != nil {
 		g.fail("log-format", problem{path: path, line: lineOf(err), message: "cannot be read: " + plain(err)})
 		return nil

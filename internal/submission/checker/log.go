@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/tree"
 )
 
 // A detailLog is what is judged of a detail log: the first message of each key, and how
@@ -20,6 +19,20 @@ type detailLog struct {
 	errors   int      // how many messages are errors
 	first    logError // the first of them
 	noErrors int      // line of the first message that does not say whether it is an error, or 0
+}
+
+// A message is what is looked at of a line, as its text.
+type message struct{ key, value, metadata []byte }
+
+func (m *message) take(name, value []byte) {
+	switch string(name) {
+	case "key":
+		m.key = value
+	case "value":
+		m.value = value
+	case "metadata":
+		m.metadata = value
+	}
 }
 
 type entry struct {
@@ -39,13 +52,8 @@ var wanted = []string{
 	"power_begin", "power_end", "num_errors",
 }
 
-func isWanted(key string) bool {
-	for _, w := range wanted {
-		if strings.HasPrefix(key, w) {
-			return true
-		}
-	}
-	return false
+func isWanted(key []byte) bool {
+	return slices.ContainsFunc(wanted, func(w string) bool { return len(key) >= len(w) && string(key[:len(w)]) == w })
 }
 
 const (
@@ -54,18 +62,20 @@ const (
 )
 
 // readDetail reads a detail log as the reference's log parser does.
-func readDetail(t tree.Tree, path string) (*detailLog, error) {
-	f, err := t.Open(path)
+func (g *judgement) readDetail(path string) (*detailLog, error) {
+	f, err := g.tree.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	log := &detailLog{path: path, values: map[string]entry{}}
-	err = log.read(f)
+	g.lines.Reset(f)
+	err = log.read(g.lines)
 	return log, errors.Join(err, f.Close())
 }
 
-func (d *detailLog) read(src io.Reader) error {
-	lines := python.NewLines(src)
+func (d *detailLog) read(lines *python.Lines) error {
+	var m message
+	take := m.take // once, not for each line
 	mark := []byte(nil)
 	for {
 		line, err := lines.Next()
@@ -81,7 +91,11 @@ func (d *detailLog) read(src io.Reader) error {
 			}
 		}
 		if rest, ok := bytes.CutPrefix(line, mark); ok {
-			if err := d.message(trimRight(rest), lines.Line); err != nil {
+			m = message{}
+			if err := python.Members(trimRight(rest), take); err != nil {
+				return lineError{lines.Line, err}
+			}
+			if err := d.message(m, lines.Line); err != nil {
 				return lineError{lines.Line, err}
 			}
 		}
@@ -114,39 +128,21 @@ func trimRight(line []byte) []byte {
 	return bytes.TrimRightFunc(line, python.IsSpace)
 }
 
-func (d *detailLog) message(text []byte, line int) error {
-	var key, value, metadata []byte
-	err := python.Members(text, func(name string, v []byte) {
-		switch name {
-		case "key":
-			key = v
-		case "value":
-			value = v
-		case "metadata":
-			metadata = v
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if key == nil || key[0] == '[' || key[0] == '{' {
+func (d *detailLog) message(m message, line int) error {
+	if m.key == nil || m.key[0] == '[' || m.key[0] == '{' {
 		return errors.New("the message has no key")
 	}
-	d.countError(value, metadata, line)
-	if key[0] != '"' {
+	d.countError(m.value, m.metadata, line)
+	if m.key[0] != '"' {
 		return nil
 	}
-	return d.keep(key, value, line)
+	return d.keep(m.key, m.value, line)
 }
 
 func (d *detailLog) keep(key, value []byte, line int) error {
-	decoded, err := python.DecodeJSON(key)
-	if err != nil {
+	name, err := nameOf(key)
+	if _, twice := d.values[string(name)]; err != nil || twice || !isWanted(name) {
 		return err
-	}
-	name, _ := decoded.(string)
-	if _, twice := d.values[name]; twice || !isWanted(name) {
-		return nil
 	}
 	e := entry{line: line, whole: value != nil}
 	if value != nil {
@@ -154,8 +150,18 @@ func (d *detailLog) keep(key, value []byte, line int) error {
 			return err
 		}
 	}
-	d.values[name] = e
+	d.values[string(name)] = e
 	return nil
+}
+
+// nameOf returns what a text in quotes says.
+func nameOf(key []byte) ([]byte, error) {
+	if !bytes.ContainsRune(key, '\\') {
+		return key[1 : len(key)-1], nil
+	}
+	v, err := python.DecodeJSON(key)
+	name, _ := v.(string)
+	return []byte(name), err
 }
 
 // noError is how LoadGen says that a message is none.
@@ -166,8 +172,8 @@ func (d *detailLog) countError(value, metadata []byte, line int) {
 		return
 	}
 	isError := []byte(nil)
-	if err := python.Members(metadata, func(name string, v []byte) {
-		if name == "is_error" {
+	if err := python.Members(metadata, func(name, v []byte) {
+		if string(name) == "is_error" {
 			isError = v
 		}
 	}); err != nil || isError == nil {

@@ -85,11 +85,26 @@ func inPhase(phases []float64, mode string, begin, end float64) error {
 
 var anyStamp = regexp.MustCompile(`\p{Nd}*-\p{Nd}*-\p{Nd}* \p{Nd}*:\p{Nd}*:\p{Nd}*\.\p{Nd}*`)
 
-// window returns when a run began and ended, in seconds.
+// A window is when a run began and ended, in seconds, or why that is not known.
+type window struct {
+	begin, end float64
+	err        error
+}
+
+// window returns when a run began and ended.
 func (s *session) window(folder string) (begin, end float64, err error) {
+	w, known := s.windows[folder]
+	if !known {
+		w.begin, w.end, w.err = s.readWindow(folder)
+		s.windows[folder] = w
+	}
+	return w.begin, w.end, w.err
+}
+
+func (s *session) readWindow(folder string) (begin, end float64, err error) {
 	path := s.folder + "/" + folder + "/mlperf_log_detail.txt"
 	var bad error
-	err = eachLine(s.tree, path, func(_ int, line string) bool {
+	err = s.eachLine(path, func(_ int, line string) bool {
 		lower := strings.ToLower(line)
 		switch {
 		case strings.Contains(lower, "power_begin"):

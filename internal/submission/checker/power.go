@@ -112,7 +112,7 @@ type powerSample struct{ watts, factor float64 } // factor: of the power, which 
 func (g *judgement) readSamples(path string, begin, end time.Time) ([]powerSample, error) {
 	var samples []powerSample
 	var bad error
-	err := eachLine(g.tree, path, func(n int, line string) bool {
+	err := g.eachLine(path, func(n int, line string) bool {
 		if !strings.HasPrefix(line, "Time") {
 			return true
 		}
@@ -129,7 +129,7 @@ func (g *judgement) readSamples(path string, begin, end time.Time) ([]powerSampl
 
 // parseSample reads a sample. Only its time matters if it is not inside.
 func parseSample(line string, begin, end time.Time) (s powerSample, inside bool, err error) {
-	fields := strings.Split(line, ",")
+	fields := strings.SplitN(line, ",", 11)
 	if len(fields) < 10 {
 		return s, false, fmt.Errorf("%d fields, want 10 or more", len(fields))
 	}

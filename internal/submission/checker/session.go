@@ -16,6 +16,7 @@ type session struct {
 	*judgement
 	folder         string // performance
 	client, server *python.Dict
+	windows        map[string]window // of the runs, by folder
 }
 
 // errStop ends a check that has found only what is worth a warning: the official
@@ -23,7 +24,7 @@ type session struct {
 var errStop = errors.New("worth a warning")
 
 func (g *judgement) checkPowerSession() {
-	s := &session{judgement: g, folder: g.folder + "/performance"}
+	s := &session{judgement: g, folder: g.folder + "/performance", windows: map[string]window{}}
 	s.client, s.server = s.descriptor("client.json"), s.descriptor("server.json")
 	if s.client == nil || s.server == nil {
 		return

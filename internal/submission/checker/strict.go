@@ -128,7 +128,7 @@ func (g *judgement) strictAudit(test string) {
 		return
 	}
 	if path := folder + "/performance/run_1/mlperf_log_detail.txt"; g.tree.Exists(path) {
-		if log, err := readDetail(g.tree, path); err == nil {
+		if log, err := g.readDetail(path); err == nil {
 			g.strictRun(log, "PerformanceOnly")
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
 // strictChanges are accepted by the official checker, and named by the profile strict
@@ -161,7 +163,7 @@ func FuzzDetailLog(f *testing.F) {
 	f.Add(":::ENDPTS {}\nx\r")
 	f.Fuzz(func(t *testing.T, text string) {
 		log := &detailLog{values: map[string]entry{}}
-		if err := log.read(strings.NewReader(text)); err == nil && log.errors > 0 && log.first.line == 0 {
+		if err := log.read(python.NewLines(strings.NewReader(text))); err == nil && log.errors > 0 && log.first.line == 0 {
 			t.Errorf("%d errors without a line", log.errors)
 		}
 	})

@@ -55,7 +55,7 @@ var sha256Line = regexp.MustCompile(`^hash=[0-9a-f]{64}$`)
 func (g *judgement) strictDigest(folder string) {
 	text, line := folder+"/accuracy.txt", 0
 	hash := ""
-	if err := eachLine(g.tree, text, func(n int, s string) bool {
+	if err := g.eachLine(text, func(n int, s string) bool {
 		if hashLine.MatchString(s) {
 			hash, line = s, n
 		}

@@ -32,9 +32,10 @@ func DecodeJSON(text []byte) (Value, error) {
 	return v, nil
 }
 
-// Members calls each with the members of an object, values as their text. The whole
-// text is checked; what is not an object is an error.
-func Members(text []byte, each func(key string, value []byte)) error {
+// Members calls each with the members of an object: the name, and the value as its text.
+// The whole text is checked; what is not an object is an error. Both are parts of the text
+// where that is possible, so that a log's messages are looked through without memory.
+func Members(text []byte, each func(name, value []byte)) error {
 	p := &parser{text: text, each: each}
 	p.space()
 	if p.peek() != '{' {
@@ -48,7 +49,7 @@ type parser struct {
 	text  []byte
 	pos   int
 	depth int
-	each  func(key string, value []byte)
+	each  func(name, value []byte) // of members of the outermost object
 }
 
 func (p *parser) fail(want string) error {
@@ -63,15 +64,12 @@ func (p *parser) peek() byte {
 }
 
 func (p *parser) space() {
-	for p.pos < len(p.text) {
-		switch p.text[p.pos] {
-		case ' ', '\t', '\n', '\r':
-			p.pos++
-		default:
-			return
-		}
+	for p.pos < len(p.text) && isSpace(p.text[p.pos]) {
+		p.pos++
 	}
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 func (p *parser) document(keep bool) (Value, error) {
 	p.space()
@@ -89,16 +87,14 @@ func (p *parser) document(keep bool) (Value, error) {
 // value reads a value. Without keep it only checks it and returns nil.
 func (p *parser) value(keep bool) (Value, error) {
 	switch c := p.peek(); c {
-	case '{':
-		return p.nested(keep, p.object)
-	case '[':
-		return p.nested(keep, p.array)
+	case '{', '[':
+		return p.nested(keep, c == '{')
 	case '"':
-		s, err := p.str(keep)
+		s, err := p.str()
 		if err != nil || !keep {
 			return nil, err
 		}
-		return s, nil
+		return string(s), nil
 	default:
 		if c >= '0' && c <= '9' || c == '-' {
 			return p.number(keep)
@@ -107,11 +103,15 @@ func (p *parser) value(keep bool) (Value, error) {
 	}
 }
 
-func (p *parser) nested(keep bool, read func(bool) (Value, error)) (Value, error) {
+func (p *parser) nested(keep, isObject bool) (v Value, err error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.fail("fewer values inside each other")
 	}
-	v, err := read(keep)
+	if isObject {
+		v, err = p.object(keep)
+	} else {
+		v, err = p.array(keep)
+	}
 	p.depth--
 	return v, err
 }
@@ -140,14 +140,11 @@ func (p *parser) word() (Value, error) {
 }
 
 func (p *parser) array(keep bool) (Value, error) {
-	p.pos++
 	var list []Value
 	if keep {
 		list = []Value{}
 	}
-	p.space()
-	if p.peek() == ']' {
-		p.pos++
+	if p.open(']') {
 		return list, nil
 	}
 	for {
@@ -162,59 +159,64 @@ func (p *parser) array(keep bool) (Value, error) {
 		if keep {
 			list = append(list, v)
 		}
-		p.space()
-		switch p.peek() {
-		case ',':
-			p.pos++
-		case ']':
-			p.pos++
-			return list, nil
-		default:
-			return nil, p.fail(`"," or "]"`)
+		if ended, err := p.next(']', `"," or "]"`); ended || err != nil {
+			return list, err
 		}
 	}
 }
 
 func (p *parser) object(keep bool) (Value, error) {
-	p.pos++
-	top := p.depth == 1 && p.each != nil
 	var d *Dict
 	if keep {
 		d = &Dict{}
 	}
-	p.space()
-	if p.peek() == '}' {
-		p.pos++
+	if p.open('}') {
 		return d, nil
 	}
+	top := p.depth == 1 && p.each != nil
 	for {
 		if err := p.member(d, keep, top); err != nil {
 			return nil, err
 		}
-		p.space()
-		switch p.peek() {
-		case ',':
-			p.pos++
-		case '}':
-			p.pos++
-			return d, nil
-		default:
-			return nil, p.fail(`"," or "}"`)
+		if ended, err := p.next('}', `"," or "}"`); ended || err != nil {
+			return d, err
 		}
 	}
 }
 
-func (p *parser) member(d *Dict, keep, top bool) error {
+// open reads the start of a list or an object, and its end if that follows.
+func (p *parser) open(end byte) (empty bool) {
+	p.pos++
+	if p.space(); p.peek() != end {
+		return false
+	}
+	p.pos++
+	return true
+}
+
+// next reads what follows an element: a comma, or the end.
+func (p *parser) next(end byte, want string) (ended bool, err error) {
 	p.space()
-	if p.peek() != '"' {
+	switch p.peek() {
+	case ',':
+		p.pos++
+		return false, nil
+	case end:
+		p.pos++
+		return true, nil
+	}
+	return false, p.fail(want)
+}
+
+func (p *parser) member(d *Dict, keep, top bool) error {
+	if p.space(); p.peek() != '"' {
 		return p.fail("a name in quotes")
 	}
-	key, err := p.str(keep || top)
+	name, err := p.str()
 	if err != nil {
 		return err
 	}
-	p.space()
-	if p.peek() != ':' {
+	if p.space(); p.peek() != ':' {
 		return p.fail(`":"`)
 	}
 	p.pos++
@@ -225,10 +227,10 @@ func (p *parser) member(d *Dict, keep, top bool) error {
 		return err
 	}
 	if keep {
-		d.Set(key, v)
+		d.Set(string(name), v)
 	}
 	if top {
-		p.each(key, p.text[start:p.pos])
+		p.each(name, p.text[start:p.pos])
 	}
 	return nil
 }

@@ -130,10 +130,14 @@ func readAll(text string) ([]string, error) {
 }
 
 func TestStampsAreThoseOfPowerLogs(t *testing.T) {
-	if v, err := ParseStamp("07-12-2025 23:21:34.443"); err != nil || v.Format("2006-01-02T15:04:05.000") != "2025-07-12T23:21:34.443" {
-		t.Errorf("%v, %v", v, err)
+	for text, want := range map[string]string{
+		"07-12-2025 23:21:34.443": "2025-07-12T23:21:34.443000", "7-2-2025 \t3:1:4.5": "2025-07-02T03:01:04.500000", "02-29-2024 00:00:00.000001": "2024-02-29T00:00:00.000001",
+	} {
+		if v, err := ParseStamp(text); err != nil || v.Format("2006-01-02T15:04:05.000000") != want {
+			t.Errorf("ParseStamp(%q) = %v, %v, want %s", text, v, err, want)
+		}
 	}
-	for _, text := range []string{"", "2025-07-12 23:21:34.443", "02-30-2025 00:00:00.0", "07-12-2025 23:21:34", "07-12-2025 23:21:34.443 "} {
+	for _, text := range []string{"", "07-12-2025 23:21:34.", "07-12-2025 23:21:34.1234567", "13-12-2025 23:21:34.4", "07-12-0000 23:21:34.4", "7-12-2025  24:21:34.4", "07-12-202 23:21:34.4", "07-12-2025 23:61:34.4", "7-12-2025:1:2:3.4", "2025-07-12 23:21:34.443", "02-30-2025 00:00:00.0", "07-12-2025 23:21:34", "07-12-2025 23:21:34.443 "} {
 		if v, err := ParseStamp(text); err == nil {
 			t.Errorf("ParseStamp(%q) = %v, want an error", text, v)
 		}
@@ -147,7 +151,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v, err := DecodeJSON(text)
 		members := 0
-		errMembers := Members(text, func(string, []byte) { members++ })
+		errMembers := Members(text, func([]byte, []byte) { members++ })
 		d, isDict := v.(*Dict)
 		if (err == nil && isDict) != (errMembers == nil) {
 			t.Errorf("as a value: %v, as an object: %v", err, errMembers)
@@ -166,4 +170,64 @@ func FuzzLines(f *testing.F) {
 			t.Errorf("%q has lines %q", text, lines)
 		}
 	})
+}
+
+func TestLinesOfOneTextAfterTheOtherShareMemory(t *testing.T) {
+	lines := NewLines(strings.NewReader("left over\nnot read"))
+	if _, err := lines.Next(); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 2*mostKept)
+	for _, want := range []string{"a", long, "b"} {
+		lines.Reset(strings.NewReader(want + "\n"))
+		line, err := lines.Next()
+		if err != nil || string(line) != want || lines.Line != 1 {
+			t.Errorf("line %d is %.20q, %v, want %.20q", lines.Line, line, err, want)
+		}
+		if _, err := lines.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("after the last line: %v", err)
+		}
+	}
+	text := strings.NewReader("")
+	if n := testing.AllocsPerRun(10, func() {
+		text.Reset("a\nb\n")
+		lines.Reset(text)
+		for err := error(nil); err == nil; _, err = lines.Next() {
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations for a text, want none", n)
+	}
+}
+
+func TestMembersAreFoundWithoutMemory(t *testing.T) {
+	text := []byte(`{"key": "loaded_qsl_set", "value": [0,10,2,30,4,123456,7,8,9,0,1], "metadata": {"is_error": false, "list": [], "line": 12.5}}`)
+	sizes := map[string]int{}
+	if err := Members(text, func(name, value []byte) { sizes[string(name)] = len(value) }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"key": 16, "value": 30, "metadata": 45}, sizes); diff != "" {
+		t.Errorf("lengths of values (-want +got):\n%s", diff)
+	}
+	seen := 0
+	each := func(_, _ []byte) { seen++ }
+	if n := testing.AllocsPerRun(10, func() { _ = Members(text, each) }); n > 0 || seen == 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+// Lists that are skipped eight bytes at a time are right or wrong as those that are read.
+func TestSkippedListsAreJudgedAsReadOnes(t *testing.T) {
+	for _, list := range []string{
+		"", "0", "1,2,3,4,5,6,7,8,9", "10,20,30,40,50,60,70,80", "1,,2,3,4,5,6,7", "1,2,3,4,5,6,7,,8,9,1", "1,02,3,4,5,6,7,8", "1,2,3,4,5,6,7,08,9",
+		"1,0,3,4,5,6,7,8,9,0", "12345678901234567890,1,2,3", "1,2,3,4,5,6,7,8,", ",1,2,3,4,5,6,7,8", "1,2,3;4,5,6,7,8", "1,2,3,4,5,6,7,8,x", "1,2,3,-4,5,6,7,8",
+		"1, 2,3,4,5,6,7,8", "1,2,3.5,4,5,6,7,8", "1,2,3,4,5,6,7,\xb18", "/,1,2,3,4,5,6,7", "1,2,3,4,:,6,7,8,9", "100000000,200000000,300000000",
+		strings.Repeat("9", maxDigits+1) + ",1,2,3,4,5,6,7,8", "1,2,3,4," + strings.Repeat("9", maxDigits+1) + ",1",
+	} {
+		text := []byte(`{"value": [` + list + `]}`)
+		_, read := DecodeJSON(text)
+		skipped := Members(text, func(_, _ []byte) {})
+		if (read == nil) != (skipped == nil) {
+			t.Errorf("[%.40s]: read %v, skipped %v", list, read, skipped)
+		}
+	}
 }

@@ -37,6 +37,19 @@ var ErrLineTooLong = errors.New("line is longer than 64 MiB")
 // NewLines returns the lines of a reader.
 func NewLines(src io.Reader) *Lines { return &Lines{src: src} }
 
+// mostKept is how much memory Reset keeps.
+const mostKept = 4 << 20
+
+// Reset begins the lines of another reader, in the memory that there is. No line of the one
+// before is valid any more.
+func (l *Lines) Reset(src io.Reader) {
+	base := l.base
+	if len(base) > mostKept {
+		base = nil
+	}
+	*l = Lines{src: src, base: base, buf: base[:0]}
+}
+
 // Next returns the next line without its end, and io.EOF after the last. The line is
 // valid until the next call.
 func (l *Lines) Next() ([]byte, error) {
@@ -94,7 +107,7 @@ func (l *Lines) fill() {
 	}
 	if cap(l.buf)-len(l.buf) < chunkSize {
 		if len(l.base) < 2*len(l.buf)+chunkSize {
-			l.base = make([]byte, 4*len(l.buf)+2*chunkSize)
+			l.base = make([]byte, 3*len(l.buf)+2*chunkSize)
 		}
 		l.buf = l.base[:copy(l.base, l.buf)] // lines before it are not valid any more
 	}
