@@ -23,6 +23,8 @@ type Config struct {
 	Program string // name and version, for the results
 	Model   workload.Model
 	Rules   string // version of the rule set, for the results
+	// Interactive says, for the results, that Server has the bounds of Interactive.
+	Interactive bool
 
 	// Settings are the test's, and Made those of them that somebody made, with where.
 	Settings loadgen.TestSettings

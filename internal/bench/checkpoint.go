@@ -13,7 +13,7 @@ import (
 // killed leaves logs and results which say so. The model file is not hashed for that.
 func (r *run) checkpoint(dir string) func(*loadgen.Result) {
 	known := report.Results{
-		Schema: report.Schema, Program: r.cfg.Program, Model: r.cfg.Model.Name, Rules: r.cfg.Rules,
+		Schema: report.Schema, Program: r.cfg.Program, Model: r.cfg.Model.Name, Rules: r.cfg.Rules, Interactive: r.cfg.Interactive,
 		Settings: r.made, Calibration: r.calibration, Phases: r.phases, System: r.cfg.System, Backend: r.backend(),
 		Fingerprint: r.cfg.Fingerprint, Host: r.cfg.Host, Command: r.cfg.Command,
 	}

@@ -26,6 +26,7 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Created:     test.StartTime.UTC().Truncate(time.Second),
 		Model:       r.cfg.Model.Name,
 		Rules:       r.cfg.Rules,
+		Interactive: r.cfg.Interactive,
 		Caveats:     append([]string{}, r.cfg.Caveats...),
 		Fingerprint: r.cfg.Fingerprint,
 		Problems:    []string{},
@@ -129,6 +130,9 @@ func (r *run) input() report.Input {
 		ModelPath: r.cfg.Backend.ModelPath, Precision: r.cfg.Precision, BuiltIn: r.cfg.BuiltInModel,
 		DatasetPath: r.cfg.DatasetDir, BuiltInData: r.cfg.BuiltInData,
 		Samples: r.workload.Len(), Binding: r.workload.Notes(),
+	}
+	if w, ok := r.workload.(workload.Ending); ok {
+		in.EndTokens = w.EndTokens()
 	}
 	if in.ModelPath == "" {
 		return in // a simulated model

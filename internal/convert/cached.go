@@ -15,7 +15,7 @@ import (
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
-const version = 2
+const version = 3
 
 // Cached returns the file of a converted model, which is made if it is not in the folder
 // yet. A description is beside it, with the extension .md.
@@ -36,7 +36,7 @@ func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, e
 	if err != nil {
 		return "", err
 	}
-	return path, Write(ctx, path, m, description)
+	return path, c.Write(ctx, path, r.Precision, m, description)
 }
 
 // key names everything that a converted model follows from. A source is known by the content of
@@ -58,16 +58,27 @@ func (c Converter) key(ctx context.Context, r Request) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// Write writes a model and, beside it, its description.
-func Write(ctx context.Context, path string, m *onnx.Model, d Description) error {
-	notes, err := os.Create(DescriptionFile(path))
-	if err != nil {
-		return fmt.Errorf("writing the description of the model: %w", err)
-	}
-	if err := errors.Join(d.WriteMarkdown(notes), notes.Close()); err != nil {
+// Write writes a model and, beside it, its description, at the end of which is what it was
+// made from.
+func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Model, d Description) error {
+	if err := c.describe(ctx, path, precision, d); err != nil {
 		return fmt.Errorf("writing the description of the model: %w", err)
 	}
 	return m.WriteFile(ctx, path)
+}
+
+func (c Converter) describe(ctx context.Context, path, precision string, d Description) error {
+	source, err := onnx.FingerprintOf(ctx, c.Source)
+	if err != nil {
+		return err
+	}
+	notes, err := os.Create(DescriptionFile(path))
+	if err != nil {
+		return err
+	}
+	err = d.WriteMarkdown(notes)
+	_, errOrigin := fmt.Fprintf(notes, "\n## Origin\n\nStarting weights: %q, SHA-256 %s; made into %s.\n", filepath.Base(c.Source), source.SHA256, precision)
+	return errors.Join(err, errOrigin, notes.Close())
 }
 
 // DescriptionFile is where the description of a converted model is.

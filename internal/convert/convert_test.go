@@ -3,7 +3,9 @@ package convert
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -262,11 +264,28 @@ func TestADescriptionThatCannotBeWrittenLeavesNoModel(t *testing.T) {
 	if err := os.Mkdir(DescriptionFile(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(t.Context(), path, m, d); err == nil || !strings.Contains(err.Error(), "model.md") {
+	if err := c.Write(t.Context(), path, FP16, m, d); err == nil || !strings.Contains(err.Error(), "model.md") {
 		t.Errorf("Write = %v, want an error that names model.md", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a model without a description: %v", err)
+	}
+}
+
+func TestADescriptionEndsWithWhatTheModelWasMadeFrom(t *testing.T) {
+	c := tiny(t)
+	path, err := c.Cached(t.Context(), Request{Precision: FP16}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(c.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(DescriptionFile(path))
+	want := fmt.Sprintf("\n\n## Origin\n\nStarting weights: %q, SHA-256 %x; made into fp16.\n", filepath.Base(c.Source), sha256.Sum256(source))
+	if err != nil || !strings.HasSuffix(string(text), want) {
+		t.Errorf("the description is %q, %v, want %q at its end", text, err, want)
 	}
 }
 

@@ -107,7 +107,7 @@ func (l *logs) results(about About) (*report.Results, error) {
 	}
 	r := &report.Results{
 		Schema: report.Schema, Program: "LoadGen " + l.text("loadgen_version", "of a version that is not known"), Created: l.created(),
-		Model: round.modelName(), Rules: round.rulesName(), Caveats: []string{}, Problems: []string{}, Settings: l.settings(),
+		Model: round.modelName(), Rules: round.rulesName(), Interactive: round.interactive, Caveats: []string{}, Problems: []string{}, Settings: l.settings(),
 		Backend: report.Backend{
 			Engine: report.NotKnown, Devices: map[string]int{report.NotKnown: -1},
 			Facts: map[string]string{"sut_name": l.text("sut_name", report.NotKnown), "qsl_name": l.text("qsl_name", report.NotKnown)},

@@ -35,6 +35,9 @@ type Results struct {
 	Scenario string `json:"scenario"`
 	Mode     string `json:"mode"`
 	Rules    string `json:"rules"`
+	// Interactive is set if a Server run has the bounds of the model's Interactive, a scenario
+	// that LoadGen does not know.
+	Interactive bool `json:"interactive,omitempty"`
 
 	// Result is VALID, INVALID or INTERRUPTED.
 	Result string `json:"result"`
@@ -205,7 +208,8 @@ type Input struct {
 	DatasetPath string   `json:"dataset_path"`
 	BuiltInData bool     `json:"built_in_data"`
 	Samples     int      `json:"samples"`
-	Binding     []string `json:"binding,omitempty"` // how the model file was understood
+	Binding     []string `json:"binding,omitempty"`    // how the model file was understood
+	EndTokens   []int32  `json:"end_tokens,omitempty"` // that end answers; of language models
 }
 
 // PhaseTime is how long a part of the run took.

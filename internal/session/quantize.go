@@ -233,7 +233,7 @@ func (q *QuantizeRequest) make(ctx context.Context, c convert.Converter, r conve
 	if err != nil && !missed {
 		return nil, err
 	}
-	if err := convert.Write(ctx, q.Output, m, description); err != nil {
+	if err := c.Write(ctx, q.Output, r.Precision, m, description); err != nil {
 		return nil, err
 	}
 	out := &Quantized{Model: q.Output, Description: convert.DescriptionFile(q.Output), Missed: missed}

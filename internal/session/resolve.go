@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,9 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -33,7 +30,9 @@ type Resolved struct {
 	rules    *config.RuleSet
 	resolved *config.Resolved
 	division config.Division
-	taken    []report.Setting // from a profile
+	// interactive: Server with the bounds of the model's Interactive
+	interactive bool
+	taken       []report.Setting // from a profile
 
 	chosenFolder bool // nobody gave one for the results
 }
@@ -67,6 +66,14 @@ func (r *Resolved) names() (err error) {
 	}
 	r.division, err = config.ParseDivision(q.Division)
 	return field.Wrap("division", err)
+}
+
+// ScenarioName is the scenario as users call it: Interactive, too.
+func (r *Resolved) ScenarioName() string {
+	if r.interactive {
+		return "Interactive"
+	}
+	return r.Settings.Scenario.String()
 }
 
 // model is that of the catalogue, or prompts that belong to none.
@@ -111,8 +118,9 @@ func (r *Resolved) settings() error {
 	if q.AutoLatency && scenario != loadgen.Server {
 		return field.Errorf("target_latency", "auto is for the Server scenario, the only one with a latency bound")
 	}
+	r.interactive = interactive && !q.free()
 	c := config.Request{
-		Model: r.model.Rules, Known: models.RuleNames(), Interactive: interactive && !q.free(), Scenario: scenario, Rules: r.rules,
+		Model: r.model.Rules, Known: models.RuleNames(), Interactive: r.interactive, Scenario: scenario, Rules: r.rules,
 		Options: r.overrides(scenario, interactive),
 	}
 	q.userConf()
@@ -229,7 +237,7 @@ func (r *Resolved) output() error {
 			mode = "performance"
 		}
 		r.chosenFolder = true
-		q.Output = filepath.Join("results", r.model.Name, strings.ToLower(r.Settings.Scenario.String()), mode, time.Now().Format("20060102-150405"))
+		q.Output = filepath.Join("results", r.model.Name, strings.ToLower(r.ScenarioName()), mode, time.Now().Format("20060102-150405"))
 		return nil
 	}
 	if q.Force || !hasResults(q.Output) {
@@ -246,55 +254,4 @@ type ExistsError struct{ Folder string }
 
 func (e *ExistsError) Error() string {
 	return e.Folder + " has the results of a run already: choose another folder, or have them replaced"
-}
-
-// config is what package bench needs, as far as it is known.
-func (r *Resolved) config() (*bench.Config, error) {
-	q := &r.Request
-	files, err := r.files()
-	if err != nil {
-		return nil, err
-	}
-	var processors []int
-	if q.Pin {
-		if processors = machine.Processors(); len(processors) == 0 {
-			return nil, field.Errorf("pin", "this system does not say which processors there are for threads")
-		}
-	}
-	return &bench.Config{
-		Program: q.Program, Model: r.model, Rules: r.rules.Version,
-		Settings: r.Settings, Made: append(r.Made, r.taken...), Warnings: r.Warnings, Caveats: r.caveats(), Judge: r.judge,
-		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FewQueries: r.fewQueries(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway,
-		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
-		Count: q.Count, Options: r.Request.Options,
-		OutputDir: q.Output, Files: files, Trace: q.Trace,
-		CPUTime: machine.CPUTime, FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: freeDisk, NewPacer: q.NewPacer,
-	}, nil
-}
-
-// maxConf is how long a conf file may be.
-const maxConf = 16 << 20
-
-// files are the conf files that were used, to be kept with the results.
-func (r *Resolved) files() (map[string][]byte, error) {
-	q := &r.Request
-	files := map[string][]byte{"mlperf.conf": r.rules.Conf.Format()}
-	var errs []error
-	for name, path := range map[string]string{"mlperf.conf": q.MLPerfConf, "user.conf": q.UserConf, "audit.config": q.AuditConf} {
-		if path == "" {
-			continue
-		}
-		text, err := regular.ReadFile(path, maxConf)
-		files[name], errs = text, append(errs, err)
-	}
-	return files, errors.Join(errs...)
-}
-
-// freeDisk is the space that is left where a folder is or would be; 0 if that is not known.
-func freeDisk(dir string) uint64 {
-	d, err := machine.DiskOf(dir)
-	if err != nil {
-		return 0
-	}
-	return d.FreeBytes
 }

@@ -33,6 +33,9 @@ type Workload interface {
 	Notes() []string
 }
 
+// An Ending is a workload whose answers are tokens, and that knows which of them end an answer.
+type Ending interface{ EndTokens() []int32 }
+
 // Sessions are a worker's sessions, by role. A session may be used by other workers too.
 type Sessions map[string]backend.Session
 

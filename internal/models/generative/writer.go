@@ -78,6 +78,9 @@ type texts struct {
 	longest int // prompt
 }
 
+// EndTokens implements workload.Ending.
+func (t *texts) EndTokens() []int32 { return t.rules.Stop }
+
 // fit finds prompts that the model cannot read, and chooses how much room there is.
 func (t *texts) fit(context int) error {
 	for i, p := range t.prompts {

@@ -126,6 +126,9 @@ func (b *builder) run(folder string) (*run, error) {
 	}
 	var err error
 	r.benchmark, err = b.benchmark(r)
+	if err == nil && r.scenario == "Server" && r.interactive(b.round.Model(r.benchmark).TokenLimitsNS) {
+		r.scenario = "Interactive"
+	}
 	return r, err
 }
 
@@ -161,9 +164,6 @@ func (r *run) readTest() (err error) {
 	if r.scenario = rounds.Scenario(scenario); r.scenario == "" || r.scenario != scenario { // it will be the name of a folder
 		return fmt.Errorf("%s: effective_scenario is %q, which is no scenario", r.log.Name, scenario)
 	}
-	if r.scenario == "Server" && interactive(r.folder) {
-		r.scenario = "Interactive"
-	}
 	mode, err := r.log.Text("effective_test_mode")
 	if err != nil {
 		return err
@@ -174,15 +174,21 @@ func (r *run) readTest() (err error) {
 	return nil
 }
 
-// interactive reports whether a folder is named for that scenario, which LoadGen calls
-// Server.
-func interactive(folder string) bool {
-	for part := range strings.SplitSeq(filepath.ToSlash(folder), "/") {
+// interactive reports whether a run that LoadGen calls Server is of that scenario. Our own
+// results say so. Of other logs, the bounds that were asked for do, or the name of a folder.
+func (r *run) interactive(limits map[string]rounds.TokenLimits) bool {
+	if r.results != nil {
+		return r.results.Interactive
+	}
+	for part := range strings.SplitSeq(filepath.ToSlash(r.folder), "/") {
 		if rounds.Scenario(part) == "Interactive" {
 			return true
 		}
 	}
-	return false
+	most, has := limits["Interactive"]
+	ttft, errTTFT := r.log.Uint("requested_server_ttft_latency")
+	tpot, errTPOT := r.log.Uint("requested_server_tpot_latency")
+	return has && most != limits["Server"] && errTTFT == nil && errTPOT == nil && ttft <= uint64(most.TTFT) && tpot <= uint64(most.TPOT)
 }
 
 // benchmark is the official name of what a run is of.

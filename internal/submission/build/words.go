@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -14,52 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
 )
-
-// measured are the fields of measurements.json, as far as the run says.
-func (r *result) measured(division string) map[string]string {
-	values := map[string]string{}
-	for _, f := range fields.Measurements() {
-		values[f.Name] = fields.Placeholder(f.Hint)
-	}
-	if division != "open" {
-		values["retraining"] = "no"
-	}
-	run := r.performance.results
-	if run == nil {
-		return values
-	}
-	if t := inputType(run.Input); t != "" {
-		values["input_data_types"] = t
-	}
-	switch run.Input.Precision {
-	case "":
-		return values
-	case "fp32":
-		values["weight_transformations"] = "none"
-		values["starting_weights_filename"] = filepath.Base(run.Input.ModelPath)
-	case "fp16":
-		values["weight_transformations"] = "converted from fp32 to fp16"
-	default:
-		values["weight_transformations"] = "quantised after training to " + run.Input.Precision + "; calibration.md says how"
-	}
-	values["weight_data_types"] = run.Input.Precision
-	return values
-}
-
-var typeWord = regexp.MustCompile(`\bgo in as (\w+)`)
-
-// inputType is the type of the model's input, from the words in which a run says it.
-func inputType(in report.Input) string {
-	for _, line := range in.Binding {
-		if m := typeWord.FindStringSubmatch(line); m != nil {
-			if short := map[string]string{"float32": "fp32", "float16": "fp16"}[m[1]]; short != "" {
-				return short
-			}
-			return m[1]
-		}
-	}
-	return ""
-}
 
 // number is the first number of a line of a score.
 var number = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)
@@ -141,60 +94,6 @@ func (b *builder) sourceText(r *result) string {
 		return fmt.Sprintf("# Code\n\nThe results were made with %s, which is one program: load generator, pre-processing, model and scores.\n", run.Program)
 	}
 	return "# Code\n\n" + fields.Placeholder("the code of the benchmark, and how it is built and run") + "\n"
-}
-
-// calibration writes how numerics were chosen: the user's text, or what is known of each
-// model. The open division need not say.
-func (b *builder) calibration(ctx context.Context, results []*result) error {
-	path := b.home() + "/documentation/calibration.md"
-	switch {
-	case b.Calibration != "":
-		return b.copy(ctx, b.Calibration, path)
-	case b.Division == "open" || b.keeps(path):
-		return nil
-	}
-	parts := []string{"# Numerics and calibration\n"}
-	for _, r := range results {
-		if part := "## " + b.modelFolder(r) + "\n\n" + r.numerics(); !slices.Contains(parts, part) {
-			parts = append(parts, part)
-		}
-	}
-	return b.write(path, []byte(strings.Join(parts, "\n")))
-}
-
-// numerics describes the numbers that a model computes with. What quantised it has left a
-// description beside it.
-func (r *result) numerics() string {
-	run := r.performance.results
-	if run == nil || run.Input.Precision == "" {
-		text := ""
-		if run != nil {
-			text = quantised(run.Input.ModelPath)
-		}
-		if text == "" {
-			text = fields.Placeholder("which numbers the model computes with, how they were chosen, and from which data") + "\n"
-		}
-		return text
-	}
-	switch run.Input.Precision {
-	case "fp32":
-		return "Weights and activations are FP32, as the reference's. Nothing was calibrated.\n"
-	case "fp16":
-		return "Weights and activations are FP16, rounded to nearest from the reference's FP32 weights. Nothing was calibrated.\n"
-	}
-	if text := quantised(run.Input.ModelPath); text != "" {
-		return text
-	}
-	return fields.Placeholder("how the model was quantised to "+run.Input.Precision+", and from which data") + "\n"
-}
-
-// quantised is what `mlperf quantize` wrote beside a model, its titles two levels lower.
-func quantised(model string) string {
-	text, err := regular.ReadFile(strings.TrimSuffix(model, filepath.Ext(model))+".md", largestText)
-	if err != nil {
-		return ""
-	}
-	return regexp.MustCompile(`(?m)^#`).ReplaceAllString(string(text), "###")
 }
 
 // bandwidth writes what the rules ask of the network of a datacenter system: the formula's

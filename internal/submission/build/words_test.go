@@ -1,13 +1,16 @@
 package build
 
 import (
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
 )
@@ -73,10 +76,7 @@ func TestUserConfAsksForWhatTheRunHad(t *testing.T) {
 		"Offline":      {"requested_offline_expected_qps", "1000", "*.Offline.target_qps = 1000\n"},
 	} {
 		dir := t.TempDir()
-		line := func(key, value string) string {
-			return `:::MLLOG {"key": "` + key + `", "value": ` + value + `, "time_ms": 1.0, "metadata": {"is_error": false, "is_warning": false}}` + "\n"
-		}
-		write(t, filepath.Join(dir, mlperflog.DetailFile), line("effective_scenario", `"`+scenario+`"`)+line(c.key, c.value))
+		write(t, filepath.Join(dir, mlperflog.DetailFile), detailLine("effective_scenario", `"`+scenario+`"`)+detailLine(c.key, c.value))
 		log, err := mlperflog.ReadDetail(filepath.Join(dir, mlperflog.DetailFile))
 		ok(t, err)
 		r := &result{performance: &run{folder: dir, log: log}}
@@ -88,4 +88,38 @@ func TestUserConfAsksForWhatTheRunHad(t *testing.T) {
 			t.Errorf("with a user.conf of the run: %q, %v", text, err)
 		}
 	}
+}
+
+// The words are those of package convert, which writes such a line beside each model.
+func TestConvertedModelsSayWhatTheyWereMadeFrom(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.onnx")
+	c := convert.Converter{Source: filepath.Join(t.TempDir(), "resnet50 v1.onnx")}
+	write(t, c.Source, "weights")
+	ok(t, c.Write(t.Context(), model, "int8", &onnx.Model{Graph: &onnx.Graph{}}, words("# Quantisation\n")))
+	for name, c := range map[string]struct {
+		in                          report.Input
+		weights, types, transformed string
+	}{
+		"converted by the run":        {report.Input{Precision: "int8", ModelPath: model}, "resnet50 v1.onnx", "int8", "quantised after training to int8; calibration.md says how"},
+		"converted before":            {report.Input{ModelPath: model}, "resnet50 v1.onnx", "int8", "quantised after training to int8; calibration.md says how"},
+		"not converted by us, or not": {report.Input{ModelPath: "m.onnx"}, "FILL IN", "FILL IN", "FILL IN"},
+	} {
+		got := of(c.in).measured("closed")
+		for field, want := range map[string]string{"starting_weights_filename": c.weights, "weight_data_types": c.types, "weight_transformations": c.transformed} {
+			if !strings.HasPrefix(got[field], want) {
+				t.Errorf("%s: %s is %q, want %q", name, field, got[field], want)
+			}
+		}
+	}
+	if text := of(report.Input{ModelPath: model}).numerics(); !strings.Contains(text, "### Quantisation\n\n#### Origin\n\nStarting weights: \"resnet50 v1.onnx\", SHA-256 ") {
+		t.Errorf("the description is %q", text)
+	}
+}
+
+// words is the description of a conversion.
+type words string
+
+func (w words) WriteMarkdown(to io.Writer) error {
+	_, err := io.WriteString(to, string(w))
+	return err
 }
