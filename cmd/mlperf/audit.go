@@ -69,12 +69,12 @@ the test passes, 3 if it does not, and 1 if it could not be judged.`,
 // defineAudit defines the flags that say how logs are verified.
 func defineAudit(f *pflag.FlagSet, o *audit.Options) {
 	f.StringVar(&o.DType, "response-dtype", "byte", "TEST01, TEST03: numbers in responses, of which the first is compared: byte, float32, int32 or int64")
-	f.Int32Var(&o.EOS, "eos", 2, "TEST06: token that ends an answer")
-	f.StringVar(&o.Score, "accuracy-script", "", "TEST07: command that scores a log, with {accuracy_log} for it")
+	f.Int32Var(&o.EOS, "eos", 0, "TEST06: token that ends an answer (default: those of the run's model, 2 if it does not say)")
+	f.StringVar(&o.Score, "accuracy-script", "", "TEST07: command that scores a log, with {accuracy_log} for it (default: the score of the model here)")
 	f.StringVar(&o.Pattern, "score-pattern", "", "TEST07: regular expression that finds the score in what that prints (default: as gpt-oss-120b's script prints it)")
-	f.Float64Var(&o.LeastScore, "accuracy-threshold", 0, "TEST07: least score (default: gpt-oss-120b's)")
+	f.Float64Var(&o.LeastScore, "accuracy-threshold", 0, "TEST07: least score (default: the model's)")
 	f.Float64Var(&o.Tolerance, "tolerance", 0.001, "TEST08: how much the entropy may differ, as a fraction")
-	f.Float64Var(&o.LeastTokens, "min-tokens", 0, "TEST09: least mean length of answers (default: gpt-oss-120b's bounds)")
+	f.Float64Var(&o.LeastTokens, "min-tokens", 0, "TEST09: least mean length of answers (default: the model's bounds)")
 	f.Float64Var(&o.MostTokens, "max-tokens", 0, "TEST09: greatest mean length of answers")
 }
 
@@ -207,7 +207,7 @@ and --dataset-path, TEST01 compares scores where responses vary.`,
 			"  mlperf audit verify TEST04 runs/performance runs/TEST04",
 		Args: arguments(3, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			logs.Performance, logs.Audit = args[1], args[2]
+			logs.Performance, logs.Audit, o.Model = args[1], args[2], model
 			if model != "" && dataset != "" {
 				o.Scorer = audit.ScoreWith(model, dataset)
 			}
@@ -225,8 +225,8 @@ and --dataset-path, TEST01 compares scores where responses vary.`,
 	f.StringVar(&logs.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default RESULT)")
 	f.StringVar(&o.Rules, "rules", config.Newest, "rule set")
 	defineAudit(f, &o)
-	f.StringVar(&model, "model", "", "TEST01: model of the catalogue, to compare scores")
-	f.StringVar(&dataset, "dataset-path", "", "TEST01: data set, to compare scores")
+	f.StringVar(&model, "model", "", "model of the catalogue: for TEST01 and TEST07 to score, and for the bounds of TEST07 and TEST09 (default: as the results of LOGS say)")
+	f.StringVar(&dataset, "dataset-path", "", "TEST01, TEST07: data set, to score")
 	f.StringVar(&output, "output", "", "folder that gets one for TEST, as MLCommons wants it")
 	f.BoolVar(&force, "force", false, "replace the test's files in --output")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")

@@ -95,7 +95,7 @@ func (r *runner) all(ctx context.Context) (*Verdict, error) {
 			return nil, err
 		}
 	}
-	if r.Test == Test01 {
+	if r.Test == Test01 || r.Test == Test07 {
 		r.Options.Scorer = r.score
 	}
 	v, err := Verify(ctx, r.Test, Logs{Performance: r.Performance, Accuracy: r.Accuracy, Audit: r.work(r.Test)}, r.Options)
@@ -124,11 +124,12 @@ func (r *runner) prepare() (err error) {
 		return err
 	}
 	r.model = resolved.Request.Model
+	r.Options.Model = r.model
 	if err := r.wanted(); err != nil {
 		return err
 	}
 	if r.Output == "" {
-		r.Output = filepath.Join("results", r.model, strings.ToLower(resolved.Settings.Scenario.String()), "audit", time.Now().Format("20060102-150405"))
+		r.Output = filepath.Join("results", r.model, strings.ToLower(resolved.ScenarioName()), "audit", time.Now().Format("20060102-150405"))
 	}
 	if strings.HasSuffix(r.model, "99.9") && r.Options.MaxLoss == 0 {
 		r.Options.MaxLoss = 0.1

@@ -17,38 +17,30 @@ import (
 	"github.com/mlperf-go/mlperf/internal/field"
 )
 
-// What TEST07 is for one model (compliance/TEST07/gpt-oss-120b/audit.config, run_verification.py).
-const (
-	gptOSSScore  = 60.698
-	scorePattern = `'exact_match':\s*([\d.]+)`
-)
+// scorePattern finds what gpt-oss-120b's script prints (compliance/TEST07/run_verification.py).
+const scorePattern = `'exact_match':\s*([\d.]+)`
 
 // logWord stands for the accuracy log in the command of a score.
 const logWord = "{accuracy_log}"
 
 // verify07 fails a system whose score in performance mode is too low
-// (compliance/TEST07/run_verification.py). The score is what a program of the user's prints.
+// (compliance/TEST07/run_verification.py). The score is what a program of the user's prints,
+// or the model's own.
 func verify07(ctx context.Context, v *Verdict, l Logs, o Options) error {
 	if _, err := single(v.Test, l, o); err != nil {
 		return err
 	}
-	least := cmp.Or(o.LeastScore, gptOSSScore)
-	pattern, err := regexp.Compile(cmp.Or(o.Pattern, scorePattern))
-	if err != nil || pattern.NumSubexp() < 1 {
-		return field.Invalid("score_pattern", o.Pattern, "a regular expression with a group for the number")
-	}
-	printed, err := scoreBy(ctx, o.Score, l.responses)
+	of, err := boundsOf(l, o)
 	if err != nil {
 		return err
 	}
-	v.write(accuracyFile, strings.TrimRight(printed, "\n"), v.Test+": score in performance mode")
-	m := pattern.FindStringSubmatch(printed)
-	if m == nil {
-		return fmt.Errorf("the command of the score prints no %s:\n%s", pattern, lastLines(printed, 10))
+	least := cmp.Or(o.LeastScore, of.leastScore)
+	if least == 0 {
+		return field.Errorf("accuracy_threshold", "TEST07 has no least score of its own for this model: want one")
 	}
-	score, err := strconv.ParseFloat(m[1], 64)
+	score, err := v.score07(ctx, l, o)
 	if err != nil {
-		return fmt.Errorf("the command of the score prints %q, which is no number", m[1])
+		return err
 	}
 	text := fmt.Sprintf("the score in performance mode is %v; %v or more passes", score, least)
 	v.Facts = append(v.Facts, text)
@@ -58,6 +50,41 @@ func verify07(ctx context.Context, v *Verdict, l Logs, o Options) error {
 	}
 	v.write(accuracyFile, fmt.Sprintf("score = %v", score), fmt.Sprintf("least score = %v", least), verdictLine(passes))
 	return nil
+}
+
+// score07 is the score of the responses.
+func (v *Verdict) score07(ctx context.Context, l Logs, o Options) (float64, error) {
+	if o.Score != "" || o.Scorer == nil {
+		return v.printedScore(ctx, l, o)
+	}
+	a, err := o.Scorer(l.responses)
+	if err != nil {
+		return 0, fmt.Errorf("scoring the responses: %w", err)
+	}
+	v.write(accuracyFile, fmt.Sprintf("%s = %v %s", a.Metric, a.Value, a.Unit), v.Test+": score in performance mode")
+	return a.Value, nil
+}
+
+// printedScore is what the command of the score prints.
+func (v *Verdict) printedScore(ctx context.Context, l Logs, o Options) (float64, error) {
+	pattern, err := regexp.Compile(cmp.Or(o.Pattern, scorePattern))
+	if err != nil || pattern.NumSubexp() < 1 {
+		return 0, field.Invalid("score_pattern", o.Pattern, "a regular expression with a group for the number")
+	}
+	printed, err := scoreBy(ctx, o.Score, l.responses)
+	if err != nil {
+		return 0, err
+	}
+	v.write(accuracyFile, strings.TrimRight(printed, "\n"), v.Test+": score in performance mode")
+	m := pattern.FindStringSubmatch(printed)
+	if m == nil {
+		return 0, fmt.Errorf("the command of the score prints no %s:\n%s", pattern, lastLines(printed, 10))
+	}
+	score, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, fmt.Errorf("the command of the score prints %q, which is no number", m[1])
+	}
+	return score, nil
 }
 
 // longestScore is how long a program may score.

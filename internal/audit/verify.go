@@ -12,19 +12,22 @@ import (
 type Options struct {
 	Rules string // version; empty: the newest
 	DType string // of TEST01's responses: byte, float32, int32 or int64; empty: byte
-	// EOS is the token that ends an answer, for TEST06; 0: 2.
+	// Model is whose bounds TEST07 and TEST09 have; empty: that of the run's results, or else
+	// gpt-oss-120b.
+	Model string
+	// EOS is the token that ends an answer, for TEST06; 0: those of the run's results, or else 2.
 	EOS int32
 	// LeastTokens and MostTokens bound the mean length of answers, for TEST09.
 	LeastTokens, MostTokens float64
-	// Score is the command that TEST07 takes its score from: {accuracy_log} in it is the log,
-	// and Pattern, a regular expression, finds the number in what it prints; empty: as
-	// gpt-oss-120b's script prints it. LeastScore is the bound; 0: gpt-oss-120b's.
+	// Score is the command that TEST07 takes its score from; empty: Scorer. {accuracy_log} in
+	// it is the log, and Pattern, a regular expression, finds the number in what it prints;
+	// empty: as gpt-oss-120b's script prints it. LeastScore is the bound; 0: the model's.
 	Score, Pattern string
 	LeastScore     float64
 	// Tolerance is how much TEST08's entropy may differ, as a fraction; 0: 0.001.
 	Tolerance float64
-	// Scorer scores an accuracy log, for TEST01 of systems whose responses vary; nil: there
-	// is none, and responses must not vary.
+	// Scorer scores an accuracy log, for TEST07, and for TEST01 of systems whose responses
+	// vary; nil: there is none, and responses must not vary.
 	Scorer Scorer
 	// MaxLoss is how many percent the score of the same samples may differ; 0: 1.
 	MaxLoss float64
