@@ -1,0 +1,254 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/names"
+)
+
+type resolver struct {
+	request  Request
+	model    string // in conf files
+	target   target
+	keys     []key
+	made     map[*key]*Setting
+	warnings []string
+	errs     []error
+}
+
+func (r *resolver) warn(format string, args ...any) {
+	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+}
+
+func (r *resolver) assign(k *key, v value, text, origin string) {
+	if k.set == nil {
+		return
+	}
+	k.set(&r.target, v)
+	before := r.made[k]
+	if before != nil && before.Origin == origin && before.Value == text {
+		return // the second pass over audit.config
+	}
+	r.made[k] = &Setting{
+		Key: r.title(k), Value: text, Unit: k.kind.unit(), Origin: origin, Replaces: before, key: k,
+	}
+}
+
+// title leaves out the scenario that runs.
+func (r *resolver) title(k *key) string {
+	if k.scenario == r.request.Scenario.String() {
+		return k.name
+	}
+	return k.title()
+}
+
+// rules applies the rule set, or the file that replaces its conf.
+func (r *resolver) rules() {
+	rules := r.request.Rules
+	if r.request.MLPerfConf != nil {
+		r.file(r.request.MLPerfConf, true)
+		return
+	}
+	r.lookUp(rules.Conf, []string{r.model}, true, func(Entry) string { return "rules " + rules.Version })
+	r.test05()
+	if !rules.Conf.Knows(r.model) && r.model != "" {
+		r.warn("rules %s have no settings for the model %s: those for any model apply", rules.Version, r.model)
+	}
+}
+
+// test05 sets the seeds of TEST05 that older confs do not have.
+func (r *resolver) test05() {
+	seeds := r.request.Rules.Test05
+	for i := range r.keys {
+		k, v := &r.keys[i], uint64(0)
+		switch k.name {
+		case "test05_qsl_rng_seed":
+			v = seeds.QSL
+		case "test05_sample_index_rng_seed":
+			v = seeds.SampleIndex
+		case "test05_schedule_rng_seed":
+			v = seeds.Schedule
+		}
+		if v != 0 {
+			r.assign(k, value{whole: v}, fmt.Sprint(v), "rules "+r.request.Rules.Version)
+		}
+	}
+}
+
+// file applies a file that a user gave.
+func (r *resolver) file(c *Conf, builtIn bool) {
+	r.warnings = append(r.warnings, c.Warnings...)
+	r.strangers(c)
+	r.lookUp(c, r.request.Model.confNames(r.request.Interactive), builtIn, func(e Entry) string { return c.at(e).String() })
+}
+
+// strangers warns of models that no round knows: their lines will never apply.
+func (r *resolver) strangers(c *Conf) {
+	own := r.request.Model.confNames(r.request.Interactive)
+	var known []string
+	for _, name := range c.models() {
+		if slices.Contains(own, name) || r.request.Rules.Conf.Knows(name) {
+			continue
+		}
+		if known == nil {
+			known = sortedUnique(append(allModels(), r.request.Known...))
+		}
+		if slices.Contains(known, name) {
+			continue
+		}
+		text := fmt.Sprintf("%s has settings of the model %q, which no rules know: they do not apply to %s", c.Name, name, r.model)
+		if near := names.Nearest(name, known); near != "" {
+			text += fmt.Sprintf("; did you mean %q?", near)
+		}
+		r.warnings = append(r.warnings, text)
+	}
+}
+
+// allModels are those that the conf of any round has settings for.
+func allModels() []string {
+	var names []string
+	for _, version := range Versions() {
+		if rules, err := Rules(version); err == nil {
+			names = append(names, rules.Conf.models()...)
+		}
+	}
+	return sortedUnique(names)
+}
+
+// audit applies an audit.config in two passes, as a reference SUT and LoadGen together
+// do: the SUT loads it for its model, and then LoadGen once more for any model.
+func (r *resolver) audit(c *Conf) {
+	r.file(c, r.request.Rules.OpenSeeds)
+	r.lookUp(c, []string{"*"}, r.request.Rules.OpenSeeds, func(e Entry) string { return c.at(e).String() })
+}
+
+// lookUp applies what a file has for the model, by any of its names, and the scenarios.
+func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Entry) string) {
+	for i := range r.keys {
+		k := &r.keys[i]
+		scenario := k.scenario
+		if scenario == "" {
+			scenario = r.request.Scenario.String()
+		}
+		e, ok := c.Lookup(scenario, k.name, names...)
+		switch {
+		case !ok || k.optionOnly:
+		case k.builtIn && !builtIn:
+			r.warnOnce("%v: %s has no effect: since v5.0 LoadGen reads it from its built-in mlperf.conf only", c.at(e), k.name)
+		case !k.enabled(&r.target):
+			r.warnOnce("%v: %s has no effect: %s is off", c.at(e), k.name, k.needs)
+		default:
+			v, err := parseValue(k.kind, e.Value)
+			if err != nil { // ParseConf has checked it
+				r.errs = append(r.errs, &SyntaxError{c.at(e), err.Error()})
+				continue
+			}
+			r.assign(k, v, e.Value, origin(e))
+		}
+	}
+}
+
+func (r *resolver) warnOnce(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(r.warnings, text) {
+		r.warnings = append(r.warnings, text)
+	}
+}
+
+// options applies the command line. What has no effect there is an error.
+func (r *resolver) options() {
+	var names []string
+	for i := range r.keys {
+		if r.keys[i].set != nil {
+			names = append(names, r.keys[i].name)
+		}
+	}
+	known := sortedUnique(slices.Clone(names))
+	// Switches come first in the table, so the keys that need them find them set.
+	options := slices.Clone(r.request.Options)
+	slices.SortStableFunc(options, func(a, b Override) int {
+		return slices.Index(names, a.Key) - slices.Index(names, b.Key)
+	})
+	for _, o := range options {
+		err := r.option(o)
+		if !slices.Contains(known, o.Key) {
+			err = o.field(newKeyError(Place{}, "setting", o.Key, known))
+		}
+		if err != nil {
+			r.errs = append(r.errs, err)
+		}
+	}
+}
+
+func (r *resolver) option(o Override) error {
+	scenario := r.request.Scenario.String()
+	fail := func(format string, args ...any) error {
+		return o.field(fmt.Errorf(format, args...))
+	}
+	var elsewhere []string
+	for i := range r.keys {
+		k := &r.keys[i]
+		if k.name != o.Key || k.set == nil {
+			continue
+		}
+		if k.scenario != "" && k.scenario != scenario {
+			elsewhere = append(elsewhere, k.scenario)
+			continue
+		}
+		if !k.enabled(&r.target) {
+			return fail("%s has no effect: %s is off", o.Key, k.needs)
+		}
+		v, text, err := parseOption(k.kind, o.Value)
+		if err != nil {
+			return fail("%v", err)
+		}
+		r.assign(k, v, text, o.Origin)
+		return nil
+	}
+	return fail("%s has no effect in %s, only in %s", o.Key, scenario, strings.Join(elsewhere, ", "))
+}
+
+// remarks warns of what was asked for and cannot be.
+func (r *resolver) remarks() {
+	rules := r.request.Rules
+	if r.request.Scenario == loadgen.MultiStream && rules.MultiStream == NoMultiStream {
+		r.warn("rules %s have no MultiStream scenario", rules.Version)
+	}
+	if r.request.Scenario == loadgen.MultiStream && rules.MultiStream == FixedIntervalQueries && r.target.runningAtOnce > 1 {
+		r.errs = append(r.errs, fmt.Errorf("max_async_queries is %d: MultiStream can have one query running at a time, as the rules ask",
+			r.target.runningAtOnce))
+	}
+	for i := range r.keys {
+		k := &r.keys[i]
+		s := r.made[k]
+		if s == nil || !k.fixedInterval || rules.MultiStream != BackToBackQueries {
+			continue
+		}
+		if r.request.Scenario == loadgen.MultiStream {
+			r.warn("%s: %s has no effect in MultiStream since v2.0", s.Origin, k.name)
+		}
+		delete(r.made, k)
+	}
+}
+
+func (r *resolver) resolved() *Resolved {
+	result := &Resolved{
+		Settings: r.target.TestSettings,
+		Warnings: r.warnings,
+		Rules:    r.request.Rules,
+		ConfName: r.model,
+		model:    r.request.Model,
+	}
+	if r.request.Rules.MultiStream != FixedIntervalQueries {
+		result.Settings.MultiStreamQPS = 0
+	}
+	result.Settings.WithoutEarlyStopping = !r.request.Rules.EarlyStopping
+	for i := range r.keys {
+		if s := r.made[&r.keys[i]]; s != nil {
+			result.Made = append(result.Made, *s)
+		}
+	}
+	return result
+}
