@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Writes numpy.json and refused.json: arrays as NumPy writes them. Needs NumPy (1.24.2).
+
+    make_numpy.py           # compare with what is here
+    make_numpy.py --write   # and write it
+"""
+import base64, io, json, os, sys
+
+import numpy as np
+from numpy.lib import format
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SIX = [[0, 1, 2], [3, 100, 255]]
+
+
+def written(array, version=None):
+    f = io.BytesIO()
+    format.write_array(f, array, version=version)
+    return base64.b64encode(f.getvalue()).decode()
+
+
+def kept(name, array, version=None):
+    little = array.astype(array.dtype.newbyteorder("<"))
+    return {
+        "name": name, "dtype": array.dtype.name, "shape": list(array.shape), "file": written(array, version),
+        "bytes": base64.b64encode(little.tobytes()).decode(),
+    }
+
+
+def arrays():
+    for t in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"):
+        yield kept(t, np.array(SIX).astype(t))
+    yield kept("a scalar", np.array(1.5, np.float32))
+    yield kept("no elements", np.zeros((0, 3), np.int64))
+    yield kept("one axis", np.arange(5, dtype=np.float32))
+    yield kept("four axes", np.arange(24, dtype=np.int16).reshape(1, 2, 3, 4))
+    yield kept("big-endian float32", np.arange(4, dtype=">f4"))
+    yield kept("big-endian uint16", np.arange(4, dtype=">u2").reshape(2, 2))
+    yield kept("version 2", np.arange(3, dtype=np.float32), (2, 0))
+    yield kept("version 3", np.arange(3, dtype=np.float32), (3, 0))
+    yield kept("many axes", np.zeros((1,) * 30, np.uint8))
+
+
+def refused():
+    for name, array in (
+        ("Fortran order", np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))),
+        ("complex numbers", np.zeros(2, np.complex64)),
+        ("text", np.array(["ab", "c"], "<U2")),
+        ("a structured type", np.zeros(2, [("a", "<f4"), ("b", "<i4")])),
+        ("objects", np.array([None, 1], object)),
+        ("dates", np.array(["2020-01-01"], "M8[D]")),
+        ("long doubles", np.zeros(1, np.longdouble)),
+    ):
+        yield {"name": name, "file": written(array)}
+
+
+def main():
+    write, failed = "--write" in sys.argv, False
+    for name, made in (("numpy.json", arrays()), ("refused.json", refused())):
+        path, new = os.path.join(HERE, name), list(made)
+        with open(path) as f:
+            old = {c["name"]: c for c in json.load(f)}
+        for case in new:
+            if old.get(case["name"]) != case:
+                failed = True
+                print(name, case["name"], "differs")
+        if old.keys() != {c["name"] for c in new}:
+            failed = True
+            print(name, "has other cases")
+        if write:
+            with open(path, "w") as f:
+                json.dump(new, f, indent=0)
+                f.write("\n")
+    sys.exit(failed and not write)
+
+
+main()
