@@ -59,8 +59,8 @@ func (TimerPacer) WaitUntil(ctx context.Context, start time.Time, offset time.Du
 	return time.Since(start)
 }
 
-// spinUntil polls the clock until the offset.
-func spinUntil(start time.Time, offset time.Duration) time.Duration {
+// pollUntil polls the clock until the offset.
+func pollUntil(start time.Time, offset time.Duration) time.Duration {
 	for {
 		if now := time.Since(start); now >= offset {
 			return now
