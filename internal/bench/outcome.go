@@ -98,6 +98,9 @@ func (r *run) addCaveats(out *report.Results) {
 		caveats, notes := r.cfg.Judge(r.settings, r.origin)
 		out.Caveats, out.Notes = append(out.Caveats, caveats...), append(out.Notes, notes...)
 	}
+	if w, ok := r.workload.(workload.Deviating); ok {
+		out.Caveats = append(out.Caveats, w.Caveats()...)
+	}
 	caveat := func(on bool, text string) {
 		if on {
 			out.Caveats = append(out.Caveats, text)

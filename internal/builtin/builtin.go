@@ -31,6 +31,10 @@ type Maker struct {
 	// FullSize makes models with all layers and rows of the real ones, though the files are
 	// very large.
 	FullSize bool
+	// FreeDisk and FreeMemory are the bytes that are left, where a folder is and for this process; nil or 0: that is
+	// not known.
+	FreeDisk   func(dir string) uint64
+	FreeMemory func() uint64
 
 	images synth.ImageNetSpec // of the data set for classification; zero: imageNet(), of which tests have less
 	count  int                // of samples of the others; 0: as many as the model says

@@ -55,6 +55,9 @@ func (m Maker) partsPath(r workload.Recipe) (string, error) {
 
 // makeParts writes the files, which appear when all are complete.
 func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) (err error) {
+	if err := m.checkRoom(r, filepath.Dir(path)); err != nil {
+		return err
+	}
 	if len(r.Parts) == 1 {
 		return m.makePart(ctx, r.Parts[0], path)
 	}
@@ -156,7 +159,21 @@ func (m Maker) translationSet(r workload.Recipe) (set, error) {
 func (m Maker) speechSet(r workload.Recipe) set {
 	spec := synth.SpeechSpec{Seed: 1, Utterances: m.samples(r.Samples)}
 	for _, band := range networks.RNNTBands() {
-		spec.Pitches = append(spec.Pitches, audio.BandPitch(band))
+		spec.Pitches = append(spec.Pitches, audio.BandPitch(band, 80))
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSpeech(ctx, dir, spec) }}
+}
+
+// talkSet is the data set of recordings of words. The model is made to hear what is said.
+func (m Maker) talkSet(r workload.Recipe) set {
+	const bands = 128
+	spec := synth.TalkSpec{Seed: 1, Recordings: m.samples(r.Samples), Start: networks.WhisperStart, Each: networks.WhisperEach, FirstWord: networks.WhisperFirstWord}
+	low, high := networks.WhisperTones()
+	for _, band := range low {
+		spec.Low = append(spec.Low, audio.BandPitch(band, bands))
+	}
+	for _, band := range high {
+		spec.High = append(spec.High, audio.BandPitch(band, bands))
+	}
+	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteTalk(ctx, dir, spec) }}
 }

@@ -52,6 +52,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.translationSet(r)
 	case "librispeech":
 		return m.speechSet(r), nil
+	case "librispeech-whisper":
+		return m.talkSet(r), nil
 	case "criteo", multiHotSet:
 		return m.clickSet(model, r)
 	case articlePrompts, orcaPrompts, mixedPrompts:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +18,8 @@ import (
 // Speech is a set of recordings, and what is said in them.
 type Speech struct {
 	Utterances []Utterance
+	// Longest is how long a recording may be, in seconds.
+	Longest float64
 	// LeftOut is how many recordings are too long.
 	LeftOut int
 }
@@ -28,35 +31,52 @@ type Utterance struct {
 	Transcript string
 }
 
-// The manifest of LibriSpeech as the RNN-T reference has it, and what it says of it (QSL.py,
-// configs/rnnt.toml).
+// A SpeechForm is one in which a benchmark has LibriSpeech: its manifest, and what counts of it.
+type SpeechForm struct {
+	manifest string
+	longest  float64 // seconds; longer recordings are left out
+	anywhere bool    // recordings may be named by folders that are not here
+	clean    func(transcript string) (string, error)
+	find     func(dir, name string) string
+}
+
+// ShortSpeech is dev-clean-wav.json, as the RNN-T reference has it (QSL.py, configs/rnnt.toml). The
+// recordings that it names are there, as WAV; or, where LibriSpeech is as it was published, as FLAC in
+// LibriSpeech/dev-clean.
+func ShortSpeech() SpeechForm {
+	return SpeechForm{manifest: "dev-clean-wav.json", longest: 15, clean: cleanTranscript, find: recording}
+}
+
+// JoinedSpeech is dev-all-repack.json, as the Whisper reference has it (speech2text, QSL.py, manifest.py and
+// utils/repackage_librispeech.py): recordings of a chapter put together up to 30 s. It may have been made on another
+// machine.
+func JoinedSpeech() SpeechForm {
+	return SpeechForm{manifest: "dev-all-repack.json", longest: 30, anywhere: true, clean: asItIs, find: joinedRecording}
+}
+
 const (
-	speechManifest    = "dev-clean-wav.json"
-	longestSpeech     = 15.0 // seconds; longer recordings are left out
 	speechRate        = 16000
 	speechLetters     = " abcdefghijklmnopqrstuvwxyz'"
 	longestManifest   = 1 << 30
 	longestRecordings = 1 << 26 // bytes of one: half an hour
 )
 
-// OpenSpeech reads dev-clean-wav.json of a folder. The recordings that it names are there, as
-// WAV; or, where LibriSpeech is as it was published, as FLAC in LibriSpeech/dev-clean. Those
-// of more than 15 s are left out, as in the reference. With a count only the first so many
-// are used, and have to be there.
-func OpenSpeech(dir string, count int) (*Speech, error) {
-	d, err := readSpeech(dir)
+// OpenSpeech reads the manifest of a folder. Recordings that are too long are left out, as in the reference.
+// With a count only the first so many are used, and have to be there.
+func OpenSpeech(form SpeechForm, dir string, count int) (*Speech, error) {
+	d, err := form.read(dir)
 	if err != nil {
 		return nil, err
 	}
 	if count > len(d.Utterances) {
-		return nil, fmt.Errorf("opening the recordings: %d are wanted, %s has %d of up to %g s", count, dir, len(d.Utterances), longestSpeech)
+		return nil, fmt.Errorf("opening the recordings: %d are wanted, %s has %d of up to %g s", count, dir, len(d.Utterances), form.longest)
 	}
 	if count > 0 {
 		d.Utterances = d.Utterances[:count]
 	}
 	for i := range d.Utterances {
 		u := &d.Utterances[i]
-		u.Path = recording(dir, u.Path)
+		u.Path = form.find(dir, u.Path)
 		if _, err := regular.Stat(u.Path); err != nil {
 			return nil, fmt.Errorf("opening the recordings: utterance %d: %w", i, err)
 		}
@@ -65,8 +85,8 @@ func OpenSpeech(dir string, count int) (*Speech, error) {
 }
 
 // ReadTranscripts reads what is said in the recordings of a folder, which need not be there.
-func ReadTranscripts(dir string) ([]string, error) {
-	d, err := readSpeech(dir)
+func ReadTranscripts(form SpeechForm, dir string) ([]string, error) {
+	d, err := form.read(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +97,13 @@ func ReadTranscripts(dir string) ([]string, error) {
 	return transcripts, nil
 }
 
-func readSpeech(dir string) (*Speech, error) {
-	path := filepath.Join(dir, speechManifest)
+func (f SpeechForm) read(dir string) (*Speech, error) {
+	path := filepath.Join(dir, f.manifest)
 	data, err := regular.ReadFile(path, longestManifest)
 	if err != nil {
 		return nil, fmt.Errorf("opening the recordings: %w", err)
 	}
-	d, err := parseSpeech(data)
+	d, err := f.parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("opening the recordings: %s: %w", path, err)
 	}
@@ -107,6 +127,25 @@ func recording(dir, name string) string {
 	return path
 }
 
+// joinedRecording is where a file of the manifest lies. The reference names it by the folder in which it was
+// made, perhaps on another machine.
+func joinedRecording(dir, name string) string {
+	base := path.Base(filepath.ToSlash(name))
+	places := []string{filepath.Join(dir, "dev-all-repack", base), filepath.Join(dir, base)}
+	if local := filepath.FromSlash(name); filepath.IsLocal(local) {
+		places = append([]string{filepath.Join(dir, local)}, places...)
+	}
+	for _, place := range places {
+		if _, err := os.Stat(place); err == nil {
+			return place
+		}
+	}
+	return places[0]
+}
+
+// asItIs keeps a transcript: the metric leaves out what cannot be written.
+func asItIs(text string) (string, error) { return text, nil }
+
 // Read returns the file of a recording.
 func (d *Speech) Read(i int) ([]byte, error) {
 	data, err := regular.ReadFile(d.Utterances[i].Path, longestRecordings)
@@ -126,8 +165,8 @@ type speechEntry struct {
 	Transcript *string  `json:"transcript"`
 }
 
-// parseSpeech reads a manifest.
-func parseSpeech(data []byte) (*Speech, error) {
+// parse reads a manifest.
+func (f SpeechForm) parse(data []byte) (*Speech, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("the text is not UTF-8")
 	}
@@ -139,42 +178,42 @@ func parseSpeech(data []byte) (*Speech, error) {
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, errors.New("there is something after the list of utterances")
 	}
-	d := &Speech{}
+	d := &Speech{Longest: f.longest}
 	for i, e := range entries {
-		u, err := e.utterance()
+		u, err := e.utterance(f)
 		if err != nil {
 			return nil, fmt.Errorf("utterance %d: %w", i, err)
 		}
-		if *e.Duration > longestSpeech {
+		if *e.Duration > f.longest {
 			d.LeftOut++
 			continue
 		}
 		d.Utterances = append(d.Utterances, u)
 	}
 	if len(d.Utterances) == 0 {
-		return nil, fmt.Errorf("there are no utterances of up to %g s", longestSpeech)
+		return nil, fmt.Errorf("there are no utterances of up to %g s", f.longest)
 	}
 	return d, nil
 }
 
 // utterance checks an entry. The first of its files is the one that is heard: others are the
 // same at other speeds.
-func (e speechEntry) utterance() (u Utterance, err error) {
+func (e speechEntry) utterance(f SpeechForm) (u Utterance, err error) {
 	switch {
 	case len(e.Files) == 0 || e.Files[0].Name == "":
 		return u, errors.New("no file is named (files, fname)")
-	case !filepath.IsLocal(filepath.FromSlash(e.Files[0].Name)):
+	case !f.anywhere && !filepath.IsLocal(filepath.FromSlash(e.Files[0].Name)):
 		return u, fmt.Errorf("the file %q is not below the folder of the manifest", e.Files[0].Name)
 	case e.Duration == nil || !(*e.Duration >= 0):
 		return u, errors.New("there is no original_duration")
 	case e.Files[0].Samples < 1 || e.Files[0].Samples > longestRecordings/2:
 		return u, fmt.Errorf("num_samples is %d, want 1 to %d", e.Files[0].Samples, longestRecordings/2)
-	case *e.Duration <= longestSpeech && e.Files[0].Samples > longestSpeech*speechRate:
+	case *e.Duration <= f.longest && float64(e.Files[0].Samples) > f.longest*speechRate:
 		return u, fmt.Errorf("num_samples is %d, which is more than the %g s of original_duration", e.Files[0].Samples, *e.Duration)
 	case e.Transcript == nil:
 		return u, errors.New("there is no transcript")
 	}
-	if u.Transcript, err = cleanTranscript(*e.Transcript); err != nil {
+	if u.Transcript, err = f.clean(*e.Transcript); err != nil {
 		return u, err
 	}
 	u.Path, u.Samples = e.Files[0].Name, e.Files[0].Samples

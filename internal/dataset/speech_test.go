@@ -24,7 +24,7 @@ func TestRecordingsAreThoseOfTheManifestUpTo15Seconds(t *testing.T) {
 	}, ",")+"]\n")
 	put(t, dir, "dev-clean-wav/1/2/1-2-0.wav", "wav")
 	put(t, dir, "LibriSpeech/dev-clean/1/2/1-2-2.flac", "flac") // as LibriSpeech is published
-	d, err := OpenSpeech(dir, 2)
+	d, err := OpenSpeech(ShortSpeech(), dir, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +38,13 @@ func TestRecordingsAreThoseOfTheManifestUpTo15Seconds(t *testing.T) {
 	if data, err := d.Read(1); err != nil || string(data) != "flac" {
 		t.Errorf("Read(1) = %q, %v", data, err)
 	}
-	if _, err := OpenSpeech(dir, 0); err == nil || !strings.Contains(err.Error(), "utterance 2: ") || !strings.Contains(err.Error(), "1-2-3.wav") {
+	if _, err := OpenSpeech(ShortSpeech(), dir, 0); err == nil || !strings.Contains(err.Error(), "utterance 2: ") || !strings.Contains(err.Error(), "1-2-3.wav") {
 		t.Errorf("a recording that is missing: error %v", err)
 	}
-	if _, err := OpenSpeech(dir, 4); err == nil || !strings.Contains(err.Error(), "4 are wanted") {
+	if _, err := OpenSpeech(ShortSpeech(), dir, 4); err == nil || !strings.Contains(err.Error(), "4 are wanted") {
 		t.Errorf("too many: error %v", err)
 	}
-	if texts, err := ReadTranscripts(dir); err != nil || len(texts) != 3 || texts[2] != "missing" {
+	if texts, err := ReadTranscripts(ShortSpeech(), dir); err != nil || len(texts) != 3 || texts[2] != "missing" {
 		t.Errorf("ReadTranscripts: %q, %v", texts, err)
 	}
 }
@@ -69,7 +69,7 @@ func TestManifestsOfSpeechThatCannotBe(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		put(t, dir, "dev-clean-wav.json", test.content)
-		_, err := ReadTranscripts(dir)
+		_, err := ReadTranscripts(ShortSpeech(), dir)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "dev-clean-wav.json") {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
@@ -80,12 +80,12 @@ func FuzzParseSpeech(f *testing.F) {
 	f.Add([]byte("[" + speechEntryJSON("a.wav", 1, 16000, "it's") + "]"))
 	f.Add([]byte(`[{"files": [{"fname": "a", "num_samples": 1}], "original_duration": null, "transcript": "a"}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := parseSpeech(data)
+		d, err := ShortSpeech().parse(data)
 		if err != nil {
 			return
 		}
 		for i, u := range d.Utterances {
-			if u.Samples < 1 || u.Samples > longestSpeech*speechRate || !filepath.IsLocal(filepath.FromSlash(u.Path)) || strings.Trim(u.Transcript, speechLetters) != "" {
+			if u.Samples < 1 || u.Samples > 15*speechRate || !filepath.IsLocal(filepath.FromSlash(u.Path)) || strings.Trim(u.Transcript, speechLetters) != "" {
 				t.Errorf("utterance %d is %+v", i, u)
 			}
 		}

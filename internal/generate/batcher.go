@@ -16,6 +16,8 @@ type Rules struct {
 	MinNew int     // tokens before which it does not end
 	MaxNew int     // tokens after which it ends anyhow
 	Width  int     // bytes of a token in a response: 4 or 8
+
+	Sampling Sampling
 }
 
 // A Batcher answers samples of a source, as many at once as its decoder has slots. Prompts are
@@ -26,6 +28,7 @@ type Batcher struct {
 	rules   Rules
 	prompt  func(workload.Item) []int32
 	cut     func(workload.Item) []int32 // nil: nowhere
+	sampler *sampler                    // nil: the likeliest token is taken
 
 	live    []sequence // the first ones are answered, the others wait for being read
 	started int        // are answered
@@ -51,6 +54,9 @@ func NewBatcher(d *Decoder, rules Rules, prompt func(workload.Item) []int32) *Ba
 		b.live[i].answer = make([]int32, 0, rules.MaxNew)
 	}
 	b.live = b.live[:0]
+	if rules.Sampling.Draws() {
+		b.sampler = newSampler(rules.Sampling, d.layout.Rows)
+	}
 	return b
 }
 
@@ -150,8 +156,15 @@ func (b *Batcher) step(ctx context.Context, reply workload.Reply) error {
 // take adds the chosen token to the answer, or another one if it must not end yet.
 func (b *Batcher) take(slot int) {
 	s, d := &b.live[slot], b.decoder
-	if len(s.answer) < b.rules.MinNew && slices.Contains(b.rules.Stop, int32(d.Next(slot))) {
-		d.SetNext(slot, likeliestBut(d.Logits(slot), b.rules.Stop))
+	var banned []int32
+	if len(s.answer) < b.rules.MinNew {
+		banned = b.rules.Stop
+	}
+	switch {
+	case b.sampler != nil:
+		d.SetNext(slot, b.sampler.draw(d.Logits(slot), s.item.Index, len(s.answer), banned))
+	case slices.Contains(banned, int32(d.Next(slot))):
+		d.SetNext(slot, likeliestBut(d.Logits(slot), banned))
 	}
 	s.answer = append(s.answer, int32(d.Next(slot)))
 }

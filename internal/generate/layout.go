@@ -159,18 +159,23 @@ func (r *layoutReader) caches(what string, patterns ...string) {
 		for _, pattern := range patterns {
 			before := len(r.errs)
 			p := r.wants(what, numbered(pattern, layer), 4, tensor.Float32, tensor.Float16, tensor.BFloat16)
-			if len(r.errs) > before {
-				return
-			}
-			if l.KVHeads == 0 {
-				l.KVHeads, l.HeadSize, l.Element = p.Shape[1], p.Shape[3], p.Type
-			}
-			if p.Type != l.Element || p.Shape[1] != l.KVHeads && p.Shape[1] >= 0 || p.Shape[3] != l.HeadSize && p.Shape[3] >= 0 || l.KVHeads < 1 || l.HeadSize < 1 {
+			if len(r.errs) == before && !l.sameCache(p) {
 				r.fail("%s %s is %v%v, want %v[batch %d length %d] as the first", what, p.Name, p.Type, p.Shape, l.Element, l.KVHeads, l.HeadSize)
+			}
+			if len(r.errs) > before {
 				return
 			}
 		}
 	}
+}
+
+// sameCache reports whether a cache is as the first one, which it may be.
+func (l *Layout) sameCache(p backend.Port) bool {
+	if l.KVHeads == 0 {
+		l.KVHeads, l.HeadSize, l.Element = p.Shape[1], p.Shape[3], p.Type
+	}
+	fits := func(got, want int64) bool { return want >= 1 && (got == want || got < 0) }
+	return p.Type == l.Element && fits(p.Shape[1], l.KVHeads) && fits(p.Shape[3], l.HeadSize)
 }
 
 // scores looks at the logits.

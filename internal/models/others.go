@@ -83,13 +83,6 @@ func others() []config.Model {
 			},
 		},
 		{
-			Name:    "whisper",
-			Aliases: []string{"whisper-large-v3"},
-			Minima: []config.RoundMinima{
-				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 1633, AccuracySamples: 1633, OfflineSamples: 1633}},
-			},
-		},
-		{
 			Name: "wan-2.2-t2v-a14b",
 			Minima: []config.RoundMinima{
 				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 50, AccuracySamples: 248, OfflineSamples: 50}},

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/models/generative"
-	"github.com/mlperf-go/mlperf/internal/models/speech"
 	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -12,15 +11,12 @@ import (
 // Asked are the benchmarks that servers of text answer and nobody else.
 func Asked() []workload.Model { return generative.Asked() }
 
-// scored are benchmarks that are not run here from files, and whose logs can be scored nevertheless.
-func scored() []workload.Model { return append([]workload.Model{speech.Whisper()}, Asked()...) }
-
 // LookupAsked is Lookup for where servers of text answer.
 func LookupAsked(name string) (workload.Model, error) { return lookupToo(name, Asked()) }
 
 // LookupScored is Lookup for what is done with logs and files alone: it also knows benchmarks
 // that are not run here.
-func LookupScored(name string) (workload.Model, error) { return lookupToo(name, scored()) }
+func LookupScored(name string) (workload.Model, error) { return lookupToo(name, Asked()) }
 
 // lookupToo looks in the catalogue, and then among others.
 func lookupToo(name string, others []workload.Model) (workload.Model, error) {

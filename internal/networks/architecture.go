@@ -79,7 +79,7 @@ func Architectures() []Architecture {
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
 		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(), dlrmV2(),
 		rnntEncoder(), rnntPrediction(), rnntJointNet(), mobileBERT(),
-	}, decoders()...)
+	}, append(decoders(), whispers()...)...)
 }
 
 // Lookup returns the architecture of a name. The error lists the choices.

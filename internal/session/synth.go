@@ -11,6 +11,7 @@ import (
 	usecache "github.com/mlperf-go/mlperf/internal/cache"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -93,5 +94,5 @@ func withMaker(program string, e Engine, o Observer, f func(builtin.Maker) error
 	}
 	defer engine.Close()
 	defer usecache.Hold(cache)()
-	return f(builtin.Maker{Dir: cache, Engine: engine, Observer: o, Program: program})
+	return f(builtin.Maker{Dir: cache, Engine: engine, Observer: o, Program: program, FreeDisk: freeDisk, FreeMemory: machine.AvailableMemory})
 }

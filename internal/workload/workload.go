@@ -45,6 +45,12 @@ type Scored interface {
 	ScoreOptions() Values
 }
 
+// A Deviating is a workload that may have been asked to do otherwise than its benchmark says.
+type Deviating interface {
+	// Caveats say what it does otherwise; none: nothing.
+	Caveats() []string
+}
+
 // A Slot is one tensor of a sample, without a batch axis.
 type Slot struct {
 	Type  tensor.DType

@@ -33,6 +33,7 @@ type Manifest struct {
 	Criteo      *CriteoSpec      `json:"criteo,omitempty"`
 	Prompts     *PromptSpec      `json:"prompts,omitempty"`
 	Speech      *SpeechSpec      `json:"speech,omitempty"`
+	Talk        *TalkSpec        `json:"talk,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -91,7 +92,7 @@ func (m Manifest) check() error {
 	}
 	switch spec, n := m.spec(); n {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo, prompts or speech")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo, prompts, speech or talk")
 	case 1:
 		return spec.check()
 	}
@@ -117,6 +118,7 @@ func (m Manifest) spec() (last spec, n int) {
 	add(m.Translation != nil, m.Translation)
 	add(m.Prompts != nil, m.Prompts)
 	add(m.Speech != nil, m.Speech)
+	add(m.Talk != nil, m.Talk)
 	return last, n
 }
 
@@ -137,6 +139,8 @@ func (m Manifest) describe() string {
 		return fmt.Sprintf("version %d, prompts %+v", m.Version, *m.Prompts)
 	case m.Speech != nil:
 		return fmt.Sprintf("version %d, speech %+v", m.Version, *m.Speech)
+	case m.Talk != nil:
+		return fmt.Sprintf("version %d, talk %+v", m.Version, *m.Talk)
 	case m.SQuAD != nil:
 		return fmt.Sprintf("version %d, SQuAD %+v", m.Version, *m.SQuAD)
 	}

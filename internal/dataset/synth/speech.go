@@ -109,9 +109,7 @@ func (s SpeechSpec) fill(ctx context.Context, folder string) error {
 		if err := os.WriteFile(path, wav(samples), 0o644); err != nil {
 			return err
 		}
-		n, seconds := len(samples), float64(len(samples))/speechRate
-		file := speechFile{Channels: 1, Rate: speechRate, Bits: 16, Duration: seconds, Samples: n, Encoding: "Signed Integer PCM", Name: name, Speed: 1}
-		utterances[i] = speechUtterance{Files: []speechFile{file}, Duration: seconds, Samples: n, Transcript: transcript}
+		utterances[i] = newUtterance(name, len(samples), transcript)
 	}
 	return whole.Write(filepath.Join(folder, speechManifest), 0o644, func(f io.Writer) error {
 		e := json.NewEncoder(f)
@@ -119,6 +117,12 @@ func (s SpeechSpec) fill(ctx context.Context, folder string) error {
 		e.SetIndent("", "  ")
 		return e.Encode(utterances)
 	})
+}
+
+func newUtterance(name string, samples int, transcript string) speechUtterance {
+	seconds := float64(samples) / speechRate
+	file := speechFile{Channels: 1, Rate: speechRate, Bits: 16, Duration: seconds, Samples: samples, Encoding: "Signed Integer PCM", Name: name, Speed: 1}
+	return speechUtterance{Files: []speechFile{file}, Duration: seconds, Samples: samples, Transcript: transcript}
 }
 
 // otherWordPercent is how many words people took down otherwise.

@@ -51,15 +51,21 @@ type modelCard struct {
 	context int // 0: not known
 	rows    int // 0: not known
 	stop    []int32
+
+	sampling generate.Sampling // that is asked for
+}
+
+// folderOf is where a model file is, or the folder itself.
+func folderOf(path string) string {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return filepath.Dir(path)
+	}
+	return path
 }
 
 // readCard reads what lies beside a model file, or else what the file says of itself.
 func readCard(path string) (modelCard, error) {
-	folder := path
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		folder = filepath.Dir(path)
-	}
-	c, err := readGenAI(folder)
+	c, err := readGenAI(folderOf(path))
 	if err != nil {
 		return modelCard{}, err
 	}
@@ -112,6 +118,12 @@ type genai struct {
 	} `json:"model"`
 	Search struct {
 		Shared *bool `json:"past_present_share_buffer"`
+
+		Sample      bool    `json:"do_sample"`
+		Temperature float64 `json:"temperature"`
+		TopK        int     `json:"top_k"`
+		TopP        float64 `json:"top_p"`
+		Seed        int64   `json:"random_seed"` // below 0: any
 	} `json:"search"`
 }
 
@@ -166,10 +178,21 @@ func parseGenAI(text []byte) (*genai, error) {
 			return nil, fmt.Errorf("%s is missing", key.name)
 		}
 	}
+	if err := c.sampling().Check(); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
 	if name := c.Model.Decoder.Filename; name != "" && !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("model.decoder.filename is %q, want a file beside it", name)
 	}
 	return c, nil
+}
+
+// sampling is what the file asks for.
+func (c *genai) sampling() generate.Sampling {
+	if !c.Search.Sample {
+		return generate.Sampling{}
+	}
+	return generate.Sampling{Temperature: c.Search.Temperature, TopK: c.Search.TopK, TopP: c.Search.TopP, Seed: uint64(max(0, c.Search.Seed))}
 }
 
 // genaiNames are the keys under which onnxruntime-genai has names of ports, by the usual ones.
@@ -181,7 +204,7 @@ var genaiNames = map[string]string{
 }
 
 func (c *genai) card() (modelCard, error) {
-	card := modelCard{from: c.path, names: map[string]string{}, context: *c.Model.ContextLength, rows: *c.Model.VocabSize, stop: c.Model.EOS}
+	card := modelCard{from: c.path, names: map[string]string{}, context: *c.Model.ContextLength, rows: *c.Model.VocabSize, stop: c.Model.EOS, sampling: c.sampling()}
 	for usual, key := range genaiNames {
 		for _, names := range []map[string]string{c.Model.Decoder.Inputs, c.Model.Decoder.Outputs} {
 			if own := names[key]; own != "" {

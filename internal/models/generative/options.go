@@ -15,6 +15,8 @@ const (
 	contextOption = "context"
 	chunkOption   = "prefill-chunk"
 
+	samplingOption = "sampling"
+
 	tokenizerOption = "tokenizer"
 	dtypeOption     = "dtype"
 	executeOption   = "execute-code"
@@ -28,12 +30,14 @@ func writerOptions() []workload.Option {
 			"input_ids=tokens,past_key_values.%d.key=cache.%d.k (default: those of genai_config.json)"},
 		{Name: contextOption, Kind: workload.Whole, Help: "tokens of prompt and answer together that there is room for (default: as many as the longest prompt needs)"},
 		{Name: chunkOption, Kind: workload.Whole, Help: "tokens of a prompt that are read at once, between two tokens of other answers (default 128)"},
+		{Name: samplingOption, Help: "how tokens are chosen: greedy, the likeliest as the benchmark wants it; model, as genai_config.json says; " +
+			"or temperature=T,top_k=K,top_p=P,seed=S (default greedy)"},
 		chooseTokenizer(),
 	}
 }
 
 func chooseTokenizer() workload.Option {
-	return workload.Option{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data)"}
+	return workload.Option{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data, or else the model)"}
 }
 
 func textScoreOptions() []workload.Option {
@@ -58,10 +62,12 @@ type setting struct {
 	names          map[string]string // own names, by the usual ones
 	cache          generate.Cache
 	context, chunk int // 0: chosen
+	sampling       string
 }
 
 func parseSetting(v workload.Values) (s setting, err error) {
 	s.cache = generate.Cache(strings.ToLower(v[cacheOption]))
+	s.sampling = v[samplingOption]
 	if s.names, err = parseNames(v[portsOption]); err != nil {
 		return s, field.Wrap(portsOption, err)
 	}

@@ -27,7 +27,8 @@ type questionnaire struct {
 // A source is where prompts are read from.
 type source struct {
 	folder    string // or the file of the prompts itself
-	tokenizer string // file; empty: the one beside the data
+	tokenizer string // file; empty: the one beside the data, or else the model
+	model     string // folder; empty: there is none
 	count     int    // of the first ones; 0: all
 	scored    bool   // the prompts are those of accuracy, where these are others
 }
@@ -40,13 +41,25 @@ func (s source) isFile() bool {
 
 // tokenizerPath is where the tokenizer is, if there is one.
 func (s source) tokenizerPath() string {
-	switch {
-	case s.tokenizer != "":
+	if s.tokenizer != "" {
 		return s.tokenizer
-	case s.isFile():
-		return filepath.Join(filepath.Dir(s.folder), tokenizerFile)
 	}
-	return filepath.Join(s.folder, tokenizerFile)
+	beside := filepath.Join(s.folder, tokenizerFile)
+	if s.isFile() {
+		beside = filepath.Join(filepath.Dir(s.folder), tokenizerFile)
+	}
+	if _, err := os.Stat(beside); err == nil || s.model == "" {
+		return beside
+	}
+	if other := filepath.Join(s.model, tokenizerFile); exists(other) {
+		return other
+	}
+	return beside
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // openTokenizer opens the tokenizer of the prompts.

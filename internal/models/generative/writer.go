@@ -41,6 +41,9 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 	if len(card.stop) > 0 {
 		t.rules.Stop = card.stop
 	}
+	if t.rules.Sampling, err = set.samplingOf(card, t.beams); err != nil {
+		return nil, err
+	}
 	cache := set.cache
 	if cache == "" {
 		cache = card.cache
@@ -57,7 +60,7 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 
 // load reads the prompts.
 func (w writer) load(s workload.Setup) (source, *questionnaire, error) {
-	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption], count: s.Count, scored: s.Scored}
+	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption], model: folderOf(s.ModelPath), count: s.Count, scored: s.Scored}
 	data, err := w.read(from)
 	if err == nil && s.Count > len(data.tokens) {
 		err = fmt.Errorf("opening the prompts: %d are wanted, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
@@ -169,7 +172,28 @@ func (t *texts) Notes() []string {
 		t.layout.String(),
 		fmt.Sprintf("prompts have up to %d tokens and answers up to %d; they end with %v (from %s)", t.longest, t.rules.MaxNew, t.rules.Stop, from),
 		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens%s; prompts are read %d tokens at once", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, how, t.chunk),
+		t.sampling(),
 	}
+}
+
+// sampling says how tokens are chosen where that is left open.
+func (t *texts) sampling() string {
+	text := t.rules.Sampling.String()
+	if t.beams > 1 {
+		text = fmt.Sprintf("the likeliest of %d beams are followed", t.beams)
+	}
+	if wanted := t.card.sampling; wanted.Draws() && wanted != t.rules.Sampling {
+		text += fmt.Sprintf(", as the benchmark wants it; of %s it would be: %s (--%s model)", t.card.from, wanted, samplingOption)
+	}
+	return text
+}
+
+// Caveats implements workload.Deviating: the benchmarks take the likeliest token.
+func (t *texts) Caveats() []string {
+	if !t.rules.Sampling.Draws() {
+		return nil
+	}
+	return []string{t.rules.Sampling.String() + ", the benchmark takes the likeliest one"}
 }
 
 // decoding is the predictor of a decoder.

@@ -17,7 +17,7 @@ import (
 
 // Models returns the benchmarks of the family, in the order in which they are shown. To
 // add one, add a file and a row.
-func Models() []workload.Model { return []workload.Model{rnnt()} }
+func Models() []workload.Model { return []workload.Model{rnnt(), whisper()} }
 
 // The files of RNN-T, by role.
 const (
@@ -77,7 +77,7 @@ var rnntPorts = map[string]workload.Names{
 
 // openSpeech joins recordings with the files of a model.
 func openSpeech(s workload.Setup) (workload.Workload, error) {
-	data, err := dataset.OpenSpeech(s.DatasetDir, s.Count)
+	data, err := dataset.OpenSpeech(dataset.ShortSpeech(), s.DatasetDir, s.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -159,11 +159,16 @@ func (w *speech) CacheKey() string { return "" }
 
 // Prepare implements workload.Workload.
 func (w *speech) Prepare(index int, row []tensor.Tensor) error {
-	file, err := w.data.Read(index)
+	return load(w.data, index, row[0])
+}
+
+// load decodes a recording.
+func load(data *dataset.Speech, index int, to tensor.Tensor) error {
+	file, err := data.Read(index)
 	if err != nil {
 		return err
 	}
-	u := w.data.Utterances[index]
+	u := data.Utterances[index]
 	samples, err := audio.Decode(u.Path, file)
 	if err != nil {
 		return err
@@ -171,7 +176,7 @@ func (w *speech) Prepare(index int, row []tensor.Tensor) error {
 	if len(samples) != u.Samples {
 		return fmt.Errorf("%s: the recording has %d samples, its manifest says %d", u.Path, len(samples), u.Samples)
 	}
-	copy(tensor.Data[float32](row[0]), samples)
+	copy(tensor.Data[float32](to), samples)
 	return nil
 }
 
@@ -188,16 +193,20 @@ func (w *speech) NewPredictor(sessions workload.Sessions, maxBatch int) (workloa
 
 // Notes implements workload.Workload.
 func (w *speech) Notes() []string {
-	notes := []string{fmt.Sprintf("features are made of the recordings while the test runs; at most %d characters are written in a step", maxPerStep)}
-	if w.data.LeftOut > 0 {
-		notes = append(notes, fmt.Sprintf("%d recordings of more than 15 s are left out, as in the reference", w.data.LeftOut))
+	return append([]string{fmt.Sprintf("features are made of the recordings while the test runs; at most %d characters are written in a step", maxPerStep)}, leftOut(w.data)...)
+}
+
+// leftOut says how many recordings are too long, if any are.
+func leftOut(data *dataset.Speech) []string {
+	if data.LeftOut == 0 {
+		return nil
 	}
-	return notes
+	return []string{fmt.Sprintf("%d recordings of more than %g s are left out, as in the reference", data.LeftOut, data.Longest)}
 }
 
 // scoreSpeech scores a log of characters as accuracy_eval.py does.
 func scoreSpeech(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	transcripts, err := dataset.ReadTranscripts(s.DatasetDir)
+	transcripts, err := dataset.ReadTranscripts(dataset.ShortSpeech(), s.DatasetDir)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package speech
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,17 +16,23 @@ import (
 func manifest(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, whisperManifest), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "dev-all-repack.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
+// said is an entry of a manifest.
+func said(seconds float64, transcript string) string {
+	return fmt.Sprintf(`{"files":[{"fname":"/data/dev-all-repack/1-2_0.wav","num_samples":%d,"speed":1}],"original_duration":%v,"transcript":%q}`,
+		int(seconds*audio.Rate), seconds, transcript)
+}
+
 func TestLogsOfWhisperAreScored(t *testing.T) {
-	dir := manifest(t, `[{"original_duration":31,"transcript":"too long"},{"original_duration":30,"transcript":"the colour"},{"original_duration":1,"transcript":"two"}]`)
+	dir := manifest(t, "["+said(31, "too long")+","+said(30, "the colour")+","+said(1, "two")+"]")
 	log := `[{"seq_id":0,"qsl_idx":0,"data":"1408050003 0F0C0F12"},{"seq_id":1,"qsl_idx":1,"data":"1E"}]`
 	log = strings.ReplaceAll(log, " ", "") // as bytes: "the", blank, "color", and "2"
-	score, err := Whisper().Score(accuracy.Named("log", strings.NewReader(log)), workload.Scoring{DatasetDir: dir, Options: workload.Values{dtypeOption: "int8"}})
+	score, err := whisper().Score(accuracy.Named("log", strings.NewReader(log)), workload.Scoring{DatasetDir: dir, Options: workload.Values{dtypeOption: "int8"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,27 +41,8 @@ func TestLogsOfWhisperAreScored(t *testing.T) {
 	}
 }
 
-func TestManifestsOfWhisperThatAreWrong(t *testing.T) {
-	for text, part := range map[string]string{
-		`{}`:                          "cannot unmarshal",
-		`[]`:                          "none of up to 30 s",
-		`[{"original_duration":1}]`:   "entry 0 has no original_duration or no transcript",
-		`[{"transcript":"a"}]`:        "entry 0",
-		`[{"original_duration":"1"}]`: "cannot unmarshal",
-		`[{"original_duration":1,"tr`: "unexpected end",
-		`[{"original_duration":99,"transcript":"a"}]`: "none of up to 30 s",
-	} {
-		if _, err := readWhisperTexts(manifest(t, text)); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%s: error %v, want %q", text, err, part)
-		}
-	}
-	if _, err := readWhisperTexts(t.TempDir()); err == nil || !strings.Contains(err.Error(), whisperManifest) {
-		t.Errorf("no manifest: %v", err)
-	}
-}
-
 func TestRecordingsBecomeFeaturesOfWhisper(t *testing.T) {
-	reader, err := Whisper().NewReader(nil)
+	reader, err := whisper().NewReader(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,9 @@ func melBands(n, size int, rate, highest float64) []band {
 	return bands
 }
 
-// BandPitch returns the frequency in Hz in the middle of one of the 80 bands, counted from 0.
-func BandPitch(band int) float64 {
-	return melToHertz(hertzToMel(Rate/2) * float64(band+1) / (bandCount + 1))
+// BandPitch returns the frequency in Hz in the middle of one of so many bands, counted from 0.
+func BandPitch(band, bands int) float64 {
+	return melToHertz(hertzToMel(Rate/2) * float64(band+1) / float64(bands+1))
 }
 
 // Slaney's scale is linear up to 1000 Hz and logarithmic above.

@@ -43,17 +43,8 @@ func (t *Tokenizer) addTokens(tokens []addedToken) error {
 }
 
 func (t *Tokenizer) addToken(token addedToken) error {
-	if token.Content == "" {
-		return fmt.Errorf("the content of number %d is empty", token.ID)
-	}
-	if limit := len(t.pieces) + maxGap; token.ID < 0 || int(token.ID) > limit {
-		return fmt.Errorf("%q has number %d, want 0 to %d", token.Content, token.ID, limit)
-	}
-	if id, ok := t.model.id(token.Content); ok && id != token.ID {
-		return fmt.Errorf("%q has number %d here and %d in the vocabulary of the model", token.Content, token.ID, id)
-	}
-	if have, ok := t.Token(token.ID); ok && have != token.Content {
-		return fmt.Errorf("%q has number %d, which %q has too", token.Content, token.ID, have)
+	if err := t.checkAdded(token); err != nil {
+		return err
 	}
 	if n := int(token.ID) + 1; n > len(t.pieces) {
 		t.pieces = append(t.pieces, make([]string, n-len(t.pieces))...)
@@ -72,6 +63,23 @@ func (t *Tokenizer) addToken(token addedToken) error {
 		t.added.normalized.add(content, token)
 	}
 	return err
+}
+
+// checkAdded finds what contradicts the vocabulary.
+func (t *Tokenizer) checkAdded(token addedToken) error {
+	if token.Content == "" {
+		return fmt.Errorf("the content of number %d is empty", token.ID)
+	}
+	if limit := len(t.pieces) + maxGap; token.ID < 0 || int(token.ID) > limit {
+		return fmt.Errorf("%q has number %d, want 0 to %d", token.Content, token.ID, limit)
+	}
+	if id, ok := t.model.id(token.Content); ok && id != token.ID {
+		return fmt.Errorf("%q has number %d here and %d in the vocabulary of the model", token.Content, token.ID, id)
+	}
+	if have, ok := t.Token(token.ID); ok && have != token.Content {
+		return fmt.Errorf("%q has number %d, which %q has too", token.Content, token.ID, have)
+	}
+	return nil
 }
 
 // A tokenFinder finds tokens in a text, the leftmost and there the longest.

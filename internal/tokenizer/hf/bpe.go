@@ -178,6 +178,20 @@ func (c candidate) before(o candidate) bool {
 
 // join appends the tokens that are left when nothing can be joined any more.
 func (w *bpeWord) join(dst []int32, merges map[uint64]merge) []int32 {
+	w.begin(merges)
+	for len(w.queue) > 0 {
+		w.joinPair(w.pop(), merges)
+	}
+	for _, s := range w.symbols {
+		if !s.gone {
+			dst = append(dst, s.id)
+		}
+	}
+	return dst
+}
+
+// begin lines up the single characters, and puts all pairs that can be joined into the queue.
+func (w *bpeWord) begin(merges map[uint64]merge) {
 	w.symbols, w.queue = w.symbols[:0], w.queue[:0]
 	for i, id := range w.initial {
 		w.symbols = append(w.symbols, symbol{id: id, left: int32(i) - 1, right: int32(i) + 1})
@@ -188,31 +202,26 @@ func (w *bpeWord) join(dst []int32, merges map[uint64]merge) []int32 {
 	for i := range len(w.symbols) - 1 {
 		w.offer(int32(i), merges)
 	}
-	for len(w.queue) > 0 {
-		c := w.pop()
-		left := &w.symbols[c.at]
-		if left.gone || left.right < 0 {
-			continue
-		}
-		right := &w.symbols[left.right]
-		if m, ok := merges[pair(left.id, right.id)]; !ok || m.id != c.id {
-			continue // one of them has become another token since
-		}
-		left.id, left.right, right.gone = c.id, right.right, true
-		if left.right >= 0 {
-			w.symbols[left.right].left = c.at
-			w.offer(c.at, merges)
-		}
-		if left.left >= 0 {
-			w.offer(left.left, merges)
-		}
+}
+
+// joinPair joins a pair, unless one of its parts has become another token since.
+func (w *bpeWord) joinPair(c candidate, merges map[uint64]merge) {
+	left := &w.symbols[c.at]
+	if left.gone || left.right < 0 {
+		return
 	}
-	for _, s := range w.symbols {
-		if !s.gone {
-			dst = append(dst, s.id)
-		}
+	right := &w.symbols[left.right]
+	if m, ok := merges[pair(left.id, right.id)]; !ok || m.id != c.id {
+		return
 	}
-	return dst
+	left.id, left.right, right.gone = c.id, right.right, true
+	if left.right >= 0 {
+		w.symbols[left.right].left = c.at
+		w.offer(c.at, merges)
+	}
+	if left.left >= 0 {
+		w.offer(left.left, merges)
+	}
 }
 
 // offer puts the pair whose left part is at i into the queue, if it can be joined.

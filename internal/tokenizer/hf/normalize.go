@@ -15,6 +15,20 @@ func pure(f func(string) string) normalizer {
 	return func(text string) (string, error) { return f(text), nil }
 }
 
+// normalizerKinds change texts as a component of a type says.
+var normalizerKinds = map[string]func(c *component, text string) string{
+	"NFC":            func(_ *component, text string) string { return norm.NFC.String(text) },
+	"NFD":            func(_ *component, text string) string { return norm.NFD.String(text) },
+	"NFKC":           func(_ *component, text string) string { return norm.NFKC.String(text) },
+	"NFKD":           func(_ *component, text string) string { return norm.NFKD.String(text) },
+	"Lowercase":      func(_ *component, text string) string { return lower(text) },
+	"StripAccents":   func(_ *component, text string) string { return dropRunes(unicode.M)(text) },
+	"Strip":          (*component).strip,
+	"Prepend":        (*component).prepend,
+	"BertNormalizer": (*component).bert,
+	"ByteLevel":      func(_ *component, text string) string { return toByteCharacters(text) },
+}
+
 // newNormalizer makes one; where is the place in the file. A nil component changes nothing.
 func newNormalizer(c *component, where string) (normalizer, error) {
 	if c == nil {
@@ -23,28 +37,11 @@ func newNormalizer(c *component, where string) (normalizer, error) {
 	switch c.Type {
 	case "Sequence":
 		return normalizers(c.Normalizers, where+".normalizers")
-	case "NFC":
-		return pure(norm.NFC.String), nil
-	case "NFD":
-		return pure(norm.NFD.String), nil
-	case "NFKC":
-		return pure(norm.NFKC.String), nil
-	case "NFKD":
-		return pure(norm.NFKD.String), nil
-	case "Lowercase":
-		return pure(lower), nil
-	case "StripAccents":
-		return pure(dropRunes(unicode.M)), nil
-	case "Strip":
-		return pure(c.strip), nil
-	case "Prepend":
-		return pure(c.prepend), nil
 	case "Replace":
 		return newReplace(c, where)
-	case "BertNormalizer":
-		return pure(c.bert), nil
-	case "ByteLevel":
-		return pure(toByteCharacters), nil
+	}
+	if change := normalizerKinds[c.Type]; change != nil {
+		return pure(func(text string) string { return change(c, text) }), nil
 	}
 	return nil, fmt.Errorf("%s: type %q is not known, want Sequence, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, "+
 		"BertNormalizer or ByteLevel", where, c.Type)

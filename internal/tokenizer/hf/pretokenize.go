@@ -16,41 +16,48 @@ type piece struct {
 // A preTokenizer cuts pieces into words.
 type preTokenizer func([]piece) ([]piece, error)
 
+// preTokenizerKinds make pre-tokenizers, by the type of their component; where is the place in the file.
+var preTokenizerKinds = map[string]func(c *component, where string) (preTokenizer, error){
+	"ByteLevel":          func(c *component, _ string) (preTokenizer, error) { return newByteLevel(c), nil },
+	"Split":              newSplit,
+	"Metaspace":          newMetaspace,
+	"BertPreTokenizer":   always(chain(cutting(runeMatcher(unicode.IsSpace), removed), cutting(runeMatcher(isPunctuation), isolated))),
+	"Whitespace":         always(cutting(wordMatcher{}, removed)),
+	"WhitespaceSplit":    always(cutting(runeMatcher(unicode.IsSpace), removed)),
+	"Punctuation":        newPunctuation,
+	"Digits":             newDigits,
+	"CharDelimiterSplit": newDelimiter,
+}
+
+func always(p preTokenizer) func(*component, string) (preTokenizer, error) {
+	return func(*component, string) (preTokenizer, error) { return p, nil }
+}
+
 // newPreTokenizer makes one; where is the place in the file. A nil component cuts nothing.
 func newPreTokenizer(c *component, where string) (preTokenizer, error) {
 	if c == nil {
-		return func(p []piece) ([]piece, error) { return p, nil }, nil
+		return chain(), nil
 	}
-	switch c.Type {
-	case "Sequence":
+	if c.Type == "Sequence" {
 		return preTokenizers(c.PreTokenizers, where+".pretokenizers")
-	case "ByteLevel":
-		return newByteLevel(c), nil
-	case "Split":
-		return newSplit(c, where)
-	case "Metaspace":
-		return newMetaspace(c, where)
-	case "BertPreTokenizer":
-		spaces := cutting(runeMatcher(unicode.IsSpace), removed)
-		marks := cutting(runeMatcher(isPunctuation), isolated)
-		return chain(spaces, marks), nil
-	case "Whitespace":
-		return cutting(wordMatcher{}, removed), nil
-	case "WhitespaceSplit":
-		return cutting(runeMatcher(unicode.IsSpace), removed), nil
-	case "Punctuation":
-		behavior, err := parseBehavior(c.Behavior, where)
-		return cutting(runeMatcher(isPunctuation), behavior), err
-	case "Digits":
-		if c.Individual {
-			return cutting(runeMatcher(unicode.IsNumber), isolated), nil
-		}
-		return cutting(runeMatcher(unicode.IsNumber), contiguous), nil
-	case "CharDelimiterSplit":
-		return newDelimiter(c, where)
+	}
+	if made, ok := preTokenizerKinds[c.Type]; ok {
+		return made(c, where)
 	}
 	return nil, fmt.Errorf("%s: type %q is not known, want Sequence, ByteLevel, Split, Metaspace, BertPreTokenizer, Whitespace, WhitespaceSplit, "+
 		"Punctuation, Digits or CharDelimiterSplit", where, c.Type)
+}
+
+func newPunctuation(c *component, where string) (preTokenizer, error) {
+	behavior, err := parseBehavior(c.Behavior, where)
+	return cutting(runeMatcher(isPunctuation), behavior), err
+}
+
+func newDigits(c *component, _ string) (preTokenizer, error) {
+	if c.Individual {
+		return cutting(runeMatcher(unicode.IsNumber), isolated), nil
+	}
+	return cutting(runeMatcher(unicode.IsNumber), contiguous), nil
 }
 
 func preTokenizers(parts []component, where string) (preTokenizer, error) {
@@ -148,15 +155,9 @@ func newMetaspace(c *component, where string) (preTokenizer, error) {
 	if n == 0 || n != len(c.Replacement) {
 		return nil, fmt.Errorf("%s: replacement %q is not one character", where, c.Replacement)
 	}
-	scheme := c.PrependScheme
-	switch {
-	case scheme == "":
-		scheme = "always"
-	case scheme != "always" && scheme != "first" && scheme != "never":
-		return nil, fmt.Errorf("%s: prepend_scheme %q is not one of always, first, never", where, scheme)
-	}
-	if c.PrefixSpace != nil && !*c.PrefixSpace && scheme != "never" {
-		return nil, fmt.Errorf("%s: add_prefix_space is false, but prepend_scheme is %s", where, scheme)
+	scheme, err := c.scheme(where)
+	if err != nil {
+		return nil, err
 	}
 	cut := chain()
 	if c.Split == nil || *c.Split {
@@ -165,11 +166,32 @@ func newMetaspace(c *component, where string) (preTokenizer, error) {
 	return func(pieces []piece) ([]piece, error) {
 		for i, p := range pieces {
 			text := strings.ReplaceAll(p.text, " ", c.Replacement)
-			if (scheme == "always" || scheme == "first" && p.first) && !strings.HasPrefix(text, c.Replacement) && text != "" {
+			if scheme.wants(p) && text != "" && !strings.HasPrefix(text, c.Replacement) {
 				text = c.Replacement + text
 			}
 			pieces[i].text = text
 		}
 		return cut(pieces)
 	}, nil
+}
+
+// A prependScheme says before which pieces a Metaspace puts a blank.
+type prependScheme string
+
+func (s prependScheme) wants(p piece) bool { return s == "always" || s == "first" && p.first }
+
+// scheme is that of a Metaspace.
+func (c *component) scheme(where string) (prependScheme, error) {
+	scheme := c.PrependScheme
+	switch scheme {
+	case "":
+		scheme = "always"
+	case "always", "first", "never":
+	default:
+		return "", fmt.Errorf("%s: prepend_scheme %q is not one of always, first, never", where, scheme)
+	}
+	if c.PrefixSpace != nil && !*c.PrefixSpace && scheme != "never" {
+		return "", fmt.Errorf("%s: add_prefix_space is false, but prepend_scheme is %s", where, scheme)
+	}
+	return prependScheme(scheme), nil
 }

@@ -1,0 +1,56 @@
+package generative
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/generate"
+)
+
+// samplingOf is how tokens are chosen: by default the likeliest, which is what the benchmarks want.
+func (s setting) samplingOf(card modelCard, beams int) (generate.Sampling, error) {
+	var own generate.Sampling
+	var err error
+	switch s.sampling {
+	case "", "greedy":
+		return own, nil
+	case "model":
+		if own = card.sampling; card.from == "" || card.sampling == (generate.Sampling{}) {
+			err = errors.New("is model, but there is no genai_config.json beside the model that asks for sampling (search.do_sample)")
+		}
+	default:
+		own, err = parseSampling(s.sampling)
+	}
+	if err == nil && own.Draws() && beams > 1 {
+		err = fmt.Errorf("%d beams are followed, of which none is drawn", beams)
+	}
+	return own, field.Wrap(samplingOption, err)
+}
+
+// parseSampling reads temperature=T,top_k=K,top_p=P,seed=S, each of which may be missing.
+func parseSampling(text string) (generate.Sampling, error) {
+	s := generate.Sampling{Temperature: 1}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		var err error
+		switch key {
+		case "temperature":
+			s.Temperature, err = strconv.ParseFloat(value, 64)
+		case "top_k":
+			s.TopK, err = strconv.Atoi(value)
+		case "top_p":
+			s.TopP, err = strconv.ParseFloat(value, 64)
+		case "seed":
+			s.Seed, err = strconv.ParseUint(value, 10, 64)
+		default:
+			return s, fmt.Errorf("%q is none of greedy, model, temperature=T, top_k=K, top_p=P, seed=S", part)
+		}
+		if err != nil {
+			return s, fmt.Errorf("%q is no number: %w", part, err)
+		}
+	}
+	return s, s.Check()
+}

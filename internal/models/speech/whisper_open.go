@@ -1,0 +1,157 @@
+package speech
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// whisperFiles finds the files of Whisper in a folder, by our names or those of Optimum's exports.
+func whisperFiles(folder string) ([]workload.File, error) {
+	roles := []string{generate.EncoderRole, generate.FirstRole, generate.NextRole}
+	var exported []workload.File
+	for _, role := range []struct{ of, file string }{
+		{generate.EncoderRole, "encoder_model.onnx"}, {generate.FirstRole, "decoder_model.onnx"}, {generate.NextRole, "decoder_with_past_model.onnx"},
+	} {
+		path := filepath.Join(folder, role.file)
+		if _, err := os.Stat(path); err != nil {
+			return workload.Roles(roles...)(folder)
+		}
+		exported = append(exported, workload.File{Role: role.of, Path: path})
+	}
+	return exported, nil
+}
+
+// What the reference has Whisper do (speech2text, QSL.py and reference_SUT.py): the tokens that it begins
+// with, and how many it may write.
+var (
+	whisperBegin = []string{"<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>"}
+	whisperEnd   = "<|endoftext|>"
+)
+
+const whisperMost = 200
+
+// openWhisper joins recordings with the files of a model.
+func openWhisper(s workload.Setup) (workload.Workload, error) {
+	data, err := dataset.OpenSpeech(dataset.JoinedSpeech(), s.DatasetDir, s.Count)
+	if err != nil {
+		return nil, err
+	}
+	w := &talk{data: data}
+	if w.layout, err = generate.ReadListenLayout(s.Ports); err != nil {
+		return nil, fmt.Errorf("the model is no Whisper that is known: %w", err)
+	}
+	if w.layout.Bands != whisperBands || w.layout.Frames != audio.WhisperFrames {
+		return nil, fmt.Errorf("the model's encoder reads %d bands over %d frames, want %d over %d", w.layout.Bands, w.layout.Frames, whisperBands, audio.WhisperFrames)
+	}
+	if w.words, err = openWords(s); err != nil {
+		return nil, err
+	}
+	if err := w.words.Fits(int(w.layout.Rows)); err != nil {
+		return nil, err
+	}
+	w.end, err = w.mark(whisperEnd)
+	for _, name := range whisperBegin {
+		var id int32
+		if err == nil {
+			id, err = w.mark(name)
+		}
+		w.begin = append(w.begin, id)
+	}
+	return w, err
+}
+
+// openWords opens the tokenizer: that of the option, or the one beside the data, or beside the model.
+func openWords(s workload.Setup) (*hf.Tokenizer, error) {
+	const file = "tokenizer.json"
+	path := s.Options[tokenizerOption]
+	for _, dir := range []string{s.DatasetDir, s.ModelPath} {
+		if path != "" || dir == "" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+			path = filepath.Join(dir, file)
+		}
+	}
+	if path == "" {
+		return nil, field.Errorf(tokenizerOption, "neither %s nor %s has a %s", s.DatasetDir, s.ModelPath, file)
+	}
+	t, err := hf.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the tokenizer: %w", err)
+	}
+	return t, nil
+}
+
+// talk is Whisper joined with its recordings.
+type talk struct {
+	data   *dataset.Speech
+	layout generate.ListenLayout
+	words  *hf.Tokenizer
+	begin  []int32
+	end    int32
+}
+
+// mark returns the number of a special token.
+func (w *talk) mark(name string) (int32, error) {
+	id, ok := w.words.ID(name)
+	if !ok {
+		return 0, fmt.Errorf("the tokenizer has no token %s: it is not one of Whisper", name)
+	}
+	return id, nil
+}
+
+// Len implements workload.Workload.
+func (w *talk) Len() int { return len(w.data.Utterances) }
+
+// Row implements workload.Workload: the samples of a recording. Features are made in the timed region.
+func (w *talk) Row(index int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(w.data.Utterances[index].Samples)}}}
+}
+
+// Length implements workload.Long: longer recordings have more words.
+func (w *talk) Length(index int) int { return w.data.Utterances[index].Samples }
+
+// CacheKey implements workload.Workload. Decoding is as quick as reading.
+func (w *talk) CacheKey() string { return "" }
+
+// Prepare implements workload.Workload.
+func (w *talk) Prepare(index int, row []tensor.Tensor) error { return load(w.data, index, row[0]) }
+
+// Outputs implements workload.Workload.
+func (w *talk) Outputs(role string) []string { return w.layout.Outputs(role) }
+
+// Batch implements workload.Workload.
+func (w *talk) Batch() int { return -1 }
+
+// Slots implements workload.Slotted: more recordings at once are hardly slower, up to this many.
+func (w *talk) Slots() int { return 8 }
+
+// PredictorBytes implements workload.Slotted.
+func (w *talk) PredictorBytes(slots int) int64 { return w.layout.Bytes(slots, w.context()) }
+
+// context is how many tokens are read and written of a recording.
+func (w *talk) context() int { return len(w.begin) + whisperMost }
+
+// NewPredictor implements workload.Workload.
+func (w *talk) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+	return newListening(w, sessions, maxBatch)
+}
+
+// Notes implements workload.Workload.
+func (w *talk) Notes() []string {
+	notes := []string{
+		w.layout.String(),
+		fmt.Sprintf("features are made while the test runs; texts begin with %v and end with %d, or after %d tokens", w.begin, w.end, whisperMost),
+		fmt.Sprintf("a recording takes %.1f MiB of memory for what is heard and written", float64(w.layout.Bytes(1, w.context()))/(1<<20)),
+	}
+	return append(notes, leftOut(w.data)...)
+}
