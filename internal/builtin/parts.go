@@ -93,8 +93,8 @@ func (m Maker) makePart(ctx context.Context, p workload.Part, path string) error
 	if err != nil {
 		return err
 	}
-	if size, err := graph.EncodedSize(); err != nil || size > largestFile {
-		return errors.Join(err, graph.WriteFileBeside(ctx, path))
+	if weightBytes(graph) > largestFile {
+		return graph.WriteFileBeside(ctx, path)
 	}
 	return graph.WriteFile(ctx, path)
 }

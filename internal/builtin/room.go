@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -47,9 +48,14 @@ func (m Maker) size(r workload.Recipe) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		for _, t := range graph.Graph.Initializers {
-			total += t.Data.Size()
-		}
+		total += weightBytes(graph)
 	}
 	return total, nil
+}
+
+func weightBytes(m *onnx.Model) (total int64) {
+	for _, t := range m.Graph.Initializers {
+		total += t.Data.Size()
+	}
+	return total
 }
