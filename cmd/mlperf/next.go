@@ -39,16 +39,27 @@ func remedyOf(args []string, r *report.Results, c report.Constraint) (why string
 		if p := r.Performance; r.Scenario == loadgen.Offline.String() && p != nil && p.SamplesPerSecond > 0 {
 			return "has enough samples for the time", withFlag(args, "target-qps", short(1.2*p.SamplesPerSecond))
 		}
-	case loadgen.ConstraintQueries, loadgen.ConstraintSamples, loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
-		if c.Words == nil && c.Required.Value > 0 && (server || c.ID != loadgen.ConstraintSamples) {
-			return "runs until there are enough queries", withFlag(args, "min-query-count", strconv.FormatFloat(c.Required.Value+math.Ceil(c.Required.Value/10), 'f', 0, 64))
+	case loadgen.ConstraintSamples:
+		if server {
+			return moreQueries(args, c)
 		}
+	case loadgen.ConstraintQueries, loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
+		return moreQueries(args, c)
 	case loadgen.ConstraintGenerator:
 		if server {
 			return "leaves a core to the load generator, which was late", withFlag(args, "reserve-core", "")
 		}
 	}
 	return "", nil
+}
+
+// moreQueries is a run with a tenth more queries than a constraint asks for, if it says how many.
+func moreQueries(args []string, c report.Constraint) (why string, changed []string) {
+	if c.Words != nil || c.Required.Value <= 0 {
+		return "", nil
+	}
+	least := c.Required.Value + math.Ceil(c.Required.Value/10)
+	return "runs until there are enough queries", withFlag(args, "min-query-count", strconv.FormatFloat(least, 'f', 0, 64))
 }
 
 // short writes a rate with few digits.

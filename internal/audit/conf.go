@@ -41,6 +41,9 @@ func samplingTarget(model string) int {
 	return 4096
 }
 
+// samples07 is how many samples TEST07 has (compliance/TEST07/gpt-oss-120b/audit.config).
+const samples07 = 990
+
 // confFile is the name of the file of a test's settings.
 const confFile = "audit.config"
 
@@ -82,7 +85,7 @@ func confLines(test, model, version string) []string {
 	case Test06:
 		return append(sampled, lengthLines(100, 100, false)...)
 	case Test07:
-		return append(sampled, lengthLines(990, 990, true)...)
+		return append(sampled, lengthLines(samples07, samples07, true)...)
 	case Test08:
 		return append(sampled, "*.*.accuracy_log_sampling_target = 4096")
 	case Test09:

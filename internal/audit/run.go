@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
@@ -213,13 +214,33 @@ func (r *runner) run(ctx context.Context, q session.Request, dir string) error {
 
 // score scores a log as the model's official script does.
 func (r *runner) score(log string) (*report.Accuracy, error) {
-	return ScoreWith(r.model, r.dataset)(log)
+	return scoreWith(session.ScoreRequest{Model: r.model, DatasetPath: r.dataset, Options: r.scoreOptions()})(log)
+}
+
+// scoreOptions are those of the run that its score has too, such as the tokenizer.
+func (r *runner) scoreOptions() map[string]string {
+	options := map[string]string{}
+	m, err := models.LookupAsked(r.model)
+	if err != nil {
+		return options
+	}
+	for _, o := range m.ScoreOptions {
+		if v, given := r.Request.Request.Options[o.Name]; given {
+			options[o.Name] = v
+		}
+	}
+	return options
 }
 
 // ScoreWith scores logs of a model with the ground truth in a folder.
 func ScoreWith(model, dataset string) Scorer {
+	return scoreWith(session.ScoreRequest{Model: model, DatasetPath: dataset})
+}
+
+func scoreWith(q session.ScoreRequest) Scorer {
 	return func(log string) (*report.Accuracy, error) {
-		scored, err := session.Score(session.ScoreRequest{Model: model, Log: log, DatasetPath: dataset})
+		q.Log = log
+		scored, err := session.Score(q)
 		if scored == nil {
 			return nil, err
 		}

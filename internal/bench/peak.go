@@ -164,7 +164,7 @@ func peakStep(t trial, test *loadgen.Result, queue *report.QueueStats) report.Pe
 	if p.Effective.Scenario == loadgen.MultiStream {
 		step.LatencyNS = int64(p.QueryLatency.Target)
 	}
-	step.Met = test.Valid() || !t.full && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
+	step.Met = test.Valid() || !t.full && metButStopping(p)
 	if !t.full && queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2 {
 		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %.3f s on", queue.GrewSeconds)
 	}
@@ -172,6 +172,11 @@ func peakStep(t trial, test *loadgen.Result, queue *report.QueueStats) report.Pe
 		step.Reason = whyNot(test)
 	}
 	return step
+}
+
+// metButStopping reports whether a test keeps all bounds that are not those of early stopping.
+func metButStopping(p *loadgen.Performance) bool {
+	return p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
 }
 
 // whyNot says why a test is not valid: the first error that was logged, or else the first problem.

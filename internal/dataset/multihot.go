@@ -169,7 +169,9 @@ func parseArray(r io.Reader, size int64, dtype tensor.DType, width int) (array, 
 	if len(shape) == 2 && shape[1] >= 1 && shape[1] <= mostHot {
 		a.width, shape = int(shape[1]), shape[:1]
 	}
-	if len(shape) != 1 || shape[0] < 1 || shape[0] > math.MaxInt32 || head.Type != dtype || width != 0 && a.width != width || head.Swapped() {
+	oneAxis := len(shape) == 1 && shape[0] >= 1 && shape[0] <= math.MaxInt32
+	wanted := head.Type == dtype && !head.Swapped() && (width == 0 || a.width == width)
+	if !oneAxis || !wanted {
 		return a, fmt.Errorf("the array is %v%v, want little-endian %v[N %s]", head.Type, head.Shape, dtype, widthText(width))
 	}
 	a.rows = int(shape[0])

@@ -124,16 +124,8 @@ func (r *Resolved) settings() error {
 		Options: r.overrides(scenario, interactive),
 	}
 	q.userConf()
-	for _, f := range []struct {
-		path string
-		conf **config.Conf
-	}{{q.MLPerfConf, &c.MLPerfConf}, {q.UserConf, &c.UserConf}, {q.AuditConf, &c.AuditConf}} {
-		if f.path == "" {
-			continue
-		}
-		if *f.conf, err = config.ReadConf(f.path, config.ParseOptions{AllowUnknownKeys: q.AllowUnknownKeys}); err != nil {
-			return err
-		}
+	if err := q.readConfs(&c); err != nil {
+		return err
 	}
 	if r.resolved, err = config.Resolve(c); err != nil {
 		return err
@@ -147,6 +139,22 @@ func (r *Resolved) settings() error {
 	}
 	for _, s := range r.resolved.Made {
 		r.Made = append(r.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
+	}
+	return nil
+}
+
+// readConfs reads the conf files that were given.
+func (q *Request) readConfs(c *config.Request) (err error) {
+	for _, f := range []struct {
+		path string
+		conf **config.Conf
+	}{{q.MLPerfConf, &c.MLPerfConf}, {q.UserConf, &c.UserConf}, {q.AuditConf, &c.AuditConf}} {
+		if f.path == "" {
+			continue
+		}
+		if *f.conf, err = config.ReadConf(f.path, config.ParseOptions{AllowUnknownKeys: q.AllowUnknownKeys}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -78,20 +78,22 @@ func (q *Request) checkPrompts() error {
 
 // checkSource finds what cannot be right about where prompts come from.
 func (q *Request) checkSource() error {
-	p := q.Prompts
-	switch {
-	case q.Instances != 0 || q.MaxBatch != 0:
-		return field.Errorf("instances", "there are no batches and no workers for them: the engine %s asks for each sample by itself, want concurrency", OpenAI)
-	case q.free() && p.Synthetic == 0 && q.DatasetPath == "":
-		return field.Missing("dataset_path", "want a file of prompts, or a number of synthetic_prompts")
-	case p.Synthetic > 0 && q.DatasetPath != "":
-		return field.Errorf("synthetic_prompts", "prompts are made up or in a file: want one of the two")
-	case p.Synthetic > 0 && !q.free():
-		return field.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)
-	case p.Words > 0 && p.Synthetic == 0:
-		return field.Errorf("prompt_words", "is about prompts that are made up: want synthetic_prompts")
-	case q.free() && (q.Mode == "accuracy" || q.Mode == "submission"):
-		return field.Errorf("mode", "%s needs a benchmark of the catalogue: there is no truth for other prompts", q.Mode)
+	p, free := q.Prompts, q.free()
+	scored := q.Mode == "accuracy" || q.Mode == "submission"
+	for _, c := range []struct {
+		wrong bool
+		err   error
+	}{
+		{q.Instances != 0 || q.MaxBatch != 0, field.Errorf("instances", "there are no batches and no workers for them: the engine %s asks for each sample by itself, want concurrency", OpenAI)},
+		{free && p.Synthetic == 0 && q.DatasetPath == "", field.Missing("dataset_path", "want a file of prompts, or a number of synthetic_prompts")},
+		{p.Synthetic > 0 && q.DatasetPath != "", field.Errorf("synthetic_prompts", "prompts are made up or in a file: want one of the two")},
+		{p.Synthetic > 0 && !free, field.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)},
+		{p.Words > 0 && p.Synthetic == 0, field.Errorf("prompt_words", "is about prompts that are made up: want synthetic_prompts")},
+		{free && scored, field.Errorf("mode", "%s needs a benchmark of the catalogue: there is no truth for other prompts", q.Mode)},
+	} {
+		if c.wrong {
+			return c.err
+		}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ var ownSettings = map[string][]string{
 	"TEST04": {"performance_issue_unique", "performance_issue_same", "performance_issue_same_index", "min_query_count"},
 	"TEST05": {"test05"},
 	"TEST06": {"accuracy_log_rng_seed", "accuracy_log_sampling_target", "min_query_count", "min_duration", "sample_concatenate_permutation"},
-	"TEST07": {"accuracy_log_rng_seed", "accuracy_log_sampling_target", "min_query_count", "min_duration", "sample_concatenate_permutation", "performance_issue_unique"},
+	"TEST07": {"performance_sample_count_override", "accuracy_log_rng_seed", "accuracy_log_sampling_target", "min_query_count", "min_duration", "sample_concatenate_permutation", "performance_issue_unique"},
 	"TEST08": {"accuracy_log_rng_seed", "accuracy_log_sampling_target"},
 	"TEST09": {"accuracy_log_rng_seed", "accuracy_log_sampling_target", "min_query_count", "min_duration", "sample_concatenate_permutation", "performance_issue_unique"},
 }
