@@ -1,0 +1,132 @@
+//go:build ort
+
+package session_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/session"
+)
+
+// real is a request with the library that MLPERF_ORT_LIB names.
+func real(t *testing.T) session.Request {
+	t.Helper()
+	library := os.Getenv("MLPERF_ORT_LIB")
+	if library == "" {
+		t.Fatal("MLPERF_ORT_LIB is not set")
+	}
+	q := request(t)
+	q.Engine = session.Engine{Library: library}
+	return q
+}
+
+func TestORTAConvertedModelRunsAndIsConvertedOnce(t *testing.T) {
+	q := real(t)
+	q.Precision, q.NoReport = "int8", true
+	var paths []string
+	for _, output := range []string{"first", "second"} {
+		q.Output = output
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := r.Provide(t.Context(), quiet{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := p.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in := results.Input; in.Precision != "int8" || results.Performance.Samples < 5 {
+			t.Errorf("%s: precision %q, %d samples, want int8 and 5 or more", output, in.Precision, results.Performance.Samples)
+		}
+		paths = append(paths, p.ModelPath())
+		probe, err := p.Open(t.Context(), session.Way{Instances: 1, Threads: 1, Samples: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(probe.Close(), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if paths[0] != paths[1] || paths[0] == q.ModelPath {
+		t.Errorf("the models are %q, want one that was converted", paths)
+	}
+	text, err := os.ReadFile(strings.TrimSuffix(paths[0], ".onnx") + ".md")
+	if err != nil || !strings.Contains(string(text), `Starting weights: "tiny.onnx", SHA-256 `) {
+		t.Errorf("the description is %.80q, %v", text, err)
+	}
+}
+
+func TestORTModelsAreQuantisedAsAsked(t *testing.T) {
+	from := real(t)
+	if err := os.WriteFile("list.txt", []byte("0\n2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	good := session.QuantizeRequest{Program: "test", Model: "resnet50", ModelPath: from.ModelPath, DatasetPath: from.DatasetPath, Engine: from.Engine, Samples: 2}
+	for _, c := range []struct {
+		name, field string // field: that the error is about; empty: none
+		change      func(*session.QuantizeRequest)
+	}{
+		{"int8", "", func(*session.QuantizeRequest) {}},
+		{"fp16", "", func(q *session.QuantizeRequest) { q.Precision = "fp16" }},
+		{"a calibration list", "", func(q *session.QuantizeRequest) { q.Samples, q.Calibration = 0, "list.txt" }},
+		{"a layer that stays", "", func(q *session.QuantizeRequest) { q.Quantize.ExcludeOps = []string{"Softmax"} }},
+		{"a layer that is not there", "exclude", func(q *session.QuantizeRequest) { q.Quantize.Exclude = []string{"nolayer"} }},
+		{"a list that is not there", "calibration", func(q *session.QuantizeRequest) { q.Samples, q.Calibration = 0, "nolist" }},
+		{"a model that is not there", "model", func(q *session.QuantizeRequest) { q.Model = "alexnet" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := good
+			q.Quantize, q.Output = quantize.Options{}, c.name+".onnx"
+			c.change(&q)
+			made, err := session.Quantize(t.Context(), q, quiet{})
+			var of *field.Error
+			if c.field != "" {
+				if !errors.As(err, &of) || of.Field != c.field {
+					t.Errorf("got %v, want an error about %s", err, c.field)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range []string{made.Model, made.Description} {
+				if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+					t.Errorf("%s: %v", path, err)
+				}
+			}
+			if (made.Report == nil) != (c.name == "fp16") {
+				t.Errorf("a report of integers: %v", made.Report)
+			}
+		})
+	}
+	scores, err := session.Sensitivity(t.Context(), good, quiet{})
+	if err != nil || len(scores) != 1 || scores[0].Layer != "scores" {
+		t.Errorf("sensitivities %v, %v, want that of the only layer", scores, err)
+	}
+}
+
+func TestORTTheLibraryIsFoundAndNamed(t *testing.T) {
+	library := real(t).Engine.Library
+	d, err := session.Diagnose(t.Context(), "test", library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Library != library || d.Version == "" || len(d.Providers) == 0 {
+		t.Errorf("library %q, version %q, %d providers, want %s with a version and one or more", d.Library, d.Version, len(d.Providers), library)
+	}
+	if name := session.Framework(library); name != "ONNX Runtime "+d.Version {
+		t.Errorf("the framework is %q, want ONNX Runtime %s", name, d.Version)
+	}
+	d, err = session.Diagnose(t.Context(), "test", "nowhere.so")
+	if err != nil || len(d.Missing) == 0 || d.Missing[len(d.Missing)-1].Installs || session.Framework("nowhere.so") != "" {
+		t.Errorf("of a library that is not there: %+v, %v", d, err)
+	}
+}

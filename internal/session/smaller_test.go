@@ -1,0 +1,168 @@
+package session_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/tokenserver"
+)
+
+func TestPairsMakeSamples(t *testing.T) {
+	var b bytes.Buffer
+	if err := session.WriteAggregation(&b, 300); err != nil || b.Len() == 0 {
+		t.Errorf("%d bytes, %v", b.Len(), err)
+	}
+	var of *field.Error
+	if err := session.WriteAggregation(&b, 0); !errors.As(err, &of) || of.Field != "pairs" {
+		t.Errorf("of no pairs: %v, want an error about pairs", err)
+	}
+}
+
+func TestAClientIsMeasuredByWhatItTakes(t *testing.T) {
+	server := httptest.NewServer(tokenserver.New(tokenserver.Options{}))
+	defer server.Close()
+	r, err := session.ClientTest{URL: server.URL, Streams: 2, Tokens: 5, Duration: 20 * time.Millisecond}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Answers < 2 || r.Tokens != 5*r.Answers || r.Failures != 0 || r.FirstTokenP50NS <= 0 || r.TokensPerSecond() <= 0 || r.TokensPerCore() <= 0 {
+		t.Errorf("measured %+v", r)
+	}
+	server.Close()
+	if _, err := (session.ClientTest{URL: server.URL, Streams: 1, Tokens: 5, Duration: time.Millisecond}).Run(t.Context()); err == nil {
+		t.Error("a server that is gone is no error")
+	}
+}
+
+func TestHowLongTrafficWillTake(t *testing.T) {
+	q := request(t)
+	q.Settings, q.Scenario = nil, "offline"
+	for _, c := range []struct {
+		name, mode  string
+		speed       float64
+		samples     int
+		least, most time.Duration
+	}{
+		{"an accuracy run", "accuracy", 50, 500, 10 * time.Second, 10 * time.Second},
+		{"an accuracy run of which nothing is known", "accuracy", 0, 500, 0, 0},
+		{"a performance run of which nothing is known", "", 0, 500, 10 * time.Minute, 10 * time.Minute},
+		{"a performance run", "", 100, 500, 10 * time.Minute, 12 * time.Minute},
+	} {
+		q.Mode = c.mode
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Estimate(c.speed, c.samples); err != nil || got < c.least || got > c.most {
+			t.Errorf("%s: %v, %v, want %v to %v", c.name, got, err, c.least, c.most)
+		}
+	}
+}
+
+func TestOnlyCheckpointsOfGNMTAreConverted(t *testing.T) {
+	r := &session.ConvertRequest{Model: "bert"}
+	if err := session.Convert(t.Context(), r); err == nil || !strings.Contains(err.Error(), "want gnmt") {
+		t.Errorf("another model: %v", err)
+	}
+	r = &session.ConvertRequest{Model: "gnmt", Checkpoint: t.TempDir()}
+	if err := session.Convert(t.Context(), r); err == nil || r.Output != "gnmt-onnx" {
+		t.Errorf("an empty folder: %v, to %s", err, r.Output)
+	}
+	_ = os.RemoveAll(r.Output)
+}
+
+func TestEnginesAreListed(t *testing.T) {
+	request(t)
+	names := map[string]bool{}
+	for _, b := range session.Backends() {
+		names[b.Name] = true
+	}
+	for _, want := range []string{session.ONNXRuntime, session.Simulated, session.OIP, session.OpenAI} {
+		if !names[want] {
+			t.Errorf("%s is not among %v", want, names)
+		}
+	}
+}
+
+func TestAWorkloadIsOpenedAsInATest(t *testing.T) {
+	p := prepared(t, request(t))
+	w, err := p.OpenWorkload(t.Context())
+	if err != nil || w.Len() != 4 || len(w.Row(0)) != 1 {
+		t.Errorf("%v, %v, want the 4 images", w, err)
+	}
+	if n := p.Cores(4); n != 4 {
+		t.Errorf("%d of 4 cores are for workers, want all in SingleStream", n)
+	}
+	if p.ModelName() != "resnet50" || p.DatasetDir() != "imagenet" || p.ModelPath() != "tiny.onnx" || p.Version() == "" {
+		t.Errorf("model %s (%s) in %s, data in %s", p.ModelName(), p.Version(), p.ModelPath(), p.DatasetDir())
+	}
+}
+
+// prepared is a request with everything that it needs, until the test ends.
+func prepared(t *testing.T, q session.Request) *session.Prepared {
+	t.Helper()
+	r, err := session.Resolve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.Provide(t.Context(), quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func TestServersThatCannotBeAskedAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		change     func(*session.Remote)
+	}{
+		{"nobody listens", "http://127.0.0.1:1", func(*session.Remote) {}},
+		{"another name of the model", "http://127.0.0.1:1", func(r *session.Remote) { r.Model = "other" }},
+		{"no such key", "token_file", func(r *session.Remote) { r.TokenFile = "nokey" }},
+	} {
+		q := request(t)
+		q.ModelPath = ""
+		q.Engine = session.Engine{Name: session.OIP, Remote: session.Remote{Endpoints: []string{"http://127.0.0.1:1"}}}
+		c.change(&q.Engine.Remote)
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Provide(t.Context(), quiet{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			var of *field.Error
+			if !errors.As(err, &of) || of.Field != c.want {
+				t.Errorf("%s: %v, want %s", c.name, err, c.want)
+			}
+		}
+	}
+}
+
+func TestWhatIsBuiltInHasAName(t *testing.T) {
+	request(t)
+	var of *field.Error
+	if _, err := session.SynthModel(t.Context(), "test", "alexnet", session.Engine{}, false, quiet{}); !errors.As(err, &of) || of.Field != "model" {
+		t.Errorf("a model that is not there: %v", err)
+	}
+	if err := session.SynthDataset(t.Context(), "test", "nodata", session.Engine{}, false, quiet{}, nil); !errors.As(err, &of) || of.Field != "dataset" {
+		t.Errorf("a data set that is not there: %v", err)
+	}
+	nowhere := session.Engine{Library: "nowhere.so"}
+	for _, name := range []string{"imagenet", "resnet50"} {
+		if err := session.SynthDataset(t.Context(), "test", name, nowhere, false, quiet{}, nil); err == nil || !strings.Contains(err.Error(), "nowhere.so") {
+			t.Errorf("%s without the library: %v", name, err)
+		}
+	}
+}
