@@ -58,7 +58,7 @@ var mayImport = map[string]string{
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
-	"internal/session": "internal/credentials internal/oip internal/network internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+	"internal/session": "internal/artifacts internal/credentials internal/oip internal/network internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/page " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache internal/power " +
@@ -84,12 +84,13 @@ var mayImport = map[string]string{
 	"internal/oip/shm":        "",
 	"internal/oip/server":     "internal/oip internal/oip/shm internal/tensor",
 
-	"internal/cache":    "",
-	"scripts":           "",
-	"internal/power":    "internal/regular",
-	"internal/serve":    "internal/backend internal/bench internal/credentials internal/field internal/oip internal/oip/server internal/regular internal/tensor internal/workload",
-	"internal/network":  "internal/field internal/tensor internal/workload",
-	"internal/download": "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
+	"internal/artifacts": "internal/loadgen internal/report internal/whole",
+	"internal/cache":     "",
+	"scripts":            "",
+	"internal/power":     "internal/regular",
+	"internal/serve":     "internal/backend internal/bench internal/credentials internal/field internal/oip internal/oip/server internal/regular internal/tensor internal/workload",
+	"internal/network":   "internal/field internal/tensor internal/workload",
+	"internal/download":  "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
 	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular internal/tensor internal/tensor/npy",
 	"internal/dataset/pickle":  "",

@@ -54,7 +54,7 @@ func endpointTest(ctx context.Context, w io.Writer, peer string, d time.Duration
 		header = append(header, "peer", "ratio")
 	}
 	t := newTable(header)
-	all := map[string][]*session.ClientTestResult{}
+	all := map[string]any{}
 	for _, c := range clientCases() {
 		results, err := c.measure(ctx, peer, d)
 		if err != nil {
@@ -62,6 +62,14 @@ func endpointTest(ctx context.Context, w io.Writer, peer string, d time.Duration
 		}
 		all[c.name] = results
 		t.AppendRow(c.row(results))
+	}
+	for _, c := range pacedCases() {
+		r, err := c.measure(ctx, d)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		all[c.name] = r
+		t.AppendRow(table.Row{c.name, c.show(r)})
 	}
 	if asJSON {
 		return json.NewEncoder(w).Encode(all)
@@ -109,11 +117,45 @@ func (c clientCase) measure(ctx context.Context, peer string, d time.Duration) (
 	return results, nil
 }
 
+// A pacedCase is traffic as LoadGen's Server has it.
+type pacedCase struct {
+	name   string
+	server []string // flags of the server
+	test   session.PacedTest
+	show   func(*session.PacedTestResult) string
+}
+
+func pacedCases() []pacedCase {
+	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+	slot := []string{"--token-prefill", "20ms", "--token-interval", "10ms", "--token-slots", "1"} // 100 ms for nine tokens: ten a second
+	both := func(r *session.PacedTestResult) string {
+		return fmt.Sprintf("p99 %.4g ms from the schedule, %.4g ms from send", ms(r.Latency99NS), ms(r.Sent99NS))
+	}
+	return []pacedCase{
+		{
+			"Poisson arrivals while 500 streams run: how late they are", []string{"--token-prefill", "20ms", "--token-interval", "20ms"}, session.PacedTest{QPS: 195, Tokens: 128},
+			func(r *session.PacedTestResult) string {
+				return fmt.Sprintf("p50 %.3g, p99 %.4g µs; at most %d streams", 1e3*ms(r.LateP50NS), 1e3*ms(r.LateP99NS), r.Most)
+			},
+		},
+		{"one slot at twice its rate, client that waits its turn", slot, session.PacedTest{QPS: 20, Tokens: 9, Concurrency: 1}, both},
+		{"one slot at twice its rate, requests sent when due", slot, session.PacedTest{QPS: 20, Tokens: 9}, both},
+	}
+}
+
+// measure has a server of its own.
+func (c pacedCase) measure(ctx context.Context, d time.Duration) (*session.PacedTestResult, error) {
+	return withTokenServer(ctx, c.server, func(url string) (*session.PacedTestResult, error) {
+		c.test.URL, c.test.Duration = url, d
+		return c.test.Run(ctx)
+	})
+}
+
 // withTokenServer runs f with the address of a server of tokens, which is a process of its own.
-func withTokenServer(ctx context.Context, flags []string, f func(url string) (*session.ClientTestResult, error)) (*session.ClientTestResult, error) {
+func withTokenServer[R any](ctx context.Context, flags []string, f func(url string) (R, error)) (none R, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	server := exec.CommandContext(ctx, self, append([]string{"selftest", "--token-server", "127.0.0.1:0"}, flags...)...)
@@ -123,7 +165,7 @@ func withTokenServer(ctx context.Context, flags []string, f func(url string) (*s
 	}
 	if err != nil {
 		cancel()
-		return nil, err
+		return none, err
 	}
 	defer func() {
 		cancel()
@@ -131,7 +173,7 @@ func withTokenServer(ctx context.Context, flags []string, f func(url string) (*s
 	}()
 	url, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(errors.New("the server of tokens did not start"), err)
+		return none, errors.Join(errors.New("the server of tokens did not start"), err)
 	}
 	return f(strings.TrimSpace(url))
 }

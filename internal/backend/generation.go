@@ -31,6 +31,7 @@ type Texts struct {
 	IDs         bool    // prompts have token ids too
 	Chat        bool    // prompts are conversations, unless they go as token ids
 	Least       bool    // some answers have a least number of tokens
+	KeepSpecial bool    // special tokens are a part of answers
 	Logged      bool    // answers are kept as token ids
 	Temperature float64 // at which tokens are drawn; 0: the likeliest is taken
 

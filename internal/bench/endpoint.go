@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"runtime"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -18,7 +17,7 @@ func (r *run) endpoint(test *loadgen.Result) *report.Generation {
 	g := c.predictor.Measured()
 	e := &report.Generation{
 		Limit: int(c.limit), Most: g.Most, Answers: g.Answers, Retries: g.Retries, Pieces: g.Pieces, Tokens: g.Tokens, PromptTokens: g.PromptTotal,
-		Counted: g.Counted, Tokenized: g.Tokenized, Finished: g.Finished, Cores: runtime.GOMAXPROCS(0),
+		Counted: g.Counted, Tokenized: g.Tokenized, Finished: g.Finished, Cores: r.cfg.ClientCores,
 		FirstTokenFromSendNS: spread(g.FirstToken), LatencyFromSendNS: spread(g.Whole), PerTokenNS: spread(g.PerToken), BetweenPiecesNS: spread(g.Between), HandoverNS: spread(c.handover.Spread()),
 	}
 	for _, f := range g.Failures {

@@ -121,8 +121,8 @@ func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
 		tokenserver.LongLine: "answer too long", tokenserver.WrongType: "wrong content type", tokenserver.Compressed: "compressed answer",
 		tokenserver.RedirectLossy: "redirection", tokenserver.Endless: "answer too long", tokenserver.NoType: "wrong content type",
 	} {
-		for _, s := range []loadgen.Scenario{loadgen.Server, loadgen.SingleStream} {
-			if s == loadgen.SingleStream && !longtest.Wanted() {
+		for _, s := range []loadgen.Scenario{loadgen.Server, loadgen.SingleStream, loadgen.Offline} {
+			if s != loadgen.Server && !longtest.Wanted() {
 				continue
 			}
 			o := knownServer
@@ -133,7 +133,8 @@ func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
 				}
 				return tokenserver.None
 			}
-			outcome(t, o, s, nil, func(r *report.Results, err error) {
+			streaming := func(c *openai.Config) { c.Stream = true }
+			outcome(t, o, s, streaming, func(r *report.Results, err error) {
 				if err != nil || r.Result != report.Invalid || len(r.Generation.Failures) != 1 || r.Generation.Failures[0].Kind != want {
 					t.Fatalf("%v in %v: %v, %+v", fault, s, err, r)
 				}
@@ -142,6 +143,27 @@ func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Whole answers, as Offline asks for them, go wrong in fewer ways.
+func TestARunWithAFaultOfWholeAnswersIsInvalidAndSaysWhy(t *testing.T) {
+	for fault, want := range map[tokenserver.Fault]string{
+		tokenserver.Silence: "time-out", tokenserver.Refuse: "status 500", tokenserver.Busy: "status 429", tokenserver.Empty: "empty answer",
+		tokenserver.WrongType: "wrong content type", tokenserver.Compressed: "compressed answer", tokenserver.RedirectLossy: "redirection",
+	} {
+		o := knownServer
+		o.Fault = func(n int) tokenserver.Fault {
+			if n%40 == 39 {
+				return fault
+			}
+			return tokenserver.None
+		}
+		outcome(t, o, loadgen.Offline, nil, func(r *report.Results, err error) {
+			if err != nil || r.Result != report.Invalid || len(r.Generation.Failures) != 1 || r.Generation.Failures[0].Kind != want || !strings.Contains(strings.Join(r.Problems, "\n"), want) {
+				t.Errorf("%v: %v, %+v", fault, err, r)
+			}
+		})
 	}
 }
 

@@ -29,7 +29,11 @@ func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 	}
 	results := r.results(test)
 	incomplete(results, "the logs are not whole", err)
-	return results, errors.Join(err, r.outcome(test, results, dir), writeResults(results, dir))
+	err = errors.Join(err, r.outcome(test, results, dir), writeResults(results, dir))
+	if r.cfg.Also != nil {
+		err = errors.Join(err, r.cfg.Also(test, results))
+	}
+	return results, err
 }
 
 // incomplete makes results invalid of which something could not be written: nobody can check them.

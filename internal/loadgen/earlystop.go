@@ -72,10 +72,10 @@ func toleratedOver(n uint64, p float64) uint64 {
 	return uint64(first)
 }
 
-// estimateRank returns the rank, in ascending order, of the latency that bounds the
+// EstimateRank returns the rank, in ascending order, of the latency that bounds the
 // percentile p, and how many slower queries are discarded. It returns false if
 // there are too few queries.
-func estimateRank(n uint64, p float64) (rank, discarded uint64, ok bool) {
+func EstimateRank(n uint64, p float64) (rank, discarded uint64, ok bool) {
 	t := toleratedOver(n, p)
 	if t == 0 {
 		return 0, 0, false
@@ -88,7 +88,7 @@ func estimateRank(n uint64, p float64) (rank, discarded uint64, ok bool) {
 func earlyStoppingStream(e EffectiveSettings, v values, n uint64) EarlyStopping {
 	p := e.TargetLatencyPercentile
 	es := EarlyStopping{Processed: n, Needed: NeededQueries(1, p), Percentile: p}
-	rank, discarded, ok := estimateRank(n, p)
+	rank, discarded, ok := EstimateRank(n, p)
 	if !ok {
 		return es
 	}
@@ -97,7 +97,7 @@ func earlyStoppingStream(e EffectiveSettings, v values, n uint64) EarlyStopping 
 	ranks := []uint64{rank}
 	if e.Scenario == SingleStream {
 		es.MultiStreamNeeded = NeededQueries(1, multiStreamPercentile)
-		if rank, _, ok := estimateRank(n, multiStreamPercentile); ok {
+		if rank, _, ok := EstimateRank(n, multiStreamPercentile); ok {
 			ranks = append(ranks, rank)
 		}
 	}

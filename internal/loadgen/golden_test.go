@@ -280,12 +280,12 @@ func TestEarlyStoppingEqualsTheReference(t *testing.T) {
 			}
 		}
 		for _, c := range g.Discard {
-			rank, discarded, ok := estimateRank(c.Queries, c.Percentile)
+			rank, discarded, ok := EstimateRank(c.Queries, c.Percentile)
 			if ok != c.Enough {
-				t.Errorf("estimateRank(%d, %g) finds enough queries: %v, want %v", c.Queries, c.Percentile, ok, c.Enough)
+				t.Errorf("EstimateRank(%d, %g) finds enough queries: %v, want %v", c.Queries, c.Percentile, ok, c.Enough)
 			}
 			if ok && (rank != c.Queries-c.FromTop || discarded != c.FromTop-1) {
-				t.Errorf("estimateRank(%d, %g) = %d, %d, want %d from the top", c.Queries, c.Percentile, rank, discarded, c.FromTop)
+				t.Errorf("EstimateRank(%d, %g) = %d, %d, want %d from the top", c.Queries, c.Percentile, rank, discarded, c.FromTop)
 			}
 			if need := NeededQueries(1, c.Percentile); !c.Enough && need != c.Need {
 				t.Errorf("NeededQueries(1, %g) = %d, want %d", c.Percentile, need, c.Need)

@@ -44,7 +44,9 @@ func (p *Prepared) identify(ctx context.Context) (err error) {
 	f.Program = q.Program
 	f.Binding = digest(q.Options)
 	if q.asksServers() {
-		f.Binding = digest(q.Options, q.Prompts)
+		asked := q.Prompts
+		asked.Artifacts = ""
+		f.Binding = digest(q.Options, asked)
 	}
 	f.Engine = digest(q.Engine, options)
 	f.Settings = digest(p.model.Name, p.rules.Version, p.withoutLoad(), cfg.AutoLatency, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count)

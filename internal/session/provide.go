@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -157,7 +158,11 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 		return nil, err
 	}
 	before := p.lookAround()
+	p.bench.Also = p.artifacts()
+	p.bench.ClientCores = runtime.GOMAXPROCS(0)
+	undo := p.wakeQuickly()
 	results, err := bench.Run(ctx, *p.bench)
+	undo()
 	changed := results != nil && addConditions(results, before)
 	err = errors.Join(err, meter.stop(results, p.bench.OutputDir))
 	if changed && err == nil {

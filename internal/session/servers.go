@@ -1,6 +1,7 @@
 package session
 
 import (
+	"runtime"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -18,6 +19,7 @@ type Prompts struct {
 	Answer    int    // tokens of an answer, where a prompt does not say; 0: 128
 	Route     string // auto, chat or completions; empty: auto
 	Stream    string // auto, on or off; empty: auto
+	Artifacts string // folder for what mlcommons/endpoints writes; empty: none
 }
 
 // keyVariables are those of the environment that may have the key of a server.
@@ -42,6 +44,7 @@ func (p Prompts) given() string {
 		on   bool
 	}{
 		{"synthetic_prompts", p.Synthetic != 0}, {"prompt_words", p.Words != 0}, {"answer_tokens", p.Answer != 0}, {"route", p.Route != ""}, {"stream", p.Stream != ""},
+		{"endpoints_artifacts", p.Artifacts != ""},
 	} {
 		if f.on {
 			return f.name
@@ -89,6 +92,7 @@ func (q *Request) checkSource() error {
 		{p.Synthetic > 0 && q.DatasetPath != "", field.Errorf("synthetic_prompts", "prompts are made up or in a file: want one of the two")},
 		{p.Synthetic > 0 && !free, field.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)},
 		{p.Words > 0 && p.Synthetic == 0, field.Errorf("prompt_words", "is about prompts that are made up: want synthetic_prompts")},
+		{p.Artifacts != "" && (q.Mode == FindPeak || q.Mode == "submission"), field.Errorf("endpoints_artifacts", "are of one test of performance or accuracy, and %s is several", q.Mode)},
 		{free && scored, field.Errorf("mode", "%s needs a benchmark of the catalogue: there is no truth for other prompts", q.Mode)},
 	} {
 		if c.wrong {
@@ -117,13 +121,10 @@ const (
 // forPrompts chooses what a run on servers of text needs otherwise than one here. It computes
 // nothing: one predictor asks for all samples.
 func (r *Resolved) forPrompts() error {
-	q := &r.Request
-	switch {
-	case r.Settings.UseTokenLatencies && r.Settings.Scenario != loadgen.Offline && !q.streams(r.Settings.Scenario):
-		return field.Errorf("stream", "%s has bounds on tokens in %v, and whole answers have no first one: want on", r.model.Name, r.Settings.Scenario)
-	case !q.free() && r.model.BuiltIn == nil && q.DatasetPath == "":
-		return field.Missing("dataset_path", r.model.Name+" has no built-in data: want its published ones, a folder or a file")
+	if err := r.answerable(); err != nil {
+		return err
 	}
+	q := &r.Request
 	q.Instances, q.Backend.IntraThreads, q.MaxBatch = 1, 1, 1
 	switch r.Settings.Scenario {
 	case loadgen.Offline:
@@ -138,6 +139,35 @@ func (r *Resolved) forPrompts() error {
 		q.Engine.Remote.Concurrency = int(files) - spareFiles // each has a connection
 	}
 	return nil
+}
+
+// answerable finds benchmarks that cannot be measured as they are asked for.
+func (r *Resolved) answerable() error {
+	q := &r.Request
+	switch {
+	case r.Settings.UseTokenLatencies && r.Settings.Scenario != loadgen.Offline && !q.streams(r.Settings.Scenario):
+		return field.Errorf("stream", "%s has bounds on tokens in %v, and whole answers have no first one: want on", r.model.Name, r.Settings.Scenario)
+	case !q.free() && r.model.BuiltIn == nil && q.DatasetPath == "":
+		return field.Missing("dataset_path", r.model.Name+" has no built-in data: want its published ones, a folder or a file")
+	}
+	return nil
+}
+
+// placesToRun are how many goroutines may run at once in a client of servers, at least.
+const placesToRun = 8
+
+// wakeQuickly makes places for goroutines, more than there are cores, until it is undone. A thread that
+// wakes to issue a query needs one, whatever its priority is; with as many as cores it waits for a
+// stream to give up its own: on two cores that were busy otherwise a query in a hundred was issued
+// 97 ms late with two, and 22 ms late with eight. This is the one setting of the whole process that a
+// run makes, and the time of other work in it does not depend on it.
+func (r *Resolved) wakeQuickly() (undo func()) {
+	if !r.Request.asksServers() {
+		return func() {}
+	}
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(max(before, placesToRun))
+	return func() { runtime.GOMAXPROCS(before) }
 }
 
 // openAI opens the engine of endpoints.

@@ -109,6 +109,9 @@ func (s Sweep) Run(ctx context.Context, q Request, o Observer) ([]SweepPoint, er
 // at is the request with a load.
 func (s Sweep) at(q Request, load float64) (at Request, unit string) {
 	text := strconv.FormatFloat(load, 'g', -1, 64)
+	if q.Prompts.Artifacts != "" {
+		q.Prompts.Artifacts = filepath.Join(q.Prompts.Artifacts, text)
+	}
 	if len(s.Rates) > 0 {
 		q.Scenario = "server"
 		q.Settings = append(q.Settings[:len(q.Settings):len(q.Settings)], config.Override{Key: "target_qps", Value: text, Origin: "sweep"})

@@ -60,16 +60,21 @@ func (s *Server) read(r *http.Request) (*request, *refusal) {
 	if reason := q.measure(s.options.TextOnly); reason != "" {
 		return nil, &refusal{http.StatusBadRequest, reason}
 	}
-	if q.tokens = max(q.MaxTokens, q.MaxNew); q.tokens == 0 {
-		q.tokens = s.options.Tokens
-	}
-	if q.IgnoreEOS == nil || !*q.IgnoreEOS {
-		q.tokens = min(q.tokens, s.options.Tokens)
-	}
+	q.decide(s.options.Tokens)
 	if most := s.options.Context; most > 0 && q.length+q.tokens > most {
 		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens", most, q.length+q.tokens)}
 	}
 	return q, nil
+}
+
+// decide says how many tokens the answer has, of which there are so many unless it must go on.
+func (q *request) decide(usual int) {
+	if q.tokens = max(q.MaxTokens, q.MaxNew); q.tokens == 0 {
+		q.tokens = usual
+	}
+	if q.IgnoreEOS == nil || !*q.IgnoreEOS {
+		q.tokens = min(q.tokens, usual)
+	}
 }
 
 // measure finds out how long the prompt is.

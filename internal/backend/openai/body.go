@@ -30,14 +30,11 @@ func (s *session) body(p *backend.Prompt) []byte {
 		b = strconv.AppendInt(append(b, name...), int64(p.MaxTokens), 10)
 	}
 	b = strconv.AppendFloat(append(b, `,"temperature":`...), s.texts.Temperature, 'g', -1, 64)
-	if d.extras && p.MinTokens > 0 {
-		b = strconv.AppendInt(append(b, `,"min_tokens":`...), int64(p.MinTokens), 10)
-	}
-	if d.extras && p.Exact {
-		b = append(b, `,"ignore_eos":true`...)
-	}
 	if p.Stop != "" {
 		b = appendJSON(append(b, `,"stop":`...), p.Stop)
+	}
+	if d.extras {
+		b = s.extras(b, p)
 	}
 	if d.ids || d.extras && s.texts.Logged {
 		b = append(b, `,"return_token_ids":true`...)
@@ -49,6 +46,20 @@ func (s *session) body(p *backend.Prompt) []byte {
 		}
 	}
 	return append(b, '}')
+}
+
+// extras appends what is not OpenAI's.
+func (s *session) extras(b []byte, p *backend.Prompt) []byte {
+	if p.MinTokens > 0 {
+		b = strconv.AppendInt(append(b, `,"min_tokens":`...), int64(p.MinTokens), 10)
+	}
+	if p.Exact {
+		b = append(b, `,"ignore_eos":true`...)
+	}
+	if s.texts.KeepSpecial {
+		b = append(b, `,"skip_special_tokens":false`...)
+	}
+	return b
 }
 
 // prompt appends what is to be continued.

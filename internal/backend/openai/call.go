@@ -136,8 +136,8 @@ func (c *call) about() *failure {
 		c.usage = e.completion
 	}
 	c.promptTokens = max(c.promptTokens, e.prompt)
-	if e.finish != nil && string(e.finish) != c.finish {
-		c.finish = string(e.finish[:min(len(e.finish), longestQuote)])
+	if e.finish != nil {
+		c.finish = cut(c.session.servers.Redact(string(e.finish)))
 	}
 	if e.ids != nil {
 		var ok bool

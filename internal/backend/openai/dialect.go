@@ -62,12 +62,10 @@ func isRefusal(kind string) bool {
 func (s *session) dialects(path string) []dialect {
 	var list []dialect
 	routes := s.routes(path)
+	wantsExtras := s.config.Exact || s.texts.Least || s.texts.Logged || s.texts.KeepSpecial
 	for _, chat := range routes {
-		for _, ids := range options(s.texts.IDs && !chat) {
-			if s.texts.Chat && len(routes) > 1 && !chat && !ids {
-				continue // a conversation is no text, unless that is asked for
-			}
-			for _, extras := range options(s.config.Exact || s.texts.Least || s.texts.Logged) {
+		for _, ids := range s.forms(chat, len(routes) > 1) {
+			for _, extras := range options(wantsExtras) {
 				for _, usage := range options(s.config.Stream) {
 					list = append(list, dialect{chat: chat, ids: ids, extras: extras, usage: usage})
 					if chat {
@@ -78,6 +76,20 @@ func (s *session) dialects(path string) []dialect {
 		}
 	}
 	return list
+}
+
+// forms are those of prompts that are tried on a route: token ids or not. A conversation is no text,
+// unless there is no choice.
+func (s *session) forms(chat, choice bool) []bool {
+	switch {
+	case chat || !s.texts.IDs && !(s.texts.Chat && choice):
+		return []bool{false}
+	case s.texts.Chat && choice && s.texts.IDs:
+		return []bool{true}
+	case s.texts.Chat && choice:
+		return nil
+	}
+	return []bool{true, false}
 }
 
 // options are what is tried of something that is wanted or not.
@@ -146,7 +158,7 @@ func (s *session) warm(ctx context.Context, n int) error {
 	group.Wait()
 	for i, r := range responses {
 		if r == nil {
-			errs[i] = fmt.Errorf("%s: %w", all[i], transportFailure(ctx, errs[i]))
+			errs[i] = fmt.Errorf("%s: %w", all[i], s.redacted(transportFailure(ctx, errs[i])))
 			continue
 		}
 		if r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden {
@@ -196,7 +208,7 @@ func (s *session) onlyModel(ctx context.Context) (string, error) {
 	if len(models.Data) > 1 {
 		var names []string
 		for _, m := range models.Data {
-			names = append(names, m.ID)
+			names = append(names, s.servers.Redact(m.ID))
 		}
 		return "", field.Missing("model_name", cut(fmt.Sprintf("%s has %s", server, strings.Join(names, ", "))))
 	}

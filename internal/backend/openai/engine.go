@@ -113,7 +113,7 @@ func (s *session) introduce(ctx context.Context) (notes []string, err error) {
 		if s.model, err = s.onlyModel(ctx); err != nil {
 			return nil, err
 		}
-		notes = append(notes, fmt.Sprintf("the server has one model, %s", s.model))
+		notes = append(notes, fmt.Sprintf("the server has one model, %s", s.servers.Redact(s.model)))
 	}
 	more, err := s.probe(ctx)
 	return append(notes, more...), err
@@ -122,7 +122,7 @@ func (s *session) introduce(ctx context.Context) (notes []string, err error) {
 // facts say what somebody needs to ask the same once more.
 func (s *session) facts() map[string]string {
 	facts := map[string]string{
-		"endpoint_model": s.model, "route": Completions, "prompts": "text", "answers": "whole",
+		"endpoint_model": s.servers.Redact(s.model), "route": Completions, "prompts": "text", "answers": "whole",
 		"request_timeout": s.config.Timeout.String(), "temperature": strconv.FormatFloat(s.texts.Temperature, 'g', -1, 64), "key": "none",
 	}
 	if s.dialect.chat {

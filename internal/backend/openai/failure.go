@@ -43,6 +43,17 @@ const (
 	kindEnded     = "the test was over"
 )
 
+// redacted takes the key out of a failure, whichever words of the server it quotes.
+func (s *session) redacted(f *failure) *failure {
+	if f == nil {
+		return nil
+	}
+	if text := f.err.Error(); s.servers.Redact(text) != text {
+		f.err = errors.New(s.servers.Redact(text))
+	}
+	return f
+}
+
 func failf(kind, format string, args ...any) *failure {
 	return &failure{kind: kind, err: fmt.Errorf(format, args...)}
 }

@@ -159,15 +159,20 @@ func isNumber(b []byte) bool {
 			return false
 		}
 	}
-	if len(b) > 0 && (b[0] == 'e' || b[0] == 'E') {
-		b = b[1:]
-		if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
-			b = b[1:]
-		}
-		n, rest := digits(b)
-		return n > 0 && len(rest) == 0
+	return len(b) == 0 || isExponent(b)
+}
+
+// isExponent reports whether a text is that of a number.
+func isExponent(b []byte) bool {
+	if b[0] != 'e' && b[0] != 'E' {
+		return false
 	}
-	return len(b) == 0
+	b = b[1:]
+	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
+		b = b[1:]
+	}
+	n, rest := digits(b)
+	return n > 0 && len(rest) == 0
 }
 
 // digits counts the digits at the beginning, and returns what follows them.

@@ -92,7 +92,7 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 func (s *session) generate(ctx context.Context, c *call) *failure {
 	body := s.body(c.prompt)
 	for attempt := 0; ; attempt++ {
-		f := s.try(ctx, c, body)
+		f := s.redacted(s.try(ctx, c, body))
 		if f == nil || !f.again || c.started || attempt >= s.config.Retries {
 			return f
 		}

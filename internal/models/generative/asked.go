@@ -124,7 +124,7 @@ func (a *asked) spell() error {
 
 // Texts implements workload.Prompting.
 func (a *asked) Texts() backend.Texts {
-	t := backend.Texts{IDs: true, Chat: a.data.questions != nil, Least: a.rules.MinNew > 1, Logged: a.logged, Temperature: a.asking.temperature}
+	t := backend.Texts{IDs: true, Chat: a.data.questions != nil, Least: a.rules.MinNew > 1, Logged: a.logged, KeepSpecial: a.asking.keepSpecial, Temperature: a.asking.temperature}
 	if a.words != nil {
 		t.Tokenize = func(text []byte) ([]int32, error) { return a.words.Append(nil, string(text), hf.KeepSpecial) }
 	}

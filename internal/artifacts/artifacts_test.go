@@ -1,0 +1,221 @@
+package artifacts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// A system answers with five tokens: the first after 30 ms, and the others each 10 ms later. It fails
+// one sample.
+type system struct{ fails loadgen.ResponseID }
+
+func (system) Name() string  { return "system" }
+func (system) FlushQueries() {}
+func (s system) IssueQuery(q loadgen.Query) {
+	for _, sample := range q.Samples {
+		go func() {
+			time.Sleep(30 * time.Millisecond)
+			if sample.ID == s.fails {
+				q.Fail(sample.ID, errors.New("no"))
+				return
+			}
+			q.FirstToken([]loadgen.QuerySampleResponse{{ID: sample.ID}})
+			time.Sleep(40 * time.Millisecond)
+			q.Complete([]loadgen.QuerySampleResponse{{ID: sample.ID, NTokens: 5}})
+		}()
+	}
+}
+
+type library struct{}
+
+func (library) Name() string                                                       { return "library" }
+func (library) TotalSampleCount() int                                              { return 8 }
+func (library) PerformanceSampleCount() int                                        { return 8 }
+func (library) LoadSamplesToRAM(context.Context, []loadgen.QuerySampleIndex) error { return nil }
+func (library) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error              { return nil }
+
+// written runs a test in fake time and writes it.
+func written(t *testing.T, s loadgen.Scenario, fails loadgen.ResponseID, change func(*loadgen.TestSettings), also func(*Run)) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	synctest.Test(t, func(t *testing.T) {
+		set := loadgen.DefaultSettings()
+		set.Scenario, set.Mode, set.MinDuration, set.MinQueryCount = s, loadgen.PerformanceOnly, 10*time.Second, 700
+		set.ServerTargetQPS, set.UseTokenLatencies, set.ServerTTFTLatency, set.ServerTPOTLatency = 70, true, time.Second, time.Second
+		set.OfflineExpectedQPS, set.SingleStreamExpectedLatencyNS = 70, 70e6
+		set.SampleIndexRNGSeed, set.ScheduleRNGSeed = 11, 12
+		if change != nil {
+			change(&set)
+		}
+		r, err := loadgen.Run(t.Context(), system{fails}, library{}, set, loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := Run{Program: "mlperf 1", Model: "org/m", Data: "p.jsonl", Endpoints: []string{"http://host"}, Streams: true, Test: r, Results: &report.Results{
+			Model: "m", Generation: &report.Generation{Finished: map[string]int64{"stop": 3, "eos": 2, "": 1}},
+		}}
+		if also != nil {
+			also(&run)
+		}
+		if err := Write(dir, run); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return dir
+}
+
+func read[T any](t *testing.T, dir, name string) (v T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err == nil {
+		err = json.Unmarshal(text, &v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// what the checker reads of a summary (constants.py, ENDPOINTS_MAPPINGS).
+type read1 struct {
+	Issued    int   `json:"n_samples_issued"`
+	Completed int   `json:"n_samples_completed"`
+	Failed    int   `json:"n_samples_failed"`
+	Duration  int64 `json:"duration_ns"`
+	State     string
+	Complete  bool
+	QPS, TPS  float64
+	Window    *int64 `json:"legacy_loadgen_window_duration_ns"`
+	TTFT      series
+	TPOT      series
+	Latency   series
+	Output    series           `json:"output_sequence_lengths"`
+	Finished  map[string]int64 `json:"finish_reason_counts"`
+	RunConfig runConfig        `json:"run_config"`
+}
+
+func TestASummaryHasTheNumbersOfTheRun(t *testing.T) {
+	s := read[read1](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
+	if s.Issued < 700 || s.Completed != s.Issued || s.Failed != 0 || s.State != "complete" || !s.Complete || s.RunConfig.SchedulerSeed != 12 || s.RunConfig.DataSeed != 11 || s.RunConfig.LoadPattern.Type != "poisson" {
+		t.Errorf("%+v", s)
+	}
+	for what, c := range map[string]struct {
+		s    series
+		want float64
+	}{"TTFT": {s.TTFT, 30e6}, "TPOT": {s.TPOT, 10e6}, "latency": {s.Latency, 70e6}, "tokens": {s.Output, 5}} {
+		if c.s.Min != c.want || c.s.Max != c.want || c.s.Avg != c.want || c.s.StdDev != 0 || c.s.Median != c.want || c.s.Percentiles["99.9"] != c.want || len(c.s.Percentiles) != 12 {
+			t.Errorf("%s: %+v, want %g", what, c.s, c.want)
+		}
+		if e := c.s.EarlyStopping; (what == "tokens") != (e == nil) || e != nil && (e["99.9"] != nil || e["99.0"] == nil || *e["99.0"] != c.want || len(e) != 8) {
+			t.Errorf("%s: early stopping %v", what, e)
+		}
+	}
+	rate := float64(s.Completed-1) / time.Duration(*s.Window).Seconds()
+	if math.Abs(s.QPS-rate) > 1e-9 || math.Abs(s.TPS-5*float64(s.Completed)/time.Duration(*s.Window).Seconds()) > 1e-6 {
+		t.Errorf("%g requests/s, %g tokens/s in %v", s.QPS, s.TPS, time.Duration(*s.Window))
+	}
+	if diff := cmp.Diff(map[string]int64{"stop": 3, "length": 0, "tool_calls": 0, "content_filter": 0, "function_call": 0, "other": 3}, s.Finished); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestScenariosHaveTheProgramsWords(t *testing.T) {
+	for s, want := range map[loadgen.Scenario][2]string{loadgen.Offline: {"max_throughput", "type: offline\n"}, loadgen.SingleStream: {"concurrency", "target_concurrency: 1\n"}, loadgen.Server: {"poisson", "target_qps: 70\n"}} {
+		dir := written(t, s, math.MaxUint32, nil, nil)
+		r := read[read1](t, dir, "performance/result_summary.json")
+		if r.RunConfig.LoadPattern.Type != want[0] || (r.Window != nil) != (s == loadgen.Server) || r.QPS <= 0 {
+			t.Errorf("%v: %+v", s, r.RunConfig)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
+		for _, part := range []string{want[1], "dataloader_random_seed: 11\n", "scheduler_random_seed: 12\n", "name: \"org/m\"\n", "- \"http://host\"\n", "min_duration_ms: 10000\n"} {
+			if err != nil || !strings.Contains(string(text), part) {
+				t.Errorf("%v: %v, %s lacks %q", s, err, text, part)
+			}
+		}
+	}
+}
+
+func TestEventsAreInOrderAndFailuresAreNone(t *testing.T) {
+	dir := written(t, loadgen.Server, 3, nil, nil)
+	if s := read[read1](t, dir, "performance/result_summary.json"); s.Failed != 1 || s.Completed != s.Issued-1 {
+		t.Errorf("%d of %d failed", s.Failed, s.Issued)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var times []int64
+	count := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		var e event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		times, count[e.Type] = append(times, e.Timestamp), count[e.Type]+1
+	}
+	n := count["sample.issued"]
+	if !slices.IsSorted(times) || n < 700 || count["sample.complete"] != n-1 || count["sample.recv_first"] != n-1 || count["error.generic"] != 1 || count["session.ended"] != 1 {
+		t.Errorf("%v, in order: %v", count, slices.IsSorted(times))
+	}
+	if ids := read[map[string]map[string]uint64](t, dir, "sample_idx_map.json")["performance"]; len(ids) != n {
+		t.Errorf("%d samples have an index", len(ids))
+	}
+}
+
+func TestATestOfAccuracyHasItsScore(t *testing.T) {
+	dir := written(t, loadgen.Offline, math.MaxUint32, func(s *loadgen.TestSettings) { s.Mode = loadgen.AccuracyOnly }, func(r *Run) {
+		r.Results.Accuracy = &report.Accuracy{Metric: "rouge1", Value: 38.5, Samples: 8}
+	})
+	type scores struct {
+		Scores []map[string]any `json:"accuracy_scores"`
+	}
+	got := read[scores](t, dir, "accuracy/accuracy_results.json").Scores
+	if len(got) != 1 || got[0]["score"] != 38.5 || got[0]["total_samples"] != 8. || got[0]["complete"] != true || got[0]["dataset_type"] != "accuracy" {
+		t.Errorf("%v", got)
+	}
+	if ids := read[map[string]map[string]uint64](t, dir, "sample_idx_map.json")["m"]; len(ids) != 8 {
+		t.Errorf("%v", ids)
+	}
+}
+
+// The values are numpy's: percentile(…, method="lower"), std(ddof=1).
+func TestASeriesIsDescribedAsNumpyDoes(t *testing.T) {
+	s := newSeries([]float64{40, 10, 20, 30, 1000}, false)
+	if s.Median != 30 || s.Percentiles["75.0"] != 40 || s.Percentiles["99.0"] != 40 || s.Percentiles["25.0"] != 20 || s.Percentiles["1.0"] != 10 || s.Avg != 220 || math.Abs(s.StdDev-436.1765697513) > 1e-9 {
+		t.Errorf("%+v", s)
+	}
+	sum := 0
+	for _, n := range s.Histogram.Counts {
+		sum += n
+	}
+	if sum != 5 || len(s.Histogram.Buckets) != 30 || s.Histogram.Counts[29] != 1 || math.Abs(s.Histogram.Buckets[29][1]-1000) > 1e-9 {
+		t.Errorf("%+v", s.Histogram)
+	}
+	if newSeries(nil, true) != nil {
+		t.Error("nothing has a spread")
+	}
+}
+
+func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(file, Run{Test: &loadgen.Result{}, Results: &report.Results{}}); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("error %v", err)
+	}
+}

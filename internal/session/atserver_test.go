@@ -1,0 +1,192 @@
+package session
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/tokenserver"
+)
+
+// A listening observer keeps what it is told.
+type listening struct {
+	silent
+	notes   []string
+	traffic *atomic.Bool // whether it has begun; nil: nobody asks
+}
+
+// Phase implements bench.Observer.
+func (l *listening) Phase(name string) {
+	if name == "traffic" && l.traffic != nil {
+		l.traffic.Store(true)
+	}
+}
+
+func (l *listening) Note(text string) { l.notes = append(l.notes, text) }
+
+// quickAt is a short run at a server.
+func quickAt(t *testing.T, url, scenario string) Request {
+	t.Helper()
+	set := func(key, value string) config.Override {
+		return config.Override{Key: key, Value: value, Origin: "test"}
+	}
+	q := Request{
+		Program: "mlperf test", Scenario: scenario, Output: filepath.Join(t.TempDir(), "out"), Trace: true,
+		Engine:   Engine{Name: OpenAI, Remote: Remote{Endpoints: []string{url}, Concurrency: 8}},
+		Prompts:  Prompts{Synthetic: 30, Words: 5, Answer: 4, Artifacts: filepath.Join(t.TempDir(), "endpoints")},
+		Settings: []config.Override{set("min_duration", "100"), set("min_query_count", "70")},
+	}
+	if scenario != "offline" {
+		q.Settings = append(q.Settings, set("target_latency_percentile", "90"))
+	}
+	if scenario != "singlestream" {
+		q.Settings = append(q.Settings, set("target_qps", "400"))
+	}
+	return q
+}
+
+// at runs a request, and returns all that it wrote and said as one text.
+func at(t *testing.T, ctx context.Context, q Request, traffic *atomic.Bool) (*report.Results, string, error) {
+	t.Helper()
+	o := listening{traffic: traffic}
+	r, err := runOnce(ctx, q, &o)
+	said := fmt.Sprint(err, strings.Join(o.notes, "\n"))
+	for _, dir := range []string{q.Output, q.Prompts.Artifacts} {
+		walk := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			said += path + string(text)
+			return err
+		})
+		if walk != nil && !errors.Is(walk, fs.ErrNotExist) {
+			t.Fatal(walk)
+		}
+	}
+	return r, said, err
+}
+
+const secretKey = "sk-of-nobody-else-0123456789"
+
+// echo says the key that it was given, wherever a server could.
+func echo(every int64, traffic *atomic.Bool) http.Handler {
+	s := tokenserver.New(tokenserver.Options{Key: secretKey, Tokens: 4})
+	var n atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key := r.Header.Get("Authorization")
+		w.Header().Set("X-Your-Key", key)
+		if i := n.Add(1); r.Method == http.MethodPost && every > 0 && traffic.Load() && i%every == 0 {
+			switch i / every % 5 {
+			case 0:
+				http.Error(w, "not with "+key, http.StatusInternalServerError)
+			case 1:
+				w.Header().Set("Content-Type", "text/html; key="+key)
+				fmt.Fprint(w, key)
+			case 2:
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"text\":\"x\",\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", key)
+			case 3:
+				w.Header().Set("Content-Encoding", key)
+				fmt.Fprint(w, key)
+			default:
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprintf(w, "data: {\"error\":{\"message\":%q}}\n\n", key)
+			}
+			return
+		}
+		s.ServeHTTP(w, r)
+	})
+}
+
+func TestAKeyIsInNoFileAndInNoMessage(t *testing.T) {
+	for name, test := range map[string]struct {
+		scenario string
+		every    int64
+		key      string
+	}{
+		"Server": {"server", 0, secretKey}, "SingleStream": {"singlestream", 7, secretKey}, "Offline": {"offline", 7, secretKey}, "faults": {"server", 7, secretKey},
+		"another key": {"server", 0, "sk-another-0123456789"},
+	} {
+		var traffic atomic.Bool
+		server := httptest.NewServer(echo(test.every, &traffic))
+		q := quickAt(t, server.URL, test.scenario)
+		file := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(file, []byte(test.key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		q.Engine.Remote.TokenFile = file
+		r, said, err := at(t, t.Context(), q, &traffic)
+		if (err != nil) != (test.key != secretKey) || err == nil && (r.Result == report.Valid) != (test.every == 0) {
+			t.Errorf("%s: %v, %v", name, err, r)
+		}
+		if err != nil && !strings.Contains(said, "status 401") || err == nil && !strings.Contains(said, "mlperf_log_detail.txt") {
+			t.Errorf("%s says %.500s", name, said)
+		}
+		for _, k := range []string{secretKey, test.key} {
+			if i := strings.Index(said, k); i >= 0 {
+				t.Errorf("%s: the key is in %.300s", name, said[max(0, i-150):])
+			}
+		}
+		server.Close()
+	}
+}
+
+func TestACertificateHasToBeTrusted(t *testing.T) {
+	server := httptest.NewUnstartedServer(tokenserver.New(tokenserver.Options{Tokens: 4}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	q := quickAt(t, server.URL, "server")
+	if _, said, err := at(t, t.Context(), q, nil); err == nil || !strings.Contains(said, "no connection") || !strings.Contains(said, "certificate") {
+		t.Errorf("a certificate that nobody signed: %v", err)
+	}
+	q = quickAt(t, server.URL, "server")
+	q.Engine.Remote.CA = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(q.Engine.Remote.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, _, err := at(t, t.Context(), q, nil); err != nil || r.Result != report.Valid {
+		t.Errorf("one that is trusted: %v, %v", err, r)
+	}
+}
+
+func TestACancelledRunLeavesNoConnection(t *testing.T) {
+	for _, scenario := range []string{"server", "singlestream", "offline"} {
+		s := tokenserver.New(tokenserver.Options{Tokens: 1000, Prefill: time.Millisecond, PerToken: 100 * time.Millisecond})
+		server := httptest.NewServer(s)
+		q := quickAt(t, server.URL, scenario)
+		q.Prompts.Answer = 100
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		go func() {
+			for begun := time.Now(); s.Open() < 1 && time.Since(begun) < time.Minute; {
+				time.Sleep(time.Millisecond)
+			}
+			cancel(stopped)
+		}()
+		_, _, err := at(t, ctx, q, nil)
+		began := time.Now()
+		for s.Open() > 0 && time.Since(began) < 10*time.Second {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(began); !errors.Is(err, stopped) || took > time.Second {
+			t.Errorf("%s: %v, and requests were open %v longer", scenario, err, took)
+		}
+		server.Close()
+	}
+}
