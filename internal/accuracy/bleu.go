@@ -10,24 +10,24 @@ import (
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
 
-// A BLEUCounter adds up what BLEU is computed from, sentence by sentence, as the scorer of
+// A bleuCounter adds up what BLEU is computed from, sentence by sentence, as the scorer of
 // the GNMT reference does (nmt/scripts/bleu.py). It is not sacreBLEU: words are given, and
 // the shortest reference is the one whose length counts.
-type BLEUCounter struct {
+type bleuCounter struct {
 	counts, totals                     []int
 	referenceLength, translationLength int
 	smooth                             bool
 	grams                              *gramCounter
 }
 
-// NewBLEUCounter returns a counter of n-grams up to an order from 1 to 6. Smoothing
+// newBLEUCounter returns a counter of n-grams up to an order from 1 to 6. Smoothing
 // adds one to all counts.
-func NewBLEUCounter(order int, smooth bool) *BLEUCounter {
-	return &BLEUCounter{counts: make([]int, order), totals: make([]int, order), smooth: smooth, grams: newGramCounter()}
+func newBLEUCounter(order int, smooth bool) *bleuCounter {
+	return &bleuCounter{counts: make([]int, order), totals: make([]int, order), smooth: smooth, grams: newGramCounter()}
 }
 
 // Add adds a translation and its references, of which there must be one.
-func (b *BLEUCounter) Add(translation []string, references ...[]string) {
+func (b *bleuCounter) Add(translation []string, references ...[]string) {
 	shortest := len(references[0])
 	for _, reference := range references[1:] {
 		shortest = min(shortest, len(reference))
@@ -48,7 +48,7 @@ type BLEU struct {
 }
 
 // Score computes the score. Without words on both sides there is none.
-func (b *BLEUCounter) Score() (BLEU, error) {
+func (b *bleuCounter) Score() (BLEU, error) {
 	if b.referenceLength == 0 || b.translationLength == 0 {
 		return BLEU{}, fmt.Errorf("%d words were compared with %d, of which BLEU cannot be computed", b.translationLength, b.referenceLength)
 	}
@@ -99,11 +99,11 @@ type TranslationScore struct {
 // blanks separate, with the first record of a sentence. Sentences that are not in the log
 // do not count. Unlike the script, it does not score a log that was cut off.
 func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (*TranslationScore, error) {
-	score, counter := &TranslationScore{}, NewBLEUCounter(4, false)
-	var sacre *SacreCounter
+	score, counter := &TranslationScore{}, newBLEUCounter(4, false)
+	var sacre *sacreCounter
 	if o.Sacre != nil {
 		var err error
-		if sacre, err = NewSacreCounter(*o.Sacre); err != nil {
+		if sacre, err = newSacreCounter(*o.Sacre); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +124,7 @@ func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (
 	return score, score.describe(log, counter, sacre)
 }
 
-func (s *TranslationScore) describe(log Input, counter *BLEUCounter, sacre *SacreCounter) error {
+func (s *TranslationScore) describe(log Input, counter *bleuCounter, sacre *sacreCounter) error {
 	var err error
 	if s.BLEU, err = counter.Score(); err != nil {
 		return errors.New(log.Name() + ": " + err.Error())

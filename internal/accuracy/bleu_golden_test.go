@@ -32,7 +32,7 @@ func TestBLEUIsTheReferences(t *testing.T) {
 		}
 	}](t, "bleu/nmt.json")
 	for _, c := range golden.Cases {
-		b := NewBLEUCounter(c.MaxOrder, c.Smooth)
+		b := newBLEUCounter(c.MaxOrder, c.Smooth)
 		for i, said := range c.Hypotheses {
 			b.Add(said, c.References[i]...)
 		}
@@ -95,7 +95,7 @@ func TestSacreBLEUIsThePeers(t *testing.T) {
 		if !ok || want.Error != "" {
 			continue
 		}
-		s, err := NewSacreCounter(c.options())
+		s, err := newSacreCounter(c.options())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestSentenceScoresAreSacreBLEUs(t *testing.T) {
 		o := c.options()
 		o.EffectiveOrder = true
 		for i, want := range c.Expected["2.6.0"].Sentences {
-			s, err := NewSacreCounter(o)
+			s, err := newSacreCounter(o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestSacreBLEUIsPrintedWithItsSignature(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, o := range []SacreOptions{{Tokenize: "mecab"}, {Smooth: "more"}, {Order: 7}} {
-		if _, err := NewSacreCounter(o); err == nil {
+		if _, err := newSacreCounter(o); err == nil {
 			t.Errorf("took %+v", o)
 		}
 	}
@@ -233,7 +233,7 @@ func newsCorpus() (said, wanted []string) {
 func BenchmarkBLEU(b *testing.B) {
 	said, wanted := newsCorpus()
 	for b.Loop() {
-		counter := NewBLEUCounter(4, false)
+		counter := newBLEUCounter(4, false)
 		for i := range said {
 			counter.Add(strings.Split(said[i], " "), strings.Split(wanted[i], " "))
 		}
@@ -247,7 +247,7 @@ func BenchmarkBLEU(b *testing.B) {
 func BenchmarkSacreBLEU(b *testing.B) {
 	said, wanted := newsCorpus()
 	for b.Loop() {
-		counter, err := NewSacreCounter(SacreOptions{})
+		counter, err := newSacreCounter(SacreOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -31,7 +31,7 @@ func ScoreLongTexts(ctx context.Context, log Input, wanted []LongText, decode De
 	}
 	score := &LongTextScore{Score{Coverage: Coverage{Samples: len(wanted)}}}
 	rouge, exact := metricColumn{name: "rougeL"}, metricColumn{name: "exact_match"}
-	scorer, characters, tokens := NewROUGEScorer(true), 0, 0
+	scorer, characters, tokens := newROUGEScorer(true), 0, 0
 	for rec, err := range tokenRecords(log, o.DType, &score.Coverage) {
 		if err == nil {
 			err = ctx.Err()
@@ -56,7 +56,7 @@ func ScoreLongTexts(ctx context.Context, log Input, wanted []LongText, decode De
 }
 
 // judge adds the score of a text to one of the columns.
-func (l LongText) judge(said string, scorer *ROUGEScorer, rouge, exact *metricColumn) error {
+func (l LongText) judge(said string, scorer *rougeScorer, rouge, exact *metricColumn) error {
 	switch l.Metric {
 	case "rouge":
 		rouge.add(100 * scorer.Score(said, l.Wanted).L.F1)

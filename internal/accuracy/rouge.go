@@ -25,9 +25,9 @@ type ROUGEs struct {
 	LSum     ROUGE // the same line by line, joined
 }
 
-// A ROUGEScorer compares texts as rouge_score 0.1.2 does, to the last bit. It keeps what it
+// A rougeScorer compares texts as rouge_score 0.1.2 does, to the last bit. It keeps what it
 // knows of words from text to text, and is for one goroutine.
-type ROUGEScorer struct {
+type rougeScorer struct {
 	words        rougeWords
 	said, wanted rougeText
 	grams        gramCounter
@@ -35,10 +35,10 @@ type ROUGEScorer struct {
 	left         [2]map[int32]int
 }
 
-// NewROUGEScorer returns a scorer, which compares the stems of words if stem is true, as all
+// newROUGEScorer returns a scorer, which compares the stems of words if stem is true, as all
 // official scripts do.
-func NewROUGEScorer(stem bool) *ROUGEScorer {
-	return &ROUGEScorer{
+func newROUGEScorer(stem bool) *rougeScorer {
+	return &rougeScorer{
 		words: rougeWords{stem: stem}, grams: *newGramCounter(),
 		left: [2]map[int32]int{make(map[int32]int), make(map[int32]int)},
 	}
@@ -68,7 +68,7 @@ func (t *rougeText) set(w *rougeWords, text string) {
 }
 
 // Score compares what was said with what was wanted. Lines are sentences, for LSum alone.
-func (s *ROUGEScorer) Score(said, wanted string) ROUGEs {
+func (s *rougeScorer) Score(said, wanted string) ROUGEs {
 	s.words.forget()
 	s.said.set(&s.words, said)
 	s.wanted.set(&s.words, wanted)
@@ -85,7 +85,7 @@ func (s *ROUGEScorer) Score(said, wanted string) ROUGEs {
 
 // union counts the words of the wanted lines that are in a longest common subsequence with
 // one of the said lines or another, each as often as both texts have it.
-func (s *ROUGEScorer) union() int {
+func (s *rougeScorer) union() int {
 	said, wanted := s.left[0], s.left[1]
 	clear(said)
 	clear(wanted)

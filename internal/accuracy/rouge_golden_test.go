@@ -24,7 +24,7 @@ func TestROUGEIsRougeScoresToTheBit(t *testing.T) {
 		t.Errorf("there are only %d cases", len(cases))
 	}
 	for mode, stem := range map[string]bool{"stemmer": true, "no_stemmer": false} {
-		s := NewROUGEScorer(stem)
+		s := newROUGEScorer(stem)
 		for _, c := range cases {
 			got := s.Score(c.Prediction, c.Target)
 			want := c.Expected[mode]
@@ -45,7 +45,7 @@ func TestMeanROUGEIsTheScripts(t *testing.T) {
 			Printed string
 		}
 	}](t, "rouge/corpus.json")
-	s, sums := NewROUGEScorer(true), map[string][]float64{}
+	s, sums := newROUGEScorer(true), map[string][]float64{}
 	for _, c := range rougeCases(t) {
 		if !strings.HasPrefix(c.Name, "random_") {
 			continue
@@ -120,7 +120,7 @@ func articles(t testing.TB, n int) [][2]string {
 }
 
 func TestROUGEIsSymmetricAndBounded(t *testing.T) {
-	s := NewROUGEScorer(true)
+	s := newROUGEScorer(true)
 	for i, pair := range articles(t, 120) {
 		one, other := s.Score(pair[0], pair[1]), s.Score(pair[1], pair[0])
 		for name, r := range map[string][2]ROUGE{"1": {one.One, other.One}, "2": {one.Two, other.Two}, "L": {one.L, other.L}} {
@@ -141,7 +141,7 @@ func FuzzROUGE(f *testing.F) {
 		if len(said)+len(wanted) > 1<<12 {
 			return
 		}
-		s := NewROUGEScorer(true)
+		s := newROUGEScorer(true)
 		for name, r := range map[string]ROUGE{"said": s.Score(said, said).LSum, "pair": s.Score(said, wanted).LSum} {
 			if !(r.F1 >= 0 && r.F1 <= 1 && r.Precision <= 1 && r.Recall <= 1) {
 				t.Errorf("%s of %q, %q: %v", name, said, wanted, r)
@@ -157,7 +157,7 @@ func BenchmarkROUGE(b *testing.B) {
 			for i := range pairs {
 				pairs[i][0], pairs[i][1] = strings.Repeat(pairs[i][0]+"\n", lines), strings.Repeat(pairs[i][1]+"\n", lines)
 			}
-			s := NewROUGEScorer(true)
+			s := newROUGEScorer(true)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				s.Score(pairs[i%len(pairs)][0], pairs[i%len(pairs)][1])

@@ -20,8 +20,8 @@ type SacreOptions struct {
 	Order          int // 0: 4
 }
 
-// A SacreCounter computes sacreBLEU as version 2.6.0 does, sentence by sentence.
-type SacreCounter struct {
+// A sacreCounter computes sacreBLEU as version 2.6.0 does, sentence by sentence.
+type sacreCounter struct {
 	o                              SacreOptions
 	tokenize                       func(string) string
 	value                          float64
@@ -35,8 +35,8 @@ type SacreCounter struct {
 // smoothValues are the methods of smoothing, with the value that each takes by default.
 var smoothValues = map[string]float64{"exp": 0, "floor": 0.1, "add-k": 1, "none": 0}
 
-// NewSacreCounter returns a counter. Options that sacreBLEU does not have are an error.
-func NewSacreCounter(o SacreOptions) (*SacreCounter, error) {
+// newSacreCounter returns a counter. Options that sacreBLEU does not have are an error.
+func newSacreCounter(o SacreOptions) (*sacreCounter, error) {
 	if o.Tokenize == "" {
 		o.Tokenize = "13a"
 	}
@@ -60,14 +60,14 @@ func NewSacreCounter(o SacreOptions) (*SacreCounter, error) {
 	if o.Order < 1 || o.Order > maxOrder {
 		return nil, fmt.Errorf("n-grams of order %d, want 1 to %d", o.Order, maxOrder)
 	}
-	return &SacreCounter{
+	return &sacreCounter{
 		o: o, tokenize: tokenize, value: value,
 		counts: make([]int, o.Order), totals: make([]int, o.Order), grams: newGramCounter(),
 	}, nil
 }
 
 // Add adds a translation and its references, of which there must be one.
-func (c *SacreCounter) Add(translation string, references ...string) {
+func (c *sacreCounter) Add(translation string, references ...string) {
 	said := c.split(translation)
 	wanted := make([][]string, len(references))
 	length, closest := 0, -1
@@ -90,7 +90,7 @@ func (c *SacreCounter) Add(translation string, references ...string) {
 }
 
 // split makes words of a line.
-func (c *SacreCounter) split(line string) []string {
+func (c *sacreCounter) split(line string) []string {
 	if c.o.Lowercase {
 		line = pytext.Lower(line)
 	}
@@ -107,7 +107,7 @@ type SacreBLEU struct {
 }
 
 // Score computes the score. It is 0 if nothing matches.
-func (c *SacreCounter) Score() SacreBLEU {
+func (c *sacreCounter) Score() SacreBLEU {
 	s := SacreBLEU{Precisions: make([]float64, c.o.Order), BrevityPenalty: 1, Length: c.hypothesisLength, ReferenceLen: c.referenceLen}
 	if s.Length < s.ReferenceLen {
 		s.BrevityPenalty = 0
@@ -131,7 +131,7 @@ func (c *SacreCounter) Score() SacreBLEU {
 }
 
 // precisions fills in the precisions, and returns the highest order that the text has.
-func (c *SacreCounter) precisions(p []float64) int {
+func (c *sacreCounter) precisions(p []float64) int {
 	halves := 1.0
 	for k := range p {
 		count, total := float64(c.counts[k]), float64(c.totals[k])
@@ -176,7 +176,7 @@ func (s SacreBLEU) String() string {
 }
 
 // Signature names everything that the score depends on, as sacreBLEU does.
-func (c *SacreCounter) Signature() string {
+func (c *sacreCounter) Signature() string {
 	references, kept, effective, smooth := "var", "mixed", "no", c.o.Smooth
 	if c.references > 0 {
 		references = fmt.Sprint(c.references)

@@ -124,7 +124,7 @@ func (t *textScorer) add(ctx context.Context, log Input, rec tokenRecord, wanted
 // flush scores what was added. Of several errors the first in the log is returned.
 func (t *textScorer) flush(ctx context.Context, log Input) error {
 	err := parallel.EachWith(ctx, t.workers, len(t.pending), func() func(context.Context, int) error {
-		scorer := NewROUGEScorer(true)
+		scorer := newROUGEScorer(true)
 		return func(_ context.Context, i int) error {
 			t.pending[i].run(t.decode, scorer)
 			return nil
@@ -148,7 +148,7 @@ func (t *textScorer) flush(ctx context.Context, log Input) error {
 	return nil
 }
 
-func (j *textJob) run(decode Decoder, scorer *ROUGEScorer) {
+func (j *textJob) run(decode Decoder, scorer *rougeScorer) {
 	text, err := decode(j.rec.ids)
 	if err != nil {
 		j.err = err

@@ -169,9 +169,7 @@ func parseArray(r io.Reader, size int64, dtype tensor.DType, width int) (array, 
 	if len(shape) == 2 && shape[1] >= 1 && shape[1] <= mostHot {
 		a.width, shape = int(shape[1]), shape[:1]
 	}
-	oneAxis := len(shape) == 1 && shape[0] >= 1 && shape[0] <= math.MaxInt32
-	wanted := head.Type == dtype && !head.Swapped() && (width == 0 || a.width == width)
-	if !oneAxis || !wanted {
+	if !isColumn(shape) || head.Type != dtype || head.Swapped() || width != 0 && a.width != width {
 		return a, fmt.Errorf("the array is %v%v, want little-endian %v[N %s]", head.Type, head.Shape, dtype, widthText(width))
 	}
 	a.rows = int(shape[0])
@@ -179,6 +177,11 @@ func parseArray(r io.Reader, size int64, dtype tensor.DType, width int) (array, 
 		return a, fmt.Errorf("there are %d bytes, want %d: the array is cut off", size, want)
 	}
 	return a, nil
+}
+
+// isColumn reports whether a shape is one axis, of as many rows as there may be.
+func isColumn(shape tensor.Shape) bool {
+	return len(shape) == 1 && shape[0] >= 1 && shape[0] <= math.MaxInt32
 }
 
 func widthText(width int) string {

@@ -97,11 +97,12 @@ func (q *Request) checkRemote() error {
 		}
 		return nil
 	}
+	elsewhere := q.Backend.Device != "" && q.Backend.Device != "cpu"
 	for _, f := range []struct {
 		name string
 		on   bool
 	}{
-		{"model_path", q.ModelPath != ""}, {"precision", q.Precision != ""}, {"device", q.Backend.Device != "" && q.Backend.Device != "cpu"},
+		{"model_path", q.ModelPath != ""}, {"precision", q.Precision != ""}, {"device", elsewhere},
 		{"intra_threads", q.Backend.IntraThreads > 0}, {"pin", q.Pin}, {"shared_threads", q.Engine.SharedThreads > 0},
 	} {
 		if f.on {
@@ -111,13 +112,16 @@ func (q *Request) checkRemote() error {
 	if r := q.Engine.Remote; r.Concurrency > 0 && q.Instances > 0 && r.Concurrency != q.Instances {
 		return field.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", r.Concurrency, q.Instances)
 	}
-	if err := q.Engine.Remote.check(); err != nil || q.Engine.Name != OIP {
-		if err == nil && q.Engine.Remote.SharedMemory {
-			err = field.Errorf("shared_memory", "is of servers of tensors: want %s", OIP)
-		}
+	if err := q.Engine.Remote.check(); err != nil {
 		return err
 	}
-	return q.Engine.Remote.checkAddresses()
+	switch {
+	case q.Engine.Name == OIP:
+		return q.Engine.Remote.checkAddresses()
+	case q.Engine.Remote.SharedMemory:
+		return field.Errorf("shared_memory", "is of servers of tensors: want %s", OIP)
+	}
+	return nil
 }
 
 // forServers chooses what a run on servers needs otherwise than one here: a worker waits for

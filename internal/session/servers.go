@@ -135,10 +135,16 @@ func (r *Resolved) forPrompts() error {
 	case loadgen.Server:
 		q.MaxBatch = triedAtOnce
 	}
-	if files := machine.OpenFiles(); q.Engine.Remote.Concurrency == 0 && files > 2*spareFiles && files < mostConcurrent {
-		q.Engine.Remote.Concurrency = int(files) - spareFiles // each has a connection
-	}
+	q.Engine.Remote.fitFiles(machine.OpenFiles())
 	return nil
+}
+
+// fitFiles bounds the requests under way by the files that may be open, of which each takes one,
+// if nobody says how many there are.
+func (r *Remote) fitFiles(files uint64) {
+	if r.Concurrency == 0 && files > 2*spareFiles && files < mostConcurrent {
+		r.Concurrency = int(files) - spareFiles
+	}
 }
 
 // answerable finds benchmarks that cannot be measured as they are asked for.

@@ -23,8 +23,8 @@ type About struct {
 	PID        int    // of the process
 }
 
-// WriteDetail writes mlperf_log_detail.txt.
-func WriteDetail(w io.Writer, r *loadgen.Result, about About) error {
+// writeDetail writes mlperf_log_detail.txt.
+func writeDetail(w io.Writer, r *loadgen.Result, about About) error {
 	d := newDetailWriter(w, about, r.StartTime)
 	d.program(about)
 	d.test(r)

@@ -22,16 +22,16 @@ const (
 // WriteFiles writes the detail log and then the summary into a folder. Without the first there
 // is no second: a verdict that nobody can check is none.
 func WriteFiles(dir string, r *loadgen.Result, about About) error {
-	err := writeFile(filepath.Join(dir, DetailFile), func(w io.Writer) error { return WriteDetail(w, r, about) })
+	err := writeFile(filepath.Join(dir, DetailFile), func(w io.Writer) error { return writeDetail(w, r, about) })
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, SummaryFile), func(w io.Writer) error { return WriteSummary(w, r) })
+	return writeFile(filepath.Join(dir, SummaryFile), func(w io.Writer) error { return writeSummary(w, r) })
 }
 
 // WriteTraceFile writes the trace into a folder.
 func WriteTraceFile(dir string, r *loadgen.Result, about About) error {
-	return writeFile(filepath.Join(dir, TraceFile), func(w io.Writer) error { return WriteTrace(w, r, about) })
+	return writeFile(filepath.Join(dir, TraceFile), func(w io.Writer) error { return writeTrace(w, r, about) })
 }
 
 // writeFile writes a file beside the old one and puts it in its place, so that a program

@@ -39,9 +39,9 @@ type Field struct {
 
 // Titles of the sections.
 const (
-	ResultsSection    = "MLPerf Results Summary"
-	StatsSection      = "Additional Stats"
-	ParametersSection = "Test Parameters Used"
+	resultsSection    = "MLPerf Results Summary"
+	statsSection      = "Additional Stats"
+	parametersSection = "Test Parameters Used"
 )
 
 // Field returns the first field of a label; false if there is none.
@@ -140,7 +140,7 @@ func (p *summaryParser) line(text string) {
 
 func (p *summaryParser) title(text string) {
 	switch text {
-	case ResultsSection, StatsSection, ParametersSection:
+	case resultsSection, statsSection, parametersSection:
 		p.section, p.group, p.list = text, "", nil
 	default:
 		p.bad.add(p.n, "want one of the titles of a summary log, got %q", shorten(text))
@@ -192,7 +192,7 @@ func (p *summaryParser) item(text string) bool {
 
 // headings are the lines above items.
 func (p *summaryParser) headings() map[string]*[]string {
-	if p.section != ResultsSection {
+	if p.section != resultsSection {
 		return nil
 	}
 	return map[string]*[]string{
@@ -216,7 +216,7 @@ func (p *summaryParser) field(text string) {
 	case p.group == warningText:
 	case !ok || label == "":
 		p.bad.add(p.n, "want a label and a value, got %q", shorten(text))
-	case p.section == StatsSection && (value == "" || strings.HasPrefix(value, `"`)):
+	case p.section == statsSection && (value == "" || strings.HasPrefix(value, `"`)):
 		p.group = label
 	case value == "" && label != "SUT name":
 		p.bad.add(p.n, "%s has no value", label)

@@ -241,7 +241,7 @@ func TestSummariesOfOldVersions(t *testing.T) {
 	s := mustReadSummary(t, "v0.7", readTestdata(t, "old", "v0.7-multistream.summary.txt"))
 	groups := map[string]int{}
 	for _, f := range s.Fields {
-		if f.Section == StatsSection {
+		if f.Section == statsSection {
 			groups[f.Group]++
 		}
 	}
@@ -529,7 +529,7 @@ func TestErrorsAboutForeignLogsAreShort(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"a count": long + " warnings encountered. See detailed log.", "anything": long, "a title": rule + "\n" + long,
-		"a result": rule + "\n" + ResultsSection + "\n" + rule + "\nResult is : " + long, "a label": rule + "\n" + ResultsSection + "\n" + rule + "\n" + long + " :",
+		"a result": rule + "\n" + resultsSection + "\n" + rule + "\nResult is : " + long, "a label": rule + "\n" + resultsSection + "\n" + rule + "\n" + long + " :",
 	} {
 		if _, err := parseSummary("log", text); err == nil || len(err.Error()) > 1000 {
 			t.Errorf("%s: an error of %d bytes", name, len(fmt.Sprint(err)))

@@ -164,17 +164,17 @@ func runInFakeTime(t *testing.T, sut loadgen.SUT, s loadgen.TestSettings) logs {
 
 func summaryOf(t *testing.T, r *loadgen.Result) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return WriteSummary(w, r) })
+	return written(t, func(w io.Writer) error { return writeSummary(w, r) })
 }
 
 func detailOf(t *testing.T, r *loadgen.Result) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return WriteDetail(w, r, aboutTest) })
+	return written(t, func(w io.Writer) error { return writeDetail(w, r, aboutTest) })
 }
 
 func traceOf(t *testing.T, r *loadgen.Result) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return WriteTrace(w, r, aboutTest) })
+	return written(t, func(w io.Writer) error { return writeTrace(w, r, aboutTest) })
 }
 
 func written(t *testing.T, write func(io.Writer) error) string {

@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// WriteSummary writes mlperf_log_summary.txt.
-func WriteSummary(w io.Writer, r *loadgen.Result) error {
+// writeSummary writes mlperf_log_summary.txt.
+func writeSummary(w io.Writer, r *loadgen.Result) error {
 	s := &summaryWriter{bufio.NewWriter(w)}
 	if p := r.Performance; p != nil {
 		s.title("MLPerf Results Summary")

@@ -9,12 +9,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// WriteTrace writes mlperf_log_trace.json for chrome://tracing or Perfetto: the life of
+// writeTrace writes mlperf_log_trace.json for chrome://tracing or Perfetto: the life of
 // every sample from its start (in Server its scheduled instant) to its first token and its
 // completion, and in Server how much of it was the delay of issuing. Times are microseconds
 // since the start of the test. The file takes about 400 bytes for each sample, and as many for
 // each first token.
-func WriteTrace(w io.Writer, r *loadgen.Result, about About) error {
+func writeTrace(w io.Writer, r *loadgen.Result, about About) error {
 	t := &traceWriter{w: newTraceBuffer(w), pid: about.PID}
 	fmt.Fprint(t.w, "{\"traceEvents\":[\n")
 	counts := r.Effective.Scenario == loadgen.Server

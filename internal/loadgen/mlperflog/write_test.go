@@ -54,9 +54,9 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 func TestAFullDiskIsAnError(t *testing.T) {
 	r := readCases(t)[0].run(t).result
 	for name, write := range map[string]func(io.Writer) error{
-		"writing the summary log": func(w io.Writer) error { return WriteSummary(w, r) },
-		"writing the detail log":  func(w io.Writer) error { return WriteDetail(w, r, aboutTest) },
-		"writing the trace log":   func(w io.Writer) error { return WriteTrace(w, r, aboutTest) },
+		"writing the summary log": func(w io.Writer) error { return writeSummary(w, r) },
+		"writing the detail log":  func(w io.Writer) error { return writeDetail(w, r, aboutTest) },
+		"writing the trace log":   func(w io.Writer) error { return writeTrace(w, r, aboutTest) },
 	} {
 		if err := write(&brokenWriter{}); !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -212,7 +212,7 @@ func TestNothingIsWrittenThatWasNotMeasured(t *testing.T) {
 				}
 			}
 			for _, f := range mustReadSummary(t, "summary.txt", summaryOf(t, r)).Fields {
-				if strings.Contains(f.Label, "per second") || strings.Contains(f.Label, "QPS w") || strings.Contains(f.Label, "TPS w") || f.Section != ParametersSection && strings.Contains(f.Label, "(ns)") {
+				if strings.Contains(f.Label, "per second") || strings.Contains(f.Label, "QPS w") || strings.Contains(f.Label, "TPS w") || f.Section != parametersSection && strings.Contains(f.Label, "(ns)") {
 					t.Errorf("%v, tokens %v: the summary has %s : %v", scenario, tokens, f.Label, f.Value)
 				}
 			}
@@ -240,7 +240,7 @@ func TestADetailLogBeginsAtZeroAndInUTC(t *testing.T) {
 
 func TestTheProgramIntroducesItself(t *testing.T) {
 	text := written(t, func(w io.Writer) error {
-		return WriteDetail(w, judged(), About{Version: "mlperf 1.2", Revision: "abc", CommitTime: "2026-01-01", BuildTime: "2026-01-02"})
+		return writeDetail(w, judged(), About{Version: "mlperf 1.2", Revision: "abc", CommitTime: "2026-01-01", BuildTime: "2026-01-02"})
 	})
 	d := mustReadDetail(t, "detail.txt", text)
 	for key, want := range map[string]any{
