@@ -104,7 +104,11 @@ func showCard(w io.Writer, c *session.Card) error {
 	fmt.Fprintf(&b, "data set  %s, %d samples in memory\n", c.Dataset, c.PerformanceSamples)
 	fmt.Fprintf(&b, "target    %s ≥ %.6g: %g %% of the official %.6g\n", c.Metric, c.Reference*c.Fraction, c.Fraction*100, c.Reference)
 	fmt.Fprintf(&b, "official  %s\n", c.Source)
-	fmt.Fprintf(&b, "built-in  %s (mlperf synth model %s)\n", c.BuiltIn, c.Name)
+	how := fmt.Sprintf(" (mlperf synth model %s)", c.Name)
+	if strings.HasPrefix(c.BuiltIn, "none") {
+		how = ""
+	}
+	fmt.Fprintf(&b, "built-in  %s%s\n", c.BuiltIn, how)
 	for _, s := range c.Scenarios {
 		fmt.Fprintf(&b, "\n%s, rules %s\n", s.Scenario, c.Rules)
 		for _, row := range s.Settings {
