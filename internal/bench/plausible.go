@@ -69,18 +69,21 @@ func (r *run) demands(s shape) []demand {
 		row = workload.Bytes(r.workload.Row(i))
 	}
 	e := r.settings.Effective(uint64(r.performanceSamples()), uint64(r.workload.Len()))
-	load := "target_qps"
+	load, batch := "target_qps", "max_batchsize"
 	if r.settings.Scenario == loadgen.MultiStream {
 		load = "samples_per_query"
+	}
+	if r.settings.Scenario == loadgen.MultiStream && r.cfg.MaxBatch == 0 {
+		batch = "samples_per_query" // of which a batch has as many
 	}
 	kept := int64(0)
 	if slotted, ok := r.workload.(workload.Slotted); ok {
 		kept = slotted.PredictorBytes(s.batch)
 	}
 	return []demand{
-		{"max_batchsize", fmt.Sprintf("%d workers with what they keep of %d samples under way", s.workers, s.batch), float64(s.workers) * float64(kept)},
+		{batch, fmt.Sprintf("%d workers with what they keep of %d samples under way", s.workers, s.batch), float64(s.workers) * float64(kept)},
 		{load, fmt.Sprintf("a query of %d samples", e.SamplesPerQuery), issueBytes * float64(e.SamplesPerQuery)},
-		{"max_batchsize", fmt.Sprintf("%d workers with batches of %d samples of %d bytes", s.workers, s.batch, row),
+		{batch, fmt.Sprintf("%d workers with batches of %d samples of %d bytes", s.workers, s.batch, row),
 			float64(s.workers) * float64(s.batch) * float64(row+placeBytes)},
 	}
 }

@@ -32,6 +32,9 @@ func TestWhatNoMachineCanDoIsRefusedWithBothNumbers(t *testing.T) {
 		}, "instances", "2 threads are asked for, the container's limit on processes and threads leaves 1"},
 		{"an Offline query", loadgen.Offline, func(c *Config) { c.Settings.OfflineExpectedQPS = 1e9 }, "target_qps", "a query of 4400000000 samples would take 2.686e+05 MiB of memory, 8192 MiB are free"},
 		{"a MultiStream query", loadgen.MultiStream, func(c *Config) { c.Settings.MultiStreamSamplesPerQuery = 1e9 }, "samples_per_query", "would take"},
+		{"a batch that nobody asked for", loadgen.MultiStream, func(c *Config) {
+			c.MaxBatch, c.FreeMemory, c.Settings.MultiStreamSamplesPerQuery = 0, func() uint64 { return 8 << 20 }, 1e5
+		}, "samples_per_query", "batches of 100000 samples of 4 bytes would take"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
