@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// streamed is what a client gets that asks for a stream of eight tokens, until a moment has passed.
-func streamed(t *testing.T, o Options) (status int, kind, body string, err error) {
+// streamed is what a client gets that asks for a stream of eight tokens, for as long as it has patience.
+func streamed(t *testing.T, o Options, patience time.Duration) (status int, kind, body string, err error) {
 	t.Helper()
 	s := New(o)
 	server := httptest.NewServer(s)
 	defer server.Close()
 	s.RedirectTo = server.URL + "/elsewhere"
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/v1/completions", strings.NewReader(`{"prompt":"x","max_tokens":8,"stream":true}`))
 	if err != nil {
@@ -51,7 +51,11 @@ func TestFaultsAreWhatTheySay(t *testing.T) {
 		if fault == Endless {
 			o.PerToken = time.Millisecond
 		}
-		status, kind, body, err := streamed(t, o)
+		patience := time.Minute
+		if fault == Silence || fault == Stall || fault == Endless {
+			patience = 300 * time.Millisecond
+		}
+		status, kind, body, err := streamed(t, o, patience)
 		if status != want.status || !strings.Contains(body, want.body) || (err == nil) != want.ends || strings.HasSuffix(body, "data: [DONE]\n\n") != want.done {
 			t.Errorf("%v: status %d, %d bytes, %v: %.200s", fault, status, len(body), err, body)
 		}
