@@ -60,6 +60,9 @@ func (r *run) tryModel(ctx context.Context) error {
 			}
 		}
 	}
+	if err := r.warmLengths(ctx); err != nil {
+		return err
+	}
 	r.warm, err = stableTime(ctx, r.model.predictors[0], items[:1])
 	return err
 }
@@ -97,7 +100,11 @@ func (r *run) warmRemainder(ctx context.Context) error {
 // sampleRows loads samples of the data set and returns items for as many rows as asked, some
 // of which are the same sample if the data set has fewer.
 func (r *run) sampleRows(ctx context.Context, rows int) ([]workload.Item, error) {
-	samples := typical(r.workload, rows)
+	return r.rowsOf(ctx, typical(r.workload, rows), rows)
+}
+
+// rowsOf is sampleRows for samples that somebody chose.
+func (r *run) rowsOf(ctx context.Context, samples []int, rows int) ([]workload.Item, error) {
 	store, err := workload.NewStore(len(samples), func(i int) []workload.Slot { return r.workload.Row(samples[i]) })
 	if err != nil {
 		return nil, err

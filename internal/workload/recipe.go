@@ -22,6 +22,19 @@ type Part struct {
 	// Layers and Rows are fewer than the real ones, where the real file is too large to be
 	// made without being asked for; 0: they are the real ones.
 	Layers, Rows int64
+	// Beside is whether large tensors lie in a file of their own beside the model's, which engines map
+	// into memory instead of reading it.
+	Beside bool
+}
+
+// Tables reports whether the model has tables of which Rows can be chosen.
+func (r Recipe) Tables() bool {
+	for _, p := range r.Parts {
+		if p.Rows != 0 && p.Beside {
+			return true
+		}
+	}
+	return false
 }
 
 // Smaller reports whether the recipe leaves something out.

@@ -140,3 +140,10 @@ type Distant interface {
 type Long interface {
 	Length(index int) int
 }
+
+// A Padded is a Long whose predictors fill samples up to one of a few lengths, for each of which a device
+// may compile the model.
+type Padded interface {
+	Long
+	Padded(index int) int
+}

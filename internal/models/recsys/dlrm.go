@@ -22,7 +22,7 @@ func dlrm() workload.Model {
 		Title:   "DLRM, Criteo Terabyte",
 		Task:    "recommendation: the chance of a click, Criteo Terabyte, 100 to 700 pairs a sample",
 		Dataset: "criteo",
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "dlrm", Rows: 40_000}}, Samples: 100},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "dlrm", Rows: 40_000, Beside: true}}, Samples: 100},
 		Source:  "https://dlrm.s3-us-west-1.amazonaws.com/models/tb00_40M.onnx.tar",
 
 		Rules: config.Model{

@@ -17,7 +17,7 @@ func dlrmV2() workload.Model {
 	m.Title = "DLRM-v2, Criteo Terabyte, multi-hot"
 	m.Task = "recommendation: the chance of a click, Criteo Terabyte with up to 100 categories a table, 100 to 700 pairs a sample"
 	m.Dataset = "criteo-multihot"
-	m.BuiltIn = workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "dlrm-v2", Rows: 40_000}}, Samples: 100}
+	m.BuiltIn = workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "dlrm-v2", Rows: 40_000, Beside: true}}, Samples: 100}
 	m.Source = "https://inference.mlcommons-storage.org/metadata/dlrm-v2-model-weights.uri"
 	m.Rules = config.Model{
 		Name:      "dlrm-v2",

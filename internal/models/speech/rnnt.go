@@ -154,6 +154,18 @@ func (w *speech) Row(index int) []workload.Slot {
 // Length implements workload.Long.
 func (w *speech) Length(index int) int { return w.data.Utterances[index].Samples }
 
+// Padded implements workload.Padded, in rows of features.
+func (w *speech) Padded(index int) int {
+	return paddedRows(audio.Rows(w.data.Utterances[index].Samples))
+}
+
+// paddedRows is the number of rows to which features are filled up, about a second apart: the encoder's
+// recurrent layers, which take nearly all of the time, leave out what is behind the longest recording.
+func paddedRows(rows int) int {
+	const bucket = 32
+	return (rows + bucket - 1) / bucket * bucket
+}
+
 // CacheKey implements workload.Workload. Decoding is as quick as reading.
 func (w *speech) CacheKey() string { return "" }
 

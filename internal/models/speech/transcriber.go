@@ -71,13 +71,13 @@ func (t *transcriber) Predict(ctx context.Context, items []workload.Item, reply 
 	return t.greedy.run(ctx, reply)
 }
 
-// listen makes the features of the recordings, each filled up with zeros to the longest.
+// listen makes the features of the recordings, each filled up with zeros to one length.
 func (t *transcriber) listen(items []workload.Item) error {
 	longest := 0
 	for _, item := range items {
 		longest = max(longest, audio.Rows(t.w.data.Utterances[item.Index].Samples))
 	}
-	if err := t.bind(len(items), (longest+stacked-1)/stacked*stacked); err != nil {
+	if err := t.bind(len(items), paddedRows(longest)); err != nil {
 		return err
 	}
 	size := t.bound.frames * audio.Features

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ type fakeCopier struct {
 	shift   int64 // of the pieces that it says
 	runs    int
 	closed  *int
+	bound   *int
 }
 
 const fakeHidden, fakeState = 2, 3
@@ -44,13 +46,14 @@ func (v copierValue) Close() error {
 
 func (s *fakeCopier) Info() backend.Info { return s.info }
 func (s *fakeCopier) Bind(t tensor.Tensor) (backend.Value, error) {
+	*s.bound++
 	return copierValue{t, s.closed}, nil
 }
 func (s *fakeCopier) Close() error { return nil }
 
 func copiers() (encoder, decoder *fakeCopier) {
-	closed := 0
-	encoder, decoder = &fakeCopier{closed: &closed}, &fakeCopier{closed: &closed, decodes: true}
+	closed, bound := 0, 0
+	encoder, decoder = &fakeCopier{closed: &closed, bound: &bound}, &fakeCopier{closed: &closed, bound: &bound, decodes: true}
 	for _, s := range []struct {
 		session *fakeCopier
 		role    string
@@ -136,9 +139,10 @@ func openCopier(t *testing.T, sentences string) (workload.Workload, workload.Ses
 	return w, workload.Sessions{encoderRole: encoder, decoderRole: decoder}, decoder
 }
 
-func translate(t *testing.T, w workload.Workload, s workload.Sessions, indices ...int) (replies, error) {
+// loaded returns a predictor of sentences, and items for them.
+func loaded(t *testing.T, w workload.Workload, s workload.Sessions, slots int, indices ...int) (*translator, []workload.Item) {
 	t.Helper()
-	p, err := w.NewPredictor(s, len(indices))
+	p, err := w.NewPredictor(s, slots)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,19 +150,25 @@ func translate(t *testing.T, w workload.Workload, s workload.Sessions, indices .
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(func() { store.Close() })
 	var items []workload.Item
 	for i, index := range indices {
 		if err := w.Prepare(index, store.Row(i)); err != nil {
 			t.Fatal(err)
 		}
-		items = append(items, workload.Item{Row: i, Index: index})
+		items = append(items, workload.Item{Row: i, Index: index, Ticket: i})
 	}
 	if err := p.Use(store); err != nil {
 		t.Fatal(err)
 	}
+	return p.(*translator), items
+}
+
+func translate(t *testing.T, w workload.Workload, s workload.Sessions, indices ...int) (replies, error) {
+	t.Helper()
+	p, items := loaded(t, w, s, len(indices), indices...)
 	r := make(replies, len(items))
-	err = p.Predict(t.Context(), items, r)
+	err := p.Predict(t.Context(), items, r)
 	return r, joinErrors(err, p.Close())
 }
 
@@ -195,42 +205,127 @@ func TestSentencesAreTranslatedAlikeInEveryBatch(t *testing.T) {
 	}
 }
 
-func TestATranslatorFreesWhatItBinds(t *testing.T) {
-	w, sessions, decoder := openCopier(t, "a b c\nd\n")
-	p, err := w.NewPredictor(sessions, 2)
-	if err != nil {
+// A trickle has sentences wait one after the other: each time it is asked, as many as give says.
+type trickle struct {
+	replies
+	left []workload.Item
+	give func() int
+}
+
+func (s *trickle) Admit(items []workload.Item, n int, wait bool) ([]workload.Item, bool) {
+	k := s.give()
+	if wait {
+		k = max(1, k)
+	}
+	k = min(k, n, len(s.left))
+	items = append(items, s.left[:k]...)
+	s.left = s.left[k:]
+	return items, len(s.left) > 0 || k > 0
+}
+
+func TestTranslationsDoNotDependOnWhenTheyBegin(t *testing.T) {
+	var sentences []string
+	for i := range 40 {
+		n := []int{1, 3, 8, 17, 70, 0, 5, 33}[i%8]
+		var words []string
+		for k := range n {
+			words = append(words, string(rune('a'+(i+3*k)%26)))
+		}
+		sentences = append(sentences, strings.ReplaceAll(strings.Join(words, " "), "q", "p"))
+	}
+	w, sessions, _ := openCopier(t, strings.Join(sentences, "\n")+"\n")
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		slots := 1 + r.IntN(8)
+		p, items := loaded(t, w, sessions, slots, r.Perm(len(sentences))...)
+		source := &trickle{make(replies, len(items)), items, func() int { return max(0, r.IntN(3)-1) }}
+		if err := p.Serve(t.Context(), source); err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range items {
+			if got := string(source.replies[item.Ticket]); got != sentences[item.Index] {
+				t.Fatalf("seed %d, %d slots: sentence %d is %q, want %q", seed, slots, item.Index, got, sentences[item.Index])
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestASentenceBeginsBesideOthers(t *testing.T) {
+	w, sessions, decoder := openCopier(t, "a b c d e f g h i j\nk l\nm n\no p\n")
+	p, items := loaded(t, w, sessions, 2, 0, 1, 2, 3)
+	source := &trickle{make(replies, len(items)), items, func() int { return 9 }}
+	if err := p.Serve(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
-	store, err := workload.NewStore(2, w.Row)
-	if err != nil {
-		t.Fatal(err)
+	// In the time of the ten pieces and the end, all three others are translated one after the other.
+	if decoder.runs > 2*10 {
+		t.Errorf("%d steps, want those of the longest sentence", decoder.runs)
 	}
-	defer store.Close()
-	for i := range 2 {
-		if err := w.Prepare(i, store.Row(i)); err != nil {
+}
+
+// A step of sentences that are under way copies no state and allocates nothing.
+func TestAStepOfBeamsAllocatesNothing(t *testing.T) {
+	w, sessions, _ := openCopier(t, strings.Repeat("a ", 200)+"\n")
+	p, items := loaded(t, w, sessions, 1, 0)
+	for range 2 { // the first time makes room
+		if err := p.Predict(t.Context(), items, make(replies, 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	items := []workload.Item{{Row: 0, Index: 0}, {Row: 1, Index: 1}}
-	if err := p.Predict(t.Context(), items, make(replies, 2)); err == nil {
+	source := &trickle{make(replies, 1), items, func() int { return 1 }}
+	if _, err := p.admit(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
+	step := func() {
+		if err := p.step(t.Context(), source); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	step()
+	if n := testing.AllocsPerRun(50, step); n > 0 {
+		t.Errorf("a step allocates %v times", n)
+	}
+}
+
+func TestSentencesAreFilledUpToAFewLengths(t *testing.T) {
+	lengths := map[int]bool{}
+	for n := 1; n <= 10000; n++ {
+		to := padded(n)
+		if to < n || to > n+7 && to > n+n/4 {
+			t.Errorf("%d pieces are filled up to %d", n, to)
+		}
+		lengths[to] = true
+	}
+	if len(lengths) > 48 {
+		t.Errorf("%d lengths", len(lengths))
+	}
+}
+
+func TestATranslatorFreesWhatItBinds(t *testing.T) {
+	w, sessions, decoder := openCopier(t, "a b c\nd\na b c d e f g h i j\n")
+	p, items := loaded(t, w, sessions, 2, 0, 1, 2)
+	if err := p.Use(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Predict(t.Context(), items, make(replies, 3)); err == nil {
 		t.Error("it translates what is not loaded")
 	}
-	if err := p.Use(store); err != nil {
-		t.Fatal(err)
-	}
+	p, items = loaded(t, w, sessions, 2, 0, 1, 2)
 	for range 2 {
-		if err := p.Predict(t.Context(), items, make(replies, 2)); err != nil {
+		if err := p.Predict(t.Context(), items, make(replies, 3)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	batch := p.(*translator).batch
-	bound := len(batch.values)
-	if err := p.Close(); err != nil || *decoder.closed != bound {
-		t.Errorf("%d of %d values are closed, %v", *decoder.closed, bound, err)
+	if err := p.Close(); err != nil || *decoder.closed != *decoder.bound {
+		t.Errorf("%d of %d values are closed, %v", *decoder.closed, *decoder.bound, err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := p.Predict(canceled, items, make(replies, 2)); err == nil {
+	if err := p.Predict(canceled, items, make(replies, 3)); err == nil {
 		t.Error("it goes on though it was told to stop")
 	}
 	if err := p.Close(); err != nil {

@@ -23,13 +23,7 @@ func mobileBERT() workload.Model {
 	// mobile_open, rules/mobile_inference_rules.adoc: F1 89.4 over all windows, of which 93 %
 	// are asked for.
 	m.Quality = workload.Quality{Metric: "f1", Reference: 89.4, Fraction: 0.93}
-	m.Open = func(s workload.Setup) (workload.Workload, error) {
-		w, err := openSquad(s)
-		if w, ok := w.(*squad); ok {
-			w.transposed = true
-		}
-		return w, err
-	}
+	m.Open = func(s workload.Setup) (workload.Workload, error) { return openWindows(s, true) }
 	m.Score = func(log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 		return scoreSpans(log, s, true)
 	}

@@ -95,7 +95,7 @@ func (r *spanReader) Predict(ctx context.Context, items []workload.Item, reply w
 	return nil
 }
 
-// longest is the length of the longest window.
+// longest is the length that the longest window asks for.
 func (r *spanReader) longest(items []workload.Item) int {
 	n := 1 // a window from elsewhere may have none
 	for _, item := range items {
@@ -111,7 +111,7 @@ func (r *spanReader) pieces(item workload.Item) int {
 	for 8*n < len(mask) && binary.NativeEndian.Uint64(mask[8*n:]) != 0 {
 		n++
 	}
-	return n
+	return roundedUp(n)
 }
 
 // responseLength is how many places a response has: all of those that the reference has, or

@@ -66,7 +66,10 @@ func readWordPiece(path string) (*tokenizer.WordPiece, error) {
 }
 
 // openSquad joins SQuAD with a model file that marks answers.
-func openSquad(s workload.Setup) (workload.Workload, error) {
+func openSquad(s workload.Setup) (workload.Workload, error) { return openWindows(s, false) }
+
+// openWindows is openSquad, for responses of starts and ends by pairs or all starts before all ends.
+func openWindows(s workload.Setup, transposed bool) (workload.Workload, error) {
 	set, err := openSet(s.DatasetDir)
 	if err != nil {
 		return nil, err
@@ -78,15 +81,34 @@ func openSquad(s workload.Setup) (workload.Workload, error) {
 		set.windows = set.windows[:s.Count]
 	}
 	ports := s.Ports[workload.Only]
-	w := &squad{set: set, batch: ports.Inputs[0].Batch()}
+	w := &squad{set: set, batch: ports.Inputs[0].Batch(), transposed: transposed}
 	if w.inputs, err = bindInputs(ports.Inputs); err != nil {
 		return nil, err
 	}
 	if w.outputs, err = bindSpans(ports.Outputs, s.Options[outputOption]); err != nil {
 		return nil, err
 	}
-	return w, w.choosePadding(ports.Inputs[0], s.Options[padOption])
+	if err := w.choosePadding(ports.Inputs[0], s.Options[padOption]); err != nil {
+		return nil, err
+	}
+	if w.longest {
+		return shortWindows{w}, nil
+	}
+	return w, nil
 }
+
+// shortWindows are windows that are not filled up to one length.
+type shortWindows struct{ *squad }
+
+// Length implements workload.Long.
+func (w shortWindows) Length(index int) int { return len(w.set.windows[index].Pieces) }
+
+// Padded implements workload.Padded.
+func (w shortWindows) Padded(index int) int { return roundedUp(w.Length(index)) }
+
+// roundedUp is the length to which the windows of a batch are filled up whose longest has so many pieces: to
+// the next multiple of 8, so that there are 48 shapes and not 384.
+func roundedUp(pieces int) int { return (pieces + 7) / 8 * 8 }
 
 // choosePadding finds out how long windows are.
 func (w *squad) choosePadding(port backend.Port, wanted string) error {
@@ -165,7 +187,7 @@ func (w *squad) NewPredictor(sessions workload.Sessions, maxBatch int) (workload
 func (w *squad) Notes() []string {
 	padding := fmt.Sprintf("windows are filled up to %d pieces", windowLength)
 	if w.longest {
-		padding = "windows are filled up to the longest of a batch; responses are as long as their windows"
+		padding = "windows are filled up to the longest of a batch, rounded up to a multiple of 8; responses are as long as their windows"
 	}
 	return []string{describeInputs(w.inputs), w.outputs.String(), padding}
 }

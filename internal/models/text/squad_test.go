@@ -232,7 +232,7 @@ func TestShortWindowsAreAnsweredAlikeInEveryBatch(t *testing.T) {
 	ports.Outputs = []backend.Port{port("logits", tensor.Float32, -1, -1, 2)}
 	w := open(t, ports, workload.Values{padOption: padLongest})
 	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
-	set := w.(*squad).set
+	set := w.(shortWindows).set
 	together, err := answer(t, w, s, 3, 0, 1, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -248,8 +248,30 @@ func TestShortWindowsAreAnsweredAlikeInEveryBatch(t *testing.T) {
 			t.Errorf("window %d has another answer in a batch (-alone +together):\n%s", i, diff)
 		}
 	}
-	if want := (tensor.Shape{3, int64(longest)}); !cmp.Equal(want, s.shapes[0]) {
+	if want := (tensor.Shape{3, int64(longest+7) / 8 * 8}); !cmp.Equal(want, s.shapes[0]) {
 		t.Errorf("the model was given %v, want %v", s.shapes[0], want)
+	}
+}
+
+func TestWindowsHaveALengthOnlyIfThatMatters(t *testing.T) {
+	ports := officialPorts()
+	if _, long := open(t, ports, nil).(workload.Long); long {
+		t.Error("windows that are filled up to one length are grouped by length")
+	}
+	for i := range ports.Inputs {
+		ports.Inputs[i].Shape = tensor.Shape{-1, -1}
+	}
+	w := open(t, ports, workload.Values{padOption: padLongest}).(workload.Padded)
+	shapes := map[int]bool{}
+	for i := range w.(workload.Workload).Len() {
+		n, to := w.Length(i), w.Padded(i)
+		if to < n || to > n+7 || to > windowLength {
+			t.Errorf("window %d of %d pieces is filled up to %d", i, n, to)
+		}
+		shapes[to] = true
+	}
+	if len(shapes) < 2 {
+		t.Errorf("all windows are filled up to the same length: %v", shapes)
 	}
 }
 

@@ -19,30 +19,38 @@ const (
 	stepsPerPiece = 2 // at most, of the sentence
 )
 
-// masked is the score of places behind a sentence's end.
-const masked = -3.4e38
-
-// A translator has GNMT translate sentences, all of a batch at once. The encoder runs once,
-// the decoder once for each piece, for all beams of all sentences that are not finished. The
-// state of the beams goes from one of two buffers to the other: the decoder itself picks
-// the rows that go on, and nothing is copied here.
+// A translator has GNMT translate sentences. The encoder runs once for those that begin
+// together, the decoder once for each piece, for all beams of all sentences that are under way.
+// A sentence begins whenever there is room, and leaves when its own beams have ended.
 type translator struct {
 	w                *translation
 	encoder, decoder backend.Session
-	searches         []*generate.BeamSearch
 	candidates       int // of a beam
 
 	store  *workload.Store
-	batch  *translationBatch
+	memory *beamMemory
+	live   []*underWay // in the order of their rows
+	spare  []*underWay
+	items  []workload.Item
 	pieces []int32
 	words  []string
+}
+
+// underWay is a sentence that is translated.
+type underWay struct {
+	item   workload.Item
+	slot   int // in memory
+	pieces []int64
+	search *generate.BeamSearch
+	fresh  bool // it has made no step
 }
 
 func newTranslator(w *translation, sessions workload.Sessions, maxBatch int) *translator {
 	o := generate.BeamOptions{Width: beamWidth, End: endPiece, LengthPenalty: lengthPenalty}
 	t := &translator{w: w, encoder: sessions[encoderRole], decoder: sessions[decoderRole], candidates: o.Candidates()}
-	for range maxBatch {
-		t.searches = append(t.searches, generate.NewBeamSearch(o))
+	t.memory = newBeamMemory(w.sizes, maxBatch, t.candidates, t.decoder)
+	for slot := range maxBatch {
+		t.spare = append(t.spare, &underWay{slot: slot, search: generate.NewBeamSearch(o)})
 	}
 	return t
 }
@@ -55,33 +63,60 @@ func (t *translator) Use(store *workload.Store) error {
 
 // Predict implements workload.Predictor.
 func (t *translator) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	if t.store == nil && len(items) > 0 {
-		return errors.New("no samples are loaded")
-	}
-	var open []int // items with a sentence
-	longest := 0
-	for k, item := range items {
-		if n := len(t.sentence(item)); n > 0 {
-			open, longest = append(open, k), max(longest, n)
+	return t.Serve(ctx, generate.OfBatch(items, reply))
+}
+
+// Serve implements workload.Puller.
+func (t *translator) Serve(ctx context.Context, source workload.Source) error {
+	t.spare, t.live = append(t.spare, t.live...), t.live[:0] // of a call that failed
+	for {
+		open, err := t.admit(ctx, source)
+		if err != nil {
+			return err
+		}
+		if len(t.live) == 0 {
+			if !open {
+				return nil
+			}
 			continue
 		}
-		reply.Done(k, []byte{}, 0) // as the reference, which takes twice no steps
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := t.step(ctx, source); err != nil {
+			return err
+		}
 	}
-	if len(open) == 0 {
-		return nil
+}
+
+// admit has sentences begin if there is room: beside others at least a quarter of it, since the encoder takes hardly
+// longer for two sentences than for one, in which all others wait.
+func (t *translator) admit(ctx context.Context, source workload.Source) (open bool, err error) {
+	room := len(t.spare)
+	if len(t.live) > 0 && 4*room < len(t.live)+room || room == 0 {
+		return true, nil
 	}
-	b, err := t.batchOf(len(open), longest)
-	if err != nil {
-		return err
+	t.items, open = source.Admit(t.items[:0], room, len(t.live) == 0)
+	if t.store == nil && len(t.items) > 0 {
+		return open, errors.New("no samples are loaded")
 	}
-	t.fill(b, items, open)
-	if err := t.encoder.Run(ctx, b.encoderIn, b.encoderOut); err != nil {
-		return err
+	before := len(t.live)
+	for _, item := range t.items {
+		pieces := t.sentence(item)
+		if len(pieces) == 0 {
+			source.Done(item.Ticket, []byte{}, 0) // as the reference, which takes twice no steps
+			continue
+		}
+		s := t.spare[len(t.spare)-1]
+		t.spare = t.spare[:len(t.spare)-1]
+		s.item, s.fresh, s.pieces = item, true, pieces
+		s.search.Start(stepsPerPiece * len(pieces))
+		t.live = append(t.live, s)
 	}
-	for s, k := range open {
-		t.searches[s].Start(stepsPerPiece * len(t.sentence(items[k])))
+	if len(t.live) == before {
+		return open, nil
 	}
-	return t.decode(ctx, b, items, open, reply)
+	return open, t.encode(ctx, t.live[before:])
 }
 
 // sentence has the pieces of a sample.
@@ -93,76 +128,70 @@ func (t *translator) sentence(item workload.Item) []int64 {
 	return row
 }
 
-// fill writes what the encoder reads.
-func (t *translator) fill(b *translationBatch, items []workload.Item, open []int) {
-	for s, k := range open {
-		sentence := t.sentence(items[k])
-		n := len(sentence)
-		row := b.pieces[s*b.longest:][:b.longest]
-		mask := b.mask[s*b.longest:][:b.longest]
-		copy(row, sentence)
-		for i := range row {
-			mask[i] = 0
-			if i >= n {
-				row[i], mask[i] = endPiece, masked
-			}
-		}
-		b.lengths[s] = int32(n)
+// encode runs the encoder for sentences that begin.
+func (t *translator) encode(ctx context.Context, fresh []*underWay) error {
+	if err := t.memory.fit(t.live); err != nil {
+		return err
 	}
-}
-
-// decode runs the decoder until all sentences are finished. Sentence s of the batch is item
-// open[s]; active are the sentences that are not finished.
-func (t *translator) decode(ctx context.Context, b *translationBatch, items []workload.Item, open []int, reply workload.Reply) error {
-	b.begin(len(open))
-	for beams := 1; len(b.active) > 0; beams = beamWidth {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		step, err := b.step(t.decoder, beams)
-		if err != nil {
-			return err
-		}
-		if err := t.decoder.Run(ctx, step.inputs, step.outputs); err != nil {
-			return err
-		}
-		if err := t.advance(b, beams, items, open, reply); err != nil {
-			return err
-		}
+	if err := t.memory.encode(ctx, t.encoder, fresh); err != nil {
+		return fmt.Errorf("%d sentences, the first of sample %d: %w", len(fresh), fresh[0].item.Index, err)
 	}
 	return nil
 }
 
+// step runs the decoder once. Until a sentence has made a step its beams are alike: one will do
+// if that holds for all.
+func (t *translator) step(ctx context.Context, reply workload.Reply) error {
+	beams := 1
+	if !t.live[0].fresh {
+		beams = beamWidth
+	}
+	m := t.memory
+	for a, s := range t.live {
+		m.active[a] = int64(s.slot)
+		if s.fresh {
+			m.begin(a*beams, beams, s.slot)
+		}
+	}
+	values, err := m.step(len(t.live), beams)
+	if err != nil {
+		return err
+	}
+	if err := t.decoder.Run(ctx, values.inputs, values.outputs); err != nil {
+		return err
+	}
+	m.turn()
+	return t.advance(beams, reply)
+}
+
 // advance chooses the beams that go on, and answers the sentences that are finished.
-func (t *translator) advance(b *translationBatch, beams int, items []workload.Item, open []int, reply workload.Reply) error {
-	row, kept := 0, 0
-	for a, s := range b.active {
+func (t *translator) advance(beams int, reply workload.Reply) error {
+	m, kept := t.memory, 0
+	for a, s := range t.live {
 		first := a * beams
-		sums := b.sums[first:][:beams]
+		sums := m.sums[first:][:beams]
 		for _, sum := range sums {
 			if sum != sum {
-				return fmt.Errorf("sample %d: the model's scores are not numbers", items[open[s]].Index)
+				return fmt.Errorf("sample %d: the model's scores are not numbers", s.item.Index)
 			}
 		}
-		search := t.searches[s]
-		search.Advance(b.found[first*t.candidates:][:beams*t.candidates], b.logits[first*t.candidates:][:beams*t.candidates], sums)
-		if search.Done() {
-			text, err := t.text(search)
-			if err != nil {
-				return fmt.Errorf("sample %d: %w", items[open[s]].Index, err)
-			}
-			reply.Done(open[s], []byte(text), 0)
+		from, n := first*t.candidates, beams*t.candidates
+		s.search.Advance(m.found[from:][:n], m.logits[from:][:n], sums)
+		s.fresh = false
+		if !s.search.Done() {
+			m.goOn(kept*beamWidth, first, s.search)
+			t.live[kept] = s
+			kept++
 			continue
 		}
-		parents := search.Parents()
-		for k, token := range search.Tokens() {
-			b.tokens[row], b.parents[row] = int64(token), int64(first)+int64(parents[k])
-			row++
+		text, err := t.text(s.search)
+		if err != nil {
+			return fmt.Errorf("sample %d: %w", s.item.Index, err)
 		}
-		b.active[kept] = s
-		kept++
+		reply.Done(s.item.Ticket, []byte(text), 0)
+		t.spare = append(t.spare, s)
 	}
-	b.next(kept, len(b.active)*beams)
+	t.live = t.live[:kept]
 	return nil
 }
 
@@ -179,4 +208,4 @@ func (t *translator) text(search *generate.BeamSearch) (string, error) {
 }
 
 // Close implements workload.Predictor.
-func (t *translator) Close() error { return t.batch.close() }
+func (t *translator) Close() error { return t.memory.close() }
