@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,8 +18,8 @@ import (
 // version is part of the names of kept models. Raise it when conversions change.
 const version = 3
 
-// Cached returns the file of a converted model, which is made if it is not in the folder
-// yet. A description is beside it, with the extension .md.
+// Cached returns the file of a converted model, or the folder of its files, which is made if it is not
+// in the folder yet. A description is beside it, with the extension .md.
 func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, error) {
 	key, err := c.key(ctx, r)
 	if err != nil {
@@ -26,11 +27,17 @@ func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, e
 	}
 	name := strings.TrimSuffix(filepath.Base(c.Source), ".onnx")
 	path := filepath.Join(dir, fmt.Sprintf("%s-%s-%s.onnx", name, r.Precision, key))
+	if c.Several() {
+		path = filepath.Join(dir, fmt.Sprintf("%s-%s-%s", c.Model.Name, r.Precision, key))
+	}
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
+	}
+	if c.Several() {
+		return path, c.folderOnce(ctx, r, path)
 	}
 	m, description, err := c.Make(ctx, r)
 	if err != nil {
@@ -42,15 +49,23 @@ func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, e
 // key names everything that a converted model follows from. A source is known by the content of
 // all its files.
 func (c Converter) key(ctx context.Context, r Request) (string, error) {
-	source, err := onnx.FingerprintOf(ctx, c.Source)
+	files, err := c.Model.FilesOf(c.Source)
 	if err != nil {
-		return "", fmt.Errorf("the model file: %w", err)
+		return "", err
+	}
+	source := ""
+	for _, f := range files {
+		print, err := onnx.FingerprintOf(ctx, f.Path)
+		if err != nil {
+			return "", fmt.Errorf("the model file: %w", err)
+		}
+		source += print.SHA256
 	}
 	data, err := filepath.Abs(c.DatasetDir)
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]any{version, source.SHA256, data, c.Data, c.Options, r})
+	text, err := json.Marshal([]any{version, source, data, c.Data, c.Options, r})
 	if err != nil {
 		return "", err
 	}
@@ -67,19 +82,40 @@ func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Mo
 	return m.WriteFile(ctx, path)
 }
 
+// WriteFolder converts all files of a model that has several into a new folder, with a description
+// beside it.
+func (c Converter) WriteFolder(ctx context.Context, r Request, path string) (Descriptions, error) {
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return nil, err
+	}
+	d, err := c.MakeFolder(ctx, r, path)
+	if err == nil {
+		err = c.describe(ctx, path, r.Precision, d)
+	}
+	return d, err
+}
+
 func (c Converter) describe(ctx context.Context, path, precision string, d Description) error {
-	source, err := onnx.FingerprintOf(ctx, c.Source)
+	files, err := c.Model.FilesOf(c.Source)
 	if err != nil {
 		return err
+	}
+	origin := "\n## Origin\n\n"
+	for _, f := range files {
+		source, err := onnx.FingerprintOf(ctx, f.Path)
+		if err != nil {
+			return err
+		}
+		origin += fmt.Sprintf("Starting weights: %q, SHA-256 %s; made into %s.\n", filepath.Base(f.Path), source.SHA256, precision)
 	}
 	notes, err := os.Create(DescriptionFile(path))
 	if err != nil {
 		return err
 	}
 	err = d.WriteMarkdown(notes)
-	_, errOrigin := fmt.Fprintf(notes, "\n## Origin\n\nStarting weights: %q, SHA-256 %s; made into %s.\n", filepath.Base(c.Source), source.SHA256, precision)
+	_, errOrigin := io.WriteString(notes, origin)
 	return errors.Join(err, errOrigin, notes.Close())
 }
 
 // DescriptionFile is where the description of a converted model is.
-func DescriptionFile(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".md" }
+func DescriptionFile(path string) string { return strings.TrimSuffix(path, ".onnx") + ".md" }

@@ -82,7 +82,7 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Descriptio
 	switch r.Precision {
 	case FP16:
 		c.Observer.Phase("converting to float16")
-		return c.half(m)
+		return half(m, c.Source)
 	case INT8:
 		c.Observer.Phase("quantising to 8-bit integers")
 		return c.integers(ctx, m, r)
@@ -90,10 +90,10 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Descriptio
 	return nil, nil, fmt.Errorf("models cannot be converted to %q, only to %s or %s", r.Precision, FP16, INT8)
 }
 
-func (c Converter) half(m *onnx.Model) (*onnx.Model, Description, error) {
+func half(m *onnx.Model, path string) (*onnx.Model, Description, error) {
 	h, report, err := quantize.ToFloat16(m, quantize.Float16Options{})
 	if err != nil {
-		return nil, nil, fmt.Errorf("converting %s: %w", c.Source, err)
+		return nil, nil, fmt.Errorf("converting %s: %w", path, err)
 	}
 	return h, report, nil
 }

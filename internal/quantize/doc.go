@@ -50,6 +50,12 @@
 // A Recipe takes all steps. Each of them can be taken alone, to keep Ranges for several
 // Options, or Observations for several Methods.
 //
+// # At run time
+//
+// Dynamic calibrates nothing. Weights of matrix products and of LSTMs become integers as above, and
+// what they read becomes bytes while the model runs, by operators of ONNX Runtime. It is for
+// models whose steps feed each other, which no set of samples shows: GNMT, RNN-T.
+//
 // # Accuracy
 //
 // Sensitivity tells what each layer costs, by any Score; SignalToNoise is one that needs no
@@ -62,6 +68,6 @@
 // # What is left out
 //
 // There is no training with quantisation in mind, no quantisation of weights alone, no
-// INT4, and nothing is done to the graphs inside If, Loop and Scan. Transposed convolutions and
-// recurrent layers stay in FP32.
+// INT4, and nothing is done to the graphs inside If, Loop and Scan. Transposed convolutions
+// stay in FP32, and so do recurrent layers but for Dynamic.
 package quantize

@@ -17,7 +17,7 @@ func Observe(ctx context.Context, m *onnx.Model, c Calibration) (*Observations, 
 // Layers returns the names of the layers that Quantize would quantise and that have
 // weights, in the model's order: what can be excluded one by one.
 func Layers(m *onnx.Model, o Options) ([]string, error) {
-	_, layers, err := candidates(m, o)
+	_, layers, err := candidates(m, Ranges{}, o)
 	if err != nil {
 		return nil, fmt.Errorf("listing layers: %w", err)
 	}

@@ -131,7 +131,7 @@ var integerOps = map[string]bool{
 	"QuantizeLinear": true, "DequantizeLinear": true, "DynamicQuantizeLinear": true,
 	"ConvInteger": true, "MatMulInteger": true, "QLinearConv": true, "QLinearMatMul": true,
 	"QGemm": true, "QAttention": true, "QLinearAdd": true, "QLinearMul": true, "QLinearConcat": true,
-	"MatMulIntegerToFloat": true, "DynamicQuantizeMatMul": true, "MatMulNBits": true,
+	"MatMulIntegerToFloat": true, "DynamicQuantizeMatMul": true, "DynamicQuantizeLSTM": true, "MatMulNBits": true,
 }
 
 // acceptable refuses models that are broken or quantised.

@@ -84,8 +84,12 @@ func quantizableOps() []string {
 // fuse into one integer kernel. The ranges come from Calibrate. Inputs and outputs of
 // the model stay what they are. The original is not changed.
 //
-// A model that is quantised is refused with ErrQuantized.
+// Without ranges because they are found AtRunTime, it is Dynamic. A model that is quantised is refused
+// with ErrQuantized.
 func Quantize(m *onnx.Model, ranges Ranges, o Options) (*onnx.Model, Report, error) {
+	if ranges.Method.Name == AtRunTime {
+		return Dynamic(m, o)
+	}
 	p, err := prepare(m)
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("quantising: %w", err)

@@ -25,13 +25,15 @@ const (
 	// Entropy takes the range in which the distribution of the integers is most alike to
 	// that of the values, by the Kullback-Leibler divergence.
 	Entropy MethodName = "entropy"
+	// AtRunTime calibrates nothing: each run of the model has the ranges of what it reads then (Dynamic).
+	AtRunTime MethodName = "dynamic"
 )
 
 // DefaultPercentile is that of ParseMethod("percentile").
 const DefaultPercentile = 99.99
 
-// ParseMethod reads a method as users write it: min-max, entropy, percentile or
-// percentile:99.9.
+// ParseMethod reads a method as users write it: min-max, entropy, percentile,
+// percentile:99.9 or dynamic.
 func ParseMethod(text string) (Method, error) {
 	name, number, given := strings.Cut(text, ":")
 	m := Method{Name: MethodName(name)}
@@ -46,6 +48,9 @@ func ParseMethod(text string) (Method, error) {
 		}
 	} else if given {
 		return Method{}, fmt.Errorf("calibration method %q: only %s takes a number", text, Percentile)
+	}
+	if m.Name == AtRunTime {
+		return m, nil
 	}
 	return m, m.validate()
 }
@@ -76,7 +81,7 @@ func (m Method) validate() error {
 		}
 		return nil
 	}
-	return fmt.Errorf("unknown calibration method %q; methods are %s, %s and %s", m.Name, MinMax, Percentile, Entropy)
+	return fmt.Errorf("unknown calibration method %q; methods are %s, %s and %s, or %s", m.Name, MinMax, Percentile, Entropy, AtRunTime)
 }
 
 // Ranges are the ranges of a model's activations, by the names of the values.

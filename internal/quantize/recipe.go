@@ -10,7 +10,7 @@ import (
 // A Recipe says all of how to make an INT8 model of an FP32 one. The zero Recipe is the
 // recommended one.
 type Recipe struct {
-	Method  Method // zero: MinMax
+	Method  Method // zero: MinMax; AtRunTime needs no samples
 	Options Options
 	// NoEqualization leaves Equalize out, and the time that it takes to find out whether it helps.
 	NoEqualization bool
@@ -32,6 +32,9 @@ const JudgedBatches = 8
 func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, Report, error) {
 	r.Method = r.Method.OrDefault()
 	c.Options = r.Options
+	if r.Method.Name == AtRunTime {
+		return r.quantize(ctx, calibratedModel{m, Ranges{Method: r.Method}}, c)
+	}
 	made, err := r.calibrate(ctx, m, c)
 	if err != nil {
 		return nil, Report{}, err

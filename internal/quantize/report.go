@@ -76,6 +76,9 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	r.writeWeights(&b)
 	r.writeSearch(&b)
 	r.writeLayers(&b)
+	if r.Method.Name != AtRunTime {
+		r.writeRanges(&b)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -91,6 +94,11 @@ func (r Report) writeMethod(b *strings.Builder) {
 	fmt.Fprintf(b, "The model was quantised after training, without training it further: "+
 		"%d layers compute with 8-bit integers, %d stay in FP32.\n\n", len(r.Layers), len(r.Excluded))
 	b.WriteString("## Activations\n\n")
+	if r.Method.Name == AtRunTime {
+		b.WriteString("- Nothing was calibrated: what a layer reads becomes unsigned bytes while the model runs, asymmetric, one scale for all of it, " +
+			"scale = (max - min) / 255 of the values that it has then and 0 (DynamicQuantizeMatMul, DynamicQuantizeLSTM of ONNX Runtime).\n\n")
+		return
+	}
 	fmt.Fprintf(b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set %s.\n",
 		r.Samples, len(r.Ranges), describeMethod(r.Method))
 	switch r.Options.Activations {
@@ -124,6 +132,10 @@ func (r Report) writeWeights(b *strings.Builder) {
 	}
 	b.WriteString("## Weights\n\n")
 	fmt.Fprintf(b, "- Weights: signed, symmetric, %d to %d, one scale %s: scale = max|w| / %d.\n", -limit, limit, granularity, limit)
+	if r.Method.Name == AtRunTime {
+		fmt.Fprintf(b, "- Biases stay in FP32.\n- Constants take %.1f MB, in FP32 %.1f MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+		return
+	}
 	b.WriteString("- Biases: 32-bit integers, scale = scale of the input × scale of the weights.\n")
 	if !r.Options.NoBiasCorrection {
 		b.WriteString("- Biases are corrected: less Σ error of the weight × mean of the input channel over the calibration samples, " +
@@ -184,6 +196,9 @@ func (r Report) writeLayers(b *strings.Builder) {
 		}
 		b.WriteString(".\n")
 	}
+}
+
+func (r Report) writeRanges(b *strings.Builder) {
 	b.WriteString("\n## Ranges\n\n| activation | from | to | scale | zero point |\n|---|--:|--:|--:|--:|\n")
 	for _, name := range sortedKeys(r.Ranges) {
 		v := r.Ranges[name]

@@ -21,7 +21,7 @@ type LayerScore struct {
 // scores what comes of it. The layers that cost most come first. Progress, if it is not
 // nil, is called after each layer.
 func Sensitivity(ctx context.Context, m *onnx.Model, ranges Ranges, o Options, score Score, progress func(done, total int)) ([]LayerScore, error) {
-	p, layers, err := candidates(m, o)
+	p, layers, err := candidates(m, ranges, o)
 	if err != nil {
 		return nil, fmt.Errorf("finding sensitive layers: %w", err)
 	}
@@ -47,7 +47,11 @@ func Sensitivity(ctx context.Context, m *onnx.Model, ranges Ranges, o Options, s
 }
 
 // candidates prepares a model and lists the layers with weights that options quantise.
-func candidates(m *onnx.Model, o Options) (*onnx.Model, []LayerScore, error) {
+func candidates(m *onnx.Model, ranges Ranges, o Options) (*onnx.Model, []LayerScore, error) {
+	if ranges.Method.Name == AtRunTime {
+		_, report, err := Dynamic(m, o)
+		return m, report.layers(), err
+	}
 	p, err := prepare(m)
 	if err != nil {
 		return nil, nil, err
@@ -66,6 +70,15 @@ func candidates(m *onnx.Model, o Options) (*onnx.Model, []LayerScore, error) {
 		return nil, nil, plan.errEmpty()
 	}
 	return p, layers, nil
+}
+
+// layers are those with integer weights.
+func (r Report) layers() []LayerScore {
+	var layers []LayerScore
+	for _, l := range r.Layers {
+		layers = append(layers, LayerScore{Layer: l.Layer, Op: l.Op})
+	}
+	return layers
 }
 
 func names(layers []LayerScore) []string {
@@ -123,7 +136,7 @@ type SearchRecord struct {
 // If the target cannot be reached, Run returns the best that it found, with an error
 // that is ErrTargetMissed.
 func (s Search) Run(ctx context.Context, m *onnx.Model, ranges Ranges, o Options) (Found, error) {
-	p, layers, err := candidates(m, o)
+	p, layers, err := candidates(m, ranges, o)
 	if err != nil {
 		return Found{}, fmt.Errorf("searching: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A QuantizeRequest asks for a model of lower precision.
@@ -28,13 +29,13 @@ type QuantizeRequest struct {
 	Precision   string // int8 or fp16
 	Calibration string // file that lists the samples to calibrate with
 	Samples     int    // calibrate with the first ones instead; 0: 64
-	Method      string // min-max, entropy, percentile or percentile:P
+	Method      string // min-max, entropy, percentile, percentile:P or dynamic; of models with several files dynamic
 	Activations string // u8 or s8
 	Quantize    quantize.Options
 	Target      float64 // part of the FP32 accuracy to reach by leaving layers in FP32; 0: none
 	Count       int     // with Target: score the first samples only; 0: all
 	Rank        string  // score or noise
-	Output      string  // file; empty: MODEL-PRECISION.onnx
+	Output      string  // file; empty: MODEL-PRECISION.onnx; of models with several files a folder, MODEL-PRECISION
 }
 
 // A Quantized model lies in a file, with its description.
@@ -84,7 +85,7 @@ func (q *QuantizeRequest) with(ctx context.Context, o Observer, f func(convert.C
 	if err != nil {
 		return field.Wrap("model", err)
 	}
-	r, err := q.request()
+	r, err := q.request(model)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (q *QuantizeRequest) with(ctx context.Context, o Observer, f func(convert.C
 		if err := q.files(ctx, maker, &c); err != nil {
 			return err
 		}
-		if err := q.knownLayers(c.Source); err != nil {
+		if err := q.knownLayers(c); err != nil {
 			return err
 		}
 		if r.Samples, err = q.indices(c); err != nil {
@@ -110,8 +111,12 @@ func (q *QuantizeRequest) with(ctx context.Context, o Observer, f func(convert.C
 }
 
 // request checks what can be checked without a model.
-func (q *QuantizeRequest) request() (r convert.Request, err error) {
-	q.defaults()
+func (q *QuantizeRequest) request(model workload.Model) (r convert.Request, err error) {
+	several := model.Files != nil
+	if err := q.suits(several); err != nil {
+		return r, err
+	}
+	q.defaults(several)
 	r = convert.Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise}
 	r.Options.Activations = quantize.Activations(q.Activations)
 	if r.Method, err = quantize.ParseMethod(q.Method); err != nil {
@@ -139,19 +144,42 @@ func (q *QuantizeRequest) request() (r convert.Request, err error) {
 	return r, nil
 }
 
-func (q *QuantizeRequest) defaults() {
+// suits refuses what has no meaning for models with several files, whose files are converted one by one.
+func (q *QuantizeRequest) suits(several bool) error {
+	if !several {
+		return nil
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"calibration", q.Calibration != ""}, {"samples", q.Samples > 0}, {"target", q.Target > 0},
+		{"method", q.Method != "" && q.Method != string(quantize.AtRunTime)},
+	} {
+		if f.given {
+			return field.Errorf(f.name, "%s has several files, which are quantised without calibration (%s) and without a target", q.Model, quantize.AtRunTime)
+		}
+	}
+	return nil
+}
+
+func (q *QuantizeRequest) defaults(several bool) {
+	method, extension := quantize.MinMax, ".onnx"
+	if several {
+		method, extension = quantize.AtRunTime, ""
+	}
 	for _, d := range []struct {
 		to    *string
 		value string
 	}{
-		{&q.Precision, convert.INT8}, {&q.Method, string(quantize.MinMax)}, {&q.Activations, string(quantize.U8)}, {&q.Rank, rankByScore},
+		{&q.Precision, convert.INT8}, {&q.Method, string(method)}, {&q.Activations, string(quantize.U8)}, {&q.Rank, rankByScore},
 	} {
 		if *d.to == "" {
 			*d.to = d.value
 		}
 	}
 	if q.Output == "" {
-		q.Output = fmt.Sprintf("%s-%s.onnx", q.Model, q.Precision)
+		q.Output = fmt.Sprintf("%s-%s%s", q.Model, q.Precision, extension)
 	}
 }
 
@@ -182,19 +210,25 @@ func (q *QuantizeRequest) files(ctx context.Context, maker builtin.Maker, c *con
 }
 
 // knownLayers finds names of layers and operators that the model does not have.
-func (q *QuantizeRequest) knownLayers(path string) error {
+func (q *QuantizeRequest) knownLayers(c convert.Converter) error {
 	if len(q.Quantize.Exclude)+len(q.Quantize.ExcludeOps) == 0 {
 		return nil
 	}
-	m, err := onnx.ReadFile(path)
+	files, err := c.Model.FilesOf(c.Source)
 	if err != nil {
 		return err
 	}
 	names, ops := map[string]bool{}, map[string]bool{}
-	for _, n := range m.Graph.Nodes {
-		ops[n.Op], names[n.Name] = true, true
-		if n.Name == "" && len(n.Outputs) > 0 { // a layer without a name is called by its output
-			names[n.Outputs[0]] = true
+	for _, file := range files {
+		m, err := onnx.ReadFile(file.Path)
+		if err != nil {
+			return err
+		}
+		for _, n := range m.Graph.Nodes {
+			ops[n.Op], names[n.Name] = true, true
+			if n.Name == "" && len(n.Outputs) > 0 { // a layer without a name is called by its output
+				names[n.Outputs[0]] = true
+			}
 		}
 	}
 	for _, f := range []struct {
@@ -228,6 +262,9 @@ func (q *QuantizeRequest) indices(c convert.Converter) ([]int, error) {
 }
 
 func (q *QuantizeRequest) make(ctx context.Context, c convert.Converter, r convert.Request) (*Quantized, error) {
+	if c.Several() {
+		return q.makeFolder(ctx, c, r)
+	}
 	m, description, err := c.Make(ctx, r)
 	missed := errors.Is(err, quantize.ErrTargetMissed)
 	if err != nil && !missed {
@@ -239,6 +276,27 @@ func (q *QuantizeRequest) make(ctx context.Context, c convert.Converter, r conve
 	out := &Quantized{Model: q.Output, Description: convert.DescriptionFile(q.Output), Missed: missed}
 	if report, ok := description.(quantize.Report); ok {
 		out.Report = &report
+	}
+	return out, nil
+}
+
+func (q *QuantizeRequest) makeFolder(ctx context.Context, c convert.Converter, r convert.Request) (*Quantized, error) {
+	descriptions, err := c.WriteFolder(ctx, r, q.Output)
+	if err != nil {
+		return nil, err
+	}
+	out := &Quantized{Model: q.Output, Description: convert.DescriptionFile(q.Output)}
+	for _, d := range descriptions {
+		part, ok := d.(quantize.Report)
+		if !ok {
+			continue
+		}
+		if out.Report == nil {
+			out.Report = &quantize.Report{}
+		}
+		out.Report.Layers, out.Report.Excluded = append(out.Report.Layers, part.Layers...), append(out.Report.Excluded, part.Excluded...)
+		out.Report.BytesBefore += part.BytesBefore
+		out.Report.BytesAfter += part.BytesAfter
 	}
 	return out, nil
 }

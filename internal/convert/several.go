@@ -1,0 +1,117 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/quantize"
+)
+
+// Several reports whether the model has several files. Their samples are not what each of them takes,
+// so to integers they are converted without calibration.
+func (c Converter) Several() bool { return c.Model.Files != nil }
+
+// Descriptions are those of the files of a model.
+type Descriptions []Description
+
+// WriteMarkdown implements Description.
+func (d Descriptions) WriteMarkdown(w io.Writer) error {
+	for i, one := range d {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := one.WriteMarkdown(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ErrSeveral is the cause of a refusal: a model of several files cannot be calibrated.
+var ErrSeveral = errors.New("the model has several files, which are not calibrated and take no target")
+
+// MakeFolder converts all files of a model that has several into a folder, which must exist. Each keeps
+// its name.
+func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (Descriptions, error) {
+	if r.Target > 0 || len(r.Samples) > 0 {
+		return nil, ErrSeveral
+	}
+	files, err := c.Model.FilesOf(c.Source)
+	if err != nil {
+		return nil, err
+	}
+	c.Observer.Phase("converting to " + r.Precision)
+	var all Descriptions
+	for i, f := range files {
+		m, err := onnx.ReadWhole(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		q, d, err := c.alone(m, f.Path, r)
+		if err == nil {
+			err = q.WriteFile(ctx, filepath.Join(folder, filepath.Base(f.Path)))
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+		c.Observer.Loading(i+1, len(files))
+	}
+	return all, nil
+}
+
+// alone converts a file for which there are no samples.
+func (c Converter) alone(m *onnx.Model, path string, r Request) (*onnx.Model, Description, error) {
+	if r.Precision == FP16 {
+		return half(m, path)
+	}
+	o := r.Options
+	o.Exclude = slices.DeleteFunc(slices.Clone(o.Exclude), func(layer string) bool { return !hasLayer(m, layer) }) // those of other files
+	q, report, err := quantize.Dynamic(m, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("quantising %s: %w", path, err)
+	}
+	return q, report, nil
+}
+
+// hasLayer reports whether a file has a layer of that name.
+func hasLayer(m *onnx.Model, name string) bool {
+	return slices.ContainsFunc(m.Graph.Nodes, func(n *onnx.Node) bool {
+		return n.Name == name || n.Name == "" && slices.Contains(n.Outputs, name)
+	})
+}
+
+// folderOnce makes a folder of converted files, which appears when all are complete.
+func (c Converter) folderOnce(ctx context.Context, r Request, path string) (err error) {
+	making, err := os.MkdirTemp(filepath.Dir(path), ".making")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(making)) }()
+	inner := filepath.Join(making, "model") // the temporary folder is closed to other users
+	if err := os.Mkdir(inner, 0o755); err != nil {
+		return err
+	}
+	d, err := c.MakeFolder(ctx, r, inner)
+	if err == nil {
+		err = c.describe(ctx, path, r.Precision, d)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(inner, path); err != nil {
+		if _, there := os.Stat(path); there == nil {
+			return nil // another program was quicker
+		}
+		return err
+	}
+	return nil
+}
