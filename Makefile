@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install run test check deadcode bench bench-backend bench-generate bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
+.PHONY: help build install run test check deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ bench-backend: onnxruntime ## runs of built-in models against bare loops over th
 
 bench-generate: onnxruntime ## decoding token by token: against a loop in C, slots against one, prompts in chunks
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/generate
+
+bench-language: onnxruntime ## models on sequences: against a loop in C, in Server against naive batches, tokenizing, log-mel, metrics against Python
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench 'ORTReplay|Sequences' -benchtime 1x -timeout 30m ./internal/builtin
+	$(GO) test -run '^$$' -bench 'WordPiece|Windows|Features|Peers|HundredMillion|AUC' -timeout 30m ./internal/tokenizer ./internal/preprocess/... ./internal/accuracy
 
 bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)
 	$(BIN) selftest --all $(if $(PEER),--peer $(PEER))

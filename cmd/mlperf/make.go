@@ -151,9 +151,12 @@ themselves; this is for looking at it, or for making it beforehand.`,
 	return cmd
 }
 
+// rowsHelp is what --rows is for.
+const rowsHelp = "rows that the tables of a built-in model for recommendation have at most (default 40000); they are mapped into memory, not read"
+
 func newSynthModel() *cobra.Command {
 	var engine session.Engine
-	fullSize := false
+	var size session.Size
 	cmd := &cobra.Command{
 		Use:   "model NAME",
 		Short: "Make a built-in model: the official architecture with random weights",
@@ -165,7 +168,7 @@ built-in data set, so that accuracy means something.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			display := newDisplay(cmd)
 			defer display.Done()
-			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, fullSize, display)
+			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, size, display)
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 			}
@@ -173,7 +176,8 @@ built-in data set, so that accuracy means something.`,
 		},
 	}
 	defineLibrary(cmd.Flags(), &engine)
-	cmd.Flags().BoolVar(&fullSize, "full-size", false, "all layers and rows of the real model, where the built-in one has fewer")
+	cmd.Flags().BoolVar(&size.Full, "full-size", false, "all layers and rows of the real model, where the built-in one has fewer")
+	cmd.Flags().Int64Var(&size.Rows, "rows", 0, rowsHelp)
 	return cmd
 }
 

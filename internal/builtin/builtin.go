@@ -35,6 +35,9 @@ type Maker struct {
 	// not known.
 	FreeDisk   func(dir string) uint64
 	FreeMemory func() uint64
+	// Rows is how many rows the tables of models for recommendation have at most; 0: as many as
+	// the recipe says.
+	Rows int64
 
 	images synth.ImageNetSpec // of the data set for classification; zero: imageNet(), of which tests have less
 	count  int                // of samples of the others; 0: as many as the model says

@@ -17,10 +17,14 @@ import (
 // options are those with which a part is built: smaller than the real one, unless that is
 // wanted.
 func (m Maker) options(p workload.Part) networks.Options {
+	o := networks.Options{Layers: p.Layers, Rows: p.Rows}
 	if m.FullSize {
-		return networks.Options{}
+		o = networks.Options{}
 	}
-	return networks.Options{Layers: p.Layers, Rows: p.Rows}
+	if m.Rows > 0 && p.Rows > 0 && p.Beside {
+		o.Rows = m.Rows
+	}
+	return o
 }
 
 // architecture is that of a part: of the real file, if that is wanted.
@@ -93,7 +97,7 @@ func (m Maker) makePart(ctx context.Context, p workload.Part, path string) error
 	if err != nil {
 		return err
 	}
-	if weightBytes(graph) > largestFile {
+	if weightBytes(graph) > largestFile || p.Beside {
 		return graph.WriteFileBeside(ctx, path)
 	}
 	return graph.WriteFile(ctx, path)
@@ -106,19 +110,20 @@ const largestFile = 2e9
 // Smaller says what a built-in model lacks of the real one, empty if nothing.
 func (m Maker) Smaller(model workload.Model) string {
 	r, ok := model.BuiltIn.(workload.Recipe)
-	if !ok || m.FullSize {
+	if !ok {
 		return ""
 	}
 	var lacks []string
 	for _, p := range r.Parts {
 		a, err := networks.Lookup(p.Architecture)
-		if err == nil && p.Layers != 0 {
-			lacks = append(lacks, fmt.Sprintf("%d of %d layers", p.Layers, a.Layers))
+		o := m.options(p)
+		if err == nil && o.Layers != 0 {
+			lacks = append(lacks, fmt.Sprintf("%d of %d layers", o.Layers, a.Layers))
 		}
-		if err == nil && p.Rows != 0 {
-			lacks = append(lacks, fmt.Sprintf("%d of %d rows in its tables", p.Rows, a.Rows))
+		if err == nil && o.Rows != 0 && o.Rows < a.Rows {
+			lacks = append(lacks, fmt.Sprintf("%d of %d rows in its tables", o.Rows, a.Rows))
 		}
-		if err == nil && p.Full != "" {
+		if err == nil && p.Full != "" && !m.FullSize {
 			lacks = append(lacks, fmt.Sprintf("a %s in the place of %s", a.Title, p.Full))
 		}
 	}

@@ -1,12 +1,14 @@
 package builtin
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -30,6 +32,42 @@ func TestASmallerModelSaysWhatItLacks(t *testing.T) {
 	b, err := full.modelPath(bert)
 	if err != nil || a == b || !strings.HasPrefix(b, filepath.Join("dir", "models", "bert-")) {
 		t.Errorf("files %s and %s, %v", a, b, err)
+	}
+}
+
+// Rows of tables can be chosen, and lie in a file of their own. Those of vocabularies cannot.
+func TestTablesHaveTheRowsThatAreAskedFor(t *testing.T) {
+	dlrm, err := models.Lookup("dlrm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gnmt, err := models.Lookup("gnmt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Maker{Dir: t.TempDir(), Rows: 1000, Observer: &observer{t: t}}
+	if got := m.Smaller(dlrm); got != "1000 of 40000000 rows in its tables" {
+		t.Errorf("it lacks %q", got)
+	}
+	if a, b := m.Smaller(gnmt), (Maker{}).Smaller(gnmt); a != b {
+		t.Errorf("the vocabulary of GNMT lacks %q, want %q", a, b)
+	}
+	path, err := m.Model(t.Context(), dlrm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, least := range map[string]int64{path: 1 << 20, path + onnx.DataSuffix: 1000 * 128 * 4 * 10} {
+		info, err := os.Stat(name)
+		if err != nil || name != path && info.Size() < least || name == path && info.Size() > 16*least {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	full := Maker{Dir: m.Dir, Rows: 1000, FullSize: true}
+	if same, err := full.modelPath(dlrm); err != nil || same != path {
+		t.Errorf("with all layers it is %s, %v; want %s", same, err, path)
+	}
+	if other, err := (Maker{Dir: m.Dir}).modelPath(dlrm); err != nil || other == path {
+		t.Errorf("with the default rows it is %s, %v", other, err)
 	}
 }
 

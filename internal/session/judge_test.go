@@ -9,6 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // resolve resolves a request of ResNet-50, in a folder without a user.conf.
@@ -156,10 +158,35 @@ func TestPreparedQuantisationsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 			t.Errorf("Sensitivity of %q = %v, want an error of the field model", name, err)
 		}
 	}
+	for _, q := range []Request{
+		{Model: "resnet50", Rows: 5000}, {Model: "gnmt", Rows: 5000}, {Model: "dlrm", Rows: 10}, {Model: "dlrm", Rows: -1}, {Model: "dlrm", Rows: 5000, ModelPath: "x.onnx"},
+	} {
+		q.Scenario = "Offline"
+		if _, err := Resolve(q); fieldOf(err) != "rows" {
+			t.Errorf("Resolve(%+v) = %v, want an error of the field rows", q, err)
+		}
+	}
 	q := QuantizeRequest{Model: "resnet50"}
-	r, err := q.request()
+	r, err := q.request(workload.Model{})
 	if err != nil || r.Precision != "int8" || q.Output != "resnet50-int8.onnx" || r.RankByNoise {
 		t.Errorf("the defaults are %+v, %+v, %v", q, r, err)
+	}
+	q = QuantizeRequest{Model: "gnmt"}
+	r, err = q.request(workload.Model{Files: workload.Roles("a", "b")})
+	if err != nil || r.Method.Name != quantize.AtRunTime || q.Output != "gnmt-int8" {
+		t.Errorf("the defaults for several files are %+v, %+v, %v", q, r, err)
+	}
+	for _, c := range []struct {
+		field string
+		q     QuantizeRequest
+	}{
+		{"calibration", QuantizeRequest{Calibration: "list"}}, {"samples", QuantizeRequest{Samples: 3}}, {"target", QuantizeRequest{Target: 0.9}},
+		{"method", QuantizeRequest{Method: "entropy"}},
+	} {
+		c.q.Model = "gnmt"
+		if _, err := Quantize(t.Context(), c.q, silent{}); fieldOf(err) != c.field {
+			t.Errorf("Quantize(%+v) of several files = %v, want an error of the field %s", c.q, err, c.field)
+		}
 	}
 }
 

@@ -1,0 +1,55 @@
+//go:build ort && linux
+
+package builtin
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// BenchmarkORTReplay compares runs of models on sequences with a program in C that repeats the same runs
+// of the same sessions with the same inputs. Both take turns, because the speed of a machine changes
+// with time; the ratio is the median over all turns.
+func BenchmarkORTReplay(b *testing.B) {
+	for _, w := range []struct {
+		name, model   string
+		samples       uint64
+		batch, answer int // answer: samples of the data set
+	}{
+		{"BERT Offline, batches of 4", "bert", 16, 4, 16},
+		{"GNMT, one sentence at once", "gnmt", 4, 1, 4},
+		{"GNMT, eight sentences at once", "gnmt", 16, 8, 16},
+		{"RNN-T, one recording at once", "rnnt", 8, 1, 8},
+		{"DLRM Offline, batches of 4", "dlrm", 400, 4, 100},
+	} {
+		b.Run(w.name, func(b *testing.B) {
+			cfg := builtIn(b, ortMaker(b), lookup(b, w.model), w.answer)
+			cfg.Settings.Mode, cfg.Settings.Scenario = loadgen.PerformanceOnly, loadgen.Offline
+			cfg.Settings.MinDuration, cfg.Settings.MinQueryCount, cfg.Settings.OfflineExpectedQPS = time.Millisecond, w.samples, 1
+			cfg.Calibrate, cfg.Instances, cfg.MaxBatch, cfg.Backend.IntraThreads = false, 1, w.batch, runtime.GOMAXPROCS(0)
+			replay := record(b, cfg)
+			var ours, theirs, ratios []float64
+			for b.Loop() {
+				for range replayTurns {
+					cfg.OutputDir = b.TempDir()
+					r, err := bench.Run(b.Context(), cfg)
+					if err != nil {
+						b.Fatal(err)
+					}
+					c := float64(w.samples) / replay()
+					ours, theirs = append(ours, r.Performance.SamplesPerSecond), append(theirs, c)
+					ratios = append(ratios, r.Performance.SamplesPerSecond/c)
+				}
+			}
+			b.ReportMetric(median(theirs), "C-samples/s")
+			b.ReportMetric(median(ours), "samples/s")
+			b.ReportMetric(median(ratios), "ratio")
+		})
+	}
+}
+
+const replayTurns = 5
