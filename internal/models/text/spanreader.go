@@ -101,7 +101,7 @@ func (r *spanReader) longest(items []workload.Item) int {
 	for _, item := range items {
 		n = max(n, r.pieces(item))
 	}
-	return n
+	return roundedUp(n)
 }
 
 // pieces is how long a window is: so long is its mask of ones.
@@ -111,7 +111,7 @@ func (r *spanReader) pieces(item workload.Item) int {
 	for 8*n < len(mask) && binary.NativeEndian.Uint64(mask[8*n:]) != 0 {
 		n++
 	}
-	return roundedUp(n)
+	return n
 }
 
 // responseLength is how many places a response has: all of those that the reference has, or
