@@ -26,7 +26,9 @@ func newQuantize() *cobra.Command {
 		Long: `Make a model of lower precision and a description of how, as the rules ask for.
 
 To 8-bit integers (static, QDQ), the model is calibrated with samples of its data: those
-of a list, one index or file name per line, or the first ones. With --target, layers are
+of a list, one index or file name per line, or the first ones. With --method dynamic,
+which models for text and models of several files have by default, nothing is
+calibrated: matrix products and LSTMs find the ranges of what they read while they run. With --target, layers are
 left in FP32, the most sensitive first, until that part of the FP32 accuracy is
 reached. With --sensitivity nothing is made: it shows what each layer costs alone.
 
@@ -49,7 +51,7 @@ func (o *quantizeFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Precision, "precision", "int8", "int8 or fp16")
 	f.StringVar(&o.Calibration, "calibration", "", "list of the samples to calibrate with")
 	f.IntVar(&o.Samples, "samples", 0, "calibrate with the first N samples instead (default 64)")
-	f.StringVar(&o.Method, "method", "min-max", "how ranges follow from what was observed: min-max, entropy, percentile or percentile:99.9")
+	f.StringVar(&o.Method, "method", "", "how ranges follow from what was observed: min-max, entropy, percentile or percentile:99.9; or dynamic: each run has its own (default min-max, of models for text and of several files dynamic)")
 	f.StringVar(&o.Activations, "activations", "u8", "integers of activations: u8, or s8 as TensorRT wants them")
 	f.BoolVar(&q.PerTensor, "per-tensor", false, "one scale for all weights of a layer instead of one per channel")
 	f.BoolVar(&q.SevenBitWeights, "seven-bit-weights", session.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: what this one needs)")

@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/page"
+	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -136,6 +137,9 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 	}
 	r := convert.Request{Precision: precision}
 	r.Options.SevenBitWeights = !machine.FastInt8()
+	if p.model.Attends && precision == convert.INT8 {
+		r.Method.Name = quantize.AtRunTime
+	}
 	path, err := c.Cached(ctx, r, filepath.Join(p.maker.Dir, "converted"))
 	if err != nil {
 		return options, err

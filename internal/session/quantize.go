@@ -116,7 +116,7 @@ func (q *QuantizeRequest) request(model workload.Model) (r convert.Request, err 
 	if err := q.suits(several); err != nil {
 		return r, err
 	}
-	q.defaults(several)
+	q.defaults(several, model.Attends)
 	r = convert.Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise}
 	r.Options.Activations = quantize.Activations(q.Activations)
 	if r.Method, err = quantize.ParseMethod(q.Method); err != nil {
@@ -163,10 +163,13 @@ func (q *QuantizeRequest) suits(several bool) error {
 	return nil
 }
 
-func (q *QuantizeRequest) defaults(several bool) {
+func (q *QuantizeRequest) defaults(several, attends bool) {
 	method, extension := quantize.MinMax, ".onnx"
+	if several || attends {
+		method = quantize.AtRunTime
+	}
 	if several {
-		method, extension = quantize.AtRunTime, ""
+		extension = ""
 	}
 	for _, d := range []struct {
 		to    *string

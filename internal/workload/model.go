@@ -36,6 +36,9 @@ type Model struct {
 
 	// Files finds the files of a model, by role, where it has several; nil: it is one file.
 	Files func(path string) ([]File, error)
+	// Attends says that the model is made of attention, whose activations have outliers that differ from
+	// text to text: in 8-bit integers it has the ranges of each run, not those of a calibration.
+	Attends bool
 	// Open joins the model with a data set and model files.
 	Open func(Setup) (Workload, error)
 	// Ask joins prompts with an engine that takes text: there is no model file then, and
