@@ -27,10 +27,12 @@ func newQuantize() *cobra.Command {
 
 To 8-bit integers (static, QDQ), the model is calibrated with samples of its data: those
 of a list, one index or file name per line, or the first ones. With --method dynamic,
-which models for text and models of several files have by default, nothing is
-calibrated: matrix products and LSTMs find the ranges of what they read while they run. With --target, layers are
-left in FP32, the most sensitive first, until that part of the FP32 accuracy is
-reached. With --sensitivity nothing is made: it shows what each layer costs alone.
+the default of models for text and of several files, nothing is calibrated: matrix
+products and LSTMs find the ranges of what they read while they run.
+
+With --target, layers are left in FP32, the most sensitive first, until that part of the
+FP32 accuracy is reached. With --sensitivity nothing is made: it shows what each layer
+costs alone.
 
 To use what run --precision makes by itself, this command is not needed.
 
