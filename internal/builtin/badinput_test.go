@@ -97,7 +97,9 @@ func TestBadInputIsNamedWithItsPlace(t *testing.T) {
 		{"questions that are not UTF-8", "bert", "dev-v1.1.json", func(s string) string { return strings.Replace(s, "question", "quest\xffon", 1) }, nil, []string{"dev-v1.1.json"}},
 		{"questions that are cut off", "bert", "dev-v1.1.json", func(s string) string { return s[:len(s)/2] }, nil, []string{"dev-v1.1.json"}},
 		{"a question longer than 64 pieces is cut, as in the reference", "bert", "dev-v1.1.json",
-			func(s string) string { return strings.Replace(s, `"question":"`, `"question":"`+strings.Repeat("what ", 300), 1) }, nil, nil},
+			func(s string) string {
+				return strings.Replace(s, `"question":"`, `"question":"`+strings.Repeat("what ", 300), 1)
+			}, nil, nil},
 		{"logits that are no numbers", "bert", "", nil, notNumbers, []string{"sample", "logits of place 0 are not numbers"}},
 
 		{"a vocabulary of GNMT that is short", "gnmt", dictionary, func(string) string { return "<unk>\n<s>\n" }, nil, []string{dictionary, "line 3 is not </s>"}},
