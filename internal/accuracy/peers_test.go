@@ -94,7 +94,7 @@ func peers() []peer {
 }
 
 func sacreOf(said, wanted []string) error {
-	counter, err := NewSacreCounter(SacreOptions{})
+	counter, err := newSacreCounter(SacreOptions{})
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func sacreOf(said, wanted []string) error {
 }
 
 func bleuOf(said, wanted []string) error {
-	counter := NewBLEUCounter(4, false)
+	counter := newBLEUCounter(4, false)
 	for i := range said {
 		counter.Add(strings.Split(said[i], " "), strings.Split(wanted[i], " "))
 	}
