@@ -26,9 +26,13 @@ func newQuantize() *cobra.Command {
 		Long: `Make a model of lower precision and a description of how, as the rules ask for.
 
 To 8-bit integers (static, QDQ), the model is calibrated with samples of its data: those
-of a list, one index or file name per line, or the first ones. With --target, layers are
-left in FP32, the most sensitive first, until that part of the FP32 accuracy is
-reached. With --sensitivity nothing is made: it shows what each layer costs alone.
+of a list, one index or file name per line, or the first ones. With --method dynamic,
+the default of models for text and of several files, nothing is calibrated: matrix
+products and LSTMs find the ranges of what they read while they run.
+
+With --target, layers are left in FP32, the most sensitive first, until that part of the
+FP32 accuracy is reached. With --sensitivity nothing is made: it shows what each layer
+costs alone.
 
 To use what run --precision makes by itself, this command is not needed.
 
@@ -49,7 +53,7 @@ func (o *quantizeFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Precision, "precision", "int8", "int8 or fp16")
 	f.StringVar(&o.Calibration, "calibration", "", "list of the samples to calibrate with")
 	f.IntVar(&o.Samples, "samples", 0, "calibrate with the first N samples instead (default 64)")
-	f.StringVar(&o.Method, "method", "min-max", "how ranges follow from what was observed: min-max, entropy, percentile or percentile:99.9")
+	f.StringVar(&o.Method, "method", "", "how ranges follow from what was observed: min-max, entropy, percentile or percentile:99.9; or dynamic: each run has its own (default min-max, of models for text and of several files dynamic)")
 	f.StringVar(&o.Activations, "activations", "u8", "integers of activations: u8, or s8 as TensorRT wants them")
 	f.BoolVar(&q.PerTensor, "per-tensor", false, "one scale for all weights of a layer instead of one per channel")
 	f.BoolVar(&q.SevenBitWeights, "seven-bit-weights", session.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: what this one needs)")
@@ -151,9 +155,12 @@ themselves; this is for looking at it, or for making it beforehand.`,
 	return cmd
 }
 
+// rowsHelp is what --rows is for.
+const rowsHelp = "rows that the tables of a built-in model for recommendation have at most (default 40000); they are mapped into memory, not read"
+
 func newSynthModel() *cobra.Command {
 	var engine session.Engine
-	fullSize := false
+	var size session.Size
 	cmd := &cobra.Command{
 		Use:   "model NAME",
 		Short: "Make a built-in model: the official architecture with random weights",
@@ -165,7 +172,7 @@ built-in data set, so that accuracy means something.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			display := newDisplay(cmd)
 			defer display.Done()
-			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, fullSize, display)
+			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, size, display)
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 			}
@@ -173,7 +180,8 @@ built-in data set, so that accuracy means something.`,
 		},
 	}
 	defineLibrary(cmd.Flags(), &engine)
-	cmd.Flags().BoolVar(&fullSize, "full-size", false, "all layers and rows of the real model, where the built-in one has fewer")
+	cmd.Flags().BoolVar(&size.Full, "full-size", false, "all layers and rows of the real model, where the built-in one has fewer")
+	cmd.Flags().Int64Var(&size.Rows, "rows", 0, rowsHelp)
 	return cmd
 }
 

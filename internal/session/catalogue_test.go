@@ -121,7 +121,7 @@ func TestAnEngineThatIsNotThereIsAnErrorBeforeAnythingIsMade(t *testing.T) {
 	if _, err := r.Provide(t.Context(), quiet{}); err == nil || !strings.Contains(err.Error(), "nowhere.so") {
 		t.Errorf("Provide = %v, want an error that names the file", err)
 	}
-	if _, err := session.SynthModel(t.Context(), "test", "resnet50", none, false, quiet{}); err == nil || !strings.Contains(err.Error(), "nowhere.so") {
+	if _, err := session.SynthModel(t.Context(), "test", "resnet50", none, session.Size{}, quiet{}); err == nil || !strings.Contains(err.Error(), "nowhere.so") {
 		t.Errorf("SynthModel = %v, want an error that names the file", err)
 	}
 	if _, err := os.Stat("cache"); !errors.Is(err, os.ErrNotExist) {
@@ -131,7 +131,7 @@ func TestAnEngineThatIsNotThereIsAnErrorBeforeAnythingIsMade(t *testing.T) {
 
 func TestNamesThatNobodyKnowsCannotBeMade(t *testing.T) {
 	var of *field.Error
-	if _, err := session.SynthModel(t.Context(), "test", "alexnet", session.Engine{}, false, quiet{}); !errors.As(err, &of) || of.Field != "model" {
+	if _, err := session.SynthModel(t.Context(), "test", "alexnet", session.Engine{}, session.Size{}, quiet{}); !errors.As(err, &of) || of.Field != "model" {
 		t.Errorf("SynthModel = %v, want an error of the field model", err)
 	}
 	if err := session.SynthDataset(t.Context(), "test", "mnist", session.Engine{}, false, quiet{}, nil); !errors.As(err, &of) || of.Field != "dataset" {

@@ -158,6 +158,14 @@ func TestPreparedQuantisationsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 			t.Errorf("Sensitivity of %q = %v, want an error of the field model", name, err)
 		}
 	}
+	for _, q := range []Request{
+		{Model: "resnet50", Rows: 5000}, {Model: "gnmt", Rows: 5000}, {Model: "dlrm", Rows: 10}, {Model: "dlrm", Rows: -1}, {Model: "dlrm", Rows: 5000, ModelPath: "x.onnx"},
+	} {
+		q.Scenario = "Offline"
+		if _, err := Resolve(q); fieldOf(err) != "rows" {
+			t.Errorf("Resolve(%+v) = %v, want an error of the field rows", q, err)
+		}
+	}
 	q := QuantizeRequest{Model: "resnet50"}
 	r, err := q.request(workload.Model{})
 	if err != nil || r.Precision != "int8" || q.Output != "resnet50-int8.onnx" || r.RankByNoise {

@@ -51,7 +51,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	cfg.Observer, cfg.CacheDir, cfg.System = o, filepath.Join(cache, "samples"), machine.Describe(cfg.OutputDir)
 	cfg.Gauges, cfg.Command = machine.Gauges(), r.Request.Command
 	cfg.Host, _ = os.Hostname()
-	p = &Prepared{Resolved: r, bench: cfg, release: func() {}, maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program, FullSize: r.Request.FullSize, FreeDisk: freeDisk, FreeMemory: machine.AvailableMemory}}
+	p = &Prepared{Resolved: r, bench: cfg, release: func() {}, maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program, FullSize: r.Request.FullSize, Rows: r.Request.Rows, FreeDisk: freeDisk, FreeMemory: machine.AvailableMemory}}
 	if err := p.provide(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}

@@ -154,7 +154,7 @@ func (q *QuantizeRequest) suits(several bool) error {
 		given bool
 	}{
 		{"calibration", q.Calibration != ""}, {"samples", q.Samples > 0}, {"target", q.Target > 0},
-		{"method", q.Method != "" && q.Method != string(quantize.MinMax) && q.Method != string(quantize.AtRunTime)},
+		{"method", q.Method != "" && q.Method != string(quantize.AtRunTime)},
 	} {
 		if f.given {
 			return field.Errorf(f.name, "%s has several files, which are quantised without calibration (%s) and without a target", q.Model, quantize.AtRunTime)
@@ -167,9 +167,6 @@ func (q *QuantizeRequest) defaults(several, attends bool) {
 	method, extension := quantize.MinMax, ".onnx"
 	if several || attends {
 		method = quantize.AtRunTime
-	}
-	if several {
-		q.Method = "" // which a command line has by default
 	}
 	if several {
 		extension = ""

@@ -47,6 +47,7 @@ type Request struct {
 	Precision   string // fp32, fp16 or int8; empty: as the model is
 	Count       int    // of samples that are used; 0: all
 	FullSize    bool   // built-in models have all layers and rows of the real ones
+	Rows        int64  // of the tables of a built-in model for recommendation, at most; 0: the default
 	// Options say how the model is fed and read, by names of ModelOptions.
 	Options map[string]string
 

@@ -103,7 +103,32 @@ func (q *Request) here() (workload.Model, error) {
 	return m, err
 }
 
-func (r *Resolved) options() error { return r.model.CheckOptions(r.Request.Options) }
+func (r *Resolved) options() error {
+	if q := &r.Request; q.Rows != 0 {
+		if err := checkRows(r.model, q.Rows); err != nil {
+			return err
+		}
+		if q.ModelPath != "" {
+			return field.Errorf("rows", "is of built-in models, the model is %s", q.ModelPath)
+		}
+	}
+	return r.model.CheckOptions(r.Request.Options)
+}
+
+// fewestRows are those below which a table is none that tells anything of a real one.
+const fewestRows = 1000
+
+// checkRows wants a number of rows that the tables of a built-in model can have.
+func checkRows(m workload.Model, rows int64) error {
+	recipe, ok := m.BuiltIn.(workload.Recipe)
+	if !ok || !recipe.Tables() {
+		return field.Errorf("rows", "%s has no tables of categories", m.Name)
+	}
+	if rows < fewestRows {
+		return field.Invalid("rows", rows, fmt.Sprintf("%d or more rows of each table", fewestRows))
+	}
+	return nil
+}
 
 // settings merges rules, conf files and what overrides them.
 func (r *Resolved) settings() error {

@@ -153,7 +153,7 @@ func TestServersThatCannotBeAskedAreNamed(t *testing.T) {
 func TestWhatIsBuiltInHasAName(t *testing.T) {
 	request(t)
 	var of *field.Error
-	if _, err := session.SynthModel(t.Context(), "test", "alexnet", session.Engine{}, false, quiet{}); !errors.As(err, &of) || of.Field != "model" {
+	if _, err := session.SynthModel(t.Context(), "test", "alexnet", session.Engine{}, session.Size{}, quiet{}); !errors.As(err, &of) || of.Field != "model" {
 		t.Errorf("a model that is not there: %v", err)
 	}
 	if err := session.SynthDataset(t.Context(), "test", "nodata", session.Engine{}, false, quiet{}, nil); !errors.As(err, &of) || of.Field != "dataset" {

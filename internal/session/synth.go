@@ -16,15 +16,25 @@ import (
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
-// SynthModel makes the built-in model of a name, perhaps at its full size, and returns its
-// file.
-func SynthModel(ctx context.Context, program, name string, e Engine, fullSize bool, o Observer) (path string, err error) {
+// A Size is how large a built-in model is.
+type Size struct {
+	Full bool  // it has all layers and rows of the real one
+	Rows int64 // of its tables, at most; 0: the default
+}
+
+// SynthModel makes the built-in model of a name and returns its file.
+func SynthModel(ctx context.Context, program, name string, e Engine, size Size, o Observer) (path string, err error) {
 	m, err := models.Lookup(name)
 	if err != nil {
 		return "", field.Wrap("model", err)
 	}
+	if size.Rows != 0 {
+		if err := checkRows(m, size.Rows); err != nil {
+			return "", err
+		}
+	}
 	err = withMaker(program, e, o, func(maker builtin.Maker) error {
-		maker.FullSize = fullSize
+		maker.FullSize, maker.Rows = size.Full, size.Rows
 		path, err = maker.Model(ctx, m)
 		return err
 	})
