@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,6 +74,29 @@ func TestManifestsOfSpeechThatCannotBe(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "dev-clean-wav.json") {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
+	}
+}
+
+// The Whisper reference names recordings by the folder in which they were made.
+func TestJoinedRecordingsAreFoundWhereverTheyWereMade(t *testing.T) {
+	for _, name := range []string{"dev-all-repack/1-2_0.wav", "/data/LibriSpeech/dev-all-repack/1-2_0.wav", "../../elsewhere/1-2_0.wav"} {
+		for _, there := range []string{"dev-all-repack/1-2_0.wav", "1-2_0.wav"} {
+			dir := t.TempDir()
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, there)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			put(t, dir, there, "sound")
+			put(t, dir, "dev-all-repack.json", "["+speechEntryJSON(name, 29, 29*16000, "At 8, café!")+","+speechEntryJSON("long.wav", 31, 31*16000, "a")+"]")
+			d, err := OpenSpeech(JoinedSpeech(), dir, 0)
+			if err != nil || len(d.Utterances) != 1 || d.LeftOut != 1 || d.Utterances[0].Path != filepath.Join(dir, there) || d.Utterances[0].Transcript != "At 8, café!" {
+				t.Errorf("%s at %s: %+v, %v", name, there, d, err)
+			}
+		}
+	}
+	dir := t.TempDir()
+	put(t, dir, "dev-all-repack.json", "["+speechEntryJSON("/etc/hostname", 1, 16000, "a")+"]")
+	if _, err := OpenSpeech(JoinedSpeech(), dir, 0); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a file elsewhere: %v", err)
 	}
 }
 
