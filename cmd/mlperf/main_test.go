@@ -88,6 +88,9 @@ func setup(env *testscript.Env, material string) error {
 func writeModels(t testing.TB, dir string) error {
 	for name, build := range map[string]func(*networks.Builder){
 		"tiny.onnx": func(b *networks.Builder) { tinyClassifier(b, onnx.Batched(3, 224, 224), 1001, true) },
+		"other.onnx": func(b *networks.Builder) { // the ports of tiny.onnx, and not its content
+			tinyClassifier(b, onnx.Batched(3, 224, 224), 1001, true)
+		},
 		"static.onnx": func(b *networks.Builder) {
 			tinyClassifier(b, onnx.Shape{onnx.Fixed(4), onnx.Fixed(3), onnx.Fixed(224), onnx.Fixed(224)}, 1000, false)
 		},

@@ -62,17 +62,29 @@ func start(t *testing.T, made, args string, before ...string) *process {
 func (p *process) next(t *testing.T, args string) *process { return launch(t, p.cmd.Dir, args) }
 
 func launch(t *testing.T, dir, args string, before ...string) *process {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := append(append(before, self), strings.Fields(args)...)
+	words := append(append(before, self(t)), strings.Fields(args)...)
 	switch verb, _, _ := strings.Cut(args, " "); verb {
 	case "run", "tune":
 		words = append(words, strings.Fields(commonArgs)...)
 	case "accuracy":
 		words = append(words, "--model", "resnet50", "--dataset-path", "imagenet")
 	}
+	return begin(t, dir, words)
+}
+
+// self is this program.
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// begin starts a command with all of its arguments.
+func begin(t *testing.T, dir string, words []string) *process {
+	t.Helper()
 	p := &process{cmd: exec.Command(words[0], words[1:]...), out: "out", done: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, p, p
 	p.cmd.Env = append(os.Environ(), "TEST_AS_MLPERF=1", "MLPERF_CACHE_DIR="+filepath.Join(dir, "cache"),
