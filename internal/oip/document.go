@@ -100,7 +100,7 @@ func (d *Document) wanted(w *wireDocument) error {
 			continue
 		}
 		sent++
-		if b := o.Parameters.Binary; b != nil && *b || b == nil && w.Parameters.BinaryOutput {
+		if o.Parameters.wantsBinary(w.Parameters.BinaryOutput) {
 			binary++
 		}
 	}
@@ -109,6 +109,14 @@ func (d *Document) wanted(w *wireDocument) error {
 	}
 	d.WantsJSON = binary == 0 && (sent > 0 || !w.Parameters.BinaryOutput)
 	return nil
+}
+
+// wantsBinary reports whether an output is asked for in binary, if it does not say: as others are.
+func (p *wireParameters) wantsBinary(usual bool) bool {
+	if p.Binary == nil {
+		return usual
+	}
+	return *p.Binary
 }
 
 // ParseResponse reads the JSON of an answer.

@@ -113,38 +113,47 @@ func (m *tensorsModel) Begin(h *oip.Head) (server.Job, error) {
 
 // check compares a request with the ports of the model, and returns how many bytes its inputs take.
 func (m *tensorsModel) check(h *oip.Head) (bytes int64, err error) {
-	ports := m.table.ports
-	if len(h.Tensors) != len(ports.Inputs) {
-		return 0, oip.Errorf(oip.InvalidArgument, "%d inputs, the model has %d", len(h.Tensors), len(ports.Inputs))
+	if n := len(m.table.ports.Inputs); len(h.Tensors) != n {
+		return 0, oip.Errorf(oip.InvalidArgument, "%d inputs, the model has %d", len(h.Tensors), n)
 	}
-	batch := int64(-1)
 	for _, s := range h.Tensors {
-		p := portOf(ports.Inputs, s.Name)
-		if p == nil {
-			return 0, oip.Errorf(oip.InvalidArgument, "the model has no input %q", s.Name)
+		if err := m.checkInput(s); err != nil {
+			return 0, err
 		}
-		if s.Type != p.Type || !p.AnyShape && !slices.EqualFunc(s.Shape, p.Shape, func(got, want int64) bool { return want < 0 || got == want }) {
-			return 0, oip.Errorf(oip.InvalidArgument, "input %v, the model has %s%v", s, oip.Datatype(p.Type), p.Shape)
+		if first := h.Tensors[0].Shape; m.table.batched && first[0] != s.Shape[0] {
+			return 0, oip.Errorf(oip.InvalidArgument, "inputs of %d and of %d samples", first[0], s.Shape[0])
 		}
-		if s.Shape.Len() == 0 {
-			return 0, oip.Errorf(oip.InvalidArgument, "input %v has no elements", s)
+		size := int64(s.Type.Size())
+		if s.Type == tensor.String {
+			size = stringBytes
 		}
-		if m.table.batched {
-			if batch >= 0 && batch != s.Shape[0] {
-				return 0, oip.Errorf(oip.InvalidArgument, "inputs of %d and of %d samples", batch, s.Shape[0])
-			}
-			batch = s.Shape[0]
-		}
-		size := s.Shape.Len()
-		if size > m.MaxBytes() {
-			return 0, oip.Errorf(oip.TooLarge, "input %v is larger than the %d bytes that the model takes", s, m.MaxBytes())
-		}
-		bytes += size * int64(max(s.Type.Size(), 16*(1-min(s.Type.Size(), 1)))) // a string takes 16 bytes and its own
+		bytes += s.Shape.Len() * size
 	}
 	if bytes > m.MaxBytes() {
 		return 0, oip.Errorf(oip.TooLarge, "the inputs take %d bytes, the model takes at most %d", bytes, m.MaxBytes())
 	}
 	return bytes, m.checkWanted(h)
+}
+
+// stringBytes is what a string takes beside its own bytes.
+const stringBytes = 16
+
+// checkInput compares an input with its port.
+func (m *tensorsModel) checkInput(s oip.Spec) error {
+	p := portOf(m.table.ports.Inputs, s.Name)
+	if p == nil {
+		return oip.Errorf(oip.InvalidArgument, "the model has no input %q", s.Name)
+	}
+	if s.Type != p.Type || !p.AnyShape && !p.Fits(s.Type, s.Shape) {
+		return oip.Errorf(oip.InvalidArgument, "input %v, the model has %s%v", s, oip.Datatype(p.Type), p.Shape)
+	}
+	switch n := s.Shape.Len(); {
+	case n == 0:
+		return oip.Errorf(oip.InvalidArgument, "input %v has no elements", s)
+	case n > m.MaxBytes():
+		return oip.Errorf(oip.TooLarge, "input %v is larger than the %d bytes that the model takes", s, m.MaxBytes())
+	}
+	return nil
 }
 
 func (m *tensorsModel) checkWanted(h *oip.Head) error {

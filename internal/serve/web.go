@@ -81,21 +81,23 @@ func (w Web) Check() error {
 	if w.Drain < 0 {
 		return field.Invalid("drain", w.Drain, "a time")
 	}
-	for _, a := range []struct{ name, address string }{{"listen", w.Listen}, {"grpc_listen", w.GRPC}} {
-		if a.address == "" && a.name == "grpc_listen" {
-			continue
-		}
-		local, err := isLocal(a.address)
-		if err != nil {
-			return field.Wrap(a.name, err)
-		}
-		if !local && w.SharedMemory {
-			return field.Errorf("shared_memory", "is for clients of this machine, and %s is beyond it", a.address)
-		}
-		if !local && w.Cert == "" && !w.Insecure {
-			return field.Errorf(a.name, "%s is beyond this machine, and without TLS everybody on the way reads and changes what is sent: "+
-				"want a certificate (tls_cert, tls_key), or insecure", a.address)
-		}
+	if err := w.checkAddress("listen", w.Listen); err != nil || w.GRPC == "" {
+		return err
+	}
+	return w.checkAddress("grpc_listen", w.GRPC)
+}
+
+// checkAddress finds what cannot be listened at, or should not be without TLS.
+func (w Web) checkAddress(name, address string) error {
+	local, err := isLocal(address)
+	switch {
+	case err != nil:
+		return field.Wrap(name, err)
+	case !local && w.SharedMemory:
+		return field.Errorf("shared_memory", "is for clients of this machine, and %s is beyond it", address)
+	case !local && w.Cert == "" && !w.Insecure:
+		return field.Errorf(name, "%s is beyond this machine, and without TLS everybody on the way reads and changes what is sent: "+
+			"want a certificate (tls_cert, tls_key), or insecure", address)
 	}
 	return nil
 }

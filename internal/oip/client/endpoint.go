@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -39,9 +40,6 @@ func CheckEndpoint(text string) error {
 // parseEndpoint reads a URL. All says that each address of its name is an endpoint: then the
 // scheme begins with dns+, or it is dns:///host:port, which is gRPC.
 func parseEndpoint(text string) (e endpoint, all bool, err error) {
-	fail := func(format string, args ...any) (endpoint, bool, error) {
-		return e, false, fmt.Errorf("endpoint %q: "+format, append([]any{text}, args...)...)
-	}
 	plain := text
 	if rest, ok := strings.CutPrefix(text, "dns:///"); ok {
 		plain, all = "grpc://"+rest, true
@@ -49,31 +47,45 @@ func parseEndpoint(text string) (e endpoint, all bool, err error) {
 		plain, all = rest, true
 	}
 	u, err := url.Parse(plain)
+	switch {
+	case err != nil:
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		err = errors.New("want no user, question or fragment in it")
+	case u.Scheme == "unix":
+		e, err = socketEndpoint(u, all)
+	default:
+		e, err = hostEndpoint(u)
+	}
 	if err != nil {
-		return fail("%w", err)
+		return endpoint{}, false, fmt.Errorf("endpoint %q: %w", text, err)
 	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fail("want no user, question or fragment in it")
+	e.name = text
+	return e, all, nil
+}
+
+// socketEndpoint is a socket of this machine.
+func socketEndpoint(u *url.URL, all bool) (endpoint, error) {
+	if u.Path == "" || u.Host != "" || all {
+		return endpoint{}, errors.New("want unix:///path/of/socket")
 	}
-	if u.Scheme == "unix" {
-		if u.Path == "" || u.Host != "" || all {
-			return fail("want unix:///path/of/socket")
-		}
-		return endpoint{name: text, network: "unix", address: u.Path, host: "localhost"}, false, nil
-	}
+	return endpoint{network: "unix", address: u.Path, host: "localhost"}, nil
+}
+
+// hostEndpoint is a port of a host.
+func hostEndpoint(u *url.URL) (endpoint, error) {
 	port, ok := ports[u.Scheme]
 	if !ok || u.Host == "" || u.Opaque != "" {
-		return fail("want a URL with the scheme %s, as http://host:8000", Schemes)
+		return endpoint{}, fmt.Errorf("want a URL with the scheme %s, as http://host:8000", Schemes)
 	}
 	if p := u.Port(); p != "" {
 		port = p
 	}
-	e = endpoint{name: text, grpc: strings.HasPrefix(u.Scheme, "grpc"), tls: strings.HasSuffix(u.Scheme, "s"), network: "tcp",
+	e := endpoint{grpc: strings.HasPrefix(u.Scheme, "grpc"), tls: strings.HasSuffix(u.Scheme, "s"), network: "tcp",
 		host: u.Hostname(), address: net.JoinHostPort(u.Hostname(), port), prefix: strings.TrimSuffix(u.Path, "/")}
 	if e.host == "" || e.grpc && e.prefix != "" {
-		return fail("want host:port and, of gRPC, no path")
+		return endpoint{}, errors.New("want host:port and, of gRPC, no path")
 	}
-	return e, all, nil
+	return e, nil
 }
 
 // endpoints are those that URLs name, of names with several addresses one for each.

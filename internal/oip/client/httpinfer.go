@@ -108,11 +108,8 @@ func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
 		}
 		return nil, statusError(resp, text)
 	}
-	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return nil, lost{fmt.Errorf("the answer is compressed (%s), which nobody asked for", describe(coding))}
-	}
-	if resp.ContentLength > h.most {
-		return nil, lost{fmt.Errorf("the answer claims %d bytes, want at most %d", resp.ContentLength, h.most)}
+	if err := h.readable(resp); err != nil {
+		return nil, lost{err}
 	}
 	buffer := h.heads.Get().(*[]byte)
 	defer h.heads.Put(buffer)
@@ -140,6 +137,17 @@ func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
 		return nil, lost{fmt.Errorf("reading the answer: %w", err)}
 	}
 	return &Answer{d.Head, outputs}, nil
+}
+
+// readable finds out from its head whether an answer can be read.
+func (h *httpNode) readable(resp *http.Response) error {
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return fmt.Errorf("the answer is compressed (%s), which nobody asked for", describe(coding))
+	}
+	if resp.ContentLength > h.most {
+		return fmt.Errorf("the answer claims %d bytes, want at most %d", resp.ContentLength, h.most)
+	}
+	return nil
 }
 
 // readJSON reads the JSON of an answer: all of it, unless a header says how much. The buffer is used
