@@ -36,7 +36,9 @@ batches and the workers of a benchmark.
 
 Each model is there twice: MODEL takes and gives the tensors of the model file, and
 MODEL-task takes what a sample of the benchmark consists of, or the file of an image, and
-answers what LoadGen would log.
+answers what LoadGen would log. Models of several files, and those that write texts, are there as
+MODEL-task only; the latter also speak OpenAI's protocol (/v1/completions and
+/v1/chat/completions, whole or as a stream).
 
 It listens on this machine only, unless --listen says otherwise; beyond it wants TLS, or
 --insecure. A full queue answers 503. /v2/health/ready and the health service of gRPC say
@@ -88,14 +90,16 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) (err error) {
 		return usage("--model-path is one file, and there are %d models", len(names))
 	}
 	var models []server.Model
+	var offers []*serve.Offer
 	for _, name := range names {
 		offer, end, err := o.open(cmd, name)
 		if err != nil {
 			return interruption(err)
 		}
 		defer func() { _ = end() }() // the process ends with it
-		models = append(models, offer.Models()...)
+		offers, models = append(offers, offer), append(models, offer.Models()...)
 	}
+	o.Talk = serve.NewTalk(offers)
 	o.Web.Name, o.Web.Version = nodeName(), version
 	return o.Run(cmd.Context(), models, func(http, grpc net.Addr) { o.announce(cmd.OutOrStdout(), models, http, grpc) })
 }

@@ -82,6 +82,13 @@ func (s *source) FirstToken(ticket int, token []byte) {
 	}
 }
 
+// Token implements workload.Streamer.
+func (s *source) Token(ticket int, token []byte) {
+	if s.w.sut.token != nil && s.known(ticket) {
+		s.w.sut.token(s.tasks[ticket], token)
+	}
+}
+
 // Done implements workload.Reply.
 func (s *source) Done(ticket int, response []byte, tokens int) {
 	if s.known(ticket) {

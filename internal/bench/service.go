@@ -16,13 +16,14 @@ type Service struct {
 	run     *run
 	rows    rows
 	samples []loadgen.QuerySample // one of each row
-	done    func(row int, err error)
+	done    func(row int, response []byte, err error)
+	token   func(row int, token []byte)
 }
 
 // OpenService opens the model of a configuration for as many samples at once as there are rows.
-// Done is told that a sample has been answered, or why not, by the worker that did: it should return
-// soon. The workload of the model has to have as many samples as there are rows: they are the rows.
-func OpenService(ctx context.Context, cfg Config, done func(row int, err error)) (s *Service, err error) {
+// Done is told the response to a sample, which it has to copy, or why there is none, by the worker that
+// answered it: it should return soon. The workload of the model has to have as many samples as there are rows: they are the rows.
+func OpenService(ctx context.Context, cfg Config, done func(row int, response []byte, err error)) (s *Service, err error) {
 	r := newRun(cfg)
 	defer func() {
 		if err != nil {
@@ -50,6 +51,10 @@ func OpenService(ctx context.Context, cfg Config, done func(row int, err error))
 	return s, nil
 }
 
+// Tokens has somebody told each token of answers that consist of such, as soon as it is there. It
+// is called before Start.
+func (s *Service) Tokens(token func(row int, token []byte)) { s.token = token }
+
 // Start has the workers answer samples with the rows of a store, which must stay open until
 // Close has returned.
 func (s *Service) Start(store *workload.Store) error {
@@ -58,7 +63,10 @@ func (s *Service) Start(store *workload.Store) error {
 	}
 	r := s.run
 	r.sut = makeSUT(r.sutName(), r.model.predictors, &s.rows, r.batching(), false, func(error) {})
-	r.sut.answered = func(t task, err error) { s.done(int(t.sample.ID), err) }
+	r.sut.answered = func(t task, response []byte, err error) { s.done(int(t.sample.ID), response, err) }
+	if s.token != nil {
+		r.sut.token = func(t task, token []byte) { s.token(int(t.sample.ID), token) }
+	}
 	r.sut.start()
 	return nil
 }

@@ -24,7 +24,9 @@ type sut struct {
 	// answered, with the error, so that nothing waits for it.
 	failed func(error)
 	// answered is told of samples in the place of LoadGen, outside of tests; nil: LoadGen is.
-	answered func(t task, err error)
+	answered func(t task, response []byte, err error)
+	// token is told of each token of an answer; nil: nobody is.
+	token func(t task, token []byte)
 	// naming asks for the name of a system on other machines; nil: it is name.
 	naming func() (string, error)
 
@@ -178,7 +180,7 @@ func (s *sut) stop() error {
 // refuse answers a sample with an error.
 func (s *sut) refuse(t task, err error) {
 	if s.answered != nil {
-		s.answered(t, err)
+		s.answered(t, nil, err)
 		return
 	}
 	t.query.Fail(t.sample.ID, err)

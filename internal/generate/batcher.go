@@ -29,6 +29,7 @@ type Batcher struct {
 	prompt  func(workload.Item) []int32
 	cut     func(workload.Item) []int32 // nil: nowhere
 	sampler *sampler                    // nil: the likeliest token is taken
+	limit   func(workload.Item) int     // nil: that of the rules
 
 	live    []sequence // the first ones are answered, the others wait for being read
 	started int        // are answered
@@ -42,10 +43,15 @@ type sequence struct {
 	prompt []int32
 	cut    []int32 // tokens after which the answer ends; nil: none
 	answer []int32
+	most   int // tokens of it
 }
 
 // Cut has answers end with a row of tokens too, where a sample has one.
 func (b *Batcher) Cut(of func(workload.Item) []int32) { b.cut = of }
+
+// Limit has answers end after as many tokens as a sample says, if that is more than 0 and less
+// than the rules say.
+func (b *Batcher) Limit(of func(workload.Item) int) { b.limit = of }
 
 // NewBatcher returns a batcher. Prompt finds the tokens of a sample's prompt.
 func NewBatcher(d *Decoder, rules Rules, prompt func(workload.Item) []int32) *Batcher {
@@ -101,6 +107,10 @@ func (b *Batcher) admit(source workload.Source) (open bool, err error) {
 		b.live = b.live[:len(b.live)+1]
 		s := &b.live[len(b.live)-1]
 		s.item, s.prompt, s.answer = item, prompt, s.answer[:0]
+		s.most = b.rules.MaxNew
+		if b.limit != nil && b.limit(item) > 0 {
+			s.most = min(s.most, b.limit(item))
+		}
 		if s.cut = nil; b.cut != nil {
 			s.cut = b.cut(item)
 		}
@@ -128,6 +138,7 @@ func (b *Batcher) read(ctx context.Context, reply workload.Reply) error {
 	b.started++
 	b.take(slot)
 	reply.FirstToken(s.item.Ticket, b.encode(s.answer))
+	b.tell(slot, reply)
 	if b.ended(s) {
 		b.finish(slot, reply)
 	}
@@ -144,6 +155,7 @@ func (b *Batcher) step(ctx context.Context, reply workload.Reply) error {
 	}
 	for slot := range b.started {
 		b.take(slot)
+		b.tell(slot, reply)
 	}
 	for slot := b.started - 1; slot >= 0; slot-- {
 		if b.ended(&b.live[slot]) {
@@ -151,6 +163,14 @@ func (b *Batcher) step(ctx context.Context, reply workload.Reply) error {
 		}
 	}
 	return nil
+}
+
+// tell passes the last token of an answer on, if somebody waits for it.
+func (b *Batcher) tell(slot int, reply workload.Reply) {
+	if to, ok := reply.(workload.Streamer); ok {
+		s := &b.live[slot]
+		to.Token(s.item.Ticket, b.encode(s.answer[len(s.answer)-1:]))
+	}
 }
 
 // take adds the chosen token to the answer, or another one if it must not end yet.
@@ -181,7 +201,7 @@ func likeliestBut(logits []float32, stop []int32) int {
 }
 
 func (b *Batcher) ended(s *sequence) bool {
-	return len(s.answer) >= b.rules.MaxNew || slices.Contains(b.rules.Stop, s.answer[len(s.answer)-1]) || len(s.cut) > 0 && endsWith(s.answer, s.cut)
+	return len(s.answer) >= s.most || slices.Contains(b.rules.Stop, s.answer[len(s.answer)-1]) || len(s.cut) > 0 && endsWith(s.answer, s.cut)
 }
 
 func endsWith(tokens, last []int32) bool {

@@ -15,7 +15,11 @@ import (
 // A Source has a model and its data, ready to be opened.
 type Source interface {
 	// OpenService opens the model file as another workload.
-	OpenService(ctx context.Context, w workload.Model, done func(row int, err error)) (*bench.Service, error)
+	OpenService(ctx context.Context, w workload.Model, done func(row int, response []byte, err error)) (*bench.Service, error)
+	// Sequences reports whether only the benchmark's own predictors can run the model.
+	Sequences() bool
+	// OpenSequences opens such a model for so many rows at a time.
+	OpenSequences(ctx context.Context, rows int, done func(row int, response []byte, err error)) (*bench.Service, workload.Writer, error)
 	// OpenWorkload joins the model with its data.
 	OpenWorkload(ctx context.Context) (workload.Workload, error)
 	// Version names the content of the model.
@@ -33,11 +37,13 @@ const defaultRoom = 256
 
 // An Offer is a model that is offered. It must be closed.
 type Offer struct {
-	table  *table
-	raw    *tensorsModel
-	task   *taskModel
-	why    string // there is no task
-	closed atomic.Bool
+	table *table
+	raw   *tensorsModel
+	task  *taskModel
+	// sequences is all there is of a model that only the benchmark's own predictors can run.
+	sequences *sequences
+	why       string // there is no task
+	closed    atomic.Bool
 }
 
 // Open opens a model, and the task that it is for if that can be offered.
@@ -47,6 +53,11 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 	}
 	if o.Room == 0 {
 		o.Room = defaultRoom
+	}
+	if s.Sequences() {
+		offer = &Offer{}
+		offer.sequences, err = openSequences(ctx, s, o, offer.ready)
+		return offer, err
 	}
 	t := newTable(o.Room)
 	if t.service, err = s.OpenService(ctx, rawModel(o.Name, t), t.done); err != nil {
@@ -67,9 +78,8 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 
 // models makes the models that clients see.
 func (o *Offer) models(ctx context.Context, s Source, name string) error {
-	ready := func() bool { return !o.closed.Load() }
 	info := o.table.service.Info()
-	o.raw = newTensors(o.table, name, s.Version(), info.Engine, ready)
+	o.raw = newTensors(o.table, name, s.Version(), info.Engine, o.ready)
 	w, err := s.OpenWorkload(ctx)
 	if err != nil {
 		return err
@@ -84,12 +94,15 @@ func (o *Offer) models(ctx context.Context, s Source, name string) error {
 		return err
 	}
 	sessions := workload.Sessions{workload.Only: session}
-	o.task = newTask(w, portable, sessions, names(o.table.ports, w.Row(0)), name+oip.TaskSuffix, s.Version(), ready)
+	o.task = newTask(w, portable, sessions, names(o.table.ports, w.Row(0)), name+oip.TaskSuffix, s.Version(), o.ready)
 	return nil
 }
 
 // Models are what clients may ask for.
 func (o *Offer) Models() []server.Model {
+	if o.sequences != nil {
+		return []server.Model{o.sequences}
+	}
 	list := []server.Model{o.raw}
 	if o.task != nil {
 		list = append(list, o.task)
@@ -97,12 +110,17 @@ func (o *Offer) Models() []server.Model {
 	return list
 }
 
+func (o *Offer) ready() bool { return !o.closed.Load() }
+
 // NoTask says why the task is not offered; empty: it is.
 func (o *Offer) NoTask() string { return o.why }
 
 // Close frees the model. No request may be under way.
 func (o *Offer) Close() error {
 	o.closed.Store(true)
+	if o.sequences != nil {
+		return o.sequences.close()
+	}
 	var errs []error
 	if o.task != nil {
 		errs = append(errs, o.task.close())

@@ -61,13 +61,19 @@ func newSource(t *testing.T, first int64, latency time.Duration) *source {
 	return s
 }
 
-func (s *source) OpenService(ctx context.Context, w workload.Model, done func(int, error)) (*bench.Service, error) {
+func (s *source) OpenService(ctx context.Context, w workload.Model, done func(int, []byte, error)) (*bench.Service, error) {
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
 	return bench.OpenService(ctx, bench.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: nobody{}}, done)
 }
 
 func (s *source) OpenWorkload(context.Context) (workload.Workload, error) { return pair{}, nil }
+
+func (*source) Sequences() bool { return false }
+
+func (*source) OpenSequences(context.Context, int, func(int, []byte, error)) (*bench.Service, workload.Writer, error) {
+	return nil, nil, errors.New("no sequences")
+}
 
 func (*source) Version() string { return "v1" }
 
@@ -138,6 +144,11 @@ func start(t *testing.T, s Source, room int, w Web) (endpoint string, stop func(
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startOffer(t, offer, w)
+}
+
+func startOffer(t *testing.T, offer *Offer, w Web) (endpoint string, stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	addresses, ended := make(chan net.Addr, 1), make(chan error, 1)
 	w.Listen, w.Name = "127.0.0.1:0", "mlperf"

@@ -28,6 +28,7 @@ type Web struct {
 	TokenFile string // with tokens, one a line, of which a client has to bring one; empty: it need not
 	// SharedMemory lets whoever may connect have the shared memory of this user read and written.
 	SharedMemory bool
+	Talk         *Talk         // what continues texts; nil: nothing
 	Drain        time.Duration // how long requests that are under way may take at the end; 0: 30 s
 }
 
@@ -122,6 +123,9 @@ func (w Web) config(models []server.Model) (server.Config, error) {
 	c := server.Config{Name: w.Name, Version: w.Version, Models: models, SharedMemory: w.SharedMemory}
 	if err := w.Check(); err != nil {
 		return c, err
+	}
+	if w.Talk != nil {
+		c.Routes = w.Talk.Routes()
 	}
 	var err error
 	if w.TokenFile != "" {

@@ -9,13 +9,39 @@ import (
 )
 
 // OpenService opens the model file as another workload, without a test.
-func (p *Prepared) OpenService(ctx context.Context, w workload.Model, done func(row int, err error)) (*bench.Service, error) {
+func (p *Prepared) OpenService(ctx context.Context, w workload.Model, done func(row int, response []byte, err error)) (*bench.Service, error) {
 	if p.model.Files != nil {
 		return nil, field.Errorf("model", "%s consists of several files, and a server of the protocol has no such models", p.model.Name)
 	}
 	cfg := *p.bench
 	cfg.Model, cfg.Options, cfg.Judge = w, nil, nil
 	return bench.OpenService(ctx, cfg, done)
+}
+
+// Sequences reports whether the model is one that only the benchmark's own predictors can run: of
+// several files, or token by token.
+func (p *Prepared) Sequences() bool { return p.model.Files != nil }
+
+// OpenSequences opens the model with the benchmark's own predictors, for so many rows from
+// elsewhere at a time.
+func (p *Prepared) OpenSequences(ctx context.Context, rows int, done func(row int, response []byte, err error)) (*bench.Service, workload.Writer, error) {
+	cfg := *p.bench
+	cfg.Judge = nil
+	var writer workload.Writer
+	open := cfg.Model.Open
+	cfg.Model.Open = func(s workload.Setup) (workload.Workload, error) {
+		w, err := open(s)
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if writer, ok = w.(workload.Writer); !ok {
+			return nil, field.Errorf("model", "%s is not offered: its samples cannot come from elsewhere", p.model.Name)
+		}
+		return writer.Elsewhere(rows), nil
+	}
+	s, err := bench.OpenService(ctx, cfg, done)
+	return s, writer, err
 }
 
 // OpenWorkload joins the model with its data, as a test does.

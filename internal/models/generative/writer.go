@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -55,6 +56,9 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 	if err := from.fits(t.layout.Rows); err != nil {
 		return nil, err
 	}
+	if t.words, err = from.openTokenizer(); err != nil {
+		t.words = nil // prompts that are tokens need none, and fits has said what is wrong with one
+	}
 	return t, t.fit(set.context)
 }
 
@@ -78,7 +82,10 @@ type texts struct {
 	card    modelCard
 	context int // room for prompt and answer
 	chunk   int
-	longest int // prompt
+	longest int           // prompt
+	words   *hf.Tokenizer // nil: there is none
+
+	limits []int // tokens of answers to rows from elsewhere; nil: rows are those of the prompts
 }
 
 // EndTokens implements workload.Ending.
@@ -154,6 +161,9 @@ func (t *texts) NewPredictor(sessions workload.Sessions, maxBatch int) (workload
 	if len(t.cuts) > 0 {
 		b.Cut(func(item workload.Item) []int32 { return t.cuts[item.Index] })
 	}
+	if t.limits != nil {
+		b.Limit(func(item workload.Item) int { return t.limits[item.Row] })
+	}
 	p.server = b
 	return p, nil
 }
@@ -210,7 +220,7 @@ func (p *decoding) prompt(item workload.Item) []int32 {
 	if p.store == nil {
 		return nil
 	}
-	return tensor.Data[int32](p.store.Slot(0, item.Row, 1))
+	return whole(tensor.Data[int32](p.store.Slot(0, item.Row, 1)))
 }
 
 // Use implements workload.Predictor.

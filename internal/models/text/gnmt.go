@@ -84,6 +84,7 @@ func openTranslation(s workload.Setup) (workload.Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the vocabulary: %w", err)
 	}
+	w.known = source.Len()
 	for _, sentence := range data.Sentences {
 		ids := numberPieces(source, sentence)
 		w.sentences = append(w.sentences, ids)
@@ -146,6 +147,7 @@ var translationPorts = map[string]workload.Names{
 type translation struct {
 	sentences [][]int32
 	longest   int // in pieces
+	known     int // pieces of the language that is translated
 	target    *tokenizer.Vocabulary
 	sizes     translationSizes
 }
@@ -153,7 +155,7 @@ type translation struct {
 // Len implements workload.Workload.
 func (w *translation) Len() int { return len(w.sentences) }
 
-// noPiece is in the row of a sentence without any.
+// noPiece is in rows where there is none.
 const noPiece = -1
 
 // Row implements workload.Workload: the pieces of a sentence. One without any has a row all

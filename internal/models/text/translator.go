@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/generate"
@@ -121,9 +122,13 @@ func (t *translator) admit(ctx context.Context, source workload.Source) (open bo
 
 // sentence has the pieces of a sample.
 func (t *translator) sentence(item workload.Item) []int64 {
-	row := tensor.Data[int64](t.store.Slot(0, item.Row, 1))
-	if row[0] == noPiece {
-		return nil
+	return pieces(tensor.Data[int64](t.store.Slot(0, item.Row, 1)))
+}
+
+// pieces is the part of a row that has pieces: what is behind them is negative.
+func pieces(row []int64) []int64 {
+	if n := slices.IndexFunc(row, func(p int64) bool { return p < 0 }); n >= 0 {
+		return row[:n]
 	}
 	return row
 }

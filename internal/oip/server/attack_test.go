@@ -208,3 +208,18 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDeadlineOfAnAnswerEndsWithIt(t *testing.T) {
+	address := start(t, &oiptest.Doubler{Name: "m", Width: 4}, server.Limits{Answer: 50 * time.Millisecond})
+	c := connect(t, address)
+	r := bufio.NewReader(c)
+	for _, request := range []string{post("Inference-Header-Content-Length: 0\r\n", "0123456789abcdef", 16), "GET /v2/health/ready HTTP/1.1\r\nHost: h\r\n\r\n"} {
+		_, _ = io.WriteString(c, request)
+		answer, err := http.ReadResponse(r, nil)
+		if err != nil || answer.StatusCode != 200 {
+			t.Fatalf("%.20s: %v, %v", request, answer, err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		time.Sleep(100 * time.Millisecond) // the deadline passes
+	}
+}

@@ -34,8 +34,26 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
 	}
 	s.handleRegions(mux)
-	return mux
+	for _, route := range s.config.Routes {
+		mux.HandleFunc(route.Pattern, s.guarded(func(w http.ResponseWriter, r *http.Request) error {
+			if s.draining.Load() {
+				return errDraining
+			}
+			return route.Handle(w, r)
+		}))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.expect(w, 0) // the deadline of the request before would hold for this one, too
+		mux.ServeHTTP(w, r)
+	})
 }
+
+// expect gives a client time to take an answer of so many bytes, from now on.
+func (s *Server) expect(w http.ResponseWriter, size int64) {
+	_ = http.NewResponseController(w).SetWriteDeadline(allowance(s.config.Limits.Answer, size)) // without one it only takes longer
+}
+
+var errDraining = oip.Errorf(oip.Unavailable, "the server is being shut down")
 
 // guarded asks for a token, and writes errors.
 func (s *Server) guarded(f func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
@@ -102,6 +120,7 @@ func (s *Server) writeError(w http.ResponseWriter, err error) {
 	code := oip.CodeOf(err)
 	text, _ := json.Marshal(map[string]string{"error": err.Error()}) // which no string makes fail
 	s.requests.failed(code)
+	s.expect(w, 0)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Del("Content-Length")
 	w.Header().Del(oip.HeaderLength)

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -202,6 +201,7 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 	}
 	h := w.Header()
 	if form == oip.JSON {
+		s.expect(w, int64(len(text)))
 		return writeText(w, "application/json", text)
 	}
 	var room [4][]byte
@@ -219,9 +219,7 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 	h["Content-Type"] = octets
 	h["Content-Length"] = []string{strconv.Itoa(size)}
 	h[oip.HeaderLength] = []string{strconv.Itoa(len(text))}
-	if err := http.NewResponseController(w).SetWriteDeadline(allowance(s.config.Limits.Answer, int64(size))); err != nil {
-		return fmt.Errorf("answering: %w", err)
-	}
+	s.expect(w, int64(size))
 	for _, p := range pieces {
 		if _, err := w.Write(p); err != nil {
 			return nil // the client has gone

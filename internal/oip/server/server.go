@@ -49,11 +49,19 @@ type Config struct {
 	TLS           *tls.Config // nil: none
 	Tokens        []string    // one of which a request has to bring; none: it need not
 	Limits        Limits
+	Routes        []Route // further ones over HTTP
 	// SharedMemory lets clients have tensors read from and written to shared memory of this
 	// machine: any that this user may open.
 	SharedMemory bool
 	// Metrics appends further metrics, in the text format of Prometheus; nil: none.
 	Metrics func(dst []byte) []byte
+}
+
+// A Route is a path of another protocol, for who brings a token if there are such. It is not
+// asked while the server is drained.
+type Route struct {
+	Pattern string // of package http
+	Handle  func(w http.ResponseWriter, r *http.Request) error
 }
 
 // Limits bound what clients may take. Zero fields have a default.
@@ -207,7 +215,7 @@ func (s *Server) find(name, version string) (Model, error) {
 // begin finds the model of a request, and room for it.
 func (s *Server) begin(h *oip.Head) (Job, error) {
 	if s.draining.Load() {
-		return nil, oip.Errorf(oip.Unavailable, "the server is being shut down")
+		return nil, errDraining
 	}
 	m, err := s.find(h.Model, h.Version)
 	if err != nil {

@@ -1,0 +1,205 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A sequences offers a model that answers rows of tokens with the benchmark's own predictors: as a
+// task, and to whoever talks.
+type sequences struct {
+	name, version string
+	ready         func() bool
+	service       *bench.Service
+	prompted      workload.Prompted
+	writer        workload.Writer
+	store         *workload.Store
+	about         *oip.ModelMetadata
+	count         counts
+
+	calls []call
+	free  chan int // rows
+}
+
+// A call is a row that waits for its answer.
+type call struct {
+	request
+	response []byte
+	tokens   chan []byte // as they come; nil: nobody wants them
+}
+
+// openSequences opens the model of a source.
+func openSequences(ctx context.Context, s Source, o Options, ready func() bool) (q *sequences, err error) {
+	q = &sequences{name: o.Name, version: s.Version(), ready: ready, calls: make([]call, o.Room), free: make(chan int, o.Room)}
+	for row := range o.Room {
+		q.calls[row].done = make(chan struct{}, 1)
+		q.free <- row
+	}
+	if q.service, q.writer, err = s.OpenSequences(ctx, o.Room, q.done); err != nil {
+		return nil, err
+	}
+	q.service.Tokens(q.token)
+	q.prompted = q.service.Workload().(workload.Prompted)
+	if q.store, err = workload.NewStore(o.Room, q.prompted.Row); err == nil {
+		err = q.service.Start(q.store)
+	}
+	if err != nil {
+		return nil, errors.Join(err, q.close())
+	}
+	q.about = &oip.ModelMetadata{Name: o.Name + oip.TaskSuffix, Versions: []string{q.version}, Platform: "mlperf",
+		Outputs: []oip.Port{{Name: oip.TaskResponse, Datatype: "UINT8", Shape: []int64{1, -1}}}}
+	for _, t := range q.writer.Sent() {
+		q.about.Inputs = append(q.about.Inputs, oip.Port{Name: t.Name, Datatype: oip.Datatype(t.Type), Shape: append([]int64{1}, t.Shape...)})
+	}
+	return q, nil
+}
+
+func (q *sequences) close() error {
+	if err := q.service.Close(); err != nil {
+		return err // a worker may use the rows
+	}
+	if q.store == nil {
+		return nil
+	}
+	return q.store.Close()
+}
+
+// done is told by a worker that a row has been answered.
+func (q *sequences) done(row int, response []byte, err error) {
+	c := &q.calls[row]
+	c.response, c.err = append(c.response[:0], response...), err
+	if c.tokens != nil {
+		close(c.tokens)
+	}
+	c.done <- struct{}{}
+}
+
+// token is told of each token. There is room for all of them: nobody holds the worker up.
+func (q *sequences) token(row int, token []byte) {
+	if c := &q.calls[row]; c.tokens != nil {
+		c.tokens <- slices.Clone(token)
+	}
+}
+
+// take finds a row.
+func (q *sequences) take() (int, error) {
+	select {
+	case row := <-q.free:
+		return row, nil
+	default:
+		return 0, oip.Errorf(oip.Unavailable, "the queue is full: %d requests are under way", len(q.calls))
+	}
+}
+
+// submit has what lies in a row answered, of which the first tokens are used.
+func (q *sequences) submit(row, limit int) error {
+	tensors := q.store.Row(row)
+	if err := q.prompted.Check(tensors); err != nil {
+		return &oip.Error{Code: oip.InvalidArgument, Err: err}
+	}
+	q.prompted.Limit(row, limit)
+	c := &q.calls[row]
+	c.submitted, c.started, c.samples, c.first, c.err = time.Now(), time.Now(), 1, true, nil
+	q.service.Submit(row)
+	return nil
+}
+
+// wait waits for the answer to a row.
+func (q *sequences) wait(row int) ([]byte, error) {
+	c := &q.calls[row]
+	<-c.done
+	q.count.add(&c.request, time.Now())
+	if c.err != nil {
+		return nil, oip.Errorf(oip.Internal, "running the model: %w", c.err)
+	}
+	return c.response, nil
+}
+
+// give lets others have a row.
+func (q *sequences) give(row int) {
+	q.calls[row].tokens = nil
+	q.free <- row
+}
+
+// fill ends a row after its first bytes: what follows is -1, in any type of whole numbers.
+func (q *sequences) fill(row int, used int) {
+	rest := q.store.RowBytes(0, row)[used:]
+	for i := range rest {
+		rest[i] = 0xff
+	}
+}
+
+// Metadata implements server.Model.
+func (q *sequences) Metadata() *oip.ModelMetadata { return q.about }
+
+// Ready implements server.Model.
+func (q *sequences) Ready() bool { return q.ready() }
+
+// Statistics implements server.Model.
+func (q *sequences) Statistics() oip.ModelStatistics { return q.count.read(q.about.Name, q.version) }
+
+// MaxBytes implements server.Model.
+func (q *sequences) MaxBytes() int64 { return workload.Bytes(q.prompted.Row(0)) }
+
+// Begin implements server.Model.
+func (q *sequences) Begin(h *oip.Head) (server.Job, error) {
+	if len(h.Wanted) > 1 || len(h.Wanted) == 1 && h.Wanted[0] != oip.TaskResponse {
+		return nil, oip.Errorf(oip.InvalidArgument, "the outputs %v are asked for, the task has only %q", h.Wanted, oip.TaskResponse)
+	}
+	in := q.about.Inputs[0]
+	port := backend.Port{Type: q.writer.Sent()[0].Type, Shape: in.Shape}
+	if len(h.Tensors) != 1 || h.Tensors[0].Name != in.Name || !port.Fits(h.Tensors[0].Type, h.Tensors[0].Shape) {
+		return nil, oip.Errorf(oip.InvalidArgument, "want one input, %s %s%v", in.Name, in.Datatype, tensor.Shape(in.Shape))
+	}
+	if _, err := q.writer.Complete([]tensor.Shape{h.Tensors[0].Shape[1:]}); err != nil {
+		return nil, &oip.Error{Code: oip.InvalidArgument, Err: err}
+	}
+	row, err := q.take()
+	if err != nil {
+		return nil, err
+	}
+	return &sequenceJob{q, row}, nil
+}
+
+// A sequenceJob is a row under way.
+type sequenceJob struct {
+	model *sequences
+	row   int
+}
+
+// Place implements server.Job: the beginning of the row.
+func (j *sequenceJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
+	n := int(s.Shape.Len()) * s.Type.Size()
+	memory := j.model.store.RowBytes(0, j.row)
+	if n > len(memory) {
+		return tensor.Tensor{}, fmt.Errorf("%d bytes, there is room for %d", n, len(memory))
+	}
+	j.model.fill(j.row, n)
+	return tensor.FromBytes(s.Type, memory[:n], s.Shape...)
+}
+
+// Run implements server.Job.
+func (j *sequenceJob) Run(context.Context) ([]oip.Spec, []tensor.Tensor, error) {
+	if err := j.model.submit(j.row, 0); err != nil {
+		return nil, nil, err
+	}
+	response, err := j.model.wait(j.row)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := tensor.Of(slices.Clone(response), 1, int64(len(response)))
+	return []oip.Spec{{Name: oip.TaskResponse, Type: out.Type, Shape: out.Shape}}, []tensor.Tensor{out}, nil
+}
+
+// End implements server.Job.
+func (j *sequenceJob) End() { j.model.give(j.row) }

@@ -1,0 +1,46 @@
+package workload
+
+import "github.com/mlperf-go/mlperf/internal/tensor"
+
+// A Writer is a workload whose model turns a row of tokens into another one. It may answer rows that
+// are not of its data set.
+type Writer interface {
+	Varied
+	// Elsewhere returns the same model for so many rows from elsewhere at a time. What is behind
+	// the first negative token of a row is room that it does not use.
+	Elsewhere(rows int) Prompted
+}
+
+// Prompted is a workload whose rows come from elsewhere.
+type Prompted interface {
+	Workload
+	// Limit says how many tokens the next answer to a row may have at most; 0: as many as the
+	// benchmark allows. It is called before the row waits for its answer.
+	Limit(row, tokens int)
+	// Check finds tokens that the model does not know.
+	Check(row []tensor.Tensor) error
+}
+
+// A Talker is a Writer whose tokens are those of texts, on both sides.
+type Talker interface {
+	Writer
+	// Room is how many tokens a prompt and an answer may have.
+	Room() (prompt, answer int)
+	// Tokens appends the tokens of a response.
+	Tokens(dst []int32, response []byte) []int32
+	// Ends reports whether a token ends an answer, and is no part of its text.
+	Ends(token int32) bool
+	// Words is the tokenizer of the model; nil: it has none, and prompts and answers are numbers.
+	Words() Words
+}
+
+// Words turn texts into tokens and back.
+type Words interface {
+	Encode(text string) ([]int32, error)
+	Decode(tokens []int32) (string, error)
+}
+
+// A Streamer is a Reply that wants every token of an answer as soon as it is there, the first one too.
+type Streamer interface {
+	Token(ticket int, token []byte)
+}
