@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,6 +36,40 @@ func (b *bleuCounter) Add(translation []string, references ...[]string) {
 	b.referenceLength += shortest
 	b.translationLength += len(translation)
 	b.grams.matches(translation, references, b.counts, b.totals)
+}
+
+// sums are what was added up so far.
+func (b *BLEUCounter) sums() []int {
+	return slices.Concat(b.counts, b.totals, []int{b.referenceLength, b.translationLength})
+}
+
+// since is what was added since sums were taken.
+func (b *BLEUCounter) since(sums []int) []int {
+	now := b.sums()
+	for i := range now {
+		now[i] -= sums[i]
+	}
+	return now
+}
+
+// resampled computes the score, in percent, of sets of sentences, of which there is what each
+// one adds.
+func (b *BLEUCounter) resampled(parts [][]int) []float64 {
+	return resample(len(parts), func() func([]int) float64 {
+		order := len(b.counts)
+		sums := make([]int, 2*order+2)
+		return func(weights []int) float64 {
+			clear(sums)
+			for i, w := range weights {
+				for k, n := range parts[i] {
+					sums[k] += w * n
+				}
+			}
+			c := BLEUCounter{counts: sums[:order], totals: sums[order : 2*order], referenceLength: sums[2*order], translationLength: sums[2*order+1], smooth: b.smooth}
+			s, _ := c.Score() // 0 without words
+			return 100 * s.BLEU
+		}
+	})
 }
 
 // A BLEU is a score from 0 to 1, with what it is made of.
@@ -108,6 +143,7 @@ func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (
 		}
 	}
 	score.Coverage.Samples = len(references)
+	parts := make([][]int, len(references))
 	for rec, err := range FirstRecords(log, &score.Coverage) {
 		if err != nil {
 			return nil, err
@@ -115,12 +151,14 @@ func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (
 		if !utf8.Valid(rec.Data) {
 			return nil, rec.errorf(log, "the translation is not UTF-8")
 		}
-		text, reference := string(rec.Data), references[rec.QSLIndex]
+		text, reference, before := string(rec.Data), references[rec.QSLIndex], counter.sums()
 		counter.Add(strings.Split(text, " "), reference)
+		parts[rec.QSLIndex] = counter.since(before)
 		if sacre != nil {
 			sacre.Add(text, strings.Join(reference, " "))
 		}
 	}
+	score.Resampled = counter.resampled(parts)
 	return score, score.describe(log, counter, sacre)
 }
 

@@ -139,6 +139,15 @@ type CategoryResult struct {
 // are not, have no effect; one in an image that the ground truth lacks is an error.
 // Among equal scores the order of detections decides; otherwise it is of no effect.
 func evaluateDetections(gt *GroundTruth, detections []Detection, params DetectionParams) (*DetectionResult, error) {
+	e, err := matched(gt, detections, params)
+	if err != nil {
+		return nil, err
+	}
+	return summarise(e.accumulate(), e.p), nil
+}
+
+// matched decides what each detection is worth.
+func matched(gt *GroundTruth, detections []Detection, params DetectionParams) (*evaluation, error) {
 	p, err := params.withDefaults(gt)
 	if err != nil {
 		return nil, fmt.Errorf("evaluating detections: %w", err)
@@ -149,7 +158,7 @@ func evaluateDetections(gt *GroundTruth, detections []Detection, params Detectio
 	e := newEvaluation(gt.Annotations, detections, p)
 	e.rank()
 	e.match()
-	return summarise(e.accumulate(), p), nil
+	return e, nil
 }
 
 // checkImages refuses detections in unknown images, as pycocotools' loadRes does.

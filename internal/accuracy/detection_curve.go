@@ -85,17 +85,33 @@ func (c *counter) countClass(k int) {
 }
 
 // wanted returns how many objects of a class there are to be found.
-func (c *counter) wanted(k int, area AreaRange) int {
+func (e *evaluation) wanted(k int, area AreaRange) int {
 	n := 0
-	for _, g := range c.groups[c.classes[k].groups.first:c.classes[k].groups.last] {
-		for _, truth := range c.truths[g.truths.first:g.truths.last] {
-			a := &c.annotations[truth]
-			if !a.Crowd && a.Area >= area.Min && a.Area <= area.Max {
-				n++
-			}
+	for _, g := range e.groups[e.classes[k].groups.first:e.classes[k].groups.last] {
+		n += e.wantedOf(g, area)
+	}
+	return n
+}
+
+// wantedOf is wanted in one image.
+func (e *evaluation) wantedOf(g group, area AreaRange) int {
+	n := 0
+	for _, truth := range e.truths[g.truths.first:g.truths.last] {
+		a := &e.annotations[truth]
+		if !a.Crowd && a.Area >= area.Min && a.Area <= area.Max {
+			n++
 		}
 	}
 	return n
+}
+
+// wantedByClass is wanted of all classes at the first area range.
+func (e *evaluation) wantedByClass() []int {
+	list := make([]int, len(e.classes))
+	for k := range list {
+		list[k] = e.wanted(k, e.p.AreaRanges[0])
+	}
+	return list
 }
 
 // count goes through a class from the best score down, with the best maxDets detections

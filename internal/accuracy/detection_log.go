@@ -227,11 +227,12 @@ func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*Detect
 	}
 	params := opts.Params
 	params.ImageIDs = logged.ImageIDs
-	result, err := evaluateDetections(gt, logged.Detections, params)
+	e, err := matched(gt, logged.Detections, params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", log.Name(), err)
 	}
-	score := &DetectionScore{Evaluation: result, Log: logged}
+	score := &DetectionScore{Evaluation: summarise(e.accumulate(), e.p), Log: logged}
+	score.Resampled, score.Classes = e.resampled(), score.Evaluation.classes(gt, e.wantedByClass())
 	score.describe(gt, opts.Verbose)
 	return score, nil
 }

@@ -98,6 +98,7 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 	score := &ClassificationScore{}
 	score.Coverage.Samples = len(truth)
 	score.Right = make([]byte, (len(truth)+7)/8)
+	scored := make([]byte, len(score.Right))
 	for rec, err := range FirstRecords(log, &score.Coverage) {
 		if err != nil {
 			return nil, err
@@ -106,6 +107,7 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
+		scored[rec.QSLIndex/8] |= 1 << (rec.QSLIndex % 8)
 		if score.count(truth[rec.QSLIndex], found, opts.Verbose) {
 			score.Right[rec.QSLIndex/8] |= 1 << (rec.QSLIndex % 8)
 		}
@@ -117,6 +119,7 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 	if opts.Verbose {
 		score.printf("found and ignored %d dupes", score.Coverage.Repeated)
 	}
+	score.Classes = hitsByLabel(truth, scored, score.Right)
 	score.Values = []Value{{Name: "accuracy", Value: score.Percent(), Unit: "%"}}
 	return score, nil
 }

@@ -84,6 +84,7 @@ func (c *IoUCounts) Score() Score {
 	var s Score
 	mean := c.meanFloat32()
 	s.Values = []Value{{Name: "mIoU", Value: float64(mean)}, {Name: "mIoU of present classes", Value: c.MeanPresent()}}
+	s.Classes = c.byClass()
 	s.printf("%.4f mIoU", mean)
 	for i, iou := range c.classes() {
 		if iou != iou {

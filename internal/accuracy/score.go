@@ -23,6 +23,11 @@ type Score struct {
 	// Right has one bit for each sample, the lowest first, of what was answered right. nil: the
 	// metric is not a share of right answers.
 	Right []byte
+	// Resampled is the first value of Resamples sets of samples, which are the same for all systems
+	// that answered the same samples. nil: there are none of this metric.
+	Resampled []float64
+	// Classes are scores class by class. nil: the metric has none.
+	Classes *Classes
 }
 
 // Coverage counts the samples of a log.

@@ -26,9 +26,11 @@ type SQuADScore struct {
 // script it then leaves the last of them out, and yet divides by all of them.
 func ScoreSQuAD(questions []Question, predictions map[string]string, maxExamples int) (*SQuADScore, error) {
 	var f1, exact float64
+	var each []float64
 	score, total := &SQuADScore{}, 0
 	for _, q := range questions {
 		total++
+		each = append(each, 0)
 		if total == maxExamples {
 			break
 		}
@@ -45,10 +47,12 @@ func ScoreSQuAD(questions []Question, predictions map[string]string, maxExamples
 			exact++
 		}
 		f1 += overlap
+		each[total-1] = 100 * overlap
 	}
 	if total == 0 {
 		return nil, errors.New("there is no question")
 	}
+	score.Resampled = resampleMean(each)
 	score.describe(100*f1/float64(total), 100*exact/float64(total))
 	return score, nil
 }

@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/moby/sys/atomicwriter"
 
@@ -77,8 +79,32 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	return &report.Accuracy{
 		Metric: v.Name, Value: v.Value, Unit: v.Unit,
 		Reference: reference, Target: target, Met: met,
-		Lines: score.Lines, Right: score.Right,
+		Lines: score.Lines, Right: score.Right, Resampled: float32s(score.Resampled), Classes: classes(score.Classes),
 	}, nil
+}
+
+// float32s are numbers as results have them.
+func float32s(values []float64) []byte {
+	var b []byte
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
+	}
+	return b
+}
+
+// classes are scores class by class as results have them: with six digits, and without those that
+// are no numbers.
+func classes(c *accuracy.Classes) *report.Classes {
+	if c == nil || len(c.List) == 0 {
+		return nil
+	}
+	out := &report.Classes{Metric: c.Metric, Unit: c.Unit, Of: c.Of, Values: map[string]float64{}, Counts: map[string]int{}}
+	for _, class := range c.List {
+		if v, err := strconv.ParseFloat(strconv.FormatFloat(class.Value, 'g', 6, 64), 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out.Values[class.Name], out.Counts[class.Name] = v, class.Count
+		}
+	}
+	return out
 }
 
 // missed says which further values miss their bounds. They are those of the official model and data, so

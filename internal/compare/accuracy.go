@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -18,15 +20,39 @@ func (d *decider) accuracy() (Metric, bool) {
 	if a.Target > a.Reference {
 		m.Better = "down" // an error rate: its target is above what the reference has
 	}
-	switch {
-	case len(a.Right) == 0 || len(b.Right) == 0:
-		m.Method = "no answers sample by sample are kept of " + a.Metric
-	case a.Samples != b.Samples || len(a.Right) != len(b.Right) || a.Partial || b.Partial:
+	switch paired := pairs(a, b); {
+	case a.Samples != b.Samples || a.Partial || b.Partial:
 		m.Method = "the samples are not the same"
-	default:
+	case len(a.Right) > 0 && len(a.Right) == len(b.Right):
 		mcNemar(&m, a, b)
+	case len(paired) > 1:
+		bootstrap(&m, paired, a.Samples)
+	default:
+		m.Method = "no answers sample by sample are kept of " + a.Metric
 	}
 	return m, true
+}
+
+// pairs are the differences of the scores of the same sets of samples; nil if there are none.
+func pairs(a, b *report.Accuracy) []float64 {
+	base, new := a.Resamples(), b.Resamples()
+	if len(base) != len(new) {
+		return nil
+	}
+	list := make([]float64, len(base))
+	for i := range list {
+		if list[i] = new[i] - base[i]; !finite(list[i]) {
+			return nil
+		}
+	}
+	return list
+}
+
+// bootstrap compares scores by how their difference varies from one set of samples to another.
+func bootstrap(m *Metric, differences []float64, samples uint64) {
+	half := 1.96 * stat.StdDev(differences, nil)
+	m.Interval, m.Decides = &Interval{m.Change - half, m.Change + half}, true
+	m.Method = fmt.Sprintf("paired bootstrap: both on the same %d sets of the %d samples, drawn with replacement", len(differences), samples)
 }
 
 // mcNemar compares sample by sample.

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -306,6 +307,48 @@ func TestAccuracyIsComparedSampleBySample(t *testing.T) {
 			}
 			m := named(t, compared(t, of(test.base), of(test.new)), "accuracy")
 			if !strings.Contains(m.Method, test.want) || m.Differs() != test.differs {
+				t.Errorf("%+v, want %q, differs %v", m, test.want, test.differs)
+			}
+		})
+	}
+}
+
+// TestScoresOfOtherKindsAreComparedOverSetsOfSamples: mAP, BLEU and F1 keep what they are of the same sets.
+func TestScoresOfOtherKindsAreComparedOverSetsOfSamples(t *testing.T) {
+	score := func(value, spread float64, sets int) *report.Accuracy {
+		a := &report.Accuracy{Metric: "mAP", Unit: "%", Value: value, Samples: 500, Reference: 21, Target: 20}
+		for i := range sets {
+			v := value + 3*math.Sin(float64(i)) + spread*math.Cos(float64(7*i)) // what differs from set to set is the same for both
+			a.Resampled = binary.LittleEndian.AppendUint32(a.Resampled, math.Float32bits(float32(v)))
+		}
+		return a
+	}
+	broken := score(21, 0, 200)
+	broken.Resampled = broken.Resampled[1:]
+	infinite := score(21, 0, 200)
+	copy(infinite.Resampled, []byte{0, 0, 0x80, 0x7f})
+	part := score(20, 0, 200)
+	part.Partial = true
+	for _, test := range []struct {
+		name      string
+		base, new *report.Accuracy
+		want      string
+		differs   bool
+	}{
+		{"half a point less in all sets", score(21, 0, 200), score(20.5, 0.1, 200), "paired bootstrap: both on the same 200 sets of the 500 samples", true},
+		{"half a point less on average", score(21, 0, 200), score(20.5, 1, 200), "paired bootstrap", false},
+		{"the same", score(21, 0, 200), score(21, 0, 200), "paired bootstrap", false},
+		{"sets of another number", score(21, 0, 200), score(20, 0, 100), "no answers sample by sample are kept of mAP", false},
+		{"a file that was cut", score(21, 0, 200), broken, "no answers sample by sample are kept of mAP", false},
+		{"no number", infinite, score(20, 0, 200), "no answers sample by sample are kept of mAP", false},
+		{"a part of the samples", score(21, 0, 200), part, "the samples are not the same", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			of := func(a *report.Accuracy) []Run {
+				return []Run{{report.Run{Results: &report.Results{Model: "m", Accuracy: a}}, nil}}
+			}
+			m := named(t, compared(t, of(test.base), of(test.new)), "accuracy")
+			if !strings.Contains(m.Method, test.want) || m.Differs() != test.differs || m.Decides != strings.HasPrefix(test.want, "paired") {
 				t.Errorf("%+v, want %q, differs %v", m, test.want, test.differs)
 			}
 		})

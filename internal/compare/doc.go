@@ -16,7 +16,8 @@
 //   - one run each of the same traffic: t over the ratios of 20 consecutive batches.
 //   - one run each of other traffic: order statistics with as many independent queries as 20
 //     batches show there are (package charts).
-//   - accuracy of the same samples: McNemar's test with mid-p.
+//   - accuracy of the same samples: McNemar's test with mid-p where answers are right or wrong,
+//     else a paired bootstrap over sets of samples.
 //
 // Intervals are of 95 %. Where there is none, the package says so and what it would take.
 package compare

@@ -34,8 +34,8 @@ type PowerAt struct {
 	Watts   float64 `json:"watts"`
 }
 
-// energyText says in a line what was taken.
-func energyText(e *Energy) string {
+// String says in a line what was taken.
+func (e *Energy) String() string {
 	if e.NotMeasured != "" {
 		return "not measured: " + e.NotMeasured
 	}

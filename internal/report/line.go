@@ -29,6 +29,8 @@ type Line struct {
 	Metric       *Metric       `json:"metric,omitempty"` // the scenario's result
 	Accuracy     *LineAccuracy `json:"accuracy,omitempty"`
 	PerDollar    float64       `json:"samples_per_second_per_dollar,omitempty"`
+
+	JoulesPerSample float64 `json:"joules_per_sample,omitempty"`
 }
 
 // LineAccuracy is an accuracy and the run that measured it, which may be another.
@@ -67,6 +69,9 @@ func newLine(run Run) Line {
 		Engine: r.Backend.Engine, Device: deviceNames(r), Precision: r.Input.Precision,
 		Batch: r.Backend.MaxBatch, Concurrency: r.Backend.Instances,
 		Metric: r.Metric, Accuracy: lineAccuracy(run),
+	}
+	if r.Energy != nil {
+		l.JoulesPerSample = r.Energy.JoulesPerSample
 	}
 	if p := r.Performance; p != nil {
 		l.SamplesPerSecond = p.SamplesPerSecond

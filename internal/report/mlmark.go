@@ -63,7 +63,7 @@ func CSV(w io.Writer, lines []Line) error {
 	c := csv.NewWriter(w)
 	records := [][]string{{"folder", "created", "model", "scenario", "mode", "result", "engine", "device", "precision", "batch", "concurrency",
 		"samples_per_second", "latency_p95_ms", "metric", "metric_value", "metric_unit",
-		"accuracy_metric", "accuracy", "accuracy_unit", "accuracy_met", "accuracy_folder", "samples_per_second_per_dollar"}}
+		"accuracy_metric", "accuracy", "accuracy_unit", "accuracy_met", "accuracy_folder", "samples_per_second_per_dollar", "joules_per_sample"}}
 	for _, l := range lines {
 		record := []string{l.Folder, l.Created.Format(time.RFC3339), l.Model, l.Scenario, l.Mode, l.Result, l.Engine, l.Device, l.Precision,
 			strconv.Itoa(l.Batch), strconv.Itoa(l.Concurrency), exact(l.SamplesPerSecond), exact(l.LatencyP95MS)}
@@ -77,7 +77,7 @@ func CSV(w io.Writer, lines []Line) error {
 		} else {
 			record = append(record, "", "", "", "", "")
 		}
-		records = append(records, append(record, exact(l.PerDollar)))
+		records = append(records, append(record, exact(l.PerDollar), exact(l.JoulesPerSample)))
 	}
 	return c.WriteAll(records)
 }

@@ -141,27 +141,6 @@ type RunOutcome struct {
 	Metric *Metric `json:"metric,omitempty"`
 }
 
-// Accuracy is the score of an accuracy run.
-type Accuracy struct {
-	Metric    string   `json:"metric"`
-	Value     float64  `json:"value"`
-	Unit      string   `json:"unit,omitempty"`
-	Reference float64  `json:"reference"` // of the FP32 model on the same data
-	Target    float64  `json:"target"`
-	Met       bool     `json:"met"`
-	Lines     []string `json:"lines"` // what the official script prints
-	Samples   uint64   `json:"samples"`
-	Partial   bool     `json:"partial,omitempty"` // the log lacks samples
-	// Right has one bit for each sample, the lowest first, of what was answered right, in base64.
-	// Absent if the metric is not a share of right answers.
-	Right []byte `json:"right,omitempty"`
-	// NoTarget says why the score is not compared with a target; empty: it is.
-	NoTarget string `json:"no_target,omitempty"`
-}
-
-// Below reports whether the score misses a target that it has.
-func (a *Accuracy) Below() bool { return a != nil && !a.Met && a.NoTarget == "" }
-
 // Calibration says how the target was chosen when nobody gave one.
 type Calibration struct {
 	BatchOneLatencyNS int64   `json:"batch_1_latency_ns"`

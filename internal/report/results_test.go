@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,4 +167,15 @@ func FuzzParse(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestResamplesAreNumbersOfFourBytes(t *testing.T) {
+	a := scored(base(), 76.5).Accuracy
+	if got := a.Resamples(); !slices.Equal(got, []float64{1, 2}) {
+		t.Errorf("%v, want 1 and 2", got)
+	}
+	a.Resampled = a.Resampled[:7]
+	if got := a.Resamples(); got != nil {
+		t.Errorf("of seven bytes: %v", got)
+	}
 }

@@ -114,8 +114,10 @@ func generated(t *testing.T) []byte {
 		p := s.Properties["test"].Properties[seed]
 		p.Type, p.Types, p.Minimum, p.Pattern = "string", nil, nil, "^[0-9]+$"
 	}
-	right := s.Properties["accuracy"].Properties["right"]
-	right.Type, right.Types, right.Items, right.ContentEncoding = "string", nil, nil, "base64"
+	for _, name := range []string{"right", "resampled"} {
+		p := s.Properties["accuracy"].Properties[name]
+		p.Type, p.Types, p.Items, p.ContentEncoding = "string", nil, nil, "base64"
+	}
 	s.Schema, s.ID = "https://json-schema.org/draft/2020-12/schema", "urn:mlperf-go:results:2"
 	s.Properties["created"].Format = "date-time"
 	s.Title = "results.json of mlperf: one run, with every number's unit in its name or beside it"

@@ -33,7 +33,7 @@ func Summary(w io.Writer, r *Results) error {
 	}
 	generationLines(&b, r.Generation)
 	if r.Energy != nil {
-		fmt.Fprintf(&b, "  energy: %s\n", energyText(r.Energy))
+		fmt.Fprintf(&b, "  energy: %v\n", r.Energy)
 	}
 	if r.Peak != nil {
 		b.WriteString(indent(strings.Join(peakLines(r.Peak), "\n")))
@@ -332,7 +332,7 @@ func systemLines(b *strings.Builder, r *Results) {
 		line("queue", "at most %d samples waited, %.3f s after the start", q.Peak, q.PeakSeconds)
 	}
 	if r.Energy != nil {
-		line("energy", "%s", energyText(r.Energy))
+		line("energy", "%v", r.Energy)
 	}
 	var times []string
 	for _, phase := range r.Phases {
