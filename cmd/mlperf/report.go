@@ -29,6 +29,7 @@ type reportRequest struct {
 	format        string
 	price         float64
 	output, chart string
+	asJSON        bool
 }
 
 func newReport() *cobra.Command {
@@ -63,11 +64,15 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 	f.StringVar(&q.format, "format", q.format, strings.Join(reportFormats, ", "))
 	f.Float64Var(&q.price, "price", 0, "price of the system in dollars")
 	f.StringVar(&q.output, "output", "", "file to write (default: standard output; html, png and svg: report.html, CHART.png, CHART.svg)")
+	f.BoolVar(&q.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.StringVar(&q.chart, "chart", "", "chart of a picture: distribution, latency, throughput, queue, delay, … (default: the first)")
 	return cmd
 }
 
 func (q reportRequest) run(cmd *cobra.Command) error {
+	if q.asJSON {
+		q.format = "json"
+	}
 	if !slices.Contains(reportFormats, q.format) {
 		return usage("unknown format %q, want %s", q.format, strings.Join(reportFormats, ", "))
 	}
@@ -86,7 +91,7 @@ func (q reportRequest) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return q.write(cmd, "report.html", func(w io.Writer) error { return page.Run(w, runs[0].Results, c) })
+		return q.write(cmd, "report.html", func(w io.Writer) error { return page.Run(w, runs[0].Results, c, q.price) })
 	case q.format == formatHTML:
 		return q.write(cmd, "report.html", func(w io.Writer) error { return page.Runs(w, lines, runs, program()) })
 	}
@@ -95,7 +100,7 @@ func (q reportRequest) run(cmd *cobra.Command) error {
 
 // picture draws one chart: of a run, or of speed against accuracy if there are several.
 func (q reportRequest) picture(cmd *cobra.Command, lines []report.Line, runs []report.Run) error {
-	list := figures.SpeedAgainstAccuracy(lines)
+	list := figures.Trades(lines)
 	if len(runs) == 1 {
 		c, err := charts.Read(runs[0].Folder)
 		if err != nil {
@@ -164,7 +169,7 @@ func printLines(w io.Writer, format string, lines []report.Line) error {
 	case "csv":
 		return report.CSV(w, lines)
 	case "json":
-		return report.JSON(w, lines)
+		return printJSON(w, "report", lines)
 	}
 	return report.Table(w, lines)
 }

@@ -19,6 +19,8 @@ type Figure struct {
 	Marks    []Mark   `json:"marks,omitempty"`
 	// Names are those of the points, if they have some.
 	Names []string `json:"names,omitempty"`
+	// Places are names of the points' places on the axis, if those are no numbers.
+	Places []string `json:"places,omitempty"`
 }
 
 // An Axis has a range, From below To.

@@ -150,7 +150,7 @@ func TestTheFrontIsWhatNoOtherBeats(t *testing.T) {
 	partial := line(1000, 99)
 	partial.Accuracy.Partial = true
 	lines := []report.Line{line(300, 70), line(100, 76), line(200, 74), line(150, 73), line(200, 75), partial, {Model: "m", SamplesPerSecond: 5}}
-	list := SpeedAgainstAccuracy(lines)
+	list := Trades(lines)
 	if len(list) != 1 {
 		t.Fatalf("%d figures", len(list))
 	}
@@ -160,6 +160,9 @@ func TestTheFrontIsWhatNoOtherBeats(t *testing.T) {
 		if !math.IsNaN(v) {
 			on[f.At[i]] = v
 		}
+	}
+	if len(f.Series) != 2 || f.Series[1].Label != "int8" || f.Series[1].Kind != Dots {
+		t.Errorf("series %+v", f.Series)
 	}
 	if len(on) != 3 || on[100] != 76 || on[200] != 75 || on[300] != 70 || !strings.HasPrefix(f.Sentence, "Of 5 runs, 3 are on the front") {
 		t.Errorf("the front is %v; %s", on, f.Sentence)
@@ -174,5 +177,42 @@ func TestNumbersThatNothingMeasuredAreNotDrawn(t *testing.T) {
 		if f.ID == "throughput" {
 			t.Errorf("%s from %g to %g", f.ID, f.Y.From, f.Y.To)
 		}
+	}
+}
+
+func TestTheEnergyFrontIsOfLittleEnergy(t *testing.T) {
+	line := func(precision string, speed, joules float64) report.Line {
+		return report.Line{Model: "m", Scenario: "Offline", Precision: precision, SamplesPerSecond: speed, JoulesPerSample: joules}
+	}
+	list := Trades([]report.Line{line("fp32", 100, 2), line("int8", 200, 1), line("int8", 300, 3), line("", 250, 0)})
+	if len(list) != 1 || list[0].ID != "energy-0" || list[0].Y.Unit != "J" {
+		t.Fatalf("figures %+v", list)
+	}
+	f := list[0]
+	var labels []string
+	for _, s := range f.Series {
+		labels = append(labels, s.Label)
+	}
+	if !slices.Equal(labels, []string{"front", "fp32", "int8"}) || !strings.HasPrefix(f.Sentence, "Of 3 runs, 2 are on the front") || !math.IsNaN(f.Series[0].Values[0]) {
+		t.Errorf("series %v, front %v: %s", labels, f.Series[0].Values, f.Sentence)
+	}
+}
+
+func TestClassesComeWorstFirst(t *testing.T) {
+	c := &report.Classes{Metric: "Top-1", Unit: "%", Of: "samples", Values: map[string]float64{"a": 50, "b": 0, "c": 100, "d": 50}, Counts: map[string]int{"a": 2, "b": 4}}
+	list := Of(&report.Results{Accuracy: &report.Accuracy{Classes: c}}, nil)
+	if len(list) != 1 {
+		t.Fatalf("%d figures", len(list))
+	}
+	f := list[0]
+	if !slices.Equal(f.Places, []string{"b", "a", "d", "c"}) || !slices.Equal(f.Series[0].Values, Values{0, 50, 50, 100}) || f.Y.To != 104 ||
+		f.Sentence != "Of 4 classes, half have at most 50 %. Worst: b 0 %, a 50 %, d 50 %. Best: a 50 %, d 50 %, c 100 %." {
+		t.Errorf("%+v", f)
+	}
+	delete(c.Values, "a")
+	delete(c.Values, "b")
+	delete(c.Values, "c")
+	if list := Of(&report.Results{Accuracy: &report.Accuracy{Classes: c}}, nil); len(list) != 0 {
+		t.Errorf("one class alone is drawn: %+v", list)
 	}
 }

@@ -10,65 +10,109 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// SpeedAgainstAccuracy draws, for each model and scenario of which at least two runs have
-// both, the runs and the front of those that no other beats in both.
-func SpeedAgainstAccuracy(lines []report.Line) []Figure {
-	groups := map[string][]report.Line{}
-	var names []string
+// A trade is something that runs give for their speed.
+type trade struct {
+	id     string
+	value  func(report.Line) (v float64, label, unit string, ok bool)
+	less   bool   // is better
+	beaten string // what no other run is that is not on the front
+}
+
+// trades are those that are drawn.
+var trades = []trade{
+	{id: "front", beaten: "as fast and as accurate", value: func(l report.Line) (float64, string, string, bool) {
+		if l.Accuracy == nil || l.Accuracy.Partial {
+			return 0, "", "", false
+		}
+		return l.Accuracy.Value, l.Accuracy.Metric, l.Accuracy.Unit, true
+	}},
+	{id: "energy", less: true, beaten: "as fast for as little energy", value: func(l report.Line) (float64, string, string, bool) {
+		return l.JoulesPerSample, "energy per sample", "J", l.JoulesPerSample > 0
+	}},
+}
+
+// Trades draws, for each model and scenario, runs by their speed and what they give for it:
+// accuracy and energy, where at least two runs have it. On the front are those that no
+// other beats in both.
+func Trades(lines []report.Line) []Figure {
+	var list []Figure
+	for _, t := range trades {
+		list = append(list, t.figures(lines)...)
+	}
+	return list
+}
+
+// A dot is a run in a figure.
+type dot struct {
+	line  report.Line
+	value float64
+}
+
+func (t trade) figures(lines []report.Line) []Figure {
+	groups := map[string][]dot{}
+	units := map[string][2]string{}
+	var titles []string
 	for _, l := range lines {
-		if l.Accuracy == nil || l.Accuracy.Partial || l.SamplesPerSecond <= 0 {
+		v, label, unit, ok := t.value(l)
+		if !ok || l.SamplesPerSecond <= 0 {
 			continue
 		}
-		name := l.Model + " " + l.Scenario + ": speed against " + l.Accuracy.Metric
-		if groups[name] == nil {
-			names = append(names, name)
+		title := l.Model + " " + l.Scenario + ": speed against " + label
+		if groups[title] == nil {
+			titles = append(titles, title)
 		}
-		groups[name] = append(groups[name], l)
+		groups[title], units[title] = append(groups[title], dot{l, v}), [2]string{label, unit}
 	}
 	var list []Figure
-	for i, name := range names {
-		if group := groups[name]; len(group) > 1 {
-			if f := front(fmt.Sprintf("front-%d", i), name, group); f.drawable() {
-				list = append(list, f)
-			}
+	for i, title := range titles {
+		if len(groups[title]) < 2 {
+			continue
+		}
+		f := t.front(groups[title], Axis{Label: units[title][0], Unit: units[title][1]})
+		f.ID, f.Title = fmt.Sprintf("%s-%d", t.id, i), title
+		if f.drawable() {
+			list = append(list, f)
 		}
 	}
 	return list
 }
 
-// onFront reports which runs no other one beats: is as fast and as accurate, and one of the two
-// more. Lines are sorted by speed.
-func onFront(lines []report.Line) []bool {
-	best, on := math.Inf(-1), make([]bool, len(lines))
-	for i := len(lines) - 1; i >= 0; i-- {
-		if v := lines[i].Accuracy.Value; v > best {
+// onFront reports which runs no other one beats: is as fast and as good, and one of the two
+// more. Dots are sorted by speed.
+func (t trade) onFront(dots []dot) []bool {
+	best, on := math.Inf(-1), make([]bool, len(dots))
+	for i := len(dots) - 1; i >= 0; i-- {
+		if v := t.goodness(dots[i].value); v > best {
 			best, on[i] = v, true
 		}
 	}
 	return on
 }
 
-func front(id, title string, lines []report.Line) Figure {
-	lines = slices.SortedStableFunc(slices.Values(lines), func(a, b report.Line) int {
-		return cmp.Or(cmp.Compare(a.SamplesPerSecond, b.SamplesPerSecond), cmp.Compare(a.Accuracy.Value, b.Accuracy.Value))
+// goodness is greater for what is better.
+func (t trade) goodness(v float64) float64 {
+	if t.less {
+		return -v
+	}
+	return v
+}
+
+func (t trade) front(dots []dot, y Axis) Figure {
+	slices.SortStableFunc(dots, func(a, b dot) int {
+		return cmp.Or(cmp.Compare(a.line.SamplesPerSecond, b.line.SamplesPerSecond), cmp.Compare(t.goodness(a.value), t.goodness(b.value)))
 	})
-	unit := lines[0].Accuracy.Unit
-	f := Figure{ID: id, Title: title, Wide: true, X: Axis{Label: "samples/s", Unit: "/s"}, Y: Axis{Label: lines[0].Accuracy.Metric, Unit: unit}}
-	var on, off, speeds, values Values
+	f := Figure{Wide: true, X: Axis{Label: "samples/s", Unit: "/s"}, Y: y}
+	on := t.onFront(dots)
+	var values Values
 	var best []string
-	for i, isOn := range onFront(lines) {
-		l := lines[i]
-		speeds, values = append(speeds, l.SamplesPerSecond), append(values, l.Accuracy.Value)
-		f.Names = append(f.Names, RunName(l))
-		if isOn {
-			on, off, best = append(on, l.Accuracy.Value), append(off, math.NaN()), append(best, RunName(l))
-		} else {
-			on, off = append(on, math.NaN()), append(off, l.Accuracy.Value)
+	for i, d := range dots {
+		f.At, values, f.Names = append(f.At, d.line.SamplesPerSecond), append(values, d.value), append(f.Names, RunName(d.line))
+		if on[i] {
+			best = append(best, RunName(d.line))
 		}
 	}
-	f.At = speeds
-	f.Series = []Series{{Label: "on the front", Kind: Line, Color: Good, Values: on}, {Label: "beaten in both", Kind: Dots, Color: Quiet, Values: off}}
-	least, most, _ := extremes(speeds)
+	f.Series = append([]Series{{Label: "front", Kind: Line, Color: Good, Values: only(values, func(i int) bool { return on[i] })}}, byPrecision(dots, values)...)
+	least, most, _ := extremes(f.At)
 	f.X.From, f.X.To = least-0.08*(most-least)-0.01*most, most*1.01+0.08*(most-least)
 	least, most, _ = extremes(values)
 	f.Y.From, f.Y.To = least-0.1*(most-least)-0.001*math.Abs(most)-1e-9, most+0.1*(most-least)+0.001*math.Abs(most)+1e-9
@@ -76,8 +120,36 @@ func front(id, title string, lines []report.Line) Figure {
 	if len(best) == 1 {
 		are = "is"
 	}
-	f.Sentence = fmt.Sprintf("Of %d runs, %d %s on the front: no other is as fast and as accurate. From slow to fast: %s.", len(lines), len(best), are, strings.Join(best, ", "))
+	f.Sentence = fmt.Sprintf("Of %d runs, %d %s on the front: no other is %s. From slow to fast: %s.", len(dots), len(best), are, t.beaten, strings.Join(best, ", "))
 	return f
+}
+
+// byPrecision are the runs as dots, of a colour for each precision.
+func byPrecision(dots []dot, values Values) []Series {
+	var names []string
+	for _, d := range dots {
+		names = append(names, d.line.Precision)
+	}
+	slices.Sort(names)
+	var list []Series
+	for i, name := range slices.Compact(names) {
+		list = append(list, Series{
+			Label: cmp.Or(name, "as the model is"), Kind: Dots, Color: []Color{Main, Second, Quiet, Ink}[i%4],
+			Values: only(values, func(i int) bool { return dots[i].line.Precision == name }),
+		})
+	}
+	return list
+}
+
+// only keeps some values, and has none in the places of the others.
+func only(values Values, keep func(i int) bool) Values {
+	out := make(Values, len(values))
+	for i, v := range values {
+		if out[i] = v; !keep(i) {
+			out[i] = math.NaN()
+		}
+	}
+	return out
 }
 
 // RunName tells runs of a model and a scenario apart.

@@ -15,8 +15,8 @@ type run struct {
 	s report.Test // zero if it is not known
 }
 
-// Of makes the figures of a run, the most important first. Charts may be nil: then only the
-// search for the highest load can be drawn.
+// Of makes the figures of a run, the most important first. Charts may be nil: then only what
+// the results have can be drawn, such as the search for the highest load.
 func Of(r *report.Results, c *charts.Charts) []Figure {
 	x := run{r: r, c: c}
 	if r.Test != nil {
@@ -29,7 +29,7 @@ func Of(r *report.Results, c *charts.Charts) []Figure {
 	var list []Figure
 	for _, of := range []func() *Figure{
 		x.distribution, x.latencies, x.firstTokens, x.perToken, x.tokensOverTime, x.perTokenOverTime,
-		x.throughput, x.outstanding, x.delays, x.batchSizes, x.peak,
+		x.throughput, x.outstanding, x.delays, x.batchSizes, x.peak, x.power, x.classes,
 	} {
 		if f := of(); f != nil {
 			list = append(list, *f)

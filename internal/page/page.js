@@ -75,7 +75,7 @@ function names(f) {
   };
 }
 function series(f) {
-  return [{ label: f.x.label || "at", value: function (u, v) { return text(v, f.x.unit); } }].concat(f.series.map(function (s) {
+  return [{ label: f.x.label || "at", value: function (u, v, s, i) { return f.places ? f.places[i] || "–" : text(v, f.x.unit); } }].concat(f.series.map(function (s) {
     var color = css(s.color), a = s.right ? f.right : f.y;
     var o = { label: s.label, scale: s.right ? "right" : "y", stroke: color, width: 2, points: { show: false }, value: function (u, v) { return text(v, a.unit); }, spanGaps: !!f.names };
     if (s.kind === "dots" || f.names) { o.points = { show: true, size: f.names || f.at.length < 60 ? 8 : 4.5, fill: color, width: 0 }; if (s.kind === "dots") o.width = 0; }
@@ -84,6 +84,11 @@ function series(f) {
     return o;
   }));
 }
+// The name of a place on the axis, where there are few of them.
+function place(f, x, narrow) {
+  var n = f.places[x - 1];
+  return n == null || f.places.length > (narrow ? 5 : 14) ? "" : n.length > 14 ? n.slice(0, 13) + "…" : n;
+}
 function draw(f) {
   var el = document.getElementById("f-" + f.id); if (!el) return;
   el.textContent = "";
@@ -91,7 +96,9 @@ function draw(f) {
   var o = {
     width: el.clientWidth, height: el.clientHeight, padding: [12, f.right ? 4 : 18, 0, 0],
     scales: { x: scale(f.x), y: scale(f.y) }, series: series(f),
-    axes: [axis(f.x, { size: 30, space: narrow ? 60 : 80 }), axis(f.y, { size: width })],
+    axes: [axis(f.x, Object.assign({ size: 30, space: narrow ? 60 : 80 }, f.places && {
+      incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1e4, 1e5], values: function (u, v) { return v.map(function (x) { return place(f, x, narrow); }); }
+    })), axis(f.y, { size: width })],
     legend: { live: true, markers: { width: 0, fill: function (u, i) { return i ? css(f.series[i - 1].kind === "bars" ? "bar" : f.series[i - 1].color) : ""; } } },
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, sync: over ? { key: "time", setSeries: false } : undefined },
     hooks: { draw: (f.marks || []).map(mark).concat([names(f)]) }

@@ -67,7 +67,7 @@ func written(t testing.TB, write func(io.Writer) error) string {
 
 func TestThePageSaysTheVerdictFirstAndHasEveryChart(t *testing.T) {
 	r, c := simulated(3000, 100)
-	page := written(t, func(w io.Writer) error { return Run(w, r, c) })
+	page := written(t, func(w io.Writer) error { return Run(w, r, c, 0) })
 	last := 0
 	for _, want := range []string{
 		"<title>VALID · resnet50 Server", `>✓ VALID</span>`, "What this result is not", "not an official MLPerf result", "<h2>Constraints</h2>",
@@ -85,7 +85,7 @@ func TestThePageSaysTheVerdictFirstAndHasEveryChart(t *testing.T) {
 
 func TestPagesNeedNoNetwork(t *testing.T) {
 	r, c := simulated(3000, 100)
-	page := written(t, func(w io.Writer) error { return Run(w, r, c) })
+	page := written(t, func(w io.Writer) error { return Run(w, r, c, 0) })
 	for _, not := range []string{"http://", "src=", "@import", "url(", "<link", "<img", "<iframe"} {
 		if i := strings.Index(page, not); i >= 0 {
 			t.Errorf("the page has %q: …%s…", not, page[max(0, i-40):i+60])
@@ -99,7 +99,7 @@ func TestPagesNeedNoNetwork(t *testing.T) {
 // The policy is by hashes, so it holds only if they are those of what is in the page.
 func TestThePolicyKnowsTheScriptAndTheStyle(t *testing.T) {
 	r, c := simulated(3000, 100)
-	page := written(t, func(w io.Writer) error { return Run(w, r, c) })
+	page := written(t, func(w io.Writer) error { return Run(w, r, c, 0) })
 	between := func(from, to string) string {
 		_, rest, _ := strings.Cut(page, from)
 		text, _, _ := strings.Cut(rest, to)
@@ -164,12 +164,13 @@ func TestNoTextCanBecomeMarkup(t *testing.T) {
 	r, c := simulated(3000, 100)
 	r.System = map[string]any{"cpu": map[string]any{"model": hostile}, "os": hostile}
 	r.Problems, r.Warnings, r.Notes = []string{hostile}, []string{hostile}, []string{hostile}
-	r.Accuracy = &report.Accuracy{Lines: []string{hostile}}
+	r.Accuracy = &report.Accuracy{Lines: []string{hostile}, Classes: &report.Classes{Values: map[string]float64{hostile: 1, "b": 2}, Counts: map[string]int{"b": 3}}}
+	r.Energy = &report.Energy{Source: hostile, Joules: 5, Parts: []report.EnergyPart{{Watts: []report.PowerAt{{Seconds: 0, Watts: 3}, {Seconds: 1, Watts: 4}}}}}
 	r.Peak = &report.Peak{Best: 1, Steps: []report.PeakStep{{Load: 1, LatencyNS: 5, Met: true}, {Load: 2, LatencyNS: 7}}}
 	r.Backend.Devices, r.Runs = map[string]int{"cpu": 1}, []report.RunOutcome{{}}
 	poison(reflect.ValueOf(r).Elem(), hostile)
 	poison(reflect.ValueOf(c).Elem(), hostile)
-	harmless(t, written(t, func(w io.Writer) error { return Run(w, r, c) }))
+	harmless(t, written(t, func(w io.Writer) error { return Run(w, r, c, 0) }))
 
 	list := []compare.Comparison{{Differences: []compare.Difference{{Unlike: true}}, Metrics: []compare.Metric{{Interval: &compare.Interval{Lower: -1, Upper: 2}}}, Notes: []string{""}, Commands: []string{""}}}
 	poison(reflect.ValueOf(&list).Elem(), hostile)
@@ -202,8 +203,55 @@ func TestThePageOfManyRunsHasATableThatSortsAndAFront(t *testing.T) {
 			t.Errorf("there is no %q", want)
 		}
 	}
-	if strings.Contains(page, "per dollar") {
+	if strings.Contains(page, "per dollar") || strings.Contains(page, "energy per sample") {
 		t.Error("a column without numbers is shown")
+	}
+	lines := manyLines()
+	for i := range lines {
+		lines[i].JoulesPerSample, lines[i].PerDollar = 2.5-float64(i)/2, 0.25
+	}
+	page = written(t, func(w io.Writer) error { return Runs(w, lines, nil, "mlperf 1.2.3") })
+	for _, want := range []string{`data-v="2.5">2.5 J<`, "samples/s per dollar", "speed against energy per sample", "Of 3 runs, 1 is on the front: no other is as fast for as little energy. From slow to fast: int8"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}
+
+func TestThePageOfAnAccuracyHasItsClasses(t *testing.T) {
+	r := &report.Results{Model: "ssd-mobilenet", Scenario: "Offline", Mode: "AccuracyOnly", Result: report.Valid, Accuracy: &report.Accuracy{
+		Metric: "mAP", Value: 21, Unit: "%", Met: true, Lines: []string{"mAP=21.000%"},
+		Classes: &report.Classes{Metric: "AP", Unit: "%", Of: "objects", Values: map[string]float64{"cat": 40, "toaster": 1.5, "dog": 21.25}, Counts: map[string]int{"cat": 12, "toaster": 1, "dog": 7}},
+	}}
+	page := written(t, func(w io.Writer) error { return Run(w, r, nil, 0) })
+	last := 0
+	for _, want := range []string{"All 3 classes", "<td>toaster</td>", `data-v="1.5">1.5 %<`, `data-v="1">1<`, "<td>dog</td>", "<td>cat</td>",
+		"AP by class", "Of 3 classes, half have at most 21.25 %. Worst: toaster 1.5 %, dog 21.25 %, cat 40 %."} {
+		at := strings.Index(page[last:], want)
+		if at < 0 {
+			t.Fatalf("there is no %q after %q", want, page[last:min(len(page), last+80)])
+		}
+		last += at
+	}
+}
+
+func TestThePageOfARunHasItsEnergyAndItsPrice(t *testing.T) {
+	r, c := simulated(500, 100)
+	r.Performance.SamplesPerSecond = 100
+	r.Energy = &report.Energy{Source: "rapl", Joules: 50, JoulesPerSample: 0.1, MeanWatts: 10, PeakWatts: 14, Parts: []report.EnergyPart{
+		{Name: "RAPL package-0", Watts: []report.PowerAt{{Seconds: 1, Watts: 8}, {Seconds: 2, Watts: 12}, {Seconds: 3, Watts: 9}}},
+		{Name: "RAPL package-1", Watts: []report.PowerAt{{Seconds: 1.5, Watts: 2}}},
+	}}
+	page := written(t, func(w io.Writer) error { return Run(w, r, c, 50) })
+	for _, want := range []string{"<span>samples/s per dollar</span><b>2</b>", "<span>energy per sample</span><b>0.1 J</b>", "<span>mean power</span><b>10 W</b>",
+		"10 W on average, 14 W at most, of RAPL package-0, RAPL package-1: 50 J for the whole of the traffic, 0.1 J per sample."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	r.Energy = &report.Energy{Source: "auto", NotMeasured: "no counter can be read"}
+	if page := written(t, func(w io.Writer) error { return Run(w, r, c, 0) }); !strings.Contains(page, "<b>not measured</b>") || !strings.Contains(page, "not measured: no counter can be read") {
+		t.Error("that no energy was measured is not said")
 	}
 }
 
@@ -256,7 +304,7 @@ func FuzzRun(f *testing.F) {
 		if err != nil {
 			c = nil
 		}
-		harmless(t, written(t, func(w io.Writer) error { return Run(w, r, c) }))
+		harmless(t, written(t, func(w io.Writer) error { return Run(w, r, c, 0) }))
 		lines := report.Lines([]report.Run{{Folder: "a", Results: r}, {Folder: "b", Results: r}}, nil, 1)
 		harmless(t, written(t, func(w io.Writer) error { return Runs(w, lines, nil, "p") }))
 	})
@@ -268,7 +316,7 @@ func BenchmarkPage(b *testing.B) {
 	r, c := simulated(6_000_000, 10_000)
 	for b.Loop() {
 		var out bytes.Buffer
-		if err := Run(&out, r, c); err != nil {
+		if err := Run(&out, r, c, 0); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(out.Len()), "bytes")

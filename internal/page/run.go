@@ -2,9 +2,9 @@ package page
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/charts"
@@ -35,6 +35,7 @@ type runPage struct {
 	Cards         []pair
 	Constraints   []constraint
 	ScoreLines    []string
+	Classes       *sortable
 	Percentiles   []pair
 	System        []pair
 	Runs          []pair
@@ -51,11 +52,12 @@ func WriteRun(dir string) error {
 	if err != nil {
 		return err
 	}
-	return whole.Write(filepath.Join(dir, FileName), 0o644, func(w io.Writer) error { return Run(w, r, c) })
+	return whole.Write(filepath.Join(dir, FileName), 0o644, func(w io.Writer) error { return Run(w, r, c, 0) })
 }
 
-// Run writes the page of a run. Charts may be nil.
-func Run(w io.Writer, r *report.Results, c *charts.Charts) error {
+// Run writes the page of a run. Charts may be nil. Price is what the system costs, in dollars;
+// 0: not known.
+func Run(w io.Writer, r *report.Results, c *charts.Charts, price float64) error {
 	s, err := newShell(figures.Of(r, c), r.Program)
 	if err != nil {
 		return err
@@ -68,9 +70,10 @@ func Run(w io.Writer, r *report.Results, c *charts.Charts) error {
 	}
 	if a := r.Accuracy; a != nil {
 		p.Score, p.ScoreLines = figures.Text(a.Value, ""), scoreLines(a)
+		p.Classes = classes(a.Classes)
 	}
 	p.Sub, p.What = subtitle(r), what(r)
-	p.Cards, p.Percentiles, p.System = cards(r), percentiles(r, c), system(r)
+	p.Cards, p.Percentiles, p.System = cards(r, price), percentiles(r, c), system(r)
 	for _, o := range r.Runs {
 		value := o.Result
 		if o.Metric != nil {
@@ -127,34 +130,6 @@ func what(r *report.Results) string {
 	return joined([]string{name, r.Mode, long}, ", ")
 }
 
-// field is a text in the description of the machine; empty if there is none.
-func field(system any, path ...string) string {
-	for _, name := range path {
-		m, ok := system.(map[string]any)
-		if !ok {
-			return ""
-		}
-		system = m[name]
-	}
-	switch v := system.(type) {
-	case string:
-		return v
-	case float64:
-		return figures.Text(v, "")
-	}
-	return ""
-}
-
-// number is one in the description of the machine; 0 if there is none.
-func number(system any, path ...string) float64 {
-	for _, name := range path {
-		m, _ := system.(map[string]any)
-		system = m[name]
-	}
-	v, _ := system.(float64)
-	return v
-}
-
 func scoreLines(a *report.Accuracy) []string {
 	var out strings.Builder
 	if err := report.Score(&out, a); err != nil {
@@ -164,7 +139,7 @@ func scoreLines(a *report.Accuracy) []string {
 }
 
 // cards are the numbers that are looked for first.
-func cards(r *report.Results) []pair {
+func cards(r *report.Results, price float64) []pair {
 	p := r.Performance
 	if p == nil {
 		return nil
@@ -186,6 +161,9 @@ func cards(r *report.Results) []pair {
 	if p.SamplesPerSecond > 0 {
 		add("samples/s", figures.Text(p.SamplesPerSecond, ""))
 	}
+	if price > 0 && p.SamplesPerSecond > 0 {
+		add("samples/s per dollar", figures.Text(p.SamplesPerSecond/price, ""))
+	}
 	add("samples", figures.Text(float64(p.Samples), ""))
 	if q := r.Queue; q != nil {
 		add("most waiting", figures.Text(float64(q.Peak), ""))
@@ -193,97 +171,33 @@ func cards(r *report.Results) []pair {
 	if d := cmp.Or(p.GeneratorDelayNS, p.IssueDelayNS); d != nil {
 		add("p99 issue delay", ns(d.P99))
 	}
-	return list
+	return append(list, energyCards(r.Energy)...)
 }
 
-// percentiles are those of the deciding latency, with intervals where they are known.
-func percentiles(r *report.Results, c *charts.Charts) []pair {
-	if r.Performance == nil || r.Scenario == "Offline" {
+// energyCards say what was taken, or that it was not measured though somebody asked.
+func energyCards(e *report.Energy) []pair {
+	switch {
+	case e == nil:
+		return nil
+	case e.NotMeasured != "":
+		return []pair{{Name: "energy", Value: "not measured"}}
+	case e.JoulesPerSample > 0:
+		return []pair{{Name: "energy per sample", Value: figures.Text(e.JoulesPerSample, "J")}, {Name: "mean power", Value: figures.Text(e.MeanWatts, "W")}}
+	}
+	return []pair{{Name: "energy", Value: figures.Text(e.Joules, "J")}, {Name: "mean power", Value: figures.Text(e.MeanWatts, "W")}}
+}
+
+// classes is the table of the scores by class; nil if there are none.
+func classes(c *report.Classes) *sortable {
+	if c == nil {
 		return nil
 	}
-	l := cmp.Or(r.Performance.QueryLatencyNS, r.Performance.LatencyNS)
-	if l == nil {
-		return nil
+	t := &sortable{Heads: []pair{{Name: "class"}, {Name: c.Metric, Key: true}, {Name: c.Of, Key: true}}}
+	number := func(v float64, unit string) cell {
+		return cell{Text: figures.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
 	}
-	intervals, target := map[string]string{}, ""
-	if c != nil {
-		for _, p := range c.Percentiles {
-			intervals[figures.Percentile(p.Percentile)] = interval(p)
-		}
+	for _, class := range figures.Classes(c) {
+		t.Rows = append(t.Rows, []cell{{Text: class.Name}, number(class.Value, c.Unit), number(float64(class.Count), "")})
 	}
-	if r.Test != nil {
-		target = figures.Percentile(r.Test.TargetLatencyPercentile)
-	}
-	var list []pair
-	for _, v := range []struct {
-		name  string
-		value int64
-	}{{"min", l.Min}, {"mean", l.Mean}, {"p50", l.P50}, {"p90", l.P90}, {"p95", l.P95}, {"p97", l.P97}, {"p99", l.P99}, {"p99.9", l.P999}, {"max", l.Max}} {
-		row := pair{Name: v.name, Value: figures.Text(float64(v.value), "ns"), Note: intervals[v.name], Key: v.name == target}
-		if row.Key {
-			row.Note = joined([]string{"decides", row.Note}, ", ")
-		}
-		list = append(list, row)
-	}
-	return list
-}
-
-func interval(p charts.Percentile) string {
-	if p.UpperNS == 0 {
-		return "too short a run for an interval"
-	}
-	return fmt.Sprintf("%s to %s", figures.Text(float64(p.LowerNS), "ns"), figures.Text(float64(p.UpperNS), "ns"))
-}
-
-// system says what answered.
-func system(r *report.Results) []pair {
-	s, b := r.System, r.Backend
-	cpu := field(s, "cpu", "model")
-	if n := number(s, "cpu", "cores"); n > 0 {
-		cpu += fmt.Sprintf(", %g cores", n)
-	}
-	memory := ""
-	if n := number(s, "memory", "total_bytes"); n > 0 {
-		memory = fmt.Sprintf("%.0f GiB", n/(1<<30))
-	}
-	workers := ""
-	if b.Instances > 0 {
-		workers = fmt.Sprintf("%d × %d threads, batches of up to %d, delay %s", b.Instances, b.Threads, b.MaxBatch, b.MaxDelay)
-	}
-	var phases []string
-	for _, p := range r.Phases {
-		phases = append(phases, p.Name+" "+figures.Text(p.Seconds*1e9, "ns"))
-	}
-	priority := ""
-	if r.Performance != nil {
-		priority = r.Performance.IssuePriority
-	}
-	var devices []string
-	for name, nodes := range b.Devices {
-		if nodes >= 0 {
-			name += fmt.Sprintf(" (%d nodes)", nodes)
-		}
-		devices = append(devices, name)
-	}
-	var list []pair
-	for _, v := range []pair{
-		{Name: "host", Value: r.Host}, {Name: "processor", Value: cpu}, {Name: "memory", Value: memory},
-		{Name: "system", Value: joined([]string{field(s, "os"), field(s, "kernel")}, ", ")},
-		{Name: "engine", Value: b.Engine}, {Name: "device", Value: sorted(devices)}, {Name: "workers", Value: workers},
-		{Name: "model", Value: joined([]string{r.Input.ModelPath, shortSum(r.Input.ModelSHA256)}, ", ")},
-		{Name: "data", Value: r.Input.DatasetPath}, {Name: "priority", Value: priority},
-		{Name: "time", Value: strings.Join(phases, ", ")}, {Name: "program", Value: r.Program},
-	} {
-		if v.Value != "" {
-			list = append(list, v)
-		}
-	}
-	return list
-}
-
-func shortSum(sum string) string {
-	if sum == "" {
-		return ""
-	}
-	return "sha256 " + sum[:min(len(sum), 16)]
+	return t
 }

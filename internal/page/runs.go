@@ -16,32 +16,37 @@ type cell struct {
 	Number            bool
 }
 
+// A sortable is a table that sorts by a click.
+type sortable struct {
+	Heads []pair // Key: numbers
+	Rows  [][]cell
+}
+
 type runsPage struct {
 	shell
 	Title, Sub string
 	Caveats    []string
-	Heads      []pair
-	Rows       [][]cell
+	Table      sortable
 }
 
 // Runs writes a page about many runs: a table that sorts, and speed against accuracy. Caveats
 // are those of all runs, each once, with how many have it.
 func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) error {
-	s, err := newShell(figures.SpeedAgainstAccuracy(lines), program)
+	s, err := newShell(figures.Trades(lines), program)
 	if err != nil {
 		return err
 	}
 	p := runsPage{shell: s, Title: fmt.Sprintf("%d runs", len(lines)), Sub: summary(lines), Caveats: caveats(runs)}
 	columns := used(lines)
 	for _, c := range columns {
-		p.Heads = append(p.Heads, pair{Name: c.head, Key: c.number})
+		p.Table.Heads = append(p.Table.Heads, pair{Name: c.head, Key: c.number})
 	}
 	for _, l := range lines {
 		var row []cell
 		for _, c := range columns {
 			row = append(row, c.of(l))
 		}
-		p.Rows = append(p.Rows, row)
+		p.Table.Rows = append(p.Table.Rows, row)
 	}
 	return render(w, "runs.html", p)
 }
@@ -131,6 +136,7 @@ var columns = []column{
 	numbers("batch", "", func(l report.Line) float64 { return float64(l.Batch) }),
 	numbers("concurrency", "", func(l report.Line) float64 { return float64(l.Concurrency) }),
 	numbers("samples/s per dollar", "", func(l report.Line) float64 { return l.PerDollar }),
+	numbers("energy per sample", "J", func(l report.Line) float64 { return l.JoulesPerSample }),
 	text("engine", func(l report.Line) string { return l.Engine }),
 	text("device", func(l report.Line) string { return l.Device }),
 	text("folder", func(l report.Line) string { return l.Folder }),

@@ -1,0 +1,60 @@
+package figures
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// power is what each part of the machine drew over time.
+func (x run) power() *Figure {
+	e := x.r.Energy
+	if e == nil {
+		return nil
+	}
+	longest := -1
+	for i, p := range e.Parts {
+		if len(p.Watts) > 1 && (longest < 0 || len(p.Watts) > len(e.Parts[longest].Watts)) {
+			longest = i
+		}
+	}
+	if longest < 0 {
+		return nil
+	}
+	f := &Figure{ID: "power", Title: "Power", Wide: true, X: Axis{Label: "time", Unit: "s"}, Y: Axis{Label: "power", Unit: "W"}}
+	for _, w := range e.Parts[longest].Watts {
+		f.At = append(f.At, w.Seconds)
+	}
+	var all [][]float64
+	var names []string
+	for _, p := range e.Parts {
+		if len(p.Watts) == 0 {
+			continue
+		}
+		values := following(f.At, p.Watts)
+		all, names = append(all, values), append(names, p.Name)
+		f.Series = append(f.Series, Series{Label: p.Name, Kind: Line, Color: []Color{Main, Second, Quiet, Ink}[(len(all)-1)%4], Values: values})
+	}
+	_, most, _ := extremes(all...)
+	_, f.X.To, _ = extremes(f.At)
+	f.Y.From, f.Y.To = fromZero(most)
+	f.Sentence = fmt.Sprintf("%s on average, %s at most, of %s: %s for the whole of the traffic", Text(e.MeanWatts, "W"), Text(e.PeakWatts, "W"), strings.Join(names, ", "), Text(e.Joules, "J"))
+	if e.JoulesPerSample > 0 {
+		f.Sentence += ", " + Text(e.JoulesPerSample, "J") + " per sample"
+	}
+	f.Sentence += "."
+	return f
+}
+
+// following are the newest powers that were known at instants, which are in order.
+func following(at Values, watts []report.PowerAt) Values {
+	out, next := make(Values, len(at)), 0
+	for i, t := range at {
+		for next+1 < len(watts) && watts[next+1].Seconds <= t {
+			next++
+		}
+		out[i] = watts[next].Watts
+	}
+	return out
+}
