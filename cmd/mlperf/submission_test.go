@@ -10,16 +10,21 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mlperf-go/mlperf/internal/power/ptdtest"
 )
 
 // TestSubmissionScripts runs testdata/submission/*.txtar. Each script has a tree that the
-// official checker passes, as submission.
+// official checker passes, as submission, and at $PTD a stand-in for PTDaemon.
 func TestSubmissionScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/submission",
-		Setup: func(env *testscript.Env) error { return extractTree(filepath.Join(env.WorkDir, "submission")) },
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PTD", ptdtest.New().Serve(t))
+			return errors.Join(extractTree(filepath.Join(env.WorkDir, "submission")), writeModels(t, env.WorkDir))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "finishes": finishes},
 	})
 }
 

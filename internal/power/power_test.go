@@ -17,15 +17,16 @@ import (
 func TestSourcesAreReadFromTheirNames(t *testing.T) {
 	for text, want := range map[string]Source{
 		"auto": {Kind: Auto}, "rapl": {Kind: RAPL}, "nvml": {Kind: NVML},
-		"ptd:meter:8888": {Kind: PTD, Address: "meter:8888"}, "ptd:[::1]:8888": {Kind: PTD, Address: "[::1]:8888"},
+		"ptd:meter:8888": {Kind: PTD, Address: "meter:8888", Settle: 10 * time.Second}, "ptd:[::1]:8888": {Kind: PTD, Address: "[::1]:8888", Settle: 10 * time.Second},
 		"file:a.csv": {Kind: File, Path: "a.csv"}, "file:C:/a.csv": {Kind: File, Path: "C:/a.csv"},
-		"file:a.csv?offset=-1.5s": {Kind: File, Path: "a.csv", Offset: -1500 * time.Millisecond},
+		"ptd:meter:8888?settle=2s": {Kind: PTD, Address: "meter:8888", Settle: 2 * time.Second},
+		"file:a.csv?offset=-1.5s":  {Kind: File, Path: "a.csv", Offset: -1500 * time.Millisecond},
 	} {
 		if got, err := Parse(text); err != nil || got != want {
 			t.Errorf("Parse(%q) = %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "battery", "rapl:0", "ptd", "ptd:meter", "ptd:meter:", "file", "file:", "file:a.csv?offset=soon", "file:a.csv?zone=1"} {
+	for _, text := range []string{"", "battery", "rapl:0", "ptd", "ptd:meter", "ptd:meter:", "file", "file:", "file:a.csv?offset=soon", "file:a.csv?zone=1", "ptd:meter:1?settle=long", "ptd:meter:1?settle=-1s", "ptd:meter:1?offset=1s"} {
 		if s, err := Parse(text); err == nil {
 			t.Errorf("Parse(%q) = %+v, want an error", text, s)
 		}
@@ -318,4 +319,30 @@ func FuzzSamples(f *testing.F) {
 			t.Errorf("%q gives %d lines", line, len(r.Samples))
 		}
 	})
+}
+
+func TestShortTestsTakeThePowerOfTheNearestReading(t *testing.T) {
+	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	meter, counter, still := Series{Name: "meter"}, Series{Name: "counter"}, Series{Name: "still"}
+	meter.addWatts(at.Add(time.Second), 100)
+	for i := range 3 {
+		counter.addJoules(at.Add(time.Duration(i+1)*time.Second), 50*float64(i))
+		still.addJoules(at.Add(time.Duration(i+1)*time.Second), 7)
+	}
+	for _, c := range []struct {
+		s        Series
+		from, to time.Duration
+		want     float64
+	}{
+		{meter, 0, 20 * time.Millisecond, 2}, {meter, 1500 * time.Millisecond, 2 * time.Second, 50}, {meter, 0, 2 * time.Second, 200},
+		{counter, 0, 500 * time.Millisecond, 25}, {counter, 3 * time.Second, 4 * time.Second, 50}, {counter, 1500 * time.Millisecond, 2 * time.Second, 25},
+	} {
+		e, err := (&Record{Series: []Series{c.s}}).Between(at.Add(c.from), at.Add(c.to))
+		if err != nil || !near(e.Joules, c.want) {
+			t.Errorf("%s from %v to %v: %+v, %v, want %v J", c.s.Name, c.from, c.to, e, err, c.want)
+		}
+	}
+	if e, err := (&Record{Series: []Series{still}}).Between(at, at.Add(2*time.Second)); err == nil || !strings.Contains(err.Error(), "it shows no energy for the 2s of the test") {
+		t.Errorf("a counter that stands still: %+v, %v", e, err)
+	}
 }

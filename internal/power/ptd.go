@@ -18,6 +18,13 @@ type analyser struct {
 	read  *bufio.Reader
 	began time.Time // when it was told to begin
 	name  string
+	said  []exchange
+}
+
+// An exchange is a command and the answer to it.
+type exchange struct {
+	at              time.Time
+	command, answer string
 }
 
 const (
@@ -29,21 +36,30 @@ const (
 	maxSamples = 28 * 24 * 3600
 )
 
-// startAnalyser connects and has the analyser measure.
-func startAnalyser(ctx context.Context, address string) (a *analyser, err error) {
+// dial connects.
+func dial(ctx context.Context, address string) (*analyser, error) {
 	dialer := net.Dialer{Timeout: ptdTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("PTDaemon: %w", err)
 	}
-	a = &analyser{conn: conn, read: bufio.NewReaderSize(conn, maxAnswer)}
+	return &analyser{conn: conn, read: bufio.NewReaderSize(conn, maxAnswer)}, nil
+}
+
+// startAnalyser connects and has the analyser measure.
+func startAnalyser(ctx context.Context, address string) (*analyser, error) {
+	a, err := dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
 	if err = a.begin(); err != nil {
-		return nil, errors.Join(fmt.Errorf("PTDaemon at %s: %w", address, err), conn.Close())
+		return nil, errors.Join(fmt.Errorf("PTDaemon at %s: %w", address, err), a.conn.Close())
 	}
 	return a, nil
 }
 
-func (a *analyser) begin() error {
+// meet asks who is there.
+func (a *analyser) meet() error {
 	hello, err := a.ask("Hello")
 	if err != nil {
 		return err
@@ -51,7 +67,12 @@ func (a *analyser) begin() error {
 	if !strings.HasPrefix(hello, "Hello, PTDaemon") {
 		return fmt.Errorf("it says %q, which is not PTDaemon", hello)
 	}
-	if a.name, err = a.ask("Identify"); err != nil {
+	a.name, err = a.ask("Identify")
+	return err
+}
+
+func (a *analyser) begin() error {
+	if err := a.meet(); err != nil {
 		return err
 	}
 	// Whatever it measured for somebody before is over. It may have measured nothing.
@@ -59,14 +80,16 @@ func (a *analyser) begin() error {
 		return err
 	}
 	a.began = time.Now()
-	answer, err := a.ask(fmt.Sprintf("Go,%d,0,%s", ptdEvery, ptdMark))
-	if err != nil {
-		return err
+	return a.expect(fmt.Sprintf("Go,%d,0,%s", ptdEvery, ptdMark), "Starting")
+}
+
+// expect sends a command whose answer must begin so.
+func (a *analyser) expect(command, answer string) error {
+	got, err := a.ask(command)
+	if err == nil && !strings.HasPrefix(got, answer) {
+		err = fmt.Errorf("it answers %s with %q, want %s…", command, got, answer)
 	}
-	if !strings.HasPrefix(answer, "Starting") {
-		return fmt.Errorf("it does not begin: %q", answer)
-	}
-	return nil
+	return err
 }
 
 // ask sends a line and returns the answer to it.
@@ -81,6 +104,7 @@ func (a *analyser) ask(command string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", command, err)
 	}
+	a.said = append(a.said, exchange{time.Now(), command, line})
 	return line, nil
 }
 
@@ -96,18 +120,23 @@ func (a *analyser) line() (string, error) {
 // stop ends the measurement and fetches the samples.
 func (a *analyser) stop() (record *Record, err error) {
 	defer func() { err = errors.Join(err, a.conn.Close()) }()
+	record, _, err = a.fetch()
+	return record, err
+}
+
+// fetch ends the measurement and fetches the samples, which are returned as they came too.
+func (a *analyser) fetch() (record *Record, lines []string, err error) {
 	if _, err := a.ask("Stop"); err != nil {
-		return nil, fmt.Errorf("PTDaemon: %w", err)
+		return nil, nil, fmt.Errorf("PTDaemon: %w", err)
 	}
-	lines, err := a.samples()
-	if err != nil {
-		return nil, fmt.Errorf("PTDaemon: %w", err)
+	if lines, err = a.samples(); err != nil {
+		return nil, nil, fmt.Errorf("PTDaemon: %w", err)
 	}
 	if record, err = recordOf(lines, a.began); err != nil {
-		return nil, fmt.Errorf("PTDaemon: %w", err)
+		return nil, nil, fmt.Errorf("PTDaemon: %w", err)
 	}
 	record.Series[0].Name = "PTDaemon " + a.name
-	return record, nil
+	return record, lines, nil
 }
 
 // samples fetches all lines of samples. The first line of the answer has their number in its

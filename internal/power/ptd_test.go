@@ -1,68 +1,30 @@
 package power
 
 import (
-	"bufio"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/power/ptdtest"
 )
 
-// A fakePTD answers as SPEC's PTDaemon does.
-type fakePTD struct {
-	said    []string // commands
-	answers map[string]string
-	samples []string
-}
-
-func (f *fakePTD) serve(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	t.Cleanup(func() { l.Close(); <-done })
-	go func() {
-		defer close(done)
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		for s := bufio.NewScanner(conn); s.Scan(); {
-			f.said = append(f.said, s.Text())
-			verb, _, _ := strings.Cut(s.Text(), ",")
-			if _, err := fmt.Fprintf(conn, "%s\r\n", f.answers[verb]); err != nil {
-				return
-			}
-			if verb == "RL" {
-				fmt.Fprint(conn, strings.Join(f.samples, "\r\n")+"\r\n")
-			}
-		}
-	}()
-	return l.Addr().String()
-}
-
 // analyserOf measures 100 W with a clock that is two hours ahead.
-func analyserOf(samples int) *fakePTD {
-	f := &fakePTD{answers: map[string]string{
-		"Hello": "Hello, PTDaemon here!", "Identify": "Yokogawa WT310,version=1.11.1", "Go": "Starting measurement", "Stop": "Stopping untimed measurement",
-		"RL": fmt.Sprintf("Last %d samples", samples),
-	}}
+func analyserOf(samples int) *ptdtest.Daemon {
+	d := ptdtest.New()
 	at := time.Now().Add(2*time.Hour + time.Second)
+	d.Samples = []string{}
 	for i := range samples {
-		f.samples = append(f.samples, fmt.Sprintf("Time,%s,Watts,100.0,Volts,230.1,Amps,0.5,PF,0.95,Mark,mlperf_testing", at.Add(time.Duration(i)*time.Second).Format(ptdTime)))
+		d.Samples = append(d.Samples, ptdtest.Sample(at.Add(time.Duration(i)*time.Second), ptdMark))
 	}
-	return f
+	return d
 }
 
 func TestPTDaemonMeasures(t *testing.T) {
 	f := analyserOf(60)
-	source, err := Parse("ptd:" + f.serve(t))
+	source, err := Parse("ptd:" + f.Serve(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +37,7 @@ func TestPTDaemonMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"Hello", "Identify", "Stop", "Go,1000,0,mlperf_testing", "Stop", "RL,*,*"}, f.said); diff != "" {
+	if diff := cmp.Diff([]string{"Hello", "Identify", "Stop", "Go,1000,0,mlperf_testing", "Stop", "RL,*,*"}, f.Said()); diff != "" {
 		t.Error(diff)
 	}
 	if d := record.Offset + 2*time.Hour; d < -time.Second || d > time.Second || !record.Marked {
@@ -94,21 +56,21 @@ func TestPTDaemonMeasures(t *testing.T) {
 func TestWhatIsNotPTDaemonIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*fakePTD)
+		change func(*ptdtest.Daemon)
 		want   string
 	}{
-		{"another server", func(f *fakePTD) { f.answers["Hello"] = "HTTP/1.1 400 Bad Request" }, "which is not PTDaemon"},
-		{"busy", func(f *fakePTD) { f.answers["Go"] = "Error: already running" }, "it does not begin"},
-		{"no number", func(f *fakePTD) { f.answers["RL"] = "Last" }, "want a number of samples"},
-		{"a number that cannot be", func(f *fakePTD) { f.answers["RL"] = "Last 99999999999 samples" }, "want a number of samples"},
-		{"no samples", func(f *fakePTD) { f.answers["RL"] = "Last 0 samples" }, "there are no samples"},
-		{"damaged samples", func(f *fakePTD) { f.samples[1] = "Time,noon,Watts,5" }, "sample 2"},
-		{"an endless line", func(f *fakePTD) { f.answers["Identify"] = strings.Repeat("x", 2*maxAnswer) }, "longer than"},
+		{"another server", func(f *ptdtest.Daemon) { f.Answers["Hello"] = "HTTP/1.1 400 Bad Request" }, "which is not PTDaemon"},
+		{"busy", func(f *ptdtest.Daemon) { f.Answers["Go"] = "Error: already running" }, "it answers Go,1000,0,mlperf_testing with"},
+		{"no number", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last" }, "want a number of samples"},
+		{"a number that cannot be", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last 99999999999 samples" }, "want a number of samples"},
+		{"no samples", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last 0 samples" }, "there are no samples"},
+		{"damaged samples", func(f *ptdtest.Daemon) { f.Samples[1] = "Time,noon,Watts,5" }, "sample 2"},
+		{"an endless line", func(f *ptdtest.Daemon) { f.Answers["Identify"] = strings.Repeat("x", 2*maxAnswer) }, "longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := analyserOf(3)
 			c.change(f)
-			r, err := Start(t.Context(), Source{Kind: PTD, Address: f.serve(t)})
+			r, err := Start(t.Context(), Source{Kind: PTD, Address: f.Serve(t)})
 			if err == nil {
 				_, err = r.Stop()
 			}

@@ -42,17 +42,27 @@ func (s *Series) addWatts(at time.Time, watts float64) {
 	s.Points = append(s.Points, p)
 }
 
-// at is the energy up to an instant, between points in proportion.
+// at is the energy up to an instant, between points in proportion; before the first and after the
+// last one the power stays as it is there.
 func (s *Series) at(t time.Time) float64 {
 	i := sort.Search(len(s.Points), func(i int) bool { return !s.Points[i].At.Before(t) })
 	switch {
 	case i == 0:
-		return s.Points[0].Joules
+		return s.Points[0].Joules + s.firstWatts()*t.Sub(s.Points[0].At).Seconds()
 	case i == len(s.Points):
-		return s.Points[i-1].Joules
+		last := s.Points[i-1]
+		return last.Joules + last.Watts*t.Sub(last.At).Seconds()
 	}
 	a, b := s.Points[i-1], s.Points[i]
 	return a.Joules + (b.Joules-a.Joules)*t.Sub(a.At).Seconds()/b.At.Sub(a.At).Seconds()
+}
+
+// firstWatts is the power at the first point. That of a counter is known from the second on.
+func (s *Series) firstWatts() float64 {
+	if first := s.Points[0]; first.Watts > 0 || len(s.Points) == 1 {
+		return first.Watts
+	}
+	return s.Points[1].Watts
 }
 
 // A Record is everything that was measured.
@@ -136,7 +146,9 @@ func (s *Series) between(begin, end time.Time) (Part, error) {
 	if d := end.Sub(last); d > gap {
 		return part, fmt.Errorf("%s: nothing was measured for %v from %s on", s.Name, d.Round(time.Second), stamp(last))
 	}
-	part.Joules = s.at(end) - s.at(begin)
+	if part.Joules = s.at(end) - s.at(begin); !(part.Joules > 0) {
+		return part, fmt.Errorf("%s: it shows no energy for the %v of the test", s.Name, end.Sub(begin).Round(time.Millisecond))
+	}
 	part.MeanWatts = part.Joules / end.Sub(begin).Seconds()
 	part.PeakWatts = max(part.PeakWatts, part.MeanWatts)
 	part.Watts = thin(part.Watts)

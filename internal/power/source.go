@@ -14,6 +14,7 @@ type Source struct {
 	Address string        // of PTDaemon
 	Path    string        // of the file
 	Offset  time.Duration // to add to the times of the file, whose meter has another clock
+	Settle  time.Duration // of PTDaemon: how long to wait after its ranges were set
 }
 
 // The kinds of sources.
@@ -25,8 +26,11 @@ const (
 	File = "file"
 )
 
-// Parse reads the name of a source: auto, rapl, nvml, ptd:HOST:PORT, file:CSV or
-// file:CSV?offset=-1.5s.
+// settle is how long the official client waits (mlcommons/power-dev).
+const settle = 10 * time.Second
+
+// Parse reads the name of a source: auto, rapl, nvml, ptd:HOST:PORT, file:CSV,
+// ptd:HOST:PORT?settle=10s or file:CSV?offset=-1.5s.
 func Parse(text string) (Source, error) {
 	kind, rest, more := strings.Cut(text, ":")
 	s := Source{Kind: kind}
@@ -34,32 +38,42 @@ func Parse(text string) (Source, error) {
 	case !more && (kind == Auto || kind == RAPL || kind == NVML):
 		return s, nil
 	case more && kind == PTD:
-		host, port, err := net.SplitHostPort(rest)
+		s.Settle = settle
+		address, err := s.option(rest, "settle", &s.Settle)
+		if err != nil {
+			return s, err
+		}
+		host, port, err := net.SplitHostPort(address)
 		if err != nil || port == "" {
-			return s, fmt.Errorf("%q is not an address, want ptd:HOST:PORT; PTDaemon's usual port is 8888", rest)
+			return s, fmt.Errorf("%q is not an address, want ptd:HOST:PORT; PTDaemon's usual port is 8888", address)
+		}
+		if s.Settle < 0 {
+			return s, fmt.Errorf("settle is %v, want a time", s.Settle)
 		}
 		s.Address = net.JoinHostPort(host, port)
 		return s, nil
 	case more && kind == File && rest != "":
-		return s.file(rest)
+		var err error
+		s.Path, err = s.option(rest, "offset", &s.Offset)
+		return s, err
 	}
 	return s, fmt.Errorf("unknown source of power %q, want auto, rapl, nvml, ptd:HOST:PORT or file:CSV", text)
 }
 
-func (s Source) file(rest string) (Source, error) {
-	path, query, _ := strings.Cut(rest, "?")
-	s.Path = path
+// option reads what may follow a question mark: a time of one name. It returns what stands before.
+func (s Source) option(rest, name string, value *time.Duration) (before string, err error) {
+	before, query, _ := strings.Cut(rest, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return s, fmt.Errorf("%q: %w", query, err)
+		return before, fmt.Errorf("%q: %w", query, err)
 	}
 	for key := range values {
-		if key != "offset" {
-			return s, fmt.Errorf("unknown option %q of a file, want offset", key)
+		if key != name {
+			return before, fmt.Errorf("unknown option %q of %s, want %s", key, s.Kind, name)
 		}
-		if s.Offset, err = time.ParseDuration(values.Get(key)); err != nil {
-			return s, fmt.Errorf("offset is %q, want a time such as -1.5s", values.Get(key))
+		if *value, err = time.ParseDuration(values.Get(key)); err != nil {
+			return before, fmt.Errorf("%s is %q, want a time such as 1.5s", name, values.Get(key))
 		}
 	}
-	return s, nil
+	return before, nil
 }

@@ -16,7 +16,13 @@ import (
 
 // A meter reads the energy of a run; nil: nobody asked for it.
 type meter struct {
-	recorder *power.Recorder
+	recorder recorder
+}
+
+// A recorder measures until it is stopped, and says what it measures.
+type recorder interface {
+	Stop() (*power.Record, error)
+	fmt.Stringer
 }
 
 // startMeter begins to read the energy, before the model is opened: meters take a moment.
@@ -28,16 +34,13 @@ func (p *Prepared) startMeter(ctx context.Context) (*meter, error) {
 	if err != nil {
 		return nil, field.Wrap("power", err)
 	}
-	m := &meter{}
-	if m.recorder, err = power.Start(ctx, source); err != nil {
+	r, err := power.Start(ctx, source)
+	if err != nil {
 		return nil, fmt.Errorf("reading the energy: %w", err)
 	}
-	p.bench.Observer.Note(fmt.Sprintf("energy is read from %v", m.recorder))
-	return m, nil
+	p.bench.Observer.Note(fmt.Sprintf("energy is read from %v", r))
+	return &meter{r}, nil
 }
-
-// linesFile has the analyser's samples, as submissions have them.
-const linesFile = "spl.txt"
 
 // markedMeter is the caveat of energies that no submission may have.
 const markedMeter = "the energy was read by another client of PTDaemon than the rules accept: theirs runs a command like this one"
@@ -61,13 +64,19 @@ func (m *meter) stop(results *report.Results, dir string) error {
 	if record.Marked {
 		results.Caveats = append(results.Caveats, markedMeter)
 	}
-	if len(record.Samples) > 0 {
-		err := os.WriteFile(filepath.Join(dir, linesFile), []byte(strings.Join(record.Samples, "\n")+"\n"), 0o644)
-		if err != nil {
-			return errors.Join(fmt.Errorf("writing the samples of the meter: %w", err), results.Write(dir))
-		}
+	return errors.Join(writeSamples(record, dir), results.Write(dir))
+}
+
+// writeSamples writes the analyser's samples, as submissions have them, if there are some.
+func writeSamples(record *power.Record, dir string) error {
+	if len(record.Samples) == 0 {
+		return nil
 	}
-	return results.Write(dir)
+	err := os.WriteFile(filepath.Join(dir, power.SamplesFile), []byte(strings.Join(record.Samples, "\n")+"\n"), 0o644)
+	if err != nil {
+		return fmt.Errorf("writing the samples of the meter: %w", err)
+	}
+	return nil
 }
 
 // energyOf is what the traffic took.

@@ -157,10 +157,18 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 			return nil, err
 		}
 	}
+	if p.Request.Ranging {
+		return p.runTwice(ctx)
+	}
 	meter, err := p.startMeter(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return p.runMetered(ctx, meter)
+}
+
+// runMetered is Run with a meter that reads already; nil: none.
+func (p *Prepared) runMetered(ctx context.Context, meter *meter) (*report.Results, error) {
 	before := p.lookAround()
 	p.bench.Also = p.artifacts()
 	p.bench.ClientCores = runtime.GOMAXPROCS(0)

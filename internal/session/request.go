@@ -67,6 +67,9 @@ type Request struct {
 	// Power is where energy is read during the traffic: auto, rapl, nvml, ptd:HOST:PORT or
 	// file:CSV; empty: it is not.
 	Power string
+	// Ranging measures twice, as power is for submissions: a first run in which the analyser finds
+	// its ranges, and the run itself. Below Output are the folders ranging, run_1 and power then.
+	Ranging bool
 
 	Output string // folder; empty: results/MODEL/SCENARIO/MODE/TIME
 	Force  bool   // replace the results that are in Output
@@ -147,6 +150,9 @@ func (q *Request) check() error {
 		if _, err := power.Parse(q.Power); err != nil {
 			return field.Wrap("power", err)
 		}
+	}
+	if err := q.checkRanging(); err != nil {
+		return err
 	}
 	if q.Precision != "" {
 		if err := oneOf("precision", q.Precision, convert.Precisions()...); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/power"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -271,7 +272,14 @@ func (r *Resolved) output() error {
 		}
 		r.chosenFolder = true
 		q.Output = filepath.Join("results", r.model.Name, strings.ToLower(r.ScenarioName()), mode, time.Now().Format("20060102-150405"))
+		if q.Ranging {
+			r.chosenFolder = false // its runs lie a folder below
+			q.Output = filepath.Join(q.Output, power.Testing)
+		}
 		return nil
+	}
+	if q.Ranging {
+		q.Output = filepath.Join(q.Output, power.Testing)
 	}
 	if q.Force || !hasResults(q.Output) {
 		return nil
