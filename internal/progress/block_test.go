@@ -179,7 +179,7 @@ func (f *fakeTerminal) Write(b []byte) (int, error) {
 func TestATerminalHasOneBlockThatIsWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeTerminal{}
-		s := &screen{terminal: &terminal{out: f, width: func() int { return 80 }}}
+		s := &screen{terminal: &terminal{out: f, width: func() int { return 80 }}, test: "mobilenet Server"}
 		s.phase("traffic")
 		for range 10 {
 			time.Sleep(500 * ms)
@@ -195,7 +195,7 @@ func TestATerminalHasOneBlockThatIsWrittenAgain(t *testing.T) {
 			t.Errorf("after a note:\n%s", strings.Join(f.lines, "\n"))
 		}
 		s.end()
-		if want := []string{"something to know", "traffic: " + late().line()}; !cmp.Equal(want, f.lines) {
+		if want := []string{"something to know", "mobilenet Server: traffic: " + late().line()}; !cmp.Equal(want, f.lines) {
 			t.Errorf("at the end:\n%s\nwant\n%s", strings.Join(f.lines, "\n"), strings.Join(want, "\n"))
 		}
 	})
@@ -205,6 +205,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		p := With(&out, JSON)
+		p.About("mobilenet Server")
 		p.Phase("loading")
 		p.Loading(3, 10)
 		p.Loading(4, 10) // too soon
@@ -215,10 +216,10 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		var events []string
 		for line := range strings.Lines(out.String()) {
 			var o struct {
-				Schema, Event, Outlook string
-				Left                   int64 `json:"left_ns"`
+				Schema, Event, Test, Outlook string
+				Left                         int64 `json:"left_ns"`
 			}
-			if err := json.Unmarshal([]byte(line), &o); err != nil || o.Schema != Schema {
+			if err := json.Unmarshal([]byte(line), &o); err != nil || o.Schema != Schema || o.Test != "mobilenet Server" {
 				t.Errorf("%q: %v", line, err)
 			}
 			if events = append(events, o.Event); o.Event == "traffic" && (o.Outlook != outlookInvalid || o.Left != int64(528*time.Second)) {

@@ -66,6 +66,7 @@ const Schema = "mlperf-go/progress/1"
 // objects shows an object a line for everything, of counts at most one a second.
 type objects struct {
 	out  io.Writer
+	test string
 	name string
 	said time.Time
 }
@@ -73,7 +74,8 @@ type objects struct {
 // An object is a line of the style JSON.
 type object struct {
 	Schema string `json:"schema"`
-	Event  string `json:"event"` // phase, count, traffic or note
+	Event  string `json:"event"`          // phase, count, traffic or note
+	Test   string `json:"test,omitempty"` // such as resnet50 Server
 	Phase  string `json:"phase,omitempty"`
 	Text   string `json:"text,omitempty"`
 	Done   int64  `json:"done,omitempty"`
@@ -82,7 +84,7 @@ type object struct {
 }
 
 func (o *objects) write(v object) {
-	v.Schema, v.Phase = Schema, o.name
+	v.Schema, v.Test, v.Phase = Schema, o.test, o.name
 	text, err := json.Marshal(v)
 	if err == nil {
 		_, _ = o.out.Write(append(text, '\n')) // who looks away sees nothing

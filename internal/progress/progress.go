@@ -109,6 +109,19 @@ func (p *Display) watch() {
 	}
 }
 
+// About says which test the phases are of that follow, such as resnet50 Server. A terminal shows it, and
+// objects have it; lines of text stay as they are.
+func (p *Display) About(test string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch v := p.view.(type) {
+	case *screen:
+		v.test = test
+	case *objects:
+		v.test = test
+	}
+}
+
 // Phase says that a part of the job begins.
 func (p *Display) Phase(name string) {
 	p.mu.Lock()

@@ -37,7 +37,7 @@ func openTerminal(out io.Writer) *terminal {
 // screen shows a bar, or of a running test a block that is written again and again.
 type screen struct {
 	*terminal
-	name                string
+	test, name          string // test: which one it is, if anybody said
 	begun, moved, drawn time.Time
 
 	bar *progressbar.ProgressBar
@@ -91,7 +91,7 @@ func (s *screen) traffic(g glance) {
 	s.moved = g.now
 	if s.block == nil {
 		s.end()
-		s.block = &block{title: s.name, paint: s.paint}
+		s.block = &block{title: s.title(), paint: s.paint}
 	}
 	if g.now.Sub(s.drawn) < redraw {
 		return
@@ -100,6 +100,13 @@ func (s *screen) traffic(g glance) {
 	s.block.history.add(g, s.block.glance)
 	s.block.glance = g
 	s.draw()
+}
+
+func (s *screen) title() string {
+	if s.test == "" {
+		return s.name
+	}
+	return s.test + ": " + s.name
 }
 
 // draw writes the block where the last one was.
