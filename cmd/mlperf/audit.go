@@ -186,7 +186,7 @@ open division there are none.`,
 	cmd.Flags().StringVar(&model, "model", "", "benchmark (default: all of the round)")
 	cmd.Flags().StringVar(&scenario, "scenario", "", "scenario (default: all)")
 	cmd.Flags().StringVar(&rules, "rules", rules, "rule set")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
@@ -229,6 +229,6 @@ and --dataset-path, TEST01 compares scores where responses vary.`,
 	f.StringVar(&dataset, "dataset-path", "", "TEST01, TEST07: data set, to score")
 	f.StringVar(&output, "output", "", "folder that gets one for TEST, as MLCommons wants it")
 	f.BoolVar(&force, "force", false, "replace the test's files in --output")
-	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(f, &asJSON)
 	return cmd
 }

@@ -64,7 +64,7 @@ func newCacheList() *cobra.Command {
 			return printEntries(cmd.OutOrStdout(), dir, list)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
@@ -83,20 +83,35 @@ func printEntries(w io.Writer, dir string, list []cache.Entry) error {
 
 // removal are the flags of what removes entries.
 type removal struct {
-	dryRun, yes bool
+	dryRun, yes, asJSON bool
 }
 
 func (r *removal) define(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "say what would be removed, and remove nothing")
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "do not ask")
+	jsonFlag(cmd.Flags(), &r.asJSON)
 }
 
 // remove removes entries, after asking if a person is there.
 func (r *removal) remove(cmd *cobra.Command, dir string, list []cache.Entry) error {
 	w := cmd.OutOrStdout()
+	if r.asJSON {
+		w = io.Discard
+	}
+	freed, err := r.removeFrom(cmd, w, dir, list)
+	if r.asJSON && err == nil {
+		return report.JSON(cmd.OutOrStdout(), map[string]any{
+			"schema": cacheSchema, "folder": dir, "removed_bytes": freed, "dry_run": r.dryRun, "entries": append([]cache.Entry{}, list...),
+		})
+	}
+	return err
+}
+
+// removeFrom is remove that tells a writer, and returns how many bytes it freed.
+func (r *removal) removeFrom(cmd *cobra.Command, w io.Writer, dir string, list []cache.Entry) (int64, error) {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "there is nothing to remove")
-		return err
+		return 0, err
 	}
 	for _, e := range list {
 		fmt.Fprintf(w, "%-9s %s, %s\n", e.Kind, e.Name, progress.BytesText(e.Bytes))
@@ -104,19 +119,19 @@ func (r *removal) remove(cmd *cobra.Command, dir string, list []cache.Entry) err
 	what := fmt.Sprintf("%d entries, %s", len(list), progress.BytesText(cache.Total(list)))
 	if r.dryRun {
 		_, err := fmt.Fprintf(w, "would remove %s\n", what)
-		return err
+		return 0, err
 	}
 	if !r.yes && !confirmed(cmd, "Remove "+what+"?", true) {
-		return errors.New("nothing was removed")
+		return 0, errors.New("nothing was removed")
 	}
 	freed, err := cache.Remove(dir, list)
 	if errors.Is(err, cache.ErrInUse) {
-		return fmt.Errorf("%w: wait for it to end; nothing was removed", err)
+		return 0, fmt.Errorf("%w: wait for it to end; nothing was removed", err)
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(w, "removed %s\n", progress.BytesText(freed))
 	}
-	return err
+	return freed, err
 }
 
 func newCacheClear() *cobra.Command {

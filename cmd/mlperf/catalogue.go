@@ -36,7 +36,7 @@ func newList() *cobra.Command {
 			return usage("cannot list %q, want models, datasets or backends", what)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func newShow() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&version, "rules", version, "rule set")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

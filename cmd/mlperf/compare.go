@@ -23,7 +23,7 @@ var compareFormats = []string{"table", "json", "csv", "markdown", formatHTML}
 type compareRequest struct {
 	format, output string
 	failIf         []string
-	anyway         bool
+	anyway, asJSON bool
 }
 
 func newCompare() *cobra.Command {
@@ -58,11 +58,15 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 	f.StringVar(&q.format, "format", q.format, strings.Join(compareFormats, ", "))
 	f.StringVar(&q.output, "output", "", "file to write (default: standard output; html: compare.html)")
 	f.StringArrayVar(&q.failIf, "fail-if", nil, "metric and change beyond which to end with status 5, e.g. 'p99>+5%' (repeatable)")
+	f.BoolVar(&q.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.BoolVar(&q.anyway, "anyway", false, "judge --fail-if even if machine, rules or caveats differ")
 	return cmd
 }
 
 func (q compareRequest) run(cmd *cobra.Command, args []string) error {
+	if q.asJSON {
+		q.format = "json"
+	}
 	if !slices.Contains(compareFormats, q.format) {
 		return usage("unknown format %q, want %s", q.format, strings.Join(compareFormats, ", "))
 	}
@@ -98,7 +102,7 @@ func (q compareRequest) run(cmd *cobra.Command, args []string) error {
 func (q compareRequest) print(w io.Writer, list []compare.Comparison) error {
 	switch q.format {
 	case "json":
-		return report.JSON(w, list)
+		return printJSON(w, "compare", list)
 	case "csv":
 		return compare.CSV(w, list)
 	case "markdown":

@@ -10,6 +10,7 @@ import (
 
 func newConvert() *cobra.Command {
 	var r session.ConvertRequest
+	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "convert MODEL",
 		Short: "Make ONNX files of the official checkpoint of a model",
@@ -28,6 +29,9 @@ run --model-path takes. A variable that is missing is named, and nothing is writ
 			if err := session.Convert(cmd.Context(), &r); err != nil {
 				return err
 			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), "convert", map[string]string{"model": r.Model, "path": r.Output})
+			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), r.Output)
 			return err
 		},
@@ -35,5 +39,6 @@ run --model-path takes. A variable that is missing is named, and nothing is writ
 	f := cmd.Flags()
 	f.StringVar(&r.Checkpoint, "checkpoint", "", "folder of the checkpoint, or its files without their extensions")
 	f.StringVar(&r.Output, "output", "", "folder to write to (default <model>-onnx)")
+	jsonFlag(f, &asJSON)
 	return cmd
 }

@@ -52,7 +52,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 	cmd.Flags().StringVar(&library, "ort-lib", "", "ONNX Runtime library to look at (default: the installed one)")
 	cmd.Flags().BoolVar(&mend, "fix", false, "install what is missing, after asking")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
@@ -106,15 +106,23 @@ func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
 var version = "0.1.0-dev"
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  mlperf version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), "version", map[string]string{
+					"program": program(), "version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+				})
+			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, %s %s/%s\n", program(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
 }
 
 // program is the name and the version, as results have them.

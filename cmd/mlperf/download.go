@@ -44,6 +44,7 @@ takes what came of them. docs/data.md has the details.`,
 type downloadOptions struct {
 	download.Options
 	accept, dryRun bool
+	asJSON         bool
 	upscale        string
 	upscaleFormat  string
 }
@@ -57,6 +58,7 @@ func (o *downloadOptions) define(f *pflag.FlagSet, kind download.Kind) {
 	f.BoolVar(&o.accept, "accept-license", false, "accept the licence without being asked")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be fetched, from where, and the licence")
 	f.BoolVar(&o.Force, "force", false, "replace files that are in the way")
+	jsonFlag(f, &o.asJSON)
 	f.BoolVar(&o.KeepArchives, "keep-archives", false, "keep archives after they were unpacked")
 	if kind == download.Dataset {
 		f.IntVar(&o.Count, "count", 0, "only so many samples (imagenet, coco, openimages); annotations are cut to them")
@@ -130,7 +132,10 @@ func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it downl
 	if err != nil {
 		return err
 	}
-	if o.dryRun {
+	switch {
+	case o.dryRun && o.asJSON:
+		return printJSON(cmd.OutOrStdout(), "download-plan", planned(m, it, o))
+	case o.dryRun:
 		return showItem(cmd.OutOrStdout(), m, it, o)
 	}
 	if err := acceptLicense(cmd.ErrOrStderr(), os.Stdin, m.LicenseOf(it), it, o.accept); err != nil {
@@ -143,13 +148,23 @@ func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it downl
 		disk, err := machine.DiskOf(dir)
 		return disk.FreeBytes, err
 	}
-	dir, err := o.get(cmd.Context(), m, it, size)
+	got, err := o.get(cmd.Context(), m, it, size)
 	display.Done()
-	if err != nil {
+	switch {
+	case err != nil:
 		return explainDownload(cmd.ErrOrStderr(), it, err)
+	case o.asJSON:
+		return printJSON(cmd.OutOrStdout(), "download", downloaded{string(it.Kind), it.Name, got})
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), dir)
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), got.Path)
 	return err
+}
+
+// downloaded is what --json says of what was got.
+type downloaded struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	download.Result
 }
 
 // prepare checks the flags and finds the folder.
@@ -201,21 +216,20 @@ func parseSize(s string) (size [2]int, err error) {
 }
 
 // get brings the item, and makes the enlarged copy. It returns what is printed.
-func (o *downloadOptions) get(ctx context.Context, m *download.Manifest, it download.Item, size [2]int) (string, error) {
+func (o *downloadOptions) get(ctx context.Context, m *download.Manifest, it download.Item, size [2]int) (download.Result, error) {
 	got, err := download.Get(ctx, m, it, o.Options)
 	if err != nil {
-		return "", err
+		return got, err
 	}
 	o.sayDone(got)
 	if size[0] == 0 {
-		return got.Path, nil
+		return got, nil
 	}
 	got, err = download.Upscale(ctx, o.Dir, fmt.Sprintf("%s-%dx%d", o.Dir, size[0], size[1]), o.upscaling(size))
-	if err != nil {
-		return "", err
+	if err == nil {
+		o.sayDone(got)
 	}
-	o.sayDone(got)
-	return got.Path, nil
+	return got, err
 }
 
 func (o *downloadOptions) sayDone(got download.Result) {

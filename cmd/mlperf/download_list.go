@@ -44,6 +44,11 @@ func showItem(w io.Writer, m *download.Manifest, it download.Item, o *downloadOp
 	return nil
 }
 
+// planned is what --json says of what would be got.
+func planned(m *download.Manifest, it download.Item, o *downloadOptions) map[string]any {
+	return map[string]any{"folder": o.Dir, "licence": m.LicenseOf(it), "count": o.Count, "item": it}
+}
+
 func showFile(w io.Writer, f download.File, o download.Options) {
 	if f.R2 != "" {
 		fmt.Fprintln(w, "files     as listed, with MD5, at")
@@ -87,7 +92,7 @@ func newDownloadList() *cobra.Command {
 		Args:    arguments(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listDownloads(cmd.OutOrStdout(), asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

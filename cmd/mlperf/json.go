@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+
+	"github.com/spf13/pflag"
 )
+
+// jsonFlag defines the flag of all verbs that have something to say.
+func jsonFlag(f *pflag.FlagSet, asJSON *bool) { f.BoolVar(asJSON, "json", false, "print as JSON") }
 
 // printJSON prints a document with the id of its form: a list as the rows of one.
 func printJSON(w io.Writer, form string, document any) error {

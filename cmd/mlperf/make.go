@@ -16,6 +16,7 @@ type quantizeFlags struct {
 	session.QuantizeRequest
 	options     optionFlags
 	sensitivity bool
+	asJSON      bool
 }
 
 func newQuantize() *cobra.Command {
@@ -67,6 +68,7 @@ func (o *quantizeFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.sensitivity, "sensitivity", false, "show what each layer costs alone, and make nothing")
 	f.IntVar(&o.Threads, "intra-threads", 0, "threads inside an operator; 0: all cores")
 	f.StringVar(&o.Output, "output", "", "file to write (default <model>-<precision>.onnx); its description is beside it, as .md")
+	jsonFlag(f, &o.asJSON)
 	o.options.define(f, session.ModelOptions())
 	defineLibrary(f, &o.Engine)
 }
@@ -81,17 +83,37 @@ func (o *quantizeFlags) run(cmd *cobra.Command) error {
 	defer display.Done()
 	if o.sensitivity {
 		scores, err := session.Sensitivity(cmd.Context(), q, display)
-		if err != nil {
-			return err
+		if err != nil || o.asJSON {
+			return orJSON(w, "sensitivity", scores, err)
 		}
 		return printTable(w, table.Row{"layer", "signal to noise if it alone is quantised"}, scores,
 			func(s session.LayerNoise) table.Row { return table.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
 	}
 	made, err := session.Quantize(cmd.Context(), q, display)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !o.asJSON:
+		err = showQuantized(w, made)
+	default:
+		err = printJSON(w, "quantize", quantized(made))
 	}
-	return showQuantized(w, made)
+	if err == nil && made.Missed {
+		err = finished(exitInaccurate)
+	}
+	return err
+}
+
+// quantized is what --json says of a model that was made.
+func quantized(q *session.Quantized) map[string]any {
+	doc := map[string]any{"path": q.Model, "description": q.Description, "target_missed": q.Missed}
+	if r := q.Report; r != nil {
+		doc["quantized_layers"], doc["fp32_layers"], doc["bytes_before"], doc["bytes_after"] = len(r.Layers), r.Excluded, r.BytesBefore, r.BytesAfter
+		if s := r.Search; s != nil {
+			doc["score"], doc["target"] = s.Score, s.Target
+		}
+	}
+	return doc
 }
 
 func showQuantized(w io.Writer, q *session.Quantized) error {
@@ -102,18 +124,15 @@ func showQuantized(w io.Writer, q *session.Quantized) error {
 			fmt.Fprintf(w, "score %.5g, target %.5g\n", s.Score, s.Target)
 		}
 	}
-	if _, err := fmt.Fprintf(w, "%s\n%s\n", q.Model, q.Description); err != nil {
-		return err
+	_, err := fmt.Fprintf(w, "%s\n%s\n", q.Model, q.Description)
+	if err == nil && q.Missed {
+		_, err = fmt.Fprintln(w, "the target is missed: this is the best that was found")
 	}
-	if !q.Missed {
-		return nil
-	}
-	fmt.Fprintln(w, "the target is missed: this is the best that was found")
-	return finished(exitInaccurate)
+	return err
 }
 
 func newPreprocess() *cobra.Command {
-	q := &session.PreprocessRequest{}
+	q, asJSON := &session.PreprocessRequest{}, false
 	var options optionFlags
 	cmd := &cobra.Command{
 		Use:   "preprocess FILE…",
@@ -130,7 +149,11 @@ the naming of the reference's cache: NAME.npy for image NAME, in the same folder
 			q.Files, q.Options = files, options.values()
 			display := newDisplay(cmd)
 			defer display.Done()
-			return session.Preprocess(cmd.Context(), *q, display)
+			err := session.Preprocess(cmd.Context(), *q, display)
+			if err == nil && asJSON {
+				err = printJSON(cmd.OutOrStdout(), "preprocess", map[string]any{"model": q.Model, "folder": q.Output, "files": len(files)})
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -138,6 +161,7 @@ the naming of the reference's cache: NAME.npy for image NAME, in the same folder
 	options.define(f, session.ReaderOptions())
 	f.StringVar(&q.Root, "root", "", "folder whose structure is kept; without it, files are named by their last part")
 	f.StringVar(&q.Output, "output", ".", "folder to write to")
+	jsonFlag(f, &asJSON)
 	return cmd
 }
 
@@ -161,6 +185,7 @@ const rowsHelp = "rows that the tables of a built-in model for recommendation ha
 func newSynthModel() *cobra.Command {
 	var engine session.Engine
 	var size session.Size
+	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "model NAME",
 		Short: "Make a built-in model: the official architecture with random weights",
@@ -173,13 +198,15 @@ built-in data set, so that accuracy means something.`,
 			display := newDisplay(cmd)
 			defer display.Done()
 			path, err := session.SynthModel(cmd.Context(), program(), args[0], engine, size, display)
-			if err == nil {
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+			if err != nil || asJSON {
+				return orJSON(cmd.OutOrStdout(), "synth", map[string]string{"model": args[0], "path": path}, err)
 			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 			return err
 		},
 	}
 	defineLibrary(cmd.Flags(), &engine)
+	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.Flags().BoolVar(&size.Full, "full-size", false, "all layers and rows of the real model, where the built-in one has fewer")
 	cmd.Flags().Int64Var(&size.Rows, "rows", 0, rowsHelp)
 	return cmd
@@ -187,7 +214,7 @@ built-in data set, so that accuracy means something.`,
 
 func newSynthDataset() *cobra.Command {
 	var engine session.Engine
-	noScore := false
+	noScore, asJSON := false, false
 	cmd := &cobra.Command{
 		Use:   "dataset NAME",
 		Short: "Make a built-in data set, and measure what the built-in models reach on it",
@@ -200,18 +227,25 @@ has a data set of its own: NAME may also be that of a model.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			display := newDisplay(cmd)
 			defer display.Done()
-			said := ""
-			return session.SynthDataset(cmd.Context(), program(), args[0], engine, !noScore, display, func(s session.Synthesized) {
-				if s.Dir != said {
-					fmt.Fprintln(cmd.OutOrStdout(), s.Dir)
-					said = s.Dir
+			w, made := cmd.OutOrStdout(), []session.Synthesized{}
+			err := session.SynthDataset(cmd.Context(), program(), args[0], engine, !noScore, display, func(s session.Synthesized) {
+				if made = append(made, s); asJSON {
+					return
+				}
+				if n := len(made); n == 1 || made[n-2].Dir != s.Dir {
+					fmt.Fprintln(w, s.Dir)
 				}
 				if !noScore {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %.6g\n", s.Model, s.Metric, s.Score)
+					fmt.Fprintf(w, "%s: %s %.6g\n", s.Model, s.Metric, s.Score)
 				}
 			})
+			if err != nil || !asJSON {
+				return err
+			}
+			return printJSON(w, "synth-dataset", made)
 		},
 	}
+	jsonFlag(cmd.Flags(), &asJSON)
 	defineLibrary(cmd.Flags(), &engine)
 	cmd.Flags().BoolVar(&noScore, "no-score", false, "do not measure the models")
 	return cmd

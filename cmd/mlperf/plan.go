@@ -53,7 +53,7 @@ to know a tail latency with a confidence.`,
 	f.Float64Var(&confidence, "confidence", confidence, "confidence, in %")
 	f.Float64Var(&margin, "margin", margin, "margin of error, in %; 0: a twentieth of what the percentile leaves")
 	f.BoolVar(&network, "network", false, "say how many such systems links feed with samples (docs/clusters.md)")
-	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(f, &asJSON)
 	return cmd
 }
 

@@ -80,6 +80,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
 	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
 	f.StringVar(&o.Power, "power", "", "read the energy that the traffic takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
+	f.BoolVar(&o.Ranging, "power-ranging", false, "measure twice, as power is for submissions: a ranging run first (--power ptd:HOST:PORT); writes ranging, run_1 and power below --output")
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 	o.sweep.define(f)
 }
@@ -103,6 +104,7 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	}
 	display := newDisplay(cmd)
 	defer display.Done()
+	display.About(strings.TrimSpace(resolved.Request.Model + " " + resolved.Settings.Scenario.String()))
 	if text := resolved.Foretold(); text != "" {
 		display.Note(text)
 	}

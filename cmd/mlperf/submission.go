@@ -74,7 +74,7 @@ judged, as where there are no results.`,
 	cmd.Flags().StringVar(&o.Rules, "rules", newestRound(), "round whose rules hold: v5.0, v5.1, v6.0 or v6.1")
 	cmd.Flags().StringVar(&profile, "profile", profile, "reference: the official checker's verdict; strict: the rules'")
 	cmd.Flags().StringVar(&o.Submitter, "submitter", "", "look at this submitter only")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.Flags().BoolVar(&asSARIF, "sarif", false, "print as SARIF 2.1.0, for tools that review code")
 	return cmd
 }
@@ -122,13 +122,13 @@ the backup: MLCommons may ask for it.`,
 	}
 	cmd.Flags().StringVar(&o.Backup, "backup", "", "folder for the originals, outside of the tree (default TREE.originals)")
 	cmd.Flags().StringVar(&o.Submitter, "submitter", "", "look at this submitter only")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
 func newSubmissionReport() *cobra.Command {
 	var o checker.Options
-	format := "summary"
+	format, asJSON := "summary", false
 	cmd := &cobra.Command{
 		Use:   "report TREE",
 		Short: "List the results that pass: the official summary.csv, or the final report's tables",
@@ -148,18 +148,19 @@ standard error.`,
 			if _, fail := r.Counts(); fail > 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%d results do not pass and are left out: mlperf submission check says why\n", fail)
 			}
-			if format == "summary" {
+			if format == "summary" && !asJSON {
 				return output.Summary(cmd.OutOrStdout(), r)
 			}
 			sheets, err := output.Final(r)
-			if err != nil {
-				return err
+			if err != nil || asJSON {
+				return orJSON(cmd.OutOrStdout(), "submission-report", sheets, err)
 			}
 			return output.Sheets(cmd.OutOrStdout(), output.Format(format), sheets)
 		},
 	}
 	cmd.Flags().StringVar(&o.Rules, "rules", newestRound(), "round whose rules hold: v5.0, v5.1, v6.0 or v6.1")
 	cmd.Flags().StringVar(&format, "format", format, "summary, csv, markdown or html")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the final report's tables as JSON")
 	cmd.Flags().StringVar(&o.Submitter, "submitter", "", "look at this submitter only")
 	return cmd
 }

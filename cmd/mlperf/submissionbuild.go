@@ -64,7 +64,7 @@ not.`,
 	f.BoolVar(&o.Newest, "newest", false, "of several runs of the same, take the newest (default: an error)")
 	f.BoolVar(&o.Add, "add", false, "add to the tree that is there")
 	f.BoolVar(&o.Force, "force", false, "replace the tree, or with --add the results that it has")
-	f.BoolVar(&o.asJSON, "json", false, "print as JSON")
+	jsonFlag(f, &o.asJSON)
 	return cmd
 }
 

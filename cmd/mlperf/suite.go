@@ -84,8 +84,8 @@ func (o *suiteFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
 	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
 	f.StringVar(&o.Profile, "profile", "", "auto: the profiles that mlperf tune found")
-	f.StringVar(&o.Power, "power", "", "read the energy that each run takes: auto, rapl, nvml or file:CSV")
-	f.BoolVar(&o.asJSON, "json", false, "print as JSON")
+	f.StringVar(&o.Power, "power", "", "read the energy that each run takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
+	jsonFlag(f, &o.asJSON)
 	defineEngine(f, &o.Engine)
 	o.defineBackend(f)
 	o.pace.define(f)
@@ -97,7 +97,7 @@ func (o *suiteFlags) plan(flags *pflag.FlagSet, s *suite.Suite, folder string) (
 	if err != nil {
 		return nil, err
 	}
-	o.suite.Base, o.suite.Output = base, folder
+	o.suite.Base, o.suite.Output, o.suite.Command = base, folder, commandOf(flags)
 	if flags.Changed("cooldown") {
 		o.suite.Cooldown = &o.cooldown
 	}

@@ -43,7 +43,7 @@ func newSuiteList() *cobra.Command {
 				func(r suiteRow) table.Row { return table.Row{r.Name, r.Title, r.Rules} })
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

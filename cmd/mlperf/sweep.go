@@ -48,7 +48,7 @@ func (s *sweepFlags) run(cmd *cobra.Command, q session.Request, asJSON bool) err
 
 func showSweep(w io.Writer, points []session.SweepPoint, dir string, asJSON bool) error {
 	if asJSON {
-		return report.JSON(w, points)
+		return printJSON(w, "sweep", points)
 	}
 	t := newTable(table.Row{points[0].Unit, "result", "requests/s", "tokens/s", "good requests/s", "TTFT p50, p99", "TPOT p50, p99", "ITL p99", "latency p50, p99", "failed"})
 	two := func(a, b float64) string { return fmt.Sprintf("%.4g, %.4g ms", a, b) }

@@ -41,7 +41,7 @@ func newVerifyItem(kind download.Kind) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "folder (default: where mlperf download puts it)")
 	cmd.Flags().IntVar(&o.MaxProblems, "max-problems", 10, "how many problems of each kind to print")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	if kind == download.Dataset {
 		cmd.Short = "Check a data set"
 		cmd.Example = "  mlperf verify dataset imagenet --dir imagenet --count 12"

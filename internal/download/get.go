@@ -11,11 +11,11 @@ import (
 
 // A Result is what Get brought.
 type Result struct {
-	Dir     string // the item's folder
-	Path    string // of the model, if it is one file; otherwise Dir
-	Files   int
-	Bytes   int64
-	Already bool // it was there, with the right checksums
+	Dir     string `json:"folder"` // the item's
+	Path    string `json:"path"`   // of the model, if it is one file; otherwise Dir
+	Files   int    `json:"files"`
+	Bytes   int64  `json:"bytes"`
+	Already bool   `json:"already"` // it was there, with the right checksums
 }
 
 // A job is one Get.

@@ -43,10 +43,10 @@ func SynthModel(ctx context.Context, program, name string, e Engine, size Size, 
 
 // A Synthesized data set is one that was made for models.
 type Synthesized struct {
-	Dir    string
-	Model  string
-	Metric string
-	Score  float64 // of the FP32 model; 0: it was not measured
+	Dir    string  `json:"folder"`
+	Model  string  `json:"model"`
+	Metric string  `json:"metric"`
+	Score  float64 `json:"score,omitempty"` // of the FP32 model; 0: it was not measured
 }
 
 // SynthDataset makes the built-in data set of a name, or of a model of that name, and

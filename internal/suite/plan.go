@@ -36,6 +36,8 @@ type Request struct {
 	Output     string         // folder; empty: nothing is run
 	Resume     bool           // go on with what is in the folder
 	Earlier    []report.Run   // they say how fast models are on this machine
+	// Command is what makes a run of a request alone, argument by argument; nil: nobody can say.
+	Command func(session.Request) []string
 }
 
 // A Step is one run of a suite.
@@ -209,6 +211,9 @@ func (p *Plan) step(b Benchmark, scenario, mode string) *Step {
 	q.Settings = slices.Concat(p.overrides(p.Suite.Settings), p.overrides(b.Settings), q.Settings)
 	// A bound that no rate can meet would end the run: in a quick one, that is not worth it.
 	q.AutoLatency = (q.AutoLatency || q.Quick) && names.Same(scenario, "server") && mode != modeAccuracy
+	if p.request.Command != nil {
+		q.Command = p.request.Command(q)
+	}
 	q.Output = filepath.Join(p.request.Output, s.Folder)
 	s.request = q
 	return s

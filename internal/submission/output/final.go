@@ -14,9 +14,9 @@ import (
 // A Sheet is a table of the final report: the systems of a suite and a division, and
 // what they reached in each benchmark and scenario.
 type Sheet struct {
-	Title  string     // "edge - closed", "datacenter - open - power"
-	Header []string   // names of columns
-	Rows   [][]string // one a system, in open one a system and model
+	Title  string     `json:"title"`  // "edge - closed", "datacenter - open - power"
+	Header []string   `json:"header"` // names of columns
+	Rows   [][]string `json:"rows"`   // one a system, in open one a system and model
 }
 
 // Orders of columns (generate_final_report.py, columns_order).
