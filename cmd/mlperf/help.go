@@ -43,7 +43,7 @@ var flagGroups = []struct {
 	{"Engine and device", []string{"backend", "device", "provider-option", "allow-fallback", "ort-lib", "ort-log", "engine-cache", "sim-latency", "sim-jitter", "endpoint", "remote-model",
 		"model-name", "concurrency", "request-timeout", "retry", "shared-memory", "token-file", "tls-ca", "tls-cert", "tls-key"}},
 	{"How the model is fed and read", nil},
-	{"Output", []string{"output", "force", "resume", "trace", "json", "progress", "no-report", "power", "help"}},
+	{"Output", []string{"output", "force", "resume", "trace", "json", "progress", "no-report", "power", "power-ranging", "help"}},
 }
 
 // manyFlags is from how many flags on a verb shows them in groups.
