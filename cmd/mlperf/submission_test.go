@@ -19,7 +19,7 @@ import (
 func TestSubmissionScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir:   "testdata/submission",
+		Dir: "testdata/submission",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PTD", ptdtest.New().Serve(t))
 			return errors.Join(extractTree(filepath.Join(env.WorkDir, "submission")), writeModels(t, env.WorkDir))

@@ -58,23 +58,31 @@ func (d *decider) metric(q quantity) (Metric, bool) {
 	}
 	m := Metric{Name: q.name, Unit: q.unit, Better: q.better, Base: math.Exp(stat.Mean(a, nil)), New: math.Exp(stat.Mean(b, nil))}
 	m.Change = m.New/m.Base - 1
+	d.decide(&m, q, a, b)
+	return m, m.sensible()
+}
+
+// decide compares the logarithms of a quantity by what there is of it.
+func (d *decider) decide(m *Metric, q quantity, a, b []float64) {
 	switch {
 	case q.scheduled:
 		m.Method, m.Better = "the schedule sets it", ""
 	case len(a) > 1 && len(b) > 1:
-		d.repeated(&m, a, b)
+		d.repeated(m, a, b)
 	case len(a) == 1 && len(b) == 1:
-		d.single(&m, q)
+		d.single(m, q)
 	default:
 		m.Method = "one side has one run only: repeat it as well"
 	}
-	if !finite(m.Base) || !finite(m.New) || !finite(m.Change) {
-		return Metric{}, false // numbers of a file that nothing measured
-	}
+}
+
+// sensible reports whether the numbers can be some that were measured: files may have any. An interval that cannot
+// is dropped.
+func (m *Metric) sensible() bool {
 	if i := m.Interval; i != nil && (!finite(i.Lower) || !finite(i.Upper)) {
 		m.Interval, m.Decides = nil, false
 	}
-	return m, true
+	return finite(m.Base) && finite(m.New) && finite(m.Change)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
@@ -223,42 +231,6 @@ func aroundRatio(m *Metric, base, new []float64) {
 	_, i, _ := welch(relative(base), relative(new))
 	middle := math.Log1p(m.Change)
 	m.fromLogs(middle, Interval{middle + i.Lower, middle + i.Upper})
-}
-
-// A rate is compared by rateBatches means, each of which must last leastCorrelations times
-// longer than what happens at one time depends on what happened before.
-const (
-	rateBatches       = 10
-	leastCorrelations = 10
-)
-
-// rates compares throughputs.
-func (d *decider) rates(m *Metric, a, b *charts.Charts) {
-	x, y := rateParts(a), rateParts(b)
-	if x == nil || y == nil {
-		m.Method = "too short runs for an interval: longer ones, or repeats, would tell"
-		return
-	}
-	aroundRatio(m, x, y)
-	m.Method = fmt.Sprintf("%d means of each run, within these two runs", rateBatches)
-}
-
-// rateParts are the rates in the parts of a run; nil if they depend on each
-// other. The last bucket is left out: a run ends somewhere in it.
-func rateParts(c *charts.Charts) []float64 {
-	if c.Timeline == nil {
-		return nil
-	}
-	counts := c.Timeline.Completed[:len(c.Timeline.Completed)-1]
-	each := len(counts) / rateBatches
-	if float64(each) < leastCorrelations*correlation(counts) {
-		return nil
-	}
-	var list []float64
-	for i := range rateBatches {
-		list = append(list, stat.Mean(counts[i*each:(i+1)*each], nil))
-	}
-	return list
 }
 
 // notes say what a reader should know.

@@ -38,26 +38,30 @@ func Parse(text string) (Source, error) {
 	case !more && (kind == Auto || kind == RAPL || kind == NVML):
 		return s, nil
 	case more && kind == PTD:
-		s.Settle = settle
-		address, err := s.option(rest, "settle", &s.Settle)
-		if err != nil {
-			return s, err
-		}
-		host, port, err := net.SplitHostPort(address)
-		if err != nil || port == "" {
-			return s, fmt.Errorf("%q is not an address, want ptd:HOST:PORT; PTDaemon's usual port is 8888", address)
-		}
-		if s.Settle < 0 {
-			return s, fmt.Errorf("settle is %v, want a time", s.Settle)
-		}
-		s.Address = net.JoinHostPort(host, port)
-		return s, nil
+		return s.daemon(rest)
 	case more && kind == File && rest != "":
 		var err error
 		s.Path, err = s.option(rest, "offset", &s.Offset)
 		return s, err
 	}
 	return s, fmt.Errorf("unknown source of power %q, want auto, rapl, nvml, ptd:HOST:PORT or file:CSV", text)
+}
+
+func (s Source) daemon(rest string) (Source, error) {
+	s.Settle = settle
+	address, err := s.option(rest, "settle", &s.Settle)
+	if err != nil {
+		return s, err
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
+		return s, fmt.Errorf("%q is not an address, want ptd:HOST:PORT; PTDaemon's usual port is 8888", address)
+	}
+	if s.Settle < 0 {
+		return s, fmt.Errorf("settle is %v, want a time", s.Settle)
+	}
+	s.Address = net.JoinHostPort(host, port)
+	return s, nil
 }
 
 // option reads what may follow a question mark: a time of one name. It returns what stands before.

@@ -87,19 +87,8 @@ func (o *Outcome) addCaveats(texts []string) {
 // score is what came out of a performance step and the accuracy that belongs to it.
 func (p *Plan) score(s *Step) Score {
 	out := Score{Model: s.Model, Precision: s.Precision, Scenario: s.Scenario, Result: verdict(s), Why: s.Error, Folder: s.Folder, Seconds: s.Seconds}
-	if r := s.Results; r != nil {
-		out.Metric = r.Metric
-		for _, c := range r.Constraints {
-			if c.ID == "latency" || c.ID == "intervals" {
-				out.Bound = c.RequiredText()
-			}
-			if !c.Met && !c.ReferenceOnly && out.Why == "" {
-				out.Why = c.Sentence()
-			}
-		}
-		if out.Why == "" && len(r.Problems) > 0 {
-			out.Why = r.Problems[0]
-		}
+	if s.Results != nil {
+		out.measured(s.Results)
 	}
 	a := p.accuracyOf(s.Model, s.Precision, s.Scenario)
 	if a == nil {
@@ -113,6 +102,22 @@ func (p *Plan) score(s *Step) Score {
 		out.AccuracyError = strings.TrimSpace(verdict(a) + " " + a.Error)
 	}
 	return out
+}
+
+// measured takes over what a performance run says.
+func (s *Score) measured(r *report.Results) {
+	s.Metric = r.Metric
+	for _, c := range r.Constraints {
+		if c.ID == "latency" || c.ID == "intervals" {
+			s.Bound = c.RequiredText()
+		}
+		if !c.Met && !c.ReferenceOnly && s.Why == "" {
+			s.Why = c.Sentence()
+		}
+	}
+	if s.Why == "" && len(r.Problems) > 0 {
+		s.Why = r.Problems[0]
+	}
 }
 
 // verdict is the outcome of a step in a word.
