@@ -18,11 +18,12 @@ import (
 // official checker passes, as submission, and at $PTD a stand-in for PTDaemon.
 func TestSubmissionScripts(t *testing.T) {
 	t.Parallel()
+	made := material(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/submission",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PTD", ptdtest.New().Serve(t))
-			return errors.Join(extractTree(filepath.Join(env.WorkDir, "submission")), writeModels(t, env.WorkDir))
+			return errors.Join(extractTree(filepath.Join(env.WorkDir, "submission")), setup(env, made))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "finishes": finishes},
 	})

@@ -77,8 +77,11 @@ func checkMeasurements(t *testing.T, r *report.Results, mode loadgen.Mode) {
 			Lines: []string{"accuracy=92.000%, good=92, total=100"},
 			Right: []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 15, 0}, // the first 92
 		}
-		if diff := cmp.Diff(want, r.Accuracy); diff != "" {
+		if diff := cmp.Diff(want, r.Accuracy, cmpopts.IgnoreFields(report.Accuracy{}, "Classes")); diff != "" {
 			t.Errorf("accuracy (-want +got):\n%s", diff)
+		}
+		if c := r.Accuracy.Classes; c == nil || c.Metric != "Top-1" || c.Counts["-1"] != 8 || c.Values["-1"] != 0 || c.Values["10"] != 100 {
+			t.Errorf("accuracy by class %+v, want 8 samples of class -1 wrong and all others right", c)
 		}
 	}
 	answered := int64(0)

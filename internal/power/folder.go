@@ -46,7 +46,7 @@ type message struct {
 	Answer  string `json:"reply"`
 }
 
-// A descriptor is client.json and server.json. What the official programs would say of their
+// A descriptor is client.json, and of server.json what both have. What the official programs would say of their
 // own sources and of each other is not there, so that no checker takes this for theirs.
 type descriptor struct {
 	Version  string                  `json:"version"`
@@ -59,9 +59,13 @@ type descriptor struct {
 	Session  string                  `json:"session_name"`
 	Results  map[string]string       `json:"results"` // SHA-1 of files
 	Phases   map[string][][2]float64 `json:"phases"`  // since 1970, and since the beginning, in seconds
+}
 
-	Daemon []message `json:"ptd_messages,omitempty"`
-	Config []any     `json:"ptd_config,omitempty"`
+// A serverDescriptor is server.json.
+type serverDescriptor struct {
+	*descriptor
+	Daemon []message `json:"ptd_messages"`
+	Config []any     `json:"ptd_config"` // which only who starts the daemon knows
 }
 
 // Write writes what is known of both runs into the folder power below root, in the layout of a
@@ -78,13 +82,14 @@ func (p *Pair) Write(root, program string) error {
 	}
 	d, err := p.describe(root, program)
 	if err = errors.Join(append(errs, err)...); err == nil {
-		err = d.write(filepath.Join(dir, "client.json"))
+		err = writeJSON(filepath.Join(dir, "client.json"), d)
 	}
 	if err == nil {
+		server := serverDescriptor{d, nil, []any{}}
 		for _, said := range p.analyser.said {
-			d.Daemon = append(d.Daemon, message{said.command, said.answer})
+			server.Daemon = append(server.Daemon, message{said.command, said.answer})
 		}
-		err = d.write(filepath.Join(dir, "server.json"))
+		err = writeJSON(filepath.Join(dir, "server.json"), server)
 	}
 	if err != nil {
 		return fmt.Errorf("writing what was measured: %w", err)
@@ -92,8 +97,8 @@ func (p *Pair) Write(root, program string) error {
 	return nil
 }
 
-func (d *descriptor) write(path string) error {
-	text, err := json.MarshalIndent(d, "", "  ")
+func writeJSON(path string, document any) error {
+	text, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return err
 	}
