@@ -18,7 +18,7 @@
 
 set -eu
 
-targets="linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64"
+targets="linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64"
 output=dist
 version=
 go=${GO:-go}
