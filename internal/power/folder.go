@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,16 +127,14 @@ func (p *Pair) describe(root, program string) (*descriptor, error) {
 	return d, nil
 }
 
-// mostHashed is how long a log may be of which a checksum is kept.
-const mostHashed = 1 << 30
-
 func sha1Of(path string) (string, error) {
-	data, err := regular.ReadFile(path, mostHashed)
+	f, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}
-	sum := sha1.Sum(data)
-	return hex.EncodeToString(sum[:]), nil
+	sum := sha1.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, f.Close())
 }
 
 // log is what was said to the daemon, and when, by the clock of this machine in UTC.
