@@ -88,7 +88,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 // run carries the command out.
 func (o *runFlags) run(cmd *cobra.Command) error {
 	if o.Model == "" && o.Engine.Name != session.OpenAI || o.Scenario == "" && !o.sweep.asked() {
-		return usage("run needs --model and --scenario")
+		return usage("run needs --model and --scenario, for instance:\n  mlperf run --model resnet50 --scenario offline --quick\nmlperf list names the models; the scenarios are SingleStream, MultiStream, Server and Offline")
 	}
 	q, err := o.request(cmd.Flags())
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
@@ -74,7 +75,11 @@ func Load(name string) (*Suite, error) {
 		return Parse(name, text)
 	}
 	if !strings.ContainsAny(name, "./\\") {
-		return nil, field.Invalid("suite", name, strings.Join(Names(), ", ")+" or a YAML file")
+		want := strings.Join(Names(), ", ") + " or a YAML file"
+		if near := names.Nearest(name, Names()); near != "" {
+			want += "; did you mean " + near + "?"
+		}
+		return nil, field.Invalid("suite", name, want)
 	}
 	text, err := regular.ReadFile(name, maxFile)
 	if err != nil {

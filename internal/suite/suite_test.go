@@ -141,7 +141,8 @@ func TestASettingThatNoRunKnowsIsRefusedBeforeAnythingRuns(t *testing.T) {
 func TestANameThatIsNoSuite(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, want string }{
-		{"edgy", `suite is "edgy", want v0.5, edge, datacenter, mobile, mlmark or a YAML file`},
+		{"edgy", `suite is "edgy", want v0.5, edge, datacenter, mobile, mlmark or a YAML file; did you mean edge?`},
+		{"nothing-like-it", `mlmark or a YAML file`},
 		{filepath.Join(dir, "none.yaml"), "no such file"},
 		{dir + "/", "is a folder"},
 	} {
