@@ -104,7 +104,7 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	}
 	display := newDisplay(cmd)
 	defer display.Done()
-	display.About(strings.TrimSpace(resolved.Request.Model + " " + resolved.Settings.Scenario.String()))
+	display.About(strings.TrimSpace(resolved.Request.Model + " " + resolved.ScenarioName()))
 	if text := resolved.Foretold(); text != "" {
 		display.Note(text)
 	}
