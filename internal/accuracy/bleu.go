@@ -39,12 +39,12 @@ func (b *bleuCounter) Add(translation []string, references ...[]string) {
 }
 
 // sums are what was added up so far.
-func (b *BLEUCounter) sums() []int {
+func (b *bleuCounter) sums() []int {
 	return slices.Concat(b.counts, b.totals, []int{b.referenceLength, b.translationLength})
 }
 
 // since is what was added since sums were taken.
-func (b *BLEUCounter) since(sums []int) []int {
+func (b *bleuCounter) since(sums []int) []int {
 	now := b.sums()
 	for i := range now {
 		now[i] -= sums[i]
@@ -54,7 +54,7 @@ func (b *BLEUCounter) since(sums []int) []int {
 
 // resampled computes the score, in percent, of sets of sentences, of which there is what each
 // one adds.
-func (b *BLEUCounter) resampled(parts [][]int) []float64 {
+func (b *bleuCounter) resampled(parts [][]int) []float64 {
 	return resample(len(parts), func() func([]int) float64 {
 		order := len(b.counts)
 		sums := make([]int, 2*order+2)
@@ -65,7 +65,7 @@ func (b *BLEUCounter) resampled(parts [][]int) []float64 {
 					sums[k] += w * n
 				}
 			}
-			c := BLEUCounter{counts: sums[:order], totals: sums[order : 2*order], referenceLength: sums[2*order], translationLength: sums[2*order+1], smooth: b.smooth}
+			c := bleuCounter{counts: sums[:order], totals: sums[order : 2*order], referenceLength: sums[2*order], translationLength: sums[2*order+1], smooth: b.smooth}
 			s, _ := c.Score() // 0 without words
 			return 100 * s.BLEU
 		}

@@ -153,14 +153,14 @@ func TestTranslationsAreResampledBySentence(t *testing.T) {
 	if mean := stat.Mean(score.Resampled, nil); len(score.Resampled) != Resamples || math.Abs(mean-score.Values[0].Value) > 2 {
 		t.Errorf("%d scores around %v, want %v around %v", len(score.Resampled), mean, Resamples, score.Values[0].Value)
 	}
-	counter := NewBLEUCounter(4, false)
+	counter := newBLEUCounter(4, false)
 	before := counter.sums()
 	counter.Add(references[0], references[0])
 	all := counter.resampled([][]int{counter.since(before)})
 	if slices.Min(all) != 100 || slices.Max(all) != 100 {
 		t.Errorf("a perfect sentence alone has %v to %v", slices.Min(all), slices.Max(all))
 	}
-	if all := NewBLEUCounter(4, false).resampled([][]int{nil, nil}); slices.Max(all) != 0 {
+	if all := newBLEUCounter(4, false).resampled([][]int{nil, nil}); slices.Max(all) != 0 {
 		t.Errorf("no words have a score of %v", slices.Max(all))
 	}
 }
