@@ -3,6 +3,7 @@ package networks
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -73,13 +74,13 @@ type Classifier struct {
 
 // Architectures returns all architectures, in the catalogue's order.
 func Architectures() []Architecture {
-	return append([]Architecture{
+	return slices.Concat([]Architecture{
 		resNet50(), mobileNetV1(),
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
 		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(), dlrmV2(),
 		rnntEncoder(), rnntPrediction(), rnntJointNet(), mobileBERT(),
-	}, append(decoders(), whispers()...)...)
+	}, decoders(), whispers(), sdxlArchitectures())
 }
 
 // Lookup returns the architecture of a name. The error lists the choices.
