@@ -34,6 +34,7 @@ type Manifest struct {
 	Prompts     *PromptSpec      `json:"prompts,omitempty"`
 	Speech      *SpeechSpec      `json:"speech,omitempty"`
 	Talk        *TalkSpec        `json:"talk,omitempty"`
+	Captions    *CaptionSpec     `json:"captions,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -92,7 +93,7 @@ func (m Manifest) check() error {
 	}
 	switch spec, n := m.spec(); n {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo, prompts, speech or talk")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo, prompts, speech, talk or captions")
 	case 1:
 		return spec.check()
 	}
@@ -119,6 +120,7 @@ func (m Manifest) spec() (last spec, n int) {
 	add(m.Prompts != nil, m.Prompts)
 	add(m.Speech != nil, m.Speech)
 	add(m.Talk != nil, m.Talk)
+	add(m.Captions != nil, m.Captions)
 	return last, n
 }
 
@@ -141,6 +143,8 @@ func (m Manifest) describe() string {
 		return fmt.Sprintf("version %d, speech %+v", m.Version, *m.Speech)
 	case m.Talk != nil:
 		return fmt.Sprintf("version %d, talk %+v", m.Version, *m.Talk)
+	case m.Captions != nil:
+		return fmt.Sprintf("version %d, captions %+v", m.Version, *m.Captions)
 	case m.SQuAD != nil:
 		return fmt.Sprintf("version %d, SQuAD %+v", m.Version, *m.SQuAD)
 	}

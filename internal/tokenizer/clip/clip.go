@@ -141,7 +141,7 @@ func describe(ids map[string]int32, pairs []string) (*hf.Tokenizer, error) {
 // needBytes wants a token for each byte, inside and at the end of a word: without it parts of a
 // caption would be lost.
 func needBytes(words *hf.Tokenizer) error {
-	for _, name := range byteNames() {
+	for _, name := range ByteNames() {
 		for _, token := range []string{name, name + "</w>"} {
 			if _, ok := words.ID(token); !ok {
 				return fmt.Errorf("%s has no %q: want a token for each byte", VocabularyFile, token)
@@ -151,8 +151,8 @@ func needBytes(words *hf.Tokenizer) error {
 	return nil
 }
 
-// byteNames are the characters that stand for bytes (OpenAI's bytes_to_unicode).
-func byteNames() []string {
+// ByteNames are the characters that stand for bytes in a vocabulary (OpenAI's bytes_to_unicode).
+func ByteNames() []string {
 	names, next := make([]string, 0, 256), rune(256)
 	for b := range rune(256) {
 		if b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xac || b >= 0xae {
