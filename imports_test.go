@@ -26,8 +26,12 @@ var mayImport = map[string]string{
 		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
 	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/field internal/loadgen " +
 		"internal/models/vision internal/networks internal/onnx internal/preprocess internal/preprocess/audio internal/tensor internal/workload internal/parallel",
+	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/captions internal/models/diffusion internal/tensor/npy internal/dataset/synth internal/dataset/volume internal/loadgen " +
+		"internal/models/vision internal/networks internal/preprocess internal/preprocess/audio internal/tensor internal/workload internal/parallel",
 	"internal/models": "internal/config internal/loadgen internal/models/generative internal/models/recsys internal/models/speech internal/models/text internal/models/vision internal/workload internal/names",
 	"internal/models/generative": "internal/accuracy internal/backend internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
+	"internal/models": "internal/config internal/loadgen internal/models/diffusion internal/models/generative internal/models/recsys internal/models/speech internal/models/text internal/models/vision internal/workload internal/names",
+	"internal/models/generative": "internal/accuracy internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
 		"internal/tensor internal/tokenizer/hf internal/workload",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/speech": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/audio internal/tensor internal/tokenizer/hf internal/workload",
@@ -96,7 +100,7 @@ var mayImport = map[string]string{
 	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular internal/tensor internal/tensor/npy",
 	"internal/dataset/pickle":  "",
 	"internal/dataset/prompts": "internal/dataset/pickle internal/regular",
-	"internal/dataset/synth":   "internal/jpeg internal/parallel internal/whole internal/tensor internal/tensor/npy",
+	"internal/dataset/synth":   "internal/tokenizer/clip internal/jpeg internal/parallel internal/whole internal/tensor internal/tensor/npy",
 	"internal/dataset/volume":  "internal/parallel internal/regular",
 
 	"internal/preprocess":            "internal/exif internal/jpeg internal/tensor",
@@ -143,8 +147,9 @@ var mayImport = map[string]string{
 	"internal/tfcheckpoint/checkpointtest": "",
 
 	"internal/dataset/captions": "internal/accuracy internal/dataset/pickle internal/regular internal/tensor internal/tensor/npy",
-	"internal/models/diffusion": "",
-	"internal/tokenizer/clip":   "internal/pytext internal/regular internal/tokenizer/hf",
+	"internal/models/diffusion": "internal/accuracy internal/backend internal/config internal/dataset/captions internal/field internal/loadgen internal/preprocess internal/regular " +
+		"internal/tensor internal/tensor/npy internal/tokenizer/clip internal/workload",
+	"internal/tokenizer/clip": "internal/pytext internal/regular internal/tokenizer/hf",
 }
 
 // owners are the packages that may import a third-party module.

@@ -87,6 +87,7 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 	f.StringVar(&q.Log, "log", "", "accuracy log (default: the run's)")
 	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
 	options.define(f, session.ScoreOptions())
+	defineLibrary(f, &q.Engine)
 	f.BoolVar(&asJSON, "json", false, "print the score as JSON")
 	return cmd
 }

@@ -172,7 +172,7 @@ func hashFiles(files []workload.File) (sum string, size int64, err error) {
 
 // scoring is how the run's own log has to be scored.
 func (r *run) scoring() workload.Scoring {
-	s := workload.Scoring{DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Len()}
+	s := workload.Scoring{DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Len(), Engine: r.cfg.Engine, Keep: r.cfg.OutputDir}
 	if w, ok := r.workload.(workload.Scored); ok {
 		s.Options = w.ScoreOptions()
 	}

@@ -107,13 +107,17 @@ func classes(c *accuracy.Classes) *report.Classes {
 	return out
 }
 
-// missed says which further values miss their bounds. They are those of the official model and data, so
-// that with another reference there are none.
+// missed says which further values miss their bounds. They are those of the official model and data:
+// with another reference there are none but those of the metric that it is of.
 func (t Target) missed(score *accuracy.Score) (list []string) {
-	if t.Reference != 0 && t.Reference != t.Quality.Reference {
-		return nil
-	}
+	other := t.Reference != 0 && t.Reference != t.Quality.Reference
 	for _, b := range t.Also {
+		if other && b.Metric != t.Metric {
+			continue
+		}
+		if other {
+			b.Reference = t.Reference
+		}
 		v, ok := score.Lookup(b.Metric)
 		switch {
 		case !ok:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/models/diffusion"
 	"github.com/mlperf-go/mlperf/internal/models/generative"
 	"github.com/mlperf-go/mlperf/internal/models/recsys"
 	"github.com/mlperf-go/mlperf/internal/models/speech"
@@ -22,6 +23,7 @@ func All() []workload.Model {
 		speech.Models(),
 		recsys.Models(),
 		generative.Models(),
+		diffusion.Models(),
 	)
 }
 

@@ -60,15 +60,6 @@ func others() []config.Model {
 			},
 		},
 		{
-			Name:    "stable-diffusion-xl",
-			Aliases: []string{"sdxl"},
-			Minima: []config.RoundMinima{
-				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 5000, OfflineSamples: 5000, ServerLatency: 20000 * ms}},
-				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000, ServerLatency: 20000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 77, OutValues: 3 * 1024 * 1024},
-		},
-		{
 			Name:    "rgat",
 			Aliases: []string{"r-gat"},
 			Minima: []config.RoundMinima{

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/bench"
@@ -26,6 +27,8 @@ type ScoreRequest struct {
 	// OpenImagesAnnotations is the file that the official script for OpenImages takes from the
 	// environment: what is in its images, if no option says. Empty: the data set's own.
 	OpenImagesAnnotations string
+	// Engine is ONNX Runtime for scores that are computed with networks.
+	Engine Engine
 }
 
 // A Scored log is its score, and what was done with it.
@@ -116,7 +119,7 @@ func (s *scoring) fillFromRun() (err error) {
 			s.whatIf = append(s.whatIf, strings.ReplaceAll(f.name, "_", " "))
 		}
 	}
-	if len(s.Options) > 0 && !onlyVerbose(s.Options) {
+	if !onlyShown(s.Options) {
 		s.whatIf = append(s.whatIf, "options of the script")
 	}
 	return nil
@@ -129,10 +132,14 @@ func same(a, b string) bool {
 	return a == b || errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// onlyVerbose reports whether options change nothing but what is printed.
-func onlyVerbose(options map[string]string) bool {
-	_, verbose := options["verbose"]
-	return verbose && len(options) == 1
+// onlyShown reports whether options change nothing but what is shown.
+func onlyShown(options map[string]string) bool {
+	for name := range options {
+		if !slices.Contains([]string{"verbose", "compliance-images-path", "ids-path"}, name) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *scoring) score() error {
@@ -145,7 +152,7 @@ func (s *scoring) score() error {
 			target.Reference = run.Accuracy.Reference
 		}
 	}
-	score, warnings, err := bench.Score(s.Log, s.model, scoring, target)
+	score, warnings, err := s.scoreWith(scoring, target)
 	if err != nil {
 		return err
 	}
@@ -154,6 +161,21 @@ func (s *scoring) score() error {
 		s.out.NoTarget = run.Accuracy.NoTarget
 	}
 	return nil
+}
+
+// scoreWith opens an engine if the score is computed with networks. Of a run's own log it keeps what
+// the official script does.
+func (s *scoring) scoreWith(how workload.Scoring, target bench.Target) (a *report.Accuracy, warnings []string, err error) {
+	if s.out.Run != nil && len(s.whatIf) == 0 {
+		how.Keep = s.Run
+	}
+	if s.model.ScoresWithEngine {
+		if how.Engine, err = s.Engine.openORT(nil); err != nil {
+			return nil, nil, err
+		}
+		defer func() { err = errors.Join(err, how.Engine.Close()) }()
+	}
+	return bench.Score(s.Log, s.model, how, target)
 }
 
 // keep writes the score beside the log, and into the results of the run. That of a what-if

@@ -47,6 +47,8 @@ type Model struct {
 	AskOptions []Option
 	// Score scores an accuracy log as the official script does.
 	Score func(log accuracy.Input, s Scoring) (*accuracy.Score, error)
+	// ScoresWithEngine says that Score runs networks.
+	ScoresWithEngine bool
 	// NewReader returns what makes the model's input of a file of a user; nil: its samples
 	// are no files.
 	NewReader func(Values) (Reader, error)
@@ -119,6 +121,12 @@ type Scoring struct {
 	// then guess by the log what no option says.
 	Foreign bool
 	Options Values // of Model.ScoreOptions; what is not there is the script's default
+
+	// Engine runs the networks that a score is computed with; nil: there is none. It is the caller's.
+	Engine backend.Engine
+	// Keep is a folder for what the official script leaves beside the score; empty: it leaves
+	// nothing.
+	Keep string
 }
 
 // A Reader makes the input of a model from files. It is used by one goroutine.

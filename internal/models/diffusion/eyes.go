@@ -1,0 +1,178 @@
+package diffusion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/preprocess"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// An Eye is a network that sees features in images: the image tower of CLIP, or Inception-v3. It is
+// used by one goroutine.
+type Eye struct {
+	session backend.Session
+	kind    EyeKind
+	side    int // of its images
+	in, out backend.Value
+	pixels  []byte
+	floats  []float32
+	scratch preprocess.Scratch
+}
+
+// An EyeKind says how an image is prepared, and for what.
+type EyeKind uint8
+
+// The kinds.
+const (
+	// CLIPEye is the image tower of CLIP: the image is resized as Pillow does it, bicubic, and shifted
+	// and scaled channel by channel (open_clip 2.26.1).
+	CLIPEye EyeKind = iota
+	// InceptionEye is Inception-v3: numbers from 0 to 1 are resized as PyTorch does it, bilinear, and
+	// brought to −1 to 1 (text_to_image, tools/fid/inception.py).
+	InceptionEye
+)
+
+// Means and deviations of the pixels that CLIP was trained with (open_clip, OPENAI_DATASET_MEAN and _STD).
+var (
+	clipMean      = [imageChannels]float32{0.48145466, 0.4578275, 0.40821073}
+	clipDeviation = [imageChannels]float32{0.26862954, 0.26130258, 0.27577711}
+)
+
+// usualSide is that of the images of either network.
+func (k EyeKind) usualSide() int { return []int{224, 299}[k] }
+
+func (k EyeKind) output() string { return []string{"image_embeds", "features"}[k] }
+
+// OpenEye opens a network. It has one input, images as planes of float32, and an output of features:
+// of several that of the usual name, or else the first one.
+func OpenEye(ctx context.Context, engine backend.Engine, path string, kind EyeKind) (*Eye, error) {
+	inputs, outputs, err := engine.Ports(ctx, backend.Options{ModelPath: path})
+	if err != nil {
+		return nil, err
+	}
+	e := &Eye{kind: kind, side: kind.usualSide()}
+	out, err := e.ports(inputs, outputs)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if e.session, err = engine.Open(ctx, backend.Options{ModelPath: path, Outputs: []string{out.Name}}); err != nil {
+		return nil, err
+	}
+	shape := slices.Clone(out.Shape)
+	for i, extent := range shape {
+		shape[i] = max(extent, 1) // free axes are the batch, and those of a pooled image
+	}
+	if err = e.bind(shape); err == nil && e.Features() < 2 {
+		err = fmt.Errorf("the output %v has no known number of features", out.Shape)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), e.Close())
+	}
+	return e, nil
+}
+
+// ports looks at what a network takes and gives.
+func (e *Eye) ports(inputs, outputs []backend.Port) (out backend.Port, err error) {
+	if len(inputs) != 1 || inputs[0].Type != tensor.Float32 || len(inputs[0].Shape) != 4 || inputs[0].Shape[1] > 0 && inputs[0].Shape[1] != imageChannels {
+		return out, fmt.Errorf("the inputs are %v, want one, float32[N 3 %d %d]", inputs, e.side, e.side)
+	}
+	in := inputs[0]
+	if in.Shape[2] > 0 {
+		e.side = int(in.Shape[2])
+	}
+	if in.Shape[0] > 1 || in.Shape[3] > 0 && int(in.Shape[3]) != e.side {
+		return out, fmt.Errorf("the input is %v, want one square image at a time", in.Shape)
+	}
+	for i := len(outputs) - 1; i >= 0; i-- {
+		if i == 0 || outputs[i].Name == e.kind.output() {
+			out = outputs[i]
+			break
+		}
+	}
+	if out.Type != tensor.Float32 || len(out.Shape) < 2 {
+		return out, fmt.Errorf("the output %s is %v%v, want features, float32[N n]", out.Name, out.Type, out.Shape)
+	}
+	return out, nil
+}
+
+func (e *Eye) bind(out tensor.Shape) (err error) {
+	side := int64(e.side)
+	if e.in, err = e.session.Bind(tensor.New(tensor.Float32, 1, imageChannels, side, side)); err != nil {
+		return err
+	}
+	e.out, err = e.session.Bind(tensor.New(tensor.Float32, out...))
+	return err
+}
+
+// See returns the features of an image, rows of pixels of three bytes. They are overwritten by the
+// next call.
+func (e *Eye) See(ctx context.Context, image []byte, width, height int) ([]float32, error) {
+	if err := e.prepare(image, preprocess.Size{Width: width, Height: height}); err != nil {
+		return nil, err
+	}
+	if err := e.session.Run(ctx, []backend.Value{e.in}, []backend.Value{e.out}); err != nil {
+		return nil, err
+	}
+	features := tensor.Data[float32](e.out.Tensor())
+	for i, v := range features {
+		if v != v {
+			return nil, fmt.Errorf("feature %d of the image is no number", i)
+		}
+	}
+	return features, nil
+}
+
+// Features is how many features the network sees.
+func (e *Eye) Features() int { return int(e.out.Tensor().Len()) }
+
+// prepare writes an image as the network reads it.
+func (e *Eye) prepare(image []byte, from preprocess.Size) error {
+	to := preprocess.Size{Width: e.side, Height: e.side}
+	n, planes := e.side*e.side, tensor.Data[float32](e.in.Tensor())
+	if e.kind == CLIPEye {
+		e.pixels = grown(e.pixels, imageChannels*n)
+		if err := e.scratch.ResizeBytes(e.pixels, image, preprocess.PillowBicubic, imageChannels, from, to); err != nil {
+			return err
+		}
+		for i, v := range e.pixels {
+			c := i % imageChannels
+			planes[c*n+i/imageChannels] = (float32(v)/255 - clipMean[c]) / clipDeviation[c]
+		}
+		return nil
+	}
+	e.floats = grown(e.floats, len(image)+imageChannels*n)
+	whole, small := e.floats[:len(image)], e.floats[len(image):]
+	for i, v := range image {
+		whole[i] = float32(v) / 255
+	}
+	if err := e.scratch.ResizeFloats(small, whole, preprocess.TorchBilinear, imageChannels, from, to); err != nil {
+		return err
+	}
+	for i, v := range small {
+		planes[i%imageChannels*n+i/imageChannels] = float32(2*v) - 1
+	}
+	return nil
+}
+
+// grown returns n elements, of the slice if it has so many.
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// Close closes the network.
+func (e *Eye) Close() error {
+	var errs []error
+	for _, v := range []backend.Value{e.in, e.out} {
+		if v != nil {
+			errs = append(errs, v.Close())
+		}
+	}
+	return errors.Join(append(errs, e.session.Close())...)
+}

@@ -1,0 +1,109 @@
+package diffusion
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// officialIDs are the images that a submission shows (text_to_image, tools/sample_ids.txt).
+func officialIDs() []int { return []int{4475, 3627, 1046, 4937, 3867, 1671, 3789, 1206, 4111, 3093} }
+
+const (
+	picturesFolder = "images"
+	captionsFile   = "captions.txt"
+	maxIDs         = 1 << 20
+)
+
+// A gallery keeps some of the images, as accuracy_coco.py does.
+type gallery struct {
+	folder string // empty: none are kept
+	wanted map[int]bool
+}
+
+// newGallery makes the folder and its list of captions. Without options it is the folder "images"
+// of what a run keeps, if the data has those images.
+func newGallery(s workload.Scoring, captions []string) (*gallery, error) {
+	g := &gallery{folder: s.Options[picturesOption], wanted: map[int]bool{}}
+	ids, err := readIDs(s.Options[idsOption])
+	if err != nil {
+		return nil, field.Wrap(idsOption, err)
+	}
+	var list strings.Builder
+	for _, id := range ids {
+		if id < len(captions) {
+			g.wanted[id] = true
+			fmt.Fprintf(&list, "%d  %s\n", id, captions[id])
+		} else if s.Options[idsOption] != "" {
+			return nil, field.Errorf(idsOption, "sample %d is beyond the %d captions", id, len(captions))
+		}
+	}
+	if g.folder == "" && s.Keep != "" && len(g.wanted) > 0 {
+		g.folder = filepath.Join(s.Keep, picturesFolder)
+	}
+	if g.folder == "" {
+		return g, nil
+	}
+	if err := os.MkdirAll(g.folder, 0o755); err != nil {
+		return nil, err
+	}
+	return g, os.WriteFile(filepath.Join(g.folder, captionsFile), []byte(list.String()), 0o644)
+}
+
+// readIDs reads indices of samples, one a line.
+func readIDs(path string) ([]int, error) {
+	if path == "" {
+		return officialIDs(), nil
+	}
+	data, err := regular.ReadFile(path, maxIDs)
+	if err != nil {
+		return nil, err
+	}
+	return parseIDs(data)
+}
+
+func parseIDs(data []byte) (ids []int, err error) {
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for lines.Scan() {
+		id, err := strconv.ParseUint(strings.TrimSpace(lines.Text()), 10, 31)
+		if err != nil {
+			return nil, fmt.Errorf("line %d is %q, want the index of a sample", len(ids)+1, lines.Text())
+		}
+		ids = append(ids, int(id))
+	}
+	return ids, lines.Err()
+}
+
+// add keeps an image if it is one of those.
+func (g *gallery) add(index int, pixels []byte) error {
+	if g.folder == "" || !g.wanted[index] {
+		return nil
+	}
+	var file bytes.Buffer
+	if err := png.Encode(&file, pictureOf(pixels)); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(g.folder, strconv.Itoa(index)+".png"), file.Bytes(), 0o644)
+}
+
+// pictureOf is a square image of rows of pixels of three bytes.
+func pictureOf(pixels []byte) image.Image {
+	side, _ := sideOf(pixels)
+	m := image.NewNRGBA(image.Rect(0, 0, side, side))
+	for i := range side * side {
+		p := pixels[i*imageChannels:]
+		m.SetNRGBA(i%side, i/side, color.NRGBA{R: p[0], G: p[1], B: p[2], A: 255})
+	}
+	return m
+}

@@ -1,0 +1,69 @@
+package diffusion
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// Models returns the benchmarks of the family, in the order in which they are shown. To
+// add one, add a file and a row.
+func Models() []workload.Model { return []workload.Model{stableDiffusionXL()} }
+
+// stableDiffusionXL is Stable Diffusion XL on captions of COCO 2014 (rules since v4.0).
+func stableDiffusionXL() workload.Model {
+	const latency = 20 * time.Second
+	return workload.Model{
+		Name:    "stable-diffusion-xl",
+		Title:   "Stable Diffusion XL 1.0, COCO 2014",
+		Task:    "images of captions, 1024×1024, 20 steps of Euler's method, guidance 8",
+		Dataset: "coco-2014-captions",
+		BuiltIn: workload.Recipe{
+			Parts: []workload.Part{
+				{Role: textEncoder, Architecture: "sdxl-mini-text-encoder", Full: "sdxl-text-encoder"},
+				{Role: textEncoder2, Architecture: "sdxl-mini-text-encoder-2", Full: "sdxl-text-encoder-2"},
+				{Role: unet, Architecture: "sdxl-mini-unet", Full: "sdxl-unet"},
+				{Role: vaeDecoder, Architecture: "sdxl-mini-vae-decoder", Full: "sdxl-vae-decoder"},
+			},
+			Samples: 32,
+		},
+		Source: "https://huggingface.co/stabilityai/stable-diffusion-xl-base-1.0 (its ONNX files, or an export of Optimum)",
+
+		Rules: config.Model{
+			Name:      "stable-diffusion-xl",
+			Aliases:   []string{"sdxl"},
+			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Minima: []config.RoundMinima{
+				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 5000, OfflineSamples: 5000, ServerLatency: latency}},
+				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000, ServerLatency: latency}},
+			},
+			Sample: &config.SampleSize{InValues: 77, OutValues: 3 * 1024 * 1024},
+		},
+		PerformanceSampleCount: 5000,
+		Quality:                imageQuality(),
+		Files:                  pipelineFiles,
+		Open:                   openPipeline,
+		Score:                  scoreImages,
+		ScoresWithEngine:       true,
+
+		Options:      pipelineOptions(),
+		ScoreOptions: scoreOptions(),
+	}
+}
+
+// imageQuality are the two ranges of the rules, the same in all rounds (tools/submission,
+// constants.py: accuracy-target and accuracy-upper-limit): CLIP 31.68631873 to 31.81331801, FID
+// 23.01085758 to 23.95007626.
+func imageQuality() workload.Quality {
+	const clip, fid = 31.74981837, 23.48046692
+	return workload.Quality{
+		Metric: accuracy.CLIPScore, Reference: clip, Fraction: 0.998,
+		Also: []workload.Bound{
+			{Metric: accuracy.CLIPScore, Reference: clip, Most: 1.002},
+			{Metric: accuracy.FIDScore, Reference: fid, Least: 0.98, Most: 1.02},
+		},
+	}
+}

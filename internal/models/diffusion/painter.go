@@ -1,0 +1,235 @@
+package diffusion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A painter makes the images of a batch together. Texts are read and images decoded one by one, as
+// that needs the least memory; the UNet sees all latents of the batch twice, without their
+// captions first.
+type painter struct {
+	w        *pipeline
+	store    *workload.Store
+	readers  [2]*call // of the text encoders
+	decoder  *call
+	unet     backend.Session
+	denoise  map[int]*call // by the samples of a batch
+	maxBatch int
+
+	// What the UNet is given and gives, of twice as many as there are samples.
+	sample, noise, context, texts, times []float32
+	latents                              []float32 // of the samples
+	image                                []byte
+}
+
+func newPainter(w *pipeline, sessions workload.Sessions, maxBatch int) (_ *painter, err error) {
+	p := &painter{w: w, unet: sessions[unet], denoise: map[int]*call{}, maxBatch: maxBatch, image: make([]byte, w.sizes.imageBytes())}
+	s, twice := w.sizes, 2*maxBatch
+	size := p.latentSize()
+	p.sample, p.noise, p.latents = make([]float32, twice*size), make([]float32, twice*size), make([]float32, maxBatch*size)
+	p.context = make([]float32, twice*clip.Length*(s.first+s.second))
+	p.texts, p.times = make([]float32, twice*s.pooled), make([]float32, twice*timeNumbers)
+	for i := range twice {
+		height, width := float32(s.height*s.scale), float32(s.width*s.scale)
+		copy(p.times[i*timeNumbers:], []float32{height, width, 0, 0, height, width}) // original size, crop, target size
+	}
+	if err = p.bindSmall(sessions); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// latentSize is how many numbers the latents of a sample have.
+func (p *painter) latentSize() int { return latentChannels * p.w.sizes.height * p.w.sizes.width }
+
+// bindSmall binds what reads and makes one sample at a time.
+func (p *painter) bindSmall(sessions workload.Sessions) (err error) {
+	s := p.w.sizes
+	for i, role := range []string{textEncoder, textEncoder2} {
+		tensors := map[string]tensor.Tensor{
+			role + ".input_ids":       tensor.New(p.w.ports[role+".input_ids"].Type, 1, clip.Length),
+			role + "." + hiddenStates: tensor.New(tensor.Float32, 1, clip.Length, int64([]int{s.first, s.second}[i])),
+			role + ".text_embeds":     tensor.New(tensor.Float32, 1, int64(s.pooled)),
+		}
+		if p.readers[i], err = bind(sessions[role], p.w.ports, role, tensors); err != nil {
+			return err
+		}
+	}
+	p.decoder, err = bind(sessions[vaeDecoder], p.w.ports, vaeDecoder, map[string]tensor.Tensor{
+		vaeDecoder + ".latent_sample": tensor.New(tensor.Float32, 1, latentChannels, int64(s.height), int64(s.width)),
+		vaeDecoder + ".sample":        tensor.New(tensor.Float32, 1, imageChannels, int64(s.height*s.scale), int64(s.width*s.scale)),
+	})
+	return err
+}
+
+// denoiseFor returns the call of the UNet for a number of samples, which is made once.
+func (p *painter) denoiseFor(n int) (*call, error) {
+	if c := p.denoise[n]; c != nil {
+		return c, nil
+	}
+	s, twice := p.w.sizes, int64(2*n)
+	planes := []int64{twice, latentChannels, int64(s.height), int64(s.width)}
+	step := p.w.ports[unet+".timestep"]
+	one := tensor.New(step.Type)
+	if len(step.Shape) == 1 {
+		one = tensor.New(step.Type, max(step.Shape[0], 1))
+	}
+	c, err := bind(p.unet, p.w.ports, unet, map[string]tensor.Tensor{
+		unet + ".sample": tensor.Of(p.sample[:2*n*p.latentSize()], planes...), unet + ".out_sample": tensor.Of(p.noise[:2*n*p.latentSize()], planes...),
+		unet + ".timestep":              one,
+		unet + ".encoder_hidden_states": tensor.Of(p.context[:2*n*clip.Length*(s.first+s.second)], twice, clip.Length, int64(s.first+s.second)),
+		unet + ".text_embeds":           tensor.Of(p.texts[:2*n*s.pooled], twice, int64(s.pooled)),
+		unet + ".time_ids":              tensor.Of(p.times[:2*n*timeNumbers], twice, timeNumbers),
+	})
+	if err == nil {
+		p.denoise[n] = c
+	}
+	return c, err
+}
+
+// Use implements workload.Predictor.
+func (p *painter) Use(store *workload.Store) error {
+	p.store = store
+	return nil
+}
+
+// Predict implements workload.Predictor.
+func (p *painter) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	n := len(items)
+	switch {
+	case n == 0:
+		return nil
+	case p.store == nil:
+		return errors.New("no samples are loaded")
+	case n > p.maxBatch:
+		return fmt.Errorf("%d samples at once, the predictor was made for %d", n, p.maxBatch)
+	}
+	if err := p.read(ctx, items); err != nil {
+		return err
+	}
+	if err := p.takeNoise(ctx, n); err != nil {
+		return err
+	}
+	for i, item := range items {
+		if err := p.decode(ctx, i); err != nil {
+			return fmt.Errorf("sample %d: %w", item.Index, err)
+		}
+		reply.Done(item.Ticket, p.image, 0)
+	}
+	return nil
+}
+
+// read has the text encoders read the captions, and the negative prompt for each of them.
+func (p *painter) read(ctx context.Context, items []workload.Item) error {
+	if err := p.readText(ctx, p.w.negative, 0); err != nil {
+		return err
+	}
+	n := len(items)
+	width, pooled := clip.Length*(p.w.sizes.first+p.w.sizes.second), p.w.sizes.pooled
+	for i := 1; i < n; i++ {
+		copy(p.context[i*width:][:width], p.context[:width])
+		copy(p.texts[i*pooled:][:pooled], p.texts[:pooled])
+	}
+	for i, item := range items {
+		var tokens [2][]int64
+		for k := range tokens {
+			tokens[k] = tensor.Data[int64](p.store.Slot(k, item.Row, 1))
+		}
+		if err := p.readText(ctx, tokens, n+i); err != nil {
+			return fmt.Errorf("sample %d: %w", item.Index, err)
+		}
+	}
+	return nil
+}
+
+// readText has both encoders read a text. Their states stand side by side, token by token.
+func (p *painter) readText(ctx context.Context, tokens [2][]int64, to int) error {
+	s := p.w.sizes
+	width := s.first + s.second
+	joined := p.context[to*clip.Length*width:][:clip.Length*width]
+	for i, c := range p.readers {
+		role, own, at := []string{textEncoder, textEncoder2}[i], []int{s.first, s.second}[i], p.w.offsets[i]
+		setWhole(c.tensors[role+".input_ids"], tokens[i])
+		if err := c.run(ctx); err != nil {
+			return err
+		}
+		states := tensor.Data[float32](c.tensors[role+"."+hiddenStates])
+		for t := range clip.Length {
+			copy(joined[t*width+at:][:own], states[t*own:])
+		}
+	}
+	copy(p.texts[to*s.pooled:][:s.pooled], tensor.Data[float32](p.readers[1].tensors[textEncoder2+".text_embeds"]))
+	return nil
+}
+
+// takeNoise takes the noise away, step by step.
+func (p *painter) takeNoise(ctx context.Context, n int) error {
+	c, err := p.denoiseFor(n)
+	if err != nil {
+		return err
+	}
+	size, euler := p.latentSize(), p.w.euler
+	for i := range n * size {
+		p.latents[i] = p.w.latents.Values[i%size] * euler.initialNoise()
+	}
+	latents, half := p.latents[:n*size], n*size
+	for step := range euler.steps() {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		euler.scaled(p.sample, latents, step)
+		copy(p.sample[half:2*half], p.sample[:half])
+		setNumber(c.tensors[unet+".timestep"], euler.timesteps[step])
+		if err := c.run(ctx); err != nil {
+			return fmt.Errorf("step %d: %w", step, err)
+		}
+		guide(p.noise[:half], p.noise[half:2*half], p.w.guidance)
+		euler.step(latents, p.noise[:half], step)
+	}
+	return nil
+}
+
+// decode makes pixels of the latents of a sample.
+func (p *painter) decode(ctx context.Context, i int) error {
+	size := p.latentSize()
+	to := tensor.Data[float32](p.decoder.tensors[vaeDecoder+".latent_sample"])
+	for k, v := range p.latents[i*size:][:size] {
+		to[k] = v / latentScale
+	}
+	if err := p.decoder.run(ctx); err != nil {
+		return err
+	}
+	return toBytes(p.image, tensor.Data[float32](p.decoder.tensors[vaeDecoder+".sample"]))
+}
+
+// toBytes writes planes from −1 to 1 as pixels from 0 to 255, rounded to the even one of two
+// (diffusers' VaeImageProcessor, and PostProcessCoco of coco.py).
+func toBytes(dst []byte, planes []float32) error {
+	pixels := len(planes) / imageChannels
+	for i, v := range planes {
+		v = min(max(float32(v/2)+0.5, 0), 1) * 255
+		if v != v {
+			return fmt.Errorf("the image is no number at pixel %d of plane %d", i%pixels, i/pixels)
+		}
+		dst[i%pixels*imageChannels+i/pixels] = byte(math.RoundToEven(float64(v)))
+	}
+	return nil
+}
+
+// Close implements workload.Predictor.
+func (p *painter) Close() error {
+	errs := []error{p.readers[0].close(), p.readers[1].close(), p.decoder.close()}
+	for n, c := range p.denoise {
+		errs = append(errs, c.close())
+		delete(p.denoise, n)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,205 @@
+package diffusion
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A want is a port that the pipeline feeds or reads.
+type want struct {
+	role, name string
+	output     bool
+	axes       []int // how many there may be
+	types      []tensor.DType
+}
+
+var (
+	floats = []tensor.DType{tensor.Float32}
+	wholes = []tensor.DType{tensor.Int64, tensor.Int32}
+	either = []tensor.DType{tensor.Int64, tensor.Int32, tensor.Float32}
+)
+
+// wants are all ports, with the names that Optimum gives them. hidden_states stands for the states
+// before the last layer, which are called hidden_states.N.
+func wants() []want {
+	return []want{
+		{textEncoder, "input_ids", false, []int{2}, wholes},
+		{textEncoder, hiddenStates, true, []int{3}, floats},
+		{textEncoder2, "input_ids", false, []int{2}, wholes},
+		{textEncoder2, hiddenStates, true, []int{3}, floats},
+		{textEncoder2, "text_embeds", true, []int{2}, floats},
+		{unet, "sample", false, []int{4}, floats},
+		{unet, "timestep", false, []int{0, 1}, either},
+		{unet, "encoder_hidden_states", false, []int{3}, floats},
+		{unet, "text_embeds", false, []int{2}, floats},
+		{unet, "time_ids", false, []int{2}, floats},
+		{unet, "out_sample", true, []int{4}, floats},
+		{vaeDecoder, "latent_sample", false, []int{4}, floats},
+		{vaeDecoder, "sample", true, []int{4}, floats},
+	}
+}
+
+const hiddenStates = "hidden_states"
+
+// usualPorts are the names as options have them.
+func usualPorts() (names []string) {
+	for _, w := range wants() {
+		names = append(names, w.role+"."+w.name)
+	}
+	return names
+}
+
+// ports are those of a pipeline's files, by role.usual.
+type ports map[string]backend.Port
+
+// findPorts finds all ports. What is missing, of another type or shape is named, and so is an
+// input for which there is nothing.
+func findPorts(files map[string]workload.Ports, own map[string]string) (ports, error) {
+	found := ports{}
+	var errs []error
+	for _, w := range wants() {
+		list := files[w.role].Inputs
+		if w.output {
+			list = files[w.role].Outputs
+		}
+		name := own[w.role+"."+w.name]
+		if name == "" {
+			name = w.usual(list)
+		}
+		port, ok := workload.PortNamed(list, name)
+		if !ok {
+			errs = append(errs, fmt.Errorf("the model's %s has no %s %q, it has %s", w.role, w.side(), name, workload.DescribePorts(list)))
+			continue
+		}
+		if err := w.check(port); err != nil {
+			errs = append(errs, err)
+		}
+		found[w.role+"."+w.name] = port
+	}
+	errs = append(errs, found.unfed(files)...)
+	return found, errors.Join(errs...)
+}
+
+func (w want) side() string {
+	if w.output {
+		return "output"
+	}
+	return "input"
+}
+
+// usual is the name that a port has if nobody says otherwise: of hidden states that of the last but
+// one.
+func (w want) usual(list []backend.Port) string {
+	if w.name != hiddenStates {
+		return w.name
+	}
+	var numbers []int
+	for _, port := range list {
+		if text, ok := strings.CutPrefix(port.Name, hiddenStates+"."); ok {
+			if n, err := strconv.Atoi(text); err == nil {
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	if len(numbers) < 2 {
+		return hiddenStates + ".N"
+	}
+	slices.Sort(numbers)
+	return fmt.Sprintf("%s.%d", hiddenStates, numbers[len(numbers)-2])
+}
+
+func (w want) check(p backend.Port) error {
+	if p.AnyShape || !slices.Contains(w.axes, len(p.Shape)) {
+		return fmt.Errorf("the model's %s has the %s %s of shape %v, want %d axes", w.role, w.side(), p.Name, p.Shape, w.axes[len(w.axes)-1])
+	}
+	if !slices.Contains(w.types, p.Type) {
+		return fmt.Errorf("the model's %s has the %s %s of type %v, want one of %v", w.role, w.side(), p.Name, p.Type, w.types)
+	}
+	return nil
+}
+
+// unfed names inputs for which there is nothing.
+func (p ports) unfed(files map[string]workload.Ports) (errs []error) {
+	for _, role := range roles() {
+		for _, in := range files[role].Inputs {
+			fed := false
+			for _, w := range wants() {
+				fed = fed || w.role == role && !w.output && p[w.role+"."+w.name].Name == in.Name
+			}
+			if !fed {
+				errs = append(errs, fmt.Errorf("the model's %s has an input %s, for which there is nothing", role, in.Name))
+			}
+		}
+	}
+	return errs
+}
+
+// sizes are those of the tensors that go from file to file.
+type sizes struct {
+	first, second, pooled int // numbers of a token of either encoder, and of the whole text
+	height, width         int // of latents
+	scale                 int // pixels for each of their numbers, along a side
+	batch                 int // samples that the UNet takes at once; -1: any number
+}
+
+// imageBytes are those of an image.
+func (s sizes) imageBytes() int { return s.pixels() * imageChannels }
+
+func (s sizes) pixels() int { return s.height * s.width * s.scale * s.scale }
+
+const (
+	imageChannels  = 3
+	latentChannels = 4
+	usualScale     = 8
+	timeNumbers    = 6
+)
+
+// sizesOf finds the sizes out, for latents of a size.
+func (p ports) sizesOf(height, width int) (sizes, error) {
+	s := sizes{height: height, width: width, scale: usualScale, batch: -1}
+	var errs []error
+	known := func(port string, axis int) int {
+		n := p[port].Shape[axis]
+		if n < 1 {
+			errs = append(errs, fmt.Errorf("the model's %s has a free axis %d, want a known size", port, axis))
+		}
+		return int(n)
+	}
+	s.first, s.second = known(textEncoder+"."+hiddenStates, 2), known(textEncoder2+"."+hiddenStates, 2)
+	s.pooled = known(textEncoder2+".text_embeds", 1)
+	if image := p[vaeDecoder+".sample"].Shape; image[2] > 0 && height > 0 {
+		s.scale = int(image[2]) / height
+	}
+	fits := func(port string, extents ...int) {
+		for axis, n := range extents {
+			if have := p[port].Shape[axis]; n >= 0 && have >= 0 && have != int64(n) {
+				errs = append(errs, fmt.Errorf("the model's %s is %v, want %d along axis %d: %s", port, p[port].Shape, n, axis, "the files and the latents do not fit each other"))
+			}
+		}
+	}
+	fits(unet+".encoder_hidden_states", -1, clip.Length, s.first+s.second)
+	fits(unet+".text_embeds", -1, s.pooled)
+	fits(unet+".time_ids", -1, timeNumbers)
+	for _, port := range []string{unet + ".sample", unet + ".out_sample"} {
+		fits(port, -1, latentChannels, height, width)
+	}
+	fits(vaeDecoder+".latent_sample", 1, latentChannels, height, width)
+	fits(vaeDecoder+".sample", 1, imageChannels, height*s.scale, width*s.scale)
+	for _, role := range []string{textEncoder, textEncoder2} {
+		fits(role+".input_ids", 1, clip.Length)
+	}
+	if n := p[unet+".sample"].Shape[0]; n >= 0 {
+		if s.batch = int(n) / 2; n%2 != 0 || n == 0 {
+			errs = append(errs, fmt.Errorf("the model's %s takes %d at once, want an even number: guidance runs each sample with its caption and without", unet, n))
+		}
+	}
+	return s, errors.Join(errs...)
+}

@@ -1,0 +1,119 @@
+package diffusion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
+)
+
+// A textTower says what CLIP makes of captions: by its text tower, or as a table that it filled
+// before.
+type textTower struct {
+	table   tensor.Tensor // [captions features]; if there is no session
+	session backend.Session
+	words   *clip.Tokenizer
+	ids     []int64
+	in, out backend.Value
+}
+
+// openTextTower opens an ONNX file with the tokenizer in a folder, or a table of NumPy's.
+func openTextTower(ctx context.Context, engine backend.Engine, path, tokenizer string, captions int) (*textTower, error) {
+	if strings.EqualFold(filepath.Ext(path), ".npy") {
+		t, err := readTable(path, captions)
+		return &textTower{table: t}, err
+	}
+	words, err := clip.Open(tokenizer, clip.OpenCLIP)
+	if err != nil {
+		return nil, err
+	}
+	t := &textTower{words: words, ids: make([]int64, clip.Length)}
+	if err := t.open(ctx, engine, path); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), t.Close())
+	}
+	return t, nil
+}
+
+// readTable reads the features of all captions.
+func readTable(path string, captions int) (t tensor.Tensor, err error) {
+	const maxFeatures = 1 << 14
+	f, err := regular.Open(path)
+	if err != nil {
+		return t, err
+	}
+	defer f.Close()
+	r, err := npy.NewReader(f)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(r.Shape) != 2 || r.Shape[0] != int64(captions) || r.Shape[1] < 1 || r.Shape[1] > maxFeatures || r.Type != tensor.Float32 {
+		return t, fmt.Errorf("%s has %v%v, want float32[%d n]: a row for each caption", path, r.Type, r.Shape, captions)
+	}
+	t = tensor.New(r.Type, r.Shape...)
+	if err := r.Read(t); err != nil {
+		return t, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// open opens a text tower: one input of token numbers, and an output of features.
+func (t *textTower) open(ctx context.Context, engine backend.Engine, path string) error {
+	inputs, outputs, err := engine.Ports(ctx, backend.Options{ModelPath: path})
+	if err != nil {
+		return err
+	}
+	if len(inputs) != 1 || inputs[0].Type != tensor.Int64 && inputs[0].Type != tensor.Int32 || len(inputs[0].Shape) != 2 {
+		return fmt.Errorf("the inputs are %v, want one, int64[N %d]", inputs, clip.Length)
+	}
+	out := outputs[0]
+	for _, port := range outputs {
+		if port.Name == "text_embeds" {
+			out = port
+		}
+	}
+	if out.Type != tensor.Float32 || len(out.Shape) != 2 || out.Shape[1] < 1 {
+		return fmt.Errorf("the output %s is %v%v, want features, float32[N n]", out.Name, out.Type, out.Shape)
+	}
+	if t.session, err = engine.Open(ctx, backend.Options{ModelPath: path, Outputs: []string{out.Name}}); err != nil {
+		return err
+	}
+	if t.in, err = t.session.Bind(tensor.New(inputs[0].Type, 1, clip.Length)); err != nil {
+		return err
+	}
+	t.out, err = t.session.Bind(tensor.New(tensor.Float32, 1, out.Shape[1]))
+	return err
+}
+
+// read returns the features of a caption. They are overwritten by the next call.
+func (t *textTower) read(ctx context.Context, index int, caption string) ([]float32, error) {
+	if t.session == nil {
+		return tensor.Data[float32](t.table.Rows(index, 1)), nil
+	}
+	if _, err := t.words.Encode(t.ids, caption); err != nil {
+		return nil, err
+	}
+	setWhole(t.in.Tensor(), t.ids)
+	err := t.session.Run(ctx, []backend.Value{t.in}, []backend.Value{t.out})
+	return tensor.Data[float32](t.out.Tensor()), err
+}
+
+// Close closes the tower.
+func (t *textTower) Close() error {
+	var errs []error
+	for _, v := range []backend.Value{t.in, t.out} {
+		if v != nil {
+			errs = append(errs, v.Close())
+		}
+	}
+	if t.session != nil {
+		errs = append(errs, t.session.Close())
+	}
+	return errors.Join(errs...)
+}
