@@ -24,14 +24,10 @@ var mayImport = map[string]string{
 
 	"internal/bench": "internal/accuracy internal/backend internal/charts internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
 		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
-	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/synth internal/dataset/volume internal/field internal/loadgen " +
+	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/captions internal/models/diffusion internal/tensor/npy internal/dataset/synth internal/dataset/volume internal/field internal/loadgen " +
 		"internal/models/vision internal/networks internal/onnx internal/preprocess internal/preprocess/audio internal/tensor internal/workload internal/parallel",
-	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/captions internal/models/diffusion internal/tensor/npy internal/dataset/synth internal/dataset/volume internal/loadgen " +
-		"internal/models/vision internal/networks internal/preprocess internal/preprocess/audio internal/tensor internal/workload internal/parallel",
-	"internal/models": "internal/config internal/loadgen internal/models/generative internal/models/recsys internal/models/speech internal/models/text internal/models/vision internal/workload internal/names",
-	"internal/models/generative": "internal/accuracy internal/backend internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
 	"internal/models": "internal/config internal/loadgen internal/models/diffusion internal/models/generative internal/models/recsys internal/models/speech internal/models/text internal/models/vision internal/workload internal/names",
-	"internal/models/generative": "internal/accuracy internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
+	"internal/models/generative": "internal/accuracy internal/backend internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
 		"internal/tensor internal/tokenizer/hf internal/workload",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/speech": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/audio internal/tensor internal/tokenizer/hf internal/workload",

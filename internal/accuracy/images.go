@@ -13,9 +13,9 @@ const (
 	FIDScore  = "FID_SCORE"
 )
 
-// clipSimilarity is how well an image fits a text: a hundred times the cosine of the angle
+// CLIPSimilarity is how well an image fits a text: a hundred times the cosine of the angle
 // between what the two towers of CLIP make of them (text_to_image, tools/clip/clip_encoder.py).
-func clipSimilarity(image, text []float32) (float64, error) {
+func CLIPSimilarity(image, text []float32) (float64, error) {
 	if len(image) != len(text) || len(image) == 0 {
 		return 0, fmt.Errorf("an image has %d features, its text %d", len(image), len(text))
 	}

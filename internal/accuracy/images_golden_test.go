@@ -86,7 +86,7 @@ func TestTheFrechetDistanceIsThatOfSciPy(t *testing.T) {
 
 func TestSimilaritiesAreCosines(t *testing.T) {
 	for _, c := range decodeTestdata[imagesGolden](t, "images.json").Clips {
-		if got, err := clipSimilarity(c.Image, c.Text); err != nil || math.Abs(got-c.Score) > 1e-4 { // of 100; NumPy's are float32
+		if got, err := CLIPSimilarity(c.Image, c.Text); err != nil || math.Abs(got-c.Score) > 1e-4 { // of 100; NumPy's are float32
 			t.Errorf("the similarity of %d features is %v, %v, want %v", len(c.Image), got, err, c.Score)
 		}
 	}
@@ -148,7 +148,7 @@ func TestATableOfFeaturesWantsRowsOfOneSize(t *testing.T) {
 		t.Errorf("the covariance of one image: %v", err)
 	}
 	for _, c := range [][2][]float32{{{1}, {1, 2}}, {{}, {}}, {{0, 0}, {1, 1}}, {{1, 1}, {0, 0}}, {{float32(math.NaN())}, {1}}} {
-		if v, err := clipSimilarity(c[0], c[1]); err == nil {
+		if v, err := CLIPSimilarity(c[0], c[1]); err == nil {
 			t.Errorf("the similarity of %v and %v is %v", c[0], c[1], v)
 		}
 	}
