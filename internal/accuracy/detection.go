@@ -117,7 +117,7 @@ const (
 	statCount
 )
 
-// A DetectionResult is what evaluateDetections finds. A number that is undefined,
+// A DetectionResult is what an evaluation finds. A number that is undefined,
 // because nothing was there to be found, is -1.
 type DetectionResult struct {
 	Stats      [statCount]float64
@@ -134,19 +134,10 @@ type CategoryResult struct {
 	AR                         []float64 // for each of MaxDets
 }
 
-// evaluateDetections evaluates boxes as pycocotools' COCOeval does with iouType bbox,
-// to the last bit. Detections of categories that are not evaluated, and in images that
-// are not, have no effect; one in an image that the ground truth lacks is an error.
-// Among equal scores the order of detections decides; otherwise it is of no effect.
-func evaluateDetections(gt *GroundTruth, detections []Detection, params DetectionParams) (*DetectionResult, error) {
-	e, err := matched(gt, detections, params)
-	if err != nil {
-		return nil, err
-	}
-	return summarise(e.accumulate(), e.p), nil
-}
-
-// matched decides what each detection is worth.
+// matched begins an evaluation of boxes as pycocotools' COCOeval does it with iouType bbox, to the last
+// bit: what each detection is worth. Detections of categories that are not evaluated, and in images that
+// are not, have no effect; one in an image that the ground truth lacks is an error. Among equal scores
+// the order of detections decides; otherwise it is of no effect.
 func matched(gt *GroundTruth, detections []Detection, params DetectionParams) (*evaluation, error) {
 	p, err := params.withDefaults(gt)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
-// An evaluation is one run of evaluateDetections: sorted into groups (newEvaluation),
+// An evaluation is what becomes of a set of detections: sorted into groups (newEvaluation),
 // ranked by score (rank), matched within each group (match), and counted over each
 // class (accumulate). A class is a category, or everything if class-agnostic.
 //

@@ -11,6 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// evaluateDetections evaluates boxes as a log of detections is scored.
+func evaluateDetections(gt *GroundTruth, detections []Detection, params DetectionParams) (*DetectionResult, error) {
+	e, err := matched(gt, detections, params)
+	if err != nil {
+		return nil, err
+	}
+	return summarise(e.accumulate(), e.p), nil
+}
+
 // A scene is a random data set with detections near the truth, and some that are not.
 type scene struct{ images, categories, truths, detections int }
 

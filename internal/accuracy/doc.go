@@ -1,7 +1,7 @@
 // Package accuracy turns predictions and ground truth into the scores of MLPerf. Its
 // numbers, and the lines it prints, are those of the official accuracy scripts.
 //
-// There are three layers. Metrics work on values in memory: evaluateDetections (COCO and
+// There are three layers. Metrics work on values in memory: matched and summarise (COCO and
 // OpenImages), kitsDice, IoUCounts. Readers give them their input, one for each kind of ground truth (ReadValMap, ReadCOCO, ReadKiTSCases) and Records for
 // accuracy logs. Score functions join the two as one official script does:
 //
@@ -24,7 +24,7 @@
 // included; the other metrics agree to 1e-9 and mostly to the bit. Where an official
 // script stops with an exception, there is an error and no score. Where it does
 // something odd but definite, so does this package, and the function says so: among
-// others, an annotation of id 0 is never found (evaluateDetections), labels may count
+// others, an annotation of id 0 is never found (matched), labels may count
 // from the end of the list of categories (DetectionOptions.InverseMap), NaN
 // coordinates take part (boxIoU), and annotations of unlisted images are without effect
 // (ReadCOCO). Repeated ids, negative sizes, missing fields and wrong types in a ground
