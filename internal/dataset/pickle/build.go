@@ -43,10 +43,8 @@ func (m *machine) stepBuild(op byte) error {
 	case '0':
 		_, err := m.pop()
 		return err
-	case 'c', 0x93, 'R', 0x81, 'b':
+	case 'c', 0x93, 'R', 0x81, 'b', 'Q':
 		return m.object(op)
-	case 'Q':
-		return m.persistent()
 	default:
 		return errors.New("not known here")
 	}
@@ -133,8 +131,11 @@ func functions() map[string]function {
 	}
 }
 
-// object names a function, calls one, or gives an object its state.
+// object names a function, calls one, gives an object its state, or takes what lies beside the file.
 func (m *machine) object(op byte) error {
+	if op == 'Q' {
+		return m.persistent()
+	}
 	if op == 'c' {
 		module, err := m.line()
 		if err != nil {

@@ -125,8 +125,7 @@ func torchNames() map[string]any {
 	}
 }
 
-// persistent puts the memory in the place of its name: storage, type, key, place, number of
-// elements.
+// persistent puts the memory in the place of its name.
 func (m *machine) persistent() error {
 	v, err := m.pop()
 	if err != nil {
@@ -136,44 +135,46 @@ func (m *machine) persistent() error {
 	if m.storage == nil || !ok || len(id) != 5 || id[0] != "storage" {
 		return errors.New("there is nothing beside this file to refer to")
 	}
-	typ, ok := id[1].(storageType)
-	key, ok2 := id[2].(string)
-	count, ok3 := id[4].(int64)
-	if !ok || !ok2 || !ok3 || strings.ContainsAny(key, "/\\") {
-		return errors.New("the memory of a tensor is not named as PyTorch does it")
-	}
-	s := &torchStorage{dtype: dtype{code: string(typ), order: "<"}}
-	if s.data, err = m.storage(key); err != nil {
-		return err
-	}
-	if count < 0 || count > math.MaxInt32 || int64(len(s.data)) != count*int64(s.size()) {
-		return fmt.Errorf("the memory of a tensor has %d bytes, want %d numbers of %q", len(s.data), count, s.code)
-	}
+	s, err := m.storageOf(id[1], id[2], id[4])
 	m.push(s)
-	return nil
+	return err
+}
+
+// storageOf reads memory by type, key and number of elements.
+func (m *machine) storageOf(typ, key, count any) (*torchStorage, error) {
+	t, ok := typ.(storageType)
+	name, ok2 := key.(string)
+	n, ok3 := count.(int64)
+	if !ok || !ok2 || !ok3 || strings.ContainsAny(name, "/\\") {
+		return nil, errors.New("the memory of a tensor is not named as PyTorch does it")
+	}
+	s := &torchStorage{dtype: dtype{code: string(t), order: "<"}}
+	var err error
+	if s.data, err = m.storage(name); err != nil {
+		return nil, err
+	}
+	if n < 0 || n > math.MaxInt32 || int64(len(s.data)) != n*int64(s.size()) {
+		return nil, fmt.Errorf("the memory of a tensor has %d bytes, want %d numbers of %q", len(s.data), n, s.code)
+	}
+	return s, nil
 }
 
 // rebuildTensor makes a tensor of its memory, the first element, extents and strides.
 func rebuildTensor(args Tuple) (any, error) {
+	wrong := errors.New("a tensor is not as PyTorch writes it")
 	if len(args) < 4 {
-		return nil, errors.New("a tensor is not as PyTorch writes it")
+		return nil, wrong
 	}
 	s, ok := args[0].(*torchStorage)
 	first, ok2 := args[1].(int64)
 	shape, err := shapeOf(args[2])
 	strides, err2 := shapeOf(args[3])
 	if !ok || !ok2 || err != nil || err2 != nil || len(shape) != len(strides) {
-		return nil, errors.New("a tensor is not as PyTorch writes it")
+		return nil, wrong
 	}
-	n := 1
-	for axis := len(shape) - 1; axis >= 0; axis-- {
-		if shape[axis] != 1 && strides[axis] != n {
-			return nil, fmt.Errorf("a tensor of shape %v has strides %v: want one that is contiguous", shape, strides)
-		}
-		if shape[axis] > 0 && n > math.MaxInt32/shape[axis] {
-			return nil, fmt.Errorf("a tensor has shape %v", shape)
-		}
-		n *= shape[axis]
+	n, err := elementsOf(shape, strides)
+	if err != nil {
+		return nil, err
 	}
 	size := s.size()
 	if have := int64(len(s.data) / size); first < 0 || first > have || int64(n) > have-first {
@@ -181,4 +182,19 @@ func rebuildTensor(args Tuple) (any, error) {
 	}
 	a := &Array{}
 	return a, a.fill(s.dtype, shape, false, s.data[int(first)*size:][:n*size])
+}
+
+// elementsOf counts the elements of a tensor whose axes follow each other in memory.
+func elementsOf(shape, strides []int) (int, error) {
+	n := 1
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		if shape[axis] != 1 && strides[axis] != n {
+			return 0, fmt.Errorf("a tensor of shape %v has strides %v: want one that is contiguous", shape, strides)
+		}
+		if shape[axis] > 0 && n > math.MaxInt32/shape[axis] {
+			return 0, fmt.Errorf("a tensor has shape %v", shape)
+		}
+		n *= shape[axis]
+	}
+	return n, nil
 }

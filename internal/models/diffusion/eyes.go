@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // An Eye is a network that sees features in images: the image tower of CLIP, or Inception-v3. It is
@@ -87,11 +88,17 @@ func (e *Eye) ports(inputs, outputs []backend.Port) (out backend.Port, err error
 	if in.Shape[0] > 1 || in.Shape[3] > 0 && int(in.Shape[3]) != e.side {
 		return out, fmt.Errorf("the input is %v, want one square image at a time", in.Shape)
 	}
-	for i := len(outputs) - 1; i >= 0; i-- {
-		if i == 0 || outputs[i].Name == e.kind.output() {
-			out = outputs[i]
-			break
-		}
+	return featuresOf(outputs, e.kind.output())
+}
+
+// featuresOf chooses the output of features: that of the usual name, or else the first one.
+func featuresOf(outputs []backend.Port, usual string) (backend.Port, error) {
+	if len(outputs) == 0 {
+		return backend.Port{}, fmt.Errorf("there is no output, want one of features, %s", usual)
+	}
+	out := outputs[0]
+	if port, ok := workload.PortNamed(outputs, usual); ok {
+		out = port
 	}
 	if out.Type != tensor.Float32 || len(out.Shape) < 2 {
 		return out, fmt.Errorf("the output %s is %v%v, want features, float32[N n]", out.Name, out.Type, out.Shape)

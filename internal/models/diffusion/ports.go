@@ -178,10 +178,16 @@ func (p ports) sizesOf(height, width int) (sizes, error) {
 	if image := p[vaeDecoder+".sample"].Shape; image[2] > 0 && height > 0 {
 		s.scale = int(image[2]) / height
 	}
+	return s, errors.Join(append(errs, p.fit(s), p.batch(&s))...)
+}
+
+// fit wants the files to fit each other and the latents.
+func (p ports) fit(s sizes) error {
+	var errs []error
 	fits := func(port string, extents ...int) {
 		for axis, n := range extents {
 			if have := p[port].Shape[axis]; n >= 0 && have >= 0 && have != int64(n) {
-				errs = append(errs, fmt.Errorf("the model's %s is %v, want %d along axis %d: %s", port, p[port].Shape, n, axis, "the files and the latents do not fit each other"))
+				errs = append(errs, fmt.Errorf("the model's %s is %v, want %d along axis %d: the files and the latents do not fit each other", port, p[port].Shape, n, axis))
 			}
 		}
 	}
@@ -189,17 +195,24 @@ func (p ports) sizesOf(height, width int) (sizes, error) {
 	fits(unet+".text_embeds", -1, s.pooled)
 	fits(unet+".time_ids", -1, timeNumbers)
 	for _, port := range []string{unet + ".sample", unet + ".out_sample"} {
-		fits(port, -1, latentChannels, height, width)
+		fits(port, -1, latentChannels, s.height, s.width)
 	}
-	fits(vaeDecoder+".latent_sample", 1, latentChannels, height, width)
-	fits(vaeDecoder+".sample", 1, imageChannels, height*s.scale, width*s.scale)
+	fits(vaeDecoder+".latent_sample", 1, latentChannels, s.height, s.width)
+	fits(vaeDecoder+".sample", 1, imageChannels, s.height*s.scale, s.width*s.scale)
 	for _, role := range []string{textEncoder, textEncoder2} {
 		fits(role+".input_ids", 1, clip.Length)
 	}
-	if n := p[unet+".sample"].Shape[0]; n >= 0 {
-		if s.batch = int(n) / 2; n%2 != 0 || n == 0 {
-			errs = append(errs, fmt.Errorf("the model's %s takes %d at once, want an even number: guidance runs each sample with its caption and without", unet, n))
-		}
+	return errors.Join(errs...)
+}
+
+// batch finds out how many samples the UNet takes at once.
+func (p ports) batch(s *sizes) error {
+	n := p[unet+".sample"].Shape[0]
+	if n < 0 {
+		return nil
 	}
-	return s, errors.Join(errs...)
+	if s.batch = int(n) / 2; n%2 != 0 || n == 0 {
+		return fmt.Errorf("the model's %s takes %d at once, want an even number: guidance runs each sample with its caption and without", unet, n)
+	}
+	return nil
 }

@@ -72,14 +72,12 @@ func (t *textTower) open(ctx context.Context, engine backend.Engine, path string
 	if len(inputs) != 1 || inputs[0].Type != tensor.Int64 && inputs[0].Type != tensor.Int32 || len(inputs[0].Shape) != 2 {
 		return fmt.Errorf("the inputs are %v, want one, int64[N %d]", inputs, clip.Length)
 	}
-	out := outputs[0]
-	for _, port := range outputs {
-		if port.Name == "text_embeds" {
-			out = port
-		}
+	out, err := featuresOf(outputs, "text_embeds")
+	if err != nil {
+		return err
 	}
-	if out.Type != tensor.Float32 || len(out.Shape) != 2 || out.Shape[1] < 1 {
-		return fmt.Errorf("the output %s is %v%v, want features, float32[N n]", out.Name, out.Type, out.Shape)
+	if len(out.Shape) != 2 || out.Shape[1] < 1 {
+		return fmt.Errorf("the output %s has the shape %v, want a known number of features", out.Name, out.Shape)
 	}
 	if t.session, err = engine.Open(ctx, backend.Options{ModelPath: path, Outputs: []string{out.Name}}); err != nil {
 		return err

@@ -10,21 +10,21 @@ import (
 // A noiseSchedule says how much noise there is at each of the steps that a model was trained
 // with: scheduler_config.json of an EulerDiscreteScheduler, as far as it counts here.
 type noiseSchedule struct {
-	Class      string  `json:"_class_name"`
-	BetaStart  float64 `json:"beta_start"`
-	BetaEnd    float64 `json:"beta_end"`
-	Schedule   string  `json:"beta_schedule"`
-	Trained    int     `json:"num_train_timesteps"`
-	Spacing    string  `json:"timestep_spacing"`
-	Offset     int     `json:"steps_offset"`
-	Prediction string  `json:"prediction_type"`
-	Karras     bool    `json:"use_karras_sigmas"`
-	Exp        bool    `json:"use_exponential_sigmas"`
-	Beta       bool    `json:"use_beta_sigmas"`
-	Rescale    bool    `json:"rescale_betas_zero_snr"`
-	Betas      []any   `json:"trained_betas"`
-	Interplate string  `json:"interpolation_type"`
-	FinalSigma string  `json:"final_sigmas_type"`
+	Class       string  `json:"_class_name"`
+	BetaStart   float64 `json:"beta_start"`
+	BetaEnd     float64 `json:"beta_end"`
+	Schedule    string  `json:"beta_schedule"`
+	Trained     int     `json:"num_train_timesteps"`
+	Spacing     string  `json:"timestep_spacing"`
+	Offset      int     `json:"steps_offset"`
+	Prediction  string  `json:"prediction_type"`
+	Karras      bool    `json:"use_karras_sigmas"`
+	Exp         bool    `json:"use_exponential_sigmas"`
+	Beta        bool    `json:"use_beta_sigmas"`
+	Rescale     bool    `json:"rescale_betas_zero_snr"`
+	Betas       []any   `json:"trained_betas"`
+	Interpolate string  `json:"interpolation_type"`
+	FinalSigma  string  `json:"final_sigmas_type"`
 }
 
 // officialSchedule is that of Stable Diffusion XL (scheduler/scheduler_config.json of
@@ -32,7 +32,7 @@ type noiseSchedule struct {
 func officialSchedule() noiseSchedule {
 	return noiseSchedule{
 		Class: "EulerDiscreteScheduler", BetaStart: 0.00085, BetaEnd: 0.012, Schedule: "scaled_linear", Trained: 1000,
-		Spacing: "leading", Offset: 1, Prediction: "epsilon", Interplate: "linear", FinalSigma: "zero",
+		Spacing: "leading", Offset: 1, Prediction: "epsilon", Interpolate: "linear", FinalSigma: "zero",
 	}
 }
 
@@ -51,28 +51,30 @@ func parseSchedule(text []byte) (noiseSchedule, error) {
 // check wants what is computed here.
 func (s noiseSchedule) check() error {
 	var errs []error
-	want := func(key, got, want string) {
-		if got != want {
-			errs = append(errs, fmt.Errorf("%s is %q, want %q", key, got, want))
+	official := officialSchedule()
+	for _, text := range []struct{ key, got, want string }{
+		{"_class_name", s.Class, official.Class}, {"beta_schedule", s.Schedule, official.Schedule}, {"timestep_spacing", s.Spacing, official.Spacing},
+		{"prediction_type", s.Prediction, official.Prediction}, {"interpolation_type", s.Interpolate, official.Interpolate}, {"final_sigmas_type", s.FinalSigma, official.FinalSigma},
+	} {
+		if text.got != text.want {
+			errs = append(errs, fmt.Errorf("%s is %q, want %q", text.key, text.got, text.want))
 		}
 	}
-	official := officialSchedule()
-	want("_class_name", s.Class, official.Class)
-	want("beta_schedule", s.Schedule, official.Schedule)
-	want("timestep_spacing", s.Spacing, official.Spacing)
-	want("prediction_type", s.Prediction, official.Prediction)
-	want("interpolation_type", s.Interplate, official.Interplate)
-	want("final_sigmas_type", s.FinalSigma, official.FinalSigma)
 	if s.Karras || s.Exp || s.Beta || s.Rescale || len(s.Betas) > 0 {
 		errs = append(errs, errors.New("the noise is of Karras, exponential, of betas or rescaled, want neither"))
 	}
+	return errors.Join(append(errs, s.checkNumbers())...)
+}
+
+// checkNumbers wants noise that grows, over a number of steps.
+func (s noiseSchedule) checkNumbers() error {
 	if !(s.BetaStart > 0 && s.BetaStart < s.BetaEnd && s.BetaEnd < 1) {
-		errs = append(errs, fmt.Errorf("beta_start is %v and beta_end %v, want 0 < beta_start < beta_end < 1", s.BetaStart, s.BetaEnd))
+		return fmt.Errorf("beta_start is %v and beta_end %v, want 0 < beta_start < beta_end < 1", s.BetaStart, s.BetaEnd)
 	}
 	if s.Trained < 2 || s.Trained > mostTrained || s.Offset < 0 || s.Offset >= s.Trained {
-		errs = append(errs, fmt.Errorf("num_train_timesteps is %d and steps_offset %d, want 2 to %d steps and an offset below them", s.Trained, s.Offset, mostTrained))
+		return fmt.Errorf("num_train_timesteps is %d and steps_offset %d, want 2 to %d steps and an offset below them", s.Trained, s.Offset, mostTrained)
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // An eulerScheduler takes noise away step by step, by Euler's method over the amount of noise

@@ -316,6 +316,7 @@ func TestANetworkThatSeesNoImagesIsNamed(t *testing.T) {
 		{"one channel", "want one", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{1, 1, 8, 8}}}, []backend.Port{out}},
 		{"wide images", "one square image", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{1, 3, 8, 9}}}, []backend.Port{out}},
 		{"eight at once", "one square image", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{8, 3, 8, 8}}}, []backend.Port{out}},
+		{"no output", "there is no output", []backend.Port{in}, nil},
 		{"no features", "want features", []backend.Port{in}, []backend.Port{{Name: "y", Type: tensor.Float32, Shape: tensor.Shape{-1}}}},
 	} {
 		if _, err := e.ports(c.in, c.out); err == nil || !strings.Contains(err.Error(), c.want) {
