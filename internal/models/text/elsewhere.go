@@ -46,6 +46,9 @@ func (*elsewhere) Row(int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Int64, Shape: tensor.Shape{mostPieces}}}
 }
 
+// Length implements workload.Long: how long a sentence is, its row says when it comes.
+func (*elsewhere) Length(int) int { return mostPieces }
+
 // Limit implements workload.Prompted: a translation is as long as its sentence makes it.
 func (*elsewhere) Limit(int, int) {}
 
