@@ -24,7 +24,7 @@ var mayImport = map[string]string{
 
 	"internal/bench": "internal/accuracy internal/backend internal/charts internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
 		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
-	"internal/builtin": "internal/accuracy internal/backend internal/bench internal/dataset/captions internal/models/diffusion internal/tensor/npy internal/dataset/synth internal/dataset/volume internal/field internal/loadgen " +
+	"internal/builtin": "internal/whole internal/accuracy internal/backend internal/bench internal/dataset/captions internal/models/diffusion internal/tensor/npy internal/dataset/synth internal/dataset/volume internal/field internal/loadgen " +
 		"internal/models/vision internal/networks internal/onnx internal/preprocess internal/preprocess/audio internal/tensor internal/workload internal/parallel",
 	"internal/models": "internal/config internal/loadgen internal/models/diffusion internal/models/generative internal/models/recsys internal/models/speech internal/models/text internal/models/vision internal/workload internal/names",
 	"internal/models/generative": "internal/accuracy internal/backend internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
@@ -36,7 +36,7 @@ var mayImport = map[string]string{
 	"internal/models/vision": "internal/accuracy internal/backend internal/config internal/dataset internal/dataset/volume internal/field internal/loadgen " +
 		"internal/preprocess internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/workload": "internal/accuracy internal/backend internal/backend/hostmem internal/config internal/field internal/tensor",
-	"internal/convert":  "internal/backend internal/bench internal/loadgen internal/networks internal/onnx internal/quantize internal/scratch internal/tensor internal/tfcheckpoint internal/workload",
+	"internal/convert":  "internal/whole internal/backend internal/bench internal/loadgen internal/networks internal/onnx internal/quantize internal/scratch internal/tensor internal/tfcheckpoint internal/workload",
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/scratch internal/tensor",
 
 	"internal/submission/checker":  "internal/field internal/parallel internal/submission/fields internal/submission/python internal/submission/rounds internal/submission/tree internal/submission/truncate",

@@ -32,18 +32,11 @@ func ScoreLongTexts(ctx context.Context, log Input, wanted []LongText, decode De
 	score := &LongTextScore{Score{Coverage: Coverage{Samples: len(wanted)}}}
 	rouge, exact := metricColumn{name: "rougeL"}, metricColumn{name: "exact_match"}
 	scorer, characters, tokens := newROUGEScorer(true), 0, 0
-	for rec, err := range tokenRecords(log, o.DType, &score.Coverage) {
-		if err == nil {
-			err = ctx.Err()
-		}
+	for rec, err := range tokenTexts(ctx, log, o.DType, &score.Coverage, decode) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := decode(rec.ids)
-		if err != nil {
-			return nil, rec.errorf(log, "%w", err)
-		}
-		said, want := sentenceLines(text), wanted[rec.QSLIndex]
+		said, want := sentenceLines(rec.text), wanted[rec.QSLIndex]
 		tokens += len(rec.ids)
 		characters += utf8.RuneCountInString(said)
 		want.Wanted = sentenceLines(want.Wanted)

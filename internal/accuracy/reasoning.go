@@ -39,18 +39,11 @@ func ScoreReasoning(ctx context.Context, log Input, wanted []Reasoning, decode D
 	}
 	score := &ReasoningScore{Score{Coverage: Coverage{Samples: len(wanted)}, Right: make([]byte, (len(wanted)+7)/8)}}
 	count := reasoningCount{form: form}
-	for rec, err := range tokenRecords(log, o.DType, &score.Coverage) {
-		if err == nil {
-			err = ctx.Err()
-		}
+	for rec, err := range tokenTexts(ctx, log, o.DType, &score.Coverage, decode) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := decode(rec.ids)
-		if err != nil {
-			return nil, rec.errorf(log, "%w", err)
-		}
-		right, err := count.add(wanted[rec.QSLIndex], text, len(rec.ids))
+		right, err := count.add(wanted[rec.QSLIndex], rec.text, len(rec.ids))
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}

@@ -1,6 +1,7 @@
 package accuracy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -28,6 +29,12 @@ type tokenRecord struct {
 	ids []int32 // of the record alone, not overwritten
 }
 
+// A tokenText is a record of a log of tokens and what it says.
+type tokenText struct {
+	tokenRecord
+	text string
+}
+
 // tokenRecords reads the first record of each sample, as the scripts count them.
 func tokenRecords(log Input, dtype DType, c *Coverage) iter.Seq2[tokenRecord, error] {
 	return func(yield func(tokenRecord, error) bool) {
@@ -49,6 +56,26 @@ func tokenRecords(log Input, dtype DType, c *Coverage) iter.Seq2[tokenRecord, er
 		}
 		if c.Scored == 0 {
 			yield(tokenRecord{}, fmt.Errorf("%s: the log has no record", log.Name()))
+		}
+	}
+}
+
+// tokenTexts reads the first record of each sample with its text, until ctx ends.
+func tokenTexts(ctx context.Context, log Input, dtype DType, c *Coverage, decode Decoder) iter.Seq2[tokenText, error] {
+	return func(yield func(tokenText, error) bool) {
+		for rec, err := range tokenRecords(log, dtype, c) {
+			t := tokenText{tokenRecord: rec}
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				if t.text, err = decode(rec.ids); err != nil {
+					err = rec.errorf(log, "%w", err)
+				}
+			}
+			if !yield(t, err) || err != nil {
+				return
+			}
 		}
 	}
 }

@@ -36,23 +36,7 @@ func waveFile(channels, rate, samples int) string {
 // answerWith is a run of a model in a data folder, with sessions that take no time.
 func answerWith(t *testing.T, name, dir string, fill func(role string, in, out []tensor.Tensor)) (*report.Results, error) {
 	t.Helper()
-	model, err := models.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := &pretence{map[string]workload.Ports{}, func(string, []tensor.Tensor) time.Duration { return 0 }, fill}
-	for _, p := range model.BuiltIn.(workload.Recipe).Parts {
-		engine.ports[p.Role] = portsOf(t, p.Architecture)
-	}
-	if model.Files != nil {
-		model.Files = func(string) ([]workload.File, error) {
-			var files []workload.File
-			for role := range engine.ports {
-				files = append(files, workload.File{Role: role, Path: role})
-			}
-			return files, nil
-		}
-	}
+	model, engine := modelOnPretence(t, name, func(string, []tensor.Tensor) time.Duration { return 0 }, fill)
 	s := loadgen.DefaultSettings()
 	s.Scenario, s.Mode = loadgen.Offline, loadgen.AccuracyOnly
 	return bench.Run(t.Context(), bench.Config{

@@ -2,15 +2,14 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
+	"github.com/mlperf-go/mlperf/internal/whole"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -58,34 +57,21 @@ func (m Maker) partsPath(r workload.Recipe) (string, error) {
 }
 
 // makeParts writes the files, which appear when all are complete.
-func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) (err error) {
+func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) error {
 	if err := m.checkRoom(r, filepath.Dir(path)); err != nil {
 		return err
 	}
 	if len(r.Parts) == 1 {
 		return m.makePart(ctx, r.Parts[0], path)
 	}
-	folder, err := os.MkdirTemp(filepath.Dir(path), ".parts")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	inner := filepath.Join(folder, "model") // the temporary folder is closed to other users
-	if err := os.Mkdir(inner, 0o755); err != nil {
-		return err
-	}
-	for _, p := range r.Parts {
-		if err := m.makePart(ctx, p, filepath.Join(inner, p.Role+".onnx")); err != nil {
-			return err
+	return whole.Folder(path, func(folder string) error {
+		for _, p := range r.Parts {
+			if err := m.makePart(ctx, p, filepath.Join(folder, p.Role+".onnx")); err != nil {
+				return err
+			}
 		}
-	}
-	if err := os.Rename(inner, path); err != nil {
-		if _, there := os.Stat(path); there == nil {
-			return nil // another program was quicker
-		}
-		return err
-	}
-	return nil
+		return nil
+	})
 }
 
 func (m Maker) makePart(ctx context.Context, p workload.Part, path string) error {

@@ -199,15 +199,14 @@ func (n naiveWorkload) NewPredictor(s workload.Sessions, maxBatch int) (workload
 	return struct{ workload.Predictor }{p}, err
 }
 
-// sequenceServer is a Server run of a workload in fake time: one worker that takes up to eight samples.
-func sequenceServer(t testing.TB, which int, dir string, isNaive bool, rate float64, queries uint64) bench.Config {
+// modelOnPretence is a model of the catalogue and an engine that pretends to have its files.
+func modelOnPretence(t testing.TB, name string, cost func(string, []tensor.Tensor) time.Duration, fill func(role string, in, out []tensor.Tensor)) (workload.Model, *pretence) {
 	t.Helper()
-	of := sequences[which]
-	model, err := models.Lookup(of.model)
+	model, err := models.Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := &pretence{map[string]workload.Ports{}, of.cost, of.fill}
+	engine := &pretence{map[string]workload.Ports{}, cost, fill}
 	for _, p := range model.BuiltIn.(workload.Recipe).Parts {
 		engine.ports[p.Role] = portsOf(t, p.Architecture)
 	}
@@ -220,6 +219,14 @@ func sequenceServer(t testing.TB, which int, dir string, isNaive bool, rate floa
 			return files, nil
 		}
 	}
+	return model, engine
+}
+
+// sequenceServer is a Server run of a workload in fake time: one worker that takes up to eight samples.
+func sequenceServer(t testing.TB, which int, dir string, isNaive bool, rate float64, queries uint64) bench.Config {
+	t.Helper()
+	of := sequences[which]
+	model, engine := modelOnPretence(t, of.model, of.cost, of.fill)
 	if isNaive {
 		model.Open = naive(model.Open)
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // Several reports whether the model has several files. Their samples are not what each of them takes,
@@ -90,28 +90,12 @@ func hasLayer(m *onnx.Model, name string) bool {
 }
 
 // folderOnce makes a folder of converted files, which appears when all are complete.
-func (c Converter) folderOnce(ctx context.Context, r Request, path string) (err error) {
-	making, err := os.MkdirTemp(filepath.Dir(path), ".making")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(making)) }()
-	inner := filepath.Join(making, "model") // the temporary folder is closed to other users
-	if err := os.Mkdir(inner, 0o755); err != nil {
-		return err
-	}
-	d, err := c.MakeFolder(ctx, r, inner)
-	if err == nil {
-		err = c.describe(ctx, path, r.Precision, d)
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(inner, path); err != nil {
-		if _, there := os.Stat(path); there == nil {
-			return nil // another program was quicker
+func (c Converter) folderOnce(ctx context.Context, r Request, path string) error {
+	return whole.Folder(path, func(folder string) error {
+		d, err := c.MakeFolder(ctx, r, folder)
+		if err != nil {
+			return err
 		}
-		return err
-	}
-	return nil
+		return c.describe(ctx, path, r.Precision, d)
+	})
 }

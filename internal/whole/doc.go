@@ -1,4 +1,4 @@
-// Package whole writes files that are there as a whole, or as they were before.
+// Package whole writes files and folders that are there as a whole, or as they were before.
 //
 //	err := whole.Write(path, 0o644, func(w io.Writer) error { … })
 //

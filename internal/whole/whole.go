@@ -37,3 +37,25 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(
 	}
 	return err
 }
+
+// Folder makes a folder of what fill writes into the one that it is given; path appears when all is
+// there, or not at all. If another program makes the same meanwhile, the first one stays.
+func Folder(path string, fill func(folder string) error) (err error) {
+	making, err := os.MkdirTemp(filepath.Dir(path), ".making")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(making)) }()
+	inner := filepath.Join(making, "folder") // the temporary folder is closed to other users
+	if err := os.Mkdir(inner, 0o755); err != nil {
+		return err
+	}
+	if err := fill(inner); err != nil {
+		return err
+	}
+	err = os.Rename(inner, path)
+	if _, there := os.Stat(path); err != nil && there == nil {
+		return nil // another program was quicker
+	}
+	return err
+}

@@ -96,3 +96,46 @@ func TestOfSeveralWritersOneWins(t *testing.T) {
 		t.Errorf("the file is a mixture of %d bytes", len(got))
 	}
 }
+
+func TestAFolderAppearsAsAWholeOrNotAtAll(t *testing.T) {
+	failed := errors.New("half-way")
+	for name, c := range map[string]struct {
+		fail, want error
+		before     string // content of the folder that another program made meanwhile
+		after      string
+	}{
+		"made":                     {after: "ours"},
+		"a failure leaves nothing": {fail: failed, want: failed},
+		"another one's stays":      {before: "theirs", after: "theirs"},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "made")
+		err := whole.Folder(path, func(folder string) error {
+			if c.before != "" {
+				if err := os.Mkdir(path, 0o755); err != nil {
+					return err
+				}
+				if err := os.WriteFile(filepath.Join(path, "f"), []byte(c.before), 0o644); err != nil {
+					return err
+				}
+			}
+			return errors.Join(os.WriteFile(filepath.Join(folder, "f"), []byte("ours"), 0o644), c.fail)
+		})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		got, _ := os.ReadFile(filepath.Join(path, "f"))
+		if string(got) != c.after {
+			t.Errorf("%s: %q in the folder, want %q", name, got, c.after)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Name() != "made" {
+				t.Errorf("%s: %s was left", name, e.Name())
+			}
+		}
+	}
+}
