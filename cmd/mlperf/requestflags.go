@@ -37,7 +37,7 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&q.Scenario, "scenario", q.Scenario, "SingleStream, MultiStream, Server, Offline or Interactive")
 	f.StringVar(&q.Rules, "rules", config.Newest, "rule set: durations, counts, percentiles, seeds")
 	f.StringVar(&q.Division, "division", "closed", "closed, open or network: what may differ from the rules")
-	f.StringVar(&q.targetLatency, "target-latency", "", "Server: latency bound, a `duration` or auto; SingleStream and MultiStream: expected latency")
+	f.StringVar(&q.targetLatency, "target-latency", "", "Server: latency bound, a `duration` or auto (also for MultiStream of rules v0.5 to v1.0: its interval); SingleStream and MultiStream: expected latency")
 	f.String("samples-per-query", "", "`number` of samples of a MultiStream query")
 	f.StringArrayVar(&q.set, "set", nil, "any other setting of conf files, as key=value (repeatable)")
 	f.StringVar(&q.MLPerfConf, "mlperf-conf", "", "file to use instead of the rule set's mlperf.conf")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/page"
+	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/suite"
 	"github.com/mlperf-go/mlperf/internal/whole"
@@ -50,7 +52,7 @@ After Ctrl-C, or if the machine went down, --resume goes on: what has results of
 settings, model, data and program is kept.
 
 --quick runs the whole suite in minutes; Server gets a latency bound then that this machine
-can keep, and accuracy is measured once per model.
+can keep, MultiStream of the first rounds an interval, and accuracy is measured once per model.
 
 Exit status: 0 all VALID and accurate, 1 a run failed, 2 usage, 3 a run is INVALID,
 4 an accuracy is below its target or not known, 130 interrupted.`,
@@ -156,7 +158,11 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome, name string) error {
 	if o.asJSON {
 		return report.JSON(w, out)
 	}
-	if err := out.Write(w); err != nil {
+	paint := func(verdict string) string { return verdict }
+	if f, ok := w.(*os.File); ok {
+		paint = func(verdict string) string { return progress.Verdict(f, verdict) }
+	}
+	if err := out.Write(w, paint); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "Logs and results: %s, as a page: %s\n", out.Folder, filepath.Join(out.Folder, pageFile))

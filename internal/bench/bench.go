@@ -30,10 +30,13 @@ type Config struct {
 	Settings loadgen.TestSettings
 	Made     []report.Setting
 	// Calibrate asks to measure the rate, or the expected latency, because nobody gave
-	// one. AutoLatency asks for a Server latency bound that this machine can meet, if the
-	// one in Settings is out of its reach.
+	// one. AutoLatency asks for a Server latency bound, or an interval of MultiStream, that this
+	// machine can meet, if the one in Settings is out of its reach.
 	Calibrate   bool
 	AutoLatency bool
+	// FitStreams lets queries of MultiStream at fixed intervals have fewer samples than the settings
+	// say, if so many cannot be answered within one.
+	FitStreams bool
 	// FewQueries lets a slow model be judged by the median of as few queries as that takes,
 	// instead of the settings' percentile and number.
 	FewQueries bool

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +19,7 @@ func (r *run) calibrate(ctx context.Context) error {
 	if err := r.chooseLatencyBound(); err != nil {
 		return err
 	}
-	if err := r.limitDelay(ctx); err != nil {
+	if err := errors.Join(r.limitDelay(ctx), r.chooseInterval(ctx)); err != nil {
 		return err
 	}
 	if r.cfg.Calibrate {
@@ -56,8 +57,11 @@ func (r *run) chooseQueryCount() {
 		return
 	case s.Scenario == loadgen.SingleStream:
 		gap, percentile = s.SingleStreamExpectedLatencyNS/1e9, &s.SingleStreamTargetLatencyPercentile
-	case s.Scenario == loadgen.MultiStream && s.MultiStreamQPS == 0:
+	case s.Scenario == loadgen.MultiStream:
 		gap, percentile = s.MultiStreamExpectedLatencyNS/1e9, &s.MultiStreamTargetLatencyPercentile
+		if s.MultiStreamQPS > 0 {
+			gap = max(gap, 1/s.MultiStreamQPS)
+		}
 	case s.Scenario == loadgen.Server && !s.UseTokenLatencies:
 		gap, percentile, over = 1/s.ServerTargetQPS, &s.ServerTargetLatencyPercentile, fewOver
 	default:

@@ -45,18 +45,17 @@ func (r *run) chooseRate(ctx context.Context) error {
 }
 
 func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) error {
-	n := int(r.settings.MultiStreamSamplesPerQuery)
-	batches := (n + r.model.shape.batch - 1) / r.model.shape.batch
-	took, err := r.batchTime(ctx, min(n, r.model.shape.batch))
+	t, err := r.queryTime(ctx, int(r.settings.MultiStreamSamplesPerQuery))
 	if err != nil {
 		return err
 	}
-	rounds := (batches + len(r.model.predictors) - 1) / len(r.model.predictors)
-	latency := time.Duration(rounds) * took
-	r.settings.MultiStreamExpectedLatencyNS = float64(latency)
-	c.Chosen = report.Metric{Name: "expected query latency", Value: latency.Seconds() * 1e3, Unit: "ms"}
-	c.Reason = fmt.Sprintf("%d samples take %d × %v", n, rounds, took.Round(10*time.Microsecond))
-	r.set("target_latency", fmt.Sprint(latency), "calibration")
+	r.settings.MultiStreamExpectedLatencyNS = float64(t.latency)
+	c.Chosen = report.Metric{Name: "expected query latency", Value: t.latency.Seconds() * 1e3, Unit: "ms"}
+	c.Reason = fmt.Sprintf("%s take %d × %v", samples(t.samples), t.rounds, t.batch.Round(10*time.Microsecond))
+	if t.samples == 1 {
+		c.Reason = fmt.Sprintf("1 sample takes %v", t.batch.Round(10*time.Microsecond))
+	}
+	r.set("target_latency", fmt.Sprint(t.latency), "calibration")
 	return nil
 }
 

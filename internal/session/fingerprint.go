@@ -49,7 +49,7 @@ func (p *Prepared) identify(ctx context.Context) (err error) {
 		f.Binding = digest(q.Options, asked)
 	}
 	f.Engine = digest(q.Engine, options)
-	f.Settings = digest(p.model.Name, p.rules.Version, p.withoutLoad(), cfg.AutoLatency, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count)
+	f.Settings = digest(p.model.Name, p.rules.Version, p.withoutLoad(), cfg.AutoLatency, cfg.FitStreams, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count)
 	if cfg.Backend.EngineCacheDir == "" {
 		cfg.Backend.EngineCacheDir = filepath.Join(p.maker.Dir, "engines", digest(f.Model, compiled(options)))
 	}

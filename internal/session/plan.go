@@ -119,37 +119,3 @@ func planScenario(m workload.Model, s loadgen.Scenario, rules *config.RuleSet, s
 	row.Queries, row.Samples, row.EarlyStopping, row.Runs, row.Duration = p.Queries, p.Samples, p.EarlyStopping, p.Runs, p.Duration
 	return row, nil
 }
-
-// What package bench does where nobody gave a target: the share of the capacity that Server is
-// run at is at most this, and a quick run takes fewer queries if they would take longer.
-const (
-	usualLoad     = 0.6
-	quickPatience = 20 * time.Second
-)
-
-// Estimate says how long the traffic takes on a system that answers so many samples per second,
-// of a data set with so many. 0: not known; then it is the least that the settings ask for.
-func (r *Resolved) Estimate(speed float64, samples int) (time.Duration, error) {
-	if speed == 0 && r.Settings.Mode == loadgen.PerformanceOnly {
-		return time.Duration(r.runs()) * r.Settings.MinDuration, nil
-	}
-	if speed == 0 {
-		return 0, nil
-	}
-	if r.Settings.Mode == loadgen.AccuracyOnly {
-		return time.Duration(float64(samples) / speed * 1e9), nil
-	}
-	c := *r.resolved
-	if s := &c.Settings; r.needsTarget() {
-		s.ServerTargetQPS, s.OfflineExpectedQPS = usualLoad*speed, speed
-	}
-	n := uint64(r.model.PerformanceSampleCount)
-	p, err := config.NewPlan(&c, speed, n, n)
-	if err != nil {
-		return 0, err
-	}
-	if few := time.Duration(r.runs()) * r.Settings.MinDuration; r.fewQueries() {
-		return min(p.Duration, max(few, quickPatience)), nil
-	}
-	return p.Duration, nil
-}

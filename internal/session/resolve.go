@@ -141,8 +141,8 @@ func (r *Resolved) settings() error {
 	if _, err := config.ParseMode(q.loadgenMode()); err != nil {
 		return field.Errorf("mode", "%w, or find-peak", err)
 	}
-	if q.AutoLatency && scenario != loadgen.Server {
-		return field.Errorf("target_latency", "auto is for the Server scenario, the only one with a latency bound")
+	if q.AutoLatency && scenario != loadgen.Server && !r.atIntervals(scenario) {
+		return field.Errorf("target_latency", "auto is for the Server scenario, which has a latency bound, and for MultiStream at the intervals of rules v0.5 to v1.0")
 	}
 	r.interactive = interactive && !q.free()
 	c := config.Request{
@@ -252,6 +252,11 @@ func (r *Resolved) needsTarget() bool {
 	if s := r.Settings.Scenario; s == loadgen.SingleStream || s == loadgen.MultiStream {
 		key = "target_latency"
 	}
+	return r.placeholder(key)
+}
+
+// placeholder reports whether nobody but the rules made a setting.
+func (r *Resolved) placeholder(key string) bool {
 	origin := r.resolved.Origin(key)
 	return origin == config.Default || strings.HasPrefix(origin, "rules ")
 }
@@ -260,6 +265,17 @@ func (r *Resolved) needsTarget() bool {
 // and the percentile: then a slow model may have less.
 func (r *Resolved) fewQueries() bool {
 	return r.resolved.Origin("min_query_count") == originQuick && r.resolved.Origin("target_latency_percentile") == originQuick
+}
+
+// atIntervals reports whether the queries of a scenario come at fixed intervals.
+func (r *Resolved) atIntervals(s loadgen.Scenario) bool {
+	return s == loadgen.MultiStream && r.rules.MultiStream == config.FixedIntervalQueries
+}
+
+// fitStreams reports whether nobody but the rules' placeholder gave the number of samples of a
+// query at fixed intervals: then a quick run may have fewer. Find-peak searches their number.
+func (r *Resolved) fitStreams() bool {
+	return r.Request.Quick && r.Request.Mode != FindPeak && r.atIntervals(r.Settings.Scenario) && r.placeholder("samples_per_query")
 }
 
 // output chooses the folder, and refuses one that has results already.

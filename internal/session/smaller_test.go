@@ -66,6 +66,24 @@ func TestHowLongTrafficWillTake(t *testing.T) {
 	}
 }
 
+// TestHowLongAQuickRunWillTake has a model that takes 2 s for a sample: of 64 queries, 11 are made, 22
+// of Server, which is asked at 60 % of what the machine does; those at intervals take twice as long as one.
+func TestHowLongAQuickRunWillTake(t *testing.T) {
+	for scenario, want := range map[string]time.Duration{
+		"single-stream": 22 * time.Second, "multi-stream": 44 * time.Second, "server": 73 * time.Second, "offline": 14 * time.Second,
+	} {
+		q := request(t)
+		q.Settings, q.Scenario, q.Rules, q.Quick, q.AutoLatency = nil, scenario, "v0.5", true, strings.HasSuffix(scenario, "er") || scenario == "multi-stream"
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Estimate(0.5, 500); err != nil || got < want-2*time.Second || got > want+2*time.Second {
+			t.Errorf("%s: %v, %v, want about %v", scenario, got, err, want)
+		}
+	}
+}
+
 func TestOnlyCheckpointsOfGNMTAreConverted(t *testing.T) {
 	r := &session.ConvertRequest{Model: "bert"}
 	if err := session.Convert(t.Context(), r); err == nil || !strings.Contains(err.Error(), "want gnmt") {

@@ -27,7 +27,7 @@ func (e Estimate) String() string {
 	if e.Guessed > 0 {
 		least = "at least "
 	}
-	text := fmt.Sprintf("%d runs, %s%v", e.Steps, least, coarse(e.Total()))
+	text := fmt.Sprintf("%s, %s%v", runs(e.Steps), least, coarse(e.Total()))
 	if e.Cooldown > 0 {
 		text += fmt.Sprintf(", of which %v to cool down", coarse(e.Cooldown))
 	}

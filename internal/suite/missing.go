@@ -13,29 +13,58 @@ import (
 // missing lists what a submission of these results would lack. That they are not official is a
 // caveat of each of them.
 func (p *Plan) missing(o *Outcome) []string {
-	var list []string
+	var gaps gaps
 	for _, s := range o.Scores {
 		if s.Result == lacking {
 			continue
 		}
 		if s.Result != report.Valid {
-			list = append(list, fmt.Sprintf("%s: a VALID performance run", s.name()))
+			gaps.add(&s, "a VALID performance run")
 		}
 		switch {
 		case s.Accuracy.Below():
-			list = append(list, fmt.Sprintf("%s: an accuracy that reaches its target", s.name()))
+			gaps.add(&s, "an accuracy that reaches its target")
 		case s.Accuracy == nil:
-			list = append(list, fmt.Sprintf("%s: an accuracy run", s.name()))
+			gaps.add(&s, "an accuracy run")
 		}
 	}
+	list := gaps.texts()
 	if n := p.sharedAccuracy(); n > 0 {
 		list = append(list, fmt.Sprintf("an accuracy run in each scenario: %d have that of another one", n))
 	}
 	return append(list, p.missingOfRound()...)
 }
 
-func (s *Score) name() string {
-	return strings.Join(slices.DeleteFunc([]string{s.Model, s.Precision, s.Scenario}, func(part string) bool { return part == "" }), " ")
+// gaps are what benchmarks lack, each with the scenarios that lack it.
+type gaps []gap
+
+type gap struct {
+	model, precision, what string
+	scenarios              []string
+}
+
+func (g *gaps) add(s *Score, what string) {
+	at := slices.IndexFunc(*g, func(have gap) bool {
+		return have.model == s.Model && have.precision == s.Precision && have.what == what
+	})
+	if at < 0 {
+		at = len(*g)
+		*g = append(*g, gap{s.Model, s.Precision, what, nil})
+	}
+	(*g)[at].scenarios = append((*g)[at].scenarios, s.Scenario)
+}
+
+func (g gaps) texts() (list []string) {
+	for _, gap := range g {
+		list = append(list, name(gap.model, gap.precision, strings.Join(gap.scenarios, ", "))+": "+gap.what)
+	}
+	return list
+}
+
+func (s *Score) name() string { return name(s.Model, s.Precision, s.Scenario) }
+
+func name(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
 }
 
 // sharedAccuracy counts the performance steps without an accuracy step of their own.

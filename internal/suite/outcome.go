@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -37,7 +38,7 @@ type Score struct {
 	Accuracy *report.Accuracy `json:"accuracy,omitempty"`
 	// AccuracyError says why there is no accuracy though it was to be measured.
 	AccuracyError string  `json:"accuracy_error,omitempty"`
-	Seconds       float64 `json:"seconds"` // of both runs
+	Seconds       float64 `json:"seconds"` // of its runs; an accuracy run that counts for several scenarios is of that in which it ran
 	Folder        string  `json:"folder"`
 }
 
@@ -87,17 +88,19 @@ func (o *Outcome) addCaveats(texts []string) {
 // score is what came out of a performance step and the accuracy that belongs to it.
 func (p *Plan) score(s *Step) Score {
 	out := Score{Model: s.Model, Precision: s.Precision, Scenario: s.Scenario, Result: verdict(s), Why: s.Error, Folder: s.Folder, Seconds: s.Seconds}
-	if s.Results != nil {
+	if s.Results != nil && s.State == Done {
 		out.measured(s.Results)
 	}
 	a := p.accuracyOf(s.Model, s.Precision, s.Scenario)
-	if a == nil {
+	if a != nil {
+		out.Seconds += a.Seconds
+	} else {
 		a = p.accuracyOf(s.Model, s.Precision, "")
 	}
 	switch {
 	case a == nil:
 	case a.Results != nil && a.Results.Accuracy != nil:
-		out.Accuracy, out.Seconds = a.Results.Accuracy, out.Seconds+a.Seconds
+		out.Accuracy = a.Results.Accuracy
 	default:
 		out.AccuracyError = strings.TrimSpace(verdict(a) + " " + a.Error)
 	}
@@ -108,8 +111,11 @@ func (p *Plan) score(s *Step) Score {
 func (s *Score) measured(r *report.Results) {
 	s.Metric = r.Metric
 	for _, c := range r.Constraints {
-		if c.ID == "latency" || c.ID == "intervals" {
+		switch {
+		case c.ID == "latency":
 			s.Bound = c.RequiredText()
+		case c.ID == "intervals" && r.Test != nil:
+			s.Bound = fmt.Sprintf("%s, each %v", c.RequiredText(), time.Duration(r.Test.TargetLatencyNS).Round(time.Microsecond))
 		}
 		if !c.Met && !c.ReferenceOnly && s.Why == "" {
 			s.Why = c.Sentence()
@@ -150,6 +156,15 @@ func (o *Outcome) Failures() (none, invalid, inaccurate int) {
 	return none, invalid, inaccurate
 }
 
+// seconds are those of all runs.
+func (o *Outcome) seconds() float64 {
+	sum := 0.0
+	for _, s := range o.Scores {
+		sum += s.Seconds
+	}
+	return sum
+}
+
 // headline says in one line how it went.
 func (o *Outcome) headline() string {
 	valid, lack := 0, 0
@@ -170,6 +185,9 @@ func (o *Outcome) headline() string {
 		if n.n > 0 {
 			text += fmt.Sprintf(", %d %s", n.n, n.what)
 		}
+	}
+	if took := o.seconds(); took > 0 {
+		text += "; it took " + timeCell(took)
 	}
 	if o.Interrupted {
 		text += "; INTERRUPTED"

@@ -209,14 +209,22 @@ func (p *Plan) step(b Benchmark, scenario, mode string) *Step {
 		q.Options[k] = v
 	}
 	q.Settings = slices.Concat(p.overrides(p.Suite.Settings), p.overrides(b.Settings), q.Settings)
-	// A bound that no rate can meet would end the run: in a quick one, that is not worth it.
-	q.AutoLatency = (q.AutoLatency || q.Quick) && names.Same(scenario, "server") && mode != modeAccuracy
+	// A bound that no rate can meet would end the run, and an interval that no query keeps make it
+	// endless: in a quick one, that is not worth it.
+	q.AutoLatency = (q.AutoLatency || q.Quick) && p.bounded(scenario) && mode != modeAccuracy
 	if p.request.Command != nil {
 		q.Command = p.request.Command(q)
 	}
 	q.Output = filepath.Join(p.request.Output, s.Folder)
 	s.request = q
 	return s
+}
+
+// bounded reports whether a scenario has a bound that may be chosen: that of Server, or the
+// intervals of MultiStream in the first rounds.
+func (p *Plan) bounded(scenario string) bool {
+	rules, err := config.Rules(p.Suite.Rules)
+	return names.Same(scenario, "server") || err == nil && rules.MultiStream == config.FixedIntervalQueries && names.Same(scenario, "multistream")
 }
 
 // lengths are the settings that make runs as long as they are. Quick runs have their own.

@@ -99,7 +99,7 @@ func TestASuiteRunsToItsEndAndGoesOnAfterAnInterruption(t *testing.T) {
 		}
 	}
 	out, err := plan(t, twoScenarios, false).Run(ctx, seen)
-	if !errors.Is(err, stopped) || !out.Interrupted || out.Scores[0].Result == notRun || out.Scores[1].Result != notRun {
+	if !errors.Is(err, stopped) || !out.Interrupted || out.Scores[0].Result == notRun || out.Scores[1].Result != notRun || out.Scores[1].Metric != nil {
 		t.Fatalf("interrupted: %v, %+v", err, out)
 	}
 	if !unfinished("out", "mine", false) {
@@ -166,13 +166,35 @@ func TestAStepThatFailsDoesNotEndTheSuite(t *testing.T) {
 		t.Errorf("%v, %+v", err, out)
 	}
 	var text strings.Builder
-	if err := out.Write(&text); err != nil {
+	if err := out.Write(&text, strings.ToLower); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 without a result", "resnet50 SingleStream is FAILED: ", "resnet50 SingleStream: a VALID performance run", "compliance tests TEST01, TEST04",
+	for _, want := range []string{"1 without a result", "resnet50 SingleStream is FAILED: ", "resnet50 SingleStream: a VALID performance run", "compliance tests TEST01, TEST04", " │ failed ",
 		"resnet50 MultiStream: the round wants it of edge systems", "1 not in the catalogue"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}
+
+func TestTheScreenAddsUpAndGroups(t *testing.T) {
+	out := &Outcome{Suite: "mine", Rules: "v0.5", Scores: []Score{
+		{Model: "a", Scenario: "SingleStream", Result: report.Valid, Seconds: 70, Metric: &report.Metric{Value: 3, Unit: "ms"}},
+		{Model: "a", Scenario: "Offline", Result: notRun, Seconds: 12},
+		{Model: "b", Precision: "int8", Scenario: "Server", Result: notRun},
+		{Model: "b", Precision: "int8", Scenario: "Offline", Result: notRun},
+	}, Caveats: []Caveat{{"made up", 1}, {"quick", 3}}}
+	out.Missing = (&Plan{Suite: &Suite{Rules: "none"}}).missing(out)
+	var b strings.Builder
+	if err := out.Write(&b, func(verdict string) string { return "<" + verdict + ">" }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"1 of 4 VALID, 3 without a result; it took 1m22s\n", " <VALID> ", "made up (1 run)\n", "quick (3 runs)\n",
+		"- a Offline: a VALID performance run\n", "- a SingleStream, Offline: an accuracy run\n", "- b int8 Server, Offline: a VALID performance run\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
 }

@@ -97,6 +97,36 @@ func TestAccuracyComesBeforeTheSpeed(t *testing.T) {
 	}
 }
 
+// TestAQuickSuiteChoosesBoundsThatCanBeKept: MultiStream has one under the rules of the first rounds only.
+func TestAQuickSuiteChoosesBoundsThatCanBeKept(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		rules string
+		quick bool
+		want  string
+	}{
+		{"v0.5", true, "MultiStream Server"}, {"v2.0", true, "Server"}, {"v0.5", false, ""},
+	} {
+		s, err := Parse("mine", []byte("name: mine\naccuracy: none\nrules: "+c.rules+"\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, MultiStream, Server, Offline]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(s, Request{Base: session.Request{Quick: c.quick}, Output: "out"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, step := range p.Steps {
+			if step.request.AutoLatency {
+				got = append(got, step.Scenario)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("rules %s, quick %v: bounds are chosen in %v, want %s", c.rules, c.quick, got, c.want)
+		}
+	}
+}
+
 func TestAWrongSuiteIsRefusedWithItsPlace(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "empty, want a suite"},

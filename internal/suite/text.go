@@ -12,15 +12,15 @@ import (
 )
 
 // Write prints the result screen: the scores against their targets, what speaks against them,
-// and what is missing for a submission.
-func (o *Outcome) Write(w io.Writer) error {
+// and what is missing for a submission. Paint colours a verdict.
+func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, o.headline())
-	b.WriteString(o.table())
+	b.WriteString(o.table(paint))
 	list(&b, "Why", o.reasons())
 	var caveats []string
 	for _, c := range o.Caveats {
-		caveats = append(caveats, fmt.Sprintf("%s (%d runs)", c.Text, c.Results))
+		caveats = append(caveats, fmt.Sprintf("%s (%s)", c.Text, runs(c.Results)))
 	}
 	list(&b, "Caveats", caveats)
 	list(&b, "Missing for a submission", o.Missing)
@@ -31,7 +31,14 @@ func (o *Outcome) Write(w io.Writer) error {
 	return err
 }
 
-func (o *Outcome) table() string {
+func runs(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
+}
+
+func (o *Outcome) table(paint func(string) string) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Options.DrawBorder = false
@@ -39,7 +46,7 @@ func (o *Outcome) table() string {
 	for _, s := range o.Scores {
 		name := strings.TrimSpace(s.Model + " " + s.Precision)
 		accuracy, target := accuracyCells(s)
-		t.AppendRow(table.Row{name, s.Scenario, s.Result, metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)})
+		t.AppendRow(table.Row{name, s.Scenario, paint(s.Result), metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)})
 	}
 	t.SuppressEmptyColumns()
 	return "  " + strings.ReplaceAll(t.Render(), "\n", "\n  ") + "\n"
