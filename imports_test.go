@@ -15,7 +15,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // mayImport says which packages of this module a package may import. Change it in the
 // commit that changes the plan. Tests are not bound by it.
 var mayImport = map[string]string{
-	"cmd/mlperf": "internal/oip internal/oip/server internal/serve internal/tokenserver configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
+	"cmd/mlperf": "internal/scratch internal/oip internal/oip/server internal/serve internal/tokenserver configs internal/audit internal/bench internal/config internal/download internal/field internal/foreign internal/home internal/loadgen " +
 		"internal/charts internal/compare internal/figures internal/page internal/picture internal/whole " +
 		"internal/cache internal/names internal/suite scripts " +
 		"internal/machine internal/profile internal/progress internal/report internal/session internal/submission/checker internal/submission/output " +
@@ -23,8 +23,8 @@ var mayImport = map[string]string{
 	"configs": "",
 
 	"internal/bench": "internal/accuracy internal/backend internal/charts internal/dataset internal/field internal/loadgen internal/loadgen/mlperflog internal/onnx " +
-		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/workload",
-	"internal/builtin": "internal/whole internal/accuracy internal/backend internal/bench internal/dataset/captions internal/models/diffusion internal/tensor/npy internal/dataset/synth internal/dataset/volume internal/field internal/loadgen " +
+		"internal/machine internal/parallel internal/regular internal/report internal/tensor internal/whole internal/workload",
+	"internal/builtin": "internal/whole internal/scratch internal/accuracy internal/backend internal/bench internal/dataset/captions internal/models/diffusion internal/tensor/npy internal/dataset/synth internal/dataset/volume internal/field internal/loadgen " +
 		"internal/models/vision internal/networks internal/onnx internal/preprocess internal/preprocess/audio internal/tensor internal/workload internal/parallel",
 	"internal/models": "internal/config internal/loadgen internal/models/diffusion internal/models/generative internal/models/recsys internal/models/speech internal/models/text internal/models/vision internal/workload internal/names",
 	"internal/models/generative": "internal/accuracy internal/backend internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
@@ -53,18 +53,18 @@ var mayImport = map[string]string{
 
 	"internal/audit": "internal/accuracy internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models " +
 		"internal/regular internal/report internal/scratch internal/session internal/submission/rounds",
-	"internal/report": "internal/loadgen internal/regular",
-	"internal/suite": "internal/config internal/field internal/machine internal/models internal/names internal/regular internal/report internal/session " +
+	"internal/report": "internal/loadgen internal/regular internal/whole",
+	"internal/suite": "internal/whole internal/config internal/field internal/machine internal/models internal/names internal/regular internal/report internal/session " +
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
-	"internal/session": "internal/artifacts internal/credentials internal/oip internal/network internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
+	"internal/session": "internal/scratch internal/artifacts internal/credentials internal/oip internal/network internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +
 		"internal/page " +
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache internal/power " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/workload internal/regular",
 	"internal/progress":    "internal/loadgen",
-	"internal/profile":     "internal/loadgen internal/regular",
+	"internal/profile":     "internal/loadgen internal/regular internal/whole",
 	"internal/config":      "configs internal/field internal/loadgen internal/names internal/regular",
 	"internal/field":       "",
 	"internal/credentials": "internal/field internal/regular",
@@ -81,7 +81,7 @@ var mayImport = map[string]string{
 	"internal/oip/client":     "internal/credentials internal/oip internal/oip/shm internal/tensor",
 	"internal/oip/oiptest":    "internal/oip internal/oip/server internal/tensor",
 	"internal/oip/oiptest/pb": "",
-	"internal/oip/shm":        "",
+	"internal/oip/shm":        "internal/scratch",
 	"internal/oip/server":     "internal/oip internal/oip/shm internal/tensor",
 
 	"internal/artifacts":     "internal/loadgen internal/report internal/whole",
@@ -91,12 +91,12 @@ var mayImport = map[string]string{
 	"internal/power/ptdtest": "",
 	"internal/serve":         "internal/backend internal/bench internal/credentials internal/field internal/oip internal/oip/server internal/regular internal/tensor internal/workload",
 	"internal/network":       "internal/field internal/tensor internal/workload",
-	"internal/download":      "configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
+	"internal/download":      "internal/whole configs internal/accuracy internal/field internal/jpeg internal/parallel internal/preprocess",
 
 	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular internal/tensor internal/tensor/npy",
 	"internal/dataset/pickle":  "",
 	"internal/dataset/prompts": "internal/dataset/pickle internal/regular",
-	"internal/dataset/synth":   "internal/tokenizer/clip internal/jpeg internal/parallel internal/whole internal/tensor internal/tensor/npy",
+	"internal/dataset/synth":   "internal/scratch internal/tokenizer/clip internal/jpeg internal/parallel internal/whole internal/tensor internal/tensor/npy",
 	"internal/dataset/volume":  "internal/parallel internal/regular",
 
 	"internal/preprocess":            "internal/exif internal/jpeg internal/tensor",
@@ -108,7 +108,7 @@ var mayImport = map[string]string{
 	"internal/pytext":                "",
 	"internal/sentences":             "internal/pytext",
 	"internal/englishtext":           "internal/pytext",
-	"internal/coderun":               "",
+	"internal/coderun":               "internal/scratch",
 	"internal/models/prompts":        "internal/accuracy internal/backend internal/config internal/dataset/prompts internal/tensor internal/workload",
 	"internal/tokenserver/tokentest": "internal/tokenserver",
 	"internal/exif":                  "",
@@ -120,7 +120,7 @@ var mayImport = map[string]string{
 	"internal/grading":           "internal/pytext",
 	"internal/networks":          "internal/onnx",
 	"internal/scratch":           "",
-	"internal/whole":             "",
+	"internal/whole":             "internal/regular internal/scratch",
 	"internal/onnx":              "internal/regular internal/tensor internal/whole",
 	"internal/endpoint":          "internal/credentials internal/field",
 	"internal/tokenserver":       "",
@@ -155,7 +155,6 @@ var owners = map[string]string{
 	"github.com/ebitengine/purego":      "internal/power",
 	"github.com/dustin/go-humanize":     "internal/cache internal/download internal/progress",
 	"github.com/gofrs/flock":            "internal/cache internal/download internal/suite",
-	"github.com/moby/sys/atomicwriter":  "internal/bench internal/download internal/profile internal/report internal/suite",
 	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report internal/suite internal/compare",
 	"github.com/schollz/progressbar/":   "internal/progress",
 	"github.com/shirou/gopsutil/":       "internal/machine",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/session"
 	"github.com/mlperf-go/mlperf/scripts"
 )
@@ -34,12 +35,12 @@ func fix(cmd *cobra.Command, d *session.Diagnosis, yes bool) (ran bool, err erro
 
 // install runs the script that is part of the program.
 func install(cmd *cobra.Command) (err error) {
-	dir, err := os.MkdirTemp("", "mlperf")
+	folder, err := scratch.Folder("install")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "install_onnxruntime.sh")
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	path := filepath.Join(folder.Path, "install_onnxruntime.sh")
 	if err := os.WriteFile(path, []byte(scripts.InstallONNXRuntime), 0o700); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 func newSelftest() *cobra.Command {
@@ -265,12 +266,12 @@ func (m measure) median(results []*bench.SelfTestResult) float64 {
 
 // runSelftest has a program make a run, with its logs in a folder that is removed afterwards.
 func runSelftest(ctx context.Context, run selftestRun, program string, args ...string) (*bench.SelfTestResult, error) {
-	dir, err := os.MkdirTemp("", "mlperf-selftest-")
+	folder, err := scratch.Folder("selftest")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	args = append(args, run.flags(dir)...)
+	defer folder.Remove()
+	args = append(args, run.flags(folder.Path)...)
 	out, err := exec.CommandContext(ctx, program, args...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s %v: %w", program, args, err)

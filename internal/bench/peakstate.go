@@ -13,10 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moby/sys/atomicwriter"
-
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // PeakFile is where a search for the highest load keeps what it tried, in the folder of
@@ -75,7 +74,7 @@ func (s *peakState) write(dir string) error {
 		return fmt.Errorf("keeping the search: %w", err)
 	}
 	path := filepath.Join(dir, PeakFile)
-	if err := atomicwriter.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+	if err := whole.WriteFile(path, append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("keeping the search in %s: %w", path, err)
 	}
 	return nil

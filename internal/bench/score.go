@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/moby/sys/atomicwriter"
-
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/whole"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -135,7 +134,7 @@ func WriteAccuracy(dir string, a *report.Accuracy) error {
 	for _, line := range a.Lines {
 		text += line + "\n"
 	}
-	if err := atomicwriter.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
+	if err := whole.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
+	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -120,17 +120,17 @@ func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, mode
 
 // openFeatures opens the architecture up to its features. The file of that is gone again
 // once it is open.
-func (m Maker) openFeatures(ctx context.Context, a networks.Architecture) (backend.Session, error) {
+func (m Maker) openFeatures(ctx context.Context, a networks.Architecture) (session backend.Session, err error) {
 	graph, _, err := a.Build(networks.Options{Outputs: []string{a.Features}})
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(m.Dir, "features")
+	folder, err := scratch.In(m.Dir, "features")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, a.Name+".onnx")
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	path := filepath.Join(folder.Path, a.Name+".onnx")
 	if err := graph.WriteFile(ctx, path); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -54,12 +54,12 @@ func (m Maker) Reference(ctx context.Context, model workload.Model) (float64, er
 }
 
 // measure runs the model over the whole data set.
-func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset string) (float64, error) {
-	out, err := os.MkdirTemp(m.Dir, "reference")
+func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset string) (score float64, err error) {
+	out, err := scratch.In(m.Dir, "reference")
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(out)
+	defer func() { err = errors.Join(err, out.Remove()) }()
 	recipe, _ := model.BuiltIn.(workload.Recipe)
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
@@ -72,7 +72,7 @@ func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset 
 		DatasetDir: dataset,
 		Options:    recipe.Reference,
 		CacheDir:   filepath.Join(m.Dir, "samples"),
-		OutputDir:  out,
+		OutputDir:  out.Path,
 		Observer:   m.Observer,
 	})
 	if err != nil {

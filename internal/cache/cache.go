@@ -39,7 +39,7 @@ var forms = map[string]*regexp.Regexp{
 }
 
 // leftovers are folders of jobs that were killed.
-var leftovers = regexp.MustCompile(`^reference[0-9]+$`)
+var leftovers = regexp.MustCompile(`^\.mlperf-[a-z]+-[0-9]+$`)
 
 // Kinds lists the kinds of entries.
 func Kinds() []string {

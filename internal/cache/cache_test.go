@@ -19,7 +19,7 @@ func fill(t *testing.T) string {
 	for i, path := range []string{
 		"models/mobilenet-" + key + ".onnx", "datasets/imagenet-" + key + "/val_map.txt", "datasets/imagenet-" + key + "/images/a.jpg",
 		"samples/" + key + ".rows", "samples/" + key + ".sums", "converted/mobilenet-" + key + "-int8-556d0b5d72611e4a.onnx",
-		"converted/mobilenet-" + key + "-int8-556d0b5d72611e4a.md", "engines/556d0b5d72611e4a/x.engine", "reference123/results.json",
+		"converted/mobilenet-" + key + "-int8-556d0b5d72611e4a.md", "engines/556d0b5d72611e4a/x.engine", ".mlperf-reference-123/results.json",
 		"models/thesis.onnx", "samples/letters.txt", "photos/me.jpg", "reference/book.pdf",
 	} {
 		full := filepath.Join(dir, path)
@@ -45,7 +45,7 @@ func TestEntriesAreListedTheLongestUnusedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"models mobilenet-" + key + ".onnx", "datasets imagenet-" + key, "samples " + key,
-		"converted mobilenet-" + key + "-int8-556d0b5d72611e4a", "engines 556d0b5d72611e4a", "leftovers reference123"}
+		"converted mobilenet-" + key + "-int8-556d0b5d72611e4a", "engines 556d0b5d72611e4a", "leftovers .mlperf-reference-123"}
 	if diff := cmp.Diff(want, names(list)); diff != "" {
 		t.Error(diff)
 	}

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strconv"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 // Limits bound a program. The zero value has those of the reference (mxeval, execution.py),
@@ -84,11 +86,12 @@ func (r *Runner) Run(ctx context.Context, name, code string) (passed bool, err e
 	if !ok {
 		return false, fmt.Errorf("programs in %q are not run, only those in cpp, javascript, php, python, ruby and typescript", name)
 	}
-	dir, err := os.MkdirTemp("", "mlperf-program-")
+	folder, err := scratch.Folder("program")
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	dir := folder.Path
 	if err := os.WriteFile(filepath.Join(dir, program+l.end), []byte(code), 0o600); err != nil {
 		return false, err
 	}

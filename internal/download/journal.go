@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/moby/sys/atomicwriter"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // A journal says which chunks of a part file are there, and of which version of which
@@ -70,7 +70,7 @@ func (j *journal) write(root *os.Root, part string) error {
 // writeFile replaces a file of our own folder at once: it has the old contents or the new
 // ones.
 func writeFile(root *os.Root, name string, data []byte) error {
-	return atomicwriter.WriteFile(filepath.Join(root.Name(), filepath.FromSlash(name)), data, 0o644)
+	return whole.WriteFile(filepath.Join(root.Name(), filepath.FromSlash(name)), data, 0o644)
 }
 
 func ignoreMissing(err error) error {

@@ -40,8 +40,8 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// whole answers with a file.
-func whole(data []byte) *http.Response {
+// everything answers with a whole file.
+func everything(data []byte) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, ContentLength: int64(len(data)), Body: io.NopCloser(bytes.NewReader(data))}
 }
 
@@ -82,21 +82,21 @@ func TestAttemptsAreSpacedOut(t *testing.T) {
 				if n <= 3 {
 					return &http.Response{StatusCode: http.StatusServiceUnavailable}, nil
 				}
-				return whole([]byte("data")), nil
+				return everything([]byte("data")), nil
 			}, 12 * time.Second, 16 * time.Second, ""},
 		"a server that names a time": {
 			func(n int, _ *http.Request) (*http.Response, error) {
 				if n == 1 {
 					return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"60"}}}, nil
 				}
-				return whole([]byte("data")), nil
+				return everything([]byte("data")), nil
 			}, time.Minute, time.Minute, ""},
 		"a server that names an unreasonable time": {
 			func(n int, _ *http.Request) (*http.Response, error) {
 				if n == 1 {
 					return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"86400"}}}, nil
 				}
-				return whole([]byte("data")), nil
+				return everything([]byte("data")), nil
 			}, 2 * time.Minute, 2 * time.Minute, ""},
 		"a network that goes down": {
 			func(n int, _ *http.Request) (*http.Response, error) {

@@ -53,7 +53,7 @@ func TestWhatAKilledRunLeftHalfWrittenIsRemoved(t *testing.T) {
 	s.put("m.onnx", data)
 	_, it := plainItem(File{Name: "m.onnx", URLs: []string{s.URL + "/m.onnx"}})
 	o, _ := options(t)
-	left := filepath.Join(o.Dir, stateDir, ".tmp-SHA256SUMS123")
+	left := filepath.Join(o.Dir, stateDir, ".SHA256SUMS.123.tmp")
 	if err := os.MkdirAll(filepath.Dir(left), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moby/sys/atomicwriter"
-
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // Schema names the form of a profile.
@@ -151,7 +150,7 @@ func (p *Profile) Write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("writing the profile: %w", err)
 	}
-	if err := atomicwriter.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+	if err := whole.WriteFile(path, append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("writing the profile %s: %w", path, err)
 	}
 	return nil

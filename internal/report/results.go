@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/moby/sys/atomicwriter"
-
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // Schema names the form of results.json. It changes when a reader of the old form
@@ -245,7 +244,7 @@ func (r *Results) Write(dir string) error {
 		return fmt.Errorf("writing %s: %w", FileName, err)
 	}
 	path := filepath.Join(dir, FileName)
-	if err := atomicwriter.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+	if err := whole.WriteFile(path, append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("writing the results: %s: %w", path, err)
 	}
 	return nil

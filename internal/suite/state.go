@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/moby/sys/atomicwriter"
 
 	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // Schema names the form of suite.json, and of the outcome.
@@ -116,7 +116,7 @@ func (p *Plan) save() error {
 		Quick: p.request.Base.Quick, Suite: p.Suite, Steps: p.Steps,
 	}, "", "  ")
 	if err == nil {
-		err = atomicwriter.WriteFile(filepath.Join(p.request.Output, FileName), append(data, '\n'), 0o644)
+		err = whole.WriteFile(filepath.Join(p.request.Output, FileName), append(data, '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the state of the suite: %w", err)

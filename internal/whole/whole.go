@@ -6,7 +6,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/scratch"
 )
+
+// WriteFile is Write for contents that are there already.
+func WriteFile(path string, data []byte, mode fs.FileMode) error {
+	return Write(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
 
 // Write has a file with what fill writes take the place of path. If anything fails, what is there
 // stays as it was. Several programs may do so at once: the last one wins.
@@ -20,7 +31,11 @@ func WriteSynced(path string, mode fs.FileMode, fill func(io.Writer) error) erro
 }
 
 func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(*os.File) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	path, err := target(path)
+	if err != nil {
+		return err
+	}
+	f, err := scratch.File(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
@@ -38,15 +53,25 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(
 	return err
 }
 
+// target is what a path leads to. A device, a pipe or a folder would be replaced by a file.
+func target(path string) (string, error) {
+	if _, err := regular.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	} else if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
 // Folder makes a folder of what fill writes into the one that it is given; path appears when all is
 // there, or not at all. If another program makes the same meanwhile, the first one stays.
 func Folder(path string, fill func(folder string) error) (err error) {
-	making, err := os.MkdirTemp(filepath.Dir(path), ".making")
+	making, err := scratch.In(filepath.Dir(path), "making")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(making)) }()
-	inner := filepath.Join(making, "folder") // the temporary folder is closed to other users
+	defer func() { err = errors.Join(err, making.Remove()) }()
+	inner := filepath.Join(making.Path, "folder") // the temporary folder is closed to other users
 	if err := os.Mkdir(inner, 0o755); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
@@ -137,5 +138,38 @@ func TestAFolderAppearsAsAWholeOrNotAtAll(t *testing.T) {
 				t.Errorf("%s: %s was left", name, e.Name())
 			}
 		}
+	}
+}
+
+func TestWhatALinkLeadsToIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("file", link); err != nil {
+		t.Skip(err)
+	}
+	if err := whole.WriteFile(link, []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, file); got != "new" {
+		t.Errorf("the file holds %q", got)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is %v now (%v)", info.Mode(), err)
+	}
+}
+
+func TestADeviceIsNotReplaced(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "null")
+	if err := os.Symlink(os.DevNull, link); err != nil {
+		t.Skip(err)
+	}
+	if err := whole.WriteFile(link, []byte("x"), 0o644); !errors.Is(err, regular.ErrNotRegular) {
+		t.Errorf("error %v, want %v", err, regular.ErrNotRegular)
+	}
+	if target, err := os.Readlink(link); err != nil || target != os.DevNull {
+		t.Errorf("the link leads to %q (%v)", target, err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 // A Judge puts the ground truth into the folder of a data set before anybody sees it, and
@@ -30,14 +32,14 @@ func publish(dir string, m Manifest, fill func(folder string) error, judge Judge
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
-	temporary, err := os.MkdirTemp(parent, "."+name+".tmp-")
+	temporary, err := scratch.In(parent, "making")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+	defer func() { err = errors.Join(err, temporary.Remove()) }()
 
 	// A folder inside, because the temporary one is closed to other users.
-	folder := filepath.Join(temporary, name)
+	folder := filepath.Join(temporary.Path, name)
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
 	}

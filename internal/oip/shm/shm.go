@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 // folder is where Linux has objects of shared memory (shm_overview(7)).
@@ -31,7 +33,7 @@ func Create(size int64) (*Object, error) {
 	if err := Available(); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(folder, "mlperf-*")
+	f, err := scratch.File(folder, "mlperf-*")
 	if err != nil {
 		return nil, fmt.Errorf("making shared memory: %w", err)
 	}

@@ -26,7 +26,7 @@ func TestABuildThatIsKilledLeavesNoTree(t *testing.T) {
 	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
 	child.Env = append(os.Environ(), buildInChild+"="+dir)
 	ok(t, child.Start())
-	staging := filepath.Join(dir, "mlperf-submission-*", "tree", home, "results")
+	staging := filepath.Join(dir, ".mlperf-submission-*", "tree", home, "results")
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		if made, _ := filepath.Glob(staging); len(made) > 0 {
 			break
@@ -40,7 +40,7 @@ func TestABuildThatIsKilledLeavesNoTree(t *testing.T) {
 	if there(filepath.Join(dir, "tree")) {
 		t.Error("a build that was killed left a tree")
 	}
-	left, err := filepath.Glob(filepath.Join(dir, "mlperf-submission-*", ".lock"))
+	left, err := filepath.Glob(filepath.Join(dir, ".mlperf-submission-*", ".scratch"))
 	if err != nil || len(left) != 1 {
 		t.Fatalf("left were %v, %v", left, err)
 	}
