@@ -33,19 +33,20 @@ func sigaction(t *testing.T, sig syscall.Signal, next *kernelAction) (now kernel
 }
 
 // What CUDA does is to install a handler without SA_ONSTACK. The test takes the flag from Go's
-// own handler, which has the same effect: Go ends the program if a signal then arrives.
+// own handler, which has the same effect: Go ends the program if a signal then arrives. It is not
+// SIGINT, which shells have programs in the background ignore.
 func TestReplacedSignalHandlersAreGivenBack(t *testing.T) {
-	before := sigaction(t, syscall.SIGINT, nil)
+	before := sigaction(t, syscall.SIGUSR1, nil)
 	if before.flags&onStack == 0 {
 		t.Fatalf("Go's handler has the flags %#x, without SA_ONSTACK", before.flags)
 	}
 	changed := keepSignals(func() {
 		bad := before
 		bad.flags &^= onStack
-		sigaction(t, syscall.SIGINT, &bad)
+		sigaction(t, syscall.SIGUSR1, &bad)
 	})
-	if after := sigaction(t, syscall.SIGINT, nil); changed != 1 || after.handler != before.handler || after.flags != before.flags {
-		t.Errorf("changed %d handlers; SIGINT has %+v, want %+v", changed, after, before)
+	if after := sigaction(t, syscall.SIGUSR1, nil); changed != 1 || after.handler != before.handler || after.flags != before.flags {
+		t.Errorf("changed %d handlers; SIGUSR1 has %+v, want %+v", changed, after, before)
 	}
 	if n := keepSignals(func() {}); n != 0 {
 		t.Errorf("put back %d handlers though none was replaced", n)
@@ -53,14 +54,14 @@ func TestReplacedSignalHandlersAreGivenBack(t *testing.T) {
 
 	// And the signal arrives.
 	arrived := make(chan os.Signal, 1)
-	signal.Notify(arrived, syscall.SIGINT)
+	signal.Notify(arrived, syscall.SIGUSR1)
 	defer signal.Stop(arrived)
-	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-arrived:
 	case <-time.After(5 * time.Second):
-		t.Error("SIGINT did not arrive")
+		t.Error("SIGUSR1 did not arrive")
 	}
 }
