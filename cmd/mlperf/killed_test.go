@@ -1,0 +1,76 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
+)
+
+// TestWhatAKilledProcessLeavesIsRemovedByTheNext kills commands while they have something
+// temporary. The next one that makes the same kind of thing removes it, once it is old.
+func TestWhatAKilledProcessLeavesIsRemovedByTheNext(t *testing.T) {
+	longtest.Skip(t, "many processes")
+	made := material(t)
+	for name, c := range map[string]struct{ args, left string }{
+		"a data set that is being made": {"run --scenario offline --model mobilenet --backend simulated --sim-latency 1ms --quick --output out --force", "cache/datasets/.mlperf-*-*"},
+		"a model that is being made":    {"run --scenario offline --model resnet50 --backend simulated --sim-latency 1ms --dataset-path imagenet --quick --output out --force", "cache/models/.mlperf-*-*"},
+		"logs of a self-test":           {"selftest --all --rounds 1", "tmp/mlperf-selftest-*"},
+		"results that are being written": {
+			"run --scenario single-stream --model resnet50 --backend simulated --sim-latency 1ms --dataset-path imagenet --model-path tiny.onnx --quick --min-duration 5s --output out --force", "out/.*.tmp",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, command := place(t, made), append([]string{self(t)}, strings.Fields(c.args)...)
+			left := killedWith(t, dir, command, c.left)
+			old := time.Now().Add(-2 * time.Hour)
+			for _, path := range left {
+				for _, file := range []string{filepath.Join(path, ".scratch"), path} {
+					_ = os.Chtimes(file, old, old) // a file is no folder
+				}
+			}
+			next := begin(t, dir, command)
+			next.waitFor(t, "the old ones are removed", func() bool { return !slices.ContainsFunc(left, there) })
+			_ = next.cmd.Process.Kill()
+			<-next.done
+			if slices.ContainsFunc(left, there) {
+				t.Errorf("%v are still there:\n%s", left, next.text())
+			}
+		})
+	}
+}
+
+// killedWith runs a command in a folder, kills it when something matches a pattern, and returns
+// what does then. It may have been renamed just before: that is tried again.
+func killedWith(t *testing.T, dir string, command []string, pattern string) []string {
+	found := func() []string {
+		left, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	for range 50 {
+		p := begin(t, dir, command)
+		p.waitFor(t, "there is "+pattern, func() bool { return len(found()) > 0 })
+		_ = p.cmd.Process.Kill()
+		<-p.done
+		if left := found(); len(left) > 0 {
+			return left
+		}
+	}
+	t.Fatalf("no command could be killed while there was %s", pattern)
+	return nil
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
