@@ -67,7 +67,7 @@ func TestFoldersOfDeadProcessesAreRemoved(t *testing.T) {
 		folders[what] = f
 	}
 	living, dead := folders["living"], folders["dead"]
-	dead.lock.Close() // as at the end of a process
+	dead.lock.Close()                               // as at the end of a process
 	early := filepath.Join(root, ".mlperf-early-1") // it ended at once
 	if err := os.Mkdir(early, 0o755); err != nil {
 		t.Fatal(err)
