@@ -55,20 +55,11 @@ func (b *bleuCounter) since(sums []int) []int {
 // resampled computes the score, in percent, of sets of sentences, of which there is what each
 // one adds.
 func (b *bleuCounter) resampled(parts [][]int) []float64 {
-	return resample(len(parts), func() func([]int) float64 {
-		order := len(b.counts)
-		sums := make([]int, 2*order+2)
-		return func(weights []int) float64 {
-			clear(sums)
-			for i, w := range weights {
-				for k, n := range parts[i] {
-					sums[k] += w * n
-				}
-			}
-			c := bleuCounter{counts: sums[:order], totals: sums[order : 2*order], referenceLength: sums[2*order], translationLength: sums[2*order+1], smooth: b.smooth}
-			s, _ := c.Score() // 0 without words
-			return 100 * s.BLEU
-		}
+	order := len(b.counts)
+	return resampleSums(parts, 2*order+2, func(sums []int) float64 {
+		c := bleuCounter{counts: sums[:order], totals: sums[order : 2*order], referenceLength: sums[2*order], translationLength: sums[2*order+1], smooth: b.smooth}
+		s, _ := c.Score() // 0 without words
+		return 100 * s.BLEU
 	})
 }
 
@@ -158,8 +149,11 @@ func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (
 			sacre.Add(text, strings.Join(reference, " "))
 		}
 	}
-	score.Resampled = counter.resampled(parts)
-	return score, score.describe(log, counter, sacre)
+	if err := score.describe(log, counter, sacre); err != nil {
+		return score, err
+	}
+	score.Values[0].Resampled = counter.resampled(parts)
+	return score, nil
 }
 
 func (s *TranslationScore) describe(log Input, counter *bleuCounter, sacre *sacreCounter) error {

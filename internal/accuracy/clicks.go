@@ -31,6 +31,13 @@ type ClickScore struct {
 	Good, Total int // pairs
 }
 
+// clicks are the pairs that were read.
+type clicks struct {
+	score *ClickScore
+	area  AUCCounter
+	kept  pairKeeper
+}
+
 // ScoreClicks scores a log of predictions as accuracy-dlrm.py does: the first record of a
 // sample counts. A prediction of one half counts as 0 for the accuracy.
 func ScoreClicks(log Input, o ClickOptions) (*ClickScore, error) {
@@ -41,7 +48,8 @@ func ScoreClicks(log Input, o ClickOptions) (*ClickScore, error) {
 	if o.Truth != nil {
 		o.Samples = o.Truth.Len()
 	}
-	score, area := &ClickScore{}, &AUCCounter{}
+	score := &ClickScore{}
+	pairs := &clicks{score: score}
 	seen := make(map[uint64]bool)
 	for rec, err := range Records(log) {
 		if err != nil {
@@ -55,17 +63,17 @@ func ScoreClicks(log Input, o ClickOptions) (*ClickScore, error) {
 			return nil, rec.errorf(log, "the data set has only %d samples", o.Samples)
 		}
 		seen[rec.QSLIndex] = true
-		if err := score.add(rec, dtype, o.Truth, area); err != nil {
+		if err := pairs.add(rec, dtype, o.Truth); err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
 	}
 	score.Coverage.Scored, score.Coverage.Samples = len(seen), max(len(seen), o.Samples)
-	auc, err := area.Area()
+	auc, err := pairs.area.Area()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", log.Name(), err)
 	}
 	good := float64(score.Good) / float64(score.Total)
-	score.Values = []Value{{Name: "AUC", Value: 100 * auc, Unit: "%"}, {Name: "accuracy", Value: 100 * good, Unit: "%"}}
+	score.Values = []Value{{Name: "AUC", Value: 100 * auc, Unit: "%", Resampled: pairs.kept.resampled(score.Coverage.Samples)}, {Name: "accuracy", Value: 100 * good, Unit: "%"}}
 	score.printf("AUC=%.3f%%, accuracy=%.3f%%, good=%d, total=%d, queries=%d", 100*auc, 100*good, score.Good, score.Total, len(seen))
 	if o.Verbose {
 		score.printf("found and ignored %d query dupes", score.Coverage.Repeated)
@@ -74,7 +82,7 @@ func ScoreClicks(log Input, o ClickOptions) (*ClickScore, error) {
 }
 
 // add adds the pairs of a record.
-func (s *ClickScore) add(rec Record, dtype DType, truth ClickTruth, area *AUCCounter) error {
+func (c *clicks) add(rec Record, dtype DType, truth ClickTruth) error {
 	if err := dtype.checkPayload(rec.Data); err != nil {
 		return err
 	}
@@ -103,12 +111,13 @@ func (s *ClickScore) add(rec Record, dtype DType, truth ClickTruth, area *AUCCou
 		if label != 0 && label != 1 {
 			return fmt.Errorf("label of pair %d is %v, want 0 or 1", i, label)
 		}
-		if err := area.Add(float32(prediction), label == 1); err != nil {
+		if err := c.area.Add(float32(prediction), label == 1); err != nil {
 			return fmt.Errorf("pair %d: %w", i, err)
 		}
-		s.Total++
+		c.kept.add(rec.QSLIndex, float32(prediction), label == 1)
+		c.score.Total++
 		if math.RoundToEven(prediction) == label {
-			s.Good++
+			c.score.Good++
 		}
 	}
 	return nil

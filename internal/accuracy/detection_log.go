@@ -232,8 +232,9 @@ func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*Detect
 		return nil, fmt.Errorf("%s: %w", log.Name(), err)
 	}
 	score := &DetectionScore{Evaluation: summarise(e.accumulate(), e.p), Log: logged}
-	score.Resampled, score.Classes = e.resampled(), score.Evaluation.classes(gt, e.wantedByClass())
+	score.Classes = score.Evaluation.classes(gt, e.wantedByClass())
 	score.describe(gt, opts.Verbose)
+	score.Values[0].Resampled = e.resampled()
 	return score, nil
 }
 

@@ -197,7 +197,7 @@ func (s *KiTSScore) describe() {
 		tumors = append(tumors, c.Tumor)
 	}
 	s.Values = []Value{
-		{Name: "mean", Value: mean(composites)},
+		{Name: "mean", Value: mean(composites), Resampled: resampleMean(composites)},
 		{Name: "kidney", Value: mean(kidneys)},
 		{Name: "tumor", Value: mean(tumors)},
 	}

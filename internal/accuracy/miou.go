@@ -11,6 +11,8 @@ import (
 type IoUCounts struct {
 	// Right, Extra and Missed are the true positives, false positives and false negatives of class i+1.
 	Right, Extra, Missed []uint64
+
+	images [][]uint64 // the same of each image, one kind after the other; nil: it was not added
 }
 
 // NewIoUCounts returns zero counts for 1 to 255 classes.
@@ -18,16 +20,18 @@ func NewIoUCounts(classes int) (*IoUCounts, error) {
 	if classes < 1 || classes > math.MaxUint8 {
 		return nil, fmt.Errorf("mean IoU over %d classes: want 1 to 255", classes)
 	}
-	return &IoUCounts{make([]uint64, classes), make([]uint64, classes), make([]uint64, classes)}, nil
+	return &IoUCounts{Right: make([]uint64, classes), Extra: make([]uint64, classes), Missed: make([]uint64, classes)}, nil
 }
 
-// Add counts the pixels of one image. Add one image once: the app counts the first of
-// repeated ones.
-func (c *IoUCounts) Add(prediction, truth []uint8) error {
+// Add counts the pixels of one image, by its number. Add one image once: the app counts the first
+// of repeated ones.
+func (c *IoUCounts) Add(image int, prediction, truth []uint8) error {
 	if len(prediction) != len(truth) {
 		return fmt.Errorf("prediction has %d pixels, the ground truth %d", len(prediction), len(truth))
 	}
 	n := len(c.Right)
+	counts := make([]uint64, 3*n)
+	right, extra, missed := counts[:n], counts[n:2*n], counts[2*n:]
 	for i, want := range truth {
 		// Class 0 wraps around to 255 and so is beyond the last, like any other non-class.
 		found, want := int(prediction[i]-1), int(want-1)
@@ -35,15 +39,34 @@ func (c *IoUCounts) Add(prediction, truth []uint8) error {
 			continue
 		}
 		if found == want {
-			c.Right[want]++
+			right[want]++
 			continue
 		}
-		c.Missed[want]++
+		missed[want]++
 		if found < n {
-			c.Extra[found]++
+			extra[found]++
 		}
 	}
+	for i := range n {
+		c.Right[i] += right[i]
+		c.Extra[i] += extra[i]
+		c.Missed[i] += missed[i]
+	}
+	if image >= len(c.images) {
+		c.images = append(c.images, make([][]uint64, image+1-len(c.images))...)
+	}
+	c.images[image] = counts
 	return nil
+}
+
+// resampled computes the mean over the classes that occur in sets of images: a class that a few
+// images have is in some sets nowhere.
+func (c *IoUCounts) resampled() []float64 {
+	n := len(c.Right)
+	return resampleSums(c.images, 3*n, func(sums []uint64) float64 {
+		set := IoUCounts{Right: sums[:n], Extra: sums[n : 2*n], Missed: sums[2*n:]}
+		return set.MeanPresent()
+	})
 }
 
 // classes returns the IoU of each class, NaN for one that is in neither the predictions
@@ -83,7 +106,7 @@ func (c *IoUCounts) meanFloat32() float32 {
 func (c *IoUCounts) Score() Score {
 	var s Score
 	mean := c.meanFloat32()
-	s.Values = []Value{{Name: "mIoU", Value: float64(mean)}, {Name: "mIoU of present classes", Value: c.MeanPresent()}}
+	s.Values = []Value{{Name: "mIoU", Value: float64(mean), Resampled: c.resampled()}, {Name: "mIoU of present classes", Value: c.MeanPresent()}}
 	s.Classes = c.byClass()
 	s.printf("%.4f mIoU", mean)
 	for i, iou := range c.classes() {

@@ -14,7 +14,7 @@ func TestMeanIoURefusesWhatDoesNotFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, c.Add(make([]uint8, 2), make([]uint8, 3)), "prediction has 2 pixels, the ground truth 3")
+	wantError(t, c.Add(0, make([]uint8, 2), make([]uint8, 3)), "prediction has 2 pixels, the ground truth 3")
 }
 
 func TestEveryLabelOf255ClassesCounts(t *testing.T) {
@@ -23,7 +23,7 @@ func TestEveryLabelOf255ClassesCounts(t *testing.T) {
 	for i := range labels {
 		labels[i] = uint8(i)
 	}
-	if err := c.Add(labels, labels); err != nil || c.meanFloat32() != 1 {
+	if err := c.Add(0, labels, labels); err != nil || c.meanFloat32() != 1 {
 		t.Errorf("MeanFloat32 = %v, %v, want 1", c.meanFloat32(), err)
 	}
 }
@@ -39,7 +39,7 @@ func BenchmarkMeanIoU(b *testing.B) {
 	b.SetBytes(pixels)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.Add(prediction, truth); err != nil {
+		if err := c.Add(0, prediction, truth); err != nil {
 			b.Fatal(err)
 		}
 	}

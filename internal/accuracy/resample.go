@@ -39,15 +39,28 @@ func draw(weights []int, set uint64) {
 	}
 }
 
-// resampleMean is resample for a score that is a mean over the samples.
-func resampleMean(values []float64) []float64 {
-	return resample(len(values), func() func([]int) float64 {
+// resampleSums is resample for a score of n sums, to which each sample adds its part. A sample
+// without one adds nothing.
+func resampleSums[N int | uint64 | float64](parts [][]N, n int, score func(sums []N) float64) []float64 {
+	return resample(len(parts), func() func([]int) float64 {
+		sums := make([]N, n)
 		return func(weights []int) float64 {
-			sum := 0.0
+			clear(sums)
 			for i, w := range weights {
-				sum += float64(w) * values[i]
+				for k, v := range parts[i] {
+					sums[k] += N(w) * v
+				}
 			}
-			return sum / float64(len(values))
+			return score(sums)
 		}
 	})
+}
+
+// resampleMean is resample for a score that is a mean over the samples.
+func resampleMean(values []float64) []float64 {
+	parts := make([][]float64, len(values))
+	for i := range values {
+		parts[i] = values[i : i+1]
+	}
+	return resampleSums(parts, 1, func(sums []float64) float64 { return sums[0] / float64(len(values)) })
 }

@@ -150,8 +150,8 @@ func TestTranslationsAreResampledBySentence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mean := stat.Mean(score.Resampled, nil); len(score.Resampled) != Resamples || math.Abs(mean-score.Values[0].Value) > 2 {
-		t.Errorf("%d scores around %v, want %v around %v", len(score.Resampled), mean, Resamples, score.Values[0].Value)
+	if mean := stat.Mean(score.Values[0].Resampled, nil); len(score.Values[0].Resampled) != Resamples || math.Abs(mean-score.Values[0].Value) > 2 {
+		t.Errorf("%d scores around %v, want %v around %v", len(score.Values[0].Resampled), mean, Resamples, score.Values[0].Value)
 	}
 	counter := newBLEUCounter(4, false)
 	before := counter.sums()
@@ -172,8 +172,8 @@ func TestAnswersAreResampledByQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := (100.0 + 0 + 200.0/3) / 3
-	if mean := stat.Mean(score.Resampled, nil); math.Abs(mean-want) > 6 || slices.Max(score.Resampled) != 100 || slices.Min(score.Resampled) != 0 {
-		t.Errorf("scores from %v to %v around %v, want 0 to 100 around %v", slices.Min(score.Resampled), slices.Max(score.Resampled), mean, want)
+	if mean := stat.Mean(score.Values[0].Resampled, nil); math.Abs(mean-want) > 6 || slices.Max(score.Values[0].Resampled) != 100 || slices.Min(score.Values[0].Resampled) != 0 {
+		t.Errorf("scores from %v to %v around %v, want 0 to 100 around %v", slices.Min(score.Values[0].Resampled), slices.Max(score.Values[0].Resampled), mean, want)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestScoresByClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := iou.Add([]uint8{1, 1, 2, 2}, []uint8{1, 2, 2, 2}); err != nil {
+	if err := iou.Add(0, []uint8{1, 1, 2, 2}, []uint8{1, 2, 2, 2}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]Class{{"1", 0.5, 1}, {"2", 2.0 / 3, 3}}, iou.Score().Classes.List); diff != "" {

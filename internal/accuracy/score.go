@@ -23,9 +23,6 @@ type Score struct {
 	// Right has one bit for each sample, the lowest first, of what was answered right. nil: the
 	// metric is not a share of right answers.
 	Right []byte
-	// Resampled is the first value of Resamples sets of samples, which are the same for all systems
-	// that answered the same samples. nil: there are none of this metric.
-	Resampled []float64
 	// Classes are scores class by class. nil: the metric has none.
 	Classes *Classes
 }
@@ -46,6 +43,9 @@ type Value struct {
 	Value         float64
 	Unit          string // "%" or empty
 	LowerIsBetter bool   // for errors and distances, such as FID
+	// Resampled is the value of Resamples sets of samples, which are the same for all systems that
+	// answered the same samples. nil: there are none of it.
+	Resampled []float64
 }
 
 // Lookup returns the value of the given name, and whether there is one.

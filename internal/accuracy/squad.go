@@ -52,8 +52,8 @@ func ScoreSQuAD(questions []Question, predictions map[string]string, maxExamples
 	if total == 0 {
 		return nil, errors.New("there is no question")
 	}
-	score.Resampled = resampleMean(each)
 	score.describe(100*f1/float64(total), 100*exact/float64(total))
+	score.Values[0].Resampled = resampleMean(each)
 	return score, nil
 }
 

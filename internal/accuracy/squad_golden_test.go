@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestSQuADIsTheOfficialScripts(t *testing.T) {
@@ -57,7 +58,7 @@ func TestSQuADIsTheOfficialScripts(t *testing.T) {
 			t.Fatalf("%s: %v", run.Name, err)
 		}
 		want := []Value{{Name: "f1", Value: run.Expected.F1, Unit: "%"}, {Name: "exact_match", Value: run.Expected.ExactMatch, Unit: "%"}}
-		if diff := cmp.Diff(want, score.Values, near); diff != "" {
+		if diff := cmp.Diff(want, score.Values, near, cmpopts.IgnoreFields(Value{}, "Resampled")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", run.Name, diff)
 		}
 		if len(run.Removed) > 0 && (score.Unanswered == 0 || len(score.Warnings) == 0) {

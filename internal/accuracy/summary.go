@@ -57,6 +57,9 @@ func ScoreSummaries(ctx context.Context, log Input, wanted []string, decode Deco
 	}
 	score.Characters = texts.characters
 	score.describe(texts.means(), form)
+	for i := range rougeNames {
+		score.Values[i].Resampled = texts.resampled(i, len(wanted))
+	}
 	return score, nil
 }
 
@@ -95,6 +98,7 @@ type textScorer struct {
 	pending []textJob
 
 	f1         [4][]float64 // by rougeNames, in the order of the log
+	samples    []uint64     // of these
 	characters int
 }
 
@@ -139,6 +143,7 @@ func (t *textScorer) flush(ctx context.Context, log Input) error {
 			return job.rec.errorf(log, "%w", job.err)
 		}
 		t.characters += job.characters
+		t.samples = append(t.samples, job.rec.QSLIndex)
 		for k, r := range [...]ROUGE{job.score.One, job.score.Two, job.score.L, job.score.LSum} {
 			t.f1[k] = append(t.f1[k], r.F1)
 		}
@@ -170,4 +175,14 @@ func (t *textScorer) means() (means [4]float64) {
 		means[k] = mean(values)
 	}
 	return means
+}
+
+// resampled computes the mean of a score in percent of sets of so many samples. Those that are not in
+// the log do not count.
+func (t *textScorer) resampled(score, samples int) []float64 {
+	parts := make([][]float64, samples)
+	for i, sample := range t.samples {
+		parts[sample] = []float64{100 * t.f1[score][i], 1}
+	}
+	return resampleSums(parts, 2, func(sums []float64) float64 { return sums[0] / sums[1] })
 }

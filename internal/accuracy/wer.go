@@ -90,6 +90,7 @@ func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels s
 		dtype = Int64
 	}
 	var counter WERCounter
+	parts := make([][]int, len(transcripts)) // the errors in each, and its words
 	coverage, seen := Coverage{Samples: len(transcripts)}, make([]bool, len(transcripts))
 	for rec, err := range Records(log) {
 		if err != nil {
@@ -108,7 +109,13 @@ func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels s
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
+		errors, words := counter.Errors, counter.Words
 		add(&counter, heard, transcripts[rec.QSLIndex])
+		if parts[rec.QSLIndex] == nil {
+			parts[rec.QSLIndex] = make([]int, 2)
+		}
+		parts[rec.QSLIndex][0] += counter.Errors - errors
+		parts[rec.QSLIndex][1] += counter.Words - words
 	}
 	rate, err := counter.Rate()
 	if err != nil {
@@ -116,7 +123,8 @@ func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels s
 	}
 	score := &SpeechScore{Errors: counter.Errors, Words: counter.Words}
 	score.Coverage = coverage
-	score.Values = []Value{{Name: "accuracy", Value: (1 - rate) * 100, Unit: "%"}, {Name: "WER", Value: rate * 100, Unit: "%", LowerIsBetter: true}}
+	right := resampleSums(parts, 2, func(sums []int) float64 { return 100 * (1 - float64(sums[0])/float64(sums[1])) })
+	score.Values = []Value{{Name: "accuracy", Value: (1 - rate) * 100, Unit: "%", Resampled: right}, {Name: "WER", Value: rate * 100, Unit: "%", LowerIsBetter: true}}
 	score.printf("Word Error Rate: %s%%, accuracy=%s%%", pytext.Float(rate*100), pytext.Float((1-rate)*100))
 	return score, nil
 }

@@ -78,7 +78,7 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	return &report.Accuracy{
 		Metric: v.Name, Value: v.Value, Unit: v.Unit,
 		Reference: reference, Target: target, Met: met,
-		Lines: score.Lines, Right: score.Right, Resampled: float32s(score.Resampled), Classes: classes(score.Classes),
+		Lines: score.Lines, Right: score.Right, Resampled: float32s(v.Resampled), Classes: classes(score.Classes),
 	}, nil
 }
 

@@ -129,7 +129,7 @@ func (m segmenter) score(log accuracy.Input, s workload.Scoring) (*accuracy.Scor
 		i := int(rec.QSLIndex)
 		truth, err := prepareMask(data.Mask(i))
 		if err == nil {
-			err = counts.Add(rec.Data, truth)
+			err = counts.Add(i, rec.Data, truth)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: record %d, %s: %w", log.Name(), rec.Number, data.MaskPath(i), err)

@@ -175,7 +175,7 @@ func TestAClassThatIsNowhereIsAWarning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := counts.Add([]uint8{1, 1, 2, 0}, []uint8{1, 1, 2, 2}); err != nil {
+	if err := counts.Add(0, []uint8{1, 1, 2, 0}, []uint8{1, 1, 2, 2}); err != nil {
 		t.Fatal(err)
 	}
 	score, err := meanIoU(accuracy.Named("log", nil), counts)
