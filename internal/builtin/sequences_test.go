@@ -210,7 +210,7 @@ func modelOnPretence(t testing.TB, name string, cost func(string, []tensor.Tenso
 	for _, p := range model.BuiltIn.(workload.Recipe).Parts {
 		engine.ports[p.Role] = portsOf(t, p.Architecture)
 	}
-	if model.Files != nil {
+	if model.Several() {
 		model.Files = func(string) ([]workload.File, error) {
 			var files []workload.File
 			for role := range engine.ports {

@@ -315,7 +315,7 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 // open joins the model with its data. Samples have to be what the model takes: those of
 // models that run many times for a sample are not.
 func (c Converter) open() (workload.Workload, error) {
-	if c.Model.Files != nil {
+	if c.Model.Several() {
 		return nil, fmt.Errorf("%s cannot be calibrated here: it has several files", c.Model.Name)
 	}
 	inputs, outputs, err := backend.ReadPorts(c.Source)

@@ -15,7 +15,7 @@ import (
 
 // Several reports whether the model has several files. Their samples are not what each of them takes,
 // so to integers they are converted without calibration.
-func (c Converter) Several() bool { return c.Model.Files != nil }
+func (c Converter) Several() bool { return c.Model.Several() }
 
 // Descriptions are those of the files of a model.
 type Descriptions []Description

@@ -112,7 +112,7 @@ func (q *QuantizeRequest) with(ctx context.Context, o Observer, f func(convert.C
 
 // request checks what can be checked without a model.
 func (q *QuantizeRequest) request(model workload.Model) (r convert.Request, err error) {
-	several := model.Files != nil
+	several := model.Several()
 	if err := q.suits(several); err != nil {
 		return r, err
 	}

@@ -18,10 +18,13 @@ type File struct{ Role, Path string }
 
 // FilesOf returns the files of a model, at least one.
 func (m Model) FilesOf(path string) ([]File, error) {
-	if m.Files == nil {
-		return []File{{Only, path}}, nil
+	switch {
+	case m.Files != nil:
+		return m.Files(path)
+	case m.Roles != nil:
+		return Roles(m.Roles...)(path)
 	}
-	return m.Files(path)
+	return []File{{Only, path}}, nil
 }
 
 // Roles returns a function that finds the files of a model in a folder, where each is named

@@ -34,7 +34,12 @@ type Model struct {
 	// of the official accuracy script, and ReaderOptions those of NewReader.
 	Options, ScoreOptions, ReaderOptions []Option
 
-	// Files finds the files of a model, by role, where it has several; nil: it is one file.
+	// Roles are those of the files of a model that has several, each of which can be run by itself,
+	// wherever it is.
+	Roles []string
+	// Files finds the files of a model, by role, where they are not named by Roles. With Roles nil
+	// only the predictors of the model can run them: a run takes what the one before it left in
+	// memory. Nil, and no Roles: it is one file.
 	Files func(path string) ([]File, error)
 	// Attends says that the model is made of attention, whose activations have outliers that differ from
 	// text to text: in 8-bit integers it has the ranges of each run, not those of a calibration.
@@ -54,9 +59,15 @@ type Model struct {
 	NewReader func(Values) (Reader, error)
 }
 
+// Several reports whether a model has other files than one that can be run by itself.
+func (m Model) Several() bool { return m.Files != nil || m.Roles != nil }
+
+// Whole reports whether only the predictors of a model can run its files.
+func (m Model) Whole() bool { return m.Files != nil && m.Roles == nil }
+
 // Asked is the benchmark with an engine that takes text instead of model files.
 func (m Model) Asked() Model {
-	m.Files, m.Open, m.Options = nil, m.Ask, m.AskOptions
+	m.Roles, m.Files, m.Open, m.Options = nil, nil, m.Ask, m.AskOptions
 	return m
 }
 

@@ -56,7 +56,7 @@ func rnnt() workload.Model {
 		// tools/submission, constants.py: what is left of 100 % without the word error rate of
 		// 7.452 %, × 0.99.
 		Quality: workload.Quality{Metric: "accuracy", Reference: 100 - 7.452253714852645, Fraction: 0.99},
-		Files:   workload.Roles(encoderRole, predictionRole, jointRole),
+		Roles:   []string{encoderRole, predictionRole, jointRole},
 		Open:    openSpeech,
 		Score:   scoreSpeech,
 

@@ -75,7 +75,7 @@ func (t *transcriber) Predict(ctx context.Context, items []workload.Item, reply 
 func (t *transcriber) listen(items []workload.Item) error {
 	longest := 0
 	for _, item := range items {
-		longest = max(longest, audio.Rows(t.w.data.Utterances[item.Index].Samples))
+		longest = max(longest, audio.Rows(len(t.samples(item))))
 	}
 	if err := t.bind(len(items), paddedRows(longest)); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (t *transcriber) listen(items []workload.Item) error {
 	size := t.bound.frames * audio.Features
 	for k, item := range items {
 		to := t.features[k*size:][:size]
-		rows, err := t.logMel.Features(to[:0:size], tensor.Data[float32](t.store.Slot(0, item.Row, 1)))
+		rows, err := t.logMel.Features(to[:0:size], t.samples(item))
 		if err != nil {
 			return fmt.Errorf("sample %d: %w", item.Index, err)
 		}
@@ -91,6 +91,11 @@ func (t *transcriber) listen(items []workload.Item) error {
 		t.lengths[k] = int32(len(rows) / audio.Features)
 	}
 	return nil
+}
+
+// samples are those of a recording: what is in its row, whoever sent it.
+func (t *transcriber) samples(item workload.Item) []float32 {
+	return tensor.Data[float32](t.store.Slot(0, item.Row, 1))
 }
 
 // bind makes the encoder's values. Memory is used again if it is large enough.

@@ -48,7 +48,7 @@ func gnmt() workload.Model {
 		PerformanceSampleCount: 3003,
 		// v0.5/tools/submission: BLEU 23.9 × 0.99.
 		Quality: workload.Quality{Metric: "BLEU", Reference: 23.9, Fraction: 0.99},
-		Files:   workload.Roles(encoderRole, decoderRole),
+		Roles:   []string{encoderRole, decoderRole},
 		Open:    openTranslation,
 		Score:   scoreTranslation,
 
