@@ -62,30 +62,52 @@ func (r *run) afterTest(ctx context.Context) {
 	for _, w := range r.sut.workers {
 		samples += uint64(w.samples.Load())
 	}
-	e.weigh(added, samples, restarted)
+	if len(r.files) > 1 {
+		e.weighParts(added, restarted)
+	} else {
+		e.weigh(added, samples, restarted)
+	}
 }
 
 func (e *evidence) problem(text string) { e.problems = append(e.problems, text) }
 
 // weigh says what follows from the counts.
 func (e *evidence) weigh(a backend.Account, samples uint64, restarted bool) {
+	switch s := a.Server; {
+	case !e.computed(a) || restarted:
+	case s.Inferences < samples:
+		e.caveats = append(e.caveats, fmt.Sprintf("the servers counted %d of %d samples: either one of several behind a balancer was asked, or answers were not computed", s.Inferences, samples))
+	case s.Inferences > samples:
+		e.warnings = append(e.warnings, fmt.Sprintf("the servers counted %d samples, %d were sent: others used them, too", s.Inferences, samples))
+	}
+}
+
+// weighParts says what follows from the counts of a model of several files, which run any number of
+// times for a sample, for several at once or for one.
+func (e *evidence) weighParts(a backend.Account, restarted bool) {
+	if e.computed(a) && !restarted && a.Server.Inferences < a.RoundTrip.Count {
+		e.caveats = append(e.caveats, fmt.Sprintf("the servers counted %d inferences, %d requests were answered: either one of several behind a balancer was asked, or answers were not computed", a.Server.Inferences, a.RoundTrip.Count))
+	}
+}
+
+// computed says what follows from what happened to the servers, and reports whether they tell that they
+// computed the answers.
+func (e *evidence) computed(a backend.Account) bool {
 	if len(a.Down) > 0 {
 		e.problem("servers were left out since they failed: " + strings.Join(a.Down, "; "))
 	}
 	if a.Retried > 0 {
 		e.caveats = append(e.caveats, fmt.Sprintf("%d requests were sent once more (retry): the rules have no such thing", a.Retried))
 	}
-	switch s := a.Server; {
-	case s == nil:
+	switch {
+	case a.Server == nil:
 		e.warnings = append(e.warnings, fmt.Sprintf("nothing shows that no answer came from a cache: the servers tell no statistics (%v)", e.silent))
-	case s.CacheHits > 0:
-		e.problem(fmt.Sprintf("the servers answered %d requests from a cache, which the rules forbid", s.CacheHits))
-	case restarted:
-	case s.Inferences < samples:
-		e.caveats = append(e.caveats, fmt.Sprintf("the servers counted %d of %d samples: either one of several behind a balancer was asked, or answers were not computed", s.Inferences, samples))
-	case s.Inferences > samples:
-		e.warnings = append(e.warnings, fmt.Sprintf("the servers counted %d samples, %d were sent: others used them, too", s.Inferences, samples))
+		return false
+	case a.Server.CacheHits > 0:
+		e.problem(fmt.Sprintf("the servers answered %d requests from a cache, which the rules forbid", a.Server.CacheHits))
+		return false
 	}
+	return true
 }
 
 // apply adds what was found to results. A run with a problem is not valid.

@@ -40,3 +40,21 @@ func TestWhatServersCountDecides(t *testing.T) {
 		})
 	}
 }
+
+func TestOfSeveralFilesRequestsAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		answered, counted uint64
+		want              string
+	}{
+		{"one for each request", 700, 700, ""},
+		{"several samples in a request", 700, 900, ""},
+		{"fewer than requests", 700, 350, "350 inferences, 700 requests"},
+	} {
+		e := evidence{}
+		e.weighParts(backend.Account{RoundTrip: backend.Sum{Count: c.answered}, Server: &backend.ServerCount{Inferences: c.counted}}, false)
+		if said := strings.Join(append(append(e.problems, e.caveats...), e.warnings...), "\n"); !strings.Contains(said, c.want) || c.want == "" && said != "" {
+			t.Errorf("%s: %q, want %q", c.name, said, c.want)
+		}
+	}
+}

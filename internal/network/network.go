@@ -29,7 +29,7 @@ func Wrap(m workload.Model, r Remote) workload.Model {
 		}
 		p, ok := w.(workload.Portable)
 		if !ok {
-			return nil, field.Errorf("division", "network: the answers of %s need its data set, which a system under test must not have", m.Name)
+			return nil, field.Errorf("division", "network: no server answers samples of %s: they cannot come from elsewhere, or their answers need the data set, which a system under test must not have", m.Name)
 		}
 		return &distant{Workload: w, portable: p, remote: r, model: m.Name}, nil
 	}
@@ -84,6 +84,14 @@ func (d *distant) sent(row int) int {
 	return row
 }
 
+// tokens counts those of a response that consists of tokens.
+func (d *distant) tokens(response []byte) int {
+	if t, ok := d.portable.(workload.Talker); ok {
+		return len(t.Tokens(nil, response))
+	}
+	return 0
+}
+
 // NewPredictor implements workload.Workload.
 func (d *distant) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
 	return &predictor{distant: d}, nil
@@ -117,7 +125,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 			return fmt.Errorf("a sample sent to the system under test: %w", err)
 		}
 		p.distant.portable.Stamp(p.response, item.Index, row)
-		reply.Done(item.Ticket, p.response, 0)
+		reply.Done(item.Ticket, p.response, p.distant.tokens(p.response))
 	}
 	return nil
 }

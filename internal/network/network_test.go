@@ -123,7 +123,31 @@ func TestTheNameComesFromEveryNode(t *testing.T) {
 }
 
 func TestWhoNeedsTheDataSetIsRefused(t *testing.T) {
-	if _, err := wrapped(t, struct{ workload.Workload }{}, &remote{}); err == nil || !strings.Contains(err.Error(), "need its data set") {
+	if _, err := wrapped(t, struct{ workload.Workload }{}, &remote{}); err == nil || !strings.Contains(err.Error(), "cannot come from elsewhere") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// tokenWorkload is one whose responses are tokens of two bytes.
+type tokenWorkload struct {
+	bytesWorkload
+	workload.Talker
+}
+
+func (tokenWorkload) Row(i int) []workload.Slot { return bytesWorkload{}.Row(i) }
+func (tokenWorkload) Notes() []string           { return nil }
+func (tokenWorkload) Decode([]byte, []tensor.Tensor) error {
+	return nil
+}
+func (tokenWorkload) Stamp([]byte, int, []tensor.Tensor) {}
+func (tokenWorkload) Tokens(dst []int32, response []byte) []int32 {
+	return append(dst, make([]int32, len(response)/2)...)
+}
+
+func TestTheTokensOfAResponseAreCounted(t *testing.T) {
+	for count, inner := range map[int]workload.Portable{0: bytesWorkload{}, 3: tokenWorkload{}} {
+		if got := (&distant{portable: inner}).tokens(make([]byte, 6)); got != count {
+			t.Errorf("%T: %d tokens, want %d", inner, got, count)
+		}
 	}
 }

@@ -10,6 +10,9 @@
 // answers with the bytes that LoadGen would log; it runs the benchmark's own predictor, whose
 // runs of the model go through the same queue.
 //
+// Of a model of several files each is there, as NAME-role. A decoder of texts is described only, as NAME:
+// its memory of all tokens stays where it is, and NAME-task runs it.
+//
 // There is room for so many samples and bytes; whoever comes when it is full is told so at
 // once. Nothing of a request or an answer is kept.
 package serve

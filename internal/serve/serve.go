@@ -14,14 +14,15 @@ import (
 
 // A Source has a model and its data, ready to be opened.
 type Source interface {
-	// OpenService opens the model file as another workload.
-	OpenService(ctx context.Context, w workload.Model, done func(row int, response []byte, err error)) (*bench.Service, error)
-	// Sequences reports whether only the benchmark's own predictors can run the model.
-	Sequences() bool
-	// OpenSequences opens such a model for so many rows at a time.
+	// Parts are the files of the model that can be run by themselves; none: only the benchmark's own
+	// predictors can run them.
+	Parts() ([]workload.File, error)
+	// OpenService opens a file of the model as another workload.
+	OpenService(ctx context.Context, path string, w workload.Model, done func(row int, response []byte, err error)) (*bench.Service, error)
+	// OpenSequences opens a model that is a workload.Writer for so many rows at a time.
 	OpenSequences(ctx context.Context, rows int, done func(row int, response []byte, err error)) (*bench.Service, workload.Writer, error)
-	// OpenWorkload joins the model with its data.
-	OpenWorkload(ctx context.Context) (workload.Workload, error)
+	// OpenWorkload joins the model with its data, and says what its files take and give, by role.
+	OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error)
 	// Version names the content of the model.
 	Version() string
 }
@@ -37,13 +38,19 @@ const defaultRoom = 256
 
 // An Offer is a model that is offered. It must be closed.
 type Offer struct {
+	parts  []*part
+	whole  *described // nil: the files of the model run by themselves
+	task   *taskModel
+	writer *sequences // the task of a model whose samples are rows of tokens
+	why    string     // there is no task
+	closed atomic.Bool
+}
+
+// A part is a file of the model, which runs by itself.
+type part struct {
+	role  string
 	table *table
 	raw   *tensorsModel
-	task  *taskModel
-	// sequences is all there is of a model that only the benchmark's own predictors can run.
-	sequences *sequences
-	why       string // there is no task
-	closed    atomic.Bool
 }
 
 // Open opens a model, and the task that it is for if that can be offered.
@@ -54,21 +61,18 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 	if o.Room == 0 {
 		o.Room = defaultRoom
 	}
-	if s.Sequences() {
-		offer = &Offer{}
-		offer.sequences, err = openSequences(ctx, s, o, offer.ready)
-		return offer, err
-	}
-	t := newTable(o.Room)
-	if t.service, err = s.OpenService(ctx, rawModel(o.Name, t), t.done); err != nil {
+	files, err := s.Parts()
+	if err != nil {
 		return nil, err
 	}
-	offer = &Offer{table: t}
-	if t.store, err = workload.NewStore(o.Room, t.service.Workload().Row); err == nil {
-		err = t.service.Start(t.store)
+	offer = &Offer{}
+	for _, f := range files {
+		if err == nil {
+			err = offer.openPart(ctx, s, f, o)
+		}
 	}
 	if err == nil {
-		err = offer.models(ctx, s, o.Name)
+		err = offer.openTask(ctx, s, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, offer.Close())
@@ -76,36 +80,68 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 	return offer, nil
 }
 
-// models makes the models that clients see.
-func (o *Offer) models(ctx context.Context, s Source, name string) error {
-	info := o.table.service.Info()
-	o.raw = newTensors(o.table, name, s.Version(), info.Engine, o.ready)
-	w, err := s.OpenWorkload(ctx)
+// openPart opens a file of the model.
+func (o *Offer) openPart(ctx context.Context, s Source, f workload.File, options Options) (err error) {
+	t := newTable(options.Room)
+	o.parts = append(o.parts, &part{role: f.Role, table: t})
+	name := options.Name
+	if f.Role != workload.Only {
+		name = oip.PartName(name, f.Role)
+	}
+	if t.service, err = s.OpenService(ctx, f.Path, rawModel(name, t), t.done); err != nil {
+		return err
+	}
+	if t.store, err = workload.NewStore(options.Room, t.service.Workload().Row); err != nil {
+		return err
+	}
+	o.parts[len(o.parts)-1].raw = newTensors(t, name, s.Version(), t.service.Info().Engine, o.ready)
+	return t.service.Start(t.store)
+}
+
+// openTask finds out how samples are answered.
+func (o *Offer) openTask(ctx context.Context, s Source, options Options) error {
+	w, ports, err := s.OpenWorkload(ctx)
 	if err != nil {
+		return err
+	}
+	if _, ok := w.(workload.Writer); ok {
+		if len(o.parts) == 0 {
+			o.whole = describe(options.Name, s.Version(), ports[workload.Only], o.ready)
+		}
+		o.writer, err = openSequences(ctx, s, options, o.ready)
 		return err
 	}
 	portable, ok := w.(workload.Portable)
-	if !ok {
+	switch {
+	case len(o.parts) == 0:
+		return fmt.Errorf("%s is not offered: its files run together only, and its samples cannot come from elsewhere", options.Name)
+	case !ok:
 		o.why = "the answers of this benchmark need its data set, which only the client has"
 		return nil
 	}
-	session, err := newShared(o.table, info, w.Outputs(workload.Only))
-	if err != nil {
-		return err
+	sessions := workload.Sessions{}
+	for _, p := range o.parts {
+		if sessions[p.role], err = newShared(p.table, p.table.service.Info(), w.Outputs(p.role)); err != nil {
+			return err
+		}
 	}
-	sessions := workload.Sessions{workload.Only: session}
-	o.task = newTask(w, portable, sessions, names(o.table.ports, w.Row(0)), name+oip.TaskSuffix, s.Version(), o.ready)
+	o.task = newTask(w, portable, sessions, names(ports[workload.Only], w.Row(0)), options.Name+oip.TaskSuffix, s.Version(), o.ready)
 	return nil
 }
 
 // Models are what clients may ask for.
-func (o *Offer) Models() []server.Model {
-	if o.sequences != nil {
-		return []server.Model{o.sequences}
+func (o *Offer) Models() (list []server.Model) {
+	for _, p := range o.parts {
+		list = append(list, p.raw)
 	}
-	list := []server.Model{o.raw}
+	if o.whole != nil {
+		list = append(list, o.whole)
+	}
 	if o.task != nil {
 		list = append(list, o.task)
+	}
+	if o.writer != nil {
+		list = append(list, o.writer)
 	}
 	return list
 }
@@ -118,20 +154,28 @@ func (o *Offer) NoTask() string { return o.why }
 // Close frees the model. No request may be under way.
 func (o *Offer) Close() error {
 	o.closed.Store(true)
-	if o.sequences != nil {
-		return o.sequences.close()
-	}
 	var errs []error
+	if o.writer != nil {
+		errs = append(errs, o.writer.close())
+	}
 	if o.task != nil {
 		errs = append(errs, o.task.close())
 	}
-	if o.table.service != nil {
-		if err := o.table.service.Close(); err != nil {
-			return errors.Join(append(errs, err)...) // a worker may use the rows
-		}
-	}
-	if o.table.store != nil {
-		errs = append(errs, o.table.store.Close())
+	for _, p := range o.parts {
+		errs = append(errs, p.table.close())
 	}
 	return errors.Join(errs...)
+}
+
+// close ends the workers and frees the rows, unless a worker may still use them.
+func (t *table) close() error {
+	if t.service != nil {
+		if err := t.service.Close(); err != nil {
+			return err
+		}
+	}
+	if t.store == nil {
+		return nil
+	}
+	return t.store.Close()
 }

@@ -32,6 +32,8 @@ type source struct {
 	engine *simulated.Engine
 	batch  int
 	broken atomic.Pointer[error] // of every run
+	roles  []string              // of its files; nil: it is one
+	opened []string              // paths
 }
 
 func double(in, out []tensor.Tensor) error {
@@ -61,15 +63,32 @@ func newSource(t *testing.T, first int64, latency time.Duration) *source {
 	return s
 }
 
-func (s *source) OpenService(ctx context.Context, w workload.Model, done func(int, []byte, error)) (*bench.Service, error) {
+func (s *source) Parts() ([]workload.File, error) {
+	if s.roles == nil {
+		return []workload.File{{Role: workload.Only}}, nil
+	}
+	var files []workload.File
+	for _, role := range s.roles {
+		files = append(files, workload.File{Role: role, Path: role + ".onnx"})
+	}
+	return files, nil
+}
+
+func (s *source) OpenService(ctx context.Context, path string, w workload.Model, done func(int, []byte, error)) (*bench.Service, error) {
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
+	s.opened = append(s.opened, path)
 	return bench.OpenService(ctx, bench.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: nobody{}}, done)
 }
 
-func (s *source) OpenWorkload(context.Context) (workload.Workload, error) { return pair{}, nil }
+func (s *source) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+	ports, err := s.ports(ctx)
+	return pair{}, ports, err
+}
 
-func (*source) Sequences() bool { return false }
+func (s *source) ports(ctx context.Context) (map[string]workload.Ports, error) {
+	return workload.PortsOf(ctx, s.engine, []workload.File{{Role: workload.Only}}, backend.Options{})
+}
 
 func (*source) OpenSequences(context.Context, int, func(int, []byte, error)) (*bench.Service, workload.Writer, error) {
 	return nil, nil, errors.New("no sequences")
@@ -337,7 +356,10 @@ func (p *runsPredictor) Predict(ctx context.Context, items []workload.Item, repl
 // A runsSource is the model with that benchmark.
 type runsSource struct{ *source }
 
-func (runsSource) OpenWorkload(context.Context) (workload.Workload, error) { return runs{}, nil }
+func (s runsSource) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+	ports, err := s.ports(ctx)
+	return runs{}, ports, err
+}
 
 func TestSamplesOfDifferentShapesAreAnswered(t *testing.T) {
 	endpoint, _ := start(t, runsSource{newSource(t, -1, time.Millisecond)}, 8, Web{})

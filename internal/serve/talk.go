@@ -43,11 +43,11 @@ const (
 func NewTalk(offers []*Offer) *Talk {
 	t := &Talk{}
 	for _, o := range offers {
-		if o.sequences == nil {
+		if o.writer == nil {
 			continue
 		}
-		if w, ok := o.sequences.writer.(workload.Talker); ok {
-			t.models = append(t.models, &talker{o.sequences, w})
+		if w, ok := o.writer.writer.(workload.Talker); ok {
+			t.models = append(t.models, &talker{o.writer, w})
 		}
 	}
 	if t.models == nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -132,7 +133,12 @@ type echoSource struct {
 	words workload.Words
 }
 
-func (echoSource) Sequences() bool { return true }
+func (echoSource) Parts() ([]workload.File, error) { return nil, nil }
+
+func (s echoSource) OpenWorkload(context.Context) (workload.Workload, map[string]workload.Ports, error) {
+	past := []backend.Port{{Name: "past", Type: tensor.Float32, Shape: tensor.Shape{-1, 8}}}
+	return &echo{words: s.words}, map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
+}
 
 func (s echoSource) OpenSequences(ctx context.Context, rows int, done func(int, []byte, error)) (*bench.Service, workload.Writer, error) {
 	settings := loadgen.DefaultSettings()
@@ -159,7 +165,7 @@ func startTalk(t *testing.T, words workload.Words, room int) string {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if got := len(offer.sequences.free); got != room {
+		if got := len(offer.writer.free); got != room {
 			t.Errorf("%d of %d rows are free when all is over", got, room)
 		}
 	})

@@ -16,12 +16,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/network"
 	protocol "github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/client"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Remote says which servers an engine asks whose models run elsewhere, and how.
 type Remote struct {
 	Endpoints   []string      // URLs
-	Model       string        // its name at the servers; empty: that of the catalogue
+	Model       string        // its name at the servers, or role=name,… of several files; empty: that of the catalogue
 	Version     string        // of it; empty: the servers'
 	Concurrency int           // requests under way at most; 0: 64, and 1 in SingleStream
 	Timeout     time.Duration // of a request; 0: 2 minutes
@@ -37,6 +38,9 @@ type Remote struct {
 const (
 	// defaultConcurrency is how many requests are under way if nobody says how many.
 	defaultConcurrency = 64
+	// partsConcurrency is how many samples are, where each is hundreds of requests to several files, and
+	// its beams or its state lie here.
+	partsConcurrency = 8
 	mostRetries        = 100
 )
 
@@ -137,16 +141,11 @@ func (r *Resolved) forServers() error {
 	if err := r.checkNetwork(); err != nil {
 		return err
 	}
-	if r.model.Files != nil {
-		return field.Errorf("backend", "%s consists of several files, and a server of the protocol has no such models", r.model.Name)
+	if err := r.checkParts(); err != nil {
+		return err
 	}
-	for _, n := range []int{q.Engine.Remote.Concurrency, defaultConcurrency} {
-		if q.Instances == 0 && n == defaultConcurrency && r.Settings.Scenario == loadgen.SingleStream {
-			n = 1
-		}
-		if q.Instances == 0 {
-			q.Instances = n
-		}
+	if q.Instances == 0 {
+		q.Instances = r.underWay()
 	}
 	if q.MaxBatch == 0 {
 		q.MaxBatch = 1
@@ -154,6 +153,19 @@ func (r *Resolved) forServers() error {
 	q.Backend.IntraThreads = 1
 	q.Engine.Remote.Concurrency = q.Instances
 	return nil
+}
+
+// underWay is how many requests are under way.
+func (r *Resolved) underWay() int {
+	switch n := r.Request.Engine.Remote.Concurrency; {
+	case n > 0:
+		return n
+	case r.Settings.Scenario == loadgen.SingleStream:
+		return 1
+	case r.model.Roles != nil && r.division != config.Network:
+		return partsConcurrency
+	}
+	return defaultConcurrency
 }
 
 // options are those of a client of the servers.
@@ -167,14 +179,12 @@ func (r *Remote) options() (client.Options, error) {
 }
 
 // connect opens the engine that asks servers.
-func (e Engine) connect(ctx context.Context, model string, division config.Division) (*oip.Engine, error) {
+func (e Engine) connect(ctx context.Context, m workload.Model, division config.Division) (*oip.Engine, error) {
 	o, err := e.Remote.options()
 	if err != nil {
 		return nil, err
 	}
-	if e.Remote.Model != "" {
-		model = e.Remote.Model
-	}
+	model, _ := e.Remote.names(m)
 	c := oip.Config{Client: o, Model: model, Version: e.Remote.Version}
 	if division == config.Network {
 		c.Task = model + protocol.TaskSuffix
@@ -216,11 +226,14 @@ func networkCaveats(local []string, shared bool) (list []string) {
 // openOIP opens the engine that asks servers for inferences, and has them answer samples in the
 // Network division.
 func (p *Prepared) openOIP(ctx context.Context) error {
-	remote, err := p.Request.Engine.connect(ctx, p.model.Name, p.division)
+	remote, err := p.Request.Engine.connect(ctx, p.model, p.division)
 	if err != nil {
 		return err
 	}
 	p.bench.Engine = remote
+	if p.model.Roles != nil {
+		p.bench.Model.Files = p.Request.Engine.Remote.parts(p.model)
+	}
 	if p.division == config.Network {
 		p.bench.Model = network.Wrap(p.bench.Model, remote)
 		p.bench.Caveats = append(p.bench.Caveats, networkCaveats(remote.Local(), p.Request.Engine.Remote.SharedMemory)...)

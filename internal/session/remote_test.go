@@ -2,10 +2,12 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func TestWhatServersCannotDoIsRefusedAtOnce(t *testing.T) {
@@ -26,7 +28,15 @@ func TestWhatServersCannotDoIsRefusedAtOnce(t *testing.T) {
 		{"a negative number of tries", func(q *Request) { q.Engine.Remote.Retry = -1 }, "retry"},
 		{"shared memory of another engine", func(q *Request) { q.Engine = Engine{Name: Simulated, Remote: Remote{SharedMemory: true}} }, "shared_memory"},
 		{"half a pair", func(q *Request) { q.Engine.Remote.Cert = "c" }, "tls_cert"},
-		{"a model of several files", func(q *Request) { q.Model = "gnmt" }, "backend"},
+		{"a model of several files", func(q *Request) { q.Model = "gnmt" }, ""},
+		{"files with names of their own", func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=a,decoder=b" }, ""},
+		{"a file that there is not", func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=a,joint=b" }, "remote_model"},
+		{"a file without a name", func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=" }, "remote_model"},
+		{"a name with a sign of one file", func(q *Request) { q.Engine.Remote.Model = "a=b" }, ""},
+		{"a decoder, token by token", func(q *Request) { q.Model = "llama3.1-8b" }, "backend"},
+		{"a decoder's task", func(q *Request) { q.Model, q.Division = "llama3.1-8b", "network" }, ""},
+		{"a decoder's first tokens", func(q *Request) { q.Model, q.Division, q.Scenario = "llama3.1-8b", "network", "server" }, "scenario"},
+		{"a pipeline that is not offered", func(q *Request) { q.Model, q.Division = "whisper", "network" }, "backend"},
 		{"the Network division", func(q *Request) { q.Division = "network" }, ""},
 		{"the Network division with batches", func(q *Request) { q.Division, q.MaxBatch = "network", 4 }, "max_batchsize"},
 		{"the Network division with a second try", func(q *Request) { q.Division, q.Engine.Remote.Retry = "network", 1 }, "retry"},
@@ -52,5 +62,21 @@ func TestEndpointsOfThisMachineAreMarked(t *testing.T) {
 	}
 	if got := networkCaveats([]string{"http://127.0.0.1:1"}, true); len(got) != 2 || !strings.Contains(got[1], "shared memory") || !strings.Contains(got[0], "not of the Network division: http://127.0.0.1:1") {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestFilesAreAskedForByTheirNamesAtTheServers(t *testing.T) {
+	m := workload.Model{Name: "gnmt", Roles: []string{"encoder", "decoder"}}
+	for _, c := range []struct{ given, encoder, decoder string }{
+		{"", "gnmt-encoder", "gnmt-decoder"},
+		{"mine", "mine-encoder", "mine-decoder"},
+		{"decoder=d", "gnmt-encoder", "d"},
+		{"decoder=d,encoder=e", "e", "d"},
+	} {
+		r := Remote{Model: c.given}
+		files, err := r.parts(m)("")
+		if want := []workload.File{{Role: "encoder", Path: c.encoder}, {Role: "decoder", Path: c.decoder}}; err != nil || !slices.Equal(files, want) {
+			t.Errorf("%q: %v, %v, want %v", c.given, files, err, want)
+		}
 	}
 }

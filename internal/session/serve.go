@@ -8,19 +8,21 @@ import (
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
-// OpenService opens the model file as another workload, without a test.
-func (p *Prepared) OpenService(ctx context.Context, w workload.Model, done func(row int, response []byte, err error)) (*bench.Service, error) {
-	if p.model.Files != nil {
-		return nil, field.Errorf("model", "%s consists of several files, and a server of the protocol has no such models", p.model.Name)
+// Parts are the files of the model that can be run by themselves; none: only its own predictors can
+// run them.
+func (p *Prepared) Parts() ([]workload.File, error) {
+	if p.model.Whole() {
+		return nil, nil
 	}
-	cfg := *p.bench
-	cfg.Model, cfg.Options, cfg.Judge = w, nil, nil
-	return bench.OpenService(ctx, cfg, done)
+	return p.model.FilesOf(p.bench.Backend.ModelPath)
 }
 
-// Sequences reports whether the model is one that only the benchmark's own predictors can run: of
-// several files, or token by token.
-func (p *Prepared) Sequences() bool { return p.model.Files != nil }
+// OpenService opens a file of the model as another workload, without a test.
+func (p *Prepared) OpenService(ctx context.Context, path string, w workload.Model, done func(row int, response []byte, err error)) (*bench.Service, error) {
+	cfg := *p.bench
+	cfg.Model, cfg.Options, cfg.Judge, cfg.Backend.ModelPath = w, nil, nil, path
+	return bench.OpenService(ctx, cfg, done)
+}
 
 // OpenSequences opens the model with the benchmark's own predictors, for so many rows from
 // elsewhere at a time.
@@ -44,18 +46,19 @@ func (p *Prepared) OpenSequences(ctx context.Context, rows int, done func(row in
 	return s, writer, err
 }
 
-// OpenWorkload joins the model with its data, as a test does.
-func (p *Prepared) OpenWorkload(ctx context.Context) (workload.Workload, error) {
+// OpenWorkload joins the model with its data, as a test does, and says what its files take and give.
+func (p *Prepared) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
 	cfg := p.bench
 	files, err := p.model.FilesOf(cfg.Backend.ModelPath)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ports, err := workload.PortsOf(ctx, cfg.Engine, files, cfg.Backend)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.model.Open(workload.Setup{ModelPath: cfg.Backend.ModelPath, DatasetDir: cfg.DatasetDir, Count: cfg.Count, Ports: ports, Options: cfg.Options})
+	w, err := p.model.Open(workload.Setup{ModelPath: cfg.Backend.ModelPath, DatasetDir: cfg.DatasetDir, Count: cfg.Count, Ports: ports, Options: cfg.Options})
+	return w, ports, err
 }
 
 // Version names the content of the model.

@@ -10,5 +10,6 @@
 // An answer of another shape, type, name or version than before is an error, so that a server
 // that was started anew with another model is noticed. What servers count is told by Account.
 //
-// Models of several files are not for this engine: a server has no roles.
+// A model of several files is as many models of the servers: the path of a file is the name that they
+// know it by, an empty one that of the configuration.
 package oip

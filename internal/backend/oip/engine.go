@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,18 +18,10 @@ import (
 // Config says which model to ask for, and where.
 type Config struct {
 	Client         client.Options
-	Model, Version string // at the servers; an empty version: theirs
+	Model, Version string // at the servers, of what has no name of its own; an empty version: theirs
 	// Task is the model that answers what LoadGen logs, for Respond: then that is what servers
 	// count. Empty: there is none.
 	Task string
-}
-
-// counted is the model of which the servers count inferences.
-func (c Config) counted() string {
-	if c.Task != "" {
-		return c.Task
-	}
-	return c.Model
 }
 
 // An Engine asks servers. It may be used from several goroutines at once.
@@ -35,12 +29,56 @@ type Engine struct {
 	config  Config
 	client  *client.Client
 	servers []protocol.ServerMetadata
-	opened  atomic.Pointer[protocol.ModelMetadata]
-	inputs  []string               // of the task
-	version atomic.Pointer[string] // of the answers; nil: there was none yet
+	task    *remote  // nil: there is none
+	inputs  []string // of the task
+
+	mu     sync.Mutex
+	models []*remote // that were asked for, in this order
 
 	answered atomic.Uint64
 	took     atomic.Int64 // ns, all answered requests together
+}
+
+// A remote is a model of the servers.
+type remote struct {
+	name    string
+	opened  atomic.Pointer[protocol.ModelMetadata]
+	version atomic.Pointer[string] // of the answers; nil: there was none yet
+}
+
+// remote finds the model that the servers call by a name; empty: that of the configuration.
+func (e *Engine) remote(name string) *remote {
+	if name == "" {
+		name = e.config.Model
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, m := range e.models {
+		if m.name == name {
+			return m
+		}
+	}
+	m := &remote{name: name}
+	e.models = append(e.models, m)
+	return m
+}
+
+// known are the models that were asked for.
+func (e *Engine) known() []*remote {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.models)
+}
+
+// counted are the models of which the servers count inferences.
+func (e *Engine) counted() []*remote {
+	if e.task != nil {
+		return []*remote{e.task}
+	}
+	if list := e.known(); len(list) > 0 {
+		return list
+	}
+	return []*remote{{name: e.config.Model}}
 }
 
 // Name is that of the engine.
@@ -81,7 +119,7 @@ func (e *Engine) Ports(ctx context.Context, o backend.Options) (inputs, outputs 
 		outputs, err = portsOf(m.Outputs)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("model %s: %w", e.config.Model, err)
+		return nil, nil, fmt.Errorf("model %s: %w", m.Name, err)
 	}
 	return inputs, outputs, nil
 }
@@ -91,13 +129,14 @@ func (e *Engine) describe(ctx context.Context, o backend.Options) (*protocol.Mod
 	if o.Device != "" && o.Device != "cpu" {
 		return nil, fmt.Errorf("device %s: which device a model runs on is up to its server", o.Device)
 	}
-	m, err := e.client.Model(ctx, e.config.Model, e.config.Version)
+	of := e.remote(o.ModelPath)
+	m, err := e.client.Model(ctx, of.name, e.config.Version)
 	if err != nil {
 		return nil, err
 	}
-	if !e.opened.CompareAndSwap(nil, m) {
-		if diff := e.opened.Load().Difference(m); diff != "" {
-			return nil, fmt.Errorf("the servers have another model %s than before: %s", e.config.Model, diff)
+	if !of.opened.CompareAndSwap(nil, m) {
+		if diff := of.opened.Load().Difference(m); diff != "" {
+			return nil, fmt.Errorf("the servers have another model %s than before: %s", of.name, diff)
 		}
 	}
 	return m, nil
@@ -108,8 +147,12 @@ func (e *Engine) Check(ctx context.Context) error {
 	if len(e.client.Down()) > 0 {
 		return nil // those servers are named elsewhere
 	}
-	_, err := e.describe(ctx, backend.Options{})
-	return err
+	for _, m := range e.known() {
+		if _, err := e.describe(ctx, backend.Options{ModelPath: m.name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // portsOf are ports as this program has them.
@@ -132,7 +175,7 @@ func (e *Engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 	if err != nil {
 		return nil, err
 	}
-	s := &session{engine: e}
+	s := &session{engine: e, model: e.remote(o.ModelPath)}
 	s.info = backend.Info{Inputs: inputs, Outputs: outputs, Engine: e.title(),
 		Devices: []backend.DeviceUse{{Device: "remote", Nodes: -1}}, Facts: e.facts(), LoadTime: time.Since(begin)}
 	if len(o.Outputs) > 0 {
@@ -179,6 +222,13 @@ func (e *Engine) title() string {
 func (e *Engine) facts() map[string]string {
 	c := e.config.Client
 	facts := map[string]string{"endpoints": strings.Join(e.client.Endpoints(), " "), "remote model": e.config.Model}
+	var names []string
+	for _, m := range e.known() {
+		names = append(names, m.name)
+	}
+	if len(names) > 0 {
+		facts["remote model"] = strings.Join(names, " ")
+	}
 	for name, value := range map[string]string{"remote version": e.config.Version, "concurrency": positive(c.Concurrency), "retry": positive(c.Retry)} {
 		if value != "" {
 			facts[name] = value
@@ -211,13 +261,15 @@ func (e *Engine) Account(ctx context.Context) (backend.Account, error) {
 		Connections: t.Connections, Sent: t.Sent, Received: t.Received,
 		RoundTrip: backend.Sum{Count: e.answered.Load(), Time: time.Duration(e.took.Load())},
 	}
-	list, err := e.client.Statistics(ctx, e.config.counted(), e.config.Version)
-	if err != nil {
-		return a, err
-	}
 	var sum protocol.ModelStatistics
-	for _, s := range list {
-		sum.Add(s)
+	for _, m := range e.counted() {
+		list, err := e.client.Statistics(ctx, m.name, e.config.Version)
+		if err != nil {
+			return a, err
+		}
+		for _, s := range list {
+			sum.Add(s)
+		}
 	}
 	of := func(s protocol.Sum) backend.Sum { return backend.Sum{Count: s.Count, Time: time.Duration(s.NS)} }
 	a.Server = &backend.ServerCount{Inferences: sum.InferenceCount, Executions: sum.ExecutionCount, CacheHits: sum.InferenceStats.CacheHit.Count,

@@ -15,13 +15,13 @@ import (
 )
 
 // serve starts a server of a model and returns its endpoint.
-func serve(t *testing.T, model *oiptest.Doubler) string {
+func serve(t *testing.T, models ...server.Model) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server.New(server.Config{Name: "test", Version: "1", Models: []server.Model{model}})
+	s := server.New(server.Config{Name: "test", Version: "1", Models: models})
 	go func() { _ = s.ServeHTTP(l) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -148,5 +148,36 @@ func TestWhatCannotBeOpenedSaysWhy(t *testing.T) {
 	}
 	if _, err := New(t.Context(), Config{Model: "m", Client: client.Options{Endpoints: []string{"http://127.0.0.1:1"}}}); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("nobody there: %v", err)
+	}
+}
+
+func TestFilesOfAModelAreModelsOfTheServer(t *testing.T) {
+	first, second := &oiptest.Doubler{Name: "m-first", Version: "1", Width: 2}, &oiptest.Doubler{Name: "m-second", Version: "2", Width: 3}
+	e, err := New(t.Context(), Config{Client: client.Options{Endpoints: []string{serve(t, first, second)}}, Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for name, width := range map[string]int64{"m-first": 2, "m-second": 3} {
+		s, err := e.Open(t.Context(), backend.Options{ModelPath: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := bind(t, s, tensor.New(tensor.Float32, 1, width))
+		for range 2 { // each has a version of its own
+			if err := s.Run(t.Context(), []backend.Value{bind(t, s, tensor.New(tensor.Float32, 1, width))}, []backend.Value{out}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if a, err := e.Account(t.Context()); err != nil || a.Server.Inferences != 4 {
+		t.Errorf("the servers counted %+v, %v, want those of both models", a.Server, err)
+	}
+	second.Version = "3"
+	if err := e.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "m-second") {
+		t.Errorf("another second model: %v", err)
+	}
+	if _, _, err := e.Ports(t.Context(), backend.Options{ModelPath: "m-third"}); err == nil || !strings.Contains(err.Error(), "m-third") {
+		t.Errorf("a file that the server does not have: %v", err)
 	}
 }

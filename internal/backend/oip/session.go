@@ -16,6 +16,7 @@ import (
 
 type session struct {
 	engine *Engine
+	model  *remote
 	info   backend.Info
 	wanted []string // outputs
 	closed atomic.Bool
@@ -40,7 +41,7 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 	if s.closed.Load() {
 		return errors.New("running the model: the session is closed")
 	}
-	r := &client.Request{Model: s.engine.config.Model, Version: s.engine.config.Version, Wanted: s.wanted}
+	r := &client.Request{Model: s.model.name, Version: s.engine.config.Version, Wanted: s.wanted}
 	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
 		return fmt.Errorf("running the model: got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
 	}
@@ -95,10 +96,10 @@ type answer struct {
 // accept looks at the head of an answer.
 func (a *answer) accept(h *protocol.Head) (protocol.Place, error) {
 	s := a.session
-	if h.Model != "" && h.Model != s.engine.config.Model {
-		return nil, fmt.Errorf("the answer is of the model %q, asked was %q", h.Model, s.engine.config.Model)
+	if h.Model != "" && h.Model != s.model.name {
+		return nil, fmt.Errorf("the answer is of the model %q, asked was %q", h.Model, s.model.name)
 	}
-	if err := s.engine.sameVersion(h.Version); err != nil {
+	if err := s.model.sameVersion(h.Version); err != nil {
 		return nil, err
 	}
 	if len(h.Tensors) != len(s.wanted) {
@@ -109,11 +110,11 @@ func (a *answer) accept(h *protocol.Head) (protocol.Place, error) {
 }
 
 // sameVersion sees to it that all answers come from the same version of the model.
-func (e *Engine) sameVersion(version string) error {
-	if known := e.version.Load(); known != nil && *known == version || known == nil && e.version.CompareAndSwap(nil, &version) {
+func (m *remote) sameVersion(version string) error {
+	if known := m.version.Load(); known != nil && *known == version || known == nil && m.version.CompareAndSwap(nil, &version) {
 		return nil
 	}
-	if known := *e.version.Load(); known != version {
+	if known := *m.version.Load(); known != version {
 		return fmt.Errorf("the answer is of version %q of the model, those before of %q", version, known)
 	}
 	return nil

@@ -23,6 +23,7 @@ func (e *Engine) findTask(ctx context.Context) error {
 	if len(m.Outputs) != 1 || m.Outputs[0].Name != protocol.TaskResponse || m.Outputs[0].Datatype != "UINT8" {
 		return fmt.Errorf("model %s has the outputs %v, want one of bytes, %q", m.Name, m.Outputs, protocol.TaskResponse)
 	}
+	e.task = &remote{name: e.config.Task}
 	for _, p := range m.Inputs {
 		e.inputs = append(e.inputs, p.Name)
 	}
@@ -52,7 +53,7 @@ func (e *Engine) Respond(ctx context.Context, sample []tensor.Tensor, dst []byte
 			}
 			dst = append(dst[:start], make([]byte, s.Size)...)
 			return tensor.FromBytes(tensor.Uint8, dst[start:], s.Shape...)
-		}, e.sameVersion(h.Version)
+		}, e.task.sameVersion(h.Version)
 	}
 	begin := time.Now()
 	if _, err := e.client.Infer(ctx, r); err != nil {
