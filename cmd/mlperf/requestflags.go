@@ -93,7 +93,7 @@ func defineEngine(f *pflag.FlagSet, e *session.Engine) {
 // defineRemote defines the flags that choose servers.
 func defineRemote(f *pflag.FlagSet, r *session.Remote) {
 	f.StringArrayVar(&r.Endpoints, "endpoint", nil, "server to ask: URL with http, https, unix, grpc or grpcs; dns:///host:port is gRPC with all addresses of a name, as dns+http://host:port is for others (repeatable)")
-	f.StringVar(&r.Model, "remote-model", "", "name of the model at the servers (default: that of the catalogue)")
+	f.StringVar(&r.Model, "remote-model", "", "name of the model at the servers, or of several files role=name,… (default: that of the catalogue, and NAME-role)")
 	f.StringVar(&r.Version, "remote-version", "", "version of the model at the servers")
 	f.IntVar(&r.Concurrency, "concurrency", 0, "requests to servers under way at most; 0: 64, and 1 in SingleStream; servers of text: 256 in Offline, else no limit")
 	durationVar(f, &r.Timeout, "request-timeout", 0, "how long a request to a server may take; 0: 2 minutes, of servers of text 10")

@@ -36,8 +36,8 @@ batches and the workers of a benchmark.
 
 Each model is there twice: MODEL takes and gives the tensors of the model file, and
 MODEL-task takes what a sample of the benchmark consists of, or the file of an image, and
-answers what LoadGen would log. Models of several files, and those that write texts, are there as
-MODEL-task only; the latter also speak OpenAI's protocol (/v1/completions and
+answers what LoadGen would log. Of several files each is there, as MODEL-encoder. Models that
+write texts run as MODEL-task only; they also speak OpenAI's protocol (/v1/completions and
 /v1/chat/completions, whole or as a stream).
 
 It listens on this machine only, unless --listen says otherwise; beyond it wants TLS, or
