@@ -41,7 +41,7 @@ const (
 	// partsConcurrency is how many samples are, where each is hundreds of requests to several files, and
 	// its beams or its state lie here.
 	partsConcurrency = 8
-	mostRetries        = 100
+	mostRetries      = 100
 )
 
 // given names something that was said about servers; empty: nothing was.
