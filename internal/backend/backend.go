@@ -38,6 +38,25 @@ type Session interface {
 	io.Closer
 }
 
+// A Keeper is a Session that may have memory where the model computes, for what its runs leave to later
+// ones, such as a cache.
+type Keeper interface {
+	// Keep takes zeroed memory for so many elements. It returns nil if the model computes in the
+	// processor's memory, where any will do.
+	Keep(t tensor.DType, elements int64) (Memory, error)
+}
+
+// Memory is memory of a device. It is for one run at a time, and for the session that it is of.
+type Memory interface {
+	// Value makes a Value over the elements from one on, which goes in and comes out without being
+	// copied. Its tensor has a shape, and no contents.
+	Value(from int64, shape ...int64) (Value, error)
+	// Copy copies elements to another place in it.
+	Copy(to, from, elements int64) error
+	// Close frees the memory. Its values must be closed before.
+	io.Closer
+}
+
 // A Value is a tensor as an engine sees it. Closing it does not free memory that was
 // bound to it.
 type Value interface {

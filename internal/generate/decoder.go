@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/hostmem"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -19,7 +18,8 @@ type Room struct {
 }
 
 // A Decoder has a model read prompts and say the tokens after them, in slots: one for each sequence.
-// The cache of all sequences is one slab of memory per layer, [slots, heads, context, size]. A
+// The cache of all sequences is one slab of memory per layer, [slots, heads, context, size], where the model
+// computes if the session has memory there (backend.Keeper). A
 // prompt is read by itself, on a view of its slot; a step makes one more token of the first
 // slots at once. It is for one goroutine.
 type Decoder struct {
@@ -33,6 +33,7 @@ type Decoder struct {
 	logits  []float32 // of the last tokens, slot by slot
 	free    []func() error
 	values  []backend.Value
+	broken  error // what could not be copied within the cache
 }
 
 // steps is what differs between ways to keep the cache.
@@ -91,6 +92,9 @@ func (d *Decoder) Prefill(ctx context.Context, slot int, tokens []int32) error {
 	if len(tokens) == 0 || len(tokens) > d.room.Chunk || d.lengths[slot]+len(tokens) > d.room.Context {
 		return fmt.Errorf("%d tokens after %d do not fit: a slot has room for %d, of which %d are read at once", len(tokens), d.lengths[slot], d.room.Context, d.room.Chunk)
 	}
+	if d.broken != nil {
+		return d.broken
+	}
 	if err := d.machine.prefill(ctx, slot, tokens); err != nil {
 		return err
 	}
@@ -100,6 +104,9 @@ func (d *Decoder) Prefill(ctx context.Context, slot int, tokens []int32) error {
 
 // Step has the model read the next token of each of the first n slots.
 func (d *Decoder) Step(ctx context.Context, n int) error {
+	if d.broken != nil {
+		return d.broken
+	}
 	for slot := range n {
 		if d.lengths[slot] >= d.room.Context {
 			return fmt.Errorf("slot %d has %d tokens, there is no room for more", slot, d.lengths[slot])
@@ -167,15 +174,6 @@ func (d *Decoder) bind(t tensor.Tensor) (backend.Value, error) {
 		d.values = append(d.values, v)
 	}
 	return v, err
-}
-
-// memory takes memory that is freed with the decoder.
-func (d *Decoder) memory(t tensor.DType, shape ...int64) (tensor.Tensor, error) {
-	m, free, err := hostmem.New(t, shape...)
-	if err == nil {
-		d.free = append(d.free, free)
-	}
-	return m, err
 }
 
 // arranged puts values into the order of a session's ports.

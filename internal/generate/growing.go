@@ -12,8 +12,8 @@ import (
 // one is read and the other written.
 type growingSteps struct {
 	d      *Decoder
-	slabs  [2][]tensor.Tensor // key and value of each layer, [slots, heads·context·size]
-	active []int              // the slab that has what a slot has read
+	slabs  [2][]slab // key and value of each layer, [slots, heads·context·size]
+	active []int     // the slab that has what a slot has read
 
 	one [1]int32
 }
@@ -24,7 +24,7 @@ func newGrowingSteps(d *Decoder) (*growingSteps, error) {
 	d.logits = make([]float32, int64(room.Slots)*l.Rows)
 	for side := range g.slabs {
 		for range 2 * l.Layers {
-			slab, err := d.memory(l.Element, int64(room.Slots), l.KVHeads*int64(room.Context)*l.HeadSize)
+			slab, err := d.slab(int64(room.Slots) * g.slotSize())
 			if err != nil {
 				return nil, err
 			}
@@ -34,12 +34,10 @@ func newGrowingSteps(d *Decoder) (*growingSteps, error) {
 	return g, nil
 }
 
-// view is what a slot has in a slab after n tokens.
-func (g *growingSteps) view(side, kv, slot, n int) (tensor.Tensor, error) {
+// slotSize is how many elements of a slab a slot has.
+func (g *growingSteps) slotSize() int64 {
 	l := g.d.layout
-	row := g.slabs[side][kv].Rows(slot, 1)
-	size := l.KVHeads * int64(n) * l.HeadSize
-	return tensor.FromBytes(l.Element, row.Bytes()[:size*int64(l.Element.Size())], 1, l.KVHeads, int64(n), l.HeadSize)
+	return l.KVHeads * int64(g.d.room.Context) * l.HeadSize
 }
 
 func (g *growingSteps) prefill(ctx context.Context, slot int, tokens []int32) error {
@@ -135,21 +133,18 @@ func (g *growingSteps) bind(slot int, tokens []int32, scores []float32) (map[str
 	return b.values, b.err
 }
 
+// cache binds what a slot has in a slab after n tokens.
 func (g *growingSteps) cache(b *binder, name string, side, kv, slot, n int) {
-	view, err := g.view(side, kv, slot, n)
-	if err != nil {
-		b.err = err
-		return
+	if l := g.d.layout; b.err == nil {
+		b.values[name], b.err = g.slabs[side][kv].value(int64(slot)*g.slotSize(), 1, l.KVHeads, int64(n), l.HeadSize)
 	}
-	b.add(name, func() tensor.Tensor { return view })
 }
 
 // move copies whole slots: heads lie behind each other without gaps.
 func (g *growingSteps) move(to, from, _ int) {
-	d := g.d
+	l := g.d.layout
 	g.active[to] = g.active[from]
-	size := int(d.layout.KVHeads*d.layout.HeadSize) * d.lengths[from] * d.layout.Element.Size()
 	for _, slab := range g.slabs[g.active[from]] {
-		copy(slab.Rows(to, 1).Bytes()[:size], slab.Rows(from, 1).Bytes()[:size])
+		slab.copy(int64(to)*g.slotSize(), int64(from)*g.slotSize(), l.KVHeads*int64(g.d.lengths[from])*l.HeadSize)
 	}
 }

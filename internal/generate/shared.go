@@ -11,7 +11,7 @@ import (
 // once, for each number of slots: it allocates nothing.
 type sharedSteps struct {
 	d     *Decoder
-	slabs []tensor.Tensor // key and value of each layer
+	slabs []slab // key and value of each layer
 
 	fed     numbers // the chosen tokens, which the model writes itself if it can
 	lens    numbers // of the slots, less one
@@ -85,7 +85,7 @@ func newSharedSteps(d *Decoder) (*sharedSteps, error) {
 		s.chunkScore = tensor.Data[float32](all)
 	}
 	for range 2 * l.Layers {
-		slab, err := d.memory(l.Element, int64(room.Slots), l.KVHeads, int64(room.Context), l.HeadSize)
+		slab, err := d.slab(int64(room.Slots) * s.slotSize())
 		if err != nil {
 			return nil, err
 		}
@@ -174,16 +174,19 @@ func (s *sharedSteps) choose(slot int) error {
 	return d.checkNext(slot)
 }
 
+// slotSize is how many elements of a slab a slot has.
+func (s *sharedSteps) slotSize() int64 {
+	l := s.d.layout
+	return l.KVHeads * int64(s.d.room.Context) * l.HeadSize
+}
+
 func (s *sharedSteps) move(to, from, first int) {
-	d := s.d
-	size := int(d.layout.HeadSize) * d.layout.Element.Size()
-	head := d.room.Context * size
-	begin, end := first*size, d.lengths[from]*size
+	size := s.d.layout.HeadSize
+	head, slot := int64(s.d.room.Context)*size, s.slotSize()
+	begin, n := int64(first)*size, int64(s.d.lengths[from]-first)*size
 	for _, slab := range s.slabs {
-		mem := slab.Bytes()
-		slot := int(d.layout.KVHeads) * head
-		for h := range int(d.layout.KVHeads) {
-			copy(mem[to*slot+h*head+begin:to*slot+h*head+end], mem[from*slot+h*head+begin:from*slot+h*head+end])
+		for at := begin; at < slot; at += head {
+			slab.copy(int64(to)*slot+at, int64(from)*slot+at, n)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (s *sharedSteps) caches(first, n int) (map[string]backend.Value, error) {
 	values := map[string]backend.Value{}
 	for layer := range l.Layers {
 		for kv, names := range [2][2]string{{l.PastKey, l.PresentKey}, {l.PastValue, l.PresentValue}} {
-			v, err := s.d.bind(s.slabs[2*layer+kv].Rows(first, n))
+			v, err := s.slabs[2*layer+kv].value(int64(first)*s.slotSize(), int64(n), l.KVHeads, int64(s.d.room.Context), l.HeadSize)
 			if err != nil {
 				return nil, err
 			}

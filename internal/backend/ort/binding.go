@@ -116,6 +116,9 @@ func (b *binding) bind(inputs, outputs []backend.Value) error {
 	for i, given := range outputs {
 		port := &b.session.outputs[i]
 		v, err := own(given, port, "output")
+		if err == nil {
+			err = v.plain()
+		}
 		if err != nil {
 			return err
 		}
@@ -236,6 +239,9 @@ func (s *session) gather(r *plainRun, inputs, outputs []backend.Value) error {
 			continue
 		}
 		v, err := own(given, &s.outputs[i], "output")
+		if err == nil {
+			err = v.plain()
+		}
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,7 @@ type deviceBuffer struct {
 	shape tensor.Shape
 	value unsafe.Pointer // OrtValue; nil: none yet
 	data  unsafe.Pointer // its numbers, in the device's memory
+	given *value         // that is bound instead of a buffer; nil: none
 }
 
 // deviceMemory is where a session has buffers.
@@ -34,6 +35,7 @@ type deviceMemory struct {
 	name            string // as ONNX Runtime calls it
 	info, allocator unsafe.Pointer
 	copier          memoryCopier
+	stays           bool // addresses do
 }
 
 // openMemory gets the allocator of a device's memory for a session.
@@ -66,7 +68,11 @@ func (o *opening) memory(session unsafe.Pointer) (*deviceMemory, error) {
 		return nil, &DeviceError{first.name, "buffers in its own memory are not possible, or not for strings"}
 	}
 	device, _ := strconv.Atoi(first.options["device_id"])
-	return o.engine.native.openMemory(session, first.device.memory, device)
+	m, err := o.engine.native.openMemory(session, first.device.memory, device)
+	if err == nil {
+		m.stays = first.records()
+	}
+	return m, err
 }
 
 func (m *deviceMemory) close(n native) {
@@ -103,11 +109,8 @@ func (d *deviceBinding) prepare(inputs, outputs []backend.Value) error {
 		if err != nil {
 			return err
 		}
-		if err := d.fit(&d.inputs[i], fnBindInput, port, v); err != nil {
+		if err := d.feed(&d.inputs[i], port, v); err != nil {
 			return err
-		}
-		if err := d.load(&d.inputs[i], v); err != nil {
-			return fmt.Errorf("copying input %s to the device: %w", port.Name, err)
 		}
 	}
 	for i, given := range outputs {
@@ -116,10 +119,71 @@ func (d *deviceBinding) prepare(inputs, outputs []backend.Value) error {
 		if err != nil {
 			return err
 		}
-		if err := d.fit(&d.outputs[i], fnBindOutput, port, v); err != nil {
+		if v.kept != nil {
+			err = d.bindGiven(&d.outputs[i], fnBindOutput, port, v)
+		} else {
+			err = d.fit(&d.outputs[i], fnBindOutput, port, v)
+		}
+		if err != nil {
 			return err
 		}
 	}
+	return d.session.memory.copier.wait()
+}
+
+// feed binds an input, and copies it where it is not in the device's memory.
+func (d *deviceBinding) feed(b *deviceBuffer, port *modelPort, v *value) error {
+	switch {
+	case v.kept != nil:
+		return d.bindGiven(b, fnBindInput, port, v)
+	case d.session.memory.counts(v.tensor):
+		return d.bindAnew(b, port, v)
+	}
+	if err := d.fit(b, fnBindInput, port, v); err != nil {
+		return err
+	}
+	if err := d.load(b, v); err != nil {
+		return fmt.Errorf("copying input %s to the device: %w", port.Name, err)
+	}
+	return nil
+}
+
+// counts reports whether a tensor is a few whole numbers, which operators of a device often want in the
+// processor's memory, such as lengths. ONNX Runtime knows, and copies them where they are wanted
+// whenever they are bound.
+func (m *deviceMemory) counts(t tensor.Tensor) bool {
+	const few = 4096 // bytes
+	return !m.stays && (t.Type == tensor.Int64 || t.Type == tensor.Int32) && len(t.Bytes()) <= few
+}
+
+// bindAnew binds a value in the processor's memory, as its contents are now.
+func (d *deviceBinding) bindAnew(b *deviceBuffer, port *modelPort, v *value) error {
+	h, err := v.read()
+	if err != nil {
+		return err
+	}
+	if err := d.bound.inner.BindInput(port.Name, h); err != nil {
+		return fmt.Errorf("copying input %s to the device: %s", port.Name, readable(err.Error()))
+	}
+	b.free(d.session.engine.native)
+	b.given = v
+	return nil
+}
+
+// bindGiven binds a value that is in the device's memory.
+func (d *deviceBinding) bindGiven(b *deviceBuffer, function int, port *modelPort, v *value) error {
+	n := d.session.engine.native
+	switch {
+	case v.session != d.session:
+		return fmt.Errorf("%s: the value is in the memory of another session", port.Name)
+	case b.given == v:
+		return nil
+	}
+	if err := n.bindValue(function, d.bound.pointer, port.Name, v.kept); err != nil {
+		return fmt.Errorf("%s: %w", port.Name, err)
+	}
+	b.free(n)
+	b.given = v
 	return nil
 }
 
@@ -139,6 +203,9 @@ func (d *deviceBinding) load(b *deviceBuffer, v *value) error {
 // fetch copies the outputs from the device.
 func (d *deviceBinding) fetch(outputs []backend.Value) error {
 	for i, given := range outputs {
+		if d.outputs[i].given != nil {
+			continue
+		}
 		if err := d.store(given.(*value), &d.outputs[i]); err != nil {
 			return fmt.Errorf("copying output %s from the device: %w", d.session.outputs[i].Name, err)
 		}
@@ -178,6 +245,7 @@ func (d *deviceBinding) fit(b *deviceBuffer, function int, port *modelPort, v *v
 		return fmt.Errorf("%s: %w", port.Name, err)
 	}
 	b.free(n)
+	b.given = nil
 	b.shape, b.value, b.data = slices.Clone(v.tensor.Shape), fresh, data
 	return nil
 }

@@ -236,7 +236,7 @@ func (o *opening) session(inner *onnx.DynamicAdvancedSession, counts map[string]
 		engine: o.engine, path: o.plan.options.ModelPath, inner: inner, pointer: sessionPointer(inner), inputs: o.inputs, outputs: o.outputs,
 		bindable: o.onlyCPU(), runConfig: o.plan.runConfig,
 		values:   map[*value]struct{}{},
-		bindings: map[*binding]struct{}{},
+		bindings: map[*binding]struct{}{}, kept: map[*keptMemory]struct{}{},
 		info: backend.Info{
 			Inputs: plainPorts(o.inputs), Outputs: plainPorts(o.outputs),
 			Engine: "onnxruntime " + o.engine.library.Version, Library: o.engine.library.Path,

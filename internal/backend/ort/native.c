@@ -8,6 +8,7 @@
 enum {
 	GetErrorMessage = 2,
 	CreateTensorAsOrtValue = 48,
+	CreateTensorWithDataAsOrtValue = 49,
 	GetTensorMutableData = 51,
 	CreateMemoryInfo = 68,
 	CreateCpuMemoryInfo = 69,
@@ -71,6 +72,10 @@ status create_tensor(table api, void *allocator, const int64_t *shape, size_t ax
 	return ((status (*)(void *, const int64_t *, size_t, int, void **))api[CreateTensorAsOrtValue])(allocator, shape, axes, type, value);
 }
 
+status tensor_over(table api, void *info, void *data, size_t bytes, const int64_t *shape, size_t axes, int type, void **value) {
+	return ((status (*)(const void *, void *, size_t, const int64_t *, size_t, int, void **))api[CreateTensorWithDataAsOrtValue])(info, data, bytes, shape, axes, type, value);
+}
+
 status bind_value(table api, int f, void *binding, const char *name, void *value) {
 	return ((status (*)(void *, const char *, const void *))api[f])(binding, name, value);
 }
@@ -85,6 +90,12 @@ int copy_bytes(void *cuda_memcpy, void *to, const void *from, size_t bytes) {
 	if (cuda_memcpy) return ((int (*)(void *, const void *, size_t, int))cuda_memcpy)(to, from, bytes, MemcpyDefault);
 	memmove(to, from, bytes);
 	return 0;
+}
+
+// CUDA returns from a copy within a device, and from a small one to it, before it is done, and the streams of
+// ONNX Runtime do not wait for that.
+int wait_for_device(void *cuda_synchronize) {
+	return cuda_synchronize ? ((int (*)(void))cuda_synchronize)() : 0;
 }
 
 void call_release(table api, int f, void *object) { ((void (*)(void *))api[f])(object); }

@@ -164,6 +164,14 @@ func (n native) newTensor(allocator unsafe.Pointer, like tensor.Tensor) (value u
 	return value, err
 }
 
+// tensorOver makes a value over memory of the kind that info describes.
+func (n native) tensorOver(info, data unsafe.Pointer, like tensor.Tensor) (value unsafe.Pointer, err error) {
+	shape := append(make([]int64, 0, 8), like.Shape...)
+	bytes := like.Shape.Len() * int64(like.Type.Size())
+	err = n.check(C.tensor_over(n.table, info, data, C.size_t(bytes), (*C.int64_t)(unsafe.SliceData(shape)), C.size_t(len(shape)), C.int(onnxType(like.Type)), &value))
+	return value, err
+}
+
 // bindValue connects a value with a port, by BindInput or BindOutput.
 func (n native) bindValue(function int, binding unsafe.Pointer, port string, value unsafe.Pointer) error {
 	name := C.CString(port)
@@ -179,25 +187,37 @@ func (n native) contents(value unsafe.Pointer) (data unsafe.Pointer, err error) 
 
 // A copier of bytes between a device's memory and the processor's. The zero value is for memory that
 // the processor can reach itself.
-type memoryCopier struct{ cudaMemcpy unsafe.Pointer }
+type memoryCopier struct{ cudaMemcpy, cudaSynchronize unsafe.Pointer }
 
 // cudaRuntimes are the libraries of CUDA that can copy, the newest first.
 var cudaRuntimes = []string{"libcudart.so.13", "libcudart.so.12", "cudart64_13.dll", "cudart64_12.dll"}
 
-// cudaCopier finds CUDA's function. The device's own library has loaded it already.
+// cudaCopier finds CUDA's functions. The device's own library has loaded it already.
 func cudaCopier() (memoryCopier, error) {
-	function := C.CString("cudaMemcpy")
-	defer C.free(unsafe.Pointer(function))
 	for _, library := range cudaRuntimes {
-		name := C.CString(library)
-		found := C.find_function(name, function)
-		C.free(unsafe.Pointer(name))
-		if found != nil {
-			return memoryCopier{found}, nil
+		c := memoryCopier{functionOf(library, "cudaMemcpy"), functionOf(library, "cudaDeviceSynchronize")}
+		if c.cudaMemcpy != nil && c.cudaSynchronize != nil {
+			return c, nil
 		}
 	}
 	return memoryCopier{}, fmt.Errorf("CUDA's runtime library was not found, one of %s: install the CUDA toolkit, or add its folder to LD_LIBRARY_PATH",
 		strings.Join(cudaRuntimes[:2], ", "))
+}
+
+// functionOf finds a function of a library that the system's loader finds; nil if there is none.
+func functionOf(library, function string) unsafe.Pointer {
+	from, name := C.CString(library), C.CString(function)
+	defer C.free(unsafe.Pointer(from))
+	defer C.free(unsafe.Pointer(name))
+	return C.find_function(from, name)
+}
+
+// wait returns when all copies are done.
+func (c memoryCopier) wait() error {
+	if code := C.wait_for_device(c.cudaSynchronize); code != 0 {
+		return fmt.Errorf("CUDA failure %d while copies were waited for", int(code))
+	}
+	return nil
 }
 
 func (c memoryCopier) copy(to, from unsafe.Pointer, bytes int) error {

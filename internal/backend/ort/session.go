@@ -33,6 +33,7 @@ type session struct {
 	mu       sync.Mutex // guards what follows
 	values   map[*value]struct{}
 	bindings map[*binding]struct{}
+	kept     map[*keptMemory]struct{}
 	idle     []*plainRun // room for runs without a binding
 	closed   bool
 }
@@ -86,6 +87,9 @@ func (s *session) Close() error {
 	for v := range values {
 		v.leave()
 		v.free()
+	}
+	for m := range s.kept {
+		m.free()
 	}
 	if s.memory != nil {
 		s.memory.close(s.engine.native)

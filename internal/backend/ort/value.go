@@ -24,6 +24,7 @@ type value struct {
 	session *session // that made it, and closes it if nobody else does
 	tensor  tensor.Tensor
 	handle  *handle
+	kept    unsafe.Pointer // the value as ONNX Runtime knows it, in memory of a device: there is no handle then
 	pinner  runtime.Pinner
 
 	copied  copier // nil if the memory is used in place
@@ -126,6 +127,10 @@ func (v *value) free() {
 		return
 	}
 	v.closed = true
+	if v.kept != nil {
+		v.session.engine.native.release(fnReleaseValue, v.kept)
+		return
+	}
 	v.handle.Destroy()
 	v.pinner.Unpin()
 }
@@ -133,6 +138,9 @@ func (v *value) free() {
 // read brings what a run will read up to date, and returns the handle for it. Several runs
 // may read the same value at once.
 func (v *value) read() (*handle, error) {
+	if err := v.plain(); err != nil {
+		return nil, err
+	}
 	if v.copied == nil {
 		return v.handle, nil
 	}
@@ -144,6 +152,14 @@ func (v *value) read() (*handle, error) {
 	}
 	v.handle = h
 	return h, nil
+}
+
+// plain returns an error if the value is in memory of a device.
+func (v *value) plain() error {
+	if v.kept != nil {
+		return fmt.Errorf("%v in memory of a device can only take part in a run of its own session, with values for all outputs", v.tensor)
+	}
+	return nil
 }
 
 // written brings the tensor up to date after a run wrote the value.

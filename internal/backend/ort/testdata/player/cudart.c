@@ -13,3 +13,5 @@ int cudaMemcpy(void *to, const void *from, size_t bytes, int kind) {
 	memcpy(to, from, bytes);
 	return 0;
 }
+
+int cudaDeviceSynchronize(void) { return 0; }
