@@ -199,25 +199,32 @@ func (f SpeechForm) parse(data []byte) (*Speech, error) {
 // utterance checks an entry. The first of its files is the one that is heard: others are the
 // same at other speeds.
 func (e speechEntry) utterance(f SpeechForm) (u Utterance, err error) {
-	switch {
-	case len(e.Files) == 0 || e.Files[0].Name == "":
-		return u, errors.New("no file is named (files, fname)")
-	case !f.anywhere && !filepath.IsLocal(filepath.FromSlash(e.Files[0].Name)):
-		return u, fmt.Errorf("the file %q is not below the folder of the manifest", e.Files[0].Name)
-	case e.Duration == nil || !(*e.Duration >= 0):
-		return u, errors.New("there is no original_duration")
-	case e.Files[0].Samples < 1 || e.Files[0].Samples > longestRecordings/2:
-		return u, fmt.Errorf("num_samples is %d, want 1 to %d", e.Files[0].Samples, longestRecordings/2)
-	case *e.Duration <= f.longest && float64(e.Files[0].Samples) > f.longest*speechRate:
-		return u, fmt.Errorf("num_samples is %d, which is more than the %g s of original_duration", e.Files[0].Samples, *e.Duration)
-	case e.Transcript == nil:
-		return u, errors.New("there is no transcript")
+	if err := e.check(f); err != nil {
+		return u, err
 	}
 	if u.Transcript, err = f.clean(*e.Transcript); err != nil {
 		return u, err
 	}
 	u.Path, u.Samples = e.Files[0].Name, e.Files[0].Samples
 	return u, nil
+}
+
+func (e speechEntry) check(f SpeechForm) error {
+	switch {
+	case len(e.Files) == 0 || e.Files[0].Name == "":
+		return errors.New("no file is named (files, fname)")
+	case !f.anywhere && !filepath.IsLocal(filepath.FromSlash(e.Files[0].Name)):
+		return fmt.Errorf("the file %q is not below the folder of the manifest", e.Files[0].Name)
+	case e.Duration == nil || !(*e.Duration >= 0):
+		return errors.New("there is no original_duration")
+	case e.Files[0].Samples < 1 || e.Files[0].Samples > longestRecordings/2:
+		return fmt.Errorf("num_samples is %d, want 1 to %d", e.Files[0].Samples, longestRecordings/2)
+	case *e.Duration <= f.longest && float64(e.Files[0].Samples) > f.longest*speechRate:
+		return fmt.Errorf("num_samples is %d, which is more than the %g s of original_duration", e.Files[0].Samples, *e.Duration)
+	case e.Transcript == nil:
+		return errors.New("there is no transcript")
+	}
+	return nil
 }
 
 // cleanTranscript keeps what the model can write, in small letters. The reference also spells

@@ -185,22 +185,32 @@ func dropMarks(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, r := range norm.NFKD.String(s) {
-		if r < utf8.RuneSelf && (isWord(r) && r != '_' || r == ' ' || r == '.' || r == '%' || r == '$') {
+		if isPlain(r) {
 			b.WriteByte(byte(r))
-			continue
-		}
-		other, ok := letters[r]
-		switch {
-		case strings.ContainsRune(".%$¢€£", r):
-			b.WriteRune(r)
-		case ok:
-			b.WriteString(other)
-		case unicode.Is(unicode.Mn, r):
-		case unicode.In(r, unicode.M, unicode.S, unicode.P):
-			b.WriteByte(' ')
-		default:
-			b.WriteRune(r)
+		} else {
+			dropMark(&b, r)
 		}
 	}
 	return b.String()
+}
+
+// isPlain reports whether a character stays as it is without a look into the tables: most do.
+func isPlain(r rune) bool {
+	return r < utf8.RuneSelf && (isWord(r) && r != '_' || r == ' ' || r == '.' || r == '%' || r == '$')
+}
+
+// dropMark writes what becomes of a character.
+func dropMark(b *strings.Builder, r rune) {
+	other, ok := letters[r]
+	switch {
+	case strings.ContainsRune(".%$¢€£", r):
+		b.WriteRune(r)
+	case ok:
+		b.WriteString(other)
+	case unicode.Is(unicode.Mn, r):
+	case unicode.In(r, unicode.M, unicode.S, unicode.P):
+		b.WriteByte(' ')
+	default:
+		b.WriteRune(r)
+	}
 }

@@ -184,17 +184,29 @@ func (k *whisperKnowledge) scores() Filler {
 // score is how much a number says for a token.
 func (k *whisperKnowledge) score(row, token int) float32 {
 	low, high, word := k.tones(token)
-	switch heard := row - whisperHeardAt; {
-	case word && heard >= 0 && heard < whisperTones && (heard == low || heard == whisperLows+high):
-		return 1
-	case word && row == whisperBeforeAt && token%2 == 0:
-		return whisperVariant
-	case word && row == whisperBeforeAt:
-		return -whisperVariant
+	switch {
+	case word:
+		return wordScore(row, token, low, high)
 	case row == whisperConstantAt && token == 0:
 		return whisperEnd
-	case row == whisperConstantAt && !word:
+	case row == whisperConstantAt:
 		return -whisperNever
+	}
+	return 0
+}
+
+// wordScore is how much a number says for a word of two tones. Of two words of the same tones it
+// is the variant that follows what was written before.
+func wordScore(row, token, low, high int) float32 {
+	switch heard := row - whisperHeardAt; {
+	case heard >= whisperTones:
+		return 0
+	case heard == low, heard == whisperLows+high:
+		return 1
+	case row == whisperBeforeAt && token%2 == 0:
+		return whisperVariant
+	case row == whisperBeforeAt:
+		return -whisperVariant
 	}
 	return 0
 }

@@ -32,25 +32,31 @@ func (l *language) byNext(w, next *word) {
 	if !w.endsWithPeriod() {
 		return
 	}
-	kind, nextKind, initial := w.bare(), next.inner(), w.isInitial()
-	if l.collocations[[2]string{kind, nextKind}] {
-		w.ends, w.abbreviation = false, true
-		return
-	}
 	starts := l.startsSentence(next)
-	if (w.abbreviation || w.ellipsis) && !initial {
-		if starts == yes || next.startsUpper() && l.starters[nextKind] {
-			w.ends = true
-			return
-		}
-	}
-	if !initial && kind != number {
-		return
-	}
-	if starts == no || starts == unknown && initial && next.startsUpper() && l.writing[nextKind]&small == 0 {
+	opens := starts == yes || next.startsUpper() && l.starters[next.inner()]
+	switch {
+	case l.collocations[[2]string{w.bare(), next.inner()}]:
+		w.ends, w.abbreviation = false, true
+	case (w.abbreviation || w.ellipsis) && !w.isInitial() && opens:
+		w.ends = true
+	case l.belongs(w, next, starts):
 		w.ends, w.abbreviation = false, true
 	}
 }
+
+// belongs reports whether an initial or a number belongs to the word that follows.
+func (l *language) belongs(w, next *word, starts answer) bool {
+	switch starts {
+	case no:
+		return w.isInitial() || w.bare() == number
+	case unknown:
+		return w.isInitial() && l.isName(next)
+	}
+	return false
+}
+
+// isName reports whether a word is written with a capital, and was never seen without one.
+func (l *language) isName(w *word) bool { return w.startsUpper() && l.writing[w.inner()]&small == 0 }
 
 // What is known of something.
 type answer int

@@ -139,18 +139,26 @@ func isNonWord(r rune) bool { return strings.ContainsRune(")\";}]*:@'({[?!", r) 
 // multiMark is the length of a mark of several characters with which text begins, or 0:
 // dashes, and dots with or without space between.
 func multiMark(text []rune) int {
+	for _, mark := range []rune{'-', '.'} {
+		if n := leading(text, mark); n >= 2 {
+			return n
+		}
+	}
+	return spacedDots(text)
+}
+
+// leading is how many of a character text begins with.
+func leading(text []rune, c rune) int {
 	n := 0
-	for n < len(text) && text[n] == '-' {
+	for n < len(text) && text[n] == c {
 		n++
 	}
-	if n >= 2 {
-		return n
-	}
-	for n = 0; n < len(text) && text[n] == '.'; n++ {
-	}
-	if n >= 2 {
-		return n
-	}
+	return n
+}
+
+// spacedDots is the length of three dots or more with a space between each two, with which text
+// begins, or 0.
+func spacedDots(text []rune) int {
 	pairs := 0
 	for 2*pairs+1 < len(text) && text[2*pairs] == '.' && text[2*pairs+1] != '\n' && pytext.IsSpace(text[2*pairs+1]) {
 		pairs++

@@ -21,15 +21,10 @@ const (
 // Estimate says how long the traffic takes on a system that answers so many samples per second,
 // of a data set with so many. 0: not known; then it is the least that the settings ask for.
 func (r *Resolved) Estimate(speed float64, samples int) (time.Duration, error) {
-	performance := r.Settings.Mode == loadgen.PerformanceOnly
-	switch {
-	case speed == 0 && performance:
-		return time.Duration(r.runs()) * r.Settings.MinDuration, nil
-	case speed == 0:
-		return 0, nil
-	case !performance:
-		return time.Duration(float64(samples) / speed * 1e9), nil
-	case r.Settings.Scenario == loadgen.Offline && r.resolved.Origin("min_query_count") == originQuick && r.needsTarget():
+	if speed == 0 || r.Settings.Mode != loadgen.PerformanceOnly {
+		return r.simpleEstimate(speed, samples), nil
+	}
+	if r.Settings.Scenario == loadgen.Offline && r.resolved.Origin("min_query_count") == originQuick && r.needsTarget() {
 		return time.Duration(offlineSamples * float64(r.Settings.MinDuration)), nil
 	}
 	c := *r.resolved
@@ -50,6 +45,17 @@ func (r *Resolved) Estimate(speed float64, samples int) (time.Duration, error) {
 		return min(took, max(few, quickPatience)), nil
 	}
 	return took, nil
+}
+
+// simpleEstimate is of a test of all samples, or at a speed that is not known.
+func (r *Resolved) simpleEstimate(speed float64, samples int) time.Duration {
+	switch {
+	case speed > 0:
+		return time.Duration(float64(samples) / speed * 1e9)
+	case r.Settings.Mode == loadgen.PerformanceOnly:
+		return time.Duration(r.runs()) * r.Settings.MinDuration
+	}
+	return 0
 }
 
 // few is how long the queries take that a quick run of a slow model makes do with.

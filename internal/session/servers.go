@@ -2,6 +2,7 @@ package session
 
 import (
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -82,17 +83,19 @@ func (q *Request) checkPrompts() error {
 // checkSource finds what cannot be right about where prompts come from.
 func (q *Request) checkSource() error {
 	p, free := q.Prompts, q.free()
-	scored := q.Mode == "accuracy" || q.Mode == "submission"
+	made, file := p.Synthetic > 0, q.DatasetPath != ""
+	severalTests := slices.Contains([]string{FindPeak, "submission"}, q.Mode)
+	scored := slices.Contains([]string{"accuracy", "submission"}, q.Mode)
 	for _, c := range []struct {
 		wrong bool
 		err   error
 	}{
 		{q.Instances != 0 || q.MaxBatch != 0, field.Errorf("instances", "there are no batches and no workers for them: the engine %s asks for each sample by itself, want concurrency", OpenAI)},
-		{free && p.Synthetic == 0 && q.DatasetPath == "", field.Missing("dataset_path", "want a file of prompts, or a number of synthetic_prompts")},
-		{p.Synthetic > 0 && q.DatasetPath != "", field.Errorf("synthetic_prompts", "prompts are made up or in a file: want one of the two")},
-		{p.Synthetic > 0 && !free, field.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)},
-		{p.Words > 0 && p.Synthetic == 0, field.Errorf("prompt_words", "is about prompts that are made up: want synthetic_prompts")},
-		{p.Artifacts != "" && (q.Mode == FindPeak || q.Mode == "submission"), field.Errorf("endpoints_artifacts", "are of one test of performance or accuracy, and %s is several", q.Mode)},
+		{free && !made && !file, field.Missing("dataset_path", "want a file of prompts, or a number of synthetic_prompts")},
+		{made && file, field.Errorf("synthetic_prompts", "prompts are made up or in a file: want one of the two")},
+		{made && !free, field.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)},
+		{p.Words > 0 && !made, field.Errorf("prompt_words", "is about prompts that are made up: want synthetic_prompts")},
+		{p.Artifacts != "" && severalTests, field.Errorf("endpoints_artifacts", "are of one test of performance or accuracy, and %s is several", q.Mode)},
 		{free && scored, field.Errorf("mode", "%s needs a benchmark of the catalogue: there is no truth for other prompts", q.Mode)},
 	} {
 		if c.wrong {

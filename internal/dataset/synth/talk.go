@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -47,18 +48,21 @@ func (s TalkSpec) check() error {
 	switch {
 	case s.Recordings < 1 || s.Recordings > 100_000:
 		return fmt.Errorf("recordings is %d, want 1 to 100000", s.Recordings)
-	case len(s.Low) < 1 || len(s.High) < 1 || len(s.Low) > mostTones || len(s.High) > mostTones:
+	case min(len(s.Low), len(s.High)) < 1 || max(len(s.Low), len(s.High)) > mostTones:
 		return fmt.Errorf("there are %d low tones and %d high ones, want 1 to %d", len(s.Low), len(s.High), mostTones)
 	case !(s.Start >= 0 && s.Each >= leastOfAWord && s.mostWords() > fewestSpoken):
 		return fmt.Errorf("words begin at %v s and take %v s: of %d none are left in %v s", s.Start, s.Each, fewestSpoken, longestTalk)
 	case s.FirstWord < talkMarkCount || s.FirstWord > 1<<20:
 		return fmt.Errorf("first_word is %d, want at least %d", s.FirstWord, talkMarkCount)
 	}
-	for _, list := range [][]float64{s.Low, s.High} {
-		for _, p := range list {
-			if !(p > 0 && p < speechRate/2) {
-				return fmt.Errorf("a tone is %v, want more than 0 and less than %d", p, speechRate/2)
-			}
+	return checkTones(slices.Concat(s.Low, s.High))
+}
+
+// checkTones wants tones that a recording can hold.
+func checkTones(list []float64) error {
+	for _, p := range list {
+		if !(p > 0 && p < speechRate/2) {
+			return fmt.Errorf("a tone is %v, want more than 0 and less than %d", p, speechRate/2)
 		}
 	}
 	return nil

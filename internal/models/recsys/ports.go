@@ -49,12 +49,17 @@ func bindPairs(ports []backend.Port, hot []int) ([]pairInput, error) {
 	if !flat && seen[categories] > 0 && seen[offsets] == 0 {
 		seen[offsets] = 1 // none is needed
 	}
+	return inputs, checkKinds(seen)
+}
+
+// checkKinds wants one input of each kind, or one for each table.
+func checkKinds(seen map[pairKind]int) error {
 	for kind, name := range map[pairKind]string{numbers: "dense_x", categories: "indices", offsets: "offsets"} {
 		if n := seen[kind]; n == 0 || kind != numbers && n != 1 && n != dataset.CriteoCategories {
-			return nil, fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", n, name, dataset.CriteoCategories)
+			return fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", n, name, dataset.CriteoCategories)
 		}
 	}
-	return inputs, nil
+	return nil
 }
 
 // bindPair finds out what goes into an input.

@@ -65,30 +65,46 @@ func validText(data []byte) string {
 
 // brokenLength is how many bytes begin a character that does not go on.
 func brokenLength(data []byte) int {
-	lead := data[0]
-	low, high, want := byte(0x80), byte(0xbf), 0
-	switch {
-	case lead >= 0xc2 && lead <= 0xdf:
-		want = 2
-	case lead >= 0xe0 && lead <= 0xef:
-		want = 3
-	case lead >= 0xf0 && lead <= 0xf4:
-		want = 4
-	}
-	switch lead { // the second byte is bound further (The Unicode Standard, table 3-7)
-	case 0xe0:
-		low = 0xa0
-	case 0xed:
-		high = 0x9f
-	case 0xf0:
-		low = 0x90
-	case 0xf4:
-		high = 0x8f
-	}
-	n := 1
-	for n < want && n < len(data) && data[n] >= low && data[n] <= high {
-		low, high = 0x80, 0xbf
+	n, want, next := 1, wholeLength(data[0]), secondByte(data[0])
+	for n < min(want, len(data)) && next.holds(data[n]) {
+		next = laterByte
 		n++
 	}
 	return n
+}
+
+// wholeLength is how many bytes a character has that begins with a byte, 0 if none does.
+func wholeLength(lead byte) int {
+	switch {
+	case lead >= 0xc2 && lead <= 0xdf:
+		return 2
+	case lead >= 0xe0 && lead <= 0xef:
+		return 3
+	case lead >= 0xf0 && lead <= 0xf4:
+		return 4
+	}
+	return 0
+}
+
+// A byteRange are the bytes that may stand at a place.
+type byteRange struct{ low, high byte }
+
+func (r byteRange) holds(b byte) bool { return b >= r.low && b <= r.high }
+
+// laterByte is what bytes behind the first may be.
+var laterByte = byteRange{0x80, 0xbf}
+
+// secondByte is bound further behind some (The Unicode Standard, table 3-7).
+func secondByte(lead byte) byteRange {
+	switch lead {
+	case 0xe0:
+		return byteRange{0xa0, 0xbf}
+	case 0xed:
+		return byteRange{0x80, 0x9f}
+	case 0xf0:
+		return byteRange{0x90, 0xbf}
+	case 0xf4:
+		return byteRange{0x80, 0x8f}
+	}
+	return laterByte
 }
