@@ -24,6 +24,9 @@ type PromptSpec struct {
 	// Mixed has them as Mixtral's: some ask for a text (OpenOrca), others for a number (GSM8K), which
 	// is the last one of the text.
 	Mixed bool `json:"mixed,omitempty"`
+	// Pickled has them in a pickle of a table of pandas, as the references of Llama 2 70B and
+	// Mixtral publish theirs. Mixed ones always are.
+	Pickled bool `json:"pickled,omitempty"`
 	// Truth names the model whose answers, disturbed, are the targets; empty: the parts
 	// themselves are.
 	Truth string `json:"truth,omitempty"`
@@ -61,29 +64,32 @@ func (s PromptSpec) check() error {
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal files.
 func (s PromptSpec) Key() string {
-	return "prompts-" + keyOf("prompts seed %d prompts %d tokens %d mixed %v truth %q", s.Seed, s.Prompts, s.Tokens, s.Mixed, s.Truth)
+	form := "json"
+	if s.pickled() {
+		form = "pickle"
+	}
+	return "prompts-" + keyOf("prompts seed %d prompts %d tokens %d mixed %v %s truth %q", s.Seed, s.Prompts, s.Tokens, s.Mixed, form, s.Truth)
 }
 
 // A prompt is a sample.
 type prompt struct {
-	Dataset     string  `json:"dataset,omitempty"` // of a mixed one
-	ID          string  `json:"id,omitempty"`
+	Dataset     string  `json:"-"` // of a mixed one
+	ID          string  `json:"-"`
 	Instruction string  `json:"instruction"`
 	Input       string  `json:"input"`
 	Tokens      []int32 `json:"tok_input"`
-	Output      string  `json:"output,omitempty"`
-	Wanted      string  `json:"gt_output,omitempty"` // of a mixed one
+	Output      string  `json:"output"` // that is wanted
 }
 
 // want says what is wanted of a prompt.
 func (s PromptSpec) want(p *prompt, i int, text string) {
+	p.Output = text
 	if !s.Mixed {
-		p.Output = text
 		return
 	}
-	p.ID, p.Dataset, p.Wanted = fmt.Sprintf("prompt.%d", i), "OpenOrca", text
+	p.ID, p.Dataset = fmt.Sprintf("prompt.%d", i), "OpenOrca"
 	if i%mixedNumbers == mixedNumbers-1 {
-		p.Dataset, p.Wanted = "GSM8K", lastNumber(text)
+		p.Dataset, p.Output = "GSM8K", lastNumber(text)
 	}
 }
 
@@ -98,15 +104,38 @@ func lastNumber(text string) string {
 	return number
 }
 
+func (s PromptSpec) pickled() bool { return s.Pickled || s.Mixed }
+
 // file is that of the prompts.
 func (s PromptSpec) file() string {
-	if s.Mixed {
-		return "mixtral.json"
+	switch {
+	case s.Mixed:
+		return "mixtral.pkl"
+	case s.Pickled:
+		return "open_orca.pkl"
 	}
 	return "cnn_eval.json"
 }
 
-// WritePrompts makes a data set: cnn_eval.json, or mixtral.json, tokenizer.json and the Manifest. The judge, if
+// write writes the file of the prompts.
+func (s PromptSpec) write(folder string, list []prompt) error {
+	path := filepath.Join(folder, s.file())
+	if !s.pickled() {
+		return writeJSON(path, list)
+	}
+	var inputs, tokens, outputs, sets, ids []any
+	for _, p := range list {
+		inputs, tokens, outputs = append(inputs, p.Input), append(tokens, p.Tokens), append(outputs, p.Output)
+		sets, ids = append(sets, p.Dataset), append(ids, p.ID)
+	}
+	table := pandasTable{[]string{"input", "tok_input", "output"}, [][]any{inputs, tokens, outputs}}
+	if s.Mixed {
+		table = pandasTable{[]string{"dataset", "id", "input", "tok_input", "gt_output"}, [][]any{sets, ids, inputs, tokens, outputs}}
+	}
+	return os.WriteFile(path, table.pickle(), 0o644)
+}
+
+// WritePrompts makes a data set: cnn_eval.json or a pickle, tokenizer.json and the Manifest. The judge, if
 // there is one, writes other targets.
 //
 // Folder, errors and ctx are as with WriteImageNet.
@@ -127,18 +156,23 @@ func WritePrompts(ctx context.Context, dir string, spec PromptSpec, judge Judge)
 // fill writes the files.
 func (s PromptSpec) fill(folder string) error {
 	pieces := s.pieces()
-	var list []prompt
-	for i := range s.Prompts {
-		r := newStream("prompt", s.Seed, uint64(i))
-		tokens, part := s.draw(r)
-		p := prompt{Instruction: "Go on with the part of the text that begins with its last two words.", Input: spelled(pieces, tokens), Tokens: tokens}
-		s.want(&p, i, spelled(pieces, s.Disturbed(i, part)))
-		list = append(list, p)
-	}
-	if err := writeJSON(filepath.Join(folder, s.file()), list); err != nil {
+	list := s.list(pieces, func(i int, part []int32) []int32 { return s.Disturbed(i, part) })
+	if err := s.write(folder, list); err != nil {
 		return err
 	}
 	return writeJSON(filepath.Join(folder, "tokenizer.json"), promptTokenizer(pieces))
+}
+
+// list draws the prompts. Wanted finds what somebody said of the part that prompt i asks for.
+func (s PromptSpec) list(pieces []string, wanted func(i int, part []int32) []int32) []prompt {
+	var list []prompt
+	for i := range s.Prompts {
+		tokens, part := s.draw(newStream("prompt", s.Seed, uint64(i)))
+		p := prompt{Instruction: "Go on with the part of the text that begins with its last two words.", Input: spelled(pieces, tokens), Tokens: tokens}
+		s.want(&p, i, spelled(pieces, wanted(i, part)))
+		list = append(list, p)
+	}
+	return list
 }
 
 func writeJSON(path string, v any) error {
@@ -204,21 +238,8 @@ func (s PromptSpec) Disturbed(i int, answer []int32) []int32 {
 
 // WriteTargets replaces the targets by what was said, prompt by prompt.
 func (s PromptSpec) WriteTargets(folder string, said [][]int32) error {
-	path := filepath.Join(folder, s.file())
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
+	if len(said) != s.Prompts {
+		return fmt.Errorf("%d targets for %d prompts", len(said), s.Prompts)
 	}
-	var list []prompt
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	if len(list) != len(said) {
-		return fmt.Errorf("%d targets for %d prompts", len(said), len(list))
-	}
-	pieces := s.pieces()
-	for i, tokens := range said {
-		s.want(&list[i], i, spelled(pieces, tokens))
-	}
-	return writeJSON(path, list)
+	return s.write(folder, s.list(s.pieces(), func(i int, _ []int32) []int32 { return said[i] }))
 }

@@ -1,12 +1,15 @@
 package synth
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 )
 
 func writePrompts(t *testing.T, spec PromptSpec, judge Judge) (dir string, list []prompt) {
@@ -15,14 +18,48 @@ func writePrompts(t *testing.T, spec PromptSpec, judge Judge) (dir string, list 
 	if err := WritePrompts(t.Context(), dir, spec, judge); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, spec.file()))
+	table, err := prompts.Read(filepath.Join(dir, spec.file()), prompts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		t.Fatal(err)
+	text := func(i int, column string) string {
+		s, err := table.Text(i, column)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for i := range table.Len() {
+		p := prompt{Input: text(i, "input")}
+		if p.Tokens, err = table.Tokens(i, "tok_input"); err != nil {
+			t.Fatal(err)
+		}
+		if spec.Mixed {
+			p.Dataset, p.ID, p.Output = text(i, "dataset"), text(i, "id"), text(i, "gt_output")
+		} else {
+			p.Output = text(i, "output")
+		}
+		list = append(list, p)
 	}
 	return dir, list
+}
+
+// Pickles have what the JSON file has; long texts and large tables too.
+func TestPicklesOfPromptsHaveTheSamePrompts(t *testing.T) {
+	spec := PromptSpec{Seed: 1, Prompts: 300, Tokens: 2000}
+	_, want := writePrompts(t, spec, nil)
+	spec.Pickled = true
+	dir, got := writePrompts(t, spec, nil)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("prompts (-json +pickle):\n%s", diff)
+	}
+	if !slices.ContainsFunc(got, func(p prompt) bool { return len(p.Input) > 255 }) {
+		t.Error("no text is long")
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "open_orca.pkl"))
+	if err != nil || !strings.HasPrefix(string(data), "\x80\x04") {
+		t.Errorf("the file begins with %q, %v", data[:2], err)
+	}
 }
 
 // TestAPromptAsksForAPartOfItself that is found by its first two words, and by no others.
@@ -64,11 +101,11 @@ func TestMixedPromptsAskForTextsAndNumbers(t *testing.T) {
 	for i, p := range list {
 		if p.Dataset == "GSM8K" {
 			numbers++
-			if strings.Contains(p.Wanted, " ") || p.Wanted == "" {
-				t.Errorf("prompt %d wants %q, not a number", i, p.Wanted)
+			if strings.Contains(p.Output, " ") || p.Output == "" {
+				t.Errorf("prompt %d wants %q, not a number", i, p.Output)
 			}
-		} else if p.Dataset != "OpenOrca" || p.Wanted == "" {
-			t.Errorf("prompt %d is of %q and wants %q", i, p.Dataset, p.Wanted)
+		} else if p.Dataset != "OpenOrca" || p.Output == "" {
+			t.Errorf("prompt %d is of %q and wants %q", i, p.Dataset, p.Output)
 		}
 	}
 	if numbers != 4 {
