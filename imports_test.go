@@ -71,7 +71,7 @@ var mayImport = map[string]string{
 
 	"internal/backend":             "internal/histogram internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
-	"internal/backend/openai":      "internal/backend internal/endpoint internal/field internal/tensor",
+	"internal/backend/openai":      "internal/backend internal/endpoint internal/field internal/tensor internal/wire",
 	"internal/backend/ort":         "internal/backend internal/home internal/names internal/onnx internal/regular internal/scratch internal/tensor",
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
@@ -123,6 +123,7 @@ var mayImport = map[string]string{
 	"internal/whole":             "internal/regular internal/scratch",
 	"internal/onnx":              "internal/regular internal/tensor internal/whole",
 	"internal/endpoint":          "internal/credentials internal/field",
+	"internal/wire":              "",
 	"internal/tokenserver":       "",
 	"internal/tensor":            "",
 	"internal/tfcheckpoint":      "internal/regular",

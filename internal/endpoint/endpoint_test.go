@@ -74,7 +74,7 @@ func TestAKeyIsFoundInTheFileBeforeTheEnvironment(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := httptest.NewRequest(http.MethodPost, "http://host", nil)
-		if s.Authorize(r); s.KeyFrom() != test.from || r.Header.Get("Authorization") != test.sent {
+		if s.Authorize(r.Header); s.KeyFrom() != test.from || r.Header.Get("Authorization") != test.sent {
 			t.Errorf("%+v: from %q, sent %q", test.o, s.KeyFrom(), r.Header.Get("Authorization"))
 		}
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {

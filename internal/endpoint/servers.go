@@ -18,6 +18,8 @@ type Servers struct {
 	key     secret
 	keyFrom string
 	list    []*Server
+	dials   bool          // in a way of the options
+	connect time.Duration // the longest time
 
 	mu sync.Mutex // over what is outstanding
 }
@@ -33,8 +35,11 @@ type Server struct {
 // URL is the address of a route: that of the server with a path behind it.
 func (s *Server) URL(path string) string { return s.base.String() + path }
 
-// Path is the path of the server's address, without a slash at its end.
-func (s *Server) Path() string { return s.base.Path }
+// Path is the path of the server's address as it is sent, without a slash at its end.
+func (s *Server) Path() string { return s.base.EscapedPath() }
+
+// Host is the server's name, and its port if the address has one.
+func (s *Server) Host() string { return s.base.Host }
 
 // String is the address of the server.
 func (s *Server) String() string { return s.base.String() }
@@ -63,6 +68,7 @@ func Open(o Options) (*Servers, error) {
 	if o.ConnectTimeout == 0 {
 		o.ConnectTimeout = DefaultConnectTimeout
 	}
+	s.connect, s.dials = o.ConnectTimeout, o.Dial != nil
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 15 * time.Second}).DialContext
 	}
@@ -90,13 +96,31 @@ func (s *Servers) Close() error {
 // List are the servers.
 func (s *Servers) List() []*Server { return s.list }
 
+// Plain is where a server that speaks plain HTTP is connected to, HOST:PORT. False: it speaks TLS, there
+// is a proxy before it, or connections are not those of the network.
+func (s *Servers) Plain(server *Server) (address string, ok bool) {
+	if server.base.Scheme != "http" || s.dials {
+		return "", false
+	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: server.base}); proxy != nil || err != nil {
+		return "", false
+	}
+	if server.base.Port() == "" {
+		return net.JoinHostPort(server.base.Hostname(), "80"), true
+	}
+	return server.base.Host, true
+}
+
+// ConnectTimeout is how long a connection may take to be made.
+func (s *Servers) ConnectTimeout() time.Duration { return s.connect }
+
 // KeyFrom says in words where the key comes from; empty: there is none.
 func (s *Servers) KeyFrom() string { return s.keyFrom }
 
-// Authorize adds the key to a request to one of the servers.
-func (s *Servers) Authorize(r *http.Request) {
+// Authorize adds the key to the head of a request to one of the servers.
+func (s *Servers) Authorize(h http.Header) {
 	if key := s.key.value(); key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
+		h.Set("Authorization", "Bearer "+key)
 	}
 }
 

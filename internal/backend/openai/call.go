@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -29,6 +30,13 @@ type call struct {
 	text   []byte
 	ids    []int32
 
+	// Of an answer that comes without net/http:
+	request []byte
+	answer  *http.Response // without its body
+	streams bool           // it is a stream
+	refusal []byte         // else: what it says
+	fault   *failure       // what is wrong with its events
+
 	started      bool          // the sink was told of the first piece
 	left         bool          // it does not count as under way any more
 	begun, last  time.Duration // when the first and the last piece came
@@ -36,6 +44,7 @@ type call struct {
 	pieces       int
 	usage        int
 	promptTokens int
+	heard        time.Duration // when the last bytes came
 	finish       string
 	cut          bool // its ids were made here
 	tokens       int
@@ -56,6 +65,13 @@ func (c *call) leave() {
 	}
 }
 
+// answered hands the answer over.
+func (c *call) answered(took time.Duration) {
+	c.leave() // the sink may send the next one
+	c.sink.Done(backend.Answer{Text: c.text, IDs: c.ids, Tokens: c.tokens})
+	c.session.stats.answered(c, took)
+}
+
 var doneMark = "[DONE]"
 
 // stream reads an answer in pieces.
@@ -63,8 +79,9 @@ func (c *call) stream(body io.Reader) *failure {
 	c.session.watch.answering(c.watched)
 	for {
 		err := c.events.fill(body)
-		now := time.Since(c.sent)
-		c.session.watch.heard(c.watched)
+		at := time.Now()
+		now := at.Sub(c.sent)
+		c.session.watch.heard(c.watched, at)
 		if f := c.take(now); f != nil || c.done {
 			return f
 		}

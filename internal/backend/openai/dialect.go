@@ -181,7 +181,7 @@ func (s *session) get(ctx context.Context, server *endpoint.Server) (*http.Respo
 	if err != nil {
 		return nil, err
 	}
-	s.head(request)
+	s.headers(request.Header)
 	return s.servers.HTTP().Do(request)
 }
 

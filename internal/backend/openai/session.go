@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/endpoint"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/wire"
 )
 
 // A session is a server that was found out about. It is a backend.Generator.
@@ -28,6 +29,7 @@ type session struct {
 	stats   *stats
 	calls   sync.Pool
 	closing sync.Once
+	wire    *wire.Client // for plain HTTP; nil: there is none
 }
 
 // Info implements backend.Session.
@@ -43,8 +45,14 @@ func (s *session) Run(context.Context, []backend.Value, []backend.Value) error {
 
 // Close implements backend.Session.
 func (s *session) Close() error {
-	s.closing.Do(s.watch.close)
-	return s.servers.Close()
+	var err error
+	s.closing.Do(func() {
+		s.watch.close()
+		if s.wire != nil {
+			err = s.wire.Close()
+		}
+	})
+	return errors.Join(err, s.servers.Close())
 }
 
 // Streams implements backend.Generator.
@@ -117,11 +125,14 @@ func (s *session) try(ctx context.Context, c *call, body []byte) *failure {
 	defer s.watch.end(c.watched)
 	server := s.servers.Acquire()
 	defer s.servers.Release(server)
+	if direct, f := s.tryDirect(ctx, c, server, body); direct {
+		return f
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address(server, s.dialect.chat), bytes.NewReader(body))
 	if err != nil {
 		return &failure{kind: kindConnect, err: err}
 	}
-	s.head(request)
+	s.headers(request.Header)
 	c.sent = time.Now()
 	response, err := s.servers.HTTP().Do(request)
 	if err != nil {
@@ -131,10 +142,7 @@ func (s *session) try(ctx context.Context, c *call, body []byte) *failure {
 	if f := s.read(ctx, c, response); f != nil {
 		return f
 	}
-	took := time.Since(c.sent)
-	c.leave() // the sink may send the next one
-	c.sink.Done(backend.Answer{Text: c.text, IDs: c.ids, Tokens: c.tokens})
-	s.stats.answered(c, took)
+	c.answered(time.Since(c.sent))
 	s.watch.leave(c.watched)
 	_, _ = io.CopyN(io.Discard, response.Body, maxRest) // to its end, so that the connection is used again
 	return nil
@@ -143,11 +151,11 @@ func (s *session) try(ctx context.Context, c *call, body []byte) *failure {
 // maxRest is how much is read behind the end of an answer.
 const maxRest = 16 << 10
 
-// head fills in the head of a request.
-func (s *session) head(r *http.Request) {
-	r.Header["Content-Type"] = []string{"application/json"}
-	r.Header["Accept-Encoding"] = []string{"identity"}
-	s.servers.Authorize(r)
+// headers fills in the head of a request.
+func (s *session) headers(h http.Header) {
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept-Encoding", "identity")
+	s.servers.Authorize(h)
 }
 
 // read reads the answer to a request.
@@ -169,24 +177,42 @@ func (s *session) read(ctx context.Context, c *call, r *http.Response) *failure 
 	return f
 }
 
+// The types of answers.
+const (
+	typeStream = "text/event-stream"
+	typeWhole  = "application/json"
+)
+
+// isStream reports whether an answer is one that comes in pieces.
+func isStream(r *http.Response) bool {
+	return r.StatusCode == http.StatusOK && !isPacked(r) && contentType(r) == typeStream
+}
+
+func isPacked(r *http.Response) bool {
+	packed := r.Header.Get("Content-Encoding")
+	return packed != "" && packed != "identity"
+}
+
+// contentType is the type of an answer; empty: what it says is none.
+func contentType(r *http.Response) string {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return kind
+}
+
 // acceptable finds answers that are none.
 func (s *session) acceptable(r *http.Response) *failure {
-	if r.StatusCode != http.StatusOK {
-		return statusFailure(r.StatusCode, complaint(r.Body, s.servers.Redact))
-	}
-	if packed := r.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
-		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", cut(packed))
-	}
-	const events, whole = "text/event-stream", "application/json"
-	want := whole
+	want := typeWhole
 	if s.config.Stream {
-		want = events
+		want = typeStream
 	}
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is not the one that is wanted
-	switch {
+	switch kind := contentType(r); {
+	case r.StatusCode != http.StatusOK:
+		return statusFailure(r.StatusCode, complaint(r.Body, s.servers.Redact))
+	case isPacked(r):
+		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", cut(r.Header.Get("Content-Encoding")))
 	case kind == want:
 		return nil
-	case kind == whole:
+	case kind == typeWhole:
 		return failf(kindWhole, "the server ignores that a stream was asked for: it answered %s", complaint(r.Body, s.servers.Redact))
 	}
 	return failf(kindType, "the answer is %q, want %s: %s", cut(r.Header.Get("Content-Type")), want, complaint(r.Body, s.servers.Redact))
@@ -195,11 +221,15 @@ func (s *session) acceptable(r *http.Response) *failure {
 // address is where a server takes prompts. The address of a server may have the path before the
 // route, /v1 being the usual one, or the whole route.
 func address(server *endpoint.Server, chat bool) string {
-	route := completionsRoute
+	return server.URL("")[:len(server.URL(""))-len(server.Path())] + target(server, chat)
+}
+
+// target is the path of that.
+func target(server *endpoint.Server, chat bool) string {
 	if chat {
-		route = chatRoute
+		return prefixOf(server.Path()) + chatRoute
 	}
-	return server.URL("")[:len(server.URL(""))-len(server.Path())] + prefixOf(server.Path()) + route
+	return prefixOf(server.Path()) + completionsRoute
 }
 
 const (

@@ -92,11 +92,13 @@ func (w *watch) answering(r *watched) {
 	if w.quiet < w.total {
 		r.why.Store(failf(kindTimeout, "the answer stopped in the middle, nothing came for %v", w.quiet))
 	}
-	w.heard(r)
+	w.heard(r, time.Now())
 }
 
 // heard says that there was a read.
-func (w *watch) heard(r *watched) { r.deadline.Store(min(r.limit, w.now()+int64(w.quiet))) }
+func (w *watch) heard(r *watched, at time.Time) {
+	r.deadline.Store(min(r.limit, int64(at.Sub(w.began)+w.quiet)))
+}
 
 // leave gives a request that is answered a moment to end its connection in order.
 func (w *watch) leave(r *watched) { r.deadline.Store(w.now() + int64(graceAfterEnd)) }

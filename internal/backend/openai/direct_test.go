@@ -1,0 +1,120 @@
+package openai
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/endpoint"
+	"github.com/mlperf-go/mlperf/internal/tokenserver"
+)
+
+// at is an engine at a server of real connections, as users have it.
+func at(h http.Handler, t *testing.T) asking {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return asking{Config: Config{Servers: endpoint.Options{URLs: []string{server.URL + "/v1"}}, Model: "m", Stream: true, Timeout: time.Second, Quiet: 300 * ms}}
+}
+
+// Over real connections net/http does not read the answers of most systems: they are the same.
+func TestOverRealConnectionsFaultsAreNamedTheSame(t *testing.T) {
+	var next atomic.Int32
+	server := tokenserver.New(tokenserver.Options{Fault: func(int) tokenserver.Fault { return tokenserver.Fault(next.Load()) }})
+	server.RedirectTo = "/v1/chat/completions"
+	g, _, err := open(t, at(server, t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20})
+	if err != nil || want.tokens != 16 || want.text != said(t, "x", 16) {
+		t.Fatalf("%v, %+v", err, want)
+	}
+	for fault, text := range map[tokenserver.Fault]string{
+		tokenserver.Silence:       "time-out: no whole answer within 1s",
+		tokenserver.Refuse:        "status 500: Internal Server Error: {\"error\":{\"message\":\"internal error\"",
+		tokenserver.Busy:          "status 429: Too Many Requests",
+		tokenserver.Break:         "connection broken: the server closed it",
+		tokenserver.ErrorInside:   "error in the stream: CUDA out of memory",
+		tokenserver.Stop:          "stream without an end: the stream ended after 8 pieces without [DONE]",
+		tokenserver.Stall:         "time-out: the answer stopped in the middle, nothing came for 300ms",
+		tokenserver.Garbage:       "malformed event: \"{\\\"choices\\\":",
+		tokenserver.Twice:         "more pieces than tokens: the answer came in 17 pieces",
+		tokenserver.Empty:         "empty answer: ",
+		tokenserver.LongLine:      "answer too long: an event is longer than 1048576 bytes",
+		tokenserver.WrongType:     "wrong content type: the answer is \"text/html\", want text/event-stream: <html>",
+		tokenserver.Compressed:    "compressed answer: the answer is compressed (gzip)",
+		tokenserver.RedirectLossy: "redirection: ",
+		tokenserver.Endless:       "answer too long: the answer goes on after the 20 tokens",
+		tokenserver.NoType:        "wrong content type: the answer is \"text/plain",
+		tokenserver.Trickle:       "",
+	} {
+		g.Reset()
+		next.Store(int32(fault))
+		h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20})
+		if text == "" && (err != nil || h.text != want.text) || text != "" && (!contains(err, text) || h.dones != 0) {
+			t.Errorf("%v: %v, answered %d times; want %q", fault, err, h.dones, text)
+		}
+		next.Store(0)
+		if h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20}); err != nil || h.text != want.text || h.firsts != 1 || h.dones != 1 {
+			t.Errorf("%v: the next prompt: %v, %+v", fault, err, h)
+		}
+		kind, _, _ := strings.Cut(text, ":")
+		if m := g.Measured(); text != "" && (len(m.Failures) != 1 || m.Failures[0].Kind != kind || m.Answers != 1) {
+			t.Errorf("%v: measured %+v", fault, m)
+		}
+	}
+}
+
+func TestOverRealConnectionsRedirectionsAreFollowed(t *testing.T) {
+	to := tokenserver.New(tokenserver.Options{})
+	there := httptest.NewServer(to)
+	defer there.Close()
+	var away atomic.Bool
+	from := tokenserver.New(tokenserver.Options{Key: key, Fault: func(int) tokenserver.Fault {
+		if away.Load() {
+			return tokenserver.Redirect
+		}
+		return tokenserver.None
+	}})
+	from.RedirectTo = there.URL + "/v1/completions"
+	t.Setenv("TEST_KEY", key)
+	c := at(from, t)
+	c.Servers.TokenEnv = []string{"TEST_KEY"}
+	g, _, err := open(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	away.Store(true)
+	if h, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil || h.tokens != 16 || to.Requests() != 1 || to.Keys() != 0 {
+		t.Errorf("%v, %+v; %d requests came, %d with the key", err, h, to.Requests(), to.Keys())
+	}
+}
+
+func TestOverRealConnectionsManyAreAskedAtOnce(t *testing.T) {
+	const streams = 200
+	c := at(tokenserver.New(tokenserver.Options{Tokens: 50, Prefill: 2 * ms, PerToken: ms}), t)
+	c.Warm, c.Timeout, c.Quiet = 16, time.Minute, time.Minute
+	g, _, err := open(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range streams {
+		group.Go(func() {
+			h, err := ask(t, g, backend.Prompt{Text: strings.Repeat("a long prompt ", 1000)})
+			if err != nil || h.tokens != 50 || h.first < 2*ms || h.whole < 51*ms || !strings.HasPrefix(h.text, h.piece) {
+				t.Errorf("%v, %+v", err, h)
+			}
+		})
+	}
+	group.Wait()
+	if m := g.Measured(); m.Answers != streams || m.Pieces != 50*streams || m.Between.Count != 49*streams {
+		t.Errorf("%+v", m)
+	}
+}

@@ -1,0 +1,313 @@
+//go:build linux && (amd64 || arm64 || riscv64 || loong64)
+
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// A state says what a connection waits for.
+type state uint8
+
+const (
+	idle state = iota
+	head       // of an answer
+	body       // that somebody wants
+	rest       // of a body, of which nobody wants more
+)
+
+const (
+	maxHead = 1 << 20
+	maxRest = 16 << 10 // what is read of a body that nobody wants, so that its connection can be used again
+)
+
+// A conn is a connection, with a request under way at most.
+type conn struct {
+	client  *Client
+	reader  *reader
+	address string
+	since   time.Time // kept; over the client's lock
+
+	over     chan error    // how the request ended, once each
+	writable chan struct{} // there is room again for what is sent
+	dead     atomic.Bool
+
+	mu      sync.Mutex // over what follows
+	fd      int        // -1: closed
+	number  int        // of the request
+	state   state
+	to      Receiver
+	begun   []byte // of a head
+	framing framing
+	keeps   bool      // the connection outlasts the answer
+	drained int       // bytes
+	left    time.Time // when nobody wanted more
+}
+
+// begin begins a request, and returns its number. False: the connection has been closed.
+func (k *conn) begin(to Receiver) (number int, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.number++
+	k.state, k.to, k.begun = head, to, k.begun[:0]
+	return k.number, k.fd >= 0
+}
+
+// send sends a request, as far as the server takes it: it may answer before it has all, and what is wrong
+// with the connection is told where it is read.
+func (k *conn) send(ctx context.Context, request []byte) {
+	for len(request) > 0 {
+		n, err := k.write(request)
+		switch request = request[max(0, n):]; {
+		case err == nil || errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EAGAIN):
+			select {
+			case <-k.writable:
+			case err := <-k.over:
+				k.over <- err // for who waits for it
+				return
+			case <-ctx.Done():
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// write sends what there is room for. If there is none, writable tells when there is.
+func (k *conn) write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.fd < 0 {
+		return 0, errClosed
+	}
+	n, err := syscall.Write(k.fd, p)
+	if errors.Is(err, syscall.EAGAIN) {
+		return 0, errors.Join(err, k.reader.change(k.fd, readable|syscall.EPOLLOUT))
+	}
+	return n, err
+}
+
+// anyNumber stands for the request that is under way, or none.
+const anyNumber = -1
+
+// abandon closes the connection, if it still has the request of a number. Afterwards its receiver is not called.
+func (k *conn) abandon(number int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if number == anyNumber && k.state == idle || number == k.number && k.state != idle {
+		k.close()
+	}
+}
+
+// close closes the connection. The lock is held.
+func (k *conn) close() {
+	if k.fd < 0 {
+		return
+	}
+	k.dead.Store(true)
+	k.reader.remove(k.fd)
+	_ = syscall.Close(k.fd) // nothing that was sent matters any more
+	k.fd, k.to = -1, nil
+}
+
+// finish tells how the request ended. The lock is held.
+func (k *conn) finish(err error) {
+	k.to = nil
+	k.over <- err
+}
+
+// fail ends the request, if there is one, and closes the connection. The lock is held.
+func (k *conn) fail(err error) {
+	waiting := k.state == head || k.state == body
+	k.close()
+	if waiting {
+		k.state = rest
+		k.finish(err)
+	}
+}
+
+// ready reads what has come, once, and writes on if there is room.
+func (k *conn) ready(events uint32, buf []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.fd < 0 {
+		return
+	}
+	if events&syscall.EPOLLOUT != 0 {
+		_ = k.reader.change(k.fd, readable) // if it cannot, the next event tries again
+		select {
+		case k.writable <- struct{}{}:
+		default:
+		}
+	}
+	if events&^syscall.EPOLLOUT == 0 {
+		return
+	}
+	for turn := 0; k.fd >= 0; turn++ {
+		// One that does not fill the memory took all that there was: what comes later is told of again, but
+		// for the end, which may have been told of with it.
+		if n := k.read(buf); n < 0 || n < len(buf) && events&ended == 0 {
+			return
+		}
+		if turn == mostTurns { // others wait
+			_ = k.reader.change(k.fd, readable) // and it is told of anew
+			return
+		}
+	}
+}
+
+// mostTurns is how often a connection is read before others.
+const mostTurns = 16
+
+// read reads once, and returns how many bytes there were. Negative: there are none at present.
+func (k *conn) read(buf []byte) int {
+	n, err := receive(k.fd, buf)
+	switch {
+	case err == syscall.EINTR:
+		return len(buf)
+	case err == syscall.EAGAIN:
+		return -1
+	case err != 0:
+		k.fail(os.NewSyscallError("recv", err))
+	case n == 0:
+		k.end()
+	default:
+		k.heard(buf[:n], time.Now())
+	}
+	return n
+}
+
+// receive is recv(2), which never waits here: the scheduler need not hear of it.
+func receive(fd int, buf []byte) (int, syscall.Errno) {
+	n, _, err := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), syscall.MSG_DONTWAIT, 0, 0)
+	if err != 0 {
+		return -1, err
+	}
+	return int(n), 0
+}
+
+// end is the end of the connection.
+func (k *conn) end() {
+	if k.state == body && k.framing.closes {
+		k.fail(io.EOF)
+		return
+	}
+	k.fail(errClosed)
+}
+
+// heard takes what was read.
+func (k *conn) heard(p []byte, at time.Time) {
+	switch k.state {
+	case idle:
+		k.close() // it answers what nobody asked
+		return
+	case rest:
+		if k.drained += len(p); k.drained > maxRest {
+			k.close()
+			return
+		}
+	case head:
+		var err error
+		if p, err = k.head(p); err != nil {
+			k.fail(err)
+			return
+		}
+	}
+	if k.state != head {
+		k.body(p, at)
+	}
+}
+
+var headEnd = []byte("\r\n\r\n")
+
+// head takes the head of an answer, and returns what is behind it.
+func (k *conn) head(p []byte) ([]byte, error) {
+	for len(p) > 0 {
+		before := len(k.begun)
+		k.begun = append(k.begun, p...)
+		i := bytes.Index(k.begun[max(0, before-len(headEnd)):], headEnd)
+		if i < 0 {
+			if len(k.begun) > maxHead {
+				return nil, fmt.Errorf("the header of the answer is longer than %d bytes", maxHead)
+			}
+			return nil, nil
+		}
+		i += max(0, before-len(headEnd)) + len(headEnd)
+		p = p[i-before:]
+		answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(k.begun[:i])), &http.Request{Method: http.MethodPost})
+		if err != nil {
+			return nil, fmt.Errorf("the answer is no HTTP: %w", err)
+		}
+		k.begun = k.begun[:0]
+		if answer.StatusCode >= 100 && answer.StatusCode < 200 {
+			continue // the answer follows
+		}
+		k.framing.frame(answer)
+		k.keeps, k.state, k.drained = !answer.Close && !k.framing.closes, body, 0
+		answer.Body = http.NoBody
+		k.to.Head(answer)
+		return p, nil
+	}
+	return nil, nil
+}
+
+// body takes bytes of the body, and what ends it.
+func (k *conn) body(p []byte, at time.Time) {
+	for {
+		piece, behind, err := k.framing.next(p)
+		switch p = behind; {
+		case err != nil:
+			k.fail(err)
+			return
+		case len(piece) > 0:
+			if k.state == body && !k.to.Piece(piece, at) {
+				k.state, k.left = rest, at
+				k.finish(nil)
+			}
+			continue
+		}
+		break
+	}
+	if k.framing.part == nothing {
+		k.answered(len(p))
+	}
+}
+
+// answered is the end of an answer. What is behind it belongs to none.
+func (k *conn) answered(behind int) {
+	wanted := k.state == body
+	if k.state = idle; !k.keeps || behind > 0 {
+		k.close()
+	} else {
+		k.number++ // who gives up now is too late
+	}
+	if wanted {
+		k.finish(io.EOF)
+	}
+	if k.fd >= 0 {
+		k.client.keep(k)
+	}
+}
+
+// drain closes the connection if the end of its answer does not come.
+func (k *conn) drain(now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.state == rest && now.Sub(k.left) > drainTimeout {
+		k.close()
+	}
+}

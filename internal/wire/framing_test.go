@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"testing"
+)
+
+// unframe finds the body in what comes, of which so many bytes are there at a time.
+func unframe(f *framing, text string, atOnce int) (body, behind string, err error) {
+	for len(text) > 0 {
+		p := []byte(text[:min(atOnce, len(text))])
+		text = text[len(p):]
+		for {
+			piece, rest, err := f.next(p)
+			if err != nil {
+				return body, "", err
+			}
+			if p = rest; len(piece) == 0 {
+				break
+			}
+			body += string(piece)
+		}
+		behind += string(p)
+	}
+	return body, behind, nil
+}
+
+func TestABodyIsFoundHoweverItIsFramed(t *testing.T) {
+	for _, test := range []struct {
+		name, head, text   string
+		body, behind, fail string
+		over               bool
+	}{
+		{"a length", "Content-Length: 5\r\n", "abcdeX", "abcde", "X", "", true},
+		{"no length", "Content-Length: 0\r\n", "X", "", "X", "", true},
+		{"until the end", "Connection: close\r\n", "abc", "abc", "", "", false},
+		{"too short", "Content-Length: 5\r\n", "abc", "abc", "", "", false},
+		{"chunks", chunks, "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\nX", "abcde", "X", "", true},
+		{"chunks with zeros, capitals and extensions", chunks, "0003;a=b\r\nabc\r\nA \r\n0123456789\r\n0;x\r\nDate: y\r\n\r\n", "abc0123456789", "", "", true},
+		{"line feeds alone", chunks, "3\nabc\n0\n\n", "abc", "", "", true},
+		{"chunks without an end", chunks, "3\r\nabc\r\n", "abc", "", "", false},
+		{"a chunk that is longer than it says", chunks, "3\r\nabcd\r\n0\r\n\r\n", "abc", "", "longer than it says", false},
+		{"a chunk without a size", chunks, "\r\nabc\r\n", "", "", "no size", false},
+		{"a negative size", chunks, "-3\r\nabc\r\n", "", "", "no size", false},
+		{"a size of words", chunks, "3 bytes\r\nabc", "abc", "", "", false},
+		{"a huge size", chunks, "fffffffffffffffff\r\nabc\r\n", "", "", "no size", false},
+		{"a line without an end", chunks, strings.Repeat("0", maxLine+2), "", "", "lines without an end", false},
+		{"trailers without an end", chunks, "0\r\n" + strings.Repeat("A: b\r\n", maxTrailer), "", "", "lines without an end", false},
+	} {
+		for _, atOnce := range []int{1, 2, 7, 1 << 20} {
+			r, err := http.ReadResponse(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+test.head+"\r\n")), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f framing
+			f.frame(r)
+			body, behind, err := unframe(&f, test.text, atOnce)
+			if body != test.body || behind != test.behind || (f.part == nothing) != test.over || (err == nil) != (test.fail == "") || err != nil && !strings.Contains(err.Error(), test.fail) {
+				t.Errorf("%s, %d bytes at once: %q, behind it %q, over %v, %v", test.name, atOnce, body, behind, f.part == nothing, err)
+			}
+		}
+	}
+}
+
+const chunks = "Transfer-Encoding: chunked\r\n"
+
+// What net/http's own reader takes is the same here, and what is cut elsewhere is no other body.
+func FuzzChunks(f *testing.F) {
+	f.Add("3\r\nabc\r\n2\r\nde\r\n0\r\n\r\nX", 2)
+	f.Add("a;b\r\n0123456789\r\n0\r\nT: u\r\n\r\n", 5)
+	f.Fuzz(func(t *testing.T, text string, atOnce int) {
+		atOnce = max(1, atOnce)
+		whole, parts := framing{part: size, chunked: true}, framing{part: size, chunked: true}
+		body, behind, err := unframe(&whole, text, 1<<20)
+		again, behind2, err2 := unframe(&parts, text, atOnce)
+		if body != again || behind != behind2 || (err == nil) != (err2 == nil) {
+			t.Fatalf("at once %q, %q, %v; by %d %q, %q, %v", body, behind, err, atOnce, again, behind2, err2)
+		}
+		theirs, theirErr := io.ReadAll(httputil.NewChunkedReader(bytes.NewReader([]byte(text))))
+		if err == nil && whole.part == nothing && theirErr == nil && string(theirs) != body {
+			t.Errorf("%q, net/http has %q", body, theirs)
+		}
+	})
+}
