@@ -28,7 +28,7 @@ var mayImport = map[string]string{
 		"internal/models/vision internal/networks internal/onnx internal/preprocess internal/preprocess/audio internal/tensor internal/workload internal/parallel",
 	"internal/models": "internal/config internal/loadgen internal/models/diffusion internal/models/generative internal/models/recsys internal/models/speech internal/models/text internal/models/vision internal/workload internal/names",
 	"internal/models/generative": "internal/accuracy internal/backend internal/coderun internal/config internal/dataset/prompts internal/field internal/generate internal/loadgen internal/onnx internal/regular " +
-		"internal/tensor internal/tokenizer/hf internal/workload",
+		"internal/tensor internal/tokenizer/chat internal/tokenizer/hf internal/workload",
 	"internal/models/recsys": "internal/accuracy internal/backend internal/config internal/dataset internal/loadgen internal/tensor internal/workload",
 	"internal/models/speech": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/audio internal/tensor internal/tokenizer/hf internal/workload",
 	"internal/models/text": "internal/accuracy internal/backend internal/config internal/dataset internal/field internal/generate internal/loadgen internal/preprocess/text " +
@@ -104,6 +104,7 @@ var mayImport = map[string]string{
 	"internal/preprocess/text":       "internal/pytext internal/tokenizer",
 	"internal/tokenizer":             "internal/pytext",
 	"internal/generate":              "internal/backend internal/backend/hostmem internal/tensor internal/workload",
+	"internal/tokenizer/chat":        "internal/regular",
 	"internal/tokenizer/hf":          "internal/regular",
 	"internal/pytext":                "",
 	"internal/sentences":             "internal/pytext",
@@ -157,6 +158,7 @@ var owners = map[string]string{
 	"github.com/dustin/go-humanize":     "internal/cache internal/download internal/progress",
 	"github.com/gofrs/flock":            "internal/cache internal/download internal/suite",
 	"github.com/jedib0t/go-pretty/":     "cmd/mlperf internal/report internal/suite internal/compare",
+	"github.com/nikolalohinski/gonja/":  "internal/tokenizer/chat",
 	"github.com/schollz/progressbar/":   "internal/progress",
 	"github.com/shirou/gopsutil/":       "internal/machine",
 	"github.com/spf13/cobra":            "cmd/mlperf",

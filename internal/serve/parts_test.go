@@ -113,7 +113,7 @@ func TestAModelOfWhichNothingCanBeOfferedIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), sealed{echoSource{&source{engine: engine}, nil}}, Options{Name: "m"}); err == nil || !strings.Contains(err.Error(), "run together only") {
+	if _, err := Open(t.Context(), sealed{echoSource{&source{engine: engine}, nil, nil}}, Options{Name: "m"}); err == nil || !strings.Contains(err.Error(), "run together only") {
 		t.Errorf("got %v", err)
 	}
 }

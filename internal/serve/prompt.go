@@ -36,8 +36,8 @@ type prompt struct {
 }
 
 // readPrompt reads a request, and finds what cannot be done.
-func readPrompt(text []byte, chat bool) (*prompt, error) {
-	p := &prompt{chat: chat}
+func readPrompt(text []byte, chats bool) (*prompt, error) {
+	p := &prompt{chat: chats}
 	if err := json.Unmarshal(text, p); err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func readPrompt(text []byte, chat bool) (*prompt, error) {
 		{p.IgnoreEnd, "ignore_eos: answers end where the model ends them"},
 		{p.MinTokens > 0, "min_tokens: answers end where the model ends them"},
 		{p.limit() < 0, "max_tokens is negative"},
-		{chat && len(p.Messages) == 0, "messages are missing"},
-		{!chat && len(p.Prompt) == 0, "prompt is missing"},
+		{chats && len(p.Messages) == 0, "messages are missing"},
+		{!chats && len(p.Prompt) == 0, "prompt is missing"},
 	} {
 		if c.on {
 			return nil, fmt.Errorf("%s", c.what)
@@ -71,29 +71,43 @@ func (p *prompt) limit() int {
 	return 0
 }
 
-// tokens are those of the prompt. A chat has no template here: its messages are one text.
-func (p *prompt) tokens(words workload.Words) ([]int32, error) {
-	var text string
-	switch {
-	case p.chat:
-		var parts []string
-		for _, m := range p.Messages {
-			parts = append(parts, m.Content)
-		}
-		text = strings.Join(parts, "\n")
-	case p.Prompt[0] == '[':
-		var ids []int32
+// tokens are those of the prompt, for a model with words and a way to write chats, or without.
+func (p *prompt) tokens(words workload.Words, template workload.Chat) (ids []int32, err error) {
+	if !p.chat && p.Prompt[0] == '[' {
 		if err := json.Unmarshal(p.Prompt, &ids); err != nil {
 			return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
 		}
 		return ids, nil
-	default:
-		if err := json.Unmarshal(p.Prompt, &text); err != nil {
-			return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
-		}
 	}
 	if words == nil {
 		return nil, fmt.Errorf("the model has no tokenizer here: want a prompt that is a list of tokens")
 	}
+	if p.chat {
+		return p.chatTokens(words, template)
+	}
+	var text string
+	if err := json.Unmarshal(p.Prompt, &text); err != nil {
+		return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
+	}
 	return words.Encode(text)
+}
+
+// chatTokens are those of the messages: by the template of the model, or else one after the other, a line each.
+func (p *prompt) chatTokens(words workload.Words, template workload.Chat) ([]int32, error) {
+	if template != nil {
+		var messages []map[string]any
+		for _, m := range p.Messages {
+			messages = append(messages, map[string]any{"role": m.Role, "content": m.Content})
+		}
+		text, err := template.Render(messages)
+		if err != nil {
+			return nil, err
+		}
+		return words.EncodeWhole(text)
+	}
+	var lines []string
+	for _, m := range p.Messages {
+		lines = append(lines, m.Content)
+	}
+	return words.Encode(strings.Join(lines, "\n"))
 }

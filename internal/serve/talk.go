@@ -156,7 +156,7 @@ type answering struct {
 
 // begin puts a prompt into a row and submits it.
 func (m *talker) begin(p *prompt) (*answering, error) {
-	ids, err := p.tokens(m.Words())
+	ids, err := p.tokens(m.Words(), m.Chat())
 	if err != nil {
 		return nil, invalid(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,6 +30,7 @@ type echo struct {
 	rows   int
 	limits []int
 	words  workload.Words
+	chat   workload.Chat
 }
 
 const echoRoom = 8
@@ -67,6 +69,7 @@ func (e *echo) Tokens(dst []int32, response []byte) []int32 {
 }
 func (e *echo) Ends(token int32) bool { return token == 0 }
 func (e *echo) Words() workload.Words { return e.words }
+func (e *echo) Chat() workload.Chat   { return e.chat }
 func (e *echo) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
 	return &echoing{echo: e}, nil
 }
@@ -80,6 +83,9 @@ func (letters) Encode(text string) (ids []int32, err error) {
 	}
 	return ids, nil
 }
+
+// EncodeWhole shows that nothing is added to the text.
+func (l letters) EncodeWhole(text string) ([]int32, error) { return l.Encode(strings.ToUpper(text)) }
 
 func (letters) Decode(ids []int32) (string, error) {
 	var b []byte
@@ -131,19 +137,20 @@ func (p *echoing) Serve(ctx context.Context, source workload.Source) error {
 type echoSource struct {
 	*source
 	words workload.Words
+	chat  workload.Chat
 }
 
 func (echoSource) Parts() ([]workload.File, error) { return nil, nil }
 
 func (s echoSource) OpenWorkload(context.Context) (workload.Workload, map[string]workload.Ports, error) {
 	past := []backend.Port{{Name: "past", Type: tensor.Float32, Shape: tensor.Shape{-1, 8}}}
-	return &echo{words: s.words}, map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
+	return &echo{words: s.words, chat: s.chat}, map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
 }
 
 func (s echoSource) OpenSequences(ctx context.Context, rows int, done func(int, []byte, error)) (*bench.Service, workload.Writer, error) {
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
-	e := &echo{words: s.words}
+	e := &echo{words: s.words, chat: s.chat}
 	m := workload.Model{Name: "echo", Open: func(workload.Setup) (workload.Workload, error) { return e.Elsewhere(rows), nil }}
 	service, err := bench.OpenService(ctx, bench.Config{Model: m, Settings: settings, Engine: s.engine, Instances: 1, MaxBatch: 4, Observer: nobody{}}, done)
 	return service, e, err
@@ -152,11 +159,17 @@ func (s echoSource) OpenSequences(ctx context.Context, rows int, done func(int, 
 // startTalk offers the echo.
 func startTalk(t *testing.T, words workload.Words, room int) string {
 	t.Helper()
+	return startChat(t, words, nil, room)
+}
+
+// startChat offers it with a template of chats.
+func startChat(t *testing.T, words workload.Words, chat workload.Chat, room int) string {
+	t.Helper()
 	engine, err := simulated.New(simulated.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	offer, err := Open(t.Context(), echoSource{&source{engine: engine}, words}, Options{Name: "m", Room: room})
+	offer, err := Open(t.Context(), echoSource{&source{engine: engine}, words, chat}, Options{Name: "m", Room: room})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +198,35 @@ func say(t *testing.T, url, body string) (int, string) {
 		t.Fatal(err)
 	}
 	return r.StatusCode, string(text)
+}
+
+// roles is a template of chats: the first letter of each role, and what it says.
+type roles struct{}
+
+func (roles) Render(messages []map[string]any) (text string, err error) {
+	for _, m := range messages {
+		role := m["role"].(string)
+		if role == "" {
+			return "", errors.New("a message without a role")
+		}
+		text += role[:1] + m["content"].(string)
+	}
+	return text, nil
+}
+
+func TestAChatIsWrittenAsTheModelKnowsIt(t *testing.T) {
+	url := startChat(t, letters{}, roles{}, 4)
+	for body, want := range map[string]string{
+		`{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}`: `"content":"SAUB"`,
+		`{"messages":[{"content":"b"}]}`:                                               "a message without a role",
+	} {
+		if _, text := say(t, url+"/v1/chat/completions", body); !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %s", body, text, want)
+		}
+	}
+	if _, text := say(t, url+"/v1/completions", `{"prompt":"abc"}`); !strings.Contains(text, `"text":"abc"`) {
+		t.Errorf("what is no chat: %s", text)
+	}
 }
 
 func TestATextIsContinued(t *testing.T) {
@@ -345,7 +387,7 @@ func FuzzPrompt(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := p.tokens(letters{}); err == nil && p.limit() < 0 {
+		if _, err := p.tokens(letters{}, nil); err == nil && p.limit() < 0 {
 			t.Error("a negative limit is taken")
 		}
 	})

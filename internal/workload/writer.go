@@ -32,11 +32,22 @@ type Talker interface {
 	Ends(token int32) bool
 	// Words is the tokenizer of the model; nil: it has none, and prompts and answers are numbers.
 	Words() Words
+	// Chat writes the messages of a chat as the model knows chats; nil: it has no way of its own.
+	Chat() Chat
+}
+
+// A Chat writes messages, which have a role and a content, as a text with all special tokens in it that ends
+// where the answer begins.
+type Chat interface {
+	Render(messages []map[string]any) (string, error)
 }
 
 // Words turn texts into tokens and back.
 type Words interface {
+	// Encode adds the special tokens that belong around a text.
 	Encode(text string) ([]int32, error)
+	// EncodeWhole adds none: they are in the text.
+	EncodeWhole(text string) ([]int32, error)
 	Decode(tokens []int32) (string, error)
 }
 

@@ -59,11 +59,22 @@ func (t *texts) Words() workload.Words {
 	return words{t.words}
 }
 
+// Chat implements workload.Talker.
+func (t *texts) Chat() workload.Chat {
+	if t.chat == nil {
+		return nil
+	}
+	return t.chat
+}
+
 // words are a tokenizer.
 type words struct{ *hf.Tokenizer }
 
 // Encode implements workload.Words.
 func (w words) Encode(text string) ([]int32, error) { return w.Append(nil, text, hf.AddSpecial) }
+
+// EncodeWhole implements workload.Words.
+func (w words) EncodeWhole(text string) ([]int32, error) { return w.Append(nil, text, hf.NoSpecial) }
 
 // Decode implements workload.Words.
 func (w words) Decode(tokens []int32) (string, error) {

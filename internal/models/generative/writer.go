@@ -3,11 +3,13 @@ package generative
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/chat"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -59,6 +61,9 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 	if t.words, err = from.openTokenizer(); err != nil {
 		t.words = nil // prompts that are tokens need none, and fits has said what is wrong with one
 	}
+	if t.chat, err = chat.Open(filepath.Dir(from.tokenizerPath())); err != nil {
+		return nil, err
+	}
 	return t, t.fit(set.context)
 }
 
@@ -82,8 +87,9 @@ type texts struct {
 	card    modelCard
 	context int // room for prompt and answer
 	chunk   int
-	longest int           // prompt
-	words   *hf.Tokenizer // nil: there is none
+	longest int            // prompt
+	words   *hf.Tokenizer  // nil: there is none
+	chat    *chat.Template // beside it; nil: there is none
 
 	limits []int // tokens of answers to rows from elsewhere; nil: rows are those of the prompts
 }
