@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -167,36 +166,6 @@ func peakLines(p *Peak) []string {
 	return lines
 }
 
-// peakTable is the curve: every load in ascending order, with its latency.
-func peakTable(p *Peak) string {
-	t := newTable(table.Row{"load, " + p.Unit, "length", "latency", "kept the bound", "why not"})
-	for _, s := range slices.SortedStableFunc(slices.Values(p.Steps), func(a, b PeakStep) int { return cmp.Compare(a.Load, b.Load) }) {
-		length := "short"
-		if s.Full {
-			length = "full"
-		}
-		latency := ""
-		if s.LatencyNS > 0 {
-			latency = shorten(s.LatencyNS).String()
-		}
-		t.AppendRow(table.Row{digits(s.Load), length, latency, yesNo(s.Met), s.Reason})
-	}
-	return t.Render() + "\n"
-}
-
-// runTable lists the runs of which the lowest counts.
-func runTable(runs []RunOutcome) string {
-	t := newTable(table.Row{"run", "result", "metric"})
-	for _, r := range runs {
-		value := ""
-		if r.Metric != nil {
-			value = number(*r.Metric)
-		}
-		t.AppendRow(table.Row{r.Folder, r.Result, value})
-	}
-	return t.Render() + "\n"
-}
-
 func shorten(ns int64) time.Duration { return loadgen.Round(time.Duration(ns)) }
 
 // number formats a metric.
@@ -254,108 +223,4 @@ func list(b *strings.Builder, title string, items []string) {
 	for _, item := range items {
 		fmt.Fprintf(b, "  - %s\n", item)
 	}
-}
-
-// Explain prints everything that a run was judged by and with: each constraint with
-// the file or flag that set it and what to do, the settings, and the system.
-func Explain(w io.Writer, r *Results) error {
-	var b strings.Builder
-	headline(&b, r)
-	fmt.Fprintf(&b, "rules %s, run by %s on %s\n\n", r.Rules, r.Program, r.Created.Format(time.RFC3339))
-	if r.Metric != nil {
-		fmt.Fprintf(&b, "The result of this scenario is %s: %s.\n\n", number(*r.Metric), r.Metric.Name)
-	}
-	if len(r.Constraints) > 0 {
-		b.WriteString(constraintTable(r.Constraints, true))
-		b.WriteString("\n")
-	}
-	list(&b, "What to do next", advice(r.Constraints))
-	if r.Peak != nil {
-		b.WriteString(peakTable(r.Peak) + strings.Join(peakLines(r.Peak), "\n") + "\n\n")
-	}
-	if len(r.Runs) > 0 {
-		b.WriteString(runTable(r.Runs) + "\n")
-	}
-	if r.Accuracy != nil {
-		b.WriteString(strings.Join(accuracyLines(r.Accuracy), "\n") + "\n")
-	}
-	generationLines(&b, r.Generation)
-	list(&b, "Why it is not valid", r.Problems)
-	list(&b, "Warnings", r.Warnings)
-	list(&b, "Caveats", r.Caveats)
-	list(&b, "Notes", r.Notes)
-	if c := r.Calibration; c != nil {
-		fmt.Fprintf(&b, "The target was chosen by measuring: %s = %s, because %s.\n", c.Chosen.Name, number(c.Chosen), c.Reason)
-	}
-	b.WriteString("\n")
-	b.WriteString(settingsTable(r.Settings))
-	b.WriteString("\n")
-	if r.Backend.Engine != NotKnown {
-		systemLines(&b, r)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func advice(constraints []Constraint) []string {
-	var list []string
-	for _, c := range constraints {
-		if !c.Met && c.Advice != "" {
-			list = append(list, c.ID.String()+": "+c.Advice)
-		}
-	}
-	return list
-}
-
-func settingsTable(settings []Setting) string {
-	t := newTable(table.Row{"setting", "value", "set by"})
-	for _, s := range settings {
-		t.AppendRow(table.Row{s.Key, s.Value, s.Origin})
-	}
-	return t.Render() + "\n"
-}
-
-// systemLines say what answered the queries, and how long the parts of the run took.
-func systemLines(b *strings.Builder, r *Results) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-9s"+format+"\n", append([]any{name}, args...)...)
-	}
-	line("model", "%s%s", r.Input.ModelPath, inBrackets("sha256 ", r.Input.ModelSHA256))
-	for _, note := range r.Input.Binding {
-		line("", "%s", note)
-	}
-	line("data", "%s, %d samples", r.Input.DatasetPath, r.Input.Samples)
-	line("engine", "%s%s", r.Backend.Engine, inBrackets("", r.Backend.Library))
-	line("device", "%s", devices(r.Backend.Devices))
-	line("workers", "%d, batches of up to %d, delay %s", r.Backend.Instances, r.Backend.MaxBatch, r.Backend.MaxDelay)
-	if q := r.Queue; q != nil {
-		line("queue", "at most %d samples waited, %.3f s after the start", q.Peak, q.PeakSeconds)
-	}
-	if r.Energy != nil {
-		line("energy", "%v", r.Energy)
-	}
-	var times []string
-	for _, phase := range r.Phases {
-		times = append(times, fmt.Sprintf("%s %.3f s", phase.Name, phase.Seconds))
-	}
-	line("time", "%s", strings.Join(times, ", "))
-}
-
-func inBrackets(label, text string) string {
-	if text == "" {
-		return ""
-	}
-	return " (" + label + text + ")"
-}
-
-func devices(nodes map[string]int) string {
-	var list []string
-	for name, n := range nodes {
-		if n >= 0 {
-			name = fmt.Sprintf("%s (%d nodes)", name, n)
-		}
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return strings.Join(list, ", ")
 }
