@@ -104,10 +104,10 @@ func (r *run) chooseLatencyBound() error {
 		r.raiseLatencyBound(bound, took)
 		return nil
 	}
-	if r.warm.latency <= bound {
+	if r.warm.least <= bound {
 		return nil
 	}
-	hopeless := &HopelessError{Latency: took, Bound: bound}
+	hopeless := &HopelessError{Latency: r.warm.least.Round(10 * time.Microsecond), Bound: bound}
 	if !r.cfg.Anyway {
 		return hopeless
 	}
@@ -117,12 +117,12 @@ func (r *run) chooseLatencyBound() error {
 
 // A HopelessError says that no Server rate can keep the latency bound.
 type HopelessError struct {
-	Latency time.Duration // of one sample
+	Latency time.Duration // of one sample, at least
 	Bound   time.Duration
 }
 
 func (e *HopelessError) Error() string {
-	return fmt.Sprintf("this machine takes %v for one sample, the latency bound is %v: no rate can meet it", e.Latency, e.Bound)
+	return fmt.Sprintf("this machine takes at least %v for one sample, the latency bound is %v: no rate can meet it", e.Latency, e.Bound)
 }
 
 func (r *run) raiseLatencyBound(bound, took time.Duration) {

@@ -43,7 +43,7 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 		{"just within, with no room for a wait", true, 8 * ms, 32 * ms, "one sample takes 8ms"},
 		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "the bound is 81ms"},
 		{"within reach", true, 7 * ms, 15 * ms, ""},
-		{"not asked for", false, 20 * ms, 15 * ms, "this machine takes 20ms for one sample, the latency bound is 15ms: no rate can meet it"},
+		{"not asked for", false, 20 * ms, 15 * ms, "this machine takes at least 20ms for one sample, the latency bound is 15ms: no rate can meet it"},
 		{"not asked for, within reach", false, 15 * ms, 15 * ms, ""},
 	}
 	for _, test := range tests {
@@ -181,4 +181,24 @@ func TestARunThatNoRateCanSaveStopsAtOnce(t *testing.T) {
 			t.Errorf("Run = %v, %v, want a HopelessError", results, err)
 		}
 	})
+}
+
+func TestAMachineThatOthersDisturbIsNotCalledTooSlow(t *testing.T) {
+	const bound = 15 * time.Millisecond
+	for name, test := range map[string]struct {
+		warm warmUp
+		want bool // that it is called so
+	}{
+		"others take the processor for most runs": {warmUp{latency: 629 * time.Millisecond, least: 2 * time.Millisecond}, false},
+		"no run was quick enough":                 {warmUp{latency: 20 * time.Millisecond, least: 19 * time.Millisecond}, true},
+	} {
+		r := &run{settings: settings(loadgen.Server), warm: test.warm}
+		r.settings.ServerTargetLatency = bound
+		var hopeless *HopelessError
+		if err := r.chooseLatencyBound(); errors.As(err, &hopeless) != test.want {
+			t.Errorf("%s: error %v, want one: %v", name, err, test.want)
+		} else if test.want && hopeless.Latency != test.warm.least {
+			t.Errorf("%s: a sample takes %v at least, want %v", name, hopeless.Latency, test.warm.least)
+		}
+	}
 }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/whole"
 )
@@ -30,13 +30,16 @@ type peakState struct {
 	Steps []report.PeakStep `json:"steps"`
 }
 
+// mostPeakState is how long the file may be: a search makes some dozens of steps.
+const mostPeakState = 16 << 20
+
 func (r *run) readPeakState() (*peakState, error) {
 	state := &peakState{Key: r.peakKey(), Unit: "queries/s"}
 	if r.settings.Scenario == loadgen.MultiStream {
 		state.Unit = "samples per query"
 	}
 	path := filepath.Join(r.cfg.OutputDir, PeakFile)
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, mostPeakState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state, nil
 	}
