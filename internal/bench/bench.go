@@ -200,7 +200,8 @@ type run struct {
 
 	phases      []report.PhaseTime
 	warm        warmUp
-	evidence    evidence // of servers, about the last test
+	costs       *batchCosts // nil: not measured
+	evidence    evidence    // of servers, about the last test
 	calibration *report.Calibration
 	failure     atomic.Pointer[error] // the first of a prediction
 	stuck       bool                  // a prediction of a test that is over goes on

@@ -22,6 +22,9 @@ func (r *run) calibrate(ctx context.Context) error {
 	if err := errors.Join(r.limitDelay(ctx), r.chooseInterval(ctx)); err != nil {
 		return err
 	}
+	if err := r.measureCosts(ctx); err != nil {
+		return err
+	}
 	if r.cfg.Calibrate {
 		if err := r.phase(ctx, "calibration", func() error { return r.chooseRate(ctx) }); err != nil {
 			return err

@@ -143,13 +143,14 @@ func (r *run) cpuTime() time.Duration {
 // batching says how workers gather samples: with others of about the same length where
 // that matters, as long as half of the Server bound is left.
 func (r *run) batching() batching {
-	b := batching{maxBatch: r.model.shape.batch, maxDelay: r.cfg.MaxDelay}
+	b := batching{maxBatch: r.model.shape.batch, maxDelay: r.cfg.MaxDelay, costs: r.costs}
 	if w, ok := r.workload.(workload.Long); ok {
 		b.length = func(i loadgen.QuerySampleIndex) int { return w.Length(int(i)) }
 		if r.settings.Scenario == loadgen.Server {
-			b.patience = r.settings.ServerTargetLatency / 2
+			b.bound = r.settings.ServerTargetLatency
+			b.patience = b.bound / 2
 			if r.settings.UseTokenLatencies {
-				b.patience = r.settings.ServerTTFTLatency / 2
+				b.bound, b.patience = 0, r.settings.ServerTTFTLatency/2
 			}
 		}
 	}

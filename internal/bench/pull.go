@@ -72,7 +72,11 @@ func (s *source) hand(items []workload.Item, t task) []workload.Item {
 		return items
 	}
 	s.prevRow = row
-	return append(items, workload.Item{Row: row, Index: int(t.sample.Index), Ticket: ticket})
+	item := workload.Item{Row: row, Index: int(t.sample.Index), Ticket: ticket}
+	if bound := s.w.sut.bound; bound > 0 {
+		item.Due = t.added.Add(bound)
+	}
+	return append(items, item)
 }
 
 // FirstToken implements workload.Reply.

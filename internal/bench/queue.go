@@ -11,6 +11,7 @@ import (
 type task struct {
 	query  loadgen.Query
 	sample loadgen.QuerySample
+	added  time.Time // zero where nobody asks for it
 }
 
 // A queue holds the queries that no worker has taken yet, oldest first. Workers take
@@ -30,6 +31,7 @@ type queue struct {
 
 	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
 	patience time.Duration                      // how long a sample may be overtaken; 0: always
+	costs    *batchCosts                        // of samples of different lengths; nil: not known
 	near     []waiting                          // the oldest of those that wait, where length matters
 
 	peak     int       // largest number of samples that waited
@@ -52,7 +54,7 @@ type span struct {
 }
 
 func newQueue(b batching) *queue {
-	q := &queue{maxBatch: b.maxBatch, maxDelay: b.maxDelay, length: b.length, patience: b.patience}
+	q := &queue{maxBatch: b.maxBatch, maxDelay: b.maxDelay, length: b.length, patience: b.patience, costs: b.costs}
 	q.ready.L = &q.mu
 	return q
 }
@@ -167,7 +169,7 @@ func (q *queue) fill(batch []task, n int) []task {
 		s := q.spans.front()
 		k := min(n-len(batch), len(s.query.Samples)-s.next)
 		for _, sample := range s.query.Samples[s.next : s.next+k] {
-			batch = append(batch, task{s.query, sample})
+			batch = append(batch, task{s.query, sample, s.added})
 		}
 		q.samples -= k
 		if s.next += k; s.next == len(s.query.Samples) {

@@ -19,6 +19,7 @@ type wish struct {
 	samplesPerQuery int   // of MultiStream
 	fixed           int   // the batch that the model takes; -1: any
 	slots           int   // that a worker should have under way at once; 0: the scenario says
+	long            bool  // samples differ in length, and share a batch only where that is quicker
 }
 
 // wish says what the run's shape is chosen by.
@@ -27,6 +28,7 @@ func (r *run) wish(cores int) wish {
 	if s, ok := r.workload.(workload.Slotted); ok {
 		slots = s.Slots()
 	}
+	_, long := r.workload.(workload.Long)
 	return wish{
 		scenario:        r.settings.Scenario,
 		cores:           r.cfg.Cores(cores),
@@ -34,6 +36,7 @@ func (r *run) wish(cores int) wish {
 		samplesPerQuery: int(r.settings.MultiStreamSamplesPerQuery),
 		fixed:           r.workload.Batch(),
 		slots:           slots,
+		long:            long,
 	}
 }
 
@@ -49,7 +52,8 @@ const (
 	offlineBatch = 4 // ResNet-50 gains nothing beyond, MobileNet loses
 	// greedyBatch is how many of the samples that wait a worker with several threads takes
 	// at once in Server, where that halves the 99th percentile near saturation. For workers
-	// with one thread larger batches only make samples wait for each other.
+	// with one thread larger batches only make samples wait for each other, unless it is known
+	// which of them gain by it.
 	greedyBatch = 4
 )
 
@@ -90,7 +94,7 @@ func (w wish) batch(threads int) int {
 		return w.slots
 	case w.scenario == loadgen.Offline:
 		return offlineBatch
-	case w.scenario == loadgen.Server && threads > 1:
+	case w.scenario == loadgen.Server && (threads > 1 || w.long):
 		return greedyBatch
 	}
 	return 1

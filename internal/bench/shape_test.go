@@ -18,6 +18,7 @@ func TestWhatIsLeftOpenFollowsFromTheScenarioAndTheCores(t *testing.T) {
 		{"a MultiStream query is a batch", wish{scenario: multi, cores: 8, samplesPerQuery: 6, fixed: -1}, shape{1, 8, 6}},
 		{"a worker for each core", wish{scenario: offline, cores: 8, fixed: -1}, shape{8, 1, 4}},
 		{"one by one where queries come one by one", wish{scenario: server, cores: 8, fixed: -1}, shape{8, 1, 1}},
+		{"samples of different lengths that gain by it go together", wish{scenario: server, cores: 8, fixed: -1, long: true}, shape{8, 1, 4}},
 		{"a single core", wish{scenario: server, cores: 1, fixed: -1}, shape{1, 1, 1}},
 		{"threads leave fewer workers", wish{scenario: server, cores: 8, asked: shape{0, 3, 0}, fixed: -1}, shape{2, 3, 4}},
 		{"more threads than cores", wish{scenario: offline, cores: 2, asked: shape{0, 8, 0}, fixed: -1}, shape{1, 8, 4}},

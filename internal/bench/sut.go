@@ -36,8 +36,9 @@ type sut struct {
 	// answers on the thread that issues: a thread that is woken for each query is sometimes
 	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
 	inline *worker
-	crowd  *crowd // of the only predictor, if that is a Concurrent; else nil
-	tokens bool   // first tokens are measured
+	crowd  *crowd        // of the only predictor, if that is a Concurrent; else nil
+	tokens bool          // first tokens are measured
+	bound  time.Duration // after which an answer is late; 0: never
 }
 
 // batching says how workers gather samples.
@@ -46,6 +47,8 @@ type batching struct {
 	maxDelay time.Duration
 	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
 	patience time.Duration                      // how long a sample may be overtaken; 0: always
+	costs    *batchCosts                        // of samples of different lengths; nil: not known
+	bound    time.Duration                      // after which the answer of a sample is late; 0: never
 }
 
 // newSUT starts a worker for each predictor. They end with stop. With oneAtATime the
@@ -59,7 +62,7 @@ func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching
 // makeSUT is newSUT without starting the workers.
 func makeSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed}
+	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed, bound: b.bound}
 	for _, p := range predictors {
 		w := &worker{
 			sut:       s,

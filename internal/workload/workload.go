@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"time"
+
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +90,8 @@ type Item struct {
 	Row    int // in the store
 	Index  int // in the data set
 	Ticket int // names it in replies; in a batch, its place
+	// Due is when the answer of a sample that a Puller admits is late; zero: never.
+	Due time.Time
 }
 
 // A Reply takes answers. Bytes are copied before the method returns.

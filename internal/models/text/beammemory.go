@@ -75,7 +75,7 @@ func (m *beamMemory) fit(live []*underWay) error {
 	m.memory, m.keys = make([]float32, m.slots*length*m.sizes.hidden), make([]float32, m.slots*length*m.sizes.hidden)
 	m.mask = make([]float32, m.slots*length)
 	for _, s := range live {
-		if !s.fresh {
+		if !s.fresh() {
 			n := len(s.pieces)
 			m.put(s.slot, n, before.slot(before.memory, s.slot), before.slot(before.keys, s.slot))
 		}

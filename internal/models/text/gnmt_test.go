@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -27,6 +29,7 @@ type fakeCopier struct {
 	nan     bool
 	shift   int64 // of the pieces that it says
 	runs    int
+	takes   func(active int) time.Duration // of a step; nil: no time
 	closed  *int
 	bound   *int
 }
@@ -89,6 +92,9 @@ func (s *fakeCopier) decode(inputs, outputs []backend.Value) error {
 	before := tensor.Data[float32](inputs[6].Tensor())
 	logits, found := tensor.Data[float32](outputs[0].Tensor()), tensor.Data[int64](outputs[1].Tensor())
 	sums, state := tensor.Data[float32](outputs[2].Tensor()), tensor.Data[float32](outputs[3].Tensor())
+	if s.takes != nil {
+		time.Sleep(s.takes(len(active)))
+	}
 	beams, n, length := len(parents)/len(active), len(logits)/len(parents), int(memory.Shape[1])
 	for r, parent := range parents {
 		place := int(before[parent*fakeState])
@@ -263,6 +269,91 @@ func TestASentenceBeginsBesideOthers(t *testing.T) {
 	// In the time of the ten pieces and the end, all three others are translated one after the other.
 	if decoder.runs > 2*10 {
 		t.Errorf("%d steps, want those of the longest sentence", decoder.runs)
+	}
+}
+
+// A timed source says when each sample was answered.
+type timed struct {
+	trickle
+	done map[int]time.Time
+}
+
+func (s *timed) Done(ticket int, response []byte, tokens int) {
+	s.done[ticket] = time.Now()
+	s.trickle.Done(ticket, response, tokens)
+}
+
+// A long sentence that would be late beside others has them wait, as long as that helps.
+func TestASentenceDoesNotBeginIfItMakesAnotherOneLate(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		due   time.Duration // of the long one, from its beginning
+		late  bool
+		waits bool // the second sentence is not answered as soon as it could be
+	}{
+		{"there is time enough", 10 * time.Second, false, false},
+		{"there is time for it alone", 1700 * time.Millisecond, false, true},
+		{"it is late anyway", 300 * time.Millisecond, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, sessions, decoder := openCopier(t, strings.Repeat("a ", 40)+"\n"+strings.Repeat("b c d e f g h i j k\n", 6))
+				decoder.takes = func(active int) time.Duration { return time.Duration(10+20*active) * time.Millisecond }
+				p, items := loaded(t, w, sessions, 4, 0, 1, 2, 3, 4, 5, 6)
+				defer p.Close()
+				if err := p.Predict(t.Context(), items[1:], make(replies, 7)); err != nil { // steps are measured
+					t.Fatal(err)
+				}
+				start := time.Now()
+				items[0].Due = start.Add(test.due)
+				began := 0
+				source := &timed{trickle{make(replies, 7), items, func() int { began++; return min(began, 3) }}, map[int]time.Time{}}
+				if err := p.Serve(t.Context(), source); err != nil {
+					t.Fatal(err)
+				}
+				if late := source.done[0].After(items[0].Due); late != test.late {
+					t.Errorf("late: %t, by %v", late, source.done[0].Sub(items[0].Due))
+				}
+				if took := source.done[1].Sub(start); took > 1250*time.Millisecond != test.waits {
+					t.Errorf("the second sentence is answered after %v, the long one after %v", took, source.done[0].Sub(start))
+				}
+			})
+		})
+	}
+}
+
+func TestAPaceIsALineThroughWhatWasMeasured(t *testing.T) {
+	var p pace
+	if got := p.takes(5, 3); got != 0 {
+		t.Errorf("5 steps take %v, want nothing before one is measured", got)
+	}
+	p.add(2, 20*time.Millisecond)
+	if got := p.takes(5, 4); got != 200*time.Millisecond {
+		t.Errorf("5 steps of 4 take %v, want 200ms, twice what those of 2 take", got)
+	}
+	for range 50 {
+		for live := 1; live <= 4; live++ {
+			p.add(live, time.Duration(10+5*live)*time.Millisecond)
+		}
+	}
+	if got := p.takes(10, 8); got < 499*time.Millisecond || got > 501*time.Millisecond {
+		t.Errorf("10 steps of 8 take %v, want 500ms", got)
+	}
+	if got := p.left(4, 10); got != 6 {
+		t.Errorf("%d steps are left after 4 of 10 pieces, want 6 before a sentence has ended", got)
+	}
+	p.ended(30, 20)
+	if got := p.left(4, 10); got != 11 {
+		t.Errorf("%d steps are left after 4 of 10 pieces, want 11 of 15", got)
+	}
+	if got := p.left(40, 10); got != 1 {
+		t.Errorf("%d steps are left after more than usual, want 1", got)
+	}
+	for range 3000 { // it is slower now
+		p.add(4, 90*time.Millisecond)
+	}
+	if got := p.takes(10, 4); got < 890*time.Millisecond || got > 910*time.Millisecond {
+		t.Errorf("10 steps of 4 take %v, want 900ms", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/generate"
@@ -33,6 +34,7 @@ type translator struct {
 	live   []*underWay // in the order of their rows
 	spare  []*underWay
 	items  []workload.Item
+	pace   pace
 	pieces []int32
 	words  []string
 }
@@ -43,8 +45,11 @@ type underWay struct {
 	slot   int // in memory
 	pieces []int64
 	search *generate.BeamSearch
-	fresh  bool // it has made no step
+	steps  int // that it has made
 }
+
+// fresh reports whether it has made no step.
+func (s *underWay) fresh() bool { return s.steps == 0 }
 
 func newTranslator(w *translation, sessions workload.Sessions, maxBatch int) *translator {
 	o := generate.BeamOptions{Width: beamWidth, End: endPiece, LengthPenalty: lengthPenalty}
@@ -90,34 +95,66 @@ func (t *translator) Serve(ctx context.Context, source workload.Source) error {
 	}
 }
 
-// admit has sentences begin if there is room: beside others at least a quarter of it, since the encoder takes hardly
-// longer for two sentences than for one, in which all others wait.
+// admit has sentences begin if there is room: beside others at least for a quarter of all, since the encoder takes
+// hardly longer for two sentences than for one, in which all others wait.
 func (t *translator) admit(ctx context.Context, source workload.Source) (open bool, err error) {
-	room := len(t.spare)
-	if len(t.live) > 0 && 4*room < len(t.live)+room || room == 0 {
-		return true, nil
-	}
-	t.items, open = source.Admit(t.items[:0], room, len(t.live) == 0)
-	if t.store == nil && len(t.items) > 0 {
-		return open, errors.New("no samples are loaded")
-	}
-	before := len(t.live)
-	for _, item := range t.items {
-		pieces := t.sentence(item)
-		if len(pieces) == 0 {
-			source.Done(item.Ticket, []byte{}, 0) // as the reference, which takes twice no steps
-			continue
+	before, quarter := len(t.live), (len(t.live)+len(t.spare)+3)/4
+	for open = true; open; {
+		room := t.room()
+		if room == 0 || before > 0 && len(t.live) == before && room < quarter {
+			break
 		}
-		s := t.spare[len(t.spare)-1]
-		t.spare = t.spare[:len(t.spare)-1]
-		s.item, s.fresh, s.pieces = item, true, pieces
-		s.search.Start(stepsPerPiece * len(pieces))
-		t.live = append(t.live, s)
+		t.items, open = source.Admit(t.items[:0], min(room, quarter), len(t.live) == 0)
+		if len(t.items) == 0 {
+			break
+		}
+		if t.store == nil {
+			return open, errors.New("no samples are loaded")
+		}
+		t.begin(source)
 	}
 	if len(t.live) == before {
 		return open, nil
 	}
 	return open, t.encode(ctx, t.live[before:])
+}
+
+// room is how many sentences may begin: as many as there is memory for, and without making one late that is
+// under way, as far as is known how many steps it makes and how long these take.
+func (t *translator) room() int {
+	room := len(t.spare)
+	for _, s := range t.live {
+		if s.item.Due.IsZero() {
+			continue
+		}
+		left, steps := time.Until(s.item.Due), t.pace.left(s.steps, len(s.pieces))
+		keeps := func(live int) bool {
+			return time.Duration(interrupted*float64(t.pace.takes(steps, live))) <= left
+		}
+		for room > 0 && !keeps(len(t.live)+room) && keeps(len(t.live)) {
+			room--
+		}
+	}
+	return room
+}
+
+// interrupted is how much longer steps take altogether because of the encoder's runs between them.
+const interrupted = 1.15
+
+// begin has the sentences that were admitted begin.
+func (t *translator) begin(reply workload.Reply) {
+	for _, item := range t.items {
+		pieces := t.sentence(item)
+		if len(pieces) == 0 {
+			reply.Done(item.Ticket, []byte{}, 0) // as the reference, which takes twice no steps
+			continue
+		}
+		s := t.spare[len(t.spare)-1]
+		t.spare = t.spare[:len(t.spare)-1]
+		s.item, s.steps, s.pieces = item, 0, pieces
+		s.search.Start(stepsPerPiece * len(pieces))
+		t.live = append(t.live, s)
+	}
 }
 
 // sentence has the pieces of a sample.
@@ -148,13 +185,13 @@ func (t *translator) encode(ctx context.Context, fresh []*underWay) error {
 // if that holds for all.
 func (t *translator) step(ctx context.Context, reply workload.Reply) error {
 	beams := 1
-	if !t.live[0].fresh {
+	if !t.live[0].fresh() {
 		beams = beamWidth
 	}
 	m := t.memory
 	for a, s := range t.live {
 		m.active[a] = int64(s.slot)
-		if s.fresh {
+		if s.fresh() {
 			m.begin(a*beams, beams, s.slot)
 		}
 	}
@@ -162,8 +199,12 @@ func (t *translator) step(ctx context.Context, reply workload.Reply) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	if err := t.decoder.Run(ctx, values.inputs, values.outputs); err != nil {
 		return err
+	}
+	if beams > 1 {
+		t.pace.add(len(t.live), time.Since(began))
 	}
 	m.turn()
 	return t.advance(beams, reply)
@@ -182,7 +223,7 @@ func (t *translator) advance(beams int, reply workload.Reply) error {
 		}
 		from, n := first*t.candidates, beams*t.candidates
 		s.search.Advance(m.found[from:][:n], m.logits[from:][:n], sums)
-		s.fresh = false
+		s.steps++
 		if !s.search.Done() {
 			m.goOn(kept*beamWidth, first, s.search)
 			t.live[kept] = s
@@ -194,6 +235,7 @@ func (t *translator) advance(beams int, reply workload.Reply) error {
 			return fmt.Errorf("sample %d: %w", s.item.Index, err)
 		}
 		reply.Done(s.item.Ticket, []byte(text), 0)
+		t.pace.ended(s.steps, len(s.pieces))
 		t.spare = append(t.spare, s)
 	}
 	t.live = t.live[:kept]
