@@ -54,7 +54,7 @@ function mark(m) {
     var x, y = at - 3 * p, right = at > b.left + b.width * .7;
     c.textBaseline = "bottom"; c.textAlign = "right"; x = b.left + b.width - 4 * p;
     if (across && y - 14 * p < b.top) { c.textBaseline = "top"; y = at + 4 * p; }
-    if (!across) { c.textAlign = right ? "right" : "left"; c.textBaseline = "top"; x = at + (right ? -6 : 6) * p; y = b.top + (u.scales.right ? 24 : 4) * p; }
+    if (!across) { c.textAlign = right ? "right" : "left"; c.textBaseline = "top"; x = at + (right ? -6 : 6) * p; y = b.top + (u.scales.right ? .3 * b.height : 4 * p); }
     c.lineJoin = "round"; c.strokeStyle = css("card"); c.lineWidth = 4 * p; c.strokeText(m.label, x, y); c.fillText(m.label, x, y);
     c.restore();
   };

@@ -118,10 +118,14 @@ func (b block) latencies(width int) string {
 		}
 		return text
 	}
-	text := fmt.Sprintf("latency  p50 %v  p90 %v  p99 %v", short(g.RecentP50), short(g.RecentP90), short(g.RecentP99))
-	if bound > 0 {
-		text = fmt.Sprintf("latency  p50 %v  p90 %v  %s %s of %v   within %.1f %%, want %.4g %%", short(g.RecentP50), short(g.RecentP90),
-			percentileName(percentile), b.paint.against(g.RecentTarget, bound), bound, 100*g.RecentWithin, 100*percentile)
+	text := fmt.Sprintf("latency  p50 %v", short(g.RecentP50))
+	if name := percentileName(percentile); bound == 0 {
+		text += fmt.Sprintf("  p90 %v  p99 %v", short(g.RecentP90), short(g.RecentP99))
+	} else {
+		if name != "p90" && name != "p50" {
+			text += fmt.Sprintf("  p90 %v", short(g.RecentP90))
+		}
+		text += fmt.Sprintf("  %s %s of %v   within %.1f %%, want %.4g %%", name, b.paint.against(g.RecentTarget, bound), bound, 100*g.RecentWithin, 100*percentile)
 	}
 	if width >= wide {
 		text += "  " + sparkline(b.history.latency)

@@ -269,3 +269,19 @@ func TestColoursAreOnlyForThoseWhoWantThem(t *testing.T) {
 		t.Errorf("at the bound %q, above %q", a, b)
 	}
 }
+
+func TestThePercentileThatDecidesIsNamedOnce(t *testing.T) {
+	for _, percentile := range []float64{0.5, 0.9, 0.97, 0.99} {
+		g := late()
+		test := *g.Test
+		test.TargetLatencyPercentile, g.Test = percentile, &test
+		for _, text := range []string{blockOf(g, false).latencies(80), blockOf(g, false).latencies(40), g.line()} {
+			if name := percentileName(percentile) + " "; percentile > 0.5 && strings.Count(text[:strings.Index(text, " of 27ms")], name) != 1 {
+				t.Errorf("%q has not one %s", text, name)
+			}
+		}
+		if text := blockOf(g, false).latencies(80); strings.Contains(text, "p90 22.8ms") == (percentile == 0.9 || percentile == 0.5) {
+			t.Errorf("judged by %s: %q", percentileName(percentile), text)
+		}
+	}
+}

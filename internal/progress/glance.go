@@ -142,10 +142,15 @@ func (g glance) line() string {
 	} else if target := g.target(); target > 0 {
 		text += fmt.Sprintf(" of %.4g", target)
 	}
+	bound, percentile := g.bound()
+	judged := bound > 0 && g.RecentTarget > 0
 	if g.RecentP99 > 0 {
-		text += fmt.Sprintf(", p50 %v, p99 %v", short(g.RecentP50), short(g.RecentP99))
+		text += fmt.Sprintf(", p50 %v", short(g.RecentP50))
+		if !judged || percentileName(percentile) != "p99" {
+			text += fmt.Sprintf(", p99 %v", short(g.RecentP99))
+		}
 	}
-	if bound, percentile := g.bound(); bound > 0 && g.RecentTarget > 0 {
+	if judged {
 		text += fmt.Sprintf(", %s %v of %v", percentileName(percentile), short(g.RecentTarget), bound)
 	}
 	if queue := g.queue(); queue > 0 {

@@ -140,7 +140,7 @@ func verdict(s *Step) string {
 }
 
 // Failures counts the scores that have no result though they were to run, those that are not
-// VALID, and those whose accuracy is below the target or could not be measured.
+// VALID, and those of the rest whose accuracy is below the target or could not be measured.
 func (o *Outcome) Failures() (none, invalid, inaccurate int) {
 	for _, s := range o.Scores {
 		switch s.Result {
@@ -149,7 +149,7 @@ func (o *Outcome) Failures() (none, invalid, inaccurate int) {
 		case report.Invalid, report.Interrupted:
 			invalid++
 		}
-		if s.Accuracy.Below() || s.AccuracyError != "" && s.Result != lacking {
+		if s.Accuracy.Below() || s.AccuracyError != "" && s.Result != lacking && s.Result != notRun {
 			inaccurate++
 		}
 	}
