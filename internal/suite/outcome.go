@@ -1,9 +1,9 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -102,7 +102,10 @@ func (p *Plan) score(s *Step) Score {
 	case a.Results != nil && a.Results.Accuracy != nil:
 		out.Accuracy = a.Results.Accuracy
 	default:
-		out.AccuracyError = strings.TrimSpace(verdict(a) + " " + a.Error)
+		out.AccuracyError = cmp.Or(a.Error, verdict(a))
+		if a.State == Planned {
+			out.AccuracyError = notRun
+		}
 	}
 	return out
 }

@@ -48,6 +48,7 @@ type Plan struct {
 	request  Request
 	cooldown time.Duration
 	clock    thermometer
+	took     map[string]float64 // seconds of steps that were run before, by folder
 }
 
 // NewPlan makes the steps of a suite. What cannot be right in it, or in what is the same for

@@ -75,7 +75,7 @@ func (p *Plan) runStep(ctx context.Context, s *Step, o session.Observer) (err er
 	}
 	defer func() { err = errors.Join(err, prepared.Close()) }()
 	if earlier := p.kept(s, prepared.Fingerprint.String()); earlier != nil {
-		s.State, s.Results = Done, earlier
+		s.State, s.Results, s.Seconds = Done, earlier, p.took[s.Folder]
 		return nil
 	}
 	if p.coolsBefore(s) {

@@ -125,8 +125,8 @@ func TestASuiteRunsToItsEndAndGoesOnAfterAnInterruption(t *testing.T) {
 		}
 	}
 	for _, s := range out.Scores[:2] {
-		if s.Accuracy == nil || s.Metric == nil {
-			t.Errorf("%s has no accuracy or no metric: %+v", s.name(), s)
+		if s.Accuracy == nil || s.Metric == nil || s.Seconds == 0 {
+			t.Errorf("%s has no accuracy, no metric or no time: %+v", s.name(), s)
 		}
 	}
 }
@@ -181,8 +181,9 @@ func TestTheScreenAddsUpAndGroups(t *testing.T) {
 	out := &Outcome{Suite: "mine", Rules: "v0.5", Scores: []Score{
 		{Model: "a", Scenario: "SingleStream", Result: report.Valid, Seconds: 70, Metric: &report.Metric{Value: 3, Unit: "ms"}},
 		{Model: "a", Scenario: "Offline", Result: notRun, Seconds: 12},
-		{Model: "b", Precision: "int8", Scenario: "Server", Result: notRun},
-		{Model: "b", Precision: "int8", Scenario: "Offline", Result: notRun},
+		{Model: "b", Precision: "int8", Scenario: "Server", Result: notRun, AccuracyError: "no such file\nlook for it"},
+		{Model: "b", Precision: "int8", Scenario: "Offline", Result: notRun, AccuracyError: "no such file\nlook for it"},
+		{Model: "c", Scenario: "Offline", Result: notRun, AccuracyError: notRun},
 	}, Caveats: []Caveat{{"made up", 1}, {"quick", 3}}}
 	out.Missing = (&Plan{Suite: &Suite{Rules: "none"}}).missing(out)
 	var b strings.Builder
@@ -190,12 +191,15 @@ func TestTheScreenAddsUpAndGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"1 of 4 VALID, 3 without a result; it took 1m22s\n", " <VALID> ", "made up (1 run)\n", "quick (3 runs)\n",
+		"1 of 5 VALID, 4 without a result; it took 1m22s\n", " <VALID> ", "made up (1 run)\n", "quick (3 runs)\n",
 		"- a Offline: a VALID performance run\n", "- a SingleStream, Offline: an accuracy run\n", "- b int8 Server, Offline: a VALID performance run\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
+	}
+	if n := strings.Count(b.String(), "- b int8 has no accuracy: no such file\n"); n != 1 || strings.Contains(b.String(), "c has no accuracy") {
+		t.Errorf("why there is no accuracy is said %d times in\n%s", n, b.String())
 	}
 }
 

@@ -99,6 +99,12 @@ func (p *Plan) restore() error {
 		return fmt.Errorf("%s has suite %s%s, this is %s%s: choose another folder",
 			p.request.Output, earlier.Suite.Name, quickly(earlier.Quick), p.Suite.Name, quickly(p.request.Base.Quick))
 	}
+	p.took = map[string]float64{}
+	for _, s := range earlier.Steps {
+		if s != nil {
+			p.took[s.Folder] = s.Seconds
+		}
+	}
 	return nil
 }
 

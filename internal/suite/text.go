@@ -3,6 +3,7 @@ package suite
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,8 +71,10 @@ func timeCell(seconds float64) string {
 func accuracyCells(s Score) (accuracy, target string) {
 	a := s.Accuracy
 	switch {
-	case a == nil:
+	case a == nil && (s.AccuracyError == notRun || s.AccuracyError == ""):
 		return s.AccuracyError, ""
+	case a == nil:
+		return "not known", ""
 	case a.NoTarget != "":
 		return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), "none"
 	case a.Met:
@@ -82,12 +85,19 @@ func accuracyCells(s Score) (accuracy, target string) {
 	return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), fmt.Sprintf("%.5g %s", a.Target, target)
 }
 
-// reasons say of each score that is not VALID why.
+// reasons say of each score that is not VALID why, and why there is no accuracy.
 func (o *Outcome) reasons() []string {
 	var list []string
 	for _, s := range o.Scores {
 		if s.Why != "" && s.Result != report.Valid {
 			list = append(list, fmt.Sprintf("%s is %s: %s", s.name(), s.Result, firstLine(s.Why)))
+		}
+		if s.AccuracyError == "" || s.AccuracyError == notRun {
+			continue
+		}
+		// Scenarios share an accuracy run.
+		if text := fmt.Sprintf("%s has no accuracy: %s", name(s.Model, s.Precision), firstLine(s.AccuracyError)); !slices.Contains(list, text) {
+			list = append(list, text)
 		}
 	}
 	return list
