@@ -60,8 +60,11 @@ bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with 
 bench-endpoint: build ## the client of endpoints against one in Python on the same server (Debian's python3-aiohttp; docs/endpoints.md)
 	$(BIN) selftest --endpoint --duration 5s --peer $(CURDIR)/scripts/endpoint_peer.py
 
-bench-network: ## requests over loopback: our HTTP and gRPC beside framed TCP and beside what protoc generates
+bench-network: onnxruntime ## requests over loopback: HTTP and gRPC beside framed TCP and generated code; serve beside one process; a slow server of eight
 	$(GO) test -run '^$$' -bench Transport -benchtime 2s -timeout 20m ./internal/oip/client
+	MLPERF_LONG_TESTS=1 $(GO) test -run AllocatesLittle -v ./internal/oip/client | grep allocate
+	$(GO) test -run '^$$' -bench SlowServer -benchtime 1x ./internal/oip/client
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench 'ORTServed|ORTSmall' -benchtime 1x -timeout 20m ./cmd/mlperf
 
 fmt: ## format the code
 	gofmt -w .

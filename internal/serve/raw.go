@@ -74,7 +74,7 @@ func (*raw) Notes() []string { return nil }
 
 // NewPredictor implements workload.Workload.
 func (w *raw) NewPredictor(sessions workload.Sessions, batch int) (workload.Predictor, error) {
-	p := &predictor{table: w.table, session: sessions[workload.Only], batch: batch, single: map[int][]backend.Value{}}
+	p := &predictor{table: w.table, session: sessions[workload.Only], batch: batch, bound: map[rowRange][]backend.Value{}}
 	if w.table.batched {
 		for _, s := range w.table.slots() {
 			p.buffer = append(p.buffer, tensor.New(s.Type, append(tensor.Shape{int64(batch)}, s.Shape...)...))
@@ -89,29 +89,32 @@ type predictor struct {
 	session backend.Session
 	batch   int
 	store   *workload.Store
-	single  map[int][]backend.Value // over a row of the store
-	buffer  []tensor.Tensor         // for batches whose rows do not lie side by side
+	bound   map[rowRange][]backend.Value // over rows of the store
+	buffer  []tensor.Tensor              // for batches whose rows do not lie side by side
 	group   []workload.Item
 }
 
+// A rowRange are rows that lie side by side.
+type rowRange struct{ first, n int }
+
 // Use implements workload.Predictor.
 func (p *predictor) Use(store *workload.Store) error {
-	err := p.closeSingles()
+	err := p.unbind()
 	p.store = store
 	return err
 }
 
-func (p *predictor) closeSingles() error {
+func (p *predictor) unbind() error {
 	var errs []error
-	for _, values := range p.single {
+	for _, values := range p.bound {
 		errs = append(errs, closeAll(values))
 	}
-	clear(p.single)
+	clear(p.bound)
 	return errors.Join(errs...)
 }
 
 // Close implements workload.Predictor.
-func (p *predictor) Close() error { return p.closeSingles() }
+func (p *predictor) Close() error { return p.unbind() }
 
 // Predict implements workload.Predictor. A request that cannot be run harms no other.
 func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
@@ -128,6 +131,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 	if len(p.group) == 0 {
 		return nil
 	}
+	slices.SortFunc(p.group, func(a, b workload.Item) int { return a.Row - b.Row }) // for rows side by side
 	for k, item := range p.group {
 		p.table.request(item.Row).begin(k == 0)
 	}
@@ -200,15 +204,12 @@ func (p *predictor) runGroup(ctx context.Context) error {
 
 // inputs are the rows of the group as a batch of n; own are values to close after the run.
 func (p *predictor) inputs(n int) (values, own []backend.Value, err error) {
-	if first := p.group[0].Row; n == 1 {
-		if p.single[first] == nil {
-			p.single[first], err = p.bind(p.store.Batch(first, 1))
-		}
-		return p.single[first], nil, err
-	}
 	if n == len(p.group) && p.store.Alike(p.group) {
-		own, err = p.bind(p.store.Batch(p.group[0].Row, n))
-		return own, own, err
+		at := rowRange{p.group[0].Row, n}
+		if p.bound[at] == nil {
+			p.bound[at], err = p.bind(p.store.Batch(at.first, n))
+		}
+		return p.bound[at], nil, err
 	}
 	batch := make([]tensor.Tensor, len(p.buffer))
 	for k, t := range p.buffer {

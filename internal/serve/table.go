@@ -20,7 +20,7 @@ type table struct {
 	store    *workload.Store
 	service  *bench.Service
 	requests []request
-	free     chan int // rows, the one that has been so for the longest time first
+	free     *freeRows
 
 	budget int64        // bytes that requests of several samples may take together
 	used   atomic.Int64 // by them
@@ -40,10 +40,9 @@ type request struct {
 }
 
 func newTable(room int) *table {
-	t := &table{room: room, requests: make([]request, room), free: make(chan int, room)}
+	t := &table{room: room, requests: make([]request, room), free: newFreeRows(room)}
 	for i := range room {
 		t.requests[i].done = make(chan struct{}, 1)
-		t.free <- i
 	}
 	return t
 }
@@ -63,30 +62,16 @@ func (t *table) slots() []workload.Slot {
 }
 
 // take returns a row if there is one.
-func (t *table) take() (row int, ok bool) {
-	select {
-	case row = <-t.free:
-		return row, true
-	default:
-		return 0, false
-	}
-}
+func (t *table) take() (row int, ok bool) { return t.free.take() }
 
 // wait waits for a row.
-func (t *table) wait(ctx context.Context) (int, error) {
-	select {
-	case row := <-t.free:
-		return row, nil
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
-}
+func (t *table) wait(ctx context.Context) (int, error) { return t.free.wait(ctx) }
 
 // give gives a row back.
 func (t *table) give(row int) {
 	r := &t.requests[row]
 	*r = request{done: r.done}
-	t.free <- row
+	t.free.give(row)
 }
 
 // reserve takes bytes from the budget, unless it is used up.
