@@ -84,7 +84,7 @@ var mayImport = map[string]string{
 	"internal/oip/shm":        "internal/scratch",
 	"internal/oip/server":     "internal/oip internal/oip/shm internal/tensor",
 
-	"internal/artifacts":     "internal/loadgen internal/report internal/whole",
+	"internal/artifacts":     "internal/backend internal/loadgen internal/report internal/whole",
 	"internal/cache":         "",
 	"scripts":                "",
 	"internal/power":         "internal/regular",

@@ -53,6 +53,7 @@ func endpointTest(ctx context.Context, w io.Writer, peer string, d time.Duration
 	if peer != "" {
 		header = append(header, "peer", "ratio")
 	}
+	makePlaces()
 	t := newTable(header)
 	all := map[string]any{}
 	for _, c := range clientCases() {

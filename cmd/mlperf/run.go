@@ -95,6 +95,9 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
+	if q.Engine.Name == session.OpenAI {
+		q.Cores = makePlaces()
+	}
 	if o.sweep.asked() {
 		return o.sweep.run(cmd, q, o.asJSON)
 	}

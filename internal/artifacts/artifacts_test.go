@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -173,6 +174,43 @@ func TestEventsAreInOrderAndFailuresAreNone(t *testing.T) {
 	}
 	if ids := read[map[string]map[string]uint64](t, dir, "sample_idx_map.json")["performance"]; len(ids) != n {
 		t.Errorf("%d samples have an index", len(ids))
+	}
+}
+
+// The lists are what msgspec writes of PromptData and ErrorData (array_like, tag, omit_defaults).
+func TestEventsHaveTheirPrompts(t *testing.T) {
+	list := []backend.Prompt{
+		{Text: "a \"b\"", Told: 4}, {Text: "known by its ids", IDs: []int32{5, 6, 7}}, {Messages: []backend.Message{{Role: "user", Content: "hi"}}, Told: 12}, {Text: "nobody counted it"},
+	}
+	dir := written(t, loadgen.Server, 3, nil, func(r *Run) { r.Prompt = func(i int) *backend.Prompt { return &list[i%4] } })
+	text, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		var e struct {
+			Type string          `json:"event_type"`
+			Data json.RawMessage `json:"data"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		seen[e.Type+" "+string(e.Data)]++
+	}
+	for _, want := range []string{
+		`sample.issued ["PromptData","a \"b\""]`, `sample.issued ["PromptData",null,[5,6,7]]`, `sample.issued ["PromptData",null,null,[{"role":"user","content":"hi"}]]`,
+		`sample.issued ["PromptData","nobody counted it"]`, `error.generic ["ErrorData","the request failed"]`, "sample.complete null",
+	} {
+		if seen[want] == 0 {
+			t.Errorf("no event is %s: %v", want, seen)
+		}
+	}
+	type inputs struct {
+		Input series `json:"input_sequence_lengths"`
+	}
+	if s := read[inputs](t, dir, "performance/result_summary.json").Input; s.Min != 3 || s.Max != 12 || s.Median != 4 {
+		t.Errorf("prompts have %g to %g tokens, median %g, want 3 to 12 and 4", s.Min, s.Max, s.Median)
 	}
 }
 

@@ -10,6 +10,7 @@
 //
 // The definitions are those of that program, not of LoadGen: TTFT and latency count from when a
 // request was issued, and TPOT is the time from the first token to the end by the tokens behind the
-// first one. What it makes with a tokenizer is what the servers told here, and texts of prompts and
-// answers are left out: input_sequence_lengths is empty, and events have no data.
+// first one. What it makes with a tokenizer is what the servers told here: of answers, and of prompts
+// that have no token ids. Events have the prompts, as that program writes them, and no texts of answers,
+// which nobody keeps while a test of performance runs.
 package artifacts

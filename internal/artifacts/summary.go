@@ -112,7 +112,7 @@ func (r *Run) summary() summary {
 	s := summary{
 		Version: r.Program, Started: r.Test.StartTime.UnixNano(), Issued: t.issued, Completed: len(t.latency), Failed: t.issued - len(t.latency), State: "complete",
 		TTFT: orNothing(newSeries(t.ttft, true)), TPOT: orNothing(newSeries(t.tpot, true)), Latency: orNothing(newSeries(t.latency, true)),
-		Output: orNothing(newSeries(t.output, false)), Input: struct{}{},
+		Output: orNothing(newSeries(t.output, false)), Input: orNothing(newSeries(r.inputs(), false)),
 		Finished:  r.finished(),
 		RunConfig: runConfig{r.pattern(), r.Test.Effective.ScheduleRNGSeed, r.Test.Effective.SampleIndexRNGSeed},
 	}

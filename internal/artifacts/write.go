@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/whole"
@@ -25,6 +26,7 @@ type Run struct {
 	Data      string // where the prompts are
 	Endpoints []string
 	Streams   bool
+	Prompt    func(index int) *backend.Prompt // of a sample; nil: they are not known
 	Test      *loadgen.Result
 	Results   *report.Results
 }
@@ -110,12 +112,12 @@ func (r *Run) config(w io.Writer) error {
 
 // An event is a line of events.jsonl (core/record.py, EventRecord).
 type event struct {
-	Type         string  `json:"event_type"`
-	Timestamp    int64   `json:"timestamp_ns"`
-	Sample       string  `json:"sample_uuid"`
-	Conversation string  `json:"conversation_id"`
-	Turn         *int    `json:"turn"`
-	Data         *string `json:"data"`
+	Type         string `json:"event_type"`
+	Timestamp    int64  `json:"timestamp_ns"`
+	Sample       string `json:"sample_uuid"`
+	Conversation string `json:"conversation_id"`
+	Turn         *int   `json:"turn"`
+	Data         []any  `json:"data"`
 }
 
 // name is that of a sample: the program's are random, these are the ids of responses.
@@ -124,20 +126,24 @@ func name(s loadgen.SampleRecord) string { return fmt.Sprintf("%032x", uint64(s.
 // events writes when what happened, in order.
 func (r *Run) events(w io.Writer) error {
 	var list []event
-	add := func(kind string, at time.Duration, sample string) {
-		list = append(list, event{Type: kind, Timestamp: int64(at), Sample: sample})
+	add := func(kind string, at time.Duration, sample string, data []any) {
+		list = append(list, event{Type: kind, Timestamp: int64(at), Sample: sample, Data: data})
 	}
 	end := time.Duration(0)
 	r.each(func(s loadgen.SampleRecord) {
 		id := name(s)
-		add("sample.issued", s.Issued, id)
+		var prompt []any
+		if p := r.prompt(s); p != nil {
+			prompt = promptOf(p)
+		}
+		add("sample.issued", s.Issued, id, prompt)
 		if s.FirstToken >= 0 {
-			add("sample.recv_first", s.FirstToken, id)
+			add("sample.recv_first", s.FirstToken, id, nil)
 		}
 		if failed(s) {
-			add("error.generic", max(s.Issued, s.Completed), id)
+			add("error.generic", max(s.Issued, s.Completed), id, []any{"ErrorData", "the request failed"})
 		} else {
-			add("sample.complete", s.Completed, id)
+			add("sample.complete", s.Completed, id, nil)
 		}
 		end = max(end, s.Issued, s.Completed)
 	})

@@ -50,6 +50,10 @@ type Prompt struct {
 	MinTokens int    // of the answer
 	Exact     bool   // the answer goes on to MaxTokens, whatever it says
 	Stop      string // a text that ends the answer; empty: there is none
+
+	// Told is how many tokens it has, as the last answer to it said; 0: none did. It is set while
+	// others may read it, by sync/atomic.
+	Told int32
 }
 
 // A Message is a part of a conversation.

@@ -92,8 +92,9 @@ type Config struct {
 	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known
 	FreeThreads func() (int, bool)      // that may be started, and whether there is a limit; nil: none
 	CPUTime     func() time.Duration    // of this process; nil: not known
-	// Also is told of each test and its results, to write them in another form; nil: nobody is.
-	Also        func(test *loadgen.Result, results *report.Results) error
+	// Also is told of each test, its results, and the prompts by their index if there are such, to write
+	// them in another form; nil: nobody is.
+	Also        func(test *loadgen.Result, results *report.Results, prompt func(index int) *backend.Prompt) error
 	ClientCores int // that a client of servers has, for the results
 	NewPacer    func() loadgen.Pacer
 	Observer    Observer

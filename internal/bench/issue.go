@@ -31,9 +31,17 @@ func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 	incomplete(results, "the logs are not whole", err)
 	err = errors.Join(err, r.outcome(test, results, dir), writeResults(results, dir))
 	if r.cfg.Also != nil {
-		err = errors.Join(err, r.cfg.Also(test, results))
+		err = errors.Join(err, r.cfg.Also(test, results, r.prompts()))
 	}
 	return results, err
+}
+
+// prompts are those of the samples, by their index; nil: they have none.
+func (r *run) prompts() func(index int) *backend.Prompt {
+	if w, ok := r.workload.(workload.Prompting); ok {
+		return w.Prompt
+	}
+	return nil
 }
 
 // incomplete makes results invalid of which something could not be written: nobody can check them.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,10 +172,8 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 func (p *Prepared) runMetered(ctx context.Context, meter *meter) (*report.Results, error) {
 	before := p.lookAround()
 	p.bench.Also = p.artifacts()
-	p.bench.ClientCores = runtime.GOMAXPROCS(0)
-	undo := p.wakeQuickly()
+	p.bench.ClientCores = cmp.Or(p.Request.Cores, runtime.GOMAXPROCS(0))
 	results, err := bench.Run(ctx, *p.bench)
-	undo()
 	changed := results != nil && addConditions(results, before)
 	err = errors.Join(err, meter.stop(results, p.bench.OutputDir))
 	if changed && err == nil {

@@ -32,6 +32,7 @@ type Request struct {
 	Rules    string // version; empty: the newest
 	Division string // closed, open or network; empty: closed
 	Quick    bool   // about ten seconds of traffic
+	Cores    int    // that a client of servers has; 0: as many as goroutines run at once
 
 	MLPerfConf       string // file instead of the rule set's mlperf.conf
 	UserConf         string // file; empty: ./user.conf if there is one

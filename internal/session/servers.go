@@ -1,7 +1,6 @@
 package session
 
 import (
-	"runtime"
 	"slices"
 	"strconv"
 
@@ -160,23 +159,6 @@ func (r *Resolved) answerable() error {
 		return field.Missing("dataset_path", r.model.Name+" has no built-in data: want its published ones, a folder or a file")
 	}
 	return nil
-}
-
-// placesToRun are how many goroutines may run at once in a client of servers, at least.
-const placesToRun = 8
-
-// wakeQuickly makes places for goroutines, more than there are cores, until it is undone. A thread that
-// wakes to issue a query needs one, whatever its priority is; with as many as cores it waits for a
-// stream to give up its own: on two cores that were busy otherwise a query in a hundred was issued
-// 97 ms late with two, and 22 ms late with eight. This is the one setting of the whole process that a
-// run makes, and the time of other work in it does not depend on it.
-func (r *Resolved) wakeQuickly() (undo func()) {
-	if !r.Request.asksServers() {
-		return func() {}
-	}
-	before := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(max(before, placesToRun))
-	return func() { runtime.GOMAXPROCS(before) }
 }
 
 // openAI opens the engine of endpoints.

@@ -52,11 +52,12 @@ const (
 	Endless             // an answer that never ends
 	Trickle             // the bytes of the events come one by one
 	NoType              // a stream that does not say that it is one
+	Mute                // the tokens are counted, and have no text
 )
 
 // names are those of the faults on command lines.
 var names = []string{"none", "silence", "500", "429", "break", "error", "stop", "stall", "garbage", "twice", "empty", "long-line", "wrong-type",
-	"compressed", "redirect", "redirect-lossy", "endless", "trickle", "no-type"}
+	"compressed", "redirect", "redirect-lossy", "endless", "trickle", "no-type", "mute"}
 
 // String is the name of the fault.
 func (f Fault) String() string {

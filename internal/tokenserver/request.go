@@ -30,6 +30,7 @@ type request struct {
 	length int    // of the prompt
 	seed   uint32 // follows from the prompt
 	tokens int    // of the answer
+	mute   bool   // they have no text
 }
 
 type message struct {

@@ -102,6 +102,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if fault == Empty {
 		q.tokens = 0
 	}
+	q.mute = fault == Mute
 	if !q.Stream || s.options.WholeOnly {
 		s.answerWhole(w, r.Context(), q)
 		return

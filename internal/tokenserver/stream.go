@@ -37,7 +37,7 @@ func (a *answering) stream() {
 		if middle := n / 2; i <= middle && middle <= last && a.inside() {
 			return
 		}
-		if !a.send(a.buffer) {
+		if len(a.buffer) > 0 && !a.send(a.buffer) {
 			return
 		}
 	}

@@ -30,6 +30,9 @@ func quoted(text string) []byte {
 // text is all that the server says.
 func (q *request) text() string {
 	text := ""
+	if q.mute {
+		return text
+	}
 	for n := range q.tokens {
 		text += words[id(q.seed, n)]
 	}
@@ -55,6 +58,9 @@ func newChunks() *chunks {
 
 // of returns the event of a token.
 func (c *chunks) of(q *request, n int) []byte {
+	if q.mute {
+		return nil
+	}
 	route, ids := 0, 0
 	if q.chat {
 		route = 1

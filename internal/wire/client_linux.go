@@ -39,7 +39,7 @@ type Client struct {
 // Open returns a client.
 func Open(connectTimeout time.Duration) (*Client, error) {
 	c := &Client{dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}, idle: map[string][]*conn{}, stop: make(chan struct{})}
-	for range min(mostReaders, max(1, runtime.GOMAXPROCS(0)/coresPerOne)) {
+	for range min(mostReaders, max(1, runtime.NumCPU()/coresPerOne)) {
 		r, err := newReader()
 		if err != nil {
 			return nil, errors.Join(err, c.Close())

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -67,6 +69,12 @@ func (c *call) leave() {
 
 // answered hands the answer over.
 func (c *call) answered(took time.Duration) {
+	if c.session.config.Stream && c.pieces == 0 {
+		c.first(nil, took) // its tokens have no text, and when the first one came is not told
+	}
+	if c.promptTokens > 0 {
+		atomic.StoreInt32(&c.prompt.Told, int32(min(c.promptTokens, math.MaxInt32)))
+	}
 	c.leave() // the sink may send the next one
 	c.sink.Done(backend.Answer{Text: c.text, IDs: c.ids, Tokens: c.tokens})
 	c.session.stats.answered(c, took)
@@ -220,8 +228,8 @@ func (c *call) whole(body io.Reader) *failure {
 // check finds answers that cannot count, and counts the tokens of others.
 func (c *call) check() *failure {
 	switch {
-	case len(c.text) == 0:
-		return failf(kindEmpty, "the server ended the answer (%q) without a text", c.finish)
+	case len(c.text) == 0 && c.usage <= 0 && len(c.ids) == 0:
+		return failf(kindEmpty, "the server ended the answer (%q) without a text, and says of no tokens", c.finish)
 	case c.usage > 0 && c.pieces > c.usage:
 		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", c.pieces, c.usage)
 	}
@@ -231,7 +239,7 @@ func (c *call) check() *failure {
 // count counts the tokens of an answer. One that is kept as token ids has as many as these are.
 func (c *call) count() *failure {
 	texts := &c.session.texts
-	c.cut = len(c.ids) == 0 && texts.Tokenize != nil && (texts.Logged || c.usage <= 0)
+	c.cut = len(c.ids) == 0 && len(c.text) > 0 && texts.Tokenize != nil && (texts.Logged || c.usage <= 0)
 	if c.cut {
 		var err error
 		if c.ids, err = texts.Tokenize(c.text); err != nil {
@@ -239,11 +247,11 @@ func (c *call) count() *failure {
 		}
 	}
 	switch {
-	case texts.Logged && len(c.ids) == 0:
+	case texts.Logged && len(c.ids) == 0 && len(c.text) > 0:
 		return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of the text")
 	case c.cut:
 		c.tokens, c.counted = len(c.ids), countedLocally
-	case c.usage > 0 && !texts.Logged:
+	case c.usage > 0 && (!texts.Logged || len(c.ids) == 0):
 		c.tokens, c.counted = c.usage, countedByServer
 	case len(c.ids) > 0:
 		c.tokens, c.counted = len(c.ids), countedIDs

@@ -43,6 +43,45 @@ func TestTokensAreTimedAsTheServerSendsThem(t *testing.T) {
 	}
 }
 
+// A model may say tokens that have no text: they count if the server counts them.
+func TestTokensWithoutTextAreAnAnswer(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		o       tokenserver.Options
+		change  func(*asking)
+		tokens  int
+		firsts  int
+		failure string
+	}{
+		{"a stream", tokenserver.Options{}, nil, 5, 1, ""},
+		{"a whole answer", tokenserver.Options{}, func(c *asking) { c.Stream = false }, 5, 0, ""},
+		{"one that is kept as token ids", tokenserver.Options{NoExtras: true}, func(c *asking) { c.texts.Logged, c.texts.Tokenize = true, bytewise }, 5, 1, ""},
+		{"a server that counts nothing", tokenserver.Options{NoUsage: true}, nil, 0, 0, "empty answer"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var mute atomic.Bool
+			test.o.PerToken, test.o.Prefill = 10*ms, 10*ms
+			test.o.Fault = func(int) tokenserver.Fault {
+				if mute.Load() {
+					return tokenserver.Mute
+				}
+				return tokenserver.None
+			}
+			g, _ := mustOpen(t, test.o, test.change)
+			mute.Store(true)
+			p := backend.Prompt{Text: "one two three", MaxTokens: 5}
+			h := &heard{began: time.Now()}
+			err := g.Generate(t.Context(), &p, h)
+			if (err == nil) != (test.failure == "") || err != nil && !contains(err, test.failure) || h.tokens != test.tokens || h.text != "" || h.firsts != test.firsts {
+				t.Errorf("%s: %v, %+v", test.name, err, h)
+			}
+			if err == nil && (h.whole != 50*ms || test.firsts == 1 && h.first != 50*ms || p.Told != 3) {
+				t.Errorf("%s: first %v, whole %v, the prompt has %d tokens", test.name, h.first, h.whole, p.Told)
+			}
+		})
+	}
+}
+
 func TestTextsComeAsTheServerMeansThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := mustOpen(t, tokenserver.Options{Tokens: 64, PerWrite: 5}, nil)
