@@ -216,3 +216,19 @@ func TestClassesComeWorstFirst(t *testing.T) {
 		t.Errorf("one class alone is drawn: %+v", list)
 	}
 }
+
+func TestRunsThatAreNotValidAreOnNoFront(t *testing.T) {
+	line := func(result string, speed float64) report.Line {
+		return report.Line{Model: "m", Scenario: "Server", Result: result, SamplesPerSecond: speed, Accuracy: &report.LineAccuracy{Metric: "accuracy", Unit: "%"}}
+	}
+	list := Trades([]report.Line{line(report.Valid, 10), line(report.Invalid, 500), line(report.BelowTarget, 20), line(report.Interrupted, 600)})
+	if len(list) != 1 || !slices.Equal(list[0].At, []float64{10, 20}) || !strings.HasSuffix(list[0].Sentence, "Not shown: 2 that are not VALID.") {
+		t.Fatalf("figures %+v", list)
+	}
+	if y := list[0].Y; y.From != -1 || y.To != 1 {
+		t.Errorf("equal values of 0 %% are drawn from %g to %g", y.From, y.To)
+	}
+	if list := Trades([]report.Line{line(report.Valid, 10), line(report.Invalid, 500)}); len(list) != 0 {
+		t.Errorf("one VALID run makes a front: %+v", list)
+	}
+}

@@ -33,7 +33,8 @@ var trades = []trade{
 
 // Trades draws, for each model and scenario, runs by their speed and what they give for it:
 // accuracy and energy, where at least two runs have it. On the front are those that no
-// other beats in both.
+// other beats in both. Runs that are INVALID or were interrupted have no speed to go by: they are
+// counted, and not drawn.
 func Trades(lines []report.Line) []Figure {
 	var list []Figure
 	for _, t := range trades {
@@ -51,6 +52,7 @@ type dot struct {
 func (t trade) figures(lines []report.Line) []Figure {
 	groups := map[string][]dot{}
 	units := map[string][2]string{}
+	left := map[string]int{}
 	var titles []string
 	for _, l := range lines {
 		v, label, unit, ok := t.value(l)
@@ -58,6 +60,10 @@ func (t trade) figures(lines []report.Line) []Figure {
 			continue
 		}
 		title := l.Model + " " + l.Scenario + ": speed against " + label
+		if l.Result == report.Invalid || l.Result == report.Interrupted {
+			left[title]++
+			continue
+		}
 		if groups[title] == nil {
 			titles = append(titles, title)
 		}
@@ -70,6 +76,9 @@ func (t trade) figures(lines []report.Line) []Figure {
 		}
 		f := t.front(groups[title], Axis{Label: units[title][0], Unit: units[title][1]})
 		f.ID, f.Title = fmt.Sprintf("%s-%d", t.id, i), title
+		if n := left[title]; n > 0 {
+			f.Sentence += fmt.Sprintf(" Not shown: %d that are not VALID.", n)
+		}
 		if f.drawable() {
 			list = append(list, f)
 		}
@@ -115,7 +124,11 @@ func (t trade) front(dots []dot, y Axis) Figure {
 	least, most, _ := extremes(f.At)
 	f.X.From, f.X.To = least-0.08*(most-least)-0.01*most, most*1.01+0.08*(most-least)
 	least, most, _ = extremes(values)
-	f.Y.From, f.Y.To = least-0.1*(most-least)-0.001*math.Abs(most)-1e-9, most+0.1*(most-least)+0.001*math.Abs(most)+1e-9
+	room := 0.1*(most-least) + 0.001*math.Abs(most)
+	if most == least {
+		room = cmp.Or(0.1*math.Abs(most), 1)
+	}
+	f.Y.From, f.Y.To = least-room, most+room
 	are := "are"
 	if len(best) == 1 {
 		are = "is"

@@ -80,6 +80,7 @@ func caveats(runs []report.Run) []string {
 			counts[c]++
 		}
 	}
+	slices.SortStableFunc(order, func(a, b string) int { return counts[b] - counts[a] })
 	for i, c := range order {
 		if counts[c] < len(runs) {
 			order[i] = fmt.Sprintf("%s (%d of %d)", c, counts[c], len(runs))
