@@ -96,7 +96,11 @@ func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
 		b.WriteString("Nothing is missing.\n")
 	}
 	for _, r := range d.Missing {
-		fmt.Fprintf(&b, "MISSING: %s\n  fix: %s\n", r.What, r.Fix)
+		fix := r.Fix
+		if r.Installs {
+			fix = "mlperf doctor --fix; or " + fix
+		}
+		fmt.Fprintf(&b, "MISSING: %s\n  fix: %s\n", r.What, fix)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

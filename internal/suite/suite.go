@@ -2,6 +2,7 @@ package suite
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -75,15 +76,23 @@ func Load(name string) (*Suite, error) {
 		return Parse(name, text)
 	}
 	if !strings.ContainsAny(name, "./\\") {
-		want := strings.Join(Names(), ", ") + " or a YAML file"
-		if near := names.Nearest(name, Names()); near != "" {
-			want += "; did you mean " + near + "?"
-		}
-		return nil, field.Invalid("suite", name, want)
+		return nil, unknown(name)
 	}
 	text, err := regular.ReadFile(name, maxFile)
-	if err != nil {
+	switch looksLikeAFile := strings.ContainsAny(name, "/\\") || strings.HasPrefix(path.Ext(name), ".y"); {
+	case errors.Is(err, fs.ErrNotExist) && !looksLikeAFile: // v0.6
+		return nil, unknown(name)
+	case err != nil:
 		return nil, fmt.Errorf("reading the suite: %w", err)
 	}
 	return Parse(name, text)
+}
+
+// unknown says which suites there are.
+func unknown(name string) error {
+	want := strings.Join(Names(), ", ") + " or a YAML file"
+	if near := names.Nearest(name, Names()); near != "" {
+		want += "; did you mean " + near + "?"
+	}
+	return field.Invalid("suite", name, want)
 }
