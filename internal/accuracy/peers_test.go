@@ -88,6 +88,8 @@ func peers() []peer {
 		{"sacrebleu", texts, func() error { return sacreOf(said, wanted) }},
 		{"bleu", texts, func() error { return bleuOf(said, wanted) }},
 		{"wer", texts, func() error { return werOf(said, wanted) }},
+		rougePeer(said[:300], wanted[:300]), // which take the peer seconds
+		numberPeer(said),
 		squadPeer(),
 		clickPeer(),
 	}
@@ -123,6 +125,36 @@ func werOf(said, wanted []string) error {
 	}
 	_, err := counter.Rate()
 	return err
+}
+
+func rougePeer(said, wanted []string) peer {
+	return peer{"rouge", map[string]any{"said": said, "wanted": wanted}, func() error {
+		s, sum := newROUGEScorer(true), 0.0
+		for i := range said {
+			sum += s.Score(said[i], wanted[i]).LSum.F1
+		}
+		if sum == 0 {
+			return errors.New("nothing matches")
+		}
+		return nil
+	}}
+}
+
+// numberPeer finds the numbers that answers end with, and compares them.
+func numberPeer(texts []string) peer {
+	var said, wanted []string
+	for i, text := range texts {
+		said = append(said, fmt.Sprintf("%s That makes 1,%03d of 7. The answer is %d.", text, i%1000, i))
+		wanted = append(wanted, fmt.Sprint(i))
+	}
+	return peer{"numbers", map[string]any{"said": said, "wanted": wanted}, func() error {
+		for i := range said {
+			if !sameNumber(finalNumber(said[i]), wanted[i]) {
+				return fmt.Errorf("%q does not end with %s", said[i], wanted[i])
+			}
+		}
+		return nil
+	}}
 }
 
 func squadPeer() peer {

@@ -2,23 +2,39 @@
 
     python3 peers.py METRIC INPUT.json
 
-METRIC is sacrebleu (the package of that name), auc (scikit-learn), or bleu, squad or wer: those of the
-reference, whose checkout MLPERF_REFERENCE names. Exit status 3: the peer is not here.
+METRIC is sacrebleu or rouge (the packages sacrebleu and rouge_score), auc (scikit-learn), or bleu, squad, wer or numbers:
+those of the reference, whose checkout MLPERF_REFERENCE names. Exit status 3: the peer is not here.
 """
+import ast
 import glob
 import importlib.util
 import json
 import os
+import re
 import sys
 import time
 
 
-def reference(name):
+def find(name):
     folder = os.environ.get("MLPERF_REFERENCE", "")
     found = glob.glob(os.path.join(folder, "**", name), recursive=True) if folder else []
     if not found:
         print(f"no {name} below MLPERF_REFERENCE", file=sys.stderr)
         sys.exit(3)
+    return found
+
+
+def functions(name, *wanted):
+    """Functions of a script whose other imports are not here."""
+    tree = ast.parse(open(find(name)[0]).read())
+    tree.body = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in wanted]
+    known = {"re": re}
+    exec(compile(tree, name, "exec"), known)
+    return [known[w] for w in wanted]
+
+
+def reference(name):
+    found = find(name)
     sys.path.insert(0, os.path.dirname(found[0]))
     spec = importlib.util.spec_from_file_location("peer", found[0])
     module = importlib.util.module_from_spec(spec)
@@ -32,6 +48,13 @@ def main():
         if metric == "sacrebleu":
             import sacrebleu
             score = lambda: sacrebleu.corpus_bleu(given["said"], [given["wanted"]])
+        elif metric == "rouge":
+            from rouge_score import rouge_scorer
+            peer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL", "rougeLsum"], use_stemmer=True)
+            score = lambda: [peer.score(w, s) for s, w in zip(given["said"], given["wanted"])]
+        elif metric == "numbers":
+            _, find_number, plain, number = functions("mixtral-8x7b/evaluate-accuracy.py", "find_numbers", "find_number", "maybe_remove_comma", "try_float")
+            score = lambda: sum(number(plain(find_number(s))) == number(w) for s, w in zip(given["said"], given["wanted"]))
         elif metric == "auc":
             import sklearn.metrics
             score = lambda: sklearn.metrics.roc_auc_score(given["labels"], given["predictions"])
