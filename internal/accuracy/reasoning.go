@@ -1,6 +1,7 @@
 package accuracy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -89,7 +90,7 @@ func sameLetter(last byte) func(form ReasoningForm, said, wanted string) bool {
 }
 
 // reasoningRepeats are how often each question is asked in the data of gpt-oss-120b (DATASET_REPEATS).
-var reasoningRepeats = map[string]float64{"aime25": 8, "gpqa_diamond": 5, "livecodebench_v6": 3}
+var reasoningRepeats = map[string]int{"aime25": 8, "gpqa_diamond": 5, "livecodebench_v6": 3}
 
 // reasoningCount is what is counted while a log is read.
 type reasoningCount struct {
@@ -97,7 +98,14 @@ type reasoningCount struct {
 	right, all    int
 	points, most  float64 // by repeats
 	tokens, unrun int
+	sets          map[string]*reasonedSet // by their names in the data
 }
+
+// A reasonedSet is what is counted of a data set.
+type reasonedSet struct{ right, all int }
+
+// repeats is how often each question of a data set is asked.
+func repeats(name string) int { return cmp.Or(reasoningRepeats[name], 1) }
 
 // add counts an answer.
 func (c *reasoningCount) add(want Reasoning, text string, tokens int) (right bool, err error) {
@@ -117,12 +125,22 @@ func (c *reasoningCount) add(want Reasoning, text string, tokens int) (right boo
 		right = reasoningSets[at].judge(c.form, text, want.Wanted)
 	}
 	weight := 1.0
-	if repeats, ok := reasoningRepeats[name]; ok && c.form == HarmonyForm {
-		weight = 1 / repeats
+	if c.form == HarmonyForm {
+		weight = 1 / float64(repeats(want.Dataset))
 	}
 	c.all, c.most, c.tokens = c.all+1, c.most+weight, c.tokens+tokens
+	if c.sets == nil {
+		c.sets = map[string]*reasonedSet{}
+	}
+	set := c.sets[want.Dataset]
+	if set == nil {
+		set = &reasonedSet{}
+		c.sets[want.Dataset] = set
+	}
+	set.all++
 	if right {
 		c.right, c.points = c.right+1, c.points+weight
+		set.right++
 	}
 	return right, nil
 }
@@ -133,8 +151,7 @@ func (s *ReasoningScore) describe(c *reasoningCount) {
 	if c.form == DeepSeekForm {
 		s.Score.results([]string{"'exact_match': " + pytext.Float(exact), "'tokens_per_sample': " + pytext.Float(perSample), fmt.Sprintf("'num-samples': %d", c.all)})
 	} else {
-		s.printf("FINAL SCORE: %.2f%% (%.2f/%.2f)", exact, c.points, c.most)
-		s.printf("'exact_match': %.3f", exact)
+		s.Lines = append(s.Lines, c.table(exact)...)
 	}
 	if c.unrun > 0 {
 		s.Right = nil
