@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -58,6 +59,34 @@ func TestASuiteByCategoryHasWhatTheRoundAsksFor(t *testing.T) {
 				t.Errorf("%v is %s, though the catalogue says %v", step, step.State, err)
 			}
 		}
+	}
+}
+
+// TestTheMobileSuiteNamesWhatItLacks: the rules have six models, of which two are here, and two more of
+// earlier rounds.
+func TestTheMobileSuiteNamesWhatItLacks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := Load("mobile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(s, Request{NoAccuracy: true, Output: "out"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[State][]string{}
+	for _, step := range p.Steps {
+		got[step.State] = append(got[step.State], step.Model+" "+step.Scenario)
+	}
+	want := map[State][]string{
+		Lacking: {"mobiledet-ssd SingleStream", "mosaic SingleStream", "edsr SingleStream"},
+		Planned: {"mobilenet-edgetpu SingleStream", "mobilenet-edgetpu Offline", "ssd-mobilenet-v2 SingleStream", "deeplab-v3plus SingleStream", "mobilebert SingleStream"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if p.cooldown != 10*time.Minute {
+		t.Errorf("it cools down for %v", p.cooldown)
 	}
 }
 
