@@ -265,6 +265,23 @@ func TestWhatDiffersIsSaidFirst(t *testing.T) {
 	}
 }
 
+func TestWhatWasCalibratedIsNoDifference(t *testing.T) {
+	s := simulation{1, 2, 0.5, 20, 1}
+	for _, c := range []struct {
+		key, origin string
+		want        int
+	}{
+		{"target_latency", "calibration", 0}, {"target_latency", "user.conf", 1}, {"target_qps", "calibration", 1},
+	} {
+		a, b := s.run(begin), s.run(begin)
+		a.Results.Settings = []report.Setting{{Key: c.key, Value: "10.5", Origin: c.origin}}
+		b.Results.Settings = []report.Setting{{Key: c.key, Value: "11.25", Origin: c.origin}}
+		if got := compared(t, []Run{a}, []Run{b})[0].Differences; len(got) != c.want {
+			t.Errorf("%s by %s: %v, want %d differences", c.key, c.origin, got, c.want)
+		}
+	}
+}
+
 func TestRunsWithoutAPartnerAreNamed(t *testing.T) {
 	a, b := simulation{1, 2, 0.5, 20, 1}.run(begin), simulation{1, 2, 0.5, 20, 1}.run(begin)
 	b.Results.Model = "bert"
