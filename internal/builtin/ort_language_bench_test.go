@@ -20,9 +20,9 @@ func BenchmarkORTReplay(b *testing.B) {
 		samples       uint64
 		batch, answer int // answer: samples of the data set
 	}{
-		{"BERT Offline, batches of 4", "bert", 16, 4, 16},
+		{"BERT Offline, batches of 4", "bert", 8, 4, 8},
 		{"GNMT, one sentence at once", "gnmt", 4, 1, 4},
-		{"GNMT, eight sentences at once", "gnmt", 16, 8, 16},
+		{"GNMT, eight sentences at once", "gnmt", 8, 8, 8},
 		{"RNN-T, one recording at once", "rnnt", 8, 1, 8},
 		{"DLRM Offline, batches of 4", "dlrm", 400, 4, 100},
 	} {

@@ -13,17 +13,24 @@ import (
 //	place     pairs that turn with each word, each at its own speed
 //	constant  1, from the second word on
 //	last      whether the word is the last one
+//	shade     how far a word's translation is from another piece that nearly means the same
 //
 // They are carried by gates that are always open, and all other weights are noise. The
 // attention finds the word whose place is that of the lowest decoder layer, whose place
 // stays where it is while a word's second piece is still to come. A third of the words have
 // a decoy, a piece that looks likelier than the right one until the next step: so the best
-// translation is found by those only who follow several beams.
+// translation is found by those only who follow several beams. A quarter have a synonym, a piece that is
+// as likely but for the word's shade: a number between 0 and gnmtShades that goes through the layers as it is.
+// Of many words it is so small that 8 bits for what a layer reads lose it now and then, and fewer bits more often;
+// in FP32 it decides always.
 type gnmtKnowledge struct {
 	rows    int
 	codes   [][]float32 // by source word
 	lexicon [][]int32   // the pieces of a source word; nil: none
 	decoy   []int32     // of a source word; 0: none
+	synonym []int32     // of a source word; 0: none
+	shade   []float32   // of a source word
+	alike   []bool      // pieces that have a synonym or are one
 	first   []bool      // pieces that another one follows
 	turns   [gnmtPairs]float64
 	kick    [2 * gnmtPairs]float32
@@ -40,6 +47,7 @@ const (
 	gnmtAuto     = gnmtLast     // likewise: 1 if the next word comes, −1 if the same goes on
 	gnmtSecond   = gnmtCode     // in the second decoder layer
 	gnmtEnd      = 2 * gnmtCode
+	gnmtShade    = gnmtEnd + 1
 
 	gnmtNoise     = 0.010
 	gnmtEmbedding = 0.1
@@ -51,6 +59,8 @@ const (
 	gnmtScale     = 12 // of logits
 	gnmtDecoy     = 1.08
 	gnmtStop      = 2.2
+	gnmtShades    = 0.15
+	gnmtSynonym   = 4 // what a shade weighs
 )
 
 // The special pieces of GNMT's vocabularies.
@@ -83,7 +93,10 @@ func gnmtKnowledgeFor(o Options) *gnmtKnowledge {
 }
 
 func newGNMTKnowledge(rows int) *gnmtKnowledge {
-	k := &gnmtKnowledge{rows: rows, codes: make([][]float32, rows), lexicon: make([][]int32, rows), decoy: make([]int32, rows), first: make([]bool, rows)}
+	k := &gnmtKnowledge{
+		rows: rows, codes: make([][]float32, rows), lexicon: make([][]int32, rows), decoy: make([]int32, rows),
+		synonym: make([]int32, rows), shade: make([]float32, rows), alike: make([]bool, rows), first: make([]bool, rows),
+	}
 	r := rand.New(rand.NewPCG(uint64(rows), 0x9a37))
 	for w := range rows {
 		code := make([]float32, gnmtCode)
@@ -111,8 +124,8 @@ func bellOf(r *rand.Rand) float64 {
 	return sum - 6
 }
 
-// fillLexicon gives half of the pieces a translation, every fourth in two pieces, and every
-// third a decoy.
+// fillLexicon gives half of the pieces a translation, every fourth in two pieces, every third a decoy, and
+// of those behind these the whole ones a synonym.
 func (k *gnmtKnowledge) fillLexicon(r *rand.Rand) {
 	free := make([]int32, 0, k.rows)
 	for id := gnmtFirstWord; id < k.rows; id++ {
@@ -139,6 +152,13 @@ func (k *gnmtKnowledge) fillLexicon(r *rand.Rand) {
 		k.decoy[w] = take()
 		k.first[k.decoy[w]] = true
 	}
+	for w := gnmtFirstWord + 1; w < gnmtFirstWord+words && len(free) > 0; w += 3 {
+		if len(k.lexicon[w]) == 1 {
+			k.synonym[w] = take()
+			k.alike[k.lexicon[w][0]], k.alike[k.synonym[w]] = true, true
+			k.shade[w] = gnmtShades * float32(1+r.Uint64()>>40) * 0x1p-24
+		}
+	}
 }
 
 // source is a row of the encoder's table of pieces.
@@ -147,11 +167,15 @@ func (k *gnmtKnowledge) source(id int, x []float32) {
 		x[i] += v
 	}
 	clear(x[gnmtPlace : gnmtLast+1])
+	x[gnmtShade] = k.shade[id]
 }
 
-// target is a row of the decoder's table of pieces.
+// target is a row of the decoder's table of pieces. After a piece and after its synonym all goes on alike.
 func (k *gnmtKnowledge) target(id int, x []float32) {
 	clear(x[:3])
+	if k.alike[id] {
+		clear(x)
+	}
 	x[0] = 1
 	switch {
 	case id == gnmtStart:
@@ -195,7 +219,7 @@ func (k *gnmtKnowledge) place(unit int) (int, bool) {
 
 // fill changes the weights of a gate of a unit. Those that control are free of noise.
 func (k *gnmtKnowledge) fill(cell string, gate, unit int, x, h []float32) {
-	if unit >= gnmtPlace && unit <= gnmtLast || unit == gnmtEnd {
+	if unit >= gnmtPlace && unit <= gnmtLast || unit == gnmtEnd || unit == gnmtShade {
 		clear(x)
 		clear(h)
 	}
@@ -220,13 +244,16 @@ func (k *gnmtKnowledge) fill(cell string, gate, unit int, x, h []float32) {
 	}
 }
 
-// fillForward: the code goes through; the place begins with a kick, and turns.
+// fillForward: code and shade go through; the place begins with a kick, and turns.
 func (k *gnmtKnowledge) fillForward(gate, unit int, x, h []float32, add func([]float32, int, float32)) {
 	if gate != gateCandidate {
 		return
 	}
-	if unit < gnmtCode {
+	switch {
+	case unit < gnmtCode:
 		add(x, unit, gnmtWord)
+	case unit == gnmtShade:
+		add(x, unit, 1)
 	}
 	if p, ok := k.place(unit); ok {
 		k.turn(p, h, add)
@@ -244,7 +271,7 @@ func (k *gnmtKnowledge) turn(p int, h []float32, add func([]float32, int, float3
 	add(h, gnmtPlace+(p^1), float32(1.5*sin))
 }
 
-// fillLower: code and place of the way forth, and the last word of the way back.
+// fillLower: code, shade and place of the way forth, and the last word of the way back.
 func (k *gnmtKnowledge) fillLower(gate, unit int, x []float32, add func([]float32, int, float32)) {
 	if gate != gateCandidate {
 		return
@@ -256,6 +283,8 @@ func (k *gnmtKnowledge) fillLower(gate, unit int, x []float32, add func([]float3
 		add(x, unit, 1.5)
 	case unit == gnmtLast:
 		add(x, gnmtHidden+gnmtLast, gnmtWord)
+	case unit == gnmtShade:
+		add(x, unit, 1)
 	}
 }
 
@@ -284,7 +313,7 @@ func (k *gnmtKnowledge) fillDecoder0(gate, unit int, x, h []float32, add func([]
 }
 
 // fillDecoder1: the code of the word that is attended to, for its first or its second piece,
-// and the end.
+// its shade, and the end.
 func (k *gnmtKnowledge) fillDecoder1(gate, unit int, x []float32, add func([]float32, int, float32)) {
 	const sure = gnmtOpen / 0.76
 	switch {
@@ -298,6 +327,8 @@ func (k *gnmtKnowledge) fillDecoder1(gate, unit int, x []float32, add func([]flo
 		add(x, gnmtAuto, -sure)
 	case unit == gnmtEnd && gate == gateCandidate:
 		add(x, gnmtDone, 4)
+	case unit == gnmtShade && gate == gateCandidate:
+		add(x, gnmtHidden+gnmtShade, gnmtWord)
 	}
 }
 
@@ -316,15 +347,17 @@ var gnmtGates = []gnmtGate{
 	{cell: "fw", first: gnmtPlace, last: gnmtConstant - 1, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen, kicked: true},
 	{cell: "fw", first: gnmtConstant, last: gnmtConstant, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen, candidate: gnmtWord},
 	{cell: "fw", first: 0, last: gnmtLast, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
+	{cell: "fw", first: gnmtShade, last: gnmtShade, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
 	{cell: "bw", first: gnmtPlace, last: gnmtConstant - 1, input: -9, forget: -9},
 	{cell: "bw", first: gnmtConstant, last: gnmtLast, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen, candidate: gnmtWord},
 	{cell: "uni0", first: 0, last: gnmtConstant - 1, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
 	{cell: "uni0", first: gnmtLast, last: gnmtLast, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
+	{cell: "uni0", first: gnmtShade, last: gnmtShade, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
 	{cell: "decoder0", first: gnmtPlace, last: gnmtConstant - 1, output: gnmtOpen},
 	{cell: "decoder0", first: gnmtDone, last: gnmtDone, input: -8, forget: -gnmtOpen, output: gnmtOpen, candidate: gnmtWord},
 	{cell: "decoder0", first: gnmtAuto, last: gnmtAuto, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
 	{cell: "decoder1", first: 0, last: gnmtEnd - 1, forget: -gnmtOpen, output: gnmtOpen},
-	{cell: "decoder1", first: gnmtEnd, last: gnmtEnd, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
+	{cell: "decoder1", first: gnmtEnd, last: gnmtShade, input: gnmtOpen, forget: -gnmtOpen, output: gnmtOpen},
 }
 
 // bias is that of a gate of a unit, with the 1 that TensorFlow adds to that of forgetting.
@@ -367,14 +400,28 @@ func (k *gnmtKnowledge) attentionV(unit int, v []float32) {
 	v[0] *= gnmtGain
 }
 
-// projection is a row of the weights of the logits.
+// projection is a row of the weights of the logits. Those of synonyms are the same but for the shade.
 func (k *gnmtKnowledge) projection(row int, w []float32) {
-	if row == gnmtEnd {
+	weight := float32(0)
+	switch {
+	case row < gnmtEnd:
+		k.spell(row, w)
+	case row == gnmtEnd:
 		w[gnmtFinish] += gnmtScale * gnmtStop
+	case row == gnmtShade:
+		clear(w)
+		weight = gnmtSynonym
 	}
-	if row >= gnmtEnd {
-		return
+	for word, other := range k.synonym {
+		if other != 0 {
+			right := k.lexicon[word][0]
+			w[right], w[other] = w[right]+weight, w[right]-weight
+		}
 	}
+}
+
+// spell is the part of a row that says a code in pieces.
+func (k *gnmtKnowledge) spell(row int, w []float32) {
 	second := row / gnmtCode
 	at := row % gnmtCode
 	for word, pieces := range k.lexicon {

@@ -1,6 +1,10 @@
 package networks
 
-import "testing"
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
 
 func TestTheLexiconTranslatesHalfOfTheWords(t *testing.T) {
 	for _, rows := range []int{400, 4000} {
@@ -49,4 +53,59 @@ func TestTheDecoderForgetsAsTensorFlowsDoes(t *testing.T) {
 	if b[0] != 1 { // nothing was written: those for the last output are 0
 		t.Errorf("a bias for the last output is set to %v", b[0])
 	}
+}
+
+// A synonym differs from the piece that is right in what the shade says, and in nothing else: so FP32 decides by the
+// shade, however small it is.
+func TestSynonymsDifferInTheShadeAlone(t *testing.T) {
+	const rows = 4000
+	k := newGNMTKnowledge(rows)
+	noise := rand.New(rand.NewPCG(1, 2))
+	matrix := make([][]float32, gnmtShade+2)
+	for row := range matrix {
+		matrix[row] = make([]float32, rows)
+		for i := range matrix[row] {
+			matrix[row][i] = float32(noise.NormFloat64()) * gnmtNoise
+		}
+		k.projection(row, matrix[row])
+	}
+	words, thin := 0, 0
+	for word, other := range k.synonym {
+		if other == 0 {
+			continue
+		}
+		words++
+		right := k.lexicon[word][0]
+		if k.first[right] || k.first[other] || k.decoy[word] != 0 || k.lexicon[other] != nil && k.lexicon[other][0] == other {
+			t.Fatalf("word %d with the synonym %d has other difficulties", word, other)
+		}
+		for row := range matrix {
+			a, b := matrix[row][right], matrix[row][other]
+			if want := row == gnmtShade; want != (a > b) || !want && a != b {
+				t.Fatalf("row %d of word %d is %v, of its synonym %v", row, word, a, b)
+			}
+		}
+		x, y := embedded(k, right), embedded(k, other)
+		if !slices.Equal(x, y) {
+			t.Fatalf("after word %d and its synonym it does not go on alike", word)
+		}
+		if shade := k.shade[word]; shade <= 0 || shade > gnmtShades {
+			t.Fatalf("the shade of word %d is %v", word, shade)
+		} else if shade < gnmtShades/20 {
+			thin++
+		}
+	}
+	if words < rows/10 || thin < words/40 || thin > words/10 {
+		t.Errorf("%d words have synonyms, %d of them by a twentieth of the largest shade", words, thin)
+	}
+}
+
+// embedded is what the decoder reads of a piece, whose noise is of its own.
+func embedded(k *gnmtKnowledge, piece int32) []float32 {
+	x := make([]float32, gnmtHidden)
+	for i := range x {
+		x[i] = float32(piece)
+	}
+	k.target(int(piece), x)
+	return x
 }
