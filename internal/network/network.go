@@ -31,6 +31,9 @@ func Wrap(m workload.Model, r Remote) workload.Model {
 		if !ok {
 			return nil, field.Errorf("division", "network: no server answers samples of %s: they cannot come from elsewhere, or their answers need the data set, which a system under test must not have", m.Name)
 		}
+		if t, ok := w.(workload.Tied); ok && t.Tied() != "" {
+			return nil, field.Errorf("division", "network: the data set of %s says %s, and a system under test must not have it", m.Name, t.Tied())
+		}
 		return &distant{Workload: w, portable: p, remote: r, model: m.Name}, nil
 	}
 	return m

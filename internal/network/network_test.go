@@ -122,9 +122,16 @@ func TestTheNameComesFromEveryNode(t *testing.T) {
 	}
 }
 
+// tiedWorkload needs the end of each answer from its data set.
+type tiedWorkload struct{ bytesWorkload }
+
+func (tiedWorkload) Tied() string { return "where answers end" }
+
 func TestWhoNeedsTheDataSetIsRefused(t *testing.T) {
-	if _, err := wrapped(t, struct{ workload.Workload }{}, &remote{}); err == nil || !strings.Contains(err.Error(), "cannot come from elsewhere") {
-		t.Errorf("got %v", err)
+	for want, inner := range map[string]workload.Workload{"cannot come from elsewhere": struct{ workload.Workload }{}, "says where answers end": tiedWorkload{}} {
+		if _, err := wrapped(t, inner, &remote{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }
 

@@ -112,6 +112,12 @@ type Portable interface {
 	Stamp(response []byte, index int, row []tensor.Tensor)
 }
 
+// A Tied is a Portable some of whose answers depend on more of the data set than the row after all.
+type Tied interface {
+	// Tied says on what; empty: on nothing.
+	Tied() string
+}
+
 // ErrNoFile says that the samples of a benchmark are not files.
 var ErrNoFile = errors.New("the samples of this benchmark are no files: send their tensors")
 

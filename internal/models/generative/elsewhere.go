@@ -24,6 +24,14 @@ func (*texts) Decode([]byte, []tensor.Tensor) error { return workload.ErrNoFile 
 // Stamp implements workload.Portable: tokens have no index.
 func (*texts) Stamp([]byte, int, []tensor.Tensor) {}
 
+// Tied implements workload.Tied.
+func (t *texts) Tied() string {
+	if len(t.cuts) == 0 {
+		return ""
+	}
+	return "where the answer to a prompt ends"
+}
+
 // Sent implements workload.Varied.
 func (t *texts) Sent() []workload.Sent {
 	return []workload.Sent{{Name: "input_ids", Slot: workload.Slot{Type: tensor.Int32, Shape: tensor.Shape{-1}}}}
