@@ -60,6 +60,25 @@ func TestTheDecoderForgetsAsTensorFlowsDoes(t *testing.T) {
 func TestSynonymsDifferInTheShadeAlone(t *testing.T) {
 	const rows = 4000
 	k := newGNMTKnowledge(rows)
+	matrix := projected(k, rows)
+	words, thin := 0, 0
+	for word, other := range k.synonym {
+		if other == 0 {
+			continue
+		}
+		words++
+		checkSynonym(t, k, matrix, word, other)
+		if k.shade[word] < gnmtShades/20 {
+			thin++
+		}
+	}
+	if words < rows/10 || thin < words/40 || thin > words/10 {
+		t.Errorf("%d words have synonyms, %d of them by a twentieth of the largest shade", words, thin)
+	}
+}
+
+// projected are the weights of the logits that mean something, and some noise.
+func projected(k *gnmtKnowledge, rows int) [][]float32 {
 	noise := rand.New(rand.NewPCG(1, 2))
 	matrix := make([][]float32, gnmtShade+2)
 	for row := range matrix {
@@ -69,35 +88,38 @@ func TestSynonymsDifferInTheShadeAlone(t *testing.T) {
 		}
 		k.projection(row, matrix[row])
 	}
-	words, thin := 0, 0
-	for word, other := range k.synonym {
-		if other == 0 {
-			continue
-		}
-		words++
-		right := k.lexicon[word][0]
-		if k.first[right] || k.first[other] || k.decoy[word] != 0 || k.lexicon[other] != nil && k.lexicon[other][0] == other {
-			t.Fatalf("word %d with the synonym %d has other difficulties", word, other)
-		}
-		for row := range matrix {
-			a, b := matrix[row][right], matrix[row][other]
-			if want := row == gnmtShade; want != (a > b) || !want && a != b {
-				t.Fatalf("row %d of word %d is %v, of its synonym %v", row, word, a, b)
-			}
-		}
-		x, y := embedded(k, right), embedded(k, other)
-		if !slices.Equal(x, y) {
-			t.Fatalf("after word %d and its synonym it does not go on alike", word)
-		}
-		if shade := k.shade[word]; shade <= 0 || shade > gnmtShades {
-			t.Fatalf("the shade of word %d is %v", word, shade)
-		} else if shade < gnmtShades/20 {
-			thin++
+	return matrix
+}
+
+func checkSynonym(t *testing.T, k *gnmtKnowledge, matrix [][]float32, word int, other int32) {
+	t.Helper()
+	right, shade := k.lexicon[word][0], k.shade[word]
+	if k.first[right] || k.first[other] || k.decoy[word] != 0 {
+		t.Fatalf("word %d with the synonym %d has other difficulties", word, other)
+	}
+	if row := differing(matrix, right, other); row != gnmtShade {
+		t.Fatalf("word %d and its synonym differ in row %d, want %d", word, row, gnmtShade)
+	}
+	if !slices.Equal(embedded(k, right), embedded(k, other)) {
+		t.Fatalf("after word %d and its synonym it does not go on alike", word)
+	}
+	if shade <= 0 || shade > gnmtShades {
+		t.Fatalf("the shade of word %d is %v", word, shade)
+	}
+}
+
+// differing is the only row in which a column is larger than another; -1: there is none, or they differ elsewhere.
+func differing(matrix [][]float32, a, b int32) int {
+	found := -1
+	for row, weights := range matrix {
+		switch {
+		case weights[a] < weights[b] || weights[a] > weights[b] && found >= 0:
+			return -1
+		case weights[a] > weights[b]:
+			found = row
 		}
 	}
-	if words < rows/10 || thin < words/40 || thin > words/10 {
-		t.Errorf("%d words have synonyms, %d of them by a twentieth of the largest shade", words, thin)
-	}
+	return found
 }
 
 // embedded is what the decoder reads of a piece, whose noise is of its own.

@@ -339,6 +339,16 @@ func TestAPaceIsALineThroughWhatWasMeasured(t *testing.T) {
 	if got := p.takes(10, 8); got < 499*time.Millisecond || got > 501*time.Millisecond {
 		t.Errorf("10 steps of 8 take %v, want 500ms", got)
 	}
+	for range 3000 { // it is slower now
+		p.add(4, 90*time.Millisecond)
+	}
+	if got := p.takes(10, 4); got < 890*time.Millisecond || got > 910*time.Millisecond {
+		t.Errorf("10 steps of 4 take %v, want 900ms", got)
+	}
+}
+
+func TestWhatIsLeftOfASentenceFollowsFromThoseThatEnded(t *testing.T) {
+	var p pace
 	if got := p.left(4, 10); got != 6 {
 		t.Errorf("%d steps are left after 4 of 10 pieces, want 6 before a sentence has ended", got)
 	}
@@ -348,12 +358,6 @@ func TestAPaceIsALineThroughWhatWasMeasured(t *testing.T) {
 	}
 	if got := p.left(40, 10); got != 1 {
 		t.Errorf("%d steps are left after more than usual, want 1", got)
-	}
-	for range 3000 { // it is slower now
-		p.add(4, 90*time.Millisecond)
-	}
-	if got := p.takes(10, 4); got < 890*time.Millisecond || got > 910*time.Millisecond {
-		t.Errorf("10 steps of 4 take %v, want 900ms", got)
 	}
 }
 
