@@ -32,7 +32,7 @@ const longest = 20 * time.Second
 // status, names the offender, and shows no stack.
 func TestBadInputIsNamed(t *testing.T) {
 	inMaterial(t)
-	inputs := slices.Concat(badValues(t), badRuns(), badFiles(), badVerbs())
+	inputs := slices.Concat(badValues(t), badRuns(), badFiles(), badVerbs(), badLater())
 	t.Logf("%d bad inputs", len(inputs))
 	if len(inputs) < 300 {
 		t.Errorf("%d bad inputs, want at least 300", len(inputs))
@@ -226,6 +226,6 @@ func badVerbs() []badInput {
 		{"preprocess --model resnet50 folder", exitError, "folder"}, {"preprocess --model resnet50 --root folder page.html", exitError, "not below"},
 		{"synth chickens", exitUsage, "chickens"}, {"synth model", exitUsage, "NAME"}, {"synth model alexnet", exitUsage, "alexnet"}, {"synth dataset", exitUsage, "NAME"},
 		{"synth dataset chickens", exitUsage, "chickens"}, {"synth model resnet50", exitError, "nothere.so"}, {"synth model resnet50 --ort-lib page.html", exitError, "page.html"},
-		{"selftest --scenario offline --target-qps -1", exitError, ""}, {"selftest extra", exitUsage, "extra"}, {"doctor extra", exitUsage, "extra"}, {"version extra", exitUsage, "extra"},
+		{"selftest --scenario offline --target-qps -1", exitUsage, ""}, {"selftest extra", exitUsage, "extra"}, {"doctor extra", exitUsage, "extra"}, {"version extra", exitUsage, "extra"},
 	}
 }

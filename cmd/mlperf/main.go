@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -131,6 +132,8 @@ func arguments(least, most int) cobra.PositionalArgs {
 			return usage("%s: unexpected argument %q", cmd.CommandPath(), args[most])
 		case len(args) < least:
 			return usage("%s: want %s", cmd.CommandPath(), strings.TrimSpace(strings.TrimPrefix(cmd.Use, cmd.Name())))
+		case slices.Contains(args, ""): // a variable of a shell that is not set
+			return usage("%s: an argument is empty: want %s", cmd.CommandPath(), strings.TrimSpace(strings.TrimPrefix(cmd.Use, cmd.Name())))
 		}
 		return nil
 	}

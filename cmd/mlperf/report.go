@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -76,7 +77,7 @@ func (q reportRequest) run(cmd *cobra.Command) error {
 	if !slices.Contains(reportFormats, q.format) {
 		return usage("unknown format %q, want %s", q.format, strings.Join(reportFormats, ", "))
 	}
-	if q.price < 0 {
+	if !(q.price >= 0) || math.IsInf(q.price, 1) {
 		return usage("--price is %g, want dollars", q.price)
 	}
 	lines, runs, err := reportLines(cmd, q.folders, q.price)

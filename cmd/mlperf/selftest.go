@@ -42,6 +42,9 @@ and does nothing. What is measured then is the generator on this machine: how fa
 it can issue, how late, and how much memory a query takes.`,
 		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 300ms",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rounds < 1 {
+				return usage("--rounds is %d, want at least 1", rounds)
+			}
 			if server.address != "" {
 				return server.serve(cmd.Context(), cmd.OutOrStdout())
 			}
@@ -49,9 +52,12 @@ it can issue, how late, and how much memory a query takes.`,
 				return endpointTest(cmd.Context(), cmd.OutOrStdout(), peer, opts.Duration, asJSON)
 			}
 			if all {
-				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer, max(1, rounds))
+				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer, rounds)
 			}
 			opts.Scenario, opts.NewPacer = scenario, pace.newPacer
+			if err := opts.Check(); err != nil {
+				return usage("%w", err) // all of it comes from flags
+			}
 			r, err := opts.Run(cmd.Context())
 			if err != nil {
 				return err

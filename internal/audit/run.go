@@ -112,6 +112,9 @@ func (r *runner) prepare() (err error) {
 		return err
 	}
 	r.kind, r.Options.Rules = kinds[r.Test], r.version
+	if err := r.Options.check(); err != nil {
+		return err
+	}
 	if r.Mode != "" && r.Mode != "performance" {
 		return field.Errorf("mode", "a test has the modes it needs")
 	}

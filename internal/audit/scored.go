@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -67,9 +66,9 @@ func (v *Verdict) score07(ctx context.Context, l Logs, o Options) (float64, erro
 
 // printedScore is what the command of the score prints.
 func (v *Verdict) printedScore(ctx context.Context, l Logs, o Options) (float64, error) {
-	pattern, err := regexp.Compile(cmp.Or(o.Pattern, scorePattern))
-	if err != nil || pattern.NumSubexp() < 1 {
-		return 0, field.Invalid("score_pattern", o.Pattern, "a regular expression with a group for the number")
+	pattern, err := o.pattern()
+	if err != nil {
+		return 0, err
 	}
 	printed, err := scoreBy(ctx, o.Score, l.responses)
 	if err != nil {

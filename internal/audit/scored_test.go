@@ -3,10 +3,13 @@ package audit
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 func TestScoresInPerformanceModeHaveABound(t *testing.T) {
@@ -120,4 +123,20 @@ func FuzzRecommendation(f *testing.F) {
 			t.Error(fmt.Sprint(len(r.predictions), len(r.labels), len(r.weights)))
 		}
 	})
+}
+
+func TestBoundsThatAreNoNumbersAreRefused(t *testing.T) {
+	nan := math.NaN()
+	for name, o := range map[string]Options{
+		"tolerance": {Tolerance: nan}, "min_tokens": {LeastTokens: nan}, "max_tokens": {MostTokens: math.Inf(1)},
+		"accuracy_threshold": {LeastScore: -1}, "max_loss": {MaxLoss: nan}, "score_pattern": {Pattern: "no group"},
+	} {
+		var wrong *field.Error
+		if _, err := Verify(t.Context(), Test08, Logs{}, o); !errors.As(err, &wrong) || wrong.Field != name {
+			t.Errorf("%+v: error %v, want one about %s", o, err, name)
+		}
+	}
+	if _, err := Verify(t.Context(), Test08, Logs{}, Options{Tolerance: 1}); err == nil {
+		t.Error("all of the entropy may differ")
+	}
 }

@@ -1,10 +1,14 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
+	"regexp"
 
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 )
 
@@ -33,6 +37,32 @@ type Options struct {
 	MaxLoss float64
 }
 
+// check finds what no test may be judged by: of what is compared with a bound that is no number,
+// nothing is beyond it.
+func (o Options) check() error {
+	for name, v := range map[string]float64{
+		"tolerance": o.Tolerance, "min_tokens": o.LeastTokens, "max_tokens": o.MostTokens, "accuracy_threshold": o.LeastScore, "max_loss": o.MaxLoss,
+	} {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return field.Invalid(name, v, "a number from 0 on")
+		}
+	}
+	if o.Tolerance >= 1 {
+		return field.Invalid("tolerance", o.Tolerance, "a fraction below 1")
+	}
+	_, err := o.pattern()
+	return err
+}
+
+// pattern finds the score in what the command of the score prints.
+func (o Options) pattern() (*regexp.Regexp, error) {
+	pattern, err := regexp.Compile(cmp.Or(o.Pattern, scorePattern))
+	if err != nil || pattern.NumSubexp() < 1 {
+		return nil, field.Invalid("score_pattern", o.Pattern, "a regular expression with a group for the number")
+	}
+	return pattern, nil
+}
+
 // Verify judges the logs of a test. A test that fails is a verdict and no error.
 func Verify(ctx context.Context, test string, l Logs, o Options) (*Verdict, error) {
 	test, version, err := lookup(test, o.Rules)
@@ -40,6 +70,9 @@ func Verify(ctx context.Context, test string, l Logs, o Options) (*Verdict, erro
 		return nil, err
 	}
 	o.Rules = version
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	if l, err = l.resolve(test); err != nil {
 		return nil, err
 	}

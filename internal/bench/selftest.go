@@ -86,6 +86,29 @@ func (s SelfTest) Run(ctx context.Context) (*SelfTestResult, error) {
 	return result, nil
 }
 
+// Check finds what no self-test is possible with.
+func (s SelfTest) Check() error {
+	settings := s.settings()
+	samples := uint64(selfTestSamples)
+	if s.Accuracy {
+		samples = s.samples()
+	}
+	if err := settings.Validate(); err != nil {
+		return err
+	}
+	if err := settings.Effective(samples, samples).Validate(samples); err != nil {
+		return err
+	}
+	need, free := float64(s.samples())*selfTestBytes, machine.AvailableMemory()
+	if need > float64(free) {
+		return fmt.Errorf("%d queries or samples take about %.3g GiB, of which this machine has %.3g", s.samples(), need/(1<<30), float64(free)/(1<<30))
+	}
+	return nil
+}
+
+// selfTestBytes is what a query, and in Offline a sample, takes at least.
+const selfTestBytes = 24
+
 // samples is the size of the Offline query and of the data set of accuracy mode.
 func (s SelfTest) samples() uint64 { return max(1, uint64(s.TargetQPS*s.Duration.Seconds())) }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,5 +108,25 @@ func TestASelfTestThatCannotRunIsAnError(t *testing.T) {
 	s := SelfTest{Scenario: loadgen.Server, TargetQPS: 100, Duration: time.Minute}
 	if _, err := s.Run(ctx); !errors.Is(err, errStopped) {
 		t.Errorf("error %v, want the interruption", err)
+	}
+}
+
+func TestASelfTestBeyondTheMachineIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    SelfTest
+		want string
+	}{
+		{"no rate", SelfTest{Scenario: loadgen.Server, Duration: time.Second}, "target_qps"},
+		{"more samples than a test can have", SelfTest{Scenario: loadgen.Offline, TargetQPS: 1e12, Duration: time.Second}, "samples a test can have"},
+		{"more than the memory holds", SelfTest{Scenario: loadgen.Offline, TargetQPS: 4.2e9, Duration: time.Second}, "GiB"},
+		{"more responses than the memory holds", SelfTest{Scenario: loadgen.Offline, TargetQPS: 4.2e9, Duration: time.Second, Accuracy: true}, "GiB"},
+	} {
+		if err := c.s.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one about %s", c.name, err, c.want)
+		}
+	}
+	if err := (SelfTest{Scenario: loadgen.Server, TargetQPS: 1000, Duration: time.Second}).Check(); err != nil {
+		t.Errorf("an ordinary one: %v", err)
 	}
 }

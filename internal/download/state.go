@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -83,13 +84,25 @@ func (r receipt) write(root *os.Root) error {
 	return writeFile(root, receiptFile, append(data, '\n'))
 }
 
+// openRoot opens a folder. A pipe in its place would have to be waited for.
+func openRoot(dir string) (*os.Root, error) {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = &os.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}
+
 // openState opens an item's folder, makes our own in it, and locks it. The caller closes
 // both.
 func openState(ctx context.Context, o Options) (root *os.Root, lock *flock.Flock, err error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, nil, err
 	}
-	if root, err = os.OpenRoot(o.Dir); err != nil {
+	if root, err = openRoot(o.Dir); err != nil {
 		return nil, nil, err
 	}
 	if err := makeState(root); err != nil {
@@ -149,7 +162,7 @@ func flat(name string) string { return path.Join(stateDir, strings.ReplaceAll(na
 // Installed reports whether a folder holds a finished download of an item. It looks at the
 // receipt only.
 func Installed(dir string, it Item) bool {
-	root, err := os.OpenRoot(dir)
+	root, err := openRoot(dir)
 	if err != nil {
 		return false
 	}

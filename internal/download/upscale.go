@@ -62,7 +62,7 @@ func Upscale(ctx context.Context, from, to string, u Upscaling) (Result, error) 
 	if err := u.Check(); err != nil {
 		return Result{}, err
 	}
-	in, err := os.OpenRoot(from)
+	in, err := openRoot(from)
 	if err != nil {
 		return Result{}, fmt.Errorf("upscaling: %w", err)
 	}

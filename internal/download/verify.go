@@ -65,7 +65,7 @@ func Verify(ctx context.Context, it Item, o VerifyOptions) (*Report, error) {
 		o.Observer = silence{}
 	}
 	o.Observer = &serial{o: o.Observer}
-	root, err := os.OpenRoot(o.Dir)
+	root, err := openRoot(o.Dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s %s is not in %s: %w", it.Kind, it.Name, o.Dir, ErrNotThere)
 	}

@@ -85,5 +85,5 @@ func (t *test) tryRate(ctx context.Context, qps float64) (*Performance, error) {
 func (t *test) possible(qps float64) error {
 	e := t.e
 	e.TargetQPS = qps
-	return e.validate(uint64(t.result.QSLTotalSampleCount))
+	return e.Validate(uint64(t.result.QSLTotalSampleCount))
 }

@@ -34,7 +34,7 @@ func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Opti
 	}
 	t.e = settings.resolved().Effective(uint64(t.result.QSLPerformanceSampleCount), uint64(t.result.QSLTotalSampleCount))
 	t.result.Effective = t.e
-	if err := t.e.validate(uint64(t.result.QSLTotalSampleCount)); err != nil {
+	if err := t.e.Validate(uint64(t.result.QSLTotalSampleCount)); err != nil {
 		return nil, fmt.Errorf("test settings: %w", err)
 	}
 	err := t.run(ctx)

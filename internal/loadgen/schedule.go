@@ -148,7 +148,7 @@ func NewTrace(settings TestSettings, qslPerformanceSampleCount, qslTotalSampleCo
 		return nil, err
 	}
 	e := settings.resolved().Effective(qslPerformanceSampleCount, qslTotalSampleCount)
-	if err := e.validate(qslTotalSampleCount); err != nil {
+	if err := e.Validate(qslTotalSampleCount); err != nil {
 		return nil, err
 	}
 	trace := &Trace{ScheduledNS: []int64{}}

@@ -67,8 +67,8 @@ const (
 	maxRate = 1e9
 )
 
-// validate reports what can only be known with the QSL's sample counts.
-func (e EffectiveSettings) validate(qslTotalSampleCount uint64) error {
+// Validate reports what can only be known with the QSL's sample counts.
+func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 	var errs []error
 	loaded := min(e.PerformanceSampleCount, qslTotalSampleCount)
 	if loaded == 0 {

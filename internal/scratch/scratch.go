@@ -109,12 +109,11 @@ func isMade(name, begin, end string) bool {
 
 // namesIn are the names in a folder, none where it cannot be read.
 func namesIn(folder string) []string {
-	f, err := os.Open(folder)
-	if err != nil {
-		return nil
+	entries, _ := os.ReadDir(folder) // which does not wait for a pipe
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
 	}
-	defer f.Close()
-	names, _ := f.Readdirnames(-1)
 	return names
 }
 

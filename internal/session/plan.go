@@ -65,6 +65,9 @@ type PlannedScenario struct {
 	Why           string        `json:"why,omitempty"` // there is no such scenario
 }
 
+// leastSpeed is that of a system that answers a sample in some days, beyond which there are no durations.
+const leastSpeed = 1e-6
+
 // PlanRuns says for each scenario how many queries the rules ask for and how long they
 // take, and which network a datacenter result needs.
 func PlanRuns(q PlanRequest) (*Plan, error) {
@@ -78,6 +81,9 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 	rules, err := config.Rules(q.Rules)
 	if err != nil {
 		return nil, field.Wrap("rules", err)
+	}
+	if q.Speed > 0 && q.Speed < leastSpeed {
+		return nil, field.Invalid("samples_per_second", q.Speed, fmt.Sprintf("at least %g", leastSpeed))
 	}
 	if q.ValueBytes < 1 {
 		return nil, field.Invalid("value_bytes", q.ValueBytes, "at least 1")

@@ -46,6 +46,7 @@ func TestAPlanThatCannotBeMadeNamesItsField(t *testing.T) {
 		{"rules", func(q *session.PlanRequest) { q.Rules = "v9.9" }},
 		{"value_bytes", func(q *session.PlanRequest) { q.ValueBytes = 0 }},
 		{"samples_per_second", func(q *session.PlanRequest) { q.Speed = -1 }},
+		{"samples_per_second", func(q *session.PlanRequest) { q.Speed = 1e-300 }},
 	} {
 		q := good
 		c.change(&q)

@@ -22,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/page"
 	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -60,6 +61,9 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 }
 
 func (p *Prepared) provide(ctx context.Context) (err error) {
+	if err := p.Request.checkModelPath(); err != nil {
+		return err
+	}
 	if err := p.openEngines(ctx); err != nil {
 		return err
 	}
@@ -73,6 +77,20 @@ func (p *Prepared) provide(ctx context.Context) (err error) {
 		}
 	}
 	return p.identify(ctx)
+}
+
+// checkModelPath finds what can be no model, before data are made for it.
+func (q *Request) checkModelPath() error {
+	if q.ModelPath == "" {
+		return nil
+	}
+	if info, err := os.Stat(q.ModelPath); err == nil && info.IsDir() {
+		return nil // of a model of several files
+	}
+	if _, err := regular.Stat(q.ModelPath); err != nil {
+		return fmt.Errorf("the model file: %w", err)
+	}
+	return nil
 }
 
 // files finds or makes the data and the model.
