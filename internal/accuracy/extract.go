@@ -2,17 +2,13 @@ package accuracy
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
-
-// numberPattern finds numbers, with commas and a fraction (find_numbers of the script). \d is
-// any decimal digit, as in Python.
-var numberPattern = regexp.MustCompile(`-?[\p{Nd},]*\.?\p{Nd}+`)
 
 // finalNumber is the number that answers a question of GSM8K: the first after the last "The
 // answer is", or else the last one, before a further question begins. Commas are dropped.
@@ -20,15 +16,72 @@ func finalNumber(text string) string {
 	text, _, _ = strings.Cut(text, "\nQ:")
 	const cue = "The answer is"
 	if i := strings.LastIndex(text, cue); i >= 0 {
-		if n := numberPattern.FindString(text[i+len(cue):]); n != "" {
-			return strings.ReplaceAll(n, ",", "")
+		after := text[i+len(cue):]
+		if from, to := nextNumber(after, 0); to > 0 {
+			return strings.ReplaceAll(after[from:to], ",", "")
 		}
 	}
-	all := numberPattern.FindAllString(text, -1)
-	if len(all) == 0 {
-		return ""
+	last := ""
+	for from, to := nextNumber(text, 0); to > 0; from, to = nextNumber(text, to) {
+		last = text[from:to]
 	}
-	return strings.ReplaceAll(all[len(all)-1], ",", "")
+	return strings.ReplaceAll(last, ",", "")
+}
+
+// nextNumber finds the first number from a place on; to is 0 if there is none. Numbers have commas and a
+// fraction: -?[\d,]*\.?\d+ (find_numbers of the script), where \d is any decimal digit, as in Python.
+func nextNumber(text string, at int) (from, to int) {
+	for at < len(text) {
+		to, next := numberAt(text, at)
+		if to > 0 {
+			return at, to
+		}
+		at = next
+	}
+	return 0, 0
+}
+
+// numberAt is where a number ends that begins at a place; 0 if none does, and then none begins before next.
+func numberAt(text string, at int) (to, next int) {
+	end := at
+	if text[at] == '-' {
+		end++
+	}
+	for end < len(text) {
+		n := digitAt(text, end)
+		if n == 0 && text[end] != ',' {
+			break
+		}
+		if end += max(n, 1); n > 0 {
+			to = end
+		}
+	}
+	if end < len(text) && text[end] == '.' {
+		fraction := end + 1
+		for digitAt(text, fraction) > 0 {
+			fraction += digitAt(text, fraction)
+			to = fraction
+		}
+	}
+	return to, max(end, at+1)
+}
+
+// digitAt is how many bytes a digit has; 0 if there is none.
+func digitAt(text string, at int) int {
+	switch {
+	case at >= len(text):
+		return 0
+	case text[at] < utf8.RuneSelf:
+		if text[at] >= '0' && text[at] <= '9' {
+			return 1
+		}
+		return 0
+	}
+	r, n := utf8.DecodeRuneInString(text[at:])
+	if unicode.Is(unicode.Nd, r) {
+		return n
+	}
+	return 0
 }
 
 // sameNumber reports whether two texts are numbers and the same.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -223,6 +225,24 @@ func TestProgramsAreCutFromResponses(t *testing.T) {
 	if p, _ = newProgram(MixedText{ID: "ruby_x", Wanted: "!"}, " y"); p.Code != " y!" {
 		t.Errorf("code of ruby is %q, want %q", p.Code, " y!")
 	}
+}
+
+// numberPattern is that of the script, find_numbers.
+var numberPattern = regexp.MustCompile(`-?[\p{Nd},]*\.?\p{Nd}+`)
+
+func FuzzNumbers(f *testing.F) {
+	for _, text := range []string{"-,1,2.3.4,", ",,.5-.-6-,,", "--7 ٤٢.٣\xff9.", "..1..", "1.,2", "-", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var got []string
+		for from, to := nextNumber(text, 0); to > 0; from, to = nextNumber(text, to) {
+			got = append(got, text[from:to])
+		}
+		if want := numberPattern.FindAllString(text, -1); !slices.Equal(got, want) {
+			t.Errorf("the numbers of %q are %q, want %q", text, got, want)
+		}
+	})
 }
 
 func FuzzExtraction(f *testing.F) {
