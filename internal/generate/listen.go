@@ -34,6 +34,7 @@ type Listener struct {
 	place    []int64
 	free     []func() error
 	tensors  map[string]tensor.Tensor // of a run, by port
+	usual    map[string]string        // names of ports, by the model's own
 	bound    []backend.Value
 	in, outs []backend.Value
 }
@@ -43,7 +44,7 @@ func NewListener(sessions workload.Sessions, l ListenLayout, slots, context int)
 	if slots < 1 || context < 2 {
 		return nil, fmt.Errorf("a decoder of %d recordings with %d tokens has no room", slots, context)
 	}
-	d := &Listener{layout: l, sessions: sessions, context: context, next: make([]int, slots), place: make([]int64, context), tensors: map[string]tensor.Tensor{}}
+	d := &Listener{layout: l, sessions: sessions, context: context, next: make([]int, slots), place: make([]int64, context), tensors: map[string]tensor.Tensor{}, usual: swapped(l.names)}
 	for i := range d.place {
 		d.place[i] = int64(i)
 	}
@@ -209,7 +210,7 @@ func (d *Listener) choose(scores []float32, n int) error {
 
 func (d *Listener) tokenType(role string) tensor.DType {
 	for _, p := range d.sessions[role].Info().Inputs {
-		if p.Name == writtenPort {
+		if nameOf(d.usual, p.Name) == writtenPort {
 			return p.Type
 		}
 	}
@@ -237,7 +238,7 @@ func (d *Listener) run(ctx context.Context, role string) (err error) {
 
 func (d *Listener) bind(session backend.Session, ports []backend.Port, values []backend.Value) ([]backend.Value, error) {
 	for _, p := range ports {
-		t, ok := d.tensors[p.Name]
+		t, ok := d.tensors[nameOf(d.usual, p.Name)]
 		if !ok {
 			return values, fmt.Errorf("nothing is known of the model's port %s", p.Name)
 		}

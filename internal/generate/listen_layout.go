@@ -49,12 +49,23 @@ type ListenLayout struct {
 	Layers          int
 	Heads, HeadSize int64
 	Rows            int64 // tokens that it knows
+
+	names map[string]string // the model's own, by the usual ones
 }
 
-// ReadListenLayout finds out how the files are fed by their ports.
-func ReadListenLayout(ports map[string]workload.Ports) (ListenLayout, error) {
-	var l ListenLayout
-	r := &listenReader{ports: ports}
+// ListenNames are the usual names of the ports, those of Optimum's exports.
+func ListenNames() []string {
+	names := []string{featuresPort, heardPort, hearingPort, writtenPort, placePort, scoresPort}
+	for _, part := range cacheParts {
+		names = append(names, pastPort+part.name, presentPort+part.name)
+	}
+	return names
+}
+
+// ReadListenLayout finds out how the files are fed by their ports. Names are those of ports that have not the usual ones.
+func ReadListenLayout(ports map[string]workload.Ports, names map[string]string) (ListenLayout, error) {
+	l := ListenLayout{names: everyLayer(names)}
+	r := &listenReader{ports: renamed(ports, swapped(l.names))}
 	r.extents(EncoderRole, true, featuresPort, nil, &l.Bands, &l.Frames)
 	r.extents(EncoderRole, false, heardPort, nil, &l.Steps, &l.Hidden)
 	r.extents(FirstRole, true, hearingPort, nil, &l.Steps, &l.Hidden)
@@ -176,16 +187,19 @@ func (r *listenReader) unknown(layers int) {
 	}
 }
 
+// own is the model's name of a port.
+func (l ListenLayout) own(usual string) string { return nameOf(l.names, usual) }
+
 // Outputs are the outputs of a role's file that a Listener reads, in the order in which it wants them.
 func (l ListenLayout) Outputs(role string) []string {
 	if role == EncoderRole {
-		return []string{heardPort}
+		return []string{l.own(heardPort)}
 	}
-	names := []string{scoresPort}
+	names := []string{l.own(scoresPort)}
 	for layer := range l.Layers {
 		for _, part := range cacheParts {
 			if role == FirstRole || !part.heard {
-				names = append(names, part.present(layer))
+				names = append(names, l.own(part.present(layer)))
 			}
 		}
 	}
@@ -195,7 +209,7 @@ func (l ListenLayout) Outputs(role string) []string {
 // String says in words how the files are fed and read.
 func (l ListenLayout) String() string {
 	return fmt.Sprintf("%d bands over %d frames go into %s and come out as %d steps of %d; the decoder keeps %d layers of %d×%d of these and of what it has written (%s, %s); the next of %d tokens is chosen here by %s",
-		l.Bands, l.Frames, featuresPort, l.Steps, l.Hidden, l.Layers, l.Heads, l.HeadSize, cacheParts[0].past(0), cacheParts[2].past(0), l.Rows, scoresPort)
+		l.Bands, l.Frames, l.own(featuresPort), l.Steps, l.Hidden, l.Layers, l.Heads, l.HeadSize, l.own(cacheParts[0].past(0)), l.own(cacheParts[2].past(0)), l.Rows, l.own(scoresPort))
 }
 
 // Bytes is the memory that a Listener takes for so many recordings and tokens of each.

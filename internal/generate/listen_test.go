@@ -162,7 +162,7 @@ func hearingSessions() (map[string]*hearingModel, workload.Sessions, map[string]
 func openListener(t *testing.T, slots int) (map[string]*hearingModel, *Listener) {
 	t.Helper()
 	models, sessions, ports := hearingSessions()
-	l, err := ReadListenLayout(ports)
+	l, err := ReadListenLayout(ports, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestFilesThatAreNoListenerAreNamed(t *testing.T) {
 	} {
 		_, _, ports := hearingSessions()
 		test.spoil(ports)
-		if _, err := ReadListenLayout(ports); err == nil || !strings.Contains(err.Error(), test.wanted) {
+		if _, err := ReadListenLayout(ports, nil); err == nil || !strings.Contains(err.Error(), test.wanted) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.wanted)
 		}
 	}
@@ -307,7 +307,7 @@ func TestFilesThatAreNoListenerAreNamed(t *testing.T) {
 
 func TestAListenersMemoryIsStated(t *testing.T) {
 	_, _, ports := hearingSessions()
-	l, err := ReadListenLayout(ports)
+	l, err := ReadListenLayout(ports, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

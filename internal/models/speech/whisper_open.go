@@ -46,7 +46,11 @@ func openWhisper(s workload.Setup) (workload.Workload, error) {
 		return nil, err
 	}
 	w := &talk{data: data}
-	if w.layout, err = generate.ReadListenLayout(s.Ports); err != nil {
+	names, err := generate.ParseNames(s.Options[namesOption], generate.ListenNames())
+	if err != nil {
+		return nil, field.Wrap(namesOption, err)
+	}
+	if w.layout, err = generate.ReadListenLayout(s.Ports, names); err != nil {
 		return nil, fmt.Errorf("the model is no Whisper that is known: %w", err)
 	}
 	if w.layout.Bands != whisperBands || w.layout.Frames != audio.WhisperFrames {
