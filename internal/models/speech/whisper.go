@@ -47,7 +47,7 @@ func whisper() workload.Model {
 		Options: []workload.Option{
 			{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data, or else the model)"},
 			{Name: namesOption, Help: "names of Whisper's ports that are not the usual ones, as usual=own, separated by commas: " +
-				"input_features=mel,past_key_values.%d.decoder.key=cache.%d.k (default: those of Optimum's exports)"},
+				"logits=scores,present.%d.decoder.key=new.%d.k (default: those of Optimum's exports)"},
 		},
 		ScoreOptions: []workload.Option{
 			{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: []string{"int64", "int32", "int16", "int8"}, Help: "type of the numbers in the log (default: the official script's)"},
