@@ -96,7 +96,7 @@ var mayImport = map[string]string{
 	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/parallel internal/regular internal/tensor internal/tensor/npy",
 	"internal/dataset/pickle":  "",
 	"internal/dataset/prompts": "internal/dataset/pickle internal/regular",
-	"internal/dataset/synth":   "internal/scratch internal/tokenizer/clip internal/jpeg internal/parallel internal/whole internal/tensor internal/tensor/npy",
+	"internal/dataset/synth":   "internal/tokenserver internal/scratch internal/tokenizer/clip internal/jpeg internal/parallel internal/whole internal/tensor internal/tensor/npy",
 	"internal/dataset/volume":  "internal/parallel internal/regular",
 
 	"internal/preprocess":            "internal/exif internal/jpeg internal/tensor",
@@ -171,7 +171,7 @@ var owners = map[string]string{
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine internal/submission/build",
 	"golang.org/x/text/":                "internal/englishtext internal/tokenizer internal/tokenizer/clip internal/tokenizer/hf",
 	"github.com/dlclark/regexp2":        "internal/tokenizer/hf",
-	"github.com/parquet-go/parquet-go":  "internal/dataset/prompts",
+	"github.com/parquet-go/parquet-go":  "internal/dataset/prompts internal/dataset/synth",
 	"golang.org/x/term":                 "cmd/mlperf internal/progress",
 	"gonum.org/v1/gonum/":               "internal/loadgen internal/accuracy internal/charts internal/compare internal/config internal/preprocess/audio internal/report",
 	"google.golang.org/grpc":            "internal/oip internal/oip/client internal/oip/server",

@@ -30,6 +30,7 @@ func (t *tokenServer) define(f *pflag.FlagSet) {
 	durationVar(f, &o.PerToken, "token-interval", 10*time.Millisecond, "of that server: from a token to the next")
 	f.IntVar(&o.Slots, "token-slots", 0, "of that server: requests that it answers at once; 0: any number")
 	f.IntVar(&o.PerWrite, "tokens-per-write", 1, "of that server: tokens that it sends together")
+	f.Float64Var(&o.Right, "token-right", 1, "of that server: the share of built-in questions that it answers right")
 	f.StringVar(&t.fault, "token-fault", "none", "of that server: what is wrong with its answers (none, 500, break, stall, …)")
 	f.IntVar(&t.every, "token-fault-every", 1, "of that server: each so many requests one is answered wrongly")
 }

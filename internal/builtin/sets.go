@@ -21,6 +21,10 @@ func (m Maker) set(model workload.Model) (set, error) {
 	if r, ok := model.BuiltIn.(workload.Recipe); ok {
 		return m.recipeSet(model, r)
 	}
+	if q, ok := model.BuiltIn.(workload.Questions); ok {
+		spec := synth.QuestionSpec{Seed: 1, Questions: m.samples(q.Samples), Form: q.Form}
+		return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteQuestions(ctx, dir, spec) }}, nil
+	}
 	r, err := recipe(model)
 	if err != nil {
 		return set{}, err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -188,5 +189,34 @@ func TestACancelledRunLeavesNoConnection(t *testing.T) {
 			t.Errorf("%s: %v, and requests were open %v longer", scenario, err, took)
 		}
 		server.Close()
+	}
+}
+
+// The server answers as many of the built-in questions right as it is told to, and the score says how many.
+func TestBuiltInQuestionsHaveAKnownScore(t *testing.T) {
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	for _, test := range []struct {
+		model    string
+		scenario string
+		right    float64
+	}{{"deepseek-r1", "offline", 0.6}, {"deepseek-r1", "server", 0.6}, {"gpt-oss-120b", "offline", 1}, {"gpt-oss-120b", "offline", 0}, {"llama3.1-405b", "offline", 1}} {
+		s := tokenserver.New(tokenserver.Options{Tokens: 64, Right: test.right})
+		server := httptest.NewServer(s)
+		q := Request{
+			Program: "mlperf test", Model: test.model, Scenario: test.scenario, Mode: "accuracy", Output: filepath.Join(t.TempDir(), "out"),
+			Engine: Engine{Name: OpenAI, Remote: Remote{Endpoints: []string{server.URL}}}, Settings: []config.Override{{Key: "target_qps", Value: "200", Origin: "test"}},
+		}
+		r, said, err := at(t, t.Context(), q, nil)
+		server.Close()
+		if err != nil || r.Accuracy == nil {
+			t.Fatalf("%+v: %v, %s", test, err, said)
+		}
+		want := 100 * float64(s.Rights()) / 64
+		if math.Abs(r.Accuracy.Value-want) > 1e-9 || test.right == 0.6 && (want < 40 || want > 80) || r.Accuracy.Below() != (want < 99) || r.Accuracy.Samples != 64 {
+			t.Errorf("%+v: %g %% of %d, %d of 64 answers were right", test, r.Accuracy.Value, r.Accuracy.Samples, s.Rights())
+		}
+		if text, err := os.ReadFile(filepath.Join(q.Output, "accuracy.txt")); err != nil || !strings.Contains(string(text), "'exact_match': ") {
+			t.Errorf("%+v: %v, accuracy.txt is %s", test, err, text)
+		}
 	}
 }

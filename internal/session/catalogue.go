@@ -40,11 +40,10 @@ type Backend struct {
 
 // The states of what is built in.
 const (
-	present       = "present"
-	notMadeYet    = "made when first used"
-	backendDone   = "ready"
-	publishedOnly = "none: the published files are needed"
-	askedOnly     = "none: servers of text answer (backend " + OpenAI + ")"
+	present     = "present"
+	notMadeYet  = "made when first used"
+	backendDone = "ready"
+	askedOnly   = "none: servers of text answer (backend " + OpenAI + ")"
 )
 
 func state(there bool) string {
@@ -91,7 +90,12 @@ func Datasets() ([]Dataset, error) {
 		folders, list = append(folders, dir), append(list, d)
 	}
 	for _, m := range models.Asked() {
-		list = append(list, Dataset{Name: m.Dataset, Models: []string{m.Name}, BuiltIn: publishedOnly})
+		dir, there := builtin.HasDataset(cache, m)
+		d := Dataset{Name: m.Dataset, Models: []string{m.Name}, BuiltIn: state(there)}
+		if there {
+			d.Dir = dir
+		}
+		list = append(list, d)
 	}
 	return list, nil
 }
@@ -114,7 +118,7 @@ func Backends() []Backend {
 
 // builtInState says whether there is a built-in model.
 func builtInState(cache string, m workload.Model) string {
-	if m.BuiltIn == nil {
+	if _, only := m.BuiltIn.(workload.Questions); only || m.BuiltIn == nil {
 		return askedOnly
 	}
 	return state(builtin.HasModel(cache, m))

@@ -24,6 +24,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A Prepared request has everything that a run needs. It must be closed.
@@ -123,6 +124,9 @@ func (p *Prepared) files(ctx context.Context) (err error) {
 	return p.reference(ctx)
 }
 
+// allRight is what can be reached of built-in questions, in percent: their answers are in them.
+const allRight = 100
+
 // reference says which precision the results are of, and what they are compared with.
 func (p *Prepared) reference(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.bench
@@ -130,6 +134,10 @@ func (p *Prepared) reference(ctx context.Context) (err error) {
 		cfg.Precision = convert.FP32
 	}
 	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
+	if _, asked := p.model.BuiltIn.(workload.Questions); asked && cfg.BuiltInData {
+		cfg.Reference = allRight
+		return nil
+	}
 	if cfg.BuiltInData && (cfg.BuiltInModel || q.remote()) && scored && p.maker.Engine != nil {
 		cfg.Reference, err = p.maker.Reference(ctx, p.model)
 	}

@@ -36,7 +36,6 @@ func TestWhatIsSaidAboutServersHasToFit(t *testing.T) {
 		"a model without prompts":   {func(q *Request) { q.Model, q.Prompts = "resnet50", Prompts{} }, "model", "resnet50 takes no prompts"},
 		"no model":                  {func(q *Request) { q.Model, q.Prompts = "resnet51", Prompts{} }, "model", "unknown model"},
 		"a model without servers":   {func(q *Request) { q.Model, q.Prompts, q.Engine = "deepseek-r1", Prompts{}, Engine{} }, "model", "backend openai"},
-		"published data":            {func(q *Request) { q.Model, q.Prompts = "deepseek-r1", Prompts{} }, "dataset_path", "no built-in data"},
 		"whole answers":             {func(q *Request) { q.Model, q.Prompts = "llama3.1-8b", Prompts{Stream: "off"} }, "stream", "bounds on tokens"},
 		"options of a file": {func(q *Request) {
 			q.Model, q.Prompts, q.Options = "llama3.1-8b", Prompts{}, map[string]string{"context": "9"}

@@ -16,6 +16,9 @@ type Options struct {
 	Tokens  int // of an answer that the request does not limit; 0: 16
 	Context int // tokens of prompt and answer together, at most; 0: any number
 
+	// Right is the share of the prompts with a hidden answer that get it; the others get plain words.
+	Right float64
+
 	Key       string // that requests must have; empty: none
 	TextOnly  bool   // prompts of token ids are refused with status 400
 	NoUsage   bool   // the numbers of tokens are not told

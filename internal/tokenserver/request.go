@@ -27,10 +27,12 @@ type request struct {
 	} `json:"stream_options"`
 
 	chat   bool
-	length int    // of the prompt
-	seed   uint32 // follows from the prompt
-	tokens int    // of the answer
-	mute   bool   // they have no text
+	length int     // of the prompt
+	seed   uint32  // follows from the prompt
+	tokens int     // of the answer
+	mute   bool    // they have no text
+	hidden []int32 // behind the mark in the prompt
+	says   []int32 // the tokens of the answer; nil: they follow from the seed
 }
 
 type message struct {
@@ -62,6 +64,7 @@ func (s *Server) read(r *http.Request) (*request, *refusal) {
 		return nil, &refusal{http.StatusBadRequest, reason}
 	}
 	q.decide(s.options.Tokens)
+	s.know(q)
 	if most := s.options.Context; most > 0 && q.length+q.tokens > most {
 		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens", most, q.length+q.tokens)}
 	}
@@ -89,24 +92,25 @@ func (q *request) measure(textOnly bool) (reason string) {
 		for _, m := range q.Messages {
 			q.length += len(strings.Fields(m.Content))
 			_, _ = io.WriteString(h, m.Content)
+			q.hidden = behindText(m.Content)
 		}
 	case len(prompt) == 0:
 		return "prompt is missing"
 	case prompt[0] == '[' && textOnly:
 		return "json: cannot unmarshal array into Go struct field CompletionRequest.prompt of type string"
 	case prompt[0] == '[':
-		var ids []int
+		var ids []int32
 		if err := json.Unmarshal(prompt, &ids); err != nil {
 			return err.Error()
 		}
-		q.length = len(ids)
+		q.length, q.hidden = len(ids), behindIDs(ids)
 		_, _ = h.Write(prompt)
 	default:
 		var text string
 		if err := json.Unmarshal(prompt, &text); err != nil {
 			return err.Error()
 		}
-		q.length = len(strings.Fields(text))
+		q.length, q.hidden = len(strings.Fields(text)), behindText(text)
 		_, _ = io.WriteString(h, text)
 	}
 	q.seed = h.Sum32()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -21,6 +22,9 @@ type Server struct {
 	requests atomic.Int64
 	open     atomic.Int64
 	keys     atomic.Int64
+
+	mu     sync.Mutex
+	rights map[uint32]bool // prompts that got their answer, by what follows from them
 }
 
 // New returns a server.
@@ -31,7 +35,7 @@ func New(o Options) *Server {
 	if o.PerWrite == 0 {
 		o.PerWrite = 1
 	}
-	s := &Server{options: o, chunks: newChunks()}
+	s := &Server{options: o, chunks: newChunks(), rights: map[uint32]bool{}}
 	if o.Slots > 0 {
 		s.slots = make(chan struct{}, o.Slots)
 	}
@@ -40,6 +44,13 @@ func New(o Options) *Server {
 
 // Requests is how many prompts have come.
 func (s *Server) Requests() int { return int(s.requests.Load()) }
+
+// Rights is how many different prompts got the answer that is hidden in them.
+func (s *Server) Rights() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.rights)
+}
 
 // Open is how many requests are being answered or wait.
 func (s *Server) Open() int { return int(s.open.Load()) }

@@ -6,21 +6,22 @@ import (
 )
 
 // words are the tokens that the server knows: token id n is words[n]. Some need escapes in JSON,
-// and some are more than a byte.
-var words = func() [64]string {
-	var list [64]string
+// and some are more than a byte. Behind the Plain ones are those of answers to questions.
+var words = func() [96]string {
+	var list [96]string
 	for i := range list {
 		list[i] = fmt.Sprintf(" token%02d", i)
 	}
+	for i := range 10 {
+		list[firstDigit+i], list[firstLetter+i] = string(rune('0'+i)), string(rune('A'+i))
+	}
+	list[answerIs], list[boxBegin], list[boxEnd], list[Hidden] = " ANSWER: ", `\boxed{`, "}", " ==> "
 	list[5], list[17], list[29], list[41] = " \"quoted\"", "\n", " café", " 😀"
 	return list
 }()
 
-// Words are the tokens that the server knows, by their ids.
-func Words() []string { return words[:] }
-
 // id is that of the nth token of the answer to a prompt.
-func id(seed uint32, n int) int { return int(seed+uint32(n)*7) % len(words) }
+func id(seed uint32, n int) int { return int(seed+uint32(n)*7) % Plain }
 
 func quoted(text string) []byte {
 	b, _ := json.Marshal(text) // a string has JSON
@@ -34,7 +35,7 @@ func (q *request) text() string {
 		return text
 	}
 	for n := range q.tokens {
-		text += words[id(q.seed, n)]
+		text += words[q.token(n)]
 	}
 	return text
 }
@@ -68,7 +69,7 @@ func (c *chunks) of(q *request, n int) []byte {
 	if q.ReturnIDs != nil && *q.ReturnIDs {
 		ids = 1
 	}
-	return c[route][ids][id(q.seed, n)]
+	return c[route][ids][q.token(n)]
 }
 
 // end are the events after the last token.
@@ -97,7 +98,7 @@ func (q *request) whole(usage bool) string {
 	if q.ReturnIDs != nil && *q.ReturnIDs {
 		ids := make([]int, q.tokens)
 		for n := range ids {
-			ids[n] = id(q.seed, n)
+			ids[n] = q.token(n)
 		}
 		text, _ := json.Marshal(ids) // numbers have JSON
 		field += `,"token_ids":` + string(text)

@@ -11,6 +11,13 @@ type Recipe struct {
 	TokenBytes int
 }
 
+// Questions is the BuiltIn of a model that servers of text answer and nobody else: it has data, and no
+// files.
+type Questions struct {
+	Form    string // of the data
+	Samples int
+}
+
 // A Part is a file of a built-in model.
 type Part struct {
 	Role         string

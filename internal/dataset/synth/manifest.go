@@ -35,6 +35,7 @@ type Manifest struct {
 	Speech      *SpeechSpec      `json:"speech,omitempty"`
 	Talk        *TalkSpec        `json:"talk,omitempty"`
 	Captions    *CaptionSpec     `json:"captions,omitempty"`
+	Questions   *QuestionSpec    `json:"questions,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -121,6 +122,7 @@ func (m Manifest) spec() (last spec, n int) {
 	add(m.Speech != nil, m.Speech)
 	add(m.Talk != nil, m.Talk)
 	add(m.Captions != nil, m.Captions)
+	add(m.Questions != nil, m.Questions)
 	return last, n
 }
 
@@ -145,6 +147,8 @@ func (m Manifest) describe() string {
 		return fmt.Sprintf("version %d, talk %+v", m.Version, *m.Talk)
 	case m.Captions != nil:
 		return fmt.Sprintf("version %d, captions %+v", m.Version, *m.Captions)
+	case m.Questions != nil:
+		return fmt.Sprintf("version %d, questions %+v", m.Version, *m.Questions)
 	case m.SQuAD != nil:
 		return fmt.Sprintf("version %d, SQuAD %+v", m.Version, *m.SQuAD)
 	}

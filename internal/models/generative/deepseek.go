@@ -25,6 +25,7 @@ func deepSeekR1() workload.Model {
 		Title:   "DeepSeek-R1, five sets of questions",
 		Task:    "reasoned answers of up to 20000 tokens, AIME, MATH-500, GPQA, MMLU-Pro and LiveCodeBench",
 		Dataset: "deepseek-r1",
+		BuiltIn: workload.Questions{Form: "deepseek-r1", Samples: 64},
 		Source:  "https://huggingface.co/deepseek-ai/DeepSeek-R1",
 
 		Rules: config.Model{

@@ -25,6 +25,7 @@ func gptOSS() workload.Model {
 		Title:   "gpt-oss-120b, three sets of questions",
 		Task:    "reasoned answers of up to 10240 tokens, and 32768 to AIME 2025, GPQA and LiveCodeBench v6",
 		Dataset: "gpt-oss-120b",
+		BuiltIn: workload.Questions{Form: "gpt-oss-120b", Samples: 64},
 		Source:  "https://huggingface.co/openai/gpt-oss-120b",
 
 		Rules: config.Model{

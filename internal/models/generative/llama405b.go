@@ -25,6 +25,7 @@ func llama405B() workload.Model {
 		Title:   "Llama 3.1 405B Instruct, long prompts",
 		Task:    "answers to prompts of up to 20000 tokens, LongBench, RULER, GovReport and others",
 		Dataset: "llama3.1-405b",
+		BuiltIn: workload.Questions{Form: "llama3.1-405b", Samples: 64},
 		Source:  "https://huggingface.co/meta-llama/Llama-3.1-405B-Instruct",
 
 		Rules: config.Model{

@@ -1,0 +1,67 @@
+package synth
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/mlperf-go/mlperf/internal/tokenserver"
+)
+
+func TestQuestionsHaveTheirAnswersHiddenInThem(t *testing.T) {
+	for form, sets := range questionSets {
+		spec := QuestionSpec{Seed: 1, Questions: 40, Form: form}
+		seen := map[string]int{}
+		for i := range spec.Questions {
+			q := spec.draw(i)
+			seen[q.Set]++
+			if diff := cmp.Diff(q, spec.draw(i)); diff != "" {
+				t.Fatalf("%s: the same question differs: %s", form, diff)
+			}
+			_, answer, found := strings.Cut(tokenserver.Spelled(q.Tokens), " ==> ")
+			if !found || q.Wanted == "" || !strings.Contains(answer, q.Wanted) {
+				t.Errorf("%s: question %d wants %q, and hides %q", form, i, q.Wanted, answer)
+			}
+		}
+		if len(seen) != len(sets) {
+			t.Errorf("%s: the sets are %v, want all of %v", form, seen, sets)
+		}
+	}
+}
+
+func TestQuestionsAreWrittenAsTheyArePublished(t *testing.T) {
+	for form, files := range map[string][]string{
+		DeepSeekQuestions: {"mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl"},
+		OSSQuestions:      {"perf/perf_eval_ref.parquet", "acc/acc_eval_ref.parquet"},
+		LongQuestions:     {"mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl"},
+	} {
+		dir := filepath.Join(t.TempDir(), "set")
+		spec := QuestionSpec{Seed: 1, Questions: 5, Form: form}
+		if err := WriteQuestions(t.Context(), dir, spec); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range append(files, "tokenizer.json") {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 200 {
+				t.Errorf("%s: %v", form, err)
+			}
+		}
+		if m, err := ReadManifest(dir); err != nil || m.Questions == nil || *m.Questions != spec {
+			t.Errorf("%s: %v, %+v", form, err, m)
+		}
+		if form == OSSQuestions {
+			rows, err := parquet.ReadFile[question](filepath.Join(dir, files[1]))
+			if err != nil || len(rows) != 5 || cmp.Diff(spec.draw(4), rows[4]) != "" {
+				t.Errorf("%v, %+v", err, rows)
+			}
+		}
+	}
+	for _, spec := range []QuestionSpec{{Questions: 3, Form: "trivia"}, {Form: OSSQuestions}, {Questions: mostQuestions + 1, Form: OSSQuestions}} {
+		if err := WriteQuestions(t.Context(), filepath.Join(t.TempDir(), "x"), spec); err == nil {
+			t.Errorf("%+v is no error", spec)
+		}
+	}
+}
