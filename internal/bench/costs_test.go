@@ -89,6 +89,28 @@ func (l longBatches) NewPredictor(sessions workload.Sessions, maxBatch int) (wor
 	return batchedSequences{l.toySequences}.NewPredictor(sessions, maxBatch)
 }
 
+func inLongBatches(open func(workload.Setup) (workload.Workload, error)) func(workload.Setup) (workload.Workload, error) {
+	return func(s workload.Setup) (workload.Workload, error) {
+		w, err := open(s)
+		return longBatches{w.(*toySequences)}, err
+	}
+}
+
+// Ways to run a model are compared with the batches that a run would make.
+func TestAProbeKnowsWhatBatchesCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sequenceConfig(t, loadgen.Server, loadgen.PerformanceOnly, nil)
+		cfg.Model.Open = inLongBatches(cfg.Model.Open)
+		p := openProbe(t, cfg)
+		if p.r.costs == nil {
+			t.Error("what batches cost is not known")
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // What batches cost is measured where samples of different lengths wait for each other, and only there.
 func TestCostsAreMeasuredWhereTheyMatter(t *testing.T) {
 	for _, test := range []struct {
@@ -111,12 +133,8 @@ func TestCostsAreMeasuredWhereTheyMatter(t *testing.T) {
 					t.Fatal(err)
 				}
 				cfg.MaxBatch = test.batch
-				open := cfg.Model.Open
 				if !test.pulls {
-					cfg.Model.Open = func(s workload.Setup) (workload.Workload, error) {
-						w, err := open(s)
-						return longBatches{w.(*toySequences)}, err
-					}
+					cfg.Model.Open = inLongBatches(cfg.Model.Open)
 				}
 				r := newRun(cfg)
 				defer r.close()

@@ -28,6 +28,9 @@ func OpenProbe(ctx context.Context, cfg Config) (*Probe, error) {
 	if err == nil && (cfg.Instances == 0 || cfg.Backend.IntraThreads == 0) {
 		err = p.r.warmUp(ctx)
 	}
+	if err == nil {
+		err = p.r.measureCosts(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
