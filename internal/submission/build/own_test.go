@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -10,8 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	compliance "github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
@@ -30,8 +32,23 @@ import (
 type campaign struct {
 	t        *testing.T
 	dir      string
-	numbers  numbers
+	model    string // empty: resnet50
+	numbers  standIn
 	duration string // of performance runs; empty: the rules'
+}
+
+// A standIn is a benchmark's data and model.
+type standIn interface {
+	workload.Workload
+	score(log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error)
+}
+
+// entry is the model in the catalogue.
+func (c *campaign) entry() workload.Model {
+	c.t.Helper()
+	m, err := models.Lookup(cmp.Or(c.model, "resnet50"))
+	ok(c.t, err)
+	return m
 }
 
 // settings are those of a test, as package session makes them.
@@ -39,8 +56,7 @@ func (c *campaign) settings(s loadgen.Scenario, mode, audit string) *config.Reso
 	c.t.Helper()
 	set, err := config.Rules("v6.1")
 	ok(c.t, err)
-	m, err := models.Lookup("resnet50")
-	ok(c.t, err)
+	m := c.entry()
 	q := config.Request{Model: m.Rules, Known: models.RuleNames(), Scenario: s, Rules: set, Options: []config.Override{{Key: "mode", Value: mode}}}
 	if s == loadgen.Offline {
 		q.Options = append(q.Options, config.Override{Key: "target_qps", Value: "40"})
@@ -69,10 +85,9 @@ func (c *campaign) run(s loadgen.Scenario, mode, audit, dir string) {
 	}
 	engine, err := simulated.New(simulation)
 	ok(c.t, err)
-	m, err := models.Lookup("resnet50")
-	ok(c.t, err)
+	m := c.entry()
 	m.Open = func(workload.Setup) (workload.Workload, error) { return c.numbers, nil }
-	m.Score = c.numbers.score
+	m.Score, m.Files = c.numbers.score, nil
 	results, err := bench.Run(c.t.Context(), bench.Config{
 		Program: "mlperf test", Model: m, Rules: "v6.1", Settings: r.Settings, Precision: "fp32",
 		Engine: renamed{engine}, Instances: 1, MaxBatch: 8, OutputDir: dir, Observer: quiet{}, Judge: judge(r),
@@ -109,16 +124,22 @@ func (c *campaign) all() {
 		c.run(s, "performance", "", dir+"/runs/performance")
 		c.run(s, "accuracy", "", dir+"/runs/accuracy")
 		for _, test := range []string{compliance.Test01, compliance.Test04} {
-			conf, err := compliance.Conf(test, "resnet50", "v6.1")
-			ok(c.t, err)
-			path := filepath.Join(dir, "runs", test, "audit.config")
-			write(c.t, path, conf)
-			c.run(s, "performance", path, filepath.Dir(path))
-			v, err := compliance.Verify(c.t.Context(), test, compliance.Logs{Performance: dir + "/runs/performance", Accuracy: dir + "/runs/accuracy", Audit: filepath.Dir(path)}, compliance.Options{})
-			ok(c.t, err)
-			ok(c.t, v.Write(dir, false))
+			c.audit(s, test, dir)
 		}
 	}
+}
+
+// audit makes a test, whose runs for performance and accuracy are there.
+func (c *campaign) audit(s loadgen.Scenario, test, dir string) {
+	c.t.Helper()
+	conf, err := compliance.Conf(test, c.entry().Rules.Name, "v6.1")
+	ok(c.t, err)
+	path := filepath.Join(dir, "runs", test, "audit.config")
+	write(c.t, path, conf)
+	c.run(s, "performance", path, filepath.Dir(path))
+	v, err := compliance.Verify(c.t.Context(), test, compliance.Logs{Performance: dir + "/runs/performance", Accuracy: dir + "/runs/accuracy", Audit: filepath.Dir(path)}, compliance.Options{})
+	ok(c.t, err)
+	ok(c.t, v.Write(dir, false))
 }
 
 // edit changes the results of all runs.
@@ -211,7 +232,7 @@ func TestOfShortRunsTheDurationIsTheOnlyFault(t *testing.T) {
 	c.edit(func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial} })
 	built, err := Build(t.Context(), c.request())
 	ok(t, err)
-	if diff := cmp.Diff([]string{"perf-min-duration"}, rulesOf(built.Check)); diff != "" {
+	if diff := gocmp.Diff([]string{"perf-min-duration"}, rulesOf(built.Check)); diff != "" {
 		t.Errorf("rules that the tree breaks (-want +got):\n%s", diff)
 	}
 }
