@@ -3,6 +3,7 @@ package accuracy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -70,7 +71,7 @@ func bestAnswer(said string, answers []string) (same bool, overlap float64) {
 	words := answerWords(said)
 	for _, answer := range answers {
 		want := answerWords(answer)
-		same = same || strings.Join(words, " ") == strings.Join(want, " ")
+		same = same || slices.Equal(words, want)
 		overlap = max(overlap, wordOverlap(words, want))
 	}
 	return same, overlap
@@ -115,7 +116,12 @@ func dropArticles(text string) string {
 }
 
 // isWordCharacter is \w of Python's regular expressions.
-func isWordCharacter(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
+func isWordCharacter(r rune) bool {
+	if r <= unicode.MaxASCII {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r)
+}
 
 // wordOverlap is the F1 score of two bags of words.
 func wordOverlap(said, want []string) float64 {

@@ -75,22 +75,29 @@ func (r *run) measureCosts(ctx context.Context) error {
 	if !long || pulls || r.settings.Scenario != loadgen.Server || r.model.shape.batch == 1 || !differ(r.workload) {
 		return nil
 	}
-	c := &batchCosts{most: r.model.shape.batch, limit: r.settings.ServerTargetLatency / 2}
-	for _, index := range oneOfThreeLengths(w, r.workload.Len()) {
-		items, err := r.rowsOf(ctx, []int{index}, c.most)
-		if err != nil {
-			return err
+	return r.phase(ctx, "costs of batches", func() error {
+		c := &batchCosts{most: r.model.shape.batch, limit: r.settings.ServerTargetLatency / 2}
+		for _, index := range oneOfThreeLengths(w, r.workload.Len()) {
+			if err := r.measureCost(ctx, c, index, w.Length(index)); err != nil {
+				return err
+			}
 		}
-		one, errOne := quickest(ctx, r.model.predictors[0], items[:1])
-		full, err := quickest(ctx, r.model.predictors[0], items)
-		if err := errors.Join(errOne, err); err != nil {
-			return err
-		}
-		c.add(w.Length(index), one, full)
+		r.costs = c
+		_, err := r.sampleRows(ctx, c.most)
+		return err
+	})
+}
+
+// measureCost finds out what a sample costs, alone and in a batch of its like.
+func (r *run) measureCost(ctx context.Context, c *batchCosts, index, length int) error {
+	items, err := r.rowsOf(ctx, []int{index}, c.most)
+	if err != nil {
+		return err
 	}
-	r.costs = c
-	_, err := r.sampleRows(ctx, c.most)
-	return err
+	one, errOne := quickest(ctx, r.model.predictors[0], items[:1])
+	full, err := quickest(ctx, r.model.predictors[0], items)
+	c.add(length, one, full)
+	return errors.Join(errOne, err)
 }
 
 // quickest is what a predictor takes for items at best, of a few runs if these are short: whatever else goes on
