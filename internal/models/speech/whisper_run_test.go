@@ -24,6 +24,8 @@ type scriptedWhisper struct {
 	texts [][]int64 // tokens
 	heard int
 	fails map[string]error // by role
+	runs  int
+	ran   func(role string) // is told of each run; nil: nobody is
 }
 
 type scriptedFile struct {
@@ -66,7 +68,13 @@ func (f *scriptedFile) Info() backend.Info {
 	}
 }
 
-func (f *scriptedFile) Run(_ context.Context, in, out []backend.Value) error {
+func (f *scriptedFile) Run(ctx context.Context, in, out []backend.Value) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if f.of.runs++; f.of.ran != nil {
+		f.of.ran(f.role)
+	}
 	if err := f.of.fails[f.role]; err != nil {
 		return err
 	}
@@ -172,6 +180,22 @@ func TestWhisperWritesWhatItHears(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("first token, text and number of tokens (-want +got):\n%s", diff)
 	}
+	stopped := errors.New("interrupted by the user")
+	for _, role := range []string{generate.EncoderRole, generate.FirstRole, generate.NextRole} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		model.runs, model.heard = 0, 0
+		last := 0
+		model.ran = func(now string) {
+			if now == role {
+				cancel(stopped)
+				last = model.runs
+			}
+		}
+		if err := p.Predict(ctx, items, written{}); !errors.Is(err, stopped) || model.runs != last {
+			t.Errorf("stopped in the %s: %v, and %d runs after it", role, err, model.runs-last)
+		}
+	}
+	model.ran = nil
 	for role, part := range map[string]string{generate.EncoderRole: "sample 0: no current", generate.FirstRole: "4 recordings, the first of sample 0: no current"} {
 		model.fails = map[string]error{role: errors.New("no current")}
 		if err := p.Predict(t.Context(), items, written{}); err == nil || !strings.Contains(err.Error(), part) {
