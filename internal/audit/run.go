@@ -56,7 +56,7 @@ func Run(ctx context.Context, q Request, o session.Observer) (*Verdict, error) {
 func RunSet(ctx context.Context, q Request, o session.Observer, tell func(*Verdict) error) error {
 	q.Rules = "v0.5"
 	dataset := q.DatasetPath
-	for _, test := range Set05() {
+	for _, test := range set05() {
 		r := &runner{Request: q, observer: o, dataset: dataset}
 		r.Test = test
 		if test == Test04 {

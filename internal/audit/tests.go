@@ -21,9 +21,9 @@ const (
 	Test09 = "TEST09"
 )
 
-// Set05 lists the audit set of v0.5: accuracy verification, custom data set, on-the-fly
+// set05 lists the audit set of v0.5: accuracy verification, custom data set, on-the-fly
 // caching detection, alternate seeds.
-func Set05() []string { return []string{Test01, Test03, Test04, Test05} }
+func set05() []string { return []string{Test01, Test03, Test04, Test05} }
 
 // A kind is what a test needs and leaves.
 type kind struct {

@@ -36,16 +36,16 @@ func ParseLimit(text string) (Limit, error) {
 	if l.Metric == accuracyName {
 		l.Change = v // points
 	}
-	if !slices.Contains(MetricNames(), l.Metric) {
-		return Limit{}, fmt.Errorf("%q: unknown metric %q, want one of %s", text, l.Metric, strings.Join(MetricNames(), ", "))
+	if !slices.Contains(metricNames(), l.Metric) {
+		return Limit{}, fmt.Errorf("%q: unknown metric %q, want one of %s", text, l.Metric, strings.Join(metricNames(), ", "))
 	}
 	return l, nil
 }
 
 const accuracyName = "accuracy"
 
-// MetricNames are the names that metrics have.
-func MetricNames() []string {
+// metricNames are the names that metrics have.
+func metricNames() []string {
 	names := []string{"samples/s", "metric", accuracyName}
 	for _, q := range slices.Concat(latencies("", true, nil), latencies("ttft ", false, nil), latencies("tpot ", false, nil)) {
 		names = append(names, q.name)

@@ -52,15 +52,15 @@ const (
 )
 
 // What the built-in data set has to know of the network: pieces below BERTFirstWord have no
-// code, and an answer that begins with a word has BERTAnswer(word) pieces.
+// code, and an answer that begins with a word has bertAnswer(word) pieces.
 const (
 	BERTFirstWord = 2200
 	BERTLengths   = 6
 	bertBeginID   = 101
 )
 
-// BERTAnswer is the number of pieces of an answer that begins with a piece.
-func BERTAnswer(piece int) int { return 1 + piece%BERTLengths }
+// bertAnswer is the number of pieces of an answer that begins with a piece.
+func bertAnswer(piece int) int { return 1 + piece%BERTLengths }
 
 // noise is how strong the noise of a layer is: over all layers it adds up to the same.
 func (k bertKnowledge) noise() float64 { return bertNoise / math.Sqrt(float64(k.layers)) }
@@ -80,7 +80,7 @@ func (k bertKnowledge) piece(id int, x []float32) {
 		x[bertContent+i] = float32(bits>>i&1)*2 - 1
 	}
 	x[bertWord] = 1
-	x[bertLength+BERTAnswer(id)-1] = 1
+	x[bertLength+bertAnswer(id)-1] = 1
 }
 
 // segment is a row of the table of segments.

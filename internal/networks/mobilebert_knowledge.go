@@ -75,7 +75,7 @@ func (k mobileKnowledge) piece(id int, x []float32) {
 		x[i] = float32(bits>>i&1)*2 - 1
 	}
 	x[mobileCode] = 1
-	x[mobileCode+2+BERTAnswer(id)-1] = 1
+	x[mobileCode+2+bertAnswer(id)-1] = 1
 }
 
 // trigram fills the layer that reads the next piece, the piece and the one before.

@@ -115,7 +115,7 @@ func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
 		return Fingerprint{}, err
 	}
 	f := Fingerprint{SHA256: sum, Bytes: size}
-	if f.Data, err = DataFiles(path); err != nil || len(f.Data) == 0 {
+	if f.Data, err = dataFiles(path); err != nil || len(f.Data) == 0 {
 		return f, err
 	}
 	list := sha256.New()
@@ -132,9 +132,9 @@ func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
 	return f, nil
 }
 
-// DataFiles names the files beside a model that hold elements of its tensors, in order, relative to
+// dataFiles names the files beside a model that hold elements of its tensors, in order, relative to
 // the model's folder and with slashes. A file that is not ONNX has none.
-func DataFiles(path string) ([]string, error) {
+func dataFiles(path string) ([]string, error) {
 	m, err := ReadFile(path)
 	if errors.Is(err, errNoModel) {
 		return nil, nil

@@ -33,7 +33,7 @@ func TestLargeTensorsLieBesideTheModel(t *testing.T) {
 	if err != nil || info.Size() != 8192+20480+4096 {
 		t.Errorf("the data file: %v, %v", info, err)
 	}
-	names, err := DataFiles(path)
+	names, err := dataFiles(path)
 	if err != nil || cmp.Diff([]string{"model.onnx.data"}, names) != "" {
 		t.Errorf("data files %v, %v", names, err)
 	}

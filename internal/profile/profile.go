@@ -108,8 +108,8 @@ func (p *Profile) Check() error {
 	return errors.Join(errs...)
 }
 
-// Parse reads a profile from the content of its file.
-func Parse(data []byte) (*Profile, error) {
+// parse reads a profile from the content of its file.
+func parse(data []byte) (*Profile, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	p := &Profile{}
@@ -131,7 +131,7 @@ func Read(path string) (*Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
 	}
-	p, err := Parse(data)
+	p, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile %s: %w", path, err)
 	}

@@ -67,7 +67,7 @@ func TestAProfileThatCannotBeUsedIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Parse(data); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := parse(data); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Parse: %v, want %q", err, c.want)
 			}
 		})
@@ -79,12 +79,12 @@ func TestAProfileThatCannotBeUsedIsRefused(t *testing.T) {
 		`{"instances": "two"}`: "cannot unmarshal string",
 		"[]":                   "cannot unmarshal array",
 	} {
-		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%s): %v, want %q", text, err, want)
 		}
 	}
 	good, _ := json.Marshal(sample())
-	if _, err := Parse(append(good, "{}"...)); err == nil || !strings.Contains(err.Error(), "something follows") {
+	if _, err := parse(append(good, "{}"...)); err == nil || !strings.Contains(err.Error(), "something follows") {
 		t.Errorf("two profiles in a file: %v", err)
 	}
 }
@@ -108,7 +108,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(good)
 	f.Add([]byte(`{"schema":"mlperf-go/profile/1","scenario":"server"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := Parse(data)
+		p, err := parse(data)
 		if err != nil {
 			return
 		}
@@ -119,7 +119,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Skip("a time that JSON cannot hold")
 		}
-		q, err := Parse(again)
+		q, err := parse(again)
 		if diff := cmp.Diff(p, q); err != nil || diff != "" {
 			t.Fatalf("err = %v (-first +second):\n%s", err, diff)
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/session"
 )
 
-// Parse reads the text of a suite's file. Unknown keys, and values that no run could have,
+// parse reads the text of a suite's file. Unknown keys, and values that no run could have,
 // are errors; whether the catalogue has a model is seen when it is planned.
-func Parse(file string, text []byte) (*Suite, error) {
+func parse(file string, text []byte) (*Suite, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	s := &Suite{}

@@ -46,7 +46,7 @@ const twoScenarios = "name: mine\nrules: v6.1\ncategory: edge\nbenchmarks:\n  - 
 // plan is a plan of a tiny model on a simulated engine.
 func plan(t *testing.T, text string, resume bool) *Plan {
 	t.Helper()
-	s, err := Parse("mine", []byte(text))
+	s, err := parse("mine", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func Load(name string) (*Suite, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Parse(name, text)
+		return parse(name, text)
 	}
 	if !strings.ContainsAny(name, "./\\") {
 		return nil, unknown(name)
@@ -85,7 +85,7 @@ func Load(name string) (*Suite, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading the suite: %w", err)
 	}
-	return Parse(name, text)
+	return parse(name, text)
 }
 
 // unknown says which suites there are.

@@ -106,7 +106,7 @@ func TestAccuracyComesBeforeTheSpeed(t *testing.T) {
 		{"one scenario is wanted", "each", Request{Only: []string{"ResNet-50/offline"}}, []string{"Offline accuracy", "Offline performance"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Parse("mine", []byte(text+"accuracy: "+c.accuracy))
+			s, err := parse("mine", []byte(text+"accuracy: "+c.accuracy))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestAQuickSuiteChoosesBoundsThatCanBeKept(t *testing.T) {
 	}{
 		{"v0.5", true, "MultiStream Server"}, {"v2.0", true, "Server"}, {"v0.5", false, ""},
 	} {
-		s, err := Parse("mine", []byte("name: mine\naccuracy: none\nrules: "+c.rules+"\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, MultiStream, Server, Offline]}\n"))
+		s, err := parse("mine", []byte("name: mine\naccuracy: none\nrules: "+c.rules+"\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, MultiStream, Server, Offline]}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestAWrongSuiteIsRefusedWithItsPlace(t *testing.T) {
 		{"name: a\naccuracy: twice\ncategory: edge\n", "want each, once or none"},
 		{"name: a\nname: b\ncategory: edge\n", "already defined"},
 	} {
-		_, err := Parse("mine.yaml", []byte(c.text))
+		_, err := parse("mine.yaml", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "mine.yaml: ") {
 			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
 		}
@@ -184,7 +184,7 @@ func TestAWrongSuiteIsRefusedWithItsPlace(t *testing.T) {
 
 func TestASettingThatNoRunKnowsIsRefusedBeforeAnythingRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
-	s, err := Parse("mine", []byte("name: mine\nbenchmarks: [{model: resnet50, scenarios: [Offline], settings: {frequency: 3}}]"))
+	s, err := parse("mine", []byte("name: mine\nbenchmarks: [{model: resnet50, scenarios: [Offline], settings: {frequency: 3}}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a]"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := Parse("fuzz", text)
+		s, err := parse("fuzz", text)
 		if err != nil {
 			return
 		}
@@ -229,7 +229,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Parse("again", out)
+		again, err := parse("again", out)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, out)
 		}

@@ -27,7 +27,7 @@ func measurements() []Measurement {
 
 func keep(t *testing.T, path string, list ...Measurement) {
 	t.Helper()
-	j, err := OpenJournal(path, header, false)
+	j, err := openJournal(path, header, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAJournalGoesOnWhereItEnded(t *testing.T) {
 	keep(t, path, list[1])
 	h := header
 	h.Bound, h.Base = time.Second, Point{Instances: 7} // measured anew
-	j, err := OpenJournal(path, h, false)
+	j, err := openJournal(path, h, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestALineThatIsCutOffIsMeasuredAgain(t *testing.T) {
 		if err := os.WriteFile(path, data[:cut], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		j, err := OpenJournal(path, header, false)
+		j, err := openJournal(path, header, false)
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
@@ -96,14 +96,14 @@ func TestAJournalOfAnotherSearchIsRefused(t *testing.T) {
 	keep(t, path, measurements()...)
 	other := header
 	other.ModelFiles = []string{"a.onnx, 6 bytes"}
-	if _, err := OpenJournal(path, other, false); err == nil || !strings.Contains(err.Error(), "of another search (model_files)") {
+	if _, err := openJournal(path, other, false); err == nil || !strings.Contains(err.Error(), "of another search (model_files)") {
 		t.Errorf("err = %v", err)
 	}
 	other.Percentile = 0.9
 	if names := header.differences(other); len(names) != 2 || names[1] != "percentile" {
 		t.Errorf("differences = %v", names)
 	}
-	j, err := OpenJournal(path, other, true)
+	j, err := openJournal(path, other, true)
 	if err != nil || len(j.Done) != 0 {
 		t.Fatalf("afresh: %v, %d measurements", err, len(j.Done))
 	}
@@ -111,7 +111,7 @@ func TestAJournalOfAnotherSearchIsRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenJournal(path, header, false); err == nil || !strings.Contains(err.Error(), `line 1: schema is ""`) {
+	if _, err := openJournal(path, header, false); err == nil || !strings.Contains(err.Error(), `line 1: schema is ""`) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func FuzzParseJournal(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte("{\"schema\":\"mlperf-go/tune/1\"}\n{\"stage\":3}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, done, whole, err := ParseJournal(data)
+		h, done, whole, err := parseJournal(data)
 		if err != nil {
 			return
 		}
@@ -140,7 +140,7 @@ func FuzzParseJournal(f *testing.F) {
 		}
 		s.Next(done) // must not panic
 		s.Best(done)
-		again, doneAgain, _, err := ParseJournal(data[:whole])
+		again, doneAgain, _, err := parseJournal(data[:whole])
 		if diff := cmp.Diff(h, again); err != nil || diff != "" || !cmp.Equal(done, doneAgain, cmpopts.EquateEmpty()) {
 			t.Fatalf("err = %v, %s", err, diff)
 		}

@@ -87,9 +87,9 @@ type Journal struct {
 // maxJournal is how long a file of measurements may be.
 const maxJournal = 64 << 20
 
-// OpenJournal opens the journal of a search, or begins one. If there is one of another
+// openJournal opens the journal of a search, or begins one. If there is one of another
 // search, that is an error, unless it is to begin afresh.
-func OpenJournal(path string, h Header, fresh bool) (*Journal, error) {
+func openJournal(path string, h Header, fresh bool) (*Journal, error) {
 	h.Schema = JournalSchema
 	j := &Journal{Header: h}
 	data, err := regular.ReadFile(path, maxJournal)
@@ -99,7 +99,7 @@ func OpenJournal(path string, h Header, fresh bool) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the measurements so far: %w", err)
 	}
-	kept, done, whole, err := ParseJournal(data)
+	kept, done, whole, err := parseJournal(data)
 	if err != nil {
 		return nil, &OtherSearchError{path, "cannot be read: " + err.Error()}
 	}
@@ -154,9 +154,9 @@ func (j *Journal) line(content any) error {
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
 
-// ParseJournal reads a journal from the content of its file. A last line without an end is
+// parseJournal reads a journal from the content of its file. A last line without an end is
 // left out; whole is the length of the lines before it.
-func ParseJournal(data []byte) (h Header, done []Measurement, whole int, err error) {
+func parseJournal(data []byte) (h Header, done []Measurement, whole int, err error) {
 	whole = bytes.LastIndexByte(data, '\n') + 1
 	number := 0
 	for line := range bytes.Lines(data[:whole]) {

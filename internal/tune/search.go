@@ -16,8 +16,8 @@ type Objective struct {
 	Least bool   `json:"least,omitempty"` // the smaller the better
 }
 
-// ObjectiveOf is what the rules compare systems by in a scenario.
-func ObjectiveOf(s loadgen.TestSettings) Objective {
+// objectiveOf is what the rules compare systems by in a scenario.
+func objectiveOf(s loadgen.TestSettings) Objective {
 	switch s.Scenario {
 	case loadgen.SingleStream:
 		return Objective{percentileName(s.SingleStreamTargetLatencyPercentile) + " latency", "ms", true}

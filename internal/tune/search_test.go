@@ -60,7 +60,7 @@ func offline(t *testing.T) Search {
 	t.Helper()
 	f := Facts{Scenario: loadgen.Offline, Cores: 8}
 	points := Axes{}.Points(Point{Instances: 8, Threads: 1, MaxBatch: 8}, f)
-	return Search{Scenario: loadgen.Offline, Points: points, Objective: ObjectiveOf(settingsOf(loadgen.Offline)), Budget: 5 * time.Minute}
+	return Search{Scenario: loadgen.Offline, Points: points, Objective: objectiveOf(settingsOf(loadgen.Offline)), Budget: 5 * time.Minute}
 }
 
 func settingsOf(s loadgen.Scenario) loadgen.TestSettings {
@@ -247,7 +247,7 @@ func TestASearchInWhichNothingKeepsTheBoundEndsAfterOneStage(t *testing.T) {
 
 // TestTheLastSurvivorIsConfirmed: an estimate alone makes no winner if there is time to try it.
 func TestTheLastSurvivorIsConfirmed(t *testing.T) {
-	s := Search{Scenario: loadgen.Server, Points: []Point{{Instances: 1}, {Instances: 2}}, Objective: ObjectiveOf(settingsOf(loadgen.Server)), Budget: time.Minute}
+	s := Search{Scenario: loadgen.Server, Points: []Point{{Instances: 1}, {Instances: 2}}, Objective: objectiveOf(settingsOf(loadgen.Server)), Budget: time.Minute}
 	lone := func(traffic float64) func(Point, int) float64 {
 		return func(p Point, stage int) float64 {
 			switch {

@@ -55,7 +55,7 @@ func Run(ctx context.Context, cfg Config) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	journal, err := OpenJournal(cfg.Journal, cfg.Header, cfg.Fresh)
+	journal, err := openJournal(cfg.Journal, cfg.Header, cfg.Fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func Run(ctx context.Context, cfg Config) (out *Outcome, err error) {
 	cfg.Facts.SamplesPerQuery = int(cfg.Settings.MultiStreamSamplesPerQuery)
 	out = &Outcome{Bound: journal.Header.Bound, Search: Search{
 		Scenario: cfg.Settings.Scenario,
-		Points:   cfg.Axes.Points(journal.Header.Base, cfg.Facts), Objective: ObjectiveOf(cfg.Settings), Budget: cfg.Budget, Setup: time.Since(begin),
+		Points:   cfg.Axes.Points(journal.Header.Base, cfg.Facts), Objective: objectiveOf(cfg.Settings), Budget: cfg.Budget, Setup: time.Since(begin),
 	}}
 	cfg.Observer.Begin(out.Objective, len(out.Points), len(journal.Done))
 	err = out.search(ctx, cfg, journal)

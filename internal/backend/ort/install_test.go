@@ -252,7 +252,7 @@ func TestTheScriptAndTheSearchAgreeOnThePlace(t *testing.T) {
 	u := newUser(t, content{npm: npmPackage()})
 	t.Cleanup(xdg.Reload)
 	t.Setenv("MLPERF_DATA_DIR", u.data)
-	dir, err := InstallDir(madeUpVersion)
+	dir, err := installDir(madeUpVersion)
 	if err != nil || filepath.Join(dir, "libonnxruntime.so.1") != u.target() {
 		t.Errorf("InstallDir = %s, %v, the script installs %s", dir, err, u.target())
 	}
@@ -264,9 +264,9 @@ func TestTheScriptAndTheSearchAgreeOnThePlace(t *testing.T) {
 		command := u.command("--print-path")
 		command.Env = []string{"PATH=" + u.bin, "HOME=/home/me", env[0] + "=" + env[1]}
 		out, err := command.Output()
-		dir, goErr := InstallDir(madeUpVersion)
+		dir, goErr := installDir(madeUpVersion)
 		if err != nil || goErr != nil || string(out) != filepath.Join(dir, "libonnxruntime.so.1")+"\n" {
-			t.Errorf("%v: InstallDir = %s, %v, the script says %s %v", env, dir, goErr, out, err)
+			t.Errorf("%v: installDir = %s, %v, the script says %s %v", env, dir, goErr, out, err)
 		}
 	}
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/mlperf-go/mlperf/internal/home"
 )
 
-// InstallDir returns the folder in our data directory that holds a version of the library for this
+// installDir returns the folder in our data directory that holds a version of the library for this
 // platform. scripts/install_onnxruntime.sh follows the same rule.
-func InstallDir(version string) (string, error) {
+func installDir(version string) (string, error) {
 	return home.DataDir("onnxruntime", version, runtime.GOOS+"-"+runtime.GOARCH)
 }
 
 // installDirs lists the installed versions: the pinned one first, which results are
 // comparable with, then the others from the newest.
 func installDirs() []string {
-	pinned, err := InstallDir(PinnedVersion)
+	pinned, err := installDir(PinnedVersion)
 	if err != nil {
 		return nil
 	}
 	dirs := []string{pinned}
-	pattern, _ := InstallDir("*")
+	pattern, _ := installDir("*")
 	others, _ := filepath.Glob(pattern)
 	version := func(dir string) string { return filepath.Base(filepath.Dir(dir)) }
 	slices.SortFunc(others, func(a, b string) int { return compareVersions(version(b), version(a)) })
