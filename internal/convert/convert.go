@@ -1,21 +1,15 @@
 package convert
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/bench"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -145,54 +139,6 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 	return s, nil
 }
 
-func (c Converter) scoreModel(ctx context.Context, m *onnx.Model, count int) (float64, error) {
-	folder, err := scratch.Folder("convert")
-	if err != nil {
-		return 0, err
-	}
-	defer folder.Remove()
-	path := filepath.Join(folder.Path, "candidate.onnx")
-	if err := m.WriteFile(ctx, path); err != nil {
-		return 0, err
-	}
-	score, err := c.score(ctx, path, count)
-	if err == nil {
-		c.Observer.Note(fmt.Sprintf("a candidate scores %.5g", score))
-	}
-	return score, err
-}
-
-// score is the accuracy of a model file over the first samples of the data.
-func (c Converter) score(ctx context.Context, path string, count int) (float64, error) {
-	folder, err := scratch.Folder("convert")
-	if err != nil {
-		return 0, err
-	}
-	defer folder.Remove()
-	settings := loadgen.DefaultSettings()
-	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
-	results, err := bench.Run(ctx, bench.Config{
-		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Options: c.Options, Count: count,
-		Backend: backend.Options{ModelPath: path}, DatasetDir: c.DatasetDir, CacheDir: c.CacheDir,
-		OutputDir: folder.Path, Observer: silent{},
-	})
-	if err != nil {
-		return 0, err
-	}
-	if !results.Valid() || results.Accuracy == nil {
-		return 0, fmt.Errorf("the run is %s: %s", results.Result, strings.Join(results.Problems, "; "))
-	}
-	return results.Accuracy.Value, nil
-}
-
-// silent is an observer that says nothing.
-type silent struct{}
-
-func (silent) Phase(string)             {}
-func (silent) Loading(int, int)         {}
-func (silent) Traffic(loadgen.Progress) {}
-func (silent) Note(string)              {}
-
 // prepare loads the samples to calibrate with.
 func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store, error) {
 	w, err := c.open()
@@ -222,62 +168,6 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store,
 		c.Observer.Loading(i+1, len(indices))
 	}
 	return store, nil
-}
-
-// batches passes the samples of a store one by one, as often as they are asked for.
-func batches(ctx context.Context, store *workload.Store) quantize.Samples {
-	return func(yield func([]tensor.Tensor, error) bool) {
-		for i := range store.Rows() {
-			if !yield(store.Batch(i, 1), context.Cause(ctx)) {
-				return
-			}
-		}
-	}
-}
-
-// Indices returns the samples that a calibration list names: one of each line, by its index
-// or its file's name, as in MLPerf's calibration lists. Empty lines do not count.
-func (c Converter) Indices(list io.Reader, name string) ([]int, error) {
-	w, err := c.open()
-	if err != nil {
-		return nil, err
-	}
-	byName := map[string]int{}
-	if files, ok := w.(interface{ Path(i int) string }); ok {
-		for i := range w.Len() {
-			byName[filepath.Base(files.Path(i))] = i
-		}
-	}
-	return parseList(list, name, w.Len(), byName)
-}
-
-func parseList(list io.Reader, name string, samples int, byName map[string]int) ([]int, error) {
-	var indices []int
-	lines := bufio.NewScanner(list)
-	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" {
-			continue
-		}
-		index, ok := byName[filepath.Base(text)]
-		if !ok {
-			var err error
-			if index, err = strconv.Atoi(text); err != nil {
-				return nil, fmt.Errorf("%s:%d: %q is neither a file of the data set nor an index", name, n, text)
-			}
-		}
-		if index < 0 || index >= samples {
-			return nil, fmt.Errorf("%s:%d: there is no sample %d, the data set has %d", name, n, index, samples)
-		}
-		indices = append(indices, index)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
-	}
-	if len(indices) == 0 {
-		return nil, fmt.Errorf("%s names no samples", name)
-	}
-	return indices, nil
 }
 
 // Sensitivity returns what each layer costs if it is the only one that is quantised: signal

@@ -1,0 +1,62 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/scratch"
+)
+
+func (c Converter) scoreModel(ctx context.Context, m *onnx.Model, count int) (float64, error) {
+	folder, err := scratch.Folder("convert")
+	if err != nil {
+		return 0, err
+	}
+	defer folder.Remove()
+	path := filepath.Join(folder.Path, "candidate.onnx")
+	if err := m.WriteFile(ctx, path); err != nil {
+		return 0, err
+	}
+	score, err := c.score(ctx, path, count)
+	if err == nil {
+		c.Observer.Note(fmt.Sprintf("a candidate scores %.5g", score))
+	}
+	return score, err
+}
+
+// score is the accuracy of a model file over the first samples of the data.
+func (c Converter) score(ctx context.Context, path string, count int) (float64, error) {
+	folder, err := scratch.Folder("convert")
+	if err != nil {
+		return 0, err
+	}
+	defer folder.Remove()
+	settings := loadgen.DefaultSettings()
+	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
+	results, err := bench.Run(ctx, bench.Config{
+		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Options: c.Options, Count: count,
+		Backend: backend.Options{ModelPath: path}, DatasetDir: c.DatasetDir, CacheDir: c.CacheDir,
+		OutputDir: folder.Path, Observer: silent{},
+	})
+	if err != nil {
+		return 0, err
+	}
+	if !results.Valid() || results.Accuracy == nil {
+		return 0, fmt.Errorf("the run is %s: %s", results.Result, strings.Join(results.Problems, "; "))
+	}
+	return results.Accuracy.Value, nil
+}
+
+// silent is an observer that says nothing.
+type silent struct{}
+
+func (silent) Phase(string)             {}
+func (silent) Loading(int, int)         {}
+func (silent) Traffic(loadgen.Progress) {}
+func (silent) Note(string)              {}
