@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // An AUCCounter computes the area under the ROC curve, exactly and with ties, from
@@ -76,20 +77,65 @@ func (c *AUCCounter) Area() (float64, error) {
 		return 0, fmt.Errorf("%d labels are positive and %d negative, the area under the ROC curve needs both", c.positives, c.negatives)
 	}
 	counts := make([][2]uint32, 1<<keptBits)
-	var below, twice uint64 // negatives so far; twice the pairs in order
-	for i := range c.buckets {
-		b := c.buckets[i]
+	var so pairsInOrder
+	few := make([]uint16, 0, mostSorted)
+	for _, b := range c.buckets {
 		if b.first == 0 {
+			continue
+		}
+		var all bool
+		if few, all = c.gather(b, few[:0]); all {
+			so.addSorted(few)
 			continue
 		}
 		c.count(b, counts)
 		for k, n := range counts {
-			twice += uint64(n[1]) * (2*below + uint64(n[0]))
-			below += uint64(n[0])
+			so.add(n)
 			counts[k] = [2]uint32{}
 		}
 	}
-	return float64(twice) / (2 * float64(c.positives) * float64(c.negatives)), nil
+	return float64(so.twice) / (2 * float64(c.positives) * float64(c.negatives)), nil
+}
+
+// pairsInOrder counts pairs, as equal values come in ascending order.
+type pairsInOrder struct{ below, twice uint64 } // negatives so far; twice the pairs
+
+// add adds the negatives and the positives of a value.
+func (so *pairsInOrder) add(n [2]uint32) {
+	so.twice += uint64(n[1]) * (2*so.below + uint64(n[0]))
+	so.below += uint64(n[0])
+}
+
+// addSorted adds the values of a bucket, which it sorts.
+func (so *pairsInOrder) addSorted(values []uint16) {
+	slices.Sort(values)
+	var n [2]uint32
+	for i, kept := range values {
+		if i > 0 && kept>>1 != values[i-1]>>1 {
+			so.add(n)
+			n = [2]uint32{}
+		}
+		n[kept&1]++
+	}
+	so.add(n)
+}
+
+// mostSorted is how many values of a bucket are sorted: counting more of them is quicker, though it goes
+// through all values that there may be.
+const mostSorted = 1000
+
+// gather appends the values of a bucket, and reports whether these are all.
+func (c *AUCCounter) gather(b bucket, to []uint16) ([]uint16, bool) {
+	n := int(b.n)
+	for at := b.first; at != 0; n = len(chunk{}.kept) {
+		if len(to)+n > mostSorted {
+			return to, false
+		}
+		chunk := c.chunks[at-1]
+		to = append(to, chunk.kept[:n]...)
+		at = chunk.next
+	}
+	return to, true
 }
 
 // count counts the values of a bucket by label.
