@@ -194,3 +194,34 @@ func TestPairsThatAreNoneNameTheRecord(t *testing.T) {
 		}
 	}
 }
+
+// Values that lie close together are counted where they are many, and sorted where they are few: both find all pairs.
+func TestTheAreaOfCloseValuesIsThatOfAllPairs(t *testing.T) {
+	for _, n := range []int{10, mostSorted, mostSorted + 1, 3 * mostSorted} {
+		r := rand.New(rand.NewPCG(uint64(n), 1))
+		var counter AUCCounter
+		var sides [2][]float32 // negatives, positives
+		for i := range n {
+			side := i % 2
+			v := math.Float32frombits(math.Float32bits(0.5) + uint32(r.IntN(300)+20*side))
+			sides[side] = append(sides[side], v)
+			if err := counter.Add(v, side == 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var inOrder float64
+		for _, p := range sides[1] {
+			for _, q := range sides[0] {
+				if p > q {
+					inOrder++
+				} else if p == q {
+					inOrder += 0.5
+				}
+			}
+		}
+		want := inOrder / float64(len(sides[0])*len(sides[1]))
+		if got, err := counter.Area(); err != nil || math.Abs(got-want) > 1e-12 {
+			t.Errorf("%d values: area %v, %v; want %v", n, got, err, want)
+		}
+	}
+}
