@@ -246,17 +246,22 @@ func (c *call) count() *failure {
 			return &failure{kind: kindMalformed, err: err}
 		}
 	}
-	switch {
-	case texts.Logged && len(c.ids) == 0 && len(c.text) > 0:
+	if texts.Logged && len(c.ids) == 0 && len(c.text) > 0 {
 		return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of the text")
-	case c.cut:
-		c.tokens, c.counted = len(c.ids), countedLocally
-	case c.usage > 0 && (!texts.Logged || len(c.ids) == 0):
-		c.tokens, c.counted = c.usage, countedByServer
-	case len(c.ids) > 0:
-		c.tokens, c.counted = len(c.ids), countedIDs
-	default:
-		c.tokens, c.counted = max(1, c.pieces), countedPieces
 	}
+	c.tokens, c.counted = c.counts(texts.Logged)
 	return nil
+}
+
+// counts are the tokens of an answer, and who counted them.
+func (c *call) counts(logged bool) (tokens int, counted string) {
+	switch {
+	case c.cut:
+		return len(c.ids), countedLocally
+	case c.usage > 0 && (!logged || len(c.ids) == 0):
+		return c.usage, countedByServer
+	case len(c.ids) > 0:
+		return len(c.ids), countedIDs
+	}
+	return max(1, c.pieces), countedPieces
 }
