@@ -138,10 +138,18 @@ func revision() string {
 	if !ok {
 		return ""
 	}
+	return revisionOf(info)
+}
+
+// revisionOf is the commit, or of go install the version that was asked for.
+func revisionOf(info *debug.BuildInfo) string {
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			return fmt.Sprintf(" (%.10s)", s.Value)
 		}
+	}
+	if v := info.Main.Version; strings.HasPrefix(v, "v") {
+		return " (" + v + ")"
 	}
 	return ""
 }
