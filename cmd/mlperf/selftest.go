@@ -15,25 +15,28 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
-func newSelftest() *cobra.Command {
-	var (
-		scenario = loadgen.Server
-		opts     bench.SelfTest
-		pace     pacerFlags
-		asJSON   bool
-		all      bool
-		peer     string
-		rounds   int
-		server   tokenServer
+// selftestFlags are those of selftest.
+type selftestFlags struct {
+	scenario  loadgen.Scenario
+	opts      bench.SelfTest
+	pace      pacerFlags
+	server    tokenServer
+	endpoints bool
+	all       bool
+	peer      string
+	rounds    int
+	asJSON    bool
+}
 
-		endpoints bool
-	)
+func newSelftest() *cobra.Command {
+	o := selftestFlags{scenario: loadgen.Server}
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "Measure the load generator itself, with a system that answers at once",
@@ -41,48 +44,51 @@ func newSelftest() *cobra.Command {
 and does nothing. What is measured then is the generator on this machine: how fast
 it can issue, how late, and how much memory a query takes.`,
 		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 300ms",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if rounds < 1 {
-				return usage("--rounds is %d, want at least 1", rounds)
-			}
-			if server.address != "" {
-				return server.serve(cmd.Context(), cmd.OutOrStdout())
-			}
-			if endpoints {
-				return endpointTest(cmd.Context(), cmd.OutOrStdout(), peer, opts.Duration, asJSON)
-			}
-			if all {
-				return selftestAll(cmd.Context(), cmd.OutOrStdout(), peer, rounds)
-			}
-			opts.Scenario, opts.NewPacer = scenario, pace.newPacer
-			if err := opts.Check(); err != nil {
-				return usage("%w", err) // all of it comes from flags
-			}
-			r, err := opts.Run(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
-			}
-			return describeSelftest(cmd.OutOrStdout(), r)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
-	f := cmd.Flags()
-	f.Var((*scenarioFlag)(&scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
-	f.Float64Var(&opts.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration; else the rate to prepare queries for")
-	durationVar(f, &opts.Duration, "duration", 3*time.Second, "how long")
-	f.IntVar(&opts.Responses, "responses", 0, "samples that one call of the system answers; 0: 256; -1: all of the query")
-	f.BoolVar(&opts.Accuracy, "accuracy", false, "issue target-qps × duration samples in accuracy mode, with responses that are logged")
-	f.StringVar(&opts.OutputDir, "output", "", "existing folder for the logs of the test; empty: none are written")
-	pace.define(f)
-	server.define(f)
-	f.BoolVar(&endpoints, "endpoint", false, "measure the client of endpoints instead: what it can take before it is the bottleneck")
-	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
-	f.BoolVar(&all, "all", false, "measure every scenario and print a table")
-	f.StringVar(&peer, "peer", "", "with --all and --endpoint: program to compare with, called with the same flags (docs/loadgen.md, docs/endpoints.md)")
-	f.IntVar(&rounds, "rounds", 3, "with --all: how often each measure is taken; the median counts")
+	o.define(cmd.Flags())
 	return cmd
+}
+
+func (o *selftestFlags) define(f *pflag.FlagSet) {
+	f.Var((*scenarioFlag)(&o.scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
+	f.Float64Var(&o.opts.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration; else the rate to prepare queries for")
+	durationVar(f, &o.opts.Duration, "duration", 3*time.Second, "how long")
+	f.IntVar(&o.opts.Responses, "responses", 0, "samples that one call of the system answers; 0: 256; -1: all of the query")
+	f.BoolVar(&o.opts.Accuracy, "accuracy", false, "issue target-qps × duration samples in accuracy mode, with responses that are logged")
+	f.StringVar(&o.opts.OutputDir, "output", "", "existing folder for the logs of the test; empty: none are written")
+	o.pace.define(f)
+	o.server.define(f)
+	f.BoolVar(&o.endpoints, "endpoint", false, "measure the client of endpoints instead: what it can take before it is the bottleneck")
+	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
+	f.BoolVar(&o.all, "all", false, "measure every scenario and print a table")
+	f.StringVar(&o.peer, "peer", "", "with --all and --endpoint: program to compare with, called with the same flags (docs/loadgen.md, docs/endpoints.md)")
+	f.IntVar(&o.rounds, "rounds", 3, "with --all: how often each measure is taken; the median counts")
+}
+
+func (o *selftestFlags) run(ctx context.Context, w io.Writer) error {
+	switch {
+	case o.rounds < 1:
+		return usage("--rounds is %d, want at least 1", o.rounds)
+	case o.server.address != "":
+		return o.server.serve(ctx, w)
+	case o.endpoints:
+		return endpointTest(ctx, w, o.peer, o.opts.Duration, o.asJSON)
+	case o.all:
+		return selftestAll(ctx, w, o.peer, o.rounds)
+	}
+	o.opts.Scenario, o.opts.NewPacer = o.scenario, o.pace.newPacer
+	if err := o.opts.Check(); err != nil {
+		return usage("%w", err) // all of it comes from flags
+	}
+	r, err := o.opts.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	return describeSelftest(w, r)
 }
 
 func describeSelftest(w io.Writer, r *bench.SelfTestResult) error {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -66,16 +65,7 @@ func TestSamplesShareABatchOnlyIfThatIsQuickerThanOneByOne(t *testing.T) {
 			for i := range lengths {
 				q.add(loadgen.Query{Samples: []loadgen.QuerySample{{Index: loadgen.QuerySampleIndex(i)}}})
 			}
-			var got []string
-			for q.waiting() {
-				var indices []int
-				for _, task := range q.take(nil) {
-					indices = append(indices, int(task.sample.Index))
-				}
-				got = append(got, fmt.Sprint(indices))
-				q.done()
-			}
-			if !slices.Equal(got, test.want) {
+			if got := batchesOf(q); !slices.Equal(got, test.want) {
 				t.Errorf("batches %v, want %v", got, test.want)
 			}
 		})

@@ -162,6 +162,19 @@ func TestAdmittingIsFasterThanBatches(t *testing.T) {
 	})
 }
 
+// batchesOf takes all that waits, batch by batch, and returns the samples of each.
+func batchesOf(q *queue) (batches []string) {
+	for q.waiting() {
+		var indices []int
+		for _, task := range q.take(nil) {
+			indices = append(indices, int(task.sample.Index))
+		}
+		batches = append(batches, fmt.Sprint(indices))
+		q.done()
+	}
+	return batches
+}
+
 func TestTheOldestOfThoseThatWaitGoesFirstWithThoseOfItsLength(t *testing.T) {
 	lengths := []int{5, 1, 9, 5, 1, 9, 4, 6, 1}
 	q := newQueue(batching{maxBatch: 3, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
@@ -170,16 +183,7 @@ func TestTheOldestOfThoseThatWaitGoesFirstWithThoseOfItsLength(t *testing.T) {
 		query.Samples = append(query.Samples, loadgen.QuerySample{Index: loadgen.QuerySampleIndex(i)})
 	}
 	q.add(query)
-	var got []string
-	for q.waiting() {
-		var indices []int
-		for _, task := range q.take(nil) {
-			indices = append(indices, int(task.sample.Index))
-		}
-		got = append(got, fmt.Sprint(indices))
-		q.done()
-	}
-	if want := []string{"[0 3 6]", "[1 4 8]", "[2 5 7]"}; !slices.Equal(got, want) {
+	if got, want := batchesOf(q), []string{"[0 3 6]", "[1 4 8]", "[2 5 7]"}; !slices.Equal(got, want) {
 		t.Errorf("batches %v, want %v", got, want)
 	}
 }

@@ -35,25 +35,9 @@ func TestOverRealConnectionsFaultsAreNamedTheSame(t *testing.T) {
 	if err != nil || want.tokens != 16 || want.text != said(t, "x", 16) {
 		t.Fatalf("%v, %+v", err, want)
 	}
-	for fault, text := range map[tokenserver.Fault]string{
-		tokenserver.Silence:       "time-out: no whole answer within 1s",
-		tokenserver.Refuse:        "status 500: Internal Server Error: {\"error\":{\"message\":\"internal error\"",
-		tokenserver.Busy:          "status 429: Too Many Requests",
-		tokenserver.Break:         "connection broken: the server closed it",
-		tokenserver.ErrorInside:   "error in the stream: CUDA out of memory",
-		tokenserver.Stop:          "stream without an end: the stream ended after 8 pieces without [DONE]",
-		tokenserver.Stall:         "time-out: the answer stopped in the middle, nothing came for 300ms",
-		tokenserver.Garbage:       "malformed event: \"{\\\"choices\\\":",
-		tokenserver.Twice:         "more pieces than tokens: the answer came in 17 pieces",
-		tokenserver.Empty:         "empty answer: ",
-		tokenserver.LongLine:      "answer too long: an event is longer than 1048576 bytes",
-		tokenserver.WrongType:     "wrong content type: the answer is \"text/html\", want text/event-stream: <html>",
-		tokenserver.Compressed:    "compressed answer: the answer is compressed (gzip)",
-		tokenserver.RedirectLossy: "redirection: ",
-		tokenserver.Endless:       "answer too long: the answer goes on after the 20 tokens",
-		tokenserver.NoType:        "wrong content type: the answer is \"text/plain",
-		tokenserver.Trickle:       "",
-	} {
+	texts := faultTexts(time.Second, 300*time.Millisecond)
+	texts[tokenserver.Trickle] = ""
+	for fault, text := range texts {
 		g.Reset()
 		next.Store(int32(fault))
 		h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20})

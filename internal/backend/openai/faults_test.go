@@ -27,15 +27,17 @@ func byHost(of map[string]*tokentest.Network) func(ctx context.Context, network,
 }
 
 // Each fault fails its prompt, in time and by its name, and the next one is answered.
-func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
-	for fault, want := range map[tokenserver.Fault]string{
-		tokenserver.Silence:       "time-out: no whole answer within 1m0s",
+// faultTexts is what the engine says of each fault of a server, with time-outs of a whole answer and of a
+// silence in the middle.
+func faultTexts(total, quiet time.Duration) map[tokenserver.Fault]string {
+	return map[tokenserver.Fault]string{
+		tokenserver.Silence:       fmt.Sprintf("time-out: no whole answer within %v", total),
 		tokenserver.Refuse:        "status 500: Internal Server Error: {\"error\":{\"message\":\"internal error\"",
 		tokenserver.Busy:          "status 429: Too Many Requests",
 		tokenserver.Break:         "connection broken: the server closed it",
 		tokenserver.ErrorInside:   "error in the stream: CUDA out of memory",
 		tokenserver.Stop:          "stream without an end: the stream ended after 8 pieces without [DONE]",
-		tokenserver.Stall:         "time-out: the answer stopped in the middle, nothing came for 10s",
+		tokenserver.Stall:         fmt.Sprintf("time-out: the answer stopped in the middle, nothing came for %v", quiet),
 		tokenserver.Garbage:       "malformed event: \"{\\\"choices\\\":",
 		tokenserver.Twice:         "more pieces than tokens: the answer came in 17 pieces",
 		tokenserver.Empty:         "empty answer: ",
@@ -45,7 +47,11 @@ func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
 		tokenserver.RedirectLossy: "redirection: ",
 		tokenserver.Endless:       "answer too long: the answer goes on after the 20 tokens",
 		tokenserver.NoType:        "wrong content type: the answer is \"text/plain",
-	} {
+	}
+}
+
+func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
+	for fault, want := range faultTexts(time.Minute, 10*time.Second) {
 		t.Run(fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var next atomic.Int32
