@@ -33,6 +33,7 @@ func badLater() []badInput {
 		{serve + "--dataset-path pipe", exitError, "pipe"}, {serve + "--token-file pipe", exitUsage, "--token-file"}, {serve + "--token-file empty", exitUsage, "--token-file"},
 		{serve + "--tls-cert page.html --tls-key page.html", exitUsage, "--tls"}, {serve + "--tls-cert page.html", exitUsage, "--tls"}, {serve + "--max-batchsize 1000000000", exitUsage, "--max-batchsize"},
 		{serve + "--instances 100000", exitUsage, "--instances"}, {serve + "--sim-latency -1s", exitUsage, "--sim-latency"}, {"serve alexnet", exitUsage, "alexnet"}, {"serve", exitUsage, "MODEL"},
+		{serve + "mobilenet", exitUsage, "--model-path is one file"}, {"serve resnet50 ResNet50", exitUsage, "the same model"},
 
 		{remote + "--endpoint _", exitUsage, "--endpoint"}, {remote + "--endpoint ftp://x", exitUsage, "ftp"}, {remote + "--endpoint http://a:b:c", exitUsage, "--endpoint"}, {remote, exitUsage, "--endpoint"},
 		{remote + "--endpoint http://127.0.0.1:1", exitError, "127.0.0.1:1"}, {remote + "--endpoint http://127.0.0.1:1 --tls-ca page.html", exitUsage, "--tls-ca"},

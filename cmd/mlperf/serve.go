@@ -89,10 +89,14 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) (err error) {
 	if len(names) > 1 && o.ModelPath != "" {
 		return usage("--model-path is one file, and there are %d models", len(names))
 	}
+	asked, err := o.resolve(cmd.Flags(), names)
+	if err != nil {
+		return err
+	}
 	var models []server.Model
 	var offers []*serve.Offer
-	for _, name := range names {
-		offer, end, err := o.open(cmd, name)
+	for _, resolved := range asked {
+		offer, end, err := o.open(cmd, resolved)
 		if err != nil {
 			return interruption(err)
 		}
@@ -104,18 +108,31 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) (err error) {
 	return o.Run(cmd.Context(), models, func(http, grpc net.Addr) { o.announce(cmd.OutOrStdout(), models, http, grpc) })
 }
 
+// resolve finds what cannot be right with any of the models, before the first is made.
+func (o *serveFlags) resolve(f *pflag.FlagSet, names []string) (all []*session.Resolved, err error) {
+	seen := map[string]string{} // by a model's name: how it was asked for
+	for _, name := range names {
+		q, err := o.request(f)
+		if err != nil {
+			return nil, err
+		}
+		q.Model, q.Scenario, q.Output = name, "offline", "."
+		q.Force = true // nothing is written
+		resolved, err := session.Resolve(q)
+		if err != nil {
+			return nil, err
+		}
+		if before, ok := seen[resolved.ModelName()]; ok {
+			return nil, usage("%s and %s are the same model: want each once", before, name)
+		}
+		seen[resolved.ModelName()] = name
+		all = append(all, resolved)
+	}
+	return all, nil
+}
+
 // open makes a model ready to be offered.
-func (o *serveFlags) open(cmd *cobra.Command, name string) (offer *serve.Offer, end func() error, err error) {
-	q, err := o.request(cmd.Flags())
-	if err != nil {
-		return nil, nil, err
-	}
-	q.Model, q.Scenario, q.Output = name, "offline", "."
-	q.Force = true // nothing is written
-	resolved, err := session.Resolve(q)
-	if err != nil {
-		return nil, nil, err
-	}
+func (o *serveFlags) open(cmd *cobra.Command, resolved *session.Resolved) (offer *serve.Offer, end func() error, err error) {
 	display := progress.New(cmd.ErrOrStderr())
 	defer display.Done()
 	prepared, err := resolved.Provide(cmd.Context(), display)
@@ -127,7 +144,7 @@ func (o *serveFlags) open(cmd *cobra.Command, name string) (offer *serve.Offer, 
 		return nil, nil, errors.Join(err, prepared.Close())
 	}
 	if why := offer.NoTask(); why != "" {
-		display.Note(fmt.Sprintf("%s%s is not offered: %s", name, oip.TaskSuffix, why))
+		display.Note(fmt.Sprintf("%s%s is not offered: %s", prepared.ModelName(), oip.TaskSuffix, why))
 	}
 	return offer, func() error { return errors.Join(offer.Close(), prepared.Close()) }, nil
 }

@@ -65,7 +65,7 @@ func (r *run) chooseQueryCount() {
 		if s.MultiStreamQPS > 0 {
 			gap = max(gap, 1/s.MultiStreamQPS)
 		}
-	case s.Scenario == loadgen.Server && !s.UseTokenLatencies:
+	case s.Scenario == loadgen.Server:
 		gap, percentile, over = 1/s.ServerTargetQPS, &s.ServerTargetLatencyPercentile, fewOver
 	default:
 		return

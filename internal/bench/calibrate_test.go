@@ -169,6 +169,18 @@ func TestASlowModelMayHaveFewQueries(t *testing.T) {
 	}
 }
 
+// A model judged by its token latencies is the slowest of all: what spares the others spares it too.
+func TestASlowModelOfTokensMayHaveFewQueries(t *testing.T) {
+	cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
+	cfg.FewQueries = true
+	r := &run{cfg: cfg, settings: settings(loadgen.Server)}
+	r.settings.UseTokenLatencies, r.settings.ServerTargetQPS, r.settings.MinQueryCount = true, 0.08, 128
+	r.chooseQueryCount()
+	if s := r.settings; s.MinQueryCount != 22 || s.ServerTargetLatencyPercentile != fewPercentile {
+		t.Errorf("%d queries, judged at the %v quantile; want 22 and the median", s.MinQueryCount, s.ServerTargetLatencyPercentile)
+	}
+}
+
 func TestARunThatNoRateCanSaveStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)

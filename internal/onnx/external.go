@@ -22,7 +22,7 @@ func ReadWhole(path string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	for t := range m.tensors() {
+	for t := range m.Tensors() {
 		if err := t.adopt(filepath.Dir(path)); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
 		}
@@ -72,8 +72,8 @@ func (e External) file(folder string) (path string, info os.FileInfo, err error)
 	return path, info, nil
 }
 
-// tensors iterates over the constants of a model: initializers, and those in attributes.
-func (m *Model) tensors() iter.Seq[*Tensor] {
+// Tensors iterates over the constants of a model: initializers, and those in attributes.
+func (m *Model) Tensors() iter.Seq[*Tensor] {
 	return func(yield func(*Tensor) bool) { m.Graph.tensors(yield) }
 }
 
@@ -143,7 +143,7 @@ func dataFiles(path string) ([]string, error) {
 		return nil, err
 	}
 	var names []string
-	for t := range m.tensors() {
+	for t := range m.Tensors() {
 		e, external, err := t.ExternalData()
 		if err == nil && external {
 			_, _, err = e.file(filepath.Dir(path))

@@ -516,6 +516,19 @@ func TestTheEndAnswersWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+// A model may take minutes to make: what is wrong with the files of keys is found before.
+func TestFilesOfKeysAreReadBeforeAnythingIsMade(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	for name, w := range map[string]Web{
+		"tokens":      {Listen: "127.0.0.1:0", TokenFile: missing},
+		"certificate": {Listen: "127.0.0.1:0", Cert: missing, Key: missing},
+	} {
+		if err := w.Check(); err == nil || !strings.Contains(err.Error(), missing) {
+			t.Errorf("%s: error %v, want one that names %s", name, err, missing)
+		}
+	}
+}
+
 func TestBeyondThisMachineNeedsTLSOrTheWord(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "t")
 	if err := os.WriteFile(token, []byte("short\n"), 0o600); err != nil {

@@ -71,8 +71,16 @@ func (w Web) Run(ctx context.Context, models []server.Model, listening func(http
 	return errors.Join(err, s.Drain(rest))
 }
 
-// Check finds what cannot be right, before anything is opened.
+// Check finds what cannot be right, in the files of keys and tokens, too, before anything is opened.
 func (w Web) Check() error {
+	if err := w.checkOptions(); err != nil {
+		return err
+	}
+	_, _, err := w.secrets()
+	return err
+}
+
+func (w Web) checkOptions() error {
 	if (w.Cert == "") != (w.Key == "") {
 		return field.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
 	}
@@ -121,22 +129,28 @@ func isLocal(address string) (bool, error) {
 
 func (w Web) config(models []server.Model) (server.Config, error) {
 	c := server.Config{Name: w.Name, Version: w.Version, Models: models, SharedMemory: w.SharedMemory}
-	if err := w.Check(); err != nil {
+	if err := w.checkOptions(); err != nil {
 		return c, err
 	}
 	if w.Talk != nil {
 		c.Routes = w.Talk.Routes()
 	}
 	var err error
+	c.Tokens, c.TLS, err = w.secrets()
+	return c, err
+}
+
+// secrets reads who may come in.
+func (w Web) secrets() (tokens []string, c *tls.Config, err error) {
 	if w.TokenFile != "" {
-		if c.Tokens, err = readTokens(w.TokenFile); err != nil {
-			return c, field.Wrap("token_file", err)
+		if tokens, err = readTokens(w.TokenFile); err != nil {
+			return nil, nil, field.Wrap("token_file", err)
 		}
 	}
 	if w.Cert != "" {
-		c.TLS, err = w.tls()
+		c, err = w.tls()
 	}
-	return c, err
+	return tokens, c, err
 }
 
 func readTokens(path string) ([]string, error) {

@@ -130,8 +130,8 @@ const allRight = 100
 // reference says which precision the results are of, and what they are compared with.
 func (p *Prepared) reference(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.bench
-	if cfg.Precision = q.Precision; cfg.Precision == "" && cfg.BuiltInModel {
-		cfg.Precision = convert.FP32
+	if cfg.Precision = q.Precision; cfg.Precision == "" {
+		cfg.Precision = p.ownPrecision()
 	}
 	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
 	if _, asked := p.model.BuiltIn.(workload.Questions); asked && cfg.BuiltInData {
@@ -142,6 +142,26 @@ func (p *Prepared) reference(ctx context.Context) (err error) {
 		cfg.Reference, err = p.maker.Reference(ctx, p.model)
 	}
 	return err
+}
+
+// ownPrecision is that of the model's files; empty: they are elsewhere, or of a format that only the engine reads.
+func (p *Prepared) ownPrecision() string {
+	if p.bench.Backend.ModelPath == "" || p.Request.remote() {
+		return ""
+	}
+	files, err := p.model.FilesOf(p.bench.Backend.ModelPath)
+	if err != nil {
+		return "" // opening them says why
+	}
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.Path
+	}
+	precision, err := convert.PrecisionOf(paths...)
+	if err != nil {
+		return ""
+	}
+	return precision
 }
 
 // InPrecision returns the options of the engine that run the model in a precision. The

@@ -65,4 +65,4 @@ func (p *Prepared) OpenWorkload(ctx context.Context) (workload.Workload, map[str
 func (p *Prepared) Version() string { return p.Fingerprint.Model }
 
 // ModelName is the model's name in the catalogue.
-func (p *Prepared) ModelName() string { return p.model.Name }
+func (r *Resolved) ModelName() string { return r.model.Name }

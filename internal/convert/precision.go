@@ -1,0 +1,38 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/quantize"
+)
+
+// PrecisionOf says in what a model computes that consists of files: int4 or int8 if operators of one of them
+// take integers for weights, fp16 if most bytes of its floating-point constants are half precision, else fp32.
+func PrecisionOf(paths ...string) (string, error) {
+	var fewest int64
+	bytes := map[onnx.ElemType]int64{}
+	for _, path := range paths {
+		m, err := onnx.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		if bits := quantize.FewBits(m); bits > 0 && (fewest == 0 || bits < fewest) {
+			fewest = bits
+		}
+		for t := range m.Tensors() {
+			if n, err := t.Len(); err == nil {
+				bytes[t.Type] += n * int64(t.Type.Bits()) / 8
+			}
+		}
+	}
+	half := cmp.Compare(bytes[onnx.Float16]+bytes[onnx.BFloat16], bytes[onnx.Float32])
+	switch {
+	case fewest > 0:
+		return fmt.Sprintf("int%d", fewest), nil
+	case half > 0:
+		return FP16, nil
+	}
+	return FP32, nil
+}
