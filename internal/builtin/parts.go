@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
@@ -113,7 +114,7 @@ func (m Maker) Smaller(model workload.Model) string {
 			lacks = append(lacks, fmt.Sprintf("a %s in the place of %s", a.Title, p.Full))
 		}
 	}
-	return strings.Join(lacks, ", ")
+	return strings.Join(slices.Compact(lacks), ", ")
 }
 
 // squadSet is the data set of questions about texts. The models are made to know the

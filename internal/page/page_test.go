@@ -193,6 +193,31 @@ func manyLines() []report.Line {
 	return lines
 }
 
+func TestFoldersOfManyRunsAreShownBelowTheOneThatTheyShare(t *testing.T) {
+	for _, test := range []struct {
+		folders []string
+		want    []string
+		parent  string
+	}{
+		{[]string{"/r/s/a/1", "/r/s/b/1"}, []string{"a/1", "b/1"}, "/r/s"},
+		{[]string{"/r/s/a", "/r/sb/a"}, []string{"s/a", "sb/a"}, "/r"},
+		{[]string{"/a/x", "/b/x"}, []string{"/a/x", "/b/x"}, ""},
+		{[]string{"a", "b"}, []string{"a", "b"}, ""},
+		{[]string{"/r/s/a"}, []string{"/r/s/a"}, ""},
+	} {
+		var lines []report.Line
+		for _, f := range test.folders {
+			lines = append(lines, report.Line{Folder: filepath.FromSlash(f)})
+		}
+		short, parent := inParent(lines)
+		for i, l := range short {
+			if filepath.ToSlash(l.Folder) != test.want[i] || filepath.ToSlash(parent) != test.parent {
+				t.Errorf("%s is %s below %q, want %s below %q", test.folders[i], l.Folder, parent, test.want[i], test.parent)
+			}
+		}
+	}
+}
+
 func TestThePageOfManyRunsHasATableThatSortsAndAFront(t *testing.T) {
 	page := written(t, func(w io.Writer) error { return Runs(w, manyLines(), nil, "mlperf 1.2.3") })
 	for _, want := range []string{

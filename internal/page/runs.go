@@ -3,8 +3,10 @@ package page
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/figures"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -37,6 +39,10 @@ func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) e
 		return err
 	}
 	p := runsPage{shell: s, Title: fmt.Sprintf("%d runs", len(lines)), Sub: summary(lines), Caveats: caveats(runs)}
+	lines, parent := inParent(lines)
+	if parent != "" {
+		p.Sub += " · below " + parent
+	}
 	columns := used(lines)
 	for _, c := range columns {
 		p.Table.Heads = append(p.Table.Heads, pair{Name: c.head, Key: c.number})
@@ -49,6 +55,27 @@ func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) e
 		p.Table.Rows = append(p.Table.Rows, row)
 	}
 	return render(w, "runs.html", p)
+}
+
+// inParent shortens the folders of several runs to what is below the folder that they share, if that has a name.
+func inParent(lines []report.Line) (shortened []report.Line, parent string) {
+	if len(lines) < 2 {
+		return lines, ""
+	}
+	parent = filepath.Dir(lines[0].Folder)
+	for _, l := range lines {
+		for !strings.HasPrefix(l.Folder, parent+string(filepath.Separator)) {
+			if parent == filepath.Dir(parent) {
+				return lines, ""
+			}
+			parent = filepath.Dir(parent)
+		}
+	}
+	for _, l := range lines {
+		l.Folder = strings.TrimPrefix(l.Folder, parent+string(filepath.Separator))
+		shortened = append(shortened, l)
+	}
+	return shortened, parent
 }
 
 // summary counts verdicts.
@@ -114,6 +141,7 @@ func numbers(head, unit string, of func(report.Line) float64) column {
 var columns = []column{
 	text("model", func(l report.Line) string { return l.Model }),
 	text("scenario", func(l report.Line) string { return l.Scenario }),
+	text("mode", func(l report.Line) string { return l.Mode }),
 	{"result", false, func(l report.Line) cell {
 		class := map[string]string{report.Valid: "y"}[l.Result]
 		if class == "" {
