@@ -25,6 +25,7 @@ func measured(t testing.TB, cfg bench.Config) float64 {
 }
 
 func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	model := lookup(t, "ssd-mobilenet")
 	score, err := m.Reference(t.Context(), model)
@@ -125,6 +126,7 @@ func checkBoxes(t *testing.T, dir string) {
 }
 
 func TestORTMobileNetEdgeTPULogsIntegers(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	model := lookup(t, "mobilenet-edgetpu")
 	score := reference(t, m, model)

@@ -79,6 +79,7 @@ func shiftedLines(stay int) func(string) string {
 // Translations of the built-in GNMT are alike however many are under way; and whatever is wrong with words,
 // sentences or the states of beams lowers the score.
 func TestORTGNMTTranslatesAlikeAndDamageLowersTheScore(t *testing.T) {
+	t.Parallel()
 	const sentences = 3
 	cfg := builtIn(t, ortMaker(t), lookup(t, "gnmt"), sentences)
 	cfg.Instances = 1
@@ -114,6 +115,7 @@ func TestORTGNMTTranslatesAlikeAndDamageLowersTheScore(t *testing.T) {
 }
 
 func TestORTDamageLowersTheScoreOfBERT(t *testing.T) {
+	t.Parallel()
 	cfg := builtIn(t, ortMaker(t), lookup(t, "bert"), 16)
 	cfg.Options = map[string]string{"pad": "longest"}
 	good := mustScore(t, cfg).Accuracy.Value
@@ -136,6 +138,7 @@ func TestORTDamageLowersTheScoreOfBERT(t *testing.T) {
 }
 
 func TestORTAStaleStateLowersTheScoreOfRNNT(t *testing.T) {
+	t.Parallel()
 	cfg := builtIn(t, ortMaker(t), lookup(t, "rnnt"), 4)
 	good := mustScore(t, cfg).Accuracy.Value
 	cfg.OutputDir = t.TempDir()
@@ -151,6 +154,7 @@ func TestORTAStaleStateLowersTheScoreOfRNNT(t *testing.T) {
 
 // Tables are found where they lie. What is beyond one, and wrong categories, are not taken as if nothing were.
 func TestORTDLRMReadsItsTablesFromAFileBesideIt(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	m.Dir, m.Rows, m.count = t.TempDir(), 1000, 40
 	model := lookup(t, "dlrm")

@@ -14,9 +14,10 @@ import (
 // The built-in decoder's answers are marked by ROUGE, of which it has some and not all. What goes wrong on the
 // way, and fewer bits, each cost some of that. Long tests have more prompts, and the whole decoder.
 func TestORTFaultsAndFewerBitsLowerROUGE(t *testing.T) {
+	t.Parallel()
 	m, part := ortMaker(t), workload.Part{Role: workload.Only, Architecture: "llama-60m", Layers: 4, Rows: 16000}
 	if m.count = 6; longtest.Wanted() {
-		m.count, part.Layers, part.Rows = 200, 0, 0
+		m.count, part.Layers, part.Rows = 32, 0, 0
 	}
 	fp32 := decoderOf(t, part)
 	part.Architecture += "-int4"

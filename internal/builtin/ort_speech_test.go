@@ -14,6 +14,7 @@ import (
 // The built-in RNN-T hears most words. What it hears does not depend on the batch: recordings of
 // different lengths are filled up with zeros.
 func TestORTRNNTHearsMostWordsInAnyBatch(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	var first []string
 	for _, batch := range []int{1, 6} {

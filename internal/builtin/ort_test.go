@@ -164,6 +164,7 @@ func reference(t testing.TB, m Maker, model workload.Model) float64 {
 }
 
 func TestORTMobileNetReproducesItsReference(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	model := lookup(t, "mobilenet")
 	score := reference(t, m, model)
@@ -205,6 +206,7 @@ func scoreTruncated(t *testing.T, cfg bench.Config) {
 const subset = 128
 
 func TestORTAnswersDependOnNeitherScenarioNorBatch(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	singleStream := func(c *bench.Config) { c.Settings.Scenario = loadgen.SingleStream }
 	multiStream := func(c *bench.Config) { c.Settings.Scenario = loadgen.MultiStream }
@@ -243,6 +245,7 @@ func TestORTAnswersDependOnNeitherScenarioNorBatch(t *testing.T) {
 
 // TestORTWrongPixelsMissTheTarget feeds models in other ways than the reference does.
 func TestORTWrongPixelsMissTheTarget(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	tests := []struct {
 		name   string
@@ -321,6 +324,7 @@ func swapColours(pixels []float32) {
 // TestORTResNet50IsRightAsOftenAsOnAllImages has a part of the data only, because all of
 // it takes half a minute.
 func TestORTResNet50IsRightAsOftenAsOnAllImages(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	model := lookup(t, "resnet50")
 	score := reference(t, m, model)

@@ -72,6 +72,7 @@ func (r spoiledRun) port(name string) tensor.Tensor {
 
 // The built-in Whisper hears most words, in any batch; what goes wrong on the way costs words.
 func TestORTWhisperHearsMostWordsAndNoticesFaults(t *testing.T) {
+	t.Parallel()
 	m := ortMaker(t)
 	m.count = 4
 	score := func(batch int, spoil func(r spoiledRun) error) (float64, []string) {
