@@ -78,14 +78,14 @@ func (c *AUCCounter) Area() (float64, error) {
 	}
 	counts := make([][2]uint32, 1<<keptBits)
 	var so pairsInOrder
-	few := make([]uint16, 0, mostSorted)
+	few, room := make([]uint16, 0, mostSorted), make([]uint16, mostSorted)
 	for _, b := range c.buckets {
 		if b.first == 0 {
 			continue
 		}
 		var all bool
 		if few, all = c.gather(b, few[:0]); all {
-			so.addSorted(few)
+			so.addSorted(few, room)
 			continue
 		}
 		c.count(b, counts)
@@ -106,9 +106,9 @@ func (so *pairsInOrder) add(n [2]uint32) {
 	so.below += uint64(n[0])
 }
 
-// addSorted adds the values of a bucket, which it sorts.
-func (so *pairsInOrder) addSorted(values []uint16) {
-	slices.Sort(values)
+// addSorted adds the values of a bucket, which it sorts with room for as many others.
+func (so *pairsInOrder) addSorted(values, room []uint16) {
+	values = sorted(values, room)
 	var n [2]uint32
 	for i, kept := range values {
 		if i > 0 && kept>>1 != values[i-1]>>1 {
@@ -118,6 +118,35 @@ func (so *pairsInOrder) addSorted(values []uint16) {
 		n[kept&1]++
 	}
 	so.add(n)
+}
+
+// fewSorted is up to how many values comparing them is quicker than counting their bytes.
+const fewSorted = 64
+
+// sorted returns values in order, in their memory or in that of room: by the low byte first, then by the high one.
+func sorted(values, room []uint16) []uint16 {
+	if len(values) <= fewSorted {
+		slices.Sort(values)
+		return values
+	}
+	room = room[:len(values)]
+	for shift := 0; shift < 16; shift += 8 {
+		var at [256]int
+		for _, v := range values {
+			at[v>>shift&0xff]++
+		}
+		next := 0
+		for k, n := range at {
+			at[k], next = next, next+n
+		}
+		for _, v := range values {
+			k := v >> shift & 0xff
+			room[at[k]] = v
+			at[k]++
+		}
+		values, room = room, values
+	}
+	return values
 }
 
 // mostSorted is how many values of a bucket are sorted: counting more of them is quicker, though it goes

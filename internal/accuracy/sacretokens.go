@@ -47,13 +47,32 @@ func tokenize13a(line string) string {
 // after it; and after a digit that a dash follows. Each reads on behind what it changed.
 func splitPunctuation(line string) string {
 	text := spaceSymbols(make([]byte, 0, 2*len(line)), line)
-	text = eachPair(text, func(a, b byte) bool { return !isDigit(a) && isStop(b) }, "", " ", " ")
-	text = eachPair(text, func(a, b byte) bool { return isStop(a) && !isDigit(b) }, " ", " ", "")
-	return string(eachPair(text, func(a, b byte) bool { return isDigit(a) && b == '-' }, "", " ", " "))
+	text = eachPair(text, &noDigits, &stops, "", " ", " ")
+	text = eachPair(text, &stops, &noDigits, " ", " ", "")
+	return string(eachPair(text, &digitBytes, &dashes, "", " ", " "))
 }
 
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-func isStop(c byte) bool  { return c == '.' || c == ',' }
+// The bytes that the rules tell apart.
+var (
+	digitBytes = bytesOf("0123456789")
+	noDigits   = allBut(digitBytes)
+	stops      = bytesOf(".,")
+	dashes     = bytesOf("-")
+)
+
+func bytesOf(list string) (set [256]bool) {
+	for i := range len(list) {
+		set[list[i]] = true
+	}
+	return set
+}
+
+func allBut(some [256]bool) (set [256]bool) {
+	for i := range set {
+		set[i] = !some[i]
+	}
+	return set
+}
 
 // spaceSymbols puts blanks around the symbols of ASCII, except for the apostrophe, the
 // comma, the dash and the period.
@@ -69,21 +88,23 @@ func spaceSymbols(dst []byte, line string) []byte {
 	return dst
 }
 
-// eachPair writes text before, between and behind the bytes of each pair that a rule
-// finds. Pairs do not overlap.
-func eachPair(text []byte, rule func(a, b byte) bool, before, between, behind string) []byte {
+// eachPair writes text before, between and behind the bytes of each pair of which the first is in one set
+// and the second in another. Pairs do not overlap.
+func eachPair(text []byte, first, second *[256]bool, before, between, behind string) []byte {
 	out := make([]byte, 0, len(text)+len(text)/2)
-	for i := 0; i < len(text); i++ {
-		if i+1 == len(text) || !rule(text[i], text[i+1]) {
-			out = append(out, text[i])
+	done := 0 // what is written
+	for i := 0; i+1 < len(text); i++ {
+		if !first[text[i]] || !second[text[i+1]] {
 			continue
 		}
+		out = append(out, text[done:i]...)
 		out = append(append(out, before...), text[i])
 		out = append(append(out, between...), text[i+1])
 		out = append(out, behind...)
 		i++
+		done = i + 1
 	}
-	return out
+	return append(out, text[done:]...)
 }
 
 // chinese are the characters that sacreBLEU takes for Chinese. The two ranges of common

@@ -80,14 +80,21 @@ func bestAnswer(said string, answers []string) (same bool, overlap float64) {
 // answerWords is the text of an answer without what does not count: case, ASCII
 // punctuation, articles and white space.
 func answerWords(text string) []string {
-	text = strings.Map(func(r rune) rune {
-		if r < unicode.MaxASCII && (unicode.IsPunct(r) || unicode.IsSymbol(r)) {
-			return -1
-		}
-		return r
-	}, pytext.Lower(text))
-	return pytext.Fields(dropArticles(text))
+	return pytext.Fields(dropArticles(withoutPunctuation(pytext.Lower(text))))
 }
+
+func withoutPunctuation(text string) string {
+	kept := make([]byte, 0, len(text))
+	for i := range len(text) {
+		if !punctuation[text[i]] {
+			kept = append(kept, text[i])
+		}
+	}
+	return string(kept)
+}
+
+// punctuation is that of ASCII, as Python's string module lists it.
+var punctuation = bytesOf("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 // dropArticles puts a blank in the place of each article. Letters, digits and underscores
 // make words, and nothing else does: an accent that is a character of its own ends one.

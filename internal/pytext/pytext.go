@@ -18,7 +18,30 @@ func IsSpace(r rune) bool {
 }
 
 // Fields is str.split().
-func Fields(s string) []string { return strings.FieldsFunc(s, IsSpace) }
+func Fields(s string) []string {
+	words := make([]string, 0, len(s)/meanWord)
+	from := -1 // where the word begins that is being read
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			return strings.FieldsFunc(s, IsSpace)
+		case !IsSpace(rune(c)):
+			if from < 0 {
+				from = i
+			}
+		case from >= 0:
+			words = append(words, s[from:i])
+			from = -1
+		}
+	}
+	if from >= 0 {
+		words = append(words, s[from:])
+	}
+	return words
+}
+
+// meanWord is how long words and the blank behind them are, about.
+const meanWord = 5
 
 // TrimSpace is str.strip().
 func TrimSpace(s string) string { return strings.TrimFunc(s, IsSpace) }

@@ -2,6 +2,7 @@ package pytext
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -74,4 +75,15 @@ func TestRoundIsPythons(t *testing.T) {
 			t.Errorf("Round(%v, %d) = %v, want %v", c.v, c.digits, got, c.want)
 		}
 	}
+}
+
+func FuzzFields(f *testing.F) {
+	for _, s := range []string{"", " ", "a", " a  bc\t\x1cd\n", "naïve words\u00a0here", "\x80\xff x", "a\x1fb\x85c"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got, want := Fields(s), strings.FieldsFunc(s, IsSpace); !slices.Equal(got, want) {
+			t.Errorf("%q becomes %q, want %q", s, got, want)
+		}
+	})
 }
