@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -168,6 +169,13 @@ func balanced(t *testing.T, addresses ...string) (endpoint string) {
 	}
 }
 
+// onlyLate reports whether nothing but latencies speaks against a run, which a busy machine may cause.
+func onlyLate(problems []string) bool {
+	return !slices.ContainsFunc(problems, func(problem string) bool {
+		return !strings.HasPrefix(problem, "latency: ") && !strings.HasPrefix(problem, "early stopping: ")
+	})
+}
+
 func TestNodesBehindABalancer(t *testing.T) {
 	longtest.Skip(t, "many processes")
 	dir := place(t, material(t))
@@ -180,7 +188,7 @@ func TestNodesBehindABalancer(t *testing.T) {
 		t.Fatalf("status %d:\n%s", status, p.text())
 	}
 	r := resultsOf(t, p)
-	if len(r.Problems) > 0 && !strings.Contains(strings.Join(r.Problems, " "), "latency") || !strings.Contains(strings.Join(r.Caveats, "\n"), "one of several behind a balancer was asked") {
+	if !onlyLate(r.Problems) || !strings.Contains(strings.Join(r.Caveats, "\n"), "one of several behind a balancer was asked") {
 		t.Errorf("problems %q, caveats %q", r.Problems, r.Caveats)
 	}
 
