@@ -55,7 +55,24 @@ for what can be made again and for what was downloaded.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(unknownFlag)
 	root.PersistentFlags().String(progressFlag, string(progress.Auto), "how progress is shown: auto, plain (lines), none, json (an object a line, on standard error)")
-	root.AddCommand(
+	root.AddCommand(verbs()...)
+	root.SetGlobalNormalizationFunc(officialSpelling)
+	for _, cmd := range root.Commands() {
+		cmd.SuggestionsMinimumDistance = root.SuggestionsMinimumDistance
+		if cmd.Args == nil {
+			cmd.Args = arguments(0, 0)
+		}
+	}
+	setHelp(root)
+	if err := setCompletion(root); err != nil {
+		panic(err) // a flag that is not there, or completed twice
+	}
+	return root
+}
+
+// verbs are all commands, in the order of their names.
+func verbs() []*cobra.Command {
+	return []*cobra.Command{
 		newAccuracy(),
 		newAudit(),
 		newCache(),
@@ -83,19 +100,7 @@ for what can be made again and for what was downloaded.`,
 		newTune(),
 		newVerify(),
 		newVersion(),
-	)
-	root.SetGlobalNormalizationFunc(officialSpelling)
-	for _, cmd := range root.Commands() {
-		cmd.SuggestionsMinimumDistance = root.SuggestionsMinimumDistance
-		if cmd.Args == nil {
-			cmd.Args = arguments(0, 0)
-		}
 	}
-	setHelp(root)
-	if err := setCompletion(root); err != nil {
-		panic(err) // a flag that is not there, or completed twice
-	}
-	return root
 }
 
 // officialSpelling accepts underscores for hyphens, and what the official scripts call

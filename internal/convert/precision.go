@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -27,11 +26,10 @@ func PrecisionOf(paths ...string) (string, error) {
 			}
 		}
 	}
-	half := cmp.Compare(bytes[onnx.Float16]+bytes[onnx.BFloat16], bytes[onnx.Float32])
 	switch {
 	case fewest > 0:
 		return fmt.Sprintf("int%d", fewest), nil
-	case half > 0:
+	case bytes[onnx.Float16]+bytes[onnx.BFloat16] > bytes[onnx.Float32]:
 		return FP16, nil
 	}
 	return FP32, nil

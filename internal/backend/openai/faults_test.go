@@ -26,7 +26,6 @@ func byHost(of map[string]*tokentest.Network) func(ctx context.Context, network,
 	}
 }
 
-// Each fault fails its prompt, in time and by its name, and the next one is answered.
 // faultTexts is what the engine says of each fault of a server, with time-outs of a whole answer and of a
 // silence in the middle.
 func faultTexts(total, quiet time.Duration) map[tokenserver.Fault]string {
@@ -50,6 +49,7 @@ func faultTexts(total, quiet time.Duration) map[tokenserver.Fault]string {
 	}
 }
 
+// Each fault fails its prompt, in time and by its name, and the next one is answered.
 func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
 	for fault, want := range faultTexts(time.Minute, 10*time.Second) {
 		t.Run(fault.String(), func(t *testing.T) {
