@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// An AUCCounter computes the area under the ROC curve, exactly and with ties, from
+// An aucCounter computes the area under the ROC curve, exactly and with ties, from
 // predictions as they come. It keeps two bytes of each: the rest is told by where they lie.
 // The zero value is ready.
 //
 // A float32 is a number of 32 bits that are in the order of the values. The high 17 choose
 // a bucket; the low 15 are kept beside the label. Within a bucket counting sorts them.
-type AUCCounter struct {
+type aucCounter struct {
 	buckets              [1 << bucketBits]bucket
 	chunks               []*chunk
 	positives, negatives uint64
@@ -38,7 +38,7 @@ type bucket struct {
 
 // Add adds a prediction and whether it should have been positive. What is no number is an
 // error.
-func (c *AUCCounter) Add(prediction float32, positive bool) error {
+func (c *aucCounter) Add(prediction float32, positive bool) error {
 	if prediction != prediction {
 		return errors.New("a prediction is not a number")
 	}
@@ -72,7 +72,7 @@ func orderedBits(v float32) uint32 {
 // Area returns the area: the share of the pairs of a positive and a negative sample of
 // which the positive one has the higher prediction, with equal ones counted half. Without
 // samples of both kinds there is none.
-func (c *AUCCounter) Area() (float64, error) {
+func (c *aucCounter) Area() (float64, error) {
 	if c.positives == 0 || c.negatives == 0 {
 		return 0, fmt.Errorf("%d labels are positive and %d negative, the area under the ROC curve needs both", c.positives, c.negatives)
 	}
@@ -154,7 +154,7 @@ func sorted(values, room []uint16) []uint16 {
 const mostSorted = 1000
 
 // gather appends the values of a bucket, and reports whether these are all.
-func (c *AUCCounter) gather(b bucket, to []uint16) ([]uint16, bool) {
+func (c *aucCounter) gather(b bucket, to []uint16) ([]uint16, bool) {
 	n := int(b.n)
 	for at := b.first; at != 0; n = len(chunk{}.kept) {
 		if len(to)+n > mostSorted {
@@ -168,7 +168,7 @@ func (c *AUCCounter) gather(b bucket, to []uint16) ([]uint16, bool) {
 }
 
 // count counts the values of a bucket by label.
-func (c *AUCCounter) count(b bucket, counts [][2]uint32) {
+func (c *aucCounter) count(b bucket, counts [][2]uint32) {
 	n := int(b.n)
 	for at := b.first; at != 0; n = len(chunk{}.kept) {
 		chunk := c.chunks[at-1]

@@ -103,7 +103,7 @@ func TestSacreBLEUIsThePeers(t *testing.T) {
 			s.Add(said, c.references(i)...)
 		}
 		got := s.Score()
-		if diff := cmp.Diff(SacreBLEU{want.Score, want.Precisions, want.BP, want.SysLen, want.RefLen}, got, near); diff != "" {
+		if diff := cmp.Diff(sacreBLEU{want.Score, want.Precisions, want.BP, want.SysLen, want.RefLen}, got, near); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
 		}
 		if got.String() != want.Format {
@@ -180,7 +180,7 @@ func TestScoreTranslationsAgreesWithTheOfficialScript(t *testing.T) {
 			got, err := score(run, openTestdata(t, "logs/gnmt/"+run.Log))
 			switch {
 			case run.Variant == "truncated_log":
-				if !errors.Is(err, ErrTruncated) {
+				if !errors.Is(err, errTruncated) {
 					t.Errorf("a log that was cut off is scored: %v", err)
 				}
 			case run.Error != "":

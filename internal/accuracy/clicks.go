@@ -34,7 +34,7 @@ type ClickScore struct {
 // clicks are the pairs that were read.
 type clicks struct {
 	score *ClickScore
-	area  AUCCounter
+	area  aucCounter
 	kept  pairKeeper
 }
 

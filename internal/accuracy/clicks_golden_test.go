@@ -33,7 +33,7 @@ func TestAreaIsScikitLearns(t *testing.T) {
 			continue // the benchmark has no weights, and its predictions are float32
 		}
 		compared++
-		var counter AUCCounter
+		var counter aucCounter
 		for i, score := range c.Scores {
 			if err := counter.Add(float32(score), c.Labels[i] == 1); err != nil {
 				t.Fatal(err)
@@ -65,7 +65,7 @@ func distinctAsFloat32(scores []float64) bool {
 // Few distinct predictions, many of them, of both signs: what a definition by pairs says.
 func TestAreaIsItsDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var counter AUCCounter
+	var counter aucCounter
 	type sample struct {
 		p        float32
 		positive bool
@@ -120,7 +120,7 @@ func BenchmarkAUC(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		var counter AUCCounter
+		var counter aucCounter
 		for i, p := range predictions {
 			if err := counter.Add(p, labels[i]); err != nil {
 				b.Fatal(err)
@@ -199,7 +199,7 @@ func TestPairsThatAreNoneNameTheRecord(t *testing.T) {
 func TestTheAreaOfCloseValuesIsThatOfAllPairs(t *testing.T) {
 	for _, n := range []int{10, mostSorted, mostSorted + 1, 3 * mostSorted} {
 		r := rand.New(rand.NewPCG(uint64(n), 1))
-		var counter AUCCounter
+		var counter aucCounter
 		var sides [2][]float32 // negatives, positives
 		for i := range n {
 			side := i % 2

@@ -58,7 +58,7 @@ func TestFirstRecordsEndsWithTheFirstError(t *testing.T) {
 		break // and it may be left early
 	}
 	for _, err := range FirstRecords(text("[{"), &Coverage{}) {
-		var syntax *SyntaxError
+		var syntax *syntaxError
 		if !errors.As(err, &syntax) {
 			t.Errorf("error %v, want one about the syntax", err)
 		}

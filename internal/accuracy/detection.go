@@ -102,18 +102,18 @@ func sortedUnique(ids []int64) []int64 { return slices.Compact(slices.Sorted(sli
 // the benchmark's mAP, asks for 100 detections, the ARMax numbers for the first, second
 // and third of MaxDets, all others for the third.
 const (
-	AP   = iota
-	AP50 // at IoU 0.50
-	AP75 // at IoU 0.75
-	APSmall
-	APMedium
-	APLarge
-	ARMax1
-	ARMax10
-	ARMax100
-	ARSmall
-	ARMedium
-	ARLarge
+	ap   = iota
+	ap50 // at IoU 0.50
+	ap75 // at IoU 0.75
+	apSmall
+	apMedium
+	apLarge
+	arMax1
+	arMax10
+	arMax100
+	arSmall
+	arMedium
+	arLarge
 	statCount
 )
 

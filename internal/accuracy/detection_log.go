@@ -240,13 +240,13 @@ func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*Detect
 
 // statNames names the twelve numbers.
 var statNames = [statCount]string{
-	AP: "AP", AP50: "AP50", AP75: "AP75", APSmall: "AP small", APMedium: "AP medium", APLarge: "AP large",
-	ARMax1: "AR 1", ARMax10: "AR 10", ARMax100: "AR 100", ARSmall: "AR small", ARMedium: "AR medium", ARLarge: "AR large",
+	ap: "AP", ap50: "AP50", ap75: "AP75", apSmall: "AP small", apMedium: "AP medium", apLarge: "AP large",
+	arMax1: "AR 1", arMax10: "AR 10", arMax100: "AR 100", arSmall: "AR small", arMedium: "AR medium", arLarge: "AR large",
 }
 
 // describe fills in the Score.
 func (s *DetectionScore) describe(gt *GroundTruth, verbose bool) {
-	mAP := 100 * s.Evaluation.Stats[AP]
+	mAP := 100 * s.Evaluation.Stats[ap]
 	s.Coverage = s.Log.Coverage
 	s.Values = []Value{{Name: "mAP", Value: mAP, Unit: "%"}}
 	for i, v := range s.Evaluation.Stats {

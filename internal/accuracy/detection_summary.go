@@ -67,18 +67,18 @@ const fixed100 = -1
 
 // cocoStats lists the numbers in COCO's order (pycocotools, _summarizeDets).
 var cocoStats = [statCount]cocoStat{
-	AP:       {area: "all", maxDets: fixed100},
-	AP50:     {area: "all", maxDets: 2, iou: 0.5},
-	AP75:     {area: "all", maxDets: 2, iou: 0.75},
-	APSmall:  {area: "small", maxDets: 2},
-	APMedium: {area: "medium", maxDets: 2},
-	APLarge:  {area: "large", maxDets: 2},
-	ARMax1:   {area: "all", maxDets: 0, recall: true},
-	ARMax10:  {area: "all", maxDets: 1, recall: true},
-	ARMax100: {area: "all", maxDets: 2, recall: true},
-	ARSmall:  {area: "small", maxDets: 2, recall: true},
-	ARMedium: {area: "medium", maxDets: 2, recall: true},
-	ARLarge:  {area: "large", maxDets: 2, recall: true},
+	ap:       {area: "all", maxDets: fixed100},
+	ap50:     {area: "all", maxDets: 2, iou: 0.5},
+	ap75:     {area: "all", maxDets: 2, iou: 0.75},
+	apSmall:  {area: "small", maxDets: 2},
+	apMedium: {area: "medium", maxDets: 2},
+	apLarge:  {area: "large", maxDets: 2},
+	arMax1:   {area: "all", maxDets: 0, recall: true},
+	arMax10:  {area: "all", maxDets: 1, recall: true},
+	arMax100: {area: "all", maxDets: 2, recall: true},
+	arSmall:  {area: "small", maxDets: 2, recall: true},
+	arMedium: {area: "medium", maxDets: 2, recall: true},
+	arLarge:  {area: "large", maxDets: 2, recall: true},
 }
 
 // maxDetsOf returns how many detections a number asks for.

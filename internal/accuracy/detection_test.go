@@ -80,7 +80,7 @@ func TestPerfectDetectionsHaveAPOne(t *testing.T) {
 	gt, _ := scene{20, 5, 200, 0}.make(1)
 	r := evaluate(t, gt, perfect(gt), DetectionParams{})
 	for i, v := range r.Stats {
-		if i != ARMax1 && i != ARMax10 && math.Abs(v-1) > 1e-9 {
+		if i != arMax1 && i != arMax10 && math.Abs(v-1) > 1e-9 {
 			t.Errorf("%s = %v, want 1", statNames[i], v)
 		}
 	}
@@ -167,8 +167,8 @@ func TestNaNScoresComeLast(t *testing.T) {
 	}
 	hit := Detection{1, 1, Box{0, 0, 5, 5}, math.Inf(-1)}
 	miss := Detection{1, 1, Box{5, 5, 4, 4}, math.NaN()}
-	if r := evaluate(t, gt, []Detection{miss, hit}, DetectionParams{}); math.Abs(r.Stats[AP]-1) > 1e-9 {
-		t.Errorf("AP = %v, want 1: a score of NaN must rank below -Inf", r.Stats[AP])
+	if r := evaluate(t, gt, []Detection{miss, hit}, DetectionParams{}); math.Abs(r.Stats[ap]-1) > 1e-9 {
+		t.Errorf("AP = %v, want 1: a score of NaN must rank below -Inf", r.Stats[ap])
 	}
 }
 
@@ -271,7 +271,7 @@ func Example_detections() {
 		},
 	}
 	r, _ := evaluateDetections(gt, []Detection{{ImageID: 1, CategoryID: 18, Box: Box{X: 12, Y: 10, W: 100, H: 100}, Score: 0.9}}, DetectionParams{})
-	fmt.Printf("mAP %.3f\n%s\n", r.Stats[AP], r.Lines()[0])
+	fmt.Printf("mAP %.3f\n%s\n", r.Stats[ap], r.Lines()[0])
 	// Output:
 	// mAP 0.505
 	//  Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = 0.505

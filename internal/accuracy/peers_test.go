@@ -119,7 +119,7 @@ func bleuOf(said, wanted []string) error {
 }
 
 func werOf(said, wanted []string) error {
-	var counter WERCounter
+	var counter werCounter
 	for i := range said {
 		counter.Add(said[i], wanted[i])
 	}
@@ -197,7 +197,7 @@ func clickPeer() peer {
 		predictions[i] = float32(x)
 	}
 	return peer{"auc", map[string]any{"labels": labels, "predictions": predictions}, func() error {
-		var counter AUCCounter
+		var counter aucCounter
 		for i, p := range predictions {
 			if err := counter.Add(p, labels[i] == 1); err != nil {
 				return err

@@ -24,8 +24,8 @@ type Record struct {
 
 // Records reads an accuracy log record by record, in the order of the file, holding
 // one record in memory at a time. After an error, which comes with a zero Record,
-// the sequence ends; an error in the file's syntax is a *SyntaxError, and a log that
-// ends too early gives its complete records before one that wraps ErrTruncated.
+// the sequence ends; an error in the file's syntax is a *syntaxError, and a log that
+// ends too early gives its complete records before one that wraps errTruncated.
 //
 // Any layout of the JSON text is accepted, and hexadecimal digits in either case.
 // As for the official scripts, "qsl_idx" and "data" are required and keys that

@@ -98,7 +98,7 @@ func TestRecordsSayWhereALogIsWrong(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := readLog(text(c.log))
 			wantError(t, err, "test.json: ", c.want)
-			var syntax *SyntaxError
+			var syntax *syntaxError
 			if !errors.As(err, &syntax) {
 				t.Errorf("error is a %T, want a *SyntaxError", err)
 			}
@@ -119,7 +119,7 @@ func TestRecordsBeforeTheEndOfATruncatedLogAreGiven(t *testing.T) {
 	}
 	for end := 0; end < len(log)-2; end += 13 {
 		got, err := readLog(text(log[:end]))
-		if !errors.Is(err, ErrTruncated) {
+		if !errors.Is(err, errTruncated) {
 			t.Fatalf("log cut after %d bytes: %v, want ErrTruncated", end, err)
 		}
 		if n := strings.Count(log[:end], "}"); len(got) != n || !cmp.Equal(whole[:n], got, exact) {
@@ -138,7 +138,7 @@ func TestALogCutForSubmissionIsNamedSo(t *testing.T) {
 	for shift := range 120 { // so that the cut falls on every part of a record
 		cut := slices.Concat(log[:keep-shift], []byte(cutMark), log[len(log)-keep:])
 		for _, in := range []Input{Named("log", bytes.NewReader(cut)), Named("log", iotest.OneByteReader(bytes.NewReader(cut)))} {
-			if _, err := readLog(in); !errors.Is(err, ErrCutForSubmission) {
+			if _, err := readLog(in); !errors.Is(err, errCutForSubmission) {
 				t.Fatalf("log cut after %d bytes: %v, want ErrCutForSubmission", keep-shift, err)
 			}
 		}

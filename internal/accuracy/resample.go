@@ -6,9 +6,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/parallel"
 )
 
-// Resamples is how many times a score is computed again. The standard deviation of so many is
+// resamples is how many times a score is computed again. The standard deviation of so many is
 // right within 5 %.
-const Resamples = 200
+const resamples = 200
 
 // resample computes a score of Resamples sets of n samples that are drawn from the n that there
 // are, with replacement: weights say how often each one was drawn. The sets depend on n only,
@@ -16,8 +16,8 @@ const Resamples = 200
 // wants (Efron and Tibshirani, An Introduction to the Bootstrap, 1993; for BLEU: Koehn, EMNLP 2004).
 // New makes a function for each goroutine.
 func resample(n int, new func() func(weights []int) float64) []float64 {
-	scores := make([]float64, Resamples)
-	parallel.ComputeWith(0, Resamples, func() func(int) {
+	scores := make([]float64, resamples)
+	parallel.ComputeWith(0, resamples, func() func(int) {
 		weights, score := make([]int, n), new()
 		return func(i int) {
 			draw(weights, uint64(i))

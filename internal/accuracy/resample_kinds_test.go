@@ -35,7 +35,7 @@ func TestASetScoresAsADataSetThatHasItsSamplesSoOften(t *testing.T) {
 				all[i] = i
 			}
 			whole, err := score(t, all)
-			if err != nil || len(whole.Resampled) != Resamples {
+			if err != nil || len(whole.Resampled) != resamples {
 				t.Fatalf("%v, %d sets", err, len(whole.Resampled))
 			}
 			different := map[float64]bool{}

@@ -91,13 +91,13 @@ func TestWeighedImagesCountAsSoMany(t *testing.T) {
 	}
 	for range 2 {
 		r := evaluate(t, repeated(gt, &detections, weights), detections, DetectionParams{})
-		if got, want := score(weights), 100*r.Stats[AP]; math.Abs(got-want) > 1e-9 {
+		if got, want := score(weights), 100*r.Stats[ap]; math.Abs(got-want) > 1e-9 {
 			t.Errorf("of images %v the score is %v, want %v", weights, got, want)
 		}
 		_, detections = scene{12, 3, 80, 300}.make(5)
 		copy(weights, []int{2, 0, 1, 3, 0, 0, 1, 1, 2, 1, 0, 1})
 	}
-	if all := e.resampled(); len(all) != Resamples || stat.StdDev(all, nil) == 0 {
+	if all := e.resampled(); len(all) != resamples || stat.StdDev(all, nil) == 0 {
 		t.Errorf("%d scores, which vary by %v", len(all), stat.StdDev(all, nil))
 	}
 	e.p.MaxDets = []int{1, 10, 50}
@@ -150,8 +150,8 @@ func TestTranslationsAreResampledBySentence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mean := stat.Mean(score.Values[0].Resampled, nil); len(score.Values[0].Resampled) != Resamples || math.Abs(mean-score.Values[0].Value) > 2 {
-		t.Errorf("%d scores around %v, want %v around %v", len(score.Values[0].Resampled), mean, Resamples, score.Values[0].Value)
+	if mean := stat.Mean(score.Values[0].Resampled, nil); len(score.Values[0].Resampled) != resamples || math.Abs(mean-score.Values[0].Value) > 2 {
+		t.Errorf("%d scores around %v, want %v around %v", len(score.Values[0].Resampled), mean, resamples, score.Values[0].Value)
 	}
 	counter := newBLEUCounter(4, false)
 	before := counter.sums()

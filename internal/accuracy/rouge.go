@@ -4,25 +4,25 @@ import (
 	"strings"
 )
 
-// A ROUGE says how much two texts have in common, each part from 0 to 1.
-type ROUGE struct {
+// A rouge says how much two texts have in common, each part from 0 to 1.
+type rouge struct {
 	Precision, Recall, F1 float64
 }
 
 // newROUGE is the score of so many hits among the words that were said and wanted.
-func newROUGE(hits, said, wanted int) ROUGE {
-	r := ROUGE{Precision: float64(hits) / float64(max(said, 1)), Recall: float64(hits) / float64(max(wanted, 1))}
+func newROUGE(hits, said, wanted int) rouge {
+	r := rouge{Precision: float64(hits) / float64(max(said, 1)), Recall: float64(hits) / float64(max(wanted, 1))}
 	if sum := r.Precision + r.Recall; sum > 0 {
 		r.F1 = 2 * r.Precision * r.Recall / sum
 	}
 	return r
 }
 
-// ROUGEs are the four scores that the official scripts print of a pair of texts.
-type ROUGEs struct {
-	One, Two ROUGE // words, pairs of words
-	L        ROUGE // the longest common subsequence
-	LSum     ROUGE // the same line by line, joined
+// rouges are the four scores that the official scripts print of a pair of texts.
+type rouges struct {
+	One, Two rouge // words, pairs of words
+	L        rouge // the longest common subsequence
+	LSum     rouge // the same line by line, joined
 }
 
 // A rougeScorer compares texts as rouge_score 0.1.2 does, to the last bit. It keeps what it
@@ -68,14 +68,14 @@ func (t *rougeText) set(w *rougeWords, text string) {
 }
 
 // Score compares what was said with what was wanted. Lines are sentences, for LSum alone.
-func (s *rougeScorer) Score(said, wanted string) ROUGEs {
+func (s *rougeScorer) Score(said, wanted string) rouges {
 	s.words.forget()
 	s.said.set(&s.words, said)
 	s.wanted.set(&s.words, wanted)
 	var hits, totals [2]int
 	s.grams.matchIDs(s.said.ids, [][]int32{s.wanted.ids}, hits[:], totals[:])
 	n, m := len(s.said.ids), len(s.wanted.ids)
-	return ROUGEs{
+	return rouges{
 		One:  newROUGE(hits[0], n, m),
 		Two:  newROUGE(hits[1], n-1, m-1),
 		L:    newROUGE(s.lcs.length(s.wanted.ids, s.said.ids), n, m),

@@ -28,7 +28,7 @@ func TestROUGEIsRougeScoresToTheBit(t *testing.T) {
 		for _, c := range cases {
 			got := s.Score(c.Prediction, c.Target)
 			want := c.Expected[mode]
-			for name, r := range map[string]ROUGE{"rouge1": got.One, "rouge2": got.Two, "rougeL": got.L, "rougeLsum": got.LSum} {
+			for name, r := range map[string]rouge{"rouge1": got.One, "rouge2": got.Two, "rougeL": got.L, "rougeLsum": got.LSum} {
 				if have := [3]float64{r.Precision, r.Recall, r.F1}; have != want[name] {
 					t.Errorf("%s of %s with %s = %v, want %v", name, c.Name, mode, have, want[name])
 				}
@@ -123,7 +123,7 @@ func TestROUGEIsSymmetricAndBounded(t *testing.T) {
 	s := newROUGEScorer(true)
 	for i, pair := range articles(t, 120) {
 		one, other := s.Score(pair[0], pair[1]), s.Score(pair[1], pair[0])
-		for name, r := range map[string][2]ROUGE{"1": {one.One, other.One}, "2": {one.Two, other.Two}, "L": {one.L, other.L}} {
+		for name, r := range map[string][2]rouge{"1": {one.One, other.One}, "2": {one.Two, other.Two}, "L": {one.L, other.L}} {
 			if r[0].Precision != r[1].Recall || r[0].Recall != r[1].Precision || math.Abs(r[0].F1-r[1].F1) > 1e-15 {
 				t.Errorf("pair %d: ROUGE-%s is %v one way and %v the other", i, name, r[0], r[1])
 			}
@@ -142,7 +142,7 @@ func FuzzROUGE(f *testing.F) {
 			return
 		}
 		s := newROUGEScorer(true)
-		for name, r := range map[string]ROUGE{"said": s.Score(said, said).LSum, "pair": s.Score(said, wanted).LSum} {
+		for name, r := range map[string]rouge{"said": s.Score(said, said).LSum, "pair": s.Score(said, wanted).LSum} {
 			if !(r.F1 >= 0 && r.F1 <= 1 && r.Precision <= 1 && r.Recall <= 1) {
 				t.Errorf("%s of %q, %q: %v", name, said, wanted, r)
 			}

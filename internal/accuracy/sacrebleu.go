@@ -97,8 +97,8 @@ func (c *sacreCounter) split(line string) []string {
 	return pytext.Fields(c.tokenize(pytext.TrimRight(line)))
 }
 
-// A SacreBLEU is a score from 0 to 100, with what it is made of.
-type SacreBLEU struct {
+// A sacreBLEU is a score from 0 to 100, with what it is made of.
+type sacreBLEU struct {
 	Score          float64
 	Precisions     []float64 // by order, from 0 to 100
 	BrevityPenalty float64
@@ -107,8 +107,8 @@ type SacreBLEU struct {
 }
 
 // Score computes the score. It is 0 if nothing matches.
-func (c *sacreCounter) Score() SacreBLEU {
-	s := SacreBLEU{Precisions: make([]float64, c.o.Order), BrevityPenalty: 1, Length: c.hypothesisLength, ReferenceLen: c.referenceLen}
+func (c *sacreCounter) Score() sacreBLEU {
+	s := sacreBLEU{Precisions: make([]float64, c.o.Order), BrevityPenalty: 1, Length: c.hypothesisLength, ReferenceLen: c.referenceLen}
 	if s.Length < s.ReferenceLen {
 		s.BrevityPenalty = 0
 		if s.Length > 0 {
@@ -162,7 +162,7 @@ func logOrTiny(v float64) float64 {
 }
 
 // String is what sacreBLEU prints.
-func (s SacreBLEU) String() string {
+func (s sacreBLEU) String() string {
 	precisions := make([]string, len(s.Precisions))
 	for k, p := range s.Precisions {
 		precisions[k] = fmt.Sprintf("%.1f", p)

@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// ErrTruncated says that a file ends in the middle of its JSON text, as a log does
+// errTruncated says that a file ends in the middle of its JSON text, as a log does
 // whose run was killed.
-var ErrTruncated = errors.New("the file ends here, in the middle of the JSON text")
+var errTruncated = errors.New("the file ends here, in the middle of the JSON text")
 
-// ErrCutForSubmission says that a file was shortened by MLPerf's
+// errCutForSubmission says that a file was shortened by MLPerf's
 // truncate_accuracy_log.py, which keeps the first and the last 4096 bytes and puts
 // "..." between them. Such a log cannot be scored; the original can.
-var ErrCutForSubmission = errors.New("the middle of the file was cut out (\"...\") by the submission's truncation tool; score the original")
+var errCutForSubmission = errors.New("the middle of the file was cut out (\"...\") by the submission's truncation tool; score the original")
 
 // cutMark is what tools/submission/truncate_accuracy_log.py writes where it cut.
 const cutMark = "\n\n...\n\n"
@@ -26,8 +26,8 @@ const scanBuffer = 256 << 10
 // maxDepth bounds the nesting of JSON values, as Python's recursion limit does.
 const maxDepth = 500
 
-// A SyntaxError says where a JSON file is not what it should be.
-type SyntaxError struct {
+// A syntaxError says where a JSON file is not what it should be.
+type syntaxError struct {
 	File   string
 	Line   int64  // from 1
 	Offset int64  // bytes before the offending one
@@ -36,7 +36,7 @@ type SyntaxError struct {
 }
 
 // Error formats the error as "file: record 17, line 18, offset 940: cause".
-func (e *SyntaxError) Error() string {
+func (e *syntaxError) Error() string {
 	record := e.Record
 	if record != "" {
 		record += ", "
@@ -45,7 +45,7 @@ func (e *SyntaxError) Error() string {
 }
 
 // Unwrap returns the cause, for errors.Is.
-func (e *SyntaxError) Unwrap() error { return e.Err }
+func (e *syntaxError) Unwrap() error { return e.Err }
 
 // A scanner reads JSON as a stream of tokens through one fixed buffer. It exists
 // because accuracy logs reach gigabytes, with single strings of 60 MB (a KiTS19
@@ -101,23 +101,23 @@ func (s *scanner) next() byte {
 	return 0
 }
 
-// fail returns a SyntaxError at the next unread byte, which is not what it should be.
+// fail returns a syntaxError at the next unread byte, which is not what it should be.
 // Where the file ends, could not be read, or was cut, that is the cause instead.
 func (s *scanner) fail(format string, args ...any) error {
 	switch {
 	case !s.fill() && s.err == io.EOF:
-		return s.invalid("%w", ErrTruncated)
+		return s.invalid("%w", errTruncated)
 	case !s.fill():
 		return s.invalid("reading: %w", s.err)
 	case s.atCut():
-		return s.invalid("%w", ErrCutForSubmission)
+		return s.invalid("%w", errCutForSubmission)
 	}
 	return s.invalid(format, args...)
 }
 
-// invalid returns a SyntaxError about what was just read.
+// invalid returns a syntaxError about what was just read.
 func (s *scanner) invalid(format string, args ...any) error {
-	e := &SyntaxError{File: s.file, Line: s.newlines + 1, Offset: s.base + int64(s.pos), Err: fmt.Errorf(format, args...)}
+	e := &syntaxError{File: s.file, Line: s.newlines + 1, Offset: s.base + int64(s.pos), Err: fmt.Errorf(format, args...)}
 	if s.unit != "" {
 		e.Record = fmt.Sprintf("%s %d", s.unit, s.index)
 	}

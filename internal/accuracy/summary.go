@@ -107,7 +107,7 @@ type textJob struct {
 	rec    tokenRecord
 	wanted string
 
-	score      ROUGEs
+	score      rouges
 	characters int
 	err        error
 }
@@ -144,7 +144,7 @@ func (t *textScorer) flush(ctx context.Context, log Input) error {
 		}
 		t.characters += job.characters
 		t.samples = append(t.samples, job.rec.QSLIndex)
-		for k, r := range [...]ROUGE{job.score.One, job.score.Two, job.score.L, job.score.LSum} {
+		for k, r := range [...]rouge{job.score.One, job.score.Two, job.score.L, job.score.LSum} {
 			t.f1[k] = append(t.f1[k], r.F1)
 		}
 	}

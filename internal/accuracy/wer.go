@@ -8,23 +8,23 @@ import (
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
 
-// A WERCounter adds up word errors, sentence by sentence, as the RNN-T reference does
+// A werCounter adds up word errors, sentence by sentence, as the RNN-T reference does
 // (pytorch/metrics.py). The zero value is ready.
-type WERCounter struct {
+type werCounter struct {
 	Errors int // insertions, deletions and substitutions
 	Words  int // of the references
 	row    []int
 }
 
 // Add compares what was heard with what was said. White space separates words.
-func (c *WERCounter) Add(heard, said string) {
+func (c *werCounter) Add(heard, said string) {
 	a, b := pytext.Fields(heard), pytext.Fields(said)
 	c.Words += len(b)
 	c.Errors += c.distance(a, b)
 }
 
 // Rate is the errors per word of the references. Without such words there is none.
-func (c *WERCounter) Rate() (float64, error) {
+func (c *werCounter) Rate() (float64, error) {
 	if c.Words == 0 {
 		return 0, errors.New("the references have no words, of which an error rate cannot be computed")
 	}
@@ -32,7 +32,7 @@ func (c *WERCounter) Rate() (float64, error) {
 }
 
 // distance is Levenshtein's: how many words have to be inserted, dropped or replaced.
-func (c *WERCounter) distance(a, b []string) int {
+func (c *werCounter) distance(a, b []string) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
@@ -77,11 +77,11 @@ type SpeechScore struct {
 // ScoreSpeech scores a log of transcripts as accuracy_eval.py does: every record counts, as
 // often as a sample is there.
 func ScoreSpeech(log Input, transcripts []string, o SpeechOptions) (*SpeechScore, error) {
-	return scoreTranscripts(log, transcripts, o, speechLabels, (*WERCounter).Add)
+	return scoreTranscripts(log, transcripts, o, speechLabels, (*werCounter).Add)
 }
 
 // scoreTranscripts is ScoreSpeech for responses of other labels, compared in another way.
-func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels string, add func(c *WERCounter, heard, said string)) (*SpeechScore, error) {
+func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels string, add func(c *werCounter, heard, said string)) (*SpeechScore, error) {
 	dtype, err := o.DType.check("output_dtype", Int64, Int32, Int16, Int8)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels s
 	if dtype == Int32 {
 		dtype = Int64
 	}
-	var counter WERCounter
+	var counter werCounter
 	parts := make([][]int, len(transcripts)) // the errors in each, and its words
 	coverage, seen := Coverage{Samples: len(transcripts)}, make([]bool, len(transcripts))
 	for rec, err := range Records(log) {

@@ -22,7 +22,7 @@ func TestWordErrorsAreTheReferences(t *testing.T) {
 		if want.Error != "" {
 			continue // as many texts heard as said are a matter of types here
 		}
-		var counter WERCounter
+		var counter werCounter
 		for i, said := range c.References {
 			counter.Add(c.Hypotheses[i], said)
 		}

@@ -15,12 +15,12 @@ const whisperLabels = speechLabels + "0123456789$%+-"
 // AddEnglish compares what was heard with what was said, as the reference does for Whisper
 // (speech2text/accuracy_eval.py): both in the form of package englishtext, and words that
 // differ only in where blanks are count as the same.
-func (c *WERCounter) AddEnglish(heard, said string) {
+func (c *werCounter) AddEnglish(heard, said string) {
 	c.addJoined(pytext.Fields(englishtext.Normalize(heard)), pytext.Fields(englishtext.Normalize(said)))
 }
 
 // addJoined is Add for words, of which up to three of one side may be one of the other.
-func (c *WERCounter) addJoined(heard, said []string) {
+func (c *werCounter) addJoined(heard, said []string) {
 	c.Words += len(said)
 	a, b := joinWords(heard, said)
 	c.Errors += c.distance(a, b)
@@ -66,5 +66,5 @@ func ScoreWhisper(log Input, transcripts []string, o SpeechOptions) (*SpeechScor
 			return -1
 		}, text)
 	}
-	return scoreTranscripts(log, known, o, whisperLabels, (*WERCounter).AddEnglish)
+	return scoreTranscripts(log, known, o, whisperLabels, (*werCounter).AddEnglish)
 }

@@ -38,7 +38,7 @@ func TestWordErrorsOfEnglishAreWhispers(t *testing.T) {
 		if len(c.References) != len(c.Hypotheses) {
 			continue // as many texts heard as said are a matter of types here
 		}
-		var plain, normal WERCounter
+		var plain, normal werCounter
 		for i, said := range c.References {
 			heard := c.Hypotheses[i]
 			plain.addJoined(pytext.Fields(heard), pytext.Fields(said))
@@ -92,7 +92,7 @@ func FuzzJoinedWordsLoseNothing(f *testing.F) {
 func BenchmarkWhisperWER(b *testing.B) {
 	cases := whisperCases(b)
 	b.ReportAllocs()
-	var c WERCounter
+	var c werCounter
 	for i := 0; b.Loop(); i++ {
 		k := cases[i%len(cases)]
 		for j := range min(len(k.References), len(k.Hypotheses)) {

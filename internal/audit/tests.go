@@ -47,15 +47,15 @@ var kinds = map[string]kind{
 	Test09: {first: "v6.0", keepsRun: true, keepsLog: true, verify: verify09},
 }
 
-// Tests lists the tests of this package.
-func Tests() []string {
+// tests lists the tests of this package.
+func tests() []string {
 	return []string{Test01, Test03, Test04, Test05, Test06, Test07, Test08, Test09}
 }
 
 // lookup returns the name of a test in capitals, and the version of the rules.
 func lookup(test, rules string) (name, version string, err error) {
-	if name = strings.ToUpper(test); !slices.Contains(Tests(), name) {
-		return "", "", field.Invalid("test", test, "one of "+strings.Join(Tests(), ", "))
+	if name = strings.ToUpper(test); !slices.Contains(tests(), name) {
+		return "", "", field.Invalid("test", test, "one of "+strings.Join(tests(), ", "))
 	}
 	set, err := config.Rules(rules)
 	if err != nil {

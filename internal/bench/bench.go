@@ -112,12 +112,12 @@ type Observer interface {
 	Note(text string)
 }
 
-// ErrFailed is the error of a run whose model or data failed on the way. Results were
+// errFailed is the error of a run whose model or data failed on the way. Results were
 // written and say why.
-var ErrFailed = errors.New("the run failed")
+var errFailed = errors.New("the run failed")
 
 // Run runs a benchmark. If it returns results, they and the logs were written to
-// OutputDir, even if there is an error too: ErrFailed, or what interrupted the run.
+// OutputDir, even if there is an error too: errFailed, or what interrupted the run.
 func Run(ctx context.Context, cfg Config) (results *report.Results, err error) {
 	if err := cfg.check(); err != nil {
 		return nil, err

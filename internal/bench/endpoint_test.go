@@ -179,7 +179,7 @@ func TestAServerThatDiesEndsTheRun(t *testing.T) {
 		}}), loadgen.Server, nil)
 		cfg.Settings.MinDuration = 10 * time.Minute
 		r, err := Run(t.Context(), cfg)
-		if !errors.Is(err, ErrFailed) || r == nil || r.Result != report.Invalid || time.Since(began) > time.Minute {
+		if !errors.Is(err, errFailed) || r == nil || r.Result != report.Invalid || time.Since(began) > time.Minute {
 			t.Errorf("%v after %v, %+v", err, time.Since(began), r)
 		}
 	})

@@ -68,7 +68,7 @@ func TestAFailedPredictionEndsTheRunWithResultsThatSayWhy(t *testing.T) {
 						f.apply(t, &cfg, n)
 						began := time.Now()
 						r, err := Run(t.Context(), cfg)
-						if !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), f.want) {
+						if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), f.want) {
 							t.Fatalf("error %v, want one of the model: %s", err, f.want)
 						}
 						if took := time.Since(began); took > 5*time.Second {
@@ -148,7 +148,7 @@ func TestALostServerFailsItsSamplesAndTheOthersGoOn(t *testing.T) {
 			}
 			return loss{0}
 		}
-		if r, err := Run(t.Context(), cfg); !errors.Is(err, ErrFailed) || r.Result != report.Invalid {
+		if r, err := Run(t.Context(), cfg); !errors.Is(err, errFailed) || r.Result != report.Invalid {
 			t.Errorf("without another server: %v", err)
 		}
 	})
@@ -170,7 +170,7 @@ func TestTheRunDoesNotWaitForOtherPredictionsWhenOneFails(t *testing.T) {
 		}
 		began := time.Now()
 		r, err := Run(t.Context(), cfg)
-		if !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "out of memory") {
+		if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), "out of memory") {
 			t.Errorf("error %v", err)
 		}
 		if took := time.Since(began); took > 3*time.Second {
@@ -266,7 +266,7 @@ func TestAnInterruptionOfTheTrafficLeavesMarkedResults(t *testing.T) {
 					cfg := config(t, n, scenario, test.mode)
 					cfg.MaxBatch = 4
 					r, took, err := interruptAfter(t, test.after, cfg)
-					if !errors.Is(err, errStopped) || errors.Is(err, ErrFailed) {
+					if !errors.Is(err, errStopped) || errors.Is(err, errFailed) {
 						t.Fatalf("error %v, want the interruption", err)
 					}
 					if took > time.Second {

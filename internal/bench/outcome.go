@@ -184,7 +184,7 @@ func (r *run) scoring() workload.Scoring {
 func (r *run) outcome(test *loadgen.Result, out *report.Results, dir string) error {
 	switch failure := r.failure.Load(); {
 	case failure != nil:
-		return fmt.Errorf("%w: %w", ErrFailed, *failure)
+		return fmt.Errorf("%w: %w", errFailed, *failure)
 	case test.Interrupted != nil:
 		return test.Interrupted
 	case len(test.Faults) > 0 || test.Effective.Mode == loadgen.PerformanceOnly || test.Effective.Mode == loadgen.FindPeakPerformance:

@@ -106,7 +106,7 @@ func TestSequencesAreCancelledInTheMiddle(t *testing.T) {
 		time.AfterFunc(10*time.Second, func() { stop(errStopped) })
 		began := time.Now()
 		r, err := Run(ctx, cfg)
-		if !errors.Is(err, errStopped) || errors.Is(err, ErrFailed) || r == nil || r.Result != report.Interrupted {
+		if !errors.Is(err, errStopped) || errors.Is(err, errFailed) || r == nil || r.Result != report.Interrupted {
 			t.Fatalf("%v, %+v", err, r)
 		}
 		if took := time.Since(began); took > 11*time.Second {
@@ -128,7 +128,7 @@ func TestSequencesOfAPredictorThatGivesUpAreAnswered(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := Run(t.Context(), cfg)
-			if !errors.Is(err, ErrFailed) || !errors.Is(err, simulated.ErrInjected) || r == nil || r.Valid() {
+			if !errors.Is(err, errFailed) || !errors.Is(err, simulated.ErrInjected) || r == nil || r.Valid() {
 				t.Fatalf("%v: %v, %+v", scenario, err, r)
 			}
 			if _, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile)); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
-// Schema names the form of the file.
-const Schema = "mlperf-go/charts/1"
+// schema names the form of the file.
+const schema = "mlperf-go/charts/1"
 
 // FileName is the name of the file in the folder of a run.
 const FileName = "charts.json"
@@ -130,8 +130,8 @@ func Parse(data []byte) (*Charts, error) {
 	if err := json.Unmarshal(data, c); err != nil {
 		return nil, err
 	}
-	if c.Schema != Schema {
-		return nil, fmt.Errorf("schema is %q, this program reads %q", c.Schema, Schema)
+	if c.Schema != schema {
+		return nil, fmt.Errorf("schema is %q, this program reads %q", c.Schema, schema)
 	}
 	if err := c.Timeline.check(); err != nil {
 		return nil, fmt.Errorf("timeline: %w", err)

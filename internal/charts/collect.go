@@ -70,7 +70,7 @@ type collector struct {
 
 func newCollector(s Source) *collector {
 	c := &collector{time: newTimeline(s), queries: s.queries()}
-	c.charts = Charts{Schema: Schema, Latency: histogram.New(keptBits)}
+	c.charts = Charts{Schema: schema, Latency: histogram.New(keptBits)}
 	if s.Effective.Scenario != loadgen.Offline {
 		c.parts = newParts(s, c.charts.Latency)
 	}

@@ -41,7 +41,7 @@ func ReadConf(path string, opts ParseOptions) (*Conf, error) {
 }
 
 // ParseConf parses the text of a file. It reports what is wrong with it, each with
-// its line, as *SyntaxError and *KeyError joined; it goes on after an error.
+// its line, as *syntaxError and *keyError joined; it goes on after an error.
 func ParseConf(name string, text []byte, opts ParseOptions) (*Conf, error) {
 	p := &confParser{
 		conf: &Conf{Name: name, index: map[string]int{}},
@@ -60,7 +60,7 @@ func ParseConf(name string, text []byte, opts ParseOptions) (*Conf, error) {
 		}
 	}
 	if n := len(p.errs); n > maxErrors {
-		more := &SyntaxError{Place{Source: name}, fmt.Sprintf("%d more lines are wrong", n-maxErrors)}
+		more := &syntaxError{Place{Source: name}, fmt.Sprintf("%d more lines are wrong", n-maxErrors)}
 		p.errs = append(p.errs[:maxErrors], more)
 	}
 	if len(p.errs) > 0 {
@@ -139,7 +139,7 @@ type confParser struct {
 }
 
 func (p *confParser) syntax(format string, args ...any) error {
-	return &SyntaxError{p.at, fmt.Sprintf(format, args...)}
+	return &syntaxError{p.at, fmt.Sprintf(format, args...)}
 }
 
 // line reads a line. Of several values the last one counts, as in LoadGen.

@@ -122,8 +122,8 @@ func TestEveryErrorOfAFileIsReported(t *testing.T) {
 	if !ok || len(joined.Unwrap()) != 4 {
 		t.Fatalf("ParseConf returns %v, want four errors", err)
 	}
-	var syntax *SyntaxError
-	var key *KeyError
+	var syntax *syntaxError
+	var key *keyError
 	if errs := joined.Unwrap(); !errors.As(errs[0], &syntax) || syntax.Line != 1 ||
 		!errors.As(errs[1], &key) || key.Kind != "key" || key.Name != "b" || key.Line != 2 ||
 		!errors.As(errs[2], &key) || key.Kind != "scenario" || key.Name != "C" || key.Line != 4 ||

@@ -8,16 +8,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/names"
 )
 
-// A SyntaxError is a line of a file, or a flag, that cannot be understood.
-type SyntaxError struct {
+// A syntaxError is a line of a file, or a flag, that cannot be understood.
+type syntaxError struct {
 	Place
 	Problem string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%v: %s", e.Place, e.Problem) }
+func (e *syntaxError) Error() string { return fmt.Sprintf("%v: %s", e.Place, e.Problem) }
 
-// A KeyError is a name that does not exist.
-type KeyError struct {
+// A keyError is a name that does not exist.
+type keyError struct {
 	Place
 	Kind    string   // of the name: "key", "scenario"
 	Name    string   // as written
@@ -25,7 +25,7 @@ type KeyError struct {
 	Choices []string // all that exist
 }
 
-func (e *KeyError) Error() string {
+func (e *keyError) Error() string {
 	meant := ""
 	if e.Nearest != "" {
 		meant = fmt.Sprintf("; did you mean %q?", e.Nearest)
@@ -38,8 +38,8 @@ func (e *KeyError) Error() string {
 }
 
 // newKeyError finds the nearest choice itself.
-func newKeyError(at Place, kind, name string, choices []string) *KeyError {
-	return &KeyError{Place: at, Kind: kind, Name: name, Nearest: names.Nearest(name, choices), Choices: choices}
+func newKeyError(at Place, kind, name string, choices []string) *keyError {
+	return &keyError{Place: at, Kind: kind, Name: name, Nearest: names.Nearest(name, choices), Choices: choices}
 }
 
 // A Place is where something was written: a line of a file, or a source without

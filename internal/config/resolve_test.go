@@ -252,7 +252,7 @@ func TestRemarks(t *testing.T) {
 
 func TestErrorsKeepTheirTypes(t *testing.T) {
 	_, err := Resolve(Request{Options: []Override{{"nonsense", "1", "mlperf.yaml: nonsense"}}})
-	var key *KeyError
+	var key *keyError
 	var of *field.Error
 	if !errors.As(err, &key) || key.Name != "nonsense" || !errors.As(err, &of) || of.Field != "nonsense" || of.Origin != "mlperf.yaml: nonsense" {
 		t.Errorf("Resolve = %v, want a KeyError of a field", err)

@@ -143,7 +143,7 @@ func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Ent
 		default:
 			v, err := parseValue(k.kind, e.Value)
 			if err != nil { // ParseConf has checked it
-				r.errs = append(r.errs, &SyntaxError{c.at(e), err.Error()})
+				r.errs = append(r.errs, &syntaxError{c.at(e), err.Error()})
 				continue
 			}
 			r.assign(k, v, e.Value, origin(e))

@@ -162,9 +162,9 @@ func parseOptionFile(path string, text []byte, known []string) (map[string]any, 
 		case !slices.Contains(known, option):
 			errs = append(errs, newKeyError(at, "key", name, sortedUnique(slices.Clone(known))))
 		case twice:
-			errs = append(errs, &SyntaxError{at, option + " is given twice, with hyphens and with underscores"})
+			errs = append(errs, &syntaxError{at, option + " is given twice, with hyphens and with underscores"})
 		case err != nil:
-			errs = append(errs, &SyntaxError{at, fmt.Sprintf("%s: %v", name, err)})
+			errs = append(errs, &syntaxError{at, fmt.Sprintf("%s: %v", name, err)})
 		}
 		values[option] = text
 	}

@@ -35,14 +35,14 @@ func (d Descriptions) WriteMarkdown(w io.Writer) error {
 	return nil
 }
 
-// ErrSeveral is the cause of a refusal: a model of several files cannot be calibrated.
-var ErrSeveral = errors.New("the model has several files, which are not calibrated and take no target")
+// errSeveral is the cause of a refusal: a model of several files cannot be calibrated.
+var errSeveral = errors.New("the model has several files, which are not calibrated and take no target")
 
 // MakeFolder converts all files of a model that has several into a folder, which must exist. Each keeps
 // its name.
 func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (Descriptions, error) {
 	if r.Target > 0 || len(r.Samples) > 0 {
-		return nil, ErrSeveral
+		return nil, errSeveral
 	}
 	files, err := c.Model.FilesOf(c.Source)
 	if err != nil {

@@ -81,7 +81,7 @@ func TestTheNameOfConvertedFilesFollowsFromAllOfThem(t *testing.T) {
 func TestWhatSeveralFilesCannotBeConvertedWith(t *testing.T) {
 	c := severalFiles(t)
 	for _, r := range []Request{{Precision: INT8, Target: 0.99}, {Precision: INT8, Samples: []int{1}}} {
-		if _, err := c.MakeFolder(t.Context(), r, t.TempDir()); !errors.Is(err, ErrSeveral) {
+		if _, err := c.MakeFolder(t.Context(), r, t.TempDir()); !errors.Is(err, errSeveral) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}

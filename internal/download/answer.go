@@ -34,15 +34,15 @@ type answer struct {
 	close    func()
 }
 
-// A NotAFileError is an answer with something else than the file: an error page, a login
+// A notAFileError is an answer with something else than the file: an error page, a login
 // form, the pointer of a large file.
-type NotAFileError struct {
+type notAFileError struct {
 	URL, Final string // the address, and where it led to
 	What       string
 }
 
 // Error implements error.
-func (e *NotAFileError) Error() string {
+func (e *notAFileError) Error() string {
 	led := ""
 	if e.Final != e.URL {
 		led = " leads to " + e.Final + ", which"
@@ -112,7 +112,7 @@ func (a *answer) read(resp *http.Response, from, to int64) error {
 		return fmt.Errorf("%s: %w", a.url, unexpectedEOF(err))
 	}
 	if what := impostor(head, resp.Header.Get("Content-Type"), a.url); what != "" {
-		return backoff.Permanent(&NotAFileError{URL: a.url, Final: shown(resp.Request.URL.String()), What: what})
+		return backoff.Permanent(&notAFileError{URL: a.url, Final: shown(resp.Request.URL.String()), What: what})
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (j *job) bringArchive(ctx context.Context, f File) error {
 // dropBroken removes an archive that is not what it should be, and of which no checksum
 // tells whether it came whole. Kept, it would be taken for the right one for ever.
 func (j *job) dropBroken(ctx context.Context, f File, err error) error {
-	ofTheArchive := errors.As(err, new(brokenError)) || errors.As(err, new(*ChecksumError))
+	ofTheArchive := errors.As(err, new(brokenError)) || errors.As(err, new(*checksumError))
 	if !ofTheArchive || f.want().known() || context.Cause(ctx) != nil || errors.As(err, new(*fs.PathError)) {
 		return err
 	}

@@ -35,22 +35,22 @@ func (w want) check(got sums, from string) error {
 	case w.size > 0 && got.Size != w.size:
 		return fmt.Errorf("%s has %d bytes, want %d", from, got.Size, w.size)
 	case w.sha256 != "" && got.SHA256 != w.sha256:
-		return &ChecksumError{From: from, Algorithm: "SHA-256", Got: got.SHA256, Want: w.sha256}
+		return &checksumError{From: from, Algorithm: "SHA-256", Got: got.SHA256, Want: w.sha256}
 	case w.md5 != "" && got.MD5 != w.md5:
-		return &ChecksumError{From: from, Algorithm: "MD5", Got: got.MD5, Want: w.md5}
+		return &checksumError{From: from, Algorithm: "MD5", Got: got.MD5, Want: w.md5}
 	}
 	return nil
 }
 
-// A ChecksumError is a file that is not what its publisher says.
-type ChecksumError struct {
+// A checksumError is a file that is not what its publisher says.
+type checksumError struct {
 	From      string // address or path
 	Algorithm string
 	Got, Want string
 }
 
 // Error implements error.
-func (e *ChecksumError) Error() string {
+func (e *checksumError) Error() string {
 	return fmt.Sprintf("%s has %s %s, want %s", e.From, e.Algorithm, e.Got, e.Want)
 }
 

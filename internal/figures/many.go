@@ -115,9 +115,9 @@ func (t trade) front(dots []dot, y Axis) Figure {
 	var values Values
 	var best []string
 	for i, d := range dots {
-		f.At, values, f.Names = append(f.At, d.line.SamplesPerSecond), append(values, d.value), append(f.Names, RunName(d.line))
+		f.At, values, f.Names = append(f.At, d.line.SamplesPerSecond), append(values, d.value), append(f.Names, runName(d.line))
 		if on[i] {
-			best = append(best, RunName(d.line))
+			best = append(best, runName(d.line))
 		}
 	}
 	f.Series = append([]Series{{Label: "front", Kind: Line, Color: Good, Values: only(values, func(i int) bool { return on[i] })}}, byPrecision(dots, values)...)
@@ -165,8 +165,8 @@ func only(values Values, keep func(i int) bool) Values {
 	return out
 }
 
-// RunName tells runs of a model and a scenario apart.
-func RunName(l report.Line) string {
+// runName tells runs of a model and a scenario apart.
+func runName(l report.Line) string {
 	parts := []string{cmp.Or(l.Precision, "as the model is"), l.Device, fmt.Sprintf("batch %d × %d", l.Batch, l.Concurrency)}
 	return strings.Join(parts, ", ")
 }

@@ -28,7 +28,7 @@ type BeamBatcher struct {
 type beamGroup struct {
 	item   workload.Item
 	prompt []int32
-	beams  *TextBeams
+	beams  *textBeams
 	slot   []int // of each beam, counted from the first of the group
 	kept   []int // slots in the step to come
 }
@@ -42,7 +42,7 @@ func NewBeamBatcher(d *Decoder, width int, rules Rules, prompt func(workload.Ite
 	b := &BeamBatcher{decoder: d, rules: rules, prompt: prompt, width: width, live: make([]beamGroup, groups), answer: make([]int32, 0, rules.MaxNew)}
 	b.encoder = Batcher{rules: rules, bytes: make([]byte, 0, rules.Width*rules.MaxNew)}
 	for i := range b.live {
-		b.live[i].beams, b.live[i].slot, b.live[i].kept = NewTextBeams(width, rules), make([]int, width), make([]int, width)
+		b.live[i].beams, b.live[i].slot, b.live[i].kept = newTextBeams(width, rules), make([]int, width), make([]int, width)
 	}
 	b.live = b.live[:0]
 	return b, nil

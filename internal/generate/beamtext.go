@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// A TextBeams follows the beams of one answer as transformers' beam search does with early stopping
+// A textBeams follows the beams of one answer as transformers' beam search does with early stopping
 // (generation/beam_search.py, BeamSearchScorer): an answer that ends is put aside with its mean
 // log-probability, its end counted, and the search is over once as many are put aside as there
 // are beams. Unlike BeamSearch, ends that are not among the best as many candidates as there are
 // beams are dropped, and open beams go on being full in number.
 //
 // It is for one goroutine, and allocates nothing after it was made.
-type TextBeams struct {
+type textBeams struct {
 	rules Rules
 	width int
 	stop  int32
@@ -36,9 +36,9 @@ type candidate struct {
 	token int32
 }
 
-// NewTextBeams makes room for a search with so many beams. Rules has one token that ends an answer.
-func NewTextBeams(width int, rules Rules) *TextBeams {
-	b := &TextBeams{rules: rules, width: width, stop: -1, found: make([]candidate, 0, 2*width+1)}
+// newTextBeams makes room for a search with so many beams. Rules has one token that ends an answer.
+func newTextBeams(width int, rules Rules) *textBeams {
+	b := &textBeams{rules: rules, width: width, stop: -1, found: make([]candidate, 0, 2*width+1)}
 	if len(rules.Stop) > 0 {
 		b.stop = rules.Stop[0]
 	}
@@ -55,7 +55,7 @@ func NewTextBeams(width int, rules Rules) *TextBeams {
 }
 
 // Start begins a search. Its first step looks at one beam.
-func (b *TextBeams) Start() {
+func (b *textBeams) Start() {
 	for i := range b.beams {
 		b.beams[i].tokens, b.beams[i].score = b.beams[i].tokens[:0], 0
 	}
@@ -63,10 +63,10 @@ func (b *TextBeams) Start() {
 }
 
 // Done reports whether the search is over.
-func (b *TextBeams) Done() bool { return len(b.ended) >= b.width || b.steps >= b.rules.MaxNew }
+func (b *textBeams) Done() bool { return len(b.ended) >= b.width || b.steps >= b.rules.MaxNew }
 
 // Open is how many beams the next step looks at.
-func (b *TextBeams) Open() int {
+func (b *textBeams) Open() int {
 	if b.steps == 0 {
 		return 1
 	}
@@ -74,7 +74,7 @@ func (b *TextBeams) Open() int {
 }
 
 // Advance chooses the beams that go on by the scores of each beam that is open.
-func (b *TextBeams) Advance(logits func(beam int) []float32) {
+func (b *textBeams) Advance(logits func(beam int) []float32) {
 	b.found = b.found[:0]
 	for i := range b.Open() {
 		b.look(i, logits(i))
@@ -103,7 +103,7 @@ func (b *TextBeams) Advance(logits func(beam int) []float32) {
 }
 
 // look offers the tokens after a beam.
-func (b *TextBeams) look(beam int, logits []float32) {
+func (b *textBeams) look(beam int, logits []float32) {
 	base := b.beams[beam].score - logSumExp(logits)
 	early := b.steps < b.rules.MinNew
 	for token, v := range logits {
@@ -137,7 +137,7 @@ func logSumExp(logits []float32) float64 {
 }
 
 // end puts an answer aside, unless as many better ones are there.
-func (b *TextBeams) end(beam int, score float64) {
+func (b *textBeams) end(beam int, score float64) {
 	if len(b.ended) == b.width {
 		worst := 0
 		for i := range b.ended {
@@ -158,13 +158,13 @@ func (b *TextBeams) end(beam int, score float64) {
 }
 
 // Token is the last one of a beam, and Parent the beam of the step before that it goes on from.
-func (b *TextBeams) Token(beam int) int32 { return b.beams[beam].tokens[len(b.beams[beam].tokens)-1] }
+func (b *textBeams) Token(beam int) int32 { return b.beams[beam].tokens[len(b.beams[beam].tokens)-1] }
 
 // Parent is described with Token.
-func (b *TextBeams) Parent(beam int) int { return b.beams[beam].parent }
+func (b *textBeams) Parent(beam int) int { return b.beams[beam].parent }
 
 // Best appends the best answer to dst, with its end if there is room for that.
-func (b *TextBeams) Best(dst []int32) []int32 {
+func (b *textBeams) Best(dst []int32) []int32 {
 	best := 0
 	for i := range b.ended {
 		if b.ended[i].score >= b.ended[best].score {

@@ -144,8 +144,8 @@ func (d *Decoder) Logits(slot int) []float32 {
 	return d.logits[slot*rows:][:rows]
 }
 
-// ErrNotNumbers says that a model's scores are not numbers.
-var ErrNotNumbers = errors.New("the model's scores are not numbers")
+// errNotNumbers says that a model's scores are not numbers.
+var errNotNumbers = errors.New("the model's scores are not numbers")
 
 // likeliest finds the largest score; the first of equal ones.
 func likeliest(logits []float32) int {
@@ -162,7 +162,7 @@ func likeliest(logits []float32) int {
 // a layer spoils all scores.
 func (d *Decoder) checkNext(slot int) error {
 	if v := float64(d.Logits(slot)[d.next[slot]]); math.IsNaN(v) || math.IsInf(v, 0) {
-		return ErrNotNumbers
+		return errNotNumbers
 	}
 	return nil
 }

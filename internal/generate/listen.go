@@ -202,7 +202,7 @@ func (d *Listener) choose(scores []float32, n int) error {
 		last := scores[(row*n+n-1)*size:][:size]
 		d.next[row] = likeliest(last)
 		if v := float64(last[d.next[row]]); math.IsNaN(v) || math.IsInf(v, 0) {
-			return ErrNotNumbers
+			return errNotNumbers
 		}
 	}
 	return nil

@@ -252,7 +252,7 @@ func TestAListenerSaysWhatIsWrong(t *testing.T) {
 			scores[i] = float32(math.NaN())
 		}
 	}
-	if err := d.Begin(t.Context(), 1, []int32{1}); !errors.Is(err, ErrNotNumbers) {
+	if err := d.Begin(t.Context(), 1, []int32{1}); !errors.Is(err, errNotNumbers) {
 		t.Errorf("NaN: %v", err)
 	}
 	models[FirstRole].broken = nil

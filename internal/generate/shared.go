@@ -169,7 +169,7 @@ func (s *sharedSteps) choose(slot int) error {
 		d.next[slot] = likeliest(d.Logits(slot))
 	}
 	if d.next[slot] < 0 || int64(d.next[slot]) >= d.layout.Rows {
-		return ErrNotNumbers
+		return errNotNumbers
 	}
 	return d.checkNext(slot)
 }

@@ -13,12 +13,12 @@ type Histogram struct {
 	min, max int64 // min > max: there is no value
 }
 
-// MaxBits is the largest number of bits: 32768 buckets an octave.
-const MaxBits = 15
+// maxBits is the largest number of bits: 32768 buckets an octave.
+const maxBits = 15
 
-// New makes an empty histogram with 2^bits buckets for an octave; bits is 1 to MaxBits.
+// New makes an empty histogram with 2^bits buckets for an octave; bits is 1 to maxBits.
 func New(bits uint) *Histogram {
-	bits = min(max(bits, 1), MaxBits)
+	bits = min(max(bits, 1), maxBits)
 	h := &Histogram{bits: bits, counts: make([]uint64, buckets(bits))}
 	h.empty()
 	return h

@@ -57,8 +57,8 @@ func (h *Histogram) UnmarshalJSON(data []byte) error {
 	if d.Unit != unit {
 		return fmt.Errorf("histogram: unit is %q, want %q", d.Unit, unit)
 	}
-	if d.Bits < 1 || d.Bits > MaxBits {
-		return fmt.Errorf("histogram: bits_per_octave is %d, want 1 to %d", d.Bits, MaxBits)
+	if d.Bits < 1 || d.Bits > maxBits {
+		return fmt.Errorf("histogram: bits_per_octave is %d, want 1 to %d", d.Bits, maxBits)
 	}
 	counts, err := base64.StdEncoding.DecodeString(d.Counts)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// FormatVersion is part of every Key. It has to be raised with any change that makes
+// formatVersion is part of every Key. It has to be raised with any change that makes
 // another file of the same architecture, options and seed.
-const FormatVersion = 1
+const formatVersion = 1
 
 // An Architecture is a network that this package can write: the layers of a published
 // model, with weights that are drawn at random from a seed instead of trained. Names,
@@ -72,8 +72,8 @@ type Classifier struct {
 	Bias    []float32 // [classes]
 }
 
-// Architectures returns all architectures, in the catalogue's order.
-func Architectures() []Architecture {
+// architectures returns all architectures, in the catalogue's order.
+func architectures() []Architecture {
 	return slices.Concat([]Architecture{
 		resNet50(), mobileNetV1(),
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
@@ -86,7 +86,7 @@ func Architectures() []Architecture {
 // Lookup returns the architecture of a name. The error lists the choices.
 func Lookup(name string) (Architecture, error) {
 	var names []string
-	for _, a := range Architectures() {
+	for _, a := range architectures() {
 		if a.Name == name {
 			return a, nil
 		}

@@ -45,7 +45,7 @@ func values(list []*onnx.Value) []onnx.Value {
 
 // classifiers returns the architectures with a last layer that can be chosen.
 func classifiers() []Architecture {
-	return slices.DeleteFunc(Architectures(), func(a Architecture) bool { return a.FeatureSize == 0 })
+	return slices.DeleteFunc(architectures(), func(a Architecture) bool { return a.FeatureSize == 0 })
 }
 
 // The published figures are for 1000 classes: those of ResNet-50 from torchvision,
@@ -69,7 +69,7 @@ func TestCountsAreThePublishedOnes(t *testing.T) {
 }
 
 func TestBuiltModelsHaveTheOfficialInterface(t *testing.T) {
-	for _, a := range Architectures() {
+	for _, a := range architectures() {
 		m, _ := build(t, a, Options{})
 		if diff := cmp.Diff(a.Inputs, values(m.Graph.Inputs)); diff != "" {
 			t.Errorf("%s: inputs differ (-want +got):\n%s", a.Name, diff)
@@ -130,7 +130,7 @@ func TestCountsOfTheOtherArchitectures(t *testing.T) {
 }
 
 // A change of these sums is a change of the files that users have in their caches:
-// raise FormatVersion with it.
+// raise formatVersion with it.
 func TestFilesAreTheSameByteByByte(t *testing.T) {
 	checkFiles(t, map[string]string{
 		"resnet50":          "9b09f1c1c2c50077893c69c887f66569b6054d1e295f884f1a69506ee2d6f2bd",
@@ -265,7 +265,7 @@ func TestBuildRefusesImpossibleOptions(t *testing.T) {
 
 func TestLookupListsTheChoices(t *testing.T) {
 	var names []string
-	for _, a := range Architectures() {
+	for _, a := range architectures() {
 		names = append(names, a.Name)
 	}
 	_, err := Lookup("resnet")

@@ -17,7 +17,7 @@ func BenchmarkBuildResNet50(b *testing.B) {
 }
 
 func BenchmarkWriteTo(b *testing.B) {
-	for _, a := range Architectures() {
+	for _, a := range architectures() {
 		b.Run(a.Name, func(b *testing.B) {
 			m, _ := build(b, a, Options{})
 			size, err := m.EncodedSize()

@@ -80,7 +80,7 @@ func newDecoder(name, title, official string, size decoderSize, form decoderForm
 		Layers: size.layers, Rows: size.rows, Seed: 21,
 		Metadata: func(o Options) []onnx.Property {
 			return []onnx.Property{
-				{Key: "context_length", Value: fmt.Sprint(size.context)}, {Key: "vocab_size", Value: fmt.Sprint(o.Rows)}, {Key: "eos_token_id", Value: fmt.Sprint(DecoderEnd)},
+				{Key: "context_length", Value: fmt.Sprint(size.context)}, {Key: "vocab_size", Value: fmt.Sprint(o.Rows)}, {Key: "eos_token_id", Value: fmt.Sprint(decoderEnd)},
 			}
 		},
 		layers: func(b *Builder, o Options) {
@@ -94,8 +94,8 @@ func newDecoder(name, title, official string, size decoderSize, form decoderForm
 // What the built-in data sets have to know of decoders: the tokens that begin and end a text, and the
 // first one that is a word.
 const (
-	DecoderStart     = 1
-	DecoderEnd       = 2
+	decoderStart     = 1
+	decoderEnd       = 2
 	DecoderFirstWord = 16
 )
 

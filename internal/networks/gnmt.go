@@ -13,8 +13,8 @@ const (
 	gnmtLayers = 4     // of encoder and decoder
 	gnmtState  = (2*gnmtLayers + 1) * gnmtHidden
 
-	// GNMTCandidates is how many of the likeliest pieces the decoder gives out.
-	GNMTCandidates = 11
+	// gnmtCandidates is how many of the likeliest pieces the decoder gives out.
+	gnmtCandidates = 11
 )
 
 // The axes of GNMT's inputs and outputs.

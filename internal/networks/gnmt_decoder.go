@@ -21,7 +21,7 @@ func gnmtDecoder() Architecture {
 	state := func(axis string) onnx.Type {
 		return onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axis), onnx.Fixed(gnmtState)}}
 	}
-	best := onnx.Shape{rows, onnx.Fixed(GNMTCandidates)}
+	best := onnx.Shape{rows, onnx.Fixed(gnmtCandidates)}
 	return Architecture{
 		Name:     "gnmt-decoder",
 		Title:    "GNMT decoder step, 4 layers of 1024",
@@ -72,7 +72,7 @@ func gnmtDecoderLayers(b *Builder, o Options) {
 		y = h
 	}
 	logits := b.MatMul("projection", y, b.Weight("projection/weights", Patched{Bell{gnmtNoise}, d.knows.projection}, gnmtHidden, o.Rows))
-	values, indices := b.TopK("best", logits, 1, GNMTCandidates)
+	values, indices := b.TopK("best", logits, 1, gnmtCandidates)
 	sum := b.layer("ReduceLogSumExp", "sum", []*onnx.Value{logits}, []onnx.Attribute{onnx.Attr("axes", []int64{1}), onnx.Attr("keepdims", int64(0))},
 		onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axisRows)}}, 0)
 	b.Output(b.rename(values, "logits"), b.rename(indices, "candidates"), b.rename(sum, "log_sum"),

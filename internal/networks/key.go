@@ -18,7 +18,7 @@ func (a Architecture) Key(o Options) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "networks %d\narchitecture %q\nseed %d\nclasses %d\noutputs %q\n",
-		FormatVersion, a.Name, o.Seed, o.Classes, o.Outputs)
+		formatVersion, a.Name, o.Seed, o.Classes, o.Outputs)
 	if o.Layers != a.Layers {
 		fmt.Fprintf(h, "layers %d\n", o.Layers)
 	}

@@ -54,10 +54,10 @@ func TestORTTheBuiltInUNetPassesTheLatentsOn(t *testing.T) {
 	const size = latentChannels * sdxlMiniSide * sdxlMiniSide
 	latents := noise(1, 1)[:size]
 	both := append(append([]float32{}, latents...), latents...)
-	texts := append(noise(2, 1)[:CaptionLength*96], noise(3, 1)[:CaptionLength*96]...)
+	texts := append(noise(2, 1)[:captionLength*96], noise(3, 1)[:captionLength*96]...)
 	whole := append(noise(4, 1)[:64], noise(5, 1)[:64]...)
 	out := n.outputsOf(floatsIn(t, both, 2, latentChannels, sdxlMiniSide, sdxlMiniSide), wholeIn(t, []int64{501}, 1),
-		floatsIn(t, texts, 2, CaptionLength, 96), floatsIn(t, whole, 2, 64), floatsIn(t, []float32{128, 128, 0, 0, 128, 128, 128, 128, 0, 0, 128, 128}, 2, 6))[0]
+		floatsIn(t, texts, 2, captionLength, 96), floatsIn(t, whole, 2, 64), floatsIn(t, []float32{128, 128, 0, 0, 128, 128, 128, 128, 0, 0, 128, 128}, 2, 6))[0]
 	var product, left, right, apart float64
 	for i, v := range latents {
 		product += float64(v) * float64(out[i])
@@ -78,13 +78,13 @@ func TestORTTextEncodersLookBackOnly(t *testing.T) {
 	useRuntime(t)
 	m, _ := build(t, lookup(t, "sdxl-mini-text-encoder-2"), Options{})
 	n := load(t, m)
-	ids := make([]int64, 2*CaptionLength)
+	ids := make([]int64, 2*captionLength)
 	for i := range ids {
 		ids[i] = int64(i * 37 % 1000)
 	}
-	copy(ids[CaptionLength:], ids[:40])
-	ids[5], ids[CaptionLength+5] = sdxlMiniRows-1, sdxlMiniRows-1 // the end of both
-	out := n.outputsOf(wholeIn(t, ids, 2, CaptionLength))
+	copy(ids[captionLength:], ids[:40])
+	ids[5], ids[captionLength+5] = sdxlMiniRows-1, sdxlMiniRows-1 // the end of both
+	out := n.outputsOf(wholeIn(t, ids, 2, captionLength))
 	whole, last := out[0], out[1]
 	const hidden = 64
 	for k := range hidden {
@@ -93,8 +93,8 @@ func TestORTTextEncodersLookBackOnly(t *testing.T) {
 		}
 	}
 	same, other := 0.0, 0.0
-	for at := range CaptionLength {
-		d := math.Abs(float64(last[at*hidden] - last[(CaptionLength+at)*hidden]))
+	for at := range captionLength {
+		d := math.Abs(float64(last[at*hidden] - last[(captionLength+at)*hidden]))
 		if at < 40 {
 			same = max(same, d)
 		} else {

@@ -15,9 +15,9 @@ const (
 	rnntJoint     = 512
 	rnntState     = 2 * rnntLayers * rnntPredicted
 
-	// RNNTLabels is how many characters there are. The label behind them is the blank, and of
+	// rnntLabels is how many characters there are. The label behind them is the blank, and of
 	// the prediction network it is the start.
-	RNNTLabels = 28
+	rnntLabels = 28
 )
 
 // rnntEncoder is the encoder of RNN-T (Graves, arXiv:1211.3711; the MLPerf reference is
@@ -99,7 +99,7 @@ func rnntPredictionLayers(b *Builder, _ Options) {
 		return b.Slice(fmt.Sprintf("state/part%d", i), state, 1, i*rnntPredicted, (i+1)*rnntPredicted)
 	}
 	knows := rnntKnowledge{}
-	table := b.Weight("embedding", Patched{Bell{rnntNoise}, knows.label}, RNNTLabels+1, rnntPredicted)
+	table := b.Weight("embedding", Patched{Bell{rnntNoise}, knows.label}, rnntLabels+1, rnntPredicted)
 	x := b.Gather("embedded", table, labels, 0)
 	var kept []*onnx.Value
 	for i := range int64(rnntLayers) {
@@ -121,12 +121,12 @@ func rnntJointNet() Architecture {
 		Title:    "RNN-T joint network, 512",
 		Official: "https://zenodo.org/record/3662521",
 		Inputs:   []onnx.Value{{Name: "encoded", Type: part}, {Name: "predicted", Type: part}},
-		Outputs:  []onnx.Value{{Name: "logits", Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(RNNTLabels + 1)}}},
+		Outputs:  []onnx.Value{{Name: "logits", Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(rnntLabels + 1)}}},
 		Seed:     17,
 		layers: func(b *Builder, _ Options) {
 			knows := rnntKnowledge{}
 			x := b.Relu("relu", b.Add("sum", b.Input("encoded", onnx.Float32, part.Shape), b.Input("predicted", onnx.Float32, part.Shape)))
-			logits := b.Dense("labels", x, Dense{Units: RNNTLabels + 1, Weights: Patched{Bell{rnntNoise}, knows.logits}, Bias: Patched{Constant(0), knows.logitsBias}})
+			logits := b.Dense("labels", x, Dense{Units: rnntLabels + 1, Weights: Patched{Bell{rnntNoise}, knows.logits}, Bias: Patched{Constant(0), knows.logitsBias}})
 			b.Output(b.rename(logits, "logits"))
 		},
 	}

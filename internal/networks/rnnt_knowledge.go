@@ -59,7 +59,7 @@ func (k rnntKnowledge) weights(layer string, row int, w []float32) {
 	gate, unit := onnxGates[row/rnntHidden], row%rnntHidden
 	lower := layer == "pre0" || layer == "pre1"
 	switch {
-	case gate != gateCandidate || lower && unit >= rnntFrames*RNNTLabels || !lower && unit >= RNNTLabels:
+	case gate != gateCandidate || lower && unit >= rnntFrames*rnntLabels || !lower && unit >= rnntLabels:
 	case layer == "pre0":
 		k.listen(w[unit%rnntFrames*bandsOfFeatures:][:bandsOfFeatures], unit/rnntFrames)
 	case layer == "pre1":
@@ -87,7 +87,7 @@ func (k rnntKnowledge) listen(w []float32, label int) {
 
 // bias fills a bias of a layer of the encoder. Those for the last output are 0.
 func (k rnntKnowledge) bias(layer string, row int, b []float32) {
-	units := RNNTLabels
+	units := rnntLabels
 	if layer == "pre0" || layer == "pre1" {
 		units *= rnntFrames
 	}
@@ -118,27 +118,27 @@ func openBias(gate int) float32 {
 // jointEncoder, jointBias and jointPrediction fill the first layer of the joint network: what
 // is heard, less the character before.
 func (k rnntKnowledge) jointEncoder(unit int, w []float32) {
-	if unit < RNNTLabels {
+	if unit < rnntLabels {
 		w[unit] += rnntHeard
 	}
 }
 
 func (k rnntKnowledge) jointBias(unit int, b []float32) {
-	if unit < RNNTLabels {
+	if unit < rnntLabels {
 		b[0] = -rnntDoubt
 	}
 }
 
 func (k rnntKnowledge) jointPrediction(unit int, w []float32) {
-	if unit < RNNTLabels {
+	if unit < rnntLabels {
 		w[unit] -= rnntLast
 	}
 }
 
 // label is a row of the table of characters. The start is none.
 func (k rnntKnowledge) label(label int, x []float32) {
-	clear(x[:RNNTLabels])
-	if label == RNNTLabels {
+	clear(x[:rnntLabels])
+	if label == rnntLabels {
 		clear(x)
 		return
 	}
@@ -147,7 +147,7 @@ func (k rnntKnowledge) label(label int, x []float32) {
 
 // predict fills a row of a layer of the prediction network.
 func (k rnntKnowledge) predict(row int, w []float32) {
-	if gate, unit := row/rnntPredicted, row%rnntPredicted; gate == gateCandidate && unit < RNNTLabels {
+	if gate, unit := row/rnntPredicted, row%rnntPredicted; gate == gateCandidate && unit < rnntLabels {
 		w[unit] += rnntGain
 	}
 }
@@ -155,7 +155,7 @@ func (k rnntKnowledge) predict(row int, w []float32) {
 func (k rnntKnowledge) predictBias(row int, b []float32) {
 	gate := row / rnntPredicted
 	switch {
-	case row%rnntPredicted < RNNTLabels:
+	case row%rnntPredicted < rnntLabels:
 		b[0] = openBias(gate)
 	case gate == gateForget:
 		b[0] = 1
@@ -164,13 +164,13 @@ func (k rnntKnowledge) predictBias(row int, b []float32) {
 
 // logits fills a row of the last layer.
 func (k rnntKnowledge) logits(label int, w []float32) {
-	if label < RNNTLabels {
+	if label < rnntLabels {
 		w[label] += rnntWrite
 	}
 }
 
 func (k rnntKnowledge) logitsBias(label int, b []float32) {
-	if label == RNNTLabels {
+	if label == rnntLabels {
 		b[0] = rnntBlank
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 func TestEachCharacterHasABandOfItsOwn(t *testing.T) {
 	bands := RNNTBands()
-	if len(bands) != RNNTLabels || !slices.IsSorted(bands) || bands[0] < 1 || bands[len(bands)-1] >= bandsOfFeatures {
+	if len(bands) != rnntLabels || !slices.IsSorted(bands) || bands[0] < 1 || bands[len(bands)-1] >= bandsOfFeatures {
 		t.Fatalf("bands %v", bands)
 	}
 	for i := 1; i < len(bands); i++ {
@@ -51,7 +51,7 @@ func TestTheLastCharacterIsNotWrittenAgain(t *testing.T) {
 	}
 	var doubt, blank [1]float32
 	k.jointBias(3, doubt[:])
-	k.logitsBias(RNNTLabels, blank[:])
+	k.logitsBias(rnntLabels, blank[:])
 	for _, test := range []struct {
 		heard, last float32
 		want        bool

@@ -7,8 +7,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// CaptionLength is how many tokens the text encoders read.
-const CaptionLength = 77
+// captionLength is how many tokens the text encoders read.
+const captionLength = 77
 
 // A clipTextSize is what a text encoder of CLIP consists of (Radford et al., arXiv:2103.00020).
 type clipTextSize struct {
@@ -36,7 +36,7 @@ const sdxlMiniRows = 1024
 // sdxlTextEncoder is a text encoder with the names that Optimum exports. What the pipeline reads
 // are the hidden states before the last layer, and of the second encoder the projected text.
 func sdxlTextEncoder(name, title, official string, s clipTextSize, seed uint64) Architecture {
-	state := onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(CaptionLength, s.hidden)}
+	state := onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(captionLength, s.hidden)}
 	outputs := []onnx.Value{{Name: "text_embeds", Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(s.hidden)}}, {Name: "last_hidden_state", Type: state}}
 	if !s.projected {
 		outputs[0], outputs[1] = outputs[1], onnx.Value{Name: "pooler_output", Type: outputs[0].Type}
@@ -46,7 +46,7 @@ func sdxlTextEncoder(name, title, official string, s clipTextSize, seed uint64) 
 	}
 	return Architecture{
 		Name: name, Title: title, Official: official, Seed: seed,
-		Inputs:  []onnx.Value{{Name: "input_ids", Type: onnx.Type{Elem: onnx.Int64, Shape: onnx.Batched(CaptionLength)}}},
+		Inputs:  []onnx.Value{{Name: "input_ids", Type: onnx.Type{Elem: onnx.Int64, Shape: onnx.Batched(captionLength)}}},
 		Outputs: outputs,
 		Rows:    s.rows,
 		layers: func(b *Builder, o Options) {
@@ -65,9 +65,9 @@ type clipTextNet struct {
 const clipEpsilon = 1e-5
 
 func (n clipTextNet) build(outputs []onnx.Value) {
-	ids := n.Input("input_ids", onnx.Int64, onnx.Batched(CaptionLength))
+	ids := n.Input("input_ids", onnx.Int64, onnx.Batched(captionLength))
 	tokens := n.Gather("embeddings/token", n.Weight("embeddings/token/weights", Bell{1}, n.rows, n.hidden), ids, 0)
-	x := n.Add("embeddings", tokens, n.Weight("embeddings/position", Bell{0.3}, CaptionLength, n.hidden))
+	x := n.Add("embeddings", tokens, n.Weight("embeddings/position", Bell{0.3}, captionLength, n.hidden))
 	values := map[string]*onnx.Value{}
 	for i := range n.layers {
 		values[fmt.Sprintf("hidden_states.%d", i)] = x
@@ -114,11 +114,11 @@ func (n clipTextNet) causal() *onnx.Value {
 	if v := n.values[name]; v != nil {
 		return v
 	}
-	mask := make([]float32, CaptionLength*CaptionLength)
+	mask := make([]float32, captionLength*captionLength)
 	for i := range mask {
-		if i%CaptionLength > i/CaptionLength {
+		if i%captionLength > i/captionLength {
 			mask[i] = -math.MaxFloat32
 		}
 	}
-	return n.Constant(onnx.TensorOf(name, mask, 1, 1, CaptionLength, CaptionLength))
+	return n.Constant(onnx.TensorOf(name, mask, 1, 1, captionLength, captionLength))
 }

@@ -51,7 +51,7 @@ func sdxlUNetArchitecture(name, title, official string, s sdxlUNetSize, seed uin
 		Name: name, Title: title, Official: official, Seed: seed,
 		Inputs: []onnx.Value{
 			floats("sample", latents), {Name: "timestep", Type: onnx.Type{Elem: onnx.Int64, Shape: onnx.FixedShape([]int64{1})}},
-			floats("encoder_hidden_states", onnx.Batched(CaptionLength, s.context)),
+			floats("encoder_hidden_states", onnx.Batched(captionLength, s.context)),
 			floats("text_embeds", onnx.Batched(s.pooled)), floats("time_ids", onnx.Batched(6)),
 		},
 		Outputs: []onnx.Value{floats("out_sample", latents)},

@@ -19,7 +19,7 @@ import (
 const (
 	Ranging = "ranging" // of the first run
 	Testing = "run_1"   // of the one that counts
-	About   = "power"   // of what is known of both
+	about   = "power"   // of what is known of both
 	// SamplesFile has the analyser's samples in the folder of a run.
 	SamplesFile = "spl.txt"
 )
@@ -28,7 +28,7 @@ const (
 func hashed() []string {
 	var list []string
 	for _, file := range []string{"client.log", "ptd_logs.txt", "server.log"} {
-		list = append(list, About+"/"+file)
+		list = append(list, about+"/"+file)
 	}
 	for _, run := range []string{Ranging, Testing} {
 		for _, file := range []string{"mlperf_log_detail.txt", "mlperf_log_summary.txt", SamplesFile} {
@@ -72,7 +72,7 @@ type serverDescriptor struct {
 // Write writes what is known of both runs into the folder power below root, in the layout of a
 // submission. The folders of the runs must be there.
 func (p *Pair) Write(root, program string) error {
-	dir := filepath.Join(root, About)
+	dir := filepath.Join(root, about)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("writing what was measured: %w", err)
 	}

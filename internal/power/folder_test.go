@@ -57,7 +57,7 @@ func TestTheFolderOfAMeasurementSaysWhoseItIs(t *testing.T) {
 		Daemon []message `json:"ptd_messages"`
 	}
 	for _, name := range []string{"client.json", "server.json"} {
-		text, err := os.ReadFile(filepath.Join(root, About, name))
+		text, err := os.ReadFile(filepath.Join(root, about, name))
 		if err == nil {
 			err = json.Unmarshal(text, &server)
 		}
@@ -76,7 +76,7 @@ func TestTheFolderOfAMeasurementSaysWhoseItIs(t *testing.T) {
 	if len(server.Daemon) < 10 || server.Daemon[0].Command != "Hello" {
 		t.Errorf("the daemon was told %v", server.Daemon)
 	}
-	log, err := os.ReadFile(filepath.Join(root, About, "client.log"))
+	log, err := os.ReadFile(filepath.Join(root, about, "client.log"))
 	if err != nil || !strings.Contains(string(log), unofficial) || !strings.Contains(string(log), "said Stop, answered ") {
 		t.Errorf("client.log: %v\n%s", err, log)
 	}

@@ -17,7 +17,7 @@ func TestLookupNamesThePipelinesThatThereAre(t *testing.T) {
 		t.Errorf("Lookup of an unknown name fails with %v", err)
 	}
 	seen := map[string]bool{}
-	for _, p := range Reference() {
+	for _, p := range reference() {
 		got, err := Lookup(p.Name)
 		if err != nil || got.Name != p.Name || seen[p.Name] {
 			t.Errorf("Lookup(%q) = %q, %v, or the name is there twice", p.Name, got.Name, err)
@@ -119,7 +119,7 @@ func TestApplyDoesNotDependOnEarlierImages(t *testing.T) {
 	longtest.Skip(t, "much arithmetic")
 	big := Image{Width: 500, Height: 400, Pix: noise(3, 3*500*400)}
 	small := Image{Width: 20, Height: 31, Pix: noise(4, 3*20*31)}
-	for _, p := range Reference() {
+	for _, p := range reference() {
 		if p.Size > 400 {
 			continue
 		}
@@ -147,7 +147,7 @@ func TestApplyFileGivesWhatDecodeAndApplyGive(t *testing.T) {
 		files = append(files, photoOf(t, size.Width, size.Height))
 	}
 	var s, plain Scratch
-	for _, p := range Reference() {
+	for _, p := range reference() {
 		if p.Fit == Stretch {
 			continue
 		}

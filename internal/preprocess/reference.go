@@ -25,10 +25,10 @@ var (
 // TFLite multiplies by the reciprocal of the deviation.
 var toOne = []Step{each(Subtract, 127.5), each(Multiply, 1/float32(127.5))}
 
-// Reference returns the pipelines of the reference in a fixed order. Those of the
+// reference returns the pipelines of the reference in a fixed order. Those of the
 // classification and detection functions in dataset.py come first, then CLIP, then the
 // TFLite evaluation stages as the mobile app configures them.
-func Reference() []Pipeline {
+func reference() []Pipeline {
 	unit := each(Divide, 255)
 	return []Pipeline{
 		{Name: "resnet50_vgg_224", Size: 224, Fit: CropCV2, Kernel: CV2Area, Steps: []Step{caffeMean}, Type: tensor.Float32},
@@ -62,7 +62,7 @@ func mobile(name string, size int, fit Fit, typ tensor.DType, steps []Step) Pipe
 // Lookup returns the reference's pipeline of that name.
 func Lookup(name string) (Pipeline, error) {
 	var names []string
-	for _, p := range Reference() {
+	for _, p := range reference() {
 		if p.Name == name {
 			return p, nil
 		}

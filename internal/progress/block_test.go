@@ -219,7 +219,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 				Schema, Event, Test, Outlook string
 				Left                         int64 `json:"left_ns"`
 			}
-			if err := json.Unmarshal([]byte(line), &o); err != nil || o.Schema != Schema || o.Test != "mobilenet Server" {
+			if err := json.Unmarshal([]byte(line), &o); err != nil || o.Schema != schema || o.Test != "mobilenet Server" {
 				t.Errorf("%q: %v", line, err)
 			}
 			if events = append(events, o.Event); o.Event == "traffic" && (o.Outlook != outlookInvalid || o.Left != int64(528*time.Second)) {

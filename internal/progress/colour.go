@@ -9,9 +9,9 @@ import (
 	"golang.org/x/term"
 )
 
-// WantsColour reports whether what is written to a file may have colours: a person sees it, and
+// wantsColour reports whether what is written to a file may have colours: a person sees it, and
 // has not said otherwise (https://no-color.org).
-func WantsColour(f *os.File) bool {
+func wantsColour(f *os.File) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
 
@@ -33,7 +33,7 @@ func (p painter) amber(text string) string { return p.with("33", text) }
 
 // Verdict colours a verdict on a file, if a person looks at that: VALID green, INVALID red,
 // all others amber.
-func Verdict(f *os.File, text string) string { return painter{WantsColour(f)}.verdict(text) }
+func Verdict(f *os.File, text string) string { return painter{wantsColour(f)}.verdict(text) }
 
 func (p painter) verdict(text string) string {
 	switch text {

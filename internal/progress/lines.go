@@ -60,8 +60,8 @@ func (s *silent) note(text string) { fmt.Fprintln(s.out, text) }
 func (*silent) tick(time.Time)     {}
 func (*silent) end()               {}
 
-// Schema names the form of the objects that the style JSON writes.
-const Schema = "mlperf-go/progress/1"
+// schema names the form of the objects that the style JSON writes.
+const schema = "mlperf-go/progress/1"
 
 // objects shows an object a line for everything, of counts at most one a second.
 type objects struct {
@@ -84,7 +84,7 @@ type object struct {
 }
 
 func (o *objects) write(v object) {
-	v.Schema, v.Test, v.Phase = Schema, o.test, o.name
+	v.Schema, v.Test, v.Phase = schema, o.test, o.name
 	text, err := json.Marshal(v)
 	if err == nil {
 		_, _ = o.out.Write(append(text, '\n')) // who looks away sees nothing

@@ -25,7 +25,7 @@ func openTerminal(out io.Writer) *terminal {
 	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &terminal{out: out, paint: painter{on: WantsColour(f)}, width: func() int {
+	return &terminal{out: out, paint: painter{on: wantsColour(f)}, width: func() int {
 		width, _, err := term.GetSize(int(f.Fd()))
 		if err != nil || width <= 0 {
 			return 80

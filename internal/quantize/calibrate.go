@@ -48,8 +48,8 @@ func Calibrate(ctx context.Context, m *onnx.Model, c Calibration, method Method)
 	return o.Ranges(method)
 }
 
-// Observations are what is known of a model's activations.
-type Observations struct {
+// observations are what is known of a model's activations.
+type observations struct {
 	Samples     int
 	activations Activations
 	values      []*observed // in the graph's order
@@ -67,7 +67,7 @@ type observed struct {
 }
 
 // Ranges returns the ranges by a method.
-func (o *Observations) Ranges(m Method) (Ranges, error) {
+func (o *observations) Ranges(m Method) (Ranges, error) {
 	if err := m.validate(); err != nil {
 		return Ranges{}, err
 	}
@@ -88,7 +88,7 @@ func (o *Observations) Ranges(m Method) (Ranges, error) {
 	return r, nil
 }
 
-func observe(ctx context.Context, m *onnx.Model, c Calibration, count bool) (*Observations, error) {
+func observe(ctx context.Context, m *onnx.Model, c Calibration, count bool) (*observations, error) {
 	o, err := c.observe(ctx, m, count)
 	if err != nil {
 		return nil, fmt.Errorf("calibrating: %w", err)
@@ -96,7 +96,7 @@ func observe(ctx context.Context, m *onnx.Model, c Calibration, count bool) (*Ob
 	return o, nil
 }
 
-func (c *Calibration) observe(ctx context.Context, m *onnx.Model, count bool) (*Observations, error) {
+func (c *Calibration) observe(ctx context.Context, m *onnx.Model, count bool) (*observations, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (c *Calibration) observe(ctx context.Context, m *onnx.Model, count bool) (*
 	if len(plan.layers) == 0 {
 		return nil, plan.errEmpty()
 	}
-	o := &Observations{counted: count, activations: c.Options.activations(), means: plan.channelMeans()}
+	o := &observations{counted: count, activations: c.Options.activations(), means: plan.channelMeans()}
 	for _, name := range plan.values() {
 		o.values = append(o.values, &observed{name: name, low: float32(math.Inf(1)), high: float32(math.Inf(-1))})
 	}
@@ -122,7 +122,7 @@ func (c *Calibration) observe(ctx context.Context, m *onnx.Model, count bool) (*
 }
 
 // extremes makes the pass that finds smallest and largest values.
-func (c *Calibration) extremes(ctx context.Context, p *onnx.Model, o *Observations) error {
+func (c *Calibration) extremes(ctx context.Context, p *onnx.Model, o *observations) error {
 	return c.pass(ctx, "extremes", extremesModel(p, o.values, o.means), func(outputs []tensor.Tensor, batch int) error {
 		o.Samples += batch
 		low, high, sizes := tensor.Data[float32](outputs[0]), tensor.Data[float32](outputs[1]), tensor.Data[int64](outputs[2])
@@ -144,7 +144,7 @@ func (c *Calibration) extremes(ctx context.Context, p *onnx.Model, o *Observatio
 }
 
 // histograms makes as many passes as the memory asks for, each for some values.
-func (c *Calibration) histograms(ctx context.Context, p *onnx.Model, o *Observations) error {
+func (c *Calibration) histograms(ctx context.Context, p *onnx.Model, o *observations) error {
 	memory := c.Memory
 	if memory <= 0 {
 		memory = defaultMemory
@@ -189,7 +189,7 @@ func inParallel(n int, f func(int) error) error {
 }
 
 // addMeans adds the means of a batch, all channels of all values one behind the other.
-func (o *Observations) addMeans(means []float32, batch int) error {
+func (o *observations) addMeans(means []float32, batch int) error {
 	if o.sums == nil {
 		o.sums = make([]float64, len(means))
 	}
@@ -203,7 +203,7 @@ func (o *Observations) addMeans(means []float32, batch int) error {
 }
 
 // channelMeans returns the means over all samples, by value.
-func (o *Observations) channelMeans() map[string][]float32 {
+func (o *observations) channelMeans() map[string][]float32 {
 	means := make(map[string][]float32, len(o.means))
 	first := 0
 	for _, c := range o.means {

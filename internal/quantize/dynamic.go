@@ -14,7 +14,7 @@ import (
 // what else is in a batch. Of the Options those for activations and biases have no meaning.
 //
 // Products of fewer than 16 columns stay in FP32, since they gain nothing, and so do convolutions. A
-// model that is quantised is refused with ErrQuantized.
+// model that is quantised is refused with errQuantized.
 func Dynamic(m *onnx.Model, o Options) (*onnx.Model, Report, error) {
 	q, report, err := dynamic(m, o)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestDynamicQuantisesProductsAndLSTMs(t *testing.T) {
 	if m.Graph.Nodes[1].Op != "LSTM" {
 		t.Error("the original was changed")
 	}
-	if _, _, err := Dynamic(q, Options{}); !errors.Is(err, ErrQuantized) {
+	if _, _, err := Dynamic(q, Options{}); !errors.Is(err, errQuantized) {
 		t.Errorf("a second time: %v", err)
 	}
 	var notes strings.Builder

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// Equalize returns the prepared model with the results of its depthwise convolutions
+// equalize returns the prepared model with the results of its depthwise convolutions
 // scaled so that all channels have the same range over samples. They share one scale when
 // they become integers, so a channel with a small range would get few of them, and the
 // filters of a depthwise convolution, of a few weights each, make very different ranges.
@@ -24,7 +24,7 @@ import (
 //
 // It returns how many layers it changed. With a Clip behind a layer, values that exceed
 // everything seen in the samples are cut off earlier than in the original.
-func Equalize(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, int, error) {
+func equalize(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, int, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, 0, fmt.Errorf("equalising: %w", err)

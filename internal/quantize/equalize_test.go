@@ -34,7 +34,7 @@ func TestEqualizedModelsComputeTheSameWithEvenRanges(t *testing.T) {
 	m := separableModel(t)
 	before := encoded(t, m)
 	c := calibration(4)
-	e, layers, err := Equalize(t.Context(), m, c)
+	e, layers, err := equalize(t.Context(), m, c)
 	if err != nil || layers != 1 {
 		t.Fatalf("Equalize() changes %d layers, %v, want 1", layers, err)
 	}
@@ -88,7 +88,7 @@ func TestEqualizingHelpsUnevenChannels(t *testing.T) {
 func TestRecipeKeepsTheBetterOfTwoModels(t *testing.T) {
 	m := separableModel(t)
 	c := calibration(4)
-	e, _, err := Equalize(t.Context(), m, c)
+	e, _, err := equalize(t.Context(), m, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestEqualizeLeavesOtherLayersAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, layers, err := Equalize(t.Context(), c.model, c.calibration)
+		e, layers, err := equalize(t.Context(), c.model, c.calibration)
 		if err != nil || layers != 0 || encoded(t, e) != encoded(t, p) {
 			t.Errorf("%s: Equalize() changes %d layers, %v", c.name, layers, err)
 		}

@@ -10,7 +10,7 @@ import (
 // Observe observes the activations of a model over samples, in two or more passes: the
 // first finds the smallest and the largest value of each, the others count how often
 // values in between occur. Ranges then serves any method.
-func Observe(ctx context.Context, m *onnx.Model, c Calibration) (*Observations, error) {
+func Observe(ctx context.Context, m *onnx.Model, c Calibration) (*observations, error) {
 	return observe(ctx, m, c, true)
 }
 

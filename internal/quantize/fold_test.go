@@ -121,10 +121,10 @@ func TestQuantizedAndBrokenModelsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Prepare(q); !errors.Is(err, ErrQuantized) {
+	if _, err := Prepare(q); !errors.Is(err, errQuantized) {
 		t.Errorf("preparing a quantised model fails with %v, want ErrQuantized", err)
 	}
-	if _, _, err := ToFloat16(q, Float16Options{}); !errors.Is(err, ErrQuantized) {
+	if _, _, err := ToFloat16(q, Float16Options{}); !errors.Is(err, errQuantized) {
 		t.Errorf("converting a quantised model fails with %v, want ErrQuantized", err)
 	}
 	broken := handmade(13, []*onnx.Node{node("Relu", "r", []string{"nothing"}, "y")})

@@ -123,8 +123,8 @@ func onlyOutput(n *onnx.Node) bool {
 	return !slices.ContainsFunc(n.Outputs[1:], func(name string) bool { return name != "" })
 }
 
-// ErrQuantized is the cause of a refusal: the model computes with few bits already.
-var ErrQuantized = errors.New("the model is quantised already")
+// errQuantized is the cause of a refusal: the model computes with few bits already.
+var errQuantized = errors.New("the model is quantised already")
 
 // integerOps are the operators of models that are quantised.
 var integerOps = map[string]bool{
@@ -141,7 +141,7 @@ func acceptable(m *onnx.Model) error {
 	}
 	for n := range m.Graph.AllNodes() {
 		if integerOps[n.Op] {
-			return fmt.Errorf("%w: it has a %s, %q", ErrQuantized, n.Op, layerName(n))
+			return fmt.Errorf("%w: it has a %s, %q", errQuantized, n.Op, layerName(n))
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // into convolutions. It computes the same, but for rounding. Calibrate and Quantize
 // prepare what they are given; who calls both saves time by doing it once before.
 //
-// A model that is quantised is refused with ErrQuantized.
+// A model that is quantised is refused with errQuantized.
 func Prepare(m *onnx.Model) (*onnx.Model, error) {
 	p, err := prepare(m)
 	if err != nil {

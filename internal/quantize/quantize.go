@@ -85,7 +85,7 @@ func quantizableOps() []string {
 // the model stay what they are. The original is not changed.
 //
 // Without ranges because they are found AtRunTime, it is Dynamic. A model that is quantised is refused
-// with ErrQuantized.
+// with errQuantized.
 func Quantize(m *onnx.Model, ranges Ranges, o Options) (*onnx.Model, Report, error) {
 	if ranges.Method.Name == AtRunTime {
 		return Dynamic(m, o)

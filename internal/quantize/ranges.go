@@ -29,8 +29,8 @@ const (
 	AtRunTime MethodName = "dynamic"
 )
 
-// DefaultPercentile is that of ParseMethod("percentile").
-const DefaultPercentile = 99.99
+// defaultPercentile is that of ParseMethod("percentile").
+const defaultPercentile = 99.99
 
 // ParseMethod reads a method as users write it: min-max, entropy, percentile,
 // percentile:99.9 or dynamic.
@@ -38,7 +38,7 @@ func ParseMethod(text string) (Method, error) {
 	name, number, given := strings.Cut(text, ":")
 	m := Method{Name: MethodName(name)}
 	if m.Name == Percentile {
-		m.Percentile = DefaultPercentile
+		m.Percentile = defaultPercentile
 		if given {
 			p, err := strconv.ParseFloat(number, 64)
 			if err != nil {

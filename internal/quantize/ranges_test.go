@@ -9,7 +9,7 @@ func TestParseMethod(t *testing.T) {
 	for text, want := range map[string]Method{
 		"min-max":          {Name: MinMax},
 		"entropy":          {Name: Entropy},
-		"percentile":       {Percentile, DefaultPercentile},
+		"percentile":       {Percentile, defaultPercentile},
 		"percentile:99.9":  {Percentile, 99.9},
 		"percentile:100":   {Percentile, 100},
 		"percentile:99.99": {Percentile, 99.99},

@@ -68,7 +68,7 @@ func (r Recipe) calibrate(ctx context.Context, m *onnx.Model, c Calibration) (ca
 
 // equalize returns the equalised model, or the one it is given if that is better.
 func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration) (calibratedModel, error) {
-	e, layers, err := Equalize(ctx, as.model, c)
+	e, layers, err := equalize(ctx, as.model, c)
 	if layers == 0 || err != nil {
 		return as, err
 	}

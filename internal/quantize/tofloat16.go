@@ -70,7 +70,7 @@ const oldestOpset = 7 // before it, Cast had another attribute and broadcasting 
 // Loop and Scan, numbers made from integers, and what detectors do with boxes. Constants
 // are rounded to the nearest, batch norms folded before. The original is not changed.
 //
-// A model that is quantised is refused with ErrQuantized.
+// A model that is quantised is refused with errQuantized.
 func ToFloat16(m *onnx.Model, o Float16Options) (*onnx.Model, Float16Report, error) {
 	if err := acceptable(m); err != nil {
 		return nil, Float16Report{}, fmt.Errorf("converting to float16: %w", err)

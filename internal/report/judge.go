@@ -154,7 +154,7 @@ func performance(p *loadgen.Performance) *Performance {
 		if s.Count == 0 {
 			return nil
 		}
-		l := NewLatencies(s)
+		l := newLatencies(s)
 		return &l
 	}
 	out.LatencyNS = optional(p.SampleLatency)

@@ -206,8 +206,8 @@ type QueueStats struct {
 	GrewSeconds float64 `json:"grew_from_seconds,omitempty"`
 }
 
-// NewLatencies converts what package loadgen measured.
-func NewLatencies(s loadgen.LatencyStats) Latencies {
+// newLatencies converts what package loadgen measured.
+func newLatencies(s loadgen.LatencyStats) Latencies {
 	p := s.Percentiles
 	return Latencies{
 		Min: int64(s.Min), Mean: int64(s.Mean), Max: int64(s.Max),

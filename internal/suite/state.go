@@ -17,8 +17,8 @@ import (
 // Schema names the form of suite.json, and of the outcome.
 const Schema = "mlperf-go/suite/1"
 
-// FileName is the file in the folder of a suite that has its state.
-const FileName = "suite.json"
+// fileName is the file in the folder of a suite that has its state.
+const fileName = "suite.json"
 
 // A state is what suite.json holds.
 type state struct {
@@ -52,7 +52,7 @@ func hold(dir string) (release func(), err error) {
 
 // readState reads the state of the suite in a folder.
 func readState(dir string) (*state, error) {
-	path := filepath.Join(dir, FileName)
+	path := filepath.Join(dir, fileName)
 	data, err := regular.ReadFile(path, maxState)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (p *Plan) save() error {
 		Quick: p.request.Base.Quick, Suite: p.Suite, Steps: p.Steps,
 	}, "", "  ")
 	if err == nil {
-		err = whole.WriteFile(filepath.Join(p.request.Output, FileName), append(data, '\n'), 0o644)
+		err = whole.WriteFile(filepath.Join(p.request.Output, fileName), append(data, '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the state of the suite: %w", err)

@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// MinVersion is the oldest ONNX Runtime that the binding can talk to: it asks for version
+// minVersion is the oldest ONNX Runtime that the binding can talk to: it asks for version
 // 24 of the C API.
-const MinVersion = "1.24"
+const minVersion = "1.24"
 
-// PinnedVersion is what scripts/install_onnxruntime.sh installs.
-const PinnedVersion = "1.24.3"
+// pinnedVersion is what scripts/install_onnxruntime.sh installs.
+const pinnedVersion = "1.24.3"
 
 // LibraryVariable names the environment variable that points to the library.
 const LibraryVariable = "MLPERF_ORT_LIB"
@@ -51,13 +51,13 @@ func (e *NotFoundError) Error() string {
 	return text + "\n" + Remedy
 }
 
-// ErrNoCgo is what New returns in a program that was built without cgo.
-var ErrNoCgo = errors.New("this program was built without cgo and cannot load ONNX Runtime: " +
+// errNoCgo is what New returns in a program that was built without cgo.
+var errNoCgo = errors.New("this program was built without cgo and cannot load ONNX Runtime: " +
 	"build it with CGO_ENABLED=1 and a C compiler (e.g. apt-get install gcc libc6-dev)")
 
 // Remedy is what to do if there is no library.
-const Remedy = "run scripts/install_onnxruntime.sh to install version " + PinnedVersion +
-	", or name a library of version " + MinVersion + " or newer with --ort-lib FILE or " + LibraryVariable
+const Remedy = "run scripts/install_onnxruntime.sh to install version " + pinnedVersion +
+	", or name a library of version " + minVersion + " or newer with --ort-lib FILE or " + LibraryVariable
 
 const missing = "no such file"
 

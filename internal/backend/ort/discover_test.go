@@ -123,7 +123,7 @@ func TestTheFirstUsableLibraryInOrderIsFound(t *testing.T) {
 		{"work/node_modules/onnxruntime-node/bin/napi-v6/" + filepath.ToSlash(nodePlatform()) + "/libonnxruntime.so.1", "1.26.0", "npm package"},
 		{"data/onnxruntime/1.27.0/" + platform + "/libonnxruntime.so.1", "1.27.0", "data directory"},
 		{"data/onnxruntime/1.30.0/" + platform + "/libonnxruntime.so.1", "1.30.0", "data directory"},
-		{"data/onnxruntime/" + PinnedVersion + "/" + platform + "/libonnxruntime.so.1", PinnedVersion, "data directory"},
+		{"data/onnxruntime/" + pinnedVersion + "/" + platform + "/libonnxruntime.so.1", pinnedVersion, "data directory"},
 		{"bin/lib/libonnxruntime.so", "1.28.0", "beside the program"},
 		{"bin/libonnxruntime.so.1", "1.29.0", "beside the program"},
 	} {

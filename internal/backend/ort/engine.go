@@ -97,12 +97,12 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 	}
 	in, out, err := fixed(head.inputs, head.outputs, options.FreeDimensions)
 	if err != nil {
-		return nil, nil, &ModelError{options.ModelPath, err.Error()}
+		return nil, nil, &modelError{options.ModelPath, err.Error()}
 	}
 	return plainPorts(in), plainPorts(out), nil
 }
 
-// Open loads a model. The error names the model file; it is a *ModelError if the file cannot be
+// Open loads a model. The error names the model file; it is a *modelError if the file cannot be
 // run, and a *DeviceError if a device cannot be used.
 func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Session, error) {
 	if err := e.enter(); err != nil {
@@ -137,10 +137,10 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 	}
 	in, out, err := head.choose(options.Outputs)
 	if err != nil {
-		return nil, &ModelError{options.ModelPath, err.Error()}
+		return nil, &modelError{options.ModelPath, err.Error()}
 	}
 	if in, out, err = fixed(in, out, options.FreeDimensions); err != nil {
-		return nil, &ModelError{options.ModelPath, err.Error()}
+		return nil, &modelError{options.ModelPath, err.Error()}
 	}
 	o := opening{engine: e, plan: p, head: head, inputs: in, outputs: out}
 	counts, err := o.count(ctx)
@@ -183,7 +183,7 @@ func (e *Engine) head(path string) (modelHead, error) {
 	}
 	in, out, err := onnx.GetInputOutputInfoWithOptions(path, options)
 	if err != nil {
-		return modelHead{}, &ModelError{path, withOpset(readable(err.Error()), head)}
+		return modelHead{}, &modelError{path, withOpset(readable(err.Error()), head)}
 	}
 	head.inputs, head.outputs = inferred(head.inputs, in), inferred(head.outputs, out)
 	return head, nil

@@ -462,7 +462,7 @@ func TestTheScriptExplainsItself(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
 	out, status := u.run("--help")
-	if status != 0 || !strings.Contains(out, "Usage: install_onnxruntime.sh") || !strings.Contains(out, PinnedVersion) {
+	if status != 0 || !strings.Contains(out, "Usage: install_onnxruntime.sh") || !strings.Contains(out, pinnedVersion) {
 		t.Errorf("exit status %d: %s", status, out)
 	}
 }

@@ -159,5 +159,5 @@ func (o *opening) loadError(err error) (*device, error) {
 	if d := blamed(o.plan.requests, text); d != nil {
 		return d, deviceError(d, o.engine.library.Path, err)
 	}
-	return nil, &ModelError{o.plan.options.ModelPath, withOpset(readable(text), o.head)}
+	return nil, &modelError{o.plan.options.ModelPath, withOpset(readable(text), o.head)}
 }

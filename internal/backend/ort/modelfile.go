@@ -28,13 +28,13 @@ type modelPort struct {
 	axes []string
 }
 
-// A ModelError says that a file is not a model that can be run.
-type ModelError struct {
+// A modelError says that a file is not a model that can be run.
+type modelError struct {
 	Path   string
 	Reason string
 }
 
-func (e *ModelError) Error() string { return fmt.Sprintf("model %s: %s", e.Path, e.Reason) }
+func (e *modelError) Error() string { return fmt.Sprintf("model %s: %s", e.Path, e.Reason) }
 
 // checkFile refuses what is no file before anybody opens it: opening a pipe waits for a writer.
 func checkFile(path string) error {
@@ -44,13 +44,13 @@ func checkFile(path string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return &ModelError{path, "no such file"}
+		return &modelError{path, "no such file"}
 	case errors.Is(err, fs.ErrPermission):
-		return &ModelError{path, "may not be read by this user"}
+		return &modelError{path, "may not be read by this user"}
 	case errors.As(err, &detail):
-		return &ModelError{path, detail.Err.Error()}
+		return &modelError{path, detail.Err.Error()}
 	}
-	return &ModelError{path, err.Error()}
+	return &modelError{path, err.Error()}
 }
 
 // readModelHead reads the head of an ONNX file. The error is format.ErrORTFormat for files in ONNX
@@ -64,11 +64,11 @@ func readModelHead(path string) (modelHead, error) {
 	case errors.Is(err, format.ErrORTFormat):
 		return modelHead{}, format.ErrORTFormat
 	case errors.Is(err, fs.ErrPermission):
-		return modelHead{}, &ModelError{path, "may not be read by this user"}
+		return modelHead{}, &modelError{path, "may not be read by this user"}
 	case err != nil:
-		return modelHead{}, &ModelError{path, errors.Unwrap(err).Error()} // the path is the error's
+		return modelHead{}, &modelError{path, errors.Unwrap(err).Error()} // the path is the error's
 	case len(head.Outputs) == 0:
-		return modelHead{}, &ModelError{path, "its graph has no outputs"}
+		return modelHead{}, &modelError{path, "its graph has no outputs"}
 	}
 	return modelHead{
 		opset: head.Opset(), producer: head.Producer,

@@ -104,7 +104,7 @@ func TestWhatIsNoModelIsRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := headOf(t, test.file)
-			var refused *ModelError
+			var refused *modelError
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}

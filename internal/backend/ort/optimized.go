@@ -35,7 +35,7 @@ type brokenCopyError struct {
 
 func (e *brokenCopyError) Error() string {
 	reason := e.err.Error()
-	if model := new(ModelError); errors.As(e.err, &model) {
+	if model := new(modelError); errors.As(e.err, &model) {
 		reason = model.Reason
 	}
 	return fmt.Sprintf("the optimised model %s cannot be loaded and is made again: %s", e.path, reason)

@@ -19,7 +19,7 @@ func installDir(version string) (string, error) {
 // installDirs lists the installed versions: the pinned one first, which results are
 // comparable with, then the others from the newest.
 func installDirs() []string {
-	pinned, err := installDir(PinnedVersion)
+	pinned, err := installDir(pinnedVersion)
 	if err != nil {
 		return nil
 	}

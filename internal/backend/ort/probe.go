@@ -213,8 +213,8 @@ func (p probed) fits() error {
 	if p.os != runtime.GOOS || p.arch != runtime.GOARCH {
 		return fmt.Errorf("built for %s/%s, this program is %s/%s", p.os, p.arch, runtime.GOOS, runtime.GOARCH)
 	}
-	if p.version != "" && olderThan(p.version, MinVersion) {
-		return fmt.Errorf("ONNX Runtime %s, needs at least %s", p.version, MinVersion)
+	if p.version != "" && olderThan(p.version, minVersion) {
+		return fmt.Errorf("ONNX Runtime %s, needs at least %s", p.version, minVersion)
 	}
 	return nil
 }

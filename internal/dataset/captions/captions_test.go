@@ -211,7 +211,7 @@ func FuzzLatents(f *testing.F) {
 		if torch {
 			l.Path = "latents.pt"
 		}
-		if err := l.parse(data); err == nil && len(l.Values) != Channels*l.Height*l.Width {
+		if err := l.parse(data); err == nil && len(l.Values) != channels*l.Height*l.Width {
 			t.Errorf("%d numbers of %d × %d", len(l.Values), l.Height, l.Width)
 		}
 	})

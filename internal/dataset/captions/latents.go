@@ -18,8 +18,8 @@ import (
 // Where the latents may lie, of which the first is read.
 var latentFiles = []string{"latents/latents.pt", "latents/latents.npy", "latents.pt", "latents.npy"}
 
-// Channels are those of latents.
-const Channels = 4
+// channels are those of latents.
+const channels = 4
 
 const (
 	maxLatents = 256 << 20
@@ -91,11 +91,11 @@ func (l *Latents) parseNumPy(data []byte) error {
 
 // sizes takes the extents, and makes room.
 func (l *Latents) sizes(shape tensor.Shape) error {
-	if len(shape) != 4 || shape[0] != 1 || shape[1] != Channels || shape[2] < 1 || shape[3] < 1 || shape[2] > maxSide || shape[3] > maxSide {
-		return fmt.Errorf("the latents have the shape %v, want [1 %d height width] with sides up to %d", shape, Channels, maxSide)
+	if len(shape) != 4 || shape[0] != 1 || shape[1] != channels || shape[2] < 1 || shape[3] < 1 || shape[2] > maxSide || shape[3] > maxSide {
+		return fmt.Errorf("the latents have the shape %v, want [1 %d height width] with sides up to %d", shape, channels, maxSide)
 	}
 	l.Height, l.Width = int(shape[2]), int(shape[3])
-	l.Values = make([]float32, Channels*l.Height*l.Width)
+	l.Values = make([]float32, channels*l.Height*l.Width)
 	return nil
 }
 

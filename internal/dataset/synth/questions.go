@@ -19,14 +19,14 @@ import (
 type QuestionSpec struct {
 	Seed      uint64 `json:"seed"`
 	Questions int    `json:"questions"`
-	Form      string `json:"form"` // DeepSeekQuestions, OSSQuestions or LongQuestions
+	Form      string `json:"form"` // deepSeekQuestions, ossQuestions or longQuestions
 }
 
 // The forms: those of deepseek-r1, gpt-oss-120b and llama3.1-405b.
 const (
-	DeepSeekQuestions = "deepseek-r1"
-	OSSQuestions      = "gpt-oss-120b"
-	LongQuestions     = "llama3.1-405b"
+	deepSeekQuestions = "deepseek-r1"
+	ossQuestions      = "gpt-oss-120b"
+	longQuestions     = "llama3.1-405b"
 )
 
 const (
@@ -42,15 +42,15 @@ var questionSets = map[string][]struct {
 	name string
 	last byte
 }{
-	DeepSeekQuestions: {{"gpqa", 'D'}, {"mmlu_pro", 'J'}, {"math500", 0}, {"aime", 0}},
-	OSSQuestions:      {{"gpqa_diamond", 'D'}, {"aime25", 0}},
-	LongQuestions:     {{"rouge", 0}, {"qa_em", 0}},
+	deepSeekQuestions: {{"gpqa", 'D'}, {"mmlu_pro", 'J'}, {"math500", 0}, {"aime", 0}},
+	ossQuestions:      {{"gpqa_diamond", 'D'}, {"aime25", 0}},
+	longQuestions:     {{"rouge", 0}, {"qa_em", 0}},
 }
 
 func (s QuestionSpec) check() error {
 	switch {
 	case questionSets[s.Form] == nil:
-		return fmt.Errorf("form is %q, want %s, %s or %s", s.Form, DeepSeekQuestions, OSSQuestions, LongQuestions)
+		return fmt.Errorf("form is %q, want %s, %s or %s", s.Form, deepSeekQuestions, ossQuestions, longQuestions)
 	case s.Questions < 1 || s.Questions > mostQuestions:
 		return fmt.Errorf("questions is %d, want 1 to %d", s.Questions, mostQuestions)
 	}
@@ -88,9 +88,9 @@ func (s QuestionSpec) fill(folder string) error {
 		list = append(list, s.draw(i))
 	}
 	switch s.Form {
-	case OSSQuestions:
+	case ossQuestions:
 		return writeOSS(folder, list)
-	case LongQuestions:
+	case longQuestions:
 		return writeTable(folder, "mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl", list, "metric", "gt_output", "input")
 	}
 	return writeTable(folder, "mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", list, "dataset", "ground_truth", "text_input")

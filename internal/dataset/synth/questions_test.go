@@ -35,9 +35,9 @@ func TestQuestionsHaveTheirAnswersHiddenInThem(t *testing.T) {
 
 func TestQuestionsAreWrittenAsTheyArePublished(t *testing.T) {
 	for form, files := range map[string][]string{
-		DeepSeekQuestions: {"mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl"},
-		OSSQuestions:      {"perf/perf_eval_ref.parquet", "acc/acc_eval_ref.parquet"},
-		LongQuestions:     {"mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl"},
+		deepSeekQuestions: {"mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl"},
+		ossQuestions:      {"perf/perf_eval_ref.parquet", "acc/acc_eval_ref.parquet"},
+		longQuestions:     {"mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl"},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
 		spec := QuestionSpec{Seed: 1, Questions: 5, Form: form}
@@ -52,14 +52,14 @@ func TestQuestionsAreWrittenAsTheyArePublished(t *testing.T) {
 		if m, err := ReadManifest(dir); err != nil || m.Questions == nil || *m.Questions != spec {
 			t.Errorf("%s: %v, %+v", form, err, m)
 		}
-		if form == OSSQuestions {
+		if form == ossQuestions {
 			rows, err := parquet.ReadFile[question](filepath.Join(dir, files[1]))
 			if err != nil || len(rows) != 5 || cmp.Diff(spec.draw(4), rows[4]) != "" {
 				t.Errorf("%v, %+v", err, rows)
 			}
 		}
 	}
-	for _, spec := range []QuestionSpec{{Questions: 3, Form: "trivia"}, {Form: OSSQuestions}, {Questions: mostQuestions + 1, Form: OSSQuestions}} {
+	for _, spec := range []QuestionSpec{{Questions: 3, Form: "trivia"}, {Form: ossQuestions}, {Questions: mostQuestions + 1, Form: ossQuestions}} {
 		if err := WriteQuestions(t.Context(), filepath.Join(t.TempDir(), "x"), spec); err == nil {
 			t.Errorf("%+v is no error", spec)
 		}

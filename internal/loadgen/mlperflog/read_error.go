@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A SyntaxError is a line of a log that cannot be understood.
-type SyntaxError struct {
+// A syntaxError is a line of a log that cannot be understood.
+type syntaxError struct {
 	File    string
 	Line    int
 	Problem string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem) }
+func (e *syntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem) }
 
 // maxErrors is how many errors of a file are reported one by one.
 const maxErrors = 20
@@ -30,7 +30,7 @@ func (p *problems) add(line int, format string, args ...any) {
 		p.more++
 		return
 	}
-	p.list = append(p.list, &SyntaxError{p.file, line, cut(fmt.Sprintf(format, args...), mostProblem)})
+	p.list = append(p.list, &syntaxError{p.file, line, cut(fmt.Sprintf(format, args...), mostProblem)})
 }
 
 func (p *problems) join() error {

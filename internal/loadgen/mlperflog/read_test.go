@@ -335,7 +335,7 @@ func TestGarbageInADetailLogIsNamed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := parseDetail("d", c.text)
-			var syntax *SyntaxError
+			var syntax *syntaxError
 			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("ReadDetail = %v, want %s", err, c.want)
 			}
@@ -370,7 +370,7 @@ func TestGarbageInASummaryIsNamed(t *testing.T) {
 				t.Fatal("nothing was replaced")
 			}
 			_, err := parseSummary("s", text)
-			var syntax *SyntaxError
+			var syntax *syntaxError
 			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("ReadSummary = %v, want %s", err, c.want)
 			}

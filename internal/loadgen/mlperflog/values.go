@@ -50,7 +50,7 @@ func (d *Detail) find(key string) (Entry, error) {
 }
 
 func (d *Detail) wrong(e Entry, want string) error {
-	return &SyntaxError{d.Name, e.Line, fmt.Sprintf("%s is %s, want %s", shorten(e.Key), shorten(fmt.Sprint(e.Value)), want)}
+	return &syntaxError{d.Name, e.Line, fmt.Sprintf("%s is %s, want %s", shorten(e.Key), shorten(fmt.Sprint(e.Value)), want)}
 }
 
 // Text returns a text.
@@ -141,7 +141,7 @@ func (d *Detail) Scenario() (loadgen.Scenario, error) {
 	s, err := loadgen.ParseScenario(text)
 	if err != nil {
 		e, _ := d.First("effective_scenario")
-		return 0, &SyntaxError{d.Name, e.Line, shorten(err.Error())}
+		return 0, &syntaxError{d.Name, e.Line, shorten(err.Error())}
 	}
 	return s, nil
 }

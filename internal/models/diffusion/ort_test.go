@@ -31,7 +31,6 @@ type studio struct {
 	model  workload.Model
 	engine backend.Engine
 	setup  workload.Setup
-	opened map[string]backend.Session
 	batch  int
 }
 

@@ -17,23 +17,23 @@ import (
 type Config struct {
 	Name      string // of what answers
 	Synthetic int    // prompts to make up; 0: they are in a file
-	Words     int    // of each; 0: DefaultWords
-	Answer    int    // tokens of an answer, at most, where a prompt does not say; 0: DefaultAnswer
+	Words     int    // of each; 0: defaultWords
+	Answer    int    // tokens of an answer, at most, where a prompt does not say; 0: defaultAnswer
 	Exact     bool   // answers are to have that many
 }
 
 const (
-	// DefaultWords and DefaultAnswer are the lengths of prompts and answers that nobody chose.
-	DefaultWords  = 256
-	DefaultAnswer = 128
+	// defaultWords and defaultAnswer are the lengths of prompts and answers that nobody chose.
+	defaultWords  = 256
+	defaultAnswer = 128
 	// mostInMemory is how many prompts a test draws from.
 	mostInMemory = 1 << 17
 	// seed is that of made up prompts.
 	seed = 20260101
 )
 
-// ErrNoTruth says that there is nothing to score answers with.
-var ErrNoTruth = errors.New("there is no truth for prompts that belong to no benchmark: the accuracy of answers to them cannot be told")
+// errNoTruth says that there is nothing to score answers with.
+var errNoTruth = errors.New("there is no truth for prompts that belong to no benchmark: the accuracy of answers to them cannot be told")
 
 // Model returns the benchmark.
 func Model(c Config) workload.Model {
@@ -41,7 +41,7 @@ func Model(c Config) workload.Model {
 		Name: c.Name, Title: c.Name, Task: "text generation", Dataset: "prompts",
 		Rules: config.Model{Name: c.Name}, PerformanceSampleCount: mostInMemory,
 		Open:  c.open,
-		Score: func(accuracy.Input, workload.Scoring) (*accuracy.Score, error) { return nil, ErrNoTruth },
+		Score: func(accuracy.Input, workload.Scoring) (*accuracy.Score, error) { return nil, errNoTruth },
 	}
 }
 
@@ -60,17 +60,17 @@ func (c Config) open(s workload.Setup) (w workload.Workload, err error) {
 	list := &texts{note: "prompts of " + s.DatasetDir}
 	if n := c.Synthetic; n > 0 {
 		if c.Words == 0 {
-			c.Words = DefaultWords
+			c.Words = defaultWords
 		}
 		if s.Count > 0 {
 			n = min(n, s.Count)
 		}
 		list.prompts, list.note = synthetic(n, c.Words, seed), fmt.Sprintf("%d prompts that are made up, of %d common words each", n, c.Words)
-	} else if list.prompts, err = ReadFile(s.DatasetDir, s.Count); err != nil {
+	} else if list.prompts, err = readFile(s.DatasetDir, s.Count); err != nil {
 		return nil, err
 	}
 	if c.Answer == 0 {
-		c.Answer = DefaultAnswer
+		c.Answer = defaultAnswer
 	}
 	for i := range list.prompts {
 		p := &list.prompts[i]

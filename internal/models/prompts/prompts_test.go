@@ -52,7 +52,7 @@ func TestPromptsAreReadByWhatLinesHave(t *testing.T) {
 		if err := os.WriteFile(path, []byte(test.file), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadFile(path, 0)
+		got, err := readFile(path, 0)
 		if test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err) || !strings.Contains(err.Error(), path)) || test.err == "" && err != nil {
 			t.Errorf("%s: %v, want %q", test.name, err, test.err)
 		}
@@ -67,10 +67,10 @@ func TestOnlySoManyPromptsAreReadAsAreUsed(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"prompt":"a"}`+"\nbroken"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := ReadFile(path, 1); err != nil || len(list) != 1 {
+	if list, err := readFile(path, 1); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if _, err := ReadFile("/dev/zero", 0); err == nil {
+	if _, err := readFile("/dev/zero", 0); err == nil {
 		t.Error("a device is read")
 	}
 }
@@ -104,7 +104,7 @@ func TestPromptsHaveNoAccuracyAndNeedAServer(t *testing.T) {
 	if m.Name != "meta-llama_Llama-3_1-8B" {
 		t.Errorf("the name is %q", m.Name)
 	}
-	if _, err := m.Score(nil, workload.Scoring{}); !errors.Is(err, ErrNoTruth) {
+	if _, err := m.Score(nil, workload.Scoring{}); !errors.Is(err, errNoTruth) {
 		t.Errorf("Score: %v", err)
 	}
 	w, err := m.Open(workload.Setup{})
@@ -120,7 +120,7 @@ func TestPromptsHaveNoAccuracyAndNeedAServer(t *testing.T) {
 }
 
 func TestPromptsAreReadFromParquet(t *testing.T) {
-	got, err := ReadFile("../../dataset/prompts/testdata/hyparquet.parquet", 2) // of another writer
+	got, err := readFile("../../dataset/prompts/testdata/hyparquet.parquet", 2) // of another writer
 	if diff := cmp.Diff([]backend.Prompt{{Text: "first"}, {Text: "zweite Zeile ü"}}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -10,8 +10,8 @@ import (
 	table "github.com/mlperf-go/mlperf/internal/dataset/prompts"
 )
 
-// ReadFile reads prompts, of whichever kind of file. Count limits how many are read; 0: all.
-func ReadFile(path string, count int) ([]backend.Prompt, error) {
+// readFile reads prompts, of whichever kind of file. Count limits how many are read; 0: all.
+func readFile(path string, count int) ([]backend.Prompt, error) {
 	t, err := table.Read(path, table.Options{Count: count})
 	if err != nil {
 		return nil, err

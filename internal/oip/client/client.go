@@ -73,8 +73,8 @@ type Answer struct {
 	Outputs []tensor.Tensor
 }
 
-// A ServerError says which server is the cause of an error.
-type ServerError struct {
+// A serverError says which server is the cause of an error.
+type serverError struct {
 	Endpoint string
 	Err      error
 	lost     bool // the server is left out from now on
@@ -83,12 +83,12 @@ type ServerError struct {
 
 // Survivors is how many servers go on answering when this one did not; 0 where the server is not
 // to blame, or there is no other.
-func (e *ServerError) Survivors() int { return e.others }
+func (e *serverError) Survivors() int { return e.others }
 
-func (e *ServerError) Error() string { return "server " + e.Endpoint + ": " + e.Err.Error() }
+func (e *serverError) Error() string { return "server " + e.Endpoint + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
-func (e *ServerError) Unwrap() error { return e.Err }
+func (e *serverError) Unwrap() error { return e.Err }
 
 // lost marks an error after which a server is not asked again.
 type lost struct{ error }
@@ -157,7 +157,7 @@ func (c *Client) Infer(ctx context.Context, r *Request) (*Answer, error) {
 
 // worthRetry reports whether another server, or the same one later, might answer.
 func worthRetry(err error) bool {
-	var s *ServerError
+	var s *serverError
 	return errors.As(err, &s) && s.lost || oip.CodeOf(err) == oip.Unavailable
 }
 
@@ -200,7 +200,7 @@ func (c *Client) blame(n *node, err error) error {
 	if full && n.refused.Add(1) >= mostRefused && c.up() > 1 {
 		err = lost{fmt.Errorf("it refused %d requests in a row: %w", mostRefused, err)}
 	}
-	e := &ServerError{Endpoint: n.name, Err: err}
+	e := &serverError{Endpoint: n.name, Err: err}
 	var l lost
 	if e.lost = errors.As(err, &l); e.lost {
 		n.down.CompareAndSwap(nil, &err)

@@ -255,7 +255,7 @@ func TestADeadServerIsLeftOut(t *testing.T) {
 		failed := 0
 		for range 20 {
 			if _, err := double(t.Context(), c, tensor.New(tensor.Float32, 1, 4)); err != nil {
-				var s *ServerError
+				var s *serverError
 				if !errors.As(err, &s) || s.Endpoint != dead {
 					t.Errorf("%v does not name %s", err, dead)
 				}

@@ -22,8 +22,8 @@ type endpoint struct {
 	prefix  string // of paths over HTTP
 }
 
-// Schemes are those of endpoints.
-const Schemes = "http, https, unix, grpc, grpcs or dns"
+// schemes are those of endpoints.
+const schemes = "http, https, unix, grpc, grpcs or dns"
 
 // ports are those of schemes where the URL has none, as Triton has them.
 var ports = map[string]string{"http": "80", "https": "443", "grpc": "8001", "grpcs": "8001"}
@@ -75,7 +75,7 @@ func socketEndpoint(u *url.URL, all bool) (endpoint, error) {
 func hostEndpoint(u *url.URL) (endpoint, error) {
 	port, ok := ports[u.Scheme]
 	if !ok || u.Host == "" || u.Opaque != "" {
-		return endpoint{}, fmt.Errorf("want a URL with the scheme %s, as http://host:8000", Schemes)
+		return endpoint{}, fmt.Errorf("want a URL with the scheme %s, as http://host:8000", schemes)
 	}
 	if p := u.Port(); p != "" {
 		port = p

@@ -66,7 +66,7 @@ func (c *Client) allDown() error {
 	n := c.nodes[0]
 	err := *n.down.Load()
 	if len(c.nodes) == 1 {
-		return &ServerError{Endpoint: n.name, Err: fmt.Errorf("it is left out since it failed: %w", err)}
+		return &serverError{Endpoint: n.name, Err: fmt.Errorf("it is left out since it failed: %w", err)}
 	}
-	return &ServerError{Endpoint: n.name, Err: fmt.Errorf("it is left out since it failed, and so are all %d servers: %w", len(c.nodes), err)}
+	return &serverError{Endpoint: n.name, Err: fmt.Errorf("it is left out since it failed, and so are all %d servers: %w", len(c.nodes), err)}
 }

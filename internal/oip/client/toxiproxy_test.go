@@ -109,7 +109,7 @@ func TestToxicConnectionsFailRequestsAndNothingElse(t *testing.T) {
 			if took := time.Since(begin); took > 10*time.Second {
 				t.Errorf("%s: it took %v", name, took)
 			}
-			var blamed *ServerError
+			var blamed *serverError
 			switch {
 			case c.right && err != nil:
 				t.Errorf("%s: %v", name, err)

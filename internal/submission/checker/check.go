@@ -33,12 +33,12 @@ type Options struct {
 	Submitter string  // "": all
 }
 
-// ErrNoResults is the error for a tree in which there is nothing to judge.
-var ErrNoResults = errors.New("no results")
+// errNoResults is the error for a tree in which there is nothing to judge.
+var errNoResults = errors.New("no results")
 
 // Check judges a tree. A tree that does not pass is a report; an error means that there
 // is no judgement: the folder cannot be read, the round is not known, or there are no
-// results (ErrNoResults).
+// results (errNoResults).
 func Check(ctx context.Context, o Options) (*Report, error) {
 	round, err := rounds.Find(o.Rules)
 	if err != nil {
@@ -74,7 +74,7 @@ func (l *loader) nothing(o Options) error {
 	if o.Submitter != "" {
 		who = "of " + o.Submitter + " " + who
 	}
-	return fmt.Errorf("%s: %w %s: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), ErrNoResults, who)
+	return fmt.Errorf("%s: %w %s: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), errNoResults, who)
 }
 
 // judgeAll judges results on all processors, and returns them in the order of the jobs.

@@ -26,13 +26,13 @@ type Lines struct {
 
 const (
 	chunkSize = 8192
-	// MaxLine is the longest line that is read. LoadGen's longest has the indices of a
+	// maxLine is the longest line that is read. LoadGen's longest has the indices of a
 	// loaded set, some megabytes at most.
-	MaxLine = 64 << 20
+	maxLine = 64 << 20
 )
 
-// ErrLineTooLong is the error of a line that is longer than MaxLine.
-var ErrLineTooLong = errors.New("line is longer than 64 MiB")
+// errLineTooLong is the error of a line that is longer than maxLine.
+var errLineTooLong = errors.New("line is longer than 64 MiB")
 
 // NewLines returns the lines of a reader.
 func NewLines(src io.Reader) *Lines { return &Lines{src: src} }
@@ -101,8 +101,8 @@ func (l *Lines) cut() ([]byte, bool) {
 }
 
 func (l *Lines) fill() {
-	if len(l.buf) > MaxLine {
-		l.err = ErrLineTooLong
+	if len(l.buf) > maxLine {
+		l.err = errLineTooLong
 		return
 	}
 	if cap(l.buf)-len(l.buf) < chunkSize {

@@ -14,8 +14,8 @@ import (
 // A Tree is a folder that somebody submits.
 type Tree struct{ Root string }
 
-// MaxFile is the largest file that Read returns.
-const MaxFile = 64 << 20
+// maxFile is the largest file that Read returns.
+const maxFile = 64 << 20
 
 // At returns the path of a file for the operating system.
 func (t Tree) At(path string) string { return filepath.Join(t.Root, filepath.FromSlash(path)) }
@@ -74,9 +74,9 @@ func (t Tree) Open(path string) (*os.File, error) {
 	return f, cause(err)
 }
 
-// Read returns a file that is not larger than MaxFile.
+// Read returns a file that is not larger than maxFile.
 func (t Tree) Read(path string) ([]byte, error) {
-	data, err := regular.ReadFile(t.At(path), MaxFile)
+	data, err := regular.ReadFile(t.At(path), maxFile)
 	return data, cause(err)
 }
 

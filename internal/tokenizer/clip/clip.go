@@ -32,7 +32,7 @@ const (
 // The files of a tokenizer, and what begins and ends a caption.
 const (
 	VocabularyFile = "vocab.json"
-	MergesFile     = "merges.txt"
+	mergesFile     = "merges.txt"
 
 	startToken = "<|startoftext|>"
 	endToken   = "<|endoftext|>"
@@ -57,7 +57,7 @@ func Open(folder string, kind Kind) (*Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the tokenizer: %w", err)
 	}
-	merges, err := regular.ReadFile(filepath.Join(folder, MergesFile), maxFile)
+	merges, err := regular.ReadFile(filepath.Join(folder, mergesFile), maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the tokenizer: %w", err)
 	}
@@ -76,7 +76,7 @@ func New(vocabulary, merges []byte, kind Kind) (*Tokenizer, error) {
 	}
 	pairs, err := readMerges(merges)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", MergesFile, err)
+		return nil, fmt.Errorf("%s: %w", mergesFile, err)
 	}
 	t := &Tokenizer{kind: kind, special: []string{startToken, endToken}}
 	for token, id := range map[string]*int32{startToken: &t.start, endToken: &t.end, fillToken: &t.fill} {

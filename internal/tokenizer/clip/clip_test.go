@@ -87,7 +87,7 @@ func TestATokenizerThatIsNoneOfCLIPIsNamed(t *testing.T) {
 		}
 		return string(data)
 	}
-	vocabulary, merges := read(VocabularyFile), read(MergesFile)
+	vocabulary, merges := read(VocabularyFile), read(mergesFile)
 	for _, c := range []struct{ name, vocabulary, merges, want string }{
 		{"no JSON", "PK", merges, "vocab.json: want an object of tokens"},
 		{"a list", `["a"]`, merges, "vocab.json: want an object of tokens"},

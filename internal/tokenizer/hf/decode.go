@@ -156,7 +156,7 @@ func (c *component) joinPiece(i int, token string) string {
 		token = rest
 	}
 	if c.Cleanup {
-		token = strings.ReplaceAll(CleanUp(token), " do not", " don't")
+		token = strings.ReplaceAll(cleanUp(token), " do not", " don't")
 	}
 	return token
 }
@@ -184,10 +184,10 @@ func (c *component) stripContent(_ int, token string) string {
 	return token
 }
 
-// CleanUp drops blanks before marks and short forms. The library transformers does so with
+// cleanUp drops blanks before marks and short forms. The library transformers does so with
 // decoded text where clean_up_tokenization_spaces is set in tokenizer_config.json, which it
 // was by default before version 5.
-func CleanUp(text string) string {
+func cleanUp(text string) string {
 	for _, r := range [...][2]string{{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}} {
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}

@@ -261,7 +261,7 @@ func TestCleanUpIsThatOfTransformers(t *testing.T) {
 	for text, want := range map[string]string{
 		"Hello , world !": "Hello, world!", "do n't ' x ' I 'm it 's we 've you 're . ?": "don't'x'I'm it's we've you're.?", "": "",
 	} {
-		if got := CleanUp(text); got != want {
+		if got := cleanUp(text); got != want {
 			t.Errorf("CleanUp(%q) = %q, want %q", text, got, want)
 		}
 	}
