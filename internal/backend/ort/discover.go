@@ -51,10 +51,6 @@ func (e *NotFoundError) Error() string {
 	return text + "\n" + Remedy
 }
 
-// errNoCgo is what New returns in a program that was built without cgo.
-var errNoCgo = errors.New("this program was built without cgo and cannot load ONNX Runtime: " +
-	"build it with CGO_ENABLED=1 and a C compiler (e.g. apt-get install gcc libc6-dev)")
-
 // Remedy is what to do if there is no library.
 const Remedy = "run scripts/install_onnxruntime.sh to install version " + pinnedVersion +
 	", or name a library of version " + minVersion + " or newer with --ort-lib FILE or " + LibraryVariable

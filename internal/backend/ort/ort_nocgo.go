@@ -4,9 +4,14 @@ package ort
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 )
+
+// errNoCgo is what New returns in a program that was built without cgo.
+var errNoCgo = errors.New("this program was built without cgo and cannot load ONNX Runtime: " +
+	"build it with CGO_ENABLED=1 and a C compiler (e.g. apt-get install gcc libc6-dev)")
 
 // An Engine opens models with ONNX Runtime; without cgo there is none.
 type Engine struct{}
@@ -19,7 +24,7 @@ type Pool struct {
 }
 
 // New fails.
-func New(Library, *Pool) (*Engine, error) { return nil, ErrNoCgo }
+func New(Library, *Pool) (*Engine, error) { return nil, errNoCgo }
 
 // Name returns onnxruntime.
 func (*Engine) Name() string { return "onnxruntime" }
@@ -32,13 +37,13 @@ func (*Engine) Close() error { return nil }
 
 // Ports fails.
 func (*Engine) Ports(context.Context, backend.Options) (inputs, outputs []backend.Port, err error) {
-	return nil, nil, ErrNoCgo
+	return nil, nil, errNoCgo
 }
 
 // Open fails.
 func (*Engine) Open(context.Context, backend.Options) (backend.Session, error) {
-	return nil, ErrNoCgo
+	return nil, errNoCgo
 }
 
 // Providers fails.
-func (*Engine) Providers(context.Context) ([]Provider, error) { return nil, ErrNoCgo }
+func (*Engine) Providers(context.Context) ([]Provider, error) { return nil, errNoCgo }
