@@ -33,6 +33,7 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) mod tidy -diff || { echo "go.mod or go.sum is not as 'go mod tidy' writes it"; exit 1; }
 	$(GO) vet ./...
+	CGO_ENABLED=0 $(GO) build ./internal/backend/ort # other files than with cgo
 	$(GO) tool staticcheck ./...
 	$(GO) tool kubeconform -strict -schema-location 'configs/kubernetes/schemas/{{ .ResourceKind }}{{ .KindSuffix }}.json' configs/kubernetes/*.yaml
 	$(GO) test -timeout 30m -race $(CONCURRENT) # the scripts of cmd, and what runs one thing after another, run in make test
