@@ -91,11 +91,14 @@ func spaceSymbols(dst []byte, line string) []byte {
 // eachPair writes text before, between and behind the bytes of each pair of which the first is in one set
 // and the second in another. Pairs do not overlap.
 func eachPair(text []byte, first, second *[256]bool, before, between, behind string) []byte {
-	out := make([]byte, 0, len(text)+len(text)/2)
+	var out []byte
 	done := 0 // what is written
 	for i := 0; i+1 < len(text); i++ {
-		if !first[text[i]] || !second[text[i+1]] {
+		if !second[text[i+1]] || !first[text[i]] {
 			continue
+		}
+		if out == nil {
+			out = make([]byte, 0, len(text)+len(text)/2)
 		}
 		out = append(out, text[done:i]...)
 		out = append(append(out, before...), text[i])
@@ -103,6 +106,9 @@ func eachPair(text []byte, first, second *[256]bool, before, between, behind str
 		out = append(out, behind...)
 		i++
 		done = i + 1
+	}
+	if out == nil {
+		return text
 	}
 	return append(out, text[done:]...)
 }

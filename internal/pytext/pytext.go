@@ -21,15 +21,15 @@ func IsSpace(r rune) bool {
 func Fields(s string) []string {
 	words := make([]string, 0, len(s)/meanWord)
 	from := -1 // where the word begins that is being read
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= utf8.RuneSelf:
-			return strings.FieldsFunc(s, IsSpace)
-		case !IsSpace(rune(c)):
-			if from < 0 {
-				from = i
-			}
-		case from >= 0:
+	for i, n := 0, 0; i < len(s); i += n {
+		var c rune
+		if c, n = rune(s[i]), 1; c >= utf8.RuneSelf {
+			c, n = utf8.DecodeRuneInString(s[i:])
+		}
+		switch space := IsSpace(c); {
+		case !space && from < 0:
+			from = i
+		case space && from >= 0:
 			words = append(words, s[from:i])
 			from = -1
 		}
