@@ -69,10 +69,12 @@ func (s *SQuADScore) describe(f1, exact float64) {
 // bestAnswer compares a text with each of the answers, and returns the best of each metric.
 func bestAnswer(said string, answers []string) (same bool, overlap float64) {
 	words := answerWords(said)
+	sorted := slices.Sorted(slices.Values(words))
 	for _, answer := range answers {
 		want := answerWords(answer)
 		same = same || slices.Equal(words, want)
-		overlap = max(overlap, wordOverlap(words, want))
+		slices.Sort(want)
+		overlap = max(overlap, wordOverlap(sorted, want))
 	}
 	return same, overlap
 }
@@ -100,6 +102,7 @@ var punctuation = bytesOf("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 // make words, and nothing else does: an accent that is a character of its own ends one.
 func dropArticles(text string) string {
 	var b strings.Builder
+	b.Grow(len(text))
 	for text != "" {
 		n := strings.IndexFunc(text, func(r rune) bool { return !isWordCharacter(r) })
 		if n < 0 {
@@ -130,17 +133,19 @@ func isWordCharacter(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
 }
 
-// wordOverlap is the F1 score of two bags of words.
+// wordOverlap is the F1 score of two bags of words, each sorted.
 func wordOverlap(said, want []string) float64 {
-	left := make(map[string]int, len(want))
-	for _, word := range want {
-		left[word]++
-	}
 	common := 0
-	for _, word := range said {
-		if left[word] > 0 {
-			left[word]--
+	for i, j := 0, 0; i < len(said) && j < len(want); {
+		order := strings.Compare(said[i], want[j])
+		if order == 0 {
 			common++
+		}
+		if order <= 0 {
+			i++
+		}
+		if order >= 0 {
+			j++
 		}
 	}
 	if common == 0 {

@@ -52,7 +52,7 @@ func TrimRight(s string) string { return strings.TrimRightFunc(s, IsSpace) }
 // Lower is str.lower(): the dotted capital I becomes two characters, and a capital sigma at
 // the end of a word its final form.
 func Lower(s string) string {
-	if !strings.ContainsAny(s, "İΣ") {
+	if !strings.Contains(s, "İ") && !strings.Contains(s, "Σ") {
 		return strings.ToLower(s)
 	}
 	var b strings.Builder
