@@ -30,22 +30,17 @@ func (q *queueNode) infer(context.Context, *Request, string) (*Answer, error) {
 // times slower, at 80 % of the load that all take together if they were alike.
 func p99(t *testing.T, choose func(c *Client, r *rand.Rand) func() (*node, error)) (latency time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		const servers, workers, requests = 8, 4, 20000
-		service := 10 * time.Millisecond
+		const requests = 20000
 		c := &Client{options: Options{Timeout: time.Hour}}
-		for i := range servers {
-			s := service
-			if i == 0 {
-				s *= 3
-			}
-			c.nodes = append(c.nodes, &node{transport: &queueNode{workers: make(chan struct{}, workers), service: s}})
+		for _, service := range services() {
+			c.nodes = append(c.nodes, &node{transport: &queueNode{workers: make(chan struct{}, slowWorkers), service: service}})
 		}
 		r := rand.New(rand.NewPCG(1, 2))
 		pick := choose(c, r)
 		took := make([]time.Duration, requests)
 		var all sync.WaitGroup
 		for i := range requests {
-			time.Sleep(time.Duration(r.ExpFloat64() * float64(service) / (0.8 * servers * workers)))
+			time.Sleep(time.Duration(r.ExpFloat64() * float64(slowService) / (0.8 * slowServers * slowWorkers)))
 			n, err := pick()
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +89,7 @@ func TestASlowServerGetsLess(t *testing.T) {
 			return n, nil
 		}
 	})
-	if float64(least) > 1.2*float64(ideal) || least > 60*time.Millisecond {
+	if float64(least) > 1.2*float64(ideal) || least > 6*slowService {
 		t.Errorf("the 99th percentile is %v, an ideal chooser's is %v", least, ideal)
 	}
 	if rotating < 10*least {

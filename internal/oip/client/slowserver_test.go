@@ -47,8 +47,10 @@ func (j *sleeping) Run(ctx context.Context) ([]oip.Spec, []tensor.Tensor, error)
 
 const (
 	slowServers, slowWorkers = 8, 4
-	slowService              = 10 * time.Millisecond
-	atOnce                   = 512 // requests; what comes beyond waits, which its latency has in it
+	// About what ResNet-50 takes on a core or two: with less, it is seen how client and servers share the
+	// processors of one machine, not which servers were chosen.
+	slowService = 40 * time.Millisecond
+	atOnce      = 512 // requests; what comes beyond waits, which its latency has in it
 )
 
 // services are how long a request takes at each server: one is three times slower.
