@@ -32,8 +32,9 @@ const (
 	// perConnection is how many requests share a connection before another one is made, and
 	// mostConnections how many there are.
 	perConnection, mostConnections = 16, 8
-	// A window of a whole tensor, and a write buffer that takes it, halve the latency.
-	streamWindow, connWindow, writeBuffer, readBuffer = 16 << 20, 64 << 20, 1 << 20, 32 << 10
+	// A window of a whole tensor, and a write buffer of several frames, which the server can read while the next
+	// ones are written, halve the latency.
+	streamWindow, connWindow, writeBuffer, readBuffer = 16 << 20, 64 << 20, 128 << 10, 32 << 10
 )
 
 func newGRPC(n *node, o Options, config *tls.Config) (*grpcNode, error) {
