@@ -126,7 +126,8 @@ func onlyOutput(n *onnx.Node) bool {
 // errQuantized is the cause of a refusal: the model computes with few bits already.
 var errQuantized = errors.New("the model is quantised already")
 
-// integerOps are the operators of models that are quantised.
+// integerOps are the operators of models that are quantised. QMoE is none of them: around experts of 4 bits
+// the rest of a model may still be quantised.
 var integerOps = map[string]bool{
 	"QuantizeLinear": true, "DequantizeLinear": true, "DynamicQuantizeLinear": true,
 	"ConvInteger": true, "MatMulInteger": true, "QLinearConv": true, "QLinearMatMul": true,
