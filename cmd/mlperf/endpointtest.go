@@ -159,8 +159,11 @@ func withTokenServer[R any](ctx context.Context, flags []string, f func(url stri
 		return none, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	server := exec.CommandContext(ctx, self, append([]string{"selftest", "--token-server", "127.0.0.1:0"}, flags...)...)
+	server := exec.CommandContext(ctx, self, append([]string{"selftest", "--token-server", "127.0.0.1:0", "--" + guidedFlag}, flags...)...)
 	out, err := server.StdoutPipe()
+	if err == nil {
+		_, err = server.StdinPipe() // which ends when this process does, even if that is killed
+	}
 	if err == nil {
 		err = server.Start()
 	}

@@ -3,7 +3,11 @@
 package main
 
 import (
+	"bufio"
+	"errors"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,4 +77,34 @@ func killedWith(t *testing.T, dir string, command []string, pattern string) []st
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// TestTheServerOfASelfTestEndsWithIt closes what the server reads, as the end of a process does that is killed.
+func TestTheServerOfASelfTestEndsWithIt(t *testing.T) {
+	cmd := exec.Command(self(t), "selftest", "--token-server", "127.0.0.1:0", "--"+guidedFlag)
+	cmd.Env = append(os.Environ(), "TEST_AS_MLPERF=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(longest, func() { _ = cmd.Process.Kill() }).Stop()
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get(strings.TrimSpace(url) + "/v1/models")
+	if err != nil {
+		t.Fatal("it does not answer while its input is open: ", err)
+	}
+	answer.Body.Close()
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Error("it did not end by itself: ", err)
+	}
 }

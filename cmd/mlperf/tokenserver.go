@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -21,6 +22,7 @@ type tokenServer struct {
 	options tokenserver.Options
 	fault   string
 	every   int
+	guided  bool // it ends with its standard input, as who began it does, however that comes to an end
 }
 
 func (t *tokenServer) define(f *pflag.FlagSet) {
@@ -33,7 +35,11 @@ func (t *tokenServer) define(f *pflag.FlagSet) {
 	f.Float64Var(&o.Right, "token-right", 1, "of that server: the share of built-in questions that it answers right")
 	f.StringVar(&t.fault, "token-fault", "none", "of that server: what is wrong with its answers (none, 500, break, stall, …)")
 	f.IntVar(&t.every, "token-fault-every", 1, "of that server: each so many requests one is answered wrongly")
+	f.BoolVar(&t.guided, guidedFlag, false, "of that server: end when standard input does")
+	_ = f.MarkHidden(guidedFlag) // it is there: the line before defines it
 }
+
+const guidedFlag = "token-server-guided"
 
 // serve answers until the context ends. It prints the address first.
 func (t *tokenServer) serve(ctx context.Context, w io.Writer) error {
@@ -56,6 +62,12 @@ func (t *tokenServer) serve(ctx context.Context, w io.Writer) error {
 	}
 	server := &http.Server{Handler: tokenserver.New(t.options), ReadHeaderTimeout: time.Minute}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if t.guided {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			_ = server.Close()
+		}()
+	}
 	if _, err := fmt.Fprintf(w, "http://%s\n", listener.Addr()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
