@@ -152,14 +152,14 @@ func (r *recorder) write(path string) error {
 	return nil
 }
 
-// onTraffic is an observer that tells a recorder when the test begins.
+// onTraffic is an observer that sets a switch while the test runs.
 type onTraffic struct {
 	bench.Observer
-	r *recorder
+	on *bool
 }
 
 func (o onTraffic) Phase(name string) {
-	o.r.on = name == "traffic"
+	*o.on = name == "traffic"
 	o.Observer.Phase(name)
 }
 
@@ -172,7 +172,7 @@ func record(b *testing.B, cfg bench.Config) (replay func() float64) {
 		b.Skipf("the C program cannot be compiled: %v: %s", err, out)
 	}
 	r := &recorder{Engine: cfg.Engine, buffers: map[uintptr]*recordedBuffer{}}
-	cfg.Engine, cfg.Observer = r, onTraffic{cfg.Observer, r}
+	cfg.Engine, cfg.Observer = r, onTraffic{cfg.Observer, &r.on}
 	if _, err := bench.Run(b.Context(), cfg); err != nil {
 		b.Fatal(err)
 	}
