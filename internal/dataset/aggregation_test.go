@@ -37,6 +37,7 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 		{"two fields", "0, 100\n", "line 1: want first pair, end and count, got 2 fields"},
 		{"words", "0, a, 100\n", `line 1: " a" is not a number of pairs`},
 		{"another count", "0, 100, 99\n", "line 1: the count is not the end less the first pair"},
+		{"a line without end", "0, 100, 100\n" + strings.Repeat("1", 1<<17), "line 2: bufio.Scanner: token too long"},
 		{"nothing in it", "0, 0, 0\n", "line 1: the count is not"},
 	} {
 		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {

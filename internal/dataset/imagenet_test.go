@@ -103,6 +103,9 @@ func TestSampleCacheKeepsRows(t *testing.T) {
 	if !c.Read(2, row) || string(row) != "\x00\x00\x00\x00" {
 		t.Errorf("row 2 is %q", row)
 	}
+	if c.Bytes() != 24 { // up to row 5
+		t.Errorf("the rows have %d bytes, want 24", c.Bytes())
+	}
 	if c.Read(3, row) || c.Read(100, row) {
 		t.Error("rows that were not written are there")
 	}
@@ -138,6 +141,49 @@ func TestSampleCacheNoticesDamage(t *testing.T) {
 	f.Close()
 	if c.Read(0, make([]byte, 4)) {
 		t.Error("a damaged row is accepted")
+	}
+	if err := os.Truncate(c.Path(), 2); err != nil {
+		t.Fatal(err)
+	}
+	if c.Read(0, make([]byte, 4)) {
+		t.Error("half a row is accepted")
+	}
+}
+
+func TestSampleCacheSaysWhatItCannotOpen(t *testing.T) {
+	for _, name := range []string{"", "2c70e12b7a0646f92279.rows", "2c70e12b7a0646f92279.sums"} { // the folder, and SHA-256 of "key"
+		dir := filepath.Join(t.TempDir(), "cache")
+		if name == "" {
+			put(t, filepath.Dir(dir), "cache", "a file")
+		} else {
+			put(t, dir, name+"/x", "")
+		}
+		if c, err := OpenSampleCache(dir, "key", fours); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, name)) {
+			t.Errorf("%q cannot be opened: %v, error %v", name, c, err)
+		}
+	}
+}
+
+func TestSampleCacheSaysThatTheDiskIsFull(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full on this system")
+	}
+	for _, name := range []string{"2c70e12b7a0646f92279.rows", "2c70e12b7a0646f92279.sums"} {
+		dir := t.TempDir()
+		if err := os.Symlink("/dev/full", filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := OpenSampleCache(dir, "key", fours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.Write(0, []byte("four")); err == nil || !strings.Contains(err.Error(), "no space left on device") {
+			t.Errorf("%s takes no bytes: error %v", name, err)
+		}
+		if c.Read(0, make([]byte, 4)) {
+			t.Errorf("%s took no bytes, and the row is there", name)
+		}
 	}
 }
 

@@ -82,6 +82,9 @@ func TestTheCasesOfTheBenchmarkAreKnown(t *testing.T) {
 	if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), "case_00005: ") || !strings.HasSuffix(err.Error(), "…") {
 		t.Errorf("error %v", err)
 	}
+	if _, err := OpenKiTS19(dir, Options{Count: 44}); err == nil || !strings.Contains(err.Error(), "44 cases are wanted, there are 43") {
+		t.Errorf("one more than there are: error %v", err)
+	}
 	if c := openRawCase(dir, "case_00400"); !strings.Contains(c.imaging, "case_00185") {
 		t.Errorf("the copy of a case is %v", c)
 	}
@@ -109,6 +112,43 @@ func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
 	put(t, dir, "a.pkl", pickled([3]int{128, 128, 100}, 1, 1))
 	if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), "a side of 100 voxels, want a multiple of 64 from 128") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestPicklesThatDoNotFitTheirListAreRefused(t *testing.T) {
+	const list = "}(\x8c\tfile_list](\x8c\x01be\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape](K\x01K\x80K\x80K\xc0essu." // b is 128×128×192
+	for _, test := range []struct{ name, file, image, labels string }{
+		{"another shape", pickled([3]int{128, 128, 128}, 1, 1), "b.pkl: ", "b: there are 2097152 labels for a volume of [128 128 192]"},
+		{"no list", "}.", "want a list of image and labels", "want a list of image and labels"},
+		{"one array", "](]e.", "want a list of image and labels", "want a list of image and labels"},
+		{"lists of numbers", "](]]e.", "want arrays with one channel", "want arrays with one channel"},
+		{"a dangerous file", "cos\nsystem\n.", "which is refused", "which is refused"},
+	} {
+		dir := t.TempDir()
+		put(t, dir, "preprocessed_files.pkl", list)
+		put(t, dir, "b.pkl", test.file)
+		d, err := OpenKiTS19(dir, Options{})
+		if err != nil || d.Shape(0) != [3]int{128, 128, 192} || d.Path(0) != filepath.Join(dir, "b.pkl") {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if err := d.Image(0, make([]float32, 128*128*192)); err == nil || !strings.Contains(err.Error(), test.image) {
+			t.Errorf("%s: image: error %v, want %q", test.name, err, test.image)
+		}
+		if _, err := ReadKiTS19Truth(dir, 0); err == nil || !strings.Contains(err.Error(), test.labels) {
+			t.Errorf("%s: labels: error %v, want %q", test.name, err, test.labels)
+		}
+	}
+}
+
+// What a list says of shapes is taken where it can be, and else read from the cases.
+func TestShapesThatAListCannotMeanAreReadFromTheCases(t *testing.T) {
+	for _, shape := range []string{"K\x01", "](K\x80K\x80e", "](K\x80K\x80\x8c\x01xe", "](K\x80K\x80K\x81e"} {
+		dir := t.TempDir()
+		put(t, dir, "preprocessed_files.pkl", "}(\x8c\tfile_list](\x8c\x01be\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape"+shape+"ssu.")
+		put(t, dir, "b.pkl", pickled([3]int{128, 128, 128}, 1, 1))
+		if d, err := OpenKiTS19(dir, Options{}); err != nil || d.Shape(0) != [3]int{128, 128, 128} {
+			t.Errorf("%q: %+v, %v", shape, d, err)
+		}
 	}
 }
 

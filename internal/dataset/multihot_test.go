@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,10 @@ func TestFilesOfDLRMv2ThatCannotBeRead(t *testing.T) {
 		{"other labels", func(dir string) error { return array(dir, "labels_sample.npy", tensor.New(tensor.Int64, 5)) }, "the array is int64[5]"},
 		{"fewer labels", func(dir string) error { return array(dir, "labels_sample.npy", tensor.New(tensor.Int32, 4, 1)) }, "has 4 rows"},
 		{"cut off", func(dir string) error { return os.Truncate(path(dir, "dense_sample.npy"), 300) }, "the array is cut off"},
+		{"no tables", func(dir string) error { return os.Remove(path(dir, "sparse_multi_hot_sample.npz")) }, "sparse_multi_hot_sample.npz"},
+		{"no table 25", func(dir string) error { return patch(path(dir, "sparse_multi_hot_sample.npz"), "25.npy", "26.npy") }, "has no 25.npy"},
+		{"a table of another kind", func(dir string) error { return patch(path(dir, "sparse_multi_hot_sample.npz"), "'<i4'", "'<f4'") }, "0.npy: the array is float32[5 1], want little-endian int32[N K]"},
+		{"no array", func(dir string) error { return os.WriteFile(path(dir, "labels_sample.npy"), []byte("<html>"), 0o644) }, "labels_sample.npy: "},
 		{"no archive", func(dir string) error { return os.Truncate(path(dir, "sparse_multi_hot_sample.npz"), 100) }, "sparse_multi_hot_sample.npz"},
 		{"a trace of more", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, criteoTrace), []byte("0, 100, 100\n"), 0o644)
@@ -116,6 +121,85 @@ func TestFilesOfDLRMv2ThatCannotBeRead(t *testing.T) {
 	}
 	if _, err := OpenMultiHot(multiHotFiles(t, "_sample", 5, zip.Deflate)); err == nil || !strings.Contains(err.Error(), "0.npy is compressed") {
 		t.Errorf("compressed: error %v", err)
+	}
+}
+
+// patch replaces bytes of a file by as many others.
+func patch(path, from, to string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, bytes.ReplaceAll(data, []byte(from), []byte(to)), 0o644)
+}
+
+func TestPairsOfDLRMv2WithWhatCannotBeAreNamed(t *testing.T) {
+	const pairs = 5
+	one := func(at int, v int32) tensor.Tensor {
+		x := tensor.New(tensor.Int32, pairs, 1)
+		tensor.Data[int32](x)[at] = v
+		return x
+	}
+	number := tensor.New(tensor.Float32, pairs, CriteoNumbers)
+	tensor.Data[float32](number)[2*CriteoNumbers+7] = float32(math.Inf(1))
+	for _, test := range []struct {
+		name, file string
+		x          tensor.Tensor
+		want       string
+	}{
+		{"a number that is none", "dense", number, "day_23_dense_sample.npy: pair 2: number 7 is +Inf"},
+		{"a label of 2", "labels", one(4, 2), "day_23_labels_sample.npy: pair 4: the label is 2, want 0 or 1"},
+	} {
+		dir := multiHotFiles(t, "_sample", pairs, zip.Store)
+		if err := npy.WriteFile(filepath.Join(dir, "day_23_"+test.file+"_sample.npy"), test.x); err != nil {
+			t.Fatal(err)
+		}
+		wantUnreadable(t, test.name, dir, nil, test.want)
+	}
+	dir := multiHotFiles(t, "_sample", pairs, zip.Store)
+	tables := filepath.Join(dir, "day_23_sparse_multi_hot_sample.npz")
+	// Category 301 stands for pair 3 of tables with two and more.
+	if err := patch(tables, "\x2d\x01\x00\x00", "\xff\xff\xff\xff"); err != nil {
+		t.Fatal(err)
+	}
+	wantUnreadable(t, "a negative category", dir, nil, "sparse_multi_hot_sample.npz: 1.npy: pair 3: a category is -1, want 0 or more")
+}
+
+// wantUnreadable opens pairs, and reads them after a change.
+func wantUnreadable(t *testing.T, name, dir string, change func() error, want string) {
+	t.Helper()
+	d, err := OpenMultiHot(dir)
+	if err == nil && change != nil {
+		err = change()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Click{make([]float32, 5*CriteoNumbers), make([]int64, 5*51), make([]float32, 5)}
+	if err := d.Read(0, c); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: error %v, want %q", name, err, want)
+	}
+}
+
+func TestFilesOfDLRMv2ThatShrinkAreNoticed(t *testing.T) {
+	for _, file := range []string{"dense_sample.npy", "labels_sample.npy", "sparse_multi_hot_sample.npz"} {
+		dir := multiHotFiles(t, "_sample", 5, zip.Store)
+		path := filepath.Join(dir, "day_23_"+file)
+		wantUnreadable(t, "shorter", dir, func() error { return os.Truncate(path, 100) }, file+": pairs 0 to 4: EOF")
+		dir = multiHotFiles(t, "_sample", 5, zip.Store)
+		path = filepath.Join(dir, "day_23_"+file)
+		wantUnreadable(t, "gone", dir, func() error { return os.Remove(path) }, file)
+	}
+	dir := multiHotFiles(t, "_sample", 5, zip.Store)
+	d, err := OpenMultiHot(dir)
+	if err != nil || d.Len() != 1 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "day_23_labels_sample.npy")); err != nil {
+		t.Fatal(err)
+	}
+	if labels, err := d.Labels(0); err == nil {
+		t.Errorf("labels of a file that is gone: %v", labels)
 	}
 }
 

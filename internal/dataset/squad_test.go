@@ -1,0 +1,67 @@
+package dataset
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// asked is a question of SQuAD with an answer.
+func asked(id string) string {
+	return fmt.Sprintf(`{"id":%q,"question":"q of %s","answers":[{"text":"a","answer_start":0},{"text":"b"}]}`, id, id)
+}
+
+// about is SQuAD with one text.
+func about(questions ...string) string {
+	return `{"data":[{"title":"t","paragraphs":[{"context":"a b","qas":[` + strings.Join(questions, ",") + "]}]}]}"
+}
+
+func TestQuestionsAreReadWithTheAnswersOfPeople(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, squadData, about(asked("1"), asked("2")))
+	put(t, dir, squadVocabulary, "[PAD]\n")
+	d, err := OpenSQuAD(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := d.Truth()
+	if len(truth) != 2 || truth[1].ID != "2" || strings.Join(truth[1].Answers, " ") != "a b" || d.Questions[1].Asked != "q of 2" || d.Texts[d.Questions[1].Text] != "a b" {
+		t.Errorf("truth %+v of %+v", truth, d)
+	}
+	put(t, dir, squadVocabulary, "[UNK]\n")
+	if other, err := OpenSQuAD(dir); err != nil || other.Fingerprint() == d.Fingerprint() {
+		t.Errorf("another vocabulary has the fingerprint %s, too, %v", d.Fingerprint(), err)
+	}
+	if err := os.Remove(VocabularyPath(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), "the vocabulary of the model has to lie beside the questions") {
+		t.Errorf("without a vocabulary: error %v", err)
+	}
+}
+
+func TestQuestionsThatCannotBeReadNameTheirPlace(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), squadData) {
+		t.Errorf("no file: error %v", err)
+	}
+	for _, test := range []struct{ name, text, want string }{
+		{"no JSON", "{\n\"data\":\n<html>", "line 3: invalid character '<'"},
+		{"another kind", "{\n\"data\": 7}", "line 2: json: cannot unmarshal number"},
+		{"cut off", about(asked("1"))[:60], "unexpected end of JSON input"},
+		{"not UTF-8", "{\"ä\":\n\"\xff\"}", "line 2: the text is not UTF-8"},
+		{"something else", `{"questions":[]}`, "this is not SQuAD"},
+		{"no paragraphs", `{"data":[{"paragraphs":[]},{}]}`, `data[1] has no "paragraphs"`},
+		{"no context", `{"data":[{"paragraphs":[{"qas":[]}]}]}`, `data[0].paragraphs[0]: want "context" and "qas"`},
+		{"no question", about(), "there is no question"},
+		{"no id", about(asked("1"), `{"question":"q"}`), `data[0].paragraphs[0].qas[1]: want "id" and "question"`},
+		{"an id twice", about(asked("1"), asked("1")), `qas[1]: id "1" is there already`},
+		{"an answer without text", about(`{"id":"1","question":"q","answers":[{"text":"a"},{"answer_start":0}]}`), `qas[0].answers[1]: want "text"`},
+	} {
+		put(t, dir, squadData, test.text)
+		if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), squadData) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
