@@ -2,9 +2,13 @@ package synth
 
 import (
 	"encoding/binary"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/dataset"
 )
 
 func criteoRows(limit int64) []int64 {
@@ -60,5 +64,55 @@ func TestPairsHaveCategoriesOfTheirTables(t *testing.T) {
 		if err := WriteCriteo(t.Context(), t.TempDir(), spec, nil); err == nil {
 			t.Errorf("made %+v", spec)
 		}
+	}
+}
+
+// The rows are those of tables with 1 to 3 categories of a pair.
+func TestPairsOfDLRMv2HaveSeveralCategoriesOfATable(t *testing.T) {
+	spec := CriteoSpec{Seed: 1, Pairs: 300, Rows: criteoRows(500)}
+	flat := spec.Key()
+	for table := range spec.Rows {
+		spec.Hot = append(spec.Hot, int64(1+table%3))
+	}
+	if spec.Key() == flat {
+		t.Errorf("with several categories the key is %s, too", flat)
+	}
+	dir := filepath.Join(t.TempDir(), "criteo")
+	labels := make([]bool, spec.Pairs)
+	labels[7] = true
+	if err := WriteCriteo(t.Context(), dir, spec, func(folder string) (map[string]float64, error) {
+		return nil, spec.WriteLabels(folder, labels)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.OpenMultiHot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.Runs[0].Count
+	if truth, err := d.Labels(0); err != nil || !slices.Equal(truth, labels[:first]) {
+		t.Errorf("labels %v, %v, want a click of pair 7", truth, err)
+	}
+	c := dataset.Click{Numbers: make([]float32, first*criteoNumbers), Categories: make([]int64, first*51), Labels: make([]float32, first)}
+	if err := d.Read(0, c); err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for table, rows := range spec.Rows {
+		n := first * int(spec.Hot[table])
+		if most := slices.Max(c.Categories[at:][:n]); most >= rows || most < min(rows, 20)/2 {
+			t.Errorf("table %d has categories up to %d, want less than %d, and many", table, most, rows)
+		}
+		at += n
+	}
+	if least := slices.Min(c.Numbers); least < float32(math.Log(3)) {
+		t.Errorf("a number is %v, want ln(x+3)", least)
+	}
+	if err := spec.WriteLabels(dir, labels[1:]); err == nil {
+		t.Error("a label too few is taken")
+	}
+	for _, hot := range [][]int64{{1}, slices.Repeat([]int64{0}, criteoTables), slices.Repeat([]int64{1001}, criteoTables)} {
+		spec.Hot = hot
+		wantError(t, WriteCriteo(t.Context(), t.TempDir(), spec, nil), "want 26 numbers from 1 to 1000")
 	}
 }
