@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,6 +67,17 @@ func TestManifestErrors(t *testing.T) {
 			_, err := ReadManifest(dir)
 			wantError(t, err, "reading ", manifestName, c.want)
 		})
+	}
+}
+
+func TestAManifestWithoutASpecIsToldAllThatThereAre(t *testing.T) {
+	err := Manifest{Version: 1}.check()
+	kinds := reflect.TypeFor[Manifest]()
+	for i := range kinds.NumField() {
+		name, _, optional := strings.Cut(kinds.Field(i).Tag.Get("json"), ",")
+		if kinds.Field(i).Type.Kind() == reflect.Pointer && optional {
+			wantError(t, err, name)
+		}
 	}
 }
 
