@@ -3,6 +3,8 @@ package captions
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -109,6 +111,34 @@ func written(t testing.TB, a tensor.Tensor) string {
 	return buf.String()
 }
 
+// otherPickle is an archive of torch.save with another text in its pickle.
+func otherPickle(t testing.TB, archive, from, to string) string {
+	t.Helper()
+	old, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for _, f := range old.File {
+		data, err := fs.ReadFile(old, f.Name)
+		if strings.HasSuffix(f.Name, ".pkl") {
+			data = bytes.Replace(data, []byte(from), []byte(to), 1)
+		}
+		w, err2 := z.CreateHeader(&zip.FileHeader{Name: f.Name})
+		if err = errors.Join(err, err2); err == nil {
+			_, err = w.Write(data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
 func TestLatentsThatAreNoneAreNamed(t *testing.T) {
 	pt := testdata(t, "latents.pt")
 	nan := tensor.New(tensor.Float32, 1, 4, 1, 1)
@@ -119,6 +149,9 @@ func TestLatentsThatAreNoneAreNamed(t *testing.T) {
 		{"an array that ends too early", "latents.npy", testdata(t, "latents.npy")[:150], "unexpected EOF"},
 		{"three channels", "latents.npy", written(t, tensor.New(tensor.Float32, 1, 3, 2, 2)), "the shape [1 3 2 2], want [1 4 height width]"},
 		{"two images", "latents.npy", written(t, tensor.New(tensor.Float32, 2, 4, 2, 2)), "the shape [2 4 2 2]"},
+		{"a PyTorch file of three channels", "latents.pt", otherPickle(t, pt, "(K\x01K\x04", "(K\x01K\x03"), "the shape [1 3 2 3], want [1 4 height width]"},
+		{"a PyTorch file of whole numbers", "latents.pt", otherPickle(t, pt, "FloatStorage", "IntStorage"), "24 float32 were expected"},
+		{"no array", "latents.npy", "<html>", "latents.npy"},
 		{"half precision", "latents.npy", written(t, tensor.New(tensor.Float16, 1, 4, 2, 2)), "elements of type float16"},
 		{"huge sides", "latents.npy", strings.Replace(written(t, tensor.New(tensor.Float32, 1, 4, 2, 2)), "(1, 4, 2, 2)", "(1,4,99999,1)", 1), "sides up to 4096"},
 		{"no number", "latents.npy", written(t, nan), "number 2 of the latents is NaN"},
@@ -168,6 +201,29 @@ func TestStatisticsOfEitherPrecisionAreRead(t *testing.T) {
 	}
 	if d, err := accuracy.FrechetDistance(whole, short); err != nil || math.Abs(d) > 1e-5 {
 		t.Errorf("their distance is %v, %v", d, err)
+	}
+}
+
+func TestStatisticsAreReadAsTheyWereWritten(t *testing.T) {
+	want := accuracy.FeatureStatistics{Mean: []float64{1, -2.5}, Covariance: []float64{2, 0.5, 0.5, 1e-300}}
+	path := filepath.Join(t.TempDir(), StatisticsFile)
+	if err := WriteStatistics(path, want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadStatistics(path); err != nil || !slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.Covariance, want.Covariance) {
+		t.Errorf("read %+v, %v, want %+v", got, err, want)
+	}
+	if err := WriteStatistics(filepath.Join(path, "below a file"), want); err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("below a file: %v", err)
+	}
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full on this system")
+	}
+	if err := WriteStatistics("/dev/full", want); err == nil || !strings.Contains(err.Error(), "no space left on device") {
+		t.Errorf("on a full disk: %v", err)
+	}
+	if _, err := ReadStatistics(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "is a folder") {
+		t.Errorf("a folder: %v", err)
 	}
 }
 

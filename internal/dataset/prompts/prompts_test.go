@@ -45,6 +45,9 @@ func TestJSONIsReadAsAListOrAsLines(t *testing.T) {
 			if text, err := table.Text(1, "output"); err == nil {
 				t.Errorf("output %q where there is none", text)
 			}
+			if first, err := Parse([]byte(text), "file", Options{Count: 1}); err != nil || first.Len() != 1 {
+				t.Errorf("the first row: %+v, %v", first, err)
+			}
 		})
 	}
 }
@@ -81,6 +84,45 @@ func TestPicklesAreReadAsTables(t *testing.T) {
 	}
 }
 
+// pickledArray is a list of a dictionary of an array of one number, as protocol 4 writes it.
+func pickledArray(code, number string) string {
+	return "\x80\x04](}\x8c\x01acnumpy.core.multiarray\n_reconstruct\n)R(K\x01K\x01\x85cnumpy\ndtype\n\x8c\x02" + code + "\x85R\x89C\x08" + number + "tbse."
+}
+
+func TestValuesOfPicklesAreTextsAndTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want any
+	}{
+		"an array": {pickledArray("i8", "\x07\x00\x00\x00\x00\x00\x00\x00"), []int32{7}},
+		"a tuple":  {"\x80\x04](}\x8c\x01aK\x01K\x02\x86se.", []int32{1, 2}},
+		"bytes":    {"\x80\x04](}\x8c\x01aC\x02abse.", "ab"},
+	} {
+		if got, _ := parse(t, c.text).Value(0, "a"); !cmp.Equal(got, c.want) {
+			t.Errorf("%s is %#v, want %#v", name, got, c.want)
+		}
+	}
+}
+
+func TestAFileThatIsNotThereIsNamed(t *testing.T) {
+	_, err := Read(filepath.Join(t.TempDir(), "prompts.json"), Options{})
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "prompts.json") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The library panics on some of these files, which must not end the program.
+func TestDamagedParquetIsRefusedOrRead(t *testing.T) {
+	good := parquetFile(t, []parquetRow{{Input: "a", Tokens: []int32{1, 2}}, {Input: "b"}, {Input: "c", Names: []string{"x"}}})
+	for i := 4; i < len(good); i += 3 {
+		bad := bytes.Clone(good)
+		bad[i] ^= 0x80
+		if table, err := Parse(bad, "file", Options{Count: 10}); err == nil && table.Len() == 0 {
+			t.Errorf("with byte %d changed there is no row and no error", i)
+		}
+	}
+}
+
 type parquetRow struct {
 	Input  string   `parquet:"text_input"`
 	Tokens []int32  `parquet:"tok_input,list"`
@@ -89,6 +131,8 @@ type parquetRow struct {
 	Maybe  *string  `parquet:"maybe,optional"`
 	Good   bool     `parquet:"good"`
 	Names  []string `parquet:"names"`
+	Large  []int64  `parquet:"large"`
+	Part   float32  `parquet:"part"`
 	Deep   struct {
 		A, B int32
 	} `parquet:"deep"`
@@ -109,12 +153,12 @@ func parquetFile(t testing.TB, rows []parquetRow) []byte {
 
 func TestParquetIsRead(t *testing.T) {
 	text := "m"
-	rows := []parquetRow{{Input: "a", Tokens: []int32{1, 2}, Length: 7, Share: .5, Good: true}, {Input: "é", Maybe: &text, Names: []string{"x", "y"}}, {Input: "c", Tokens: []int32{3}}}
+	rows := []parquetRow{{Input: "a", Tokens: []int32{1, 2}, Length: 7, Share: .5, Good: true, Part: .25, Large: []int64{1, 1 << 40, 2}}, {Input: "é", Maybe: &text, Names: []string{"x", "y"}}, {Input: "c", Tokens: []int32{3}}}
 	table := parse(t, string(parquetFile(t, rows)))
 	want := []row{
-		{"text_input": "a", "tok_input": []int32{1, 2}, "length": int64(7), "share": .5, "good": true, "names": []int32{}},
-		{"text_input": "é", "tok_input": []int32{}, "length": int64(0), "share": 0., "good": false, "maybe": "m", "names": []any{"x", "y"}},
-		{"text_input": "c", "tok_input": []int32{3}, "length": int64(0), "share": 0., "good": false, "names": []int32{}},
+		{"text_input": "a", "tok_input": []int32{1, 2}, "length": int64(7), "share": .5, "good": true, "names": []int32{}, "part": .25, "large": []any{int64(1), int64(1 << 40), int64(2)}},
+		{"text_input": "é", "tok_input": []int32{}, "length": int64(0), "share": 0., "good": false, "maybe": "m", "names": []any{"x", "y"}, "part": 0., "large": []int32{}},
+		{"text_input": "c", "tok_input": []int32{3}, "length": int64(0), "share": 0., "good": false, "names": []int32{}, "part": 0., "large": []int32{}},
 	}
 	if diff := cmp.Diff(want, table.rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
@@ -146,6 +190,12 @@ func TestBadFilesAreNamedWithTheirPlace(t *testing.T) {
 		{"nothing", "", []string{"neither JSON"}},
 		{"an empty list", "[]", []string{"no row"}},
 		{"a picture", "\x89PNG", []string{"neither JSON"}},
+		{"a list with half a value", `[{"a":1,"b":`, []string{"row 0", "too early"}},
+		{"a list without an end", `[{"a":1}`, []string{"row 1", "too early"}},
+		{"a number that nothing holds", `[{"a":[{"b":[1e999]}]}]`, []string{"row 0", "1e999"}},
+		{"an object that is cut off", "{\n\"a\":[1", []string{"unexpected end of JSON input"}},
+		{"a pickle that is cut off", "\x80\x04](}", []string{"file: "}},
+		{"a pickle with an array of parts", pickledArray("f8", "\x00\x00\x00\x00\x00\x00\xf8?"), []string{"row 0", "column a"}},
 		{"a list that ends early", `[{"a":1},`, []string{"row 1", "too early"}},
 		{"a list of numbers", `[1]`, []string{"row 0", "want an object, got number"}},
 		{"a list with null", `[null]`, []string{"row 0", "null"}},
