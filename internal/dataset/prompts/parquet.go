@@ -2,6 +2,8 @@ package prompts
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,6 +19,9 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 			err = fmt.Errorf("the file is damaged: %v", v)
 		}
 	}()
+	if err := checkFooter(data); err != nil {
+		return err
+	}
 	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return err
@@ -37,6 +42,19 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 		if err := t.addColumn(file, column.Name(), leaf, list); err != nil {
 			return &Error{t.name, -1, column.Name(), err}
 		}
+	}
+	return nil
+}
+
+// checkFooter wants a footer that fits into the file: the library makes room for what its length says, up to 4 GB.
+func checkFooter(data []byte) error {
+	const end = 8 // the length, and PAR1
+	if len(data) < end {
+		return errors.New("the file ends too early")
+	}
+	n := binary.LittleEndian.Uint32(data[len(data)-end:])
+	if uint64(n) > uint64(len(data)-end) {
+		return fmt.Errorf("the file says that its footer has %d bytes, and has %d in all", n, len(data))
 	}
 	return nil
 }

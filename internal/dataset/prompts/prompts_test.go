@@ -207,6 +207,8 @@ func TestBadFilesAreNamedWithTheirPlace(t *testing.T) {
 		{"a pickle that calls", "\x80\x04cos\nsystem\n\x8c\x02ls\x85R.", []string{"os.system", "refused"}},
 		{"a pickle of a number", "\x80\x04K\x01.", []string{"neither a table"}},
 		{"a pickle of a list of numbers", "\x80\x04](K\x01e.", []string{"row 0", "dictionary"}},
+		{"Parquet with a footer of 4 GB", good[:len(good)-8] + "\xff\xff\xff\xffPAR1", []string{"its footer has 4294967295 bytes"}},
+		{"the beginning of Parquet", "PAR1", []string{"too early"}},
 		{"half of Parquet", good[:len(good)/2], []string{"file"}},
 		{"a broken .gz", "\x1f\x8b\x08\x00", []string{"file"}},
 	} {
