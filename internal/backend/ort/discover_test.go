@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,6 +29,17 @@ func TestProbeReadsHeaders(t *testing.T) {
 		{"ELF cut off", good[:200], probed{}, "damaged library file"},
 		{"Mach-O", fakeMachO(macho.CpuArm64, "OrtGetApiBase", 1, 24, 3), probed{"darwin", "arm64", "1.24.3"}, ""},
 		{"Mach-O of something else", fakeMachO(macho.CpuAmd64, "cos", 1, 0, 0), probed{"darwin", "amd64", "1.0.0"}, "not ONNX Runtime"},
+		{"Mach-O for Intel", fakeMachO(macho.CpuAmd64, "OrtGetApiBase", 1, 25, 0), probed{"darwin", "amd64", "1.25.0"}, ""},
+		{"Mach-O for another processor", fakeMachO(macho.CpuPpc64, "OrtGetApiBase", 1, 24, 3), probed{"darwin", "CpuPpc64", "1.24.3"}, ""},
+		{"Mach-O of several processors", fakeFat(fakeMachO(macho.CpuPpc64, "OrtGetApiBase", 1, 23, 0), fakeMachO(hostCPU(), "OrtGetApiBase", 1, 24, 3)),
+			probed{"darwin", runtime.GOARCH, "1.24.3"}, ""},
+		{"Mach-O of several others", fakeFat(fakeMachO(macho.CpuPpc64, "OrtGetApiBase", 1, 23, 0)), probed{"darwin", "CpuPpc64", "1.23.0"}, ""},
+		{"Mach-O of no processor", fakeFat(), probed{}, "damaged library file: "},
+		{"Mach-O of several, cut off", fakeFat(fakeMachO(macho.CpuArm64, "OrtGetApiBase", 1, 24, 3))[:40], probed{}, "damaged library file: "},
+		{"PE for 32 bits", fakePE(pe.IMAGE_FILE_MACHINE_I386, "OrtGetApiBase", 1, 24, 3), probed{"windows", "386", "1.24.3"}, ""},
+		{"PE for another processor", fakePE(pe.IMAGE_FILE_MACHINE_ARMNT, "OrtGetApiBase", 1, 24, 3), probed{"windows", "machine 0x1c4", "1.24.3"}, ""},
+		{"PE without a version", withoutVersion(fakePE(pe.IMAGE_FILE_MACHINE_AMD64, "OrtGetApiBase", 1, 24, 3)), probed{"windows", "amd64", ""}, ""},
+		{"PE cut off", fakePE(pe.IMAGE_FILE_MACHINE_AMD64, "OrtGetApiBase", 1, 24, 3)[:0x90], probed{}, "damaged library file: "},
 		{"PE", fakePE(pe.IMAGE_FILE_MACHINE_AMD64, "OrtGetApiBase", 1, 24, 3), probed{"windows", "amd64", "1.24.3"}, ""},
 		{"PE of something else", fakePE(pe.IMAGE_FILE_MACHINE_ARM64, "cos", 1, 0, 0), probed{"windows", "arm64", "1.0.0"}, "not ONNX Runtime"},
 		{"text", []byte("#!/bin/sh\n"), probed{}, "not a library"},
@@ -249,11 +261,33 @@ func TestTheLoadersFoldersAreReadFromItsConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("etc/ld.so.conf", "# comment\ninclude ld.so.conf.d/*.conf\n/opt/last # why\n")
+	write("etc/ld.so.conf", "# comment\ninclude ld.so.conf.d/*.conf\ninclude /etc/other.conf\n/opt/last # why\n")
+	write("etc/other.conf", "/opt/other\n")
 	write("etc/ld.so.conf.d/a.conf", "/opt/first\n\ninclude a.conf\n")
 	want := r.put("opt/first/libonnxruntime.so.1", "1.24.3")
 	r.put("opt/last/libonnxruntime.so.1", "1.24.3")
+	if got, want := r.search().loaderDirs(), []string{filepath.Join(r.root, "opt/first"), filepath.Join(r.root, "opt/other"), filepath.Join(r.root, "opt/last")}; !slices.Equal(got, want) {
+		t.Errorf("the folders are %q, want %q", got, want)
+	}
 	if got, _, err := r.search().Find(); err != nil || got.Path != want {
 		t.Errorf("Find() = %+v, %v, want %s", got, err, want)
+	}
+}
+
+func TestALibraryOfADeviceIsFoundWhereTheLoaderLooks(t *testing.T) {
+	r := newRoom(t)
+	t.Setenv("LD_LIBRARY_PATH", filepath.Join(r.root, "ld"))
+	r.put("ld/libdriver.so.1", "")
+	r.put("opt/other/liblisted.so.1", "")
+	if err := os.MkdirAll(filepath.Join(r.root, "etc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.root, "etc/ld.so.conf"), []byte("/opt/other\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"libdriver.so.1": true, "liblisted.so.1": true, "libnowhere.so.1": false} {
+		if got := r.search().loaderHas(name); got != want {
+			t.Errorf("the loader finds %s: %t, want %t", name, got, want)
+		}
 	}
 }

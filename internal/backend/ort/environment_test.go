@@ -4,6 +4,7 @@ package ort
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,6 +33,9 @@ func TestORTEnginesShareOneLibrary(t *testing.T) {
 	if _, err := second.Open(context.Background(), backend.Options{ModelPath: doubled("N").write(t)}); err == nil {
 		t.Error("a closed engine opened a model, want an error")
 	}
+	if all, err := second.Providers(t.Context()); err == nil {
+		t.Errorf("a closed engine has the providers %v", all)
+	}
 	openModel(t, doubled("N"), backend.Options{}) // the first still works
 
 	other := first.Library()
@@ -57,6 +61,9 @@ func TestORTAnEngineWithOpenSessionsIsNotClosed(t *testing.T) {
 	}
 	if _, err := s.Bind(tensor.New(tensor.Float32, 1, 4)); err == nil {
 		t.Error("a closed session bound a tensor, want an error")
+	}
+	if err := s.Run(t.Context(), make([]backend.Value, 1), make([]backend.Value, 1)); !errors.Is(err, errClosed) {
+		t.Errorf("a closed session ran: %v, want %v", err, errClosed)
 	}
 }
 

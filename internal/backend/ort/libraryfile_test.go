@@ -6,6 +6,7 @@ import (
 	"debug/macho"
 	"debug/pe"
 	"encoding/binary"
+	"runtime"
 )
 
 // The tests of the search make library files that have headers and nothing else.
@@ -62,6 +63,36 @@ func fakeMachO(cpu macho.Cpu, symbol string, major, minor, patch uint32) []byte 
 	symtab := pack([]uint32{2, symtabSize, at, 1, at + uint32(len(symbols)), uint32(len(names))})
 	header := pack([]uint32{macho.Magic64, uint32(cpu), 0, uint32(macho.TypeDylib), 2, uint32(len(id) + symtabSize), 0, 0})
 	return slicesConcat(header, id, symtab, symbols, names)
+}
+
+// fakeFat is a library for several processors.
+func fakeFat(parts ...[]byte) []byte {
+	const headerSize, entrySize = 8, 20
+	entries := []uint32{macho.MagicFat, uint32(len(parts))}
+	at := uint32(headerSize + entrySize*len(parts))
+	for _, part := range parts {
+		entries = append(entries, binary.LittleEndian.Uint32(part[4:]), 0, at, uint32(len(part)), 0)
+		at += uint32(len(part))
+	}
+	var header []byte
+	for _, v := range entries { // unlike all else in such files
+		header = binary.BigEndian.AppendUint32(header, v)
+	}
+	return slicesConcat(header, slicesConcat(parts...))
+}
+
+// hostCPU is this machine's, as Mach-O names it.
+func hostCPU() macho.Cpu {
+	if runtime.GOARCH == "arm64" {
+		return macho.CpuArm64
+	}
+	return macho.CpuAmd64
+}
+
+// withoutVersion takes the signature of the version out of a library for Windows.
+func withoutVersion(file []byte) []byte {
+	copy(file[bytes.LastIndex(file, []byte{0xbd, 0x04, 0xef, 0xfe}):], make([]byte, 4))
+	return file
 }
 
 // fakePE is a library for Windows with a name among its read-only data and a version resource.

@@ -83,6 +83,11 @@ func TestDeviceErrorsSayWhatIsMissing(t *testing.T) {
 			"device tensorrt: libnvinfer.so.10 is missing (needed by libonnxruntime_providers_tensorrt.so); install TensorRT of",
 		},
 		{
+			"something else missing", "cuda",
+			bridge + "/opt/ort/libonnxruntime_providers_cuda.so with error: libz.so.1: cannot open shared object file: No such file or directory",
+			"libz.so.1 is missing (needed by libonnxruntime_providers_cuda.so); install the package that has it, or add its folder to LD_LIBRARY_PATH",
+		},
+		{
 			"driver missing", "cuda",
 			bridge + "/opt/ort/libonnxruntime_providers_cuda.so with error: libcuda.so.1: cannot open shared object file: No such file or directory",
 			"libcuda.so.1 is missing (needed by libonnxruntime_providers_cuda.so); install the NVIDIA driver",

@@ -178,12 +178,19 @@ func TestORTNodesAreCounted(t *testing.T) {
 	}
 }
 
-func TestORTNodesOfAModelThatFailsOnZerosAreUnknown(t *testing.T) {
-	g := doubled("N")
-	g.nodes = []message{onnxNode("MatMul", []string{"x", "x"}, []string{"y"})}
-	s := openModel(t, g, backend.Options{CountDeviceNode: true})
-	if got := s.Info(); len(got.Devices) != 1 || got.Devices[0].Nodes != -1 || len(got.Warnings) != 1 {
-		t.Errorf("Devices = %v, Warnings = %q, want unknown nodes and a warning", got.Devices, got.Warnings)
+func TestORTNodesOfAModelThatDoesNotRunOnZerosAreUnknown(t *testing.T) {
+	failing := doubled("N")
+	failing.nodes = []message{onnxNode("MatMul", []string{"x", "x"}, []string{"y"})}
+	constant := onnxGraph{
+		nodes:   []message{onnxNode("Identity", []string{"w"}, []string{"y"})},
+		weights: []message{weight("w", []float32{7}, 1)},
+		outputs: []message{onnxPort("y", tensor.Float32, 1)},
+	}
+	for want, g := range map[string]onnxGraph{"my_MatMul": failing, "the model has no inputs": constant} {
+		s := openModel(t, g, backend.Options{CountDeviceNode: true})
+		if got := s.Info(); len(got.Devices) != 1 || got.Devices[0].Nodes != -1 || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], want) {
+			t.Errorf("Devices = %v, Warnings = %q, want unknown nodes and a warning with %q", got.Devices, got.Warnings, want)
+		}
 	}
 }
 
@@ -281,6 +288,11 @@ func TestORTProvidersSayWhatWorks(t *testing.T) {
 	}
 	if len(all) != len(Devices()) {
 		t.Errorf("%d providers, want one for each of %v", len(all), Devices())
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if some, err := engine.Providers(stopped); !errors.Is(err, context.Canceled) || len(some) != 0 {
+		t.Errorf("when nobody waits: %v, %v, want none and context.Canceled", some, err)
 	}
 }
 

@@ -128,6 +128,13 @@ func TestTheZeroOptionsAreQuietAndOptimiseAll(t *testing.T) {
 	}
 }
 
+func TestFactsHaveTheOptionsOfTheDeviceAndTheLibrariesOfOperators(t *testing.T) {
+	p, err := planOf(backend.Options{ModelPath: "m.onnx", Device: "cuda", DeviceOptions: map[string]string{"device_id": "1"}, CustomOps: []string{"a.so", "b.so"}})
+	if facts := p.facts(); err != nil || facts["option cuda device_id"] != "1" || facts["custom_ops"] != "a.so, b.so" {
+		t.Errorf("facts are %v, %v", facts, err)
+	}
+}
+
 func TestConfigEntriesWinOverOptions(t *testing.T) {
 	p, err := planOf(backend.Options{ModelPath: "m.onnx", NoSpinning: true, Affinity: "1;2",
 		Config: map[string]string{keyIntraSpinning: "1", "ep.context_enable": "1", "session.unheard_of": "x"}})
