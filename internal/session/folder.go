@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -33,14 +34,14 @@ func hasResults(dir string) bool {
 
 // clearFolder removes what a run before left in a folder, and nothing else.
 func clearFolder(dir string) error {
-	runs, err := filepath.Glob(filepath.Join(dir, "run_[0-9]*"))
+	runs, err := fs.Glob(os.DirFS(dir), "run_[0-9]*") // what the folder itself is called is no pattern
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, folder := range append(runs, dir) {
+	for _, folder := range append(runs, ".") {
 		for _, name := range written() {
-			if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := os.Remove(filepath.Join(dir, folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}

@@ -182,28 +182,32 @@ func TestARequestBecomesAResult(t *testing.T) {
 
 func TestResultsAreReplacedOnlyIfThatIsAskedFor(t *testing.T) {
 	q := request(t)
-	q.Output = "out"
+	q.Output = "out[1]" // which is no pattern
 	if _, err := run(t.Context(), q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("out/accuracy.txt", []byte("of another run"), 0o644); err != nil {
+	if err := os.Mkdir(q.Output+"/run_2", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("out/notes.txt", []byte("of the user"), 0o644); err != nil {
-		t.Fatal(err)
+	for file, content := range map[string]string{"accuracy.txt": "of another run", "run_2/results.json": "{}", "notes.txt": "of the user"} {
+		if err := os.WriteFile(filepath.Join(q.Output, file), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var exists *session.ExistsError
-	if _, err := session.Resolve(q); !errors.As(err, &exists) || exists.Folder != "out" {
+	if _, err := session.Resolve(q); !errors.As(err, &exists) || exists.Folder != q.Output || !strings.Contains(err.Error(), "choose another folder") {
 		t.Errorf("Resolve = %v, want an ExistsError", err)
 	}
 	q.Force = true
 	if _, err := run(t.Context(), q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat("out/accuracy.txt"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an old accuracy.txt lies beside a new run: %v", err)
+	for _, old := range []string{"accuracy.txt", "run_2/results.json"} {
+		if _, err := os.Stat(filepath.Join(q.Output, old)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("an old %s lies beside a new run: %v", old, err)
+		}
 	}
-	if _, err := os.Stat("out/notes.txt"); err != nil {
+	if _, err := os.Stat(filepath.Join(q.Output, "notes.txt")); err != nil {
 		t.Errorf("a file of the user is gone: %v", err)
 	}
 }

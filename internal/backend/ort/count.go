@@ -112,8 +112,8 @@ func smallest(port modelPort, batch int) tensor.Shape {
 }
 
 func readProfile(dir string) (map[string]int, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil || len(files) == 0 {
+	files := matching(dir, "*.json")
+	if len(files) == 0 {
 		return nil, errors.New("ONNX Runtime wrote no profile")
 	}
 	file, err := os.Open(files[0])

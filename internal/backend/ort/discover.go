@@ -176,7 +176,7 @@ func (s Search) files(p place) []string {
 	names := libraryNames()
 	var found []string
 	for _, pattern := range names {
-		matches, _ := filepath.Glob(filepath.Join(p.dir, pattern))
+		matches := matching(p.dir, pattern)
 		slices.SortFunc(matches, func(a, b string) int { return compareVersions(nameVersion(b), nameVersion(a)) })
 		for _, m := range matches {
 			if libraryName.MatchString(filepath.Base(m)) && !slices.Contains(found, m) {
@@ -188,6 +188,17 @@ func (s Search) files(p place) []string {
 		found = []string{filepath.Join(p.dir, strings.TrimSuffix(names[0], "*"))}
 	}
 	return found
+}
+
+// matching lists what in a folder has a name of a pattern. What the folder itself is called is no pattern.
+func matching(dir, pattern string) (paths []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if fits, _ := filepath.Match(pattern, e.Name()); fits {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
 }
 
 // libraryName tells a library from what else lies beside it, such as its checksum.

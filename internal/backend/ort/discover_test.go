@@ -152,6 +152,19 @@ func TestTheFirstUsableLibraryInOrderIsFound(t *testing.T) {
 	}
 }
 
+func TestFoldersMayBeCalledAsPatternsAre(t *testing.T) {
+	r := newRoom(t)
+	r.root = filepath.Join(r.root, "a[1]", "*")
+	t.Setenv("MLPERF_DATA_DIR", filepath.Join(r.root, "data"))
+	platform := runtime.GOOS + "-" + runtime.GOARCH
+	for _, path := range []string{"data/onnxruntime/1.30.0/" + platform + "/libonnxruntime.so.1", "bin/libonnxruntime.so.1.30.0"} {
+		want := r.put(path, "1.30.0")
+		if got, _, err := r.search().Find(); err != nil || got.Path != want {
+			t.Errorf("Find() = %+v, %v, want %s", got, err, want)
+		}
+	}
+}
+
 func TestCandidatesSayWhyTheyWerePassedOver(t *testing.T) {
 	r := newRoom(t)
 	other := elf.EM_AARCH64

@@ -84,14 +84,13 @@ func (p plan) optimized(ctx context.Context, version string) (optimized, error) 
 // temporaryBeside makes a file in the folder of another one, and removes those that were left there
 // long ago by processes that were killed.
 func temporaryBeside(path string) (string, error) {
-	folder, pattern := filepath.Dir(path), ".*"+filepath.Base(path) // ONNX Runtime goes by the suffix
-	left, _ := filepath.Glob(filepath.Join(folder, pattern))
-	for _, old := range left {
-		if info, err := os.Stat(old); err == nil && time.Since(info.ModTime()) > time.Hour {
+	folder, name := filepath.Dir(path), filepath.Base(path) // ONNX Runtime goes by the suffix
+	for _, old := range matching(folder, ".*") {
+		if info, err := os.Stat(old); err == nil && strings.HasSuffix(old, name) && time.Since(info.ModTime()) > time.Hour {
 			os.Remove(old)
 		}
 	}
-	file, err := os.CreateTemp(folder, pattern)
+	file, err := os.CreateTemp(folder, ".*"+name)
 	if err != nil {
 		return "", fmt.Errorf("keeping the optimised model: %w", err)
 	}

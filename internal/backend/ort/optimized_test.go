@@ -11,9 +11,12 @@ import (
 )
 
 func TestTemporaryFilesOfKilledProcessesAreRemoved(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "kept.onnx")
-	old, young := filepath.Join(dir, ".1kept.onnx"), filepath.Join(dir, ".2kept.onnx")
+	dir := filepath.Join(t.TempDir(), "models [old]")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "kept[1].onnx")
+	old, young := filepath.Join(dir, ".1kept[1].onnx"), filepath.Join(dir, ".2kept[1].onnx")
 	for _, file := range []string{path, old, young} {
 		if err := os.WriteFile(file, nil, 0o644); err != nil {
 			t.Fatal(err)

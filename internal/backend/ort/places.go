@@ -24,16 +24,19 @@ func installDirs() []string {
 		return nil
 	}
 	dirs := []string{pinned}
-	pattern, _ := installDir("*")
-	others, _ := filepath.Glob(pattern)
-	version := func(dir string) string { return filepath.Base(filepath.Dir(dir)) }
-	slices.SortFunc(others, func(a, b string) int { return compareVersions(version(b), version(a)) })
-	for _, dir := range others {
-		if dir != dirs[0] {
+	others := matching(filepath.Dir(filepath.Dir(pinned)), "*")
+	slices.SortFunc(others, func(a, b string) int { return compareVersions(filepath.Base(b), filepath.Base(a)) })
+	for _, version := range others {
+		if dir := filepath.Join(version, filepath.Base(pinned)); dir != pinned && isFolder(dir) {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // nodePlatform is how the npm package onnxruntime-node names this platform's folder.

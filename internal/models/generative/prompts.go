@@ -2,6 +2,7 @@ package generative
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,11 +98,11 @@ func (s source) read(names ...string) (*prompts.Table, error) {
 			return prompts.Read(path, prompts.Options{Count: s.count})
 		}
 	}
-	pickles, err := filepath.Glob(filepath.Join(s.folder, "*.pkl*"))
+	pickles, err := fs.Glob(os.DirFS(s.folder), "*.pkl*") // what the folder itself is called is no pattern
 	if err != nil || len(pickles) != 1 {
 		return nil, fmt.Errorf("opening the prompts: %s has none of %s, and %d pickles", s.folder, strings.Join(names, ", "), len(pickles))
 	}
-	return prompts.Read(pickles[0], prompts.Options{Count: s.count})
+	return prompts.Read(filepath.Join(s.folder, pickles[0]), prompts.Options{Count: s.count})
 }
 
 // take takes tokens and a text of each row.

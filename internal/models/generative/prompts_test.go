@@ -1,6 +1,8 @@
 package generative
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,6 +39,22 @@ func TestInstructionsAreCutIntoTokensByTheTemplate(t *testing.T) {
 	dir = folderWith(t, map[string]string{"cnn_eval.json": `[{"instruction": "say", "input": "` + long + `", "output": "two."}]`, "tokenizer.json": wordsOnly})
 	if q, err = readInstructions(source{folder: dir}); err != nil || len(q.tokens[0]) != 1919 || q.tokens[0][1918] != 3 {
 		t.Errorf("a long article has %d tokens, %v: the end is cut, as by the reference", len(q.tokens[0]), err)
+	}
+}
+
+func TestTheOnlyPickleIsReadWhateverTheFolderIsCalled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "prompts [1]")
+	if err := os.CopyFS(dir, os.DirFS(folderWith(t, map[string]string{"mine.pkl": `[{"a": 1}]`}))); err != nil {
+		t.Fatal(err)
+	}
+	if table, err := (source{folder: dir}).read("official.pkl"); err != nil || table.Len() != 1 {
+		t.Errorf("read %v, %v, want the row of mine.pkl", table, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "other.pkl.gz"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (source{folder: dir}).read("official.pkl"); err == nil || !strings.Contains(err.Error(), "has none of official.pkl, and 2 pickles") {
+		t.Errorf("of two pickles: error %v", err)
 	}
 }
 
