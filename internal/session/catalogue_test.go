@@ -100,6 +100,7 @@ func TestInputsAreWrittenUnderTheNamesOfTheirFiles(t *testing.T) {
 		{"an unknown model", "alexnet", func(q *session.PreprocessRequest) { q.Model = "alexnet" }},
 		{"a model of texts", "are not images", func(q *session.PreprocessRequest) { q.Model = "gnmt" }},
 		{"a file outside", "it is not below", func(q *session.PreprocessRequest) { q.Files = []string{"tiny.onnx"} }},
+		{"an option of another model", "colour", func(q *session.PreprocessRequest) { q.Options = map[string]string{"colour": "red"} }},
 		{"no image", "tiny.onnx", func(q *session.PreprocessRequest) { q.Files, q.Root = []string{"tiny.onnx"}, "" }},
 	} {
 		bad := q

@@ -37,6 +37,9 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
 	if model.NewReader == nil {
 		return field.Errorf("model", "the samples of %s are not images", model.Name)
 	}
+	if err := model.CheckReaderOptions(q.Options); err != nil {
+		return err
+	}
 	reader, err := model.NewReader(q.Options)
 	if err != nil {
 		return err

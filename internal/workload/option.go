@@ -50,6 +50,9 @@ func (m Model) CheckOptions(v Values) error { return m.check(m.Options, v) }
 // CheckScoreOptions finds what the model's logs cannot be scored with.
 func (m Model) CheckScoreOptions(v Values) error { return m.check(m.ScoreOptions, v) }
 
+// CheckReaderOptions finds how files cannot be made into inputs of the model.
+func (m Model) CheckReaderOptions(v Values) error { return m.check(m.ReaderOptions, v) }
+
 func (m Model) check(options []Option, values Values) error {
 	var errs []error
 	for name, value := range values {
