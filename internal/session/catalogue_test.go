@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -35,6 +36,42 @@ func TestTheCatalogueListsWhatThereIs(t *testing.T) {
 	}
 	if n != len(models) {
 		t.Errorf("the data sets have %d models, the catalogue %d", n, len(models))
+	}
+}
+
+// Without a home folder nothing is kept in the root.
+func TestWithoutAHomeAVariableIsAskedFor(t *testing.T) {
+	q := request(t)
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "MLPERF_CACHE_DIR", "MLPERF_DATA_DIR"} {
+		t.Setenv(name, "")
+	}
+	r, err := session.Resolve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{
+		"Models":   func() error { _, err := session.Models(); return err },
+		"Datasets": func() error { _, err := session.Datasets(); return err },
+		"Describe": func() error { _, err := session.Describe("resnet50", ""); return err },
+		"Diagnose": func() error { _, err := session.Diagnose(t.Context(), "test", ""); return err },
+		"Provide":  func() error { _, err := r.Provide(t.Context(), quiet{}); return err },
+		"SynthModel": func() error {
+			_, err := session.SynthModel(t.Context(), "test", "resnet50", session.Engine{}, session.Size{}, quiet{})
+			return err
+		},
+	} {
+		if err := call(); err == nil || !strings.HasSuffix(err.Error(), "; set MLPERF_CACHE_DIR") {
+			t.Errorf("%s: %v, want an error that asks for MLPERF_CACHE_DIR", name, err)
+		}
+	}
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	q.Profile = session.Auto
+	_, byProfile := session.Resolve(q)
+	_, byDiagnosis := session.Diagnose(t.Context(), "test", "")
+	for _, err := range []error{byProfile, byDiagnosis} {
+		if err == nil || !strings.HasSuffix(err.Error(), "; set MLPERF_DATA_DIR") {
+			t.Errorf("%v, want an error that asks for MLPERF_DATA_DIR", err)
+		}
 	}
 }
 
@@ -101,6 +138,8 @@ func TestInputsAreWrittenUnderTheNamesOfTheirFiles(t *testing.T) {
 		{"a model of texts", "are not images", func(q *session.PreprocessRequest) { q.Model = "gnmt" }},
 		{"a file outside", "it is not below", func(q *session.PreprocessRequest) { q.Files = []string{"tiny.onnx"} }},
 		{"an option of another model", "colour", func(q *session.PreprocessRequest) { q.Options = map[string]string{"colour": "red"} }},
+		{"a file that is not there", "nowhere.jpg", func(q *session.PreprocessRequest) { q.Files, q.Root = []string{"nowhere.jpg"}, "" }},
+		{"a file in the place of a folder", "not a directory", func(q *session.PreprocessRequest) { q.Output = "tiny.onnx" }},
 		{"no image", "tiny.onnx", func(q *session.PreprocessRequest) { q.Files, q.Root = []string{"tiny.onnx"}, "" }},
 	} {
 		bad := q
@@ -108,6 +147,16 @@ func TestInputsAreWrittenUnderTheNamesOfTheirFiles(t *testing.T) {
 		if err := session.Preprocess(t.Context(), bad, quiet{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	stop(enough)
+	q.Output = "none"
+	if err := session.Preprocess(stopped, q, quiet{}); !errors.Is(err, enough) {
+		t.Errorf("when nobody waits: %v, want %v", err, enough)
+	}
+	if _, err := os.Stat("none"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was written: %v", err)
 	}
 }
 
@@ -134,6 +183,11 @@ func TestNamesThatNobodyKnowsCannotBeMade(t *testing.T) {
 	var of *field.Error
 	if _, err := session.SynthModel(t.Context(), "test", "alexnet", session.Engine{}, session.Size{}, quiet{}); !errors.As(err, &of) || of.Field != "model" {
 		t.Errorf("SynthModel = %v, want an error of the field model", err)
+	}
+	for model, rows := range map[string]int64{"resnet50": 5000, "dlrm": 10} {
+		if _, err := session.SynthModel(t.Context(), "test", model, session.Engine{}, session.Size{Rows: rows}, quiet{}); !errors.As(err, &of) || of.Field != "rows" {
+			t.Errorf("%s with %d rows: %v, want an error of the field rows", model, rows, err)
+		}
 	}
 	if err := session.SynthDataset(t.Context(), "test", "mnist", session.Engine{}, false, quiet{}, nil); !errors.As(err, &of) || of.Field != "dataset" {
 		t.Errorf("SynthDataset = %v, want an error of the field dataset", err)

@@ -20,6 +20,17 @@ func TestARunSaysBeforeWhatItsResultWillBe(t *testing.T) {
 		{"built in", func(q *session.Request) { q.ModelPath, q.DatasetPath = "", "" }, "not be a result under the rules: built-in model and data"},
 		{"quick", func(q *session.Request) { q.Quick = true }, "not be a result under the rules: quick run: "},
 		{"a part of the data", func(q *session.Request) { q.Count = 3 }, "the first 3 samples"},
+		{"a built-in model", func(q *session.Request) { q.ModelPath = "" }, "not be a result under the rules: built-in model"},
+		{"built-in data", func(q *session.Request) { q.DatasetPath = "" }, "not be a result under the rules: built-in data"},
+		{"the Network division here", func(q *session.Request) { q.Division = "network" }, "not of the Network division: the system under test is on this machine"},
+		{"an accuracy run", func(q *session.Request) {
+			q.Mode = "accuracy"
+			q.Settings = append(q.Settings, config.Override{Key: "max_query_count", Value: "1"})
+		}, ""},
+		{"too few of one stream", func(q *session.Request) {
+			q.Scenario = "single-stream"
+			q.Settings = []config.Override{{Key: "max_query_count", Value: "60"}, {Key: "min_query_count", Value: "10"}}
+		}, "cannot be VALID: at most 60 queries are issued, and early stopping needs 64"},
 		{"simulated", func(q *session.Request) { q.Engine.Name = session.Simulated }, "the engine is simulated"},
 		{"too few for early stopping", func(q *session.Request) {
 			q.Settings = append(q.Settings, config.Override{Key: "max_query_count", Value: "300"}, config.Override{Key: "min_query_count", Value: "100"})

@@ -35,6 +35,18 @@ func TestAPlanSaysWhatTheRulesTake(t *testing.T) {
 	}
 }
 
+func TestAPlanSaysWhichScenariosTheRulesDoNotHave(t *testing.T) {
+	p, err := session.PlanRuns(session.PlanRequest{Model: "resnet50", Rules: "v1.1", Speed: 100, ValueBytes: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Scenarios {
+		if (s.Scenario == "MultiStream") != (s.Why == "rules v1.1 have no such scenario") || (s.Why == "") != (s.Queries > 0) {
+			t.Errorf("%+v, want MultiStream alone not to be there", s)
+		}
+	}
+}
+
 func TestAPlanThatCannotBeMadeNamesItsField(t *testing.T) {
 	good := session.PlanRequest{Model: "resnet50", Speed: 100, ValueBytes: 4}
 	for _, c := range []struct {

@@ -57,6 +57,23 @@ func TestAProfileGivesWhatNobodyGave(t *testing.T) {
 	}
 }
 
+func TestAProfileMayNameAModelAndItsPrecision(t *testing.T) {
+	q := tuned(t, "best.json", func(p *profile.Profile) { p.ModelPath, p.Precision = "faster.onnx", "fp32" })
+	q.Profile = "best.json"
+	r, err := session.Resolve(q)
+	if err != nil || r.Request.ModelPath != "faster.onnx" || r.Request.Precision != "fp32" {
+		t.Errorf("Resolve = %+v, %v, want the profile's model in fp32", r, err)
+	}
+	q.Given = map[string]string{}
+	for _, name := range []string{"instances", "intra_threads", "max_batchsize", "max_batch_delay", "model_path", "precision"} {
+		q.Given[name] = "flag"
+	}
+	r, err = session.Resolve(q)
+	if err != nil || r.Request.ModelPath != "tiny.onnx" || !strings.Contains(strings.Join(r.Notes, "\n"), "everything that it has was given otherwise") {
+		t.Errorf("Resolve = %+v, %v, want nothing of the profile and a note", r, err)
+	}
+}
+
 func TestAProfileOfSomethingElseIsRefused(t *testing.T) {
 	for what, change := range map[string]func(*profile.Profile){
 		"model":    func(p *profile.Profile) { p.Model = "mobilenet" },

@@ -63,6 +63,7 @@ func TestAWhatIfLeavesTheRecordAsItIs(t *testing.T) {
 		{"another model", "what-if (model)", func(q *session.ScoreRequest) { q.Model = "mobilenet" }},
 		{"another log", "what-if (log)", func(q *session.ScoreRequest) { q.Log = "copy.json" }},
 		{"other data", "what-if (dataset path)", func(q *session.ScoreRequest) { q.DatasetPath = "twin" }},
+		{"options of the script", "what-if (options of the script)", func(q *session.ScoreRequest) { q.Options = map[string]string{"dtype": "float32"} }},
 		{"no run, but the log of one", "the score is not kept", func(q *session.ScoreRequest) {
 			*q = session.ScoreRequest{Model: "resnet50", Log: "out/mlperf_log_accuracy.json", DatasetPath: "imagenet"}
 		}},
@@ -93,6 +94,9 @@ func TestAWhatIfLeavesTheRecordAsItIs(t *testing.T) {
 
 func TestTheSameFileUnderAnotherNameIsNoWhatIf(t *testing.T) {
 	accuracyRun(t)
+	if s, err := session.Score(session.ScoreRequest{Run: "out", Options: map[string]string{"verbose": "true"}}); err != nil || s.Kept == "" {
+		t.Errorf("with more words: %+v, %v, want it kept with the run", s, err)
+	}
 	s, err := session.Score(session.ScoreRequest{Run: "out", Model: "resnet50", Log: "./out/../out/mlperf_log_accuracy.json", DatasetPath: "./imagenet"})
 	if err != nil || s.Kept == "" {
 		t.Errorf("Score = %+v, %v, want it kept with the run", s, err)
@@ -118,6 +122,9 @@ func TestAScoreThatCannotBeMadeSaysWhatIsMissing(t *testing.T) {
 	var of *field.Error
 	if _, err := session.Score(session.ScoreRequest{Model: "alexnet", Log: "log", DatasetPath: "."}); !errors.As(err, &of) || of.Field != "model" {
 		t.Errorf("an unknown model: %v, want an error of the field model", err)
+	}
+	if _, err := session.Score(session.ScoreRequest{Model: "resnet50", Log: "log", DatasetPath: ".", Options: map[string]string{"colour": "red"}}); err == nil || !strings.Contains(err.Error(), "colour") {
+		t.Errorf("an unknown option: %v, want an error that names it", err)
 	}
 	for _, c := range []struct {
 		name, want string

@@ -112,6 +112,11 @@ func TestWhatCannotBeRightNamesItsField(t *testing.T) {
 		{"an empty device", "device", func(q *session.Request) { q.Given = map[string]string{"device": "flag --device"} }},
 		{"too many threads", "intra_threads", func(q *session.Request) { q.Backend.IntraThreads = 100_000 }},
 		{"threads shared and not", "shared_threads", func(q *session.Request) { q.Engine.SharedThreads, q.Backend.IntraThreads = 2, 2 }},
+		{"a pin and an affinity", "pin", func(q *session.Request) { q.Pin, q.Backend.Affinity = true, "0;1" }},
+		{"a negative delay", "max_batch_delay", func(q *session.Request) { q.MaxDelay = -1 }},
+		{"a negative latency", "sim_latency", func(q *session.Request) { q.Engine.Latency = -1 }},
+		{"a negative jitter", "sim_jitter", func(q *session.Request) { q.Engine.Jitter = -1 }},
+		{"an unknown optimisation", "graph_optimization", func(q *session.Request) { q.Backend.OptimizeLevel = "max" }},
 		{"a negative count", "count", func(q *session.Request) { q.Count = -1 }},
 		{"a batch that no memory holds", "max_batchsize", func(q *session.Request) { q.MaxBatch = 1e9 }},
 		{"an unknown precision", "precision", func(q *session.Request) { q.Precision = "int4" }},
@@ -132,6 +137,95 @@ func TestWhatCannotBeRightNamesItsField(t *testing.T) {
 		})
 	}
 }
+
+func TestFilesThatCannotBeReadAreNamed(t *testing.T) {
+	good := request(t)
+	if err := os.WriteFile("text.conf", []byte("no setting"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir("folder", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*session.Request)
+		want   string
+	}{
+		"no user.conf":          {func(q *session.Request) { q.UserConf = "nowhere.conf" }, "nowhere.conf"},
+		"another mlperf.conf":   {func(q *session.Request) { q.MLPerfConf = "text.conf" }, "text.conf"},
+		"a folder as a conf":    {func(q *session.Request) { q.AuditConf = "folder" }, "folder"},
+		"no model":              {func(q *session.Request) { q.ModelPath = "nowhere.onnx" }, "the model file: "},
+		"a device as a model":   {func(q *session.Request) { q.ModelPath = os.DevNull }, "the model file: "},
+		"a folder as its model": {func(q *session.Request) { q.ModelPath = "folder" }, "folder"},
+		"no data":               {func(q *session.Request) { q.DatasetPath = "nodata" }, "nodata"},
+	} {
+		q := good
+		c.change(&q)
+		if _, err := run(t.Context(), q, quiet{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestADataSetMayHaveLinksToNowhere(t *testing.T) {
+	q := request(t)
+	if err := os.Symlink("nowhere", "imagenet/link"); err != nil {
+		t.Skip(err)
+	}
+	before := fingerprint(t, q)
+	if err := os.Remove("imagenet/link"); err != nil {
+		t.Fatal(err)
+	}
+	if after := fingerprint(t, q); after.Data != before.Data {
+		t.Error("a link to nowhere counts as data")
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	stop(enough)
+	if _, err := run(stopped, q, quiet{}); !errors.Is(err, enough) {
+		t.Errorf("when nobody waits: %v, want %v", err, enough)
+	}
+}
+
+func TestOldResultsThatCannotBeRemovedAreAnError(t *testing.T) {
+	q := request(t)
+	q.Output, q.Force = "out", true
+	if err := os.MkdirAll("out/results.json/folder", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t.Context(), q, quiet{}); err == nil || !strings.Contains(err.Error(), filepath.Join("out", "results.json")) {
+		t.Errorf("a folder in the place of results.json: %v", err)
+	}
+}
+
+// With a folder in the place of the link, and of the page, the results are there all the same.
+func TestResultsAreThereWithoutALinkAndAPage(t *testing.T) {
+	q := request(t)
+	q.Output = "out"
+	if err := os.MkdirAll("out/report.html/folder", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var o notes
+	if _, err := run(t.Context(), q, &o); err != nil || !strings.Contains(strings.Join(o.said, "\n"), "there is no page: ") {
+		t.Errorf("without a page: %v, notes %q", err, o.said)
+	}
+	q.Output = ""
+	latest := filepath.Join("results", "resnet50", "singlestream", "performance", "latest")
+	if err := os.MkdirAll(filepath.Join(latest, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	results, err := run(t.Context(), q, quiet{})
+	if results == nil || err == nil || !strings.Contains(err.Error(), "latest") {
+		t.Errorf("without a link: %v, %v, want results and an error that names the link", results, err)
+	}
+}
+
+// notes is an observer that keeps notes.
+type notes struct {
+	quiet
+	said []string
+}
+
+func (o *notes) Note(text string) { o.said = append(o.said, text) }
 
 func TestWhatSomebodyGaveWinsOverAQuickRun(t *testing.T) {
 	q := request(t)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
 )
 
@@ -50,6 +52,84 @@ func TestASweepRunsAtEachLoadAndKeepsATable(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(q.Output, test.folder, "mlperf_log_summary.txt")); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestAPointOfASweepHasTheTimesOfItsScenario(t *testing.T) {
+	spread := func(ms int64) *report.Latencies { return &report.Latencies{P50: ms * 1e6, P99: 2 * ms * 1e6} }
+	r := &report.Results{
+		Result:      report.Invalid,
+		Performance: &report.Performance{FirstTokenNS: spread(1), LatencyNS: spread(2)},
+		Generation: &report.Generation{
+			RequestsPerSecond: 3, TokensPerSecond: 4, Goodput: &report.Goodput{RequestsPerSecond: 5}, FirstTokenFromSendNS: spread(6), LatencyFromSendNS: spread(7), PerTokenNS: spread(8),
+			Failures: []report.GenerationFailures{{Count: 9}, {Count: 1}},
+		},
+	}
+	want := SweepPoint{
+		Load: 0.5, Unit: "queries/s", Folder: "qps-0.5", Result: report.Invalid, RequestsPerSecond: 3, TokensPerSecond: 4, GoodPerSecond: 5,
+		FirstTokenP50: 1, FirstTokenP99: 2, PerTokenP50: 8, PerTokenP99: 16, LatencyP50: 2, LatencyP99: 4, Failures: 10,
+	}
+	scheduled := sweepPoint(r, 0.5, "queries/s", "qps-0.5", true)
+	if scheduled != want {
+		t.Errorf("got %+v, want %+v", scheduled, want)
+	}
+	if sent := sweepPoint(r, 4, "requests under way", "concurrency-4", false); sent.FirstTokenP50 != 6 || sent.LatencyP99 != 14 {
+		t.Errorf("from sending: %+v", sent)
+	}
+	empty := sweepPoint(&report.Results{Result: report.Invalid}, 8, "queries/s", "qps-8", true)
+	if empty != (SweepPoint{Load: 8, Unit: "queries/s", Folder: "qps-8", Result: report.Invalid}) {
+		t.Errorf("of a run without traffic: %+v", empty)
+	}
+	dir := t.TempDir()
+	if err := writeSweep(dir, []SweepPoint{scheduled, empty}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, SweepCSV))
+	rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000 0.000 2.000 4.000 10 qps-0.5" {
+		t.Errorf("%v, rows %q", err, rows)
+	}
+	var points []SweepPoint
+	text, err = os.ReadFile(filepath.Join(dir, SweepJSON))
+	if err = errors.Join(err, json.Unmarshal(text, &points)); err != nil || len(points) != 2 || points[0] != want {
+		t.Errorf("%v, points %+v", err, points)
+	}
+	for _, name := range []string{SweepJSON, SweepCSV} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, name, "folder"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeSweep(dir, points); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("with a folder in the place of %s: %v", name, err)
+		}
+	}
+}
+
+func TestALoadOfASweepChangesItsOwnRunOnly(t *testing.T) {
+	q := Request{Output: "out", Prompts: Prompts{Artifacts: "events"}, Settings: make([]config.Override, 1, 9)}
+	one, unit := Sweep{Rates: []float64{2.5, 3}}.at(q, 2.5)
+	two, _ := Sweep{Rates: []float64{2.5, 3}}.at(q, 3)
+	if one.Scenario != "server" || unit != "queries/s" || one.Output != filepath.Join("out", "qps-2.5") || one.Prompts.Artifacts != filepath.Join("events", "2.5") ||
+		one.Settings[1].Value != "2.5" || two.Settings[1].Value != "3" || len(q.Settings) != 1 {
+		t.Errorf("%+v (%s) and %+v of %+v", one, unit, two, q)
+	}
+	four, unit := Sweep{Concurrency: []int{4}}.at(q, 4)
+	if four.Scenario != "offline" || unit != "requests under way" || four.Engine.Remote.Concurrency != 4 || four.Prompts.Stream != "on" || four.Output != filepath.Join("out", "concurrency-4") {
+		t.Errorf("%+v (%s)", four, unit)
+	}
+}
+
+func TestASweepEndsWithARunThatCannotBeMade(t *testing.T) {
+	q := atServers()
+	q.Engine.Remote.Endpoints, q.Output = []string{"http://127.0.0.1:1"}, t.TempDir()
+	points, err := Sweep{Rates: []float64{1, 2}}.Run(t.Context(), q, silent{})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || len(points) != 0 {
+		t.Errorf("%+v, %v, want an error that names the server", points, err)
+	}
+	q.Prompts.Stream = "maybe"
+	var f *field.Error
+	if _, err := (Sweep{Concurrency: []int{1}}).Run(t.Context(), q, silent{}); !errors.As(err, &f) || f.Field != "stream" {
+		t.Errorf("%v, want an error of the field stream", err)
 	}
 }
 
