@@ -5,6 +5,7 @@ package session_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -80,6 +81,7 @@ func TestORTModelsAreQuantisedAsAsked(t *testing.T) {
 		{"a layer that stays", "", func(q *session.QuantizeRequest) { q.Quantize.ExcludeOps = []string{"Softmax"} }},
 		{"a layer that is not there", "exclude", func(q *session.QuantizeRequest) { q.Quantize.Exclude = []string{"nolayer"} }},
 		{"a list that is not there", "calibration", func(q *session.QuantizeRequest) { q.Samples, q.Calibration = 0, "nolist" }},
+		{"an option of another model", "box-order", func(q *session.QuantizeRequest) { q.Options = map[string]string{"box-order": "yxyx"} }},
 		{"a model that is not there", "model", func(q *session.QuantizeRequest) { q.Model = "alexnet" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,6 +112,72 @@ func TestORTModelsAreQuantisedAsAsked(t *testing.T) {
 	scores, err := session.Sensitivity(t.Context(), good, quiet{})
 	if err != nil || len(scores) != 1 || scores[0].Layer != "scores" {
 		t.Errorf("sensitivities %v, %v, want that of the only layer", scores, err)
+	}
+}
+
+// The files of a model need not be what it takes: they are converted one by one.
+func TestORTAllFilesOfAModelAreQuantised(t *testing.T) {
+	from := real(t)
+	if err := os.Mkdir("two", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeModel(t, "two/encoder.onnx", 1)
+	writeModel(t, "two/decoder.onnx", 2)
+	good := session.QuantizeRequest{Program: "test", Model: "gnmt", ModelPath: "two", DatasetPath: from.DatasetPath, Engine: from.Engine}
+	for precision, layers := range map[string]int{"int8": 2, "fp16": 0} {
+		q := good
+		q.Precision, q.Output = precision, precision
+		made, err := session.Quantize(t.Context(), q, quiet{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{made.Description, "two/encoder.onnx", "two/decoder.onnx"} {
+			path = strings.Replace(path, "two/", precision+"/", 1)
+			if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		if (made.Report != nil) != (layers > 0) || made.Report != nil && (len(made.Report.Layers) != layers || made.Report.BytesAfter >= made.Report.BytesBefore) {
+			t.Errorf("%s: the report is %+v, want %d layers", precision, made.Report, layers)
+		}
+		if _, err := session.Quantize(t.Context(), q, quiet{}); !errors.Is(err, os.ErrExist) {
+			t.Errorf("%s: the second time: %v, want an error that the folder is there", precision, err)
+		}
+	}
+	q := good
+	q.Quantize.Exclude = []string{"scores"}
+	if err := os.Remove("two/decoder.onnx"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Quantize(t.Context(), q, quiet{}); err == nil || !strings.Contains(err.Error(), "decoder") {
+		t.Errorf("without a file: %v, want an error that names it", err)
+	}
+}
+
+func TestORTWhatIsBuiltInIsMadeWhereTheCacheIs(t *testing.T) {
+	engine := real(t).Engine
+	path, err := session.SynthModel(t.Context(), "test", "dlrm", engine, session.Size{Rows: 1000}, quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 || !strings.HasPrefix(path, os.Getenv("MLPERF_CACHE_DIR")) {
+		t.Errorf("%s: %v", path, err)
+	}
+	var all []session.Synthesized
+	done := func(s session.Synthesized) { all = append(all, s) }
+	if err := session.SynthDataset(t.Context(), "test", "squad", engine, false, quiet{}, done); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Dir != all[0].Dir || s.Metric == "" || s.Score != 0 {
+			t.Errorf("made %+v and %+v", all[0], s)
+		}
+		if _, err := os.Stat(filepath.Join(s.Dir, "dev-v1.1.json")); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(all) == 0 {
+		t.Error("no model has questions about texts")
 	}
 }
 

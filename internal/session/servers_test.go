@@ -104,6 +104,25 @@ func TestPromptsWithoutABenchmarkHaveBoundsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// The annotations of the environment are those of OpenImages only, and an option wins.
+func TestAnnotationsOfTheEnvironmentAreOfOpenImages(t *testing.T) {
+	for _, c := range []struct{ model, option, want string }{
+		{"retinanet", "", "env.json"}, {"retinanet", "mine.json", "mine.json"}, {"ssd-mobilenet", "", ""},
+	} {
+		var given map[string]string
+		if c.option != "" {
+			given = map[string]string{"annotations": c.option}
+		}
+		s := &scoring{ScoreRequest: ScoreRequest{Model: c.model, Log: "log", DatasetPath: "data", Options: given, OpenImagesAnnotations: "env.json"}, out: &Scored{}}
+		if err := s.fill(); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Options["annotations"]; got != c.want || (len(s.out.Warnings) == 1) != (got == "env.json") || given["annotations"] != c.option {
+			t.Errorf("%s with the option %q: %q, warnings %q", c.model, c.option, got, s.out.Warnings)
+		}
+	}
+}
+
 func TestOnlyOfflineHasALimitOfItsOwn(t *testing.T) {
 	for scenario, want := range map[string]struct {
 		limit  int // at most; 0: that of the system
