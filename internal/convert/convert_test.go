@@ -272,6 +272,22 @@ func TestADescriptionThatCannotBeWrittenLeavesNoModel(t *testing.T) {
 	}
 }
 
+func TestADescriptionNeedsTheModelThatItIsOf(t *testing.T) {
+	c := tiny(t)
+	m, d, err := c.Make(t.Context(), Request{Precision: FP16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Source = "nowhere.onnx"
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	if err := c.Write(t.Context(), path, FP16, m, d); err == nil || !strings.Contains(err.Error(), "nowhere.onnx") {
+		t.Errorf("Write = %v, want an error that names the source", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
+		t.Errorf("%v were written, %v", left, err)
+	}
+}
+
 func TestADescriptionEndsWithWhatTheModelWasMadeFrom(t *testing.T) {
 	c := tiny(t)
 	path, err := c.Cached(t.Context(), Request{Precision: FP16}, t.TempDir())

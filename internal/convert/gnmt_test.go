@@ -217,11 +217,32 @@ func TestACheckpointOfAnotherModelIsRefused(t *testing.T) {
 			"encoder/bidirectional_rnn/fw/basic_lstm_cell/bias":   zeros(32),
 			"encoder/bidirectional_rnn/fw/basic_lstm_cell/kernel": zeros(16, 32),
 		}, "is it GNMT with layers of 1024?"},
+		{"no kernel", map[string]checkpointtest.Variable{
+			"embeddings/encoder/embedding_encoder":              zeros(10, 1024),
+			"encoder/bidirectional_rnn/fw/basic_lstm_cell/bias": zeros(32),
+		}, `no variable "dynamic_seq2seq/encoder/bidirectional_rnn/fw/basic_lstm_cell/kernel"`},
+		{"no LSTM", map[string]checkpointtest.Variable{
+			"embeddings/encoder/embedding_encoder":                zeros(10, 1024),
+			"encoder/bidirectional_rnn/fw/basic_lstm_cell/bias":   zeros(32),
+			"encoder/bidirectional_rnn/fw/basic_lstm_cell/kernel": zeros(8, 32),
+		}, "has shape [8 32], which is not that of an LSTM"},
 	} {
 		dir := t.TempDir()
 		checkpointtest.Write(t, dir, 1, test.variables)
 		if err := GNMT(t.Context(), dir, filepath.Join(t.TempDir(), "out")); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
+	}
+	if err := GNMT(t.Context(), t.TempDir(), "out"); err == nil || !strings.Contains(err.Error(), "checkpoint") {
+		t.Errorf("no checkpoint: error %v", err)
+	}
+	dir := t.TempDir()
+	checkpointtest.Write(t, dir, 1, map[string]checkpointtest.Variable{"x": zeros(1)})
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := GNMT(t.Context(), dir, filepath.Join(file, "out")); err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("a folder below a file: error %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -93,8 +94,23 @@ func TestWhatSeveralFilesCannotBeConvertedWith(t *testing.T) {
 	if _, err := c.WriteFolder(t.Context(), Request{Precision: INT8}, out); err == nil {
 		t.Error("a folder that is there is written into")
 	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	stop(enough)
+	if _, err := c.MakeFolder(stopped, Request{Precision: FP16}, t.TempDir()); !errors.Is(err, enough) {
+		t.Errorf("when nobody waits: %v, want %v", err, enough)
+	}
+	if err := os.WriteFile(filepath.Join(c.Source, "decoder.onnx"), []byte("<html>"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.MakeFolder(t.Context(), Request{Precision: INT8}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "decoder.onnx") {
+		t.Errorf("a file that is no model: %v", err)
+	}
 	if err := os.Remove(filepath.Join(c.Source, "encoder.onnx")); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := c.MakeFolder(t.Context(), Request{Precision: INT8}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "encoder") {
+		t.Errorf("MakeFolder without a file: %v", err)
 	}
 	if _, err := c.Cached(t.Context(), Request{Precision: INT8}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "encoder") {
 		t.Errorf("a file is missing: %v", err)
