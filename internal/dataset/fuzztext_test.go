@@ -33,6 +33,7 @@ func FuzzParseSQuAD(f *testing.F) {
 func FuzzParseLines(f *testing.F) {
 	f.Add([]byte("ein Satz .\nno@@ ch einer\r\n\n"))
 	f.Add([]byte("\xff\n"))
+	f.Add([]byte("a\r\r\r\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		lines, err := parseLines(bytes.NewReader(data))
 		if err != nil {

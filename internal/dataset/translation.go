@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -84,7 +83,7 @@ func readLines(path string) (lines []string, err error) {
 	return lines, nil
 }
 
-// parseLines reads lines of text, at least one.
+// parseLines reads lines of text, at least one. Of each goes the end, \n or \r\n, and nothing else.
 func parseLines(r io.Reader) (lines []string, err error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), longestLine)
@@ -93,7 +92,7 @@ func parseLines(r io.Reader) (lines []string, err error) {
 		if !utf8.ValidString(line) {
 			return nil, fmt.Errorf("line %d: the text is not UTF-8", len(lines)+1)
 		}
-		lines = append(lines, strings.TrimSuffix(line, "\r"))
+		lines = append(lines, line)
 	}
 	if err := s.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", len(lines)+1, err)
