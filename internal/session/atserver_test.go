@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -132,7 +133,8 @@ func TestAKeyIsInNoFileAndInNoMessage(t *testing.T) {
 		}
 		q.Engine.Remote.TokenFile = file
 		r, said, err := at(t, t.Context(), q, &traffic)
-		if (err != nil) != (test.key != secretKey) || err == nil && (r.Result == report.Valid) != (test.every == 0) {
+		failed := err == nil && slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, "could not answer") })
+		if (err != nil) != (test.key != secretKey) || failed != (test.every > 0) || failed && r.Result == report.Valid { // a busy machine may be late
 			t.Errorf("%s: %v, %v", name, err, r)
 		}
 		if err != nil && !strings.Contains(said, "status 401") || err == nil && !strings.Contains(said, "mlperf_log_detail.txt") {
