@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -50,23 +51,19 @@ func deepSeekR1() workload.Model {
 // readReasoning reads questions of several data sets with their answers.
 func readReasoning(names ...string) func(source) (*questionnaire, error) {
 	return func(s source) (*questionnaire, error) {
-		t, err := s.read(names...)
-		if err != nil {
-			return nil, err
-		}
-		q, err := take(t, "ground_truth")
-		if err != nil {
-			return nil, err
-		}
-		for i, wanted := range q.targets {
+		q, err := s.readRows("ground_truth", func(q *questionnaire, t *prompts.Table, i int) error {
 			set, err := t.Text(i, "dataset")
 			if err != nil {
-				return nil, err
+				return err
 			}
-			q.reasoned = append(q.reasoned, accuracy.Reasoning{Dataset: set, Wanted: wanted})
+			q.reasoned = append(q.reasoned, accuracy.Reasoning{Dataset: set, Wanted: q.targets[i]})
 			if text, err := t.Text(i, "text_input"); err == nil {
 				q.questions = append(q.questions, text)
 			}
+			return nil
+		}, names...)
+		if err != nil {
+			return nil, err
 		}
 		if len(q.questions) != len(q.tokens) {
 			q.questions = nil // the file has tokens only

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -48,22 +49,11 @@ func llama405B() workload.Model {
 
 // readLong reads the prompts as they are published, or a list of the same columns.
 func readLong(s source) (*questionnaire, error) {
-	t, err := s.read("mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl", "llama3.1_405b.json")
-	if err != nil {
-		return nil, err
-	}
-	q, err := take(t, "gt_output")
-	if err != nil {
-		return nil, err
-	}
-	for i, wanted := range q.targets {
+	return s.readRows("gt_output", func(q *questionnaire, t *prompts.Table, i int) error {
 		metric, err := t.Text(i, "metric")
-		if err != nil {
-			return nil, err
-		}
-		q.long = append(q.long, accuracy.LongText{Wanted: wanted, Metric: metric})
-	}
-	return q, nil
+		q.long = append(q.long, accuracy.LongText{Wanted: q.targets[i], Metric: metric})
+		return err
+	}, "mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl", "llama3.1_405b.json")
 }
 
 // long marks texts by ROUGE-L or exact matches, as each says.

@@ -105,6 +105,24 @@ func (s source) read(names ...string) (*prompts.Table, error) {
 	return prompts.Read(filepath.Join(s.folder, pickles[0]), prompts.Options{Count: s.count})
 }
 
+// readRows reads tokens and a text of each row, and has more taken of it, if there is more.
+func (s source) readRows(wanted string, more func(q *questionnaire, t *prompts.Table, i int) error, names ...string) (*questionnaire, error) {
+	t, err := s.read(names...)
+	if err != nil {
+		return nil, err
+	}
+	q, err := take(t, wanted)
+	if err != nil || more == nil {
+		return q, err
+	}
+	for i := range t.Len() {
+		if err := more(q, t, i); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
 // take takes tokens and a text of each row.
 func take(t *prompts.Table, wanted string) (*questionnaire, error) {
 	q, err := takeTokens(t)
@@ -146,20 +164,12 @@ var articleFiles = []string{"cnn_eval.json", "sample_cnn_eval_5000.json"}
 
 // readArticles reads articles as the reference's download_cnndm.py writes them for Llama 3.1.
 func readArticles(s source) (*questionnaire, error) {
-	t, err := s.read(articleFiles...)
-	if err != nil {
-		return nil, err
-	}
-	return take(t, "output")
+	return s.readRows("output", nil, articleFiles...)
 }
 
 // readOrca reads the questions of OpenOrca.
 func readOrca(s source) (*questionnaire, error) {
-	t, err := s.read("open_orca_gpt4_tokenized_llama.sampled_24576.pkl", "open_orca_gpt4_tokenized_llama.sampled_24576.pkl.gz", articleFiles[0])
-	if err != nil {
-		return nil, err
-	}
-	return take(t, "output")
+	return s.readRows("output", nil, "open_orca_gpt4_tokenized_llama.sampled_24576.pkl", "open_orca_gpt4_tokenized_llama.sampled_24576.pkl.gz", articleFiles[0])
 }
 
 // GPT-J's prompts (language/gpt-j/dataset.py): the template of Alpaca, of which so many tokens count.
@@ -208,32 +218,26 @@ const mbxpEndText = "\n```\n"
 
 // readMixed reads Mixtral's prompts: of OpenOrca, GSM8K and MBXP.
 func readMixed(s source) (*questionnaire, error) {
-	t, err := s.read("09292024_mixtral_15k_mintoken2_v1.pkl", "mixtral.json")
-	if err != nil {
-		return nil, err
-	}
-	q, err := take(t, "gt_output")
-	if err != nil {
-		return nil, err
-	}
-	q.cuts = map[int][]int32{}
-	for i, wanted := range q.targets {
+	return s.readRows("gt_output", func(q *questionnaire, t *prompts.Table, i int) error {
 		set, err := t.Text(i, "dataset")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		id, err := t.Text(i, "id")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		switch set {
 		case "OpenOrca", "GSM8K":
 		case "MBXP":
+			if q.cuts == nil {
+				q.cuts = map[int][]int32{}
+			}
 			q.cuts[i] = mbxpEnd
 		default:
-			return nil, fmt.Errorf("prompt %d is of %q, want OpenOrca, GSM8K or MBXP", i, set)
+			return fmt.Errorf("prompt %d is of %q, want OpenOrca, GSM8K or MBXP", i, set)
 		}
-		q.mixed = append(q.mixed, accuracy.MixedText{Dataset: set, ID: id, Wanted: wanted})
-	}
-	return q, nil
+		q.mixed = append(q.mixed, accuracy.MixedText{Dataset: set, ID: id, Wanted: q.targets[i]})
+		return nil
+	}, "09292024_mixtral_15k_mintoken2_v1.pkl", "mixtral.json")
 }
