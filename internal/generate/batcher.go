@@ -69,28 +69,10 @@ func NewBatcher(d *Decoder, rules Rules, prompt func(workload.Item) []int32) *Ba
 // Serve answers samples until the source is closed (workload.Puller).
 func (b *Batcher) Serve(ctx context.Context, source workload.Source) error {
 	b.live, b.started = b.live[:0], 0
-	for {
-		open, err := b.admit(source)
-		if err != nil {
-			return err
-		}
-		if len(b.live) == 0 {
-			if !open {
-				return nil
-			}
-			continue
-		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := b.read(ctx, source); err != nil {
-			return err
-		}
-		if err := b.step(ctx, source); err != nil {
-			return err
-		}
-	}
+	return serveAll(ctx, b, source)
 }
+
+func (b *Batcher) busy() bool { return len(b.live) > 0 }
 
 // admit takes samples as long as there are slots.
 func (b *Batcher) admit(source workload.Source) (open bool, err error) {

@@ -51,38 +51,22 @@ func NewBeamBatcher(d *Decoder, width int, rules Rules, prompt func(workload.Ite
 // Serve answers samples until the source is closed (workload.Puller).
 func (b *BeamBatcher) Serve(ctx context.Context, source workload.Source) error {
 	b.live, b.started = b.live[:0], 0
-	for {
-		room := cap(b.live) - len(b.live)
-		open := true
-		if room > 0 {
-			b.items, open = source.Admit(b.items[:0], room, len(b.live) == 0)
-			if err := b.admit(b.items); err != nil {
-				return err
-			}
-		}
-		if len(b.live) == 0 {
-			if !open {
-				return nil
-			}
-			continue
-		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := b.read(ctx, source); err != nil {
-			return err
-		}
-		if err := b.step(ctx, source); err != nil {
-			return err
-		}
-	}
+	return serveAll(ctx, b, source)
 }
 
-func (b *BeamBatcher) admit(items []workload.Item) error {
-	for _, item := range items {
+func (b *BeamBatcher) busy() bool { return len(b.live) > 0 }
+
+// admit takes samples as long as there are groups of slots.
+func (b *BeamBatcher) admit(source workload.Source) (open bool, err error) {
+	room := cap(b.live) - len(b.live)
+	if room == 0 {
+		return true, nil
+	}
+	b.items, open = source.Admit(b.items[:0], room, len(b.live) == 0)
+	for _, item := range b.items {
 		prompt := b.prompt(item)
 		if len(prompt) == 0 {
-			return fmt.Errorf("sample %d: the prompt is empty", item.Index)
+			return open, fmt.Errorf("sample %d: the prompt is empty", item.Index)
 		}
 		b.live = b.live[:len(b.live)+1]
 		g := &b.live[len(b.live)-1]
@@ -90,7 +74,7 @@ func (b *BeamBatcher) admit(items []workload.Item) error {
 		g.beams.Start()
 		b.decoder.Clear((len(b.live) - 1) * b.width)
 	}
-	return nil
+	return open, nil
 }
 
 // read reads a chunk of the oldest prompt that was not read yet, and after the last one makes it beams.
