@@ -90,13 +90,13 @@ func (c *Client) Do(ctx context.Context, address string, request []byte, to Rece
 			return err
 		}
 	}
-	number, ok := k.begin(to)
+	number, over, ok := k.begin(to)
 	if !ok {
 		return errClosed
 	}
-	k.send(ctx, request)
+	k.send(ctx, request, over)
 	select {
-	case err := <-k.over:
+	case err := <-over:
 		return err
 	case <-ctx.Done():
 		k.abandon(number)
@@ -116,7 +116,7 @@ func (c *Client) dial(ctx context.Context, address string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &conn{client: c, address: address, over: make(chan error, 1), writable: make(chan struct{}, 1)}
+	k := &conn{client: c, address: address, writable: make(chan struct{}, 1)}
 	var failed error
 	err = raw.Control(func(fd uintptr) {
 		syscall.ForkLock.RLock()

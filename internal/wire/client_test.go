@@ -114,6 +114,33 @@ func TestAnAnswerIsPassedOnAndItsConnectionUsedAgain(t *testing.T) {
 	}
 }
 
+// TestEachRequestHasItsOwnAnswer has requests of several goroutines use the same connections one after another.
+func TestEachRequestHasItsOwnAnswer(t *testing.T) {
+	address := serve(t, func(_ int, c net.Conn) {
+		for text := make([]byte, 4); ; {
+			if _, err := io.ReadFull(c, text); err != nil {
+				return
+			}
+			if _, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%s", text); err != nil {
+				return
+			}
+		}
+	})
+	c := open(t)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for k := range 250 {
+				h, want := &heard{}, fmt.Sprintf("%d%03d", i, k)
+				if err := c.Do(t.Context(), address, []byte(want), h); err != io.EOF || h.text != want {
+					t.Errorf("%v, %q, want %q", err, h.text, want)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
 func TestHowAnswersEnd(t *testing.T) {
 	for _, test := range []struct {
 		name   string

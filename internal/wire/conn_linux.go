@@ -40,34 +40,36 @@ type conn struct {
 	address string
 	since   time.Time // kept; over the client's lock
 
-	over     chan error    // how the request ended, once each
 	writable chan struct{} // there is room again for what is sent
 	dead     atomic.Bool
 
 	mu      sync.Mutex // over what follows
 	fd      int        // -1: closed
 	number  int        // of the request
+	over    chan error // how it ended; each has its own, so that nobody takes the end of another
 	state   state
 	to      Receiver
 	begun   []byte // of a head
 	framing framing
 	keeps   bool      // the connection outlasts the answer
+	sent    bool      // the server has taken the whole request
 	drained int       // bytes
 	left    time.Time // when nobody wanted more
 }
 
-// begin begins a request, and returns its number. False: the connection has been closed.
-func (k *conn) begin(to Receiver) (number int, ok bool) {
+// begin begins a request, and returns its number and what tells how it ended. False: the connection has been closed.
+func (k *conn) begin(to Receiver) (number int, over chan error, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.number++
+	k.over, k.sent = make(chan error, 1), false
 	k.state, k.to, k.begun = head, to, k.begun[:0]
-	return k.number, k.fd >= 0
+	return k.number, k.over, k.fd >= 0
 }
 
 // send sends a request, as far as the server takes it: it may answer before it has all, and what is wrong
 // with the connection is told where it is read.
-func (k *conn) send(ctx context.Context, request []byte) {
+func (k *conn) send(ctx context.Context, request []byte, over chan error) {
 	for len(request) > 0 {
 		n, err := k.write(request)
 		switch request = request[max(0, n):]; {
@@ -75,8 +77,8 @@ func (k *conn) send(ctx context.Context, request []byte) {
 		case errors.Is(err, syscall.EAGAIN):
 			select {
 			case <-k.writable:
-			case err := <-k.over:
-				k.over <- err // for who waits for it
+			case err := <-over:
+				over <- err // for who waits for it
 				return
 			case <-ctx.Done():
 				return
@@ -98,6 +100,7 @@ func (k *conn) write(p []byte) (int, error) {
 	if errors.Is(err, syscall.EAGAIN) {
 		return 0, errors.Join(err, k.reader.change(k.fd, readable|syscall.EPOLLOUT))
 	}
+	k.sent = n == len(p)
 	return n, err
 }
 
@@ -290,16 +293,16 @@ func (k *conn) body(p []byte, at time.Time) {
 // answered is the end of an answer. What is behind it belongs to none.
 func (k *conn) answered(behind int) {
 	wanted := k.state == body
-	if k.state = idle; !k.keeps || behind > 0 {
+	if k.state = idle; !k.keeps || !k.sent || behind > 0 {
 		k.close()
 	} else {
 		k.number++ // who gives up now is too late
 	}
+	if k.fd >= 0 {
+		k.client.keep(k) // before who waits is told, and asks again
+	}
 	if wanted {
 		k.finish(io.EOF)
-	}
-	if k.fd >= 0 {
-		k.client.keep(k)
 	}
 }
 
