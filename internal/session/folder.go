@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/page"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -34,14 +34,10 @@ func hasResults(dir string) bool {
 
 // clearFolder removes what a run before left in a folder, and nothing else.
 func clearFolder(dir string) error {
-	runs, err := fs.Glob(os.DirFS(dir), "run_[0-9]*") // what the folder itself is called is no pattern
-	if err != nil {
-		return err
-	}
 	var errs []error
-	for _, folder := range append(runs, ".") {
+	for _, folder := range append(regular.Matching(dir, "run_[0-9]*"), dir) {
 		for _, name := range written() {
-			if err := os.Remove(filepath.Join(dir, folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	onnx "github.com/yalue/onnxruntime_go"
 
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -112,7 +113,7 @@ func smallest(port modelPort, batch int) tensor.Shape {
 }
 
 func readProfile(dir string) (map[string]int, error) {
-	files := matching(dir, "*.json")
+	files := regular.Matching(dir, "*.json")
 	if len(files) == 0 {
 		return nil, errors.New("ONNX Runtime wrote no profile")
 	}

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // minVersion is the oldest ONNX Runtime that the binding can talk to: it asks for version
@@ -176,7 +178,7 @@ func (s Search) files(p place) []string {
 	names := libraryNames()
 	var found []string
 	for _, pattern := range names {
-		matches := matching(p.dir, pattern)
+		matches := regular.Matching(p.dir, pattern)
 		slices.SortFunc(matches, func(a, b string) int { return compareVersions(nameVersion(b), nameVersion(a)) })
 		for _, m := range matches {
 			if libraryName.MatchString(filepath.Base(m)) && !slices.Contains(found, m) {
@@ -188,17 +190,6 @@ func (s Search) files(p place) []string {
 		found = []string{filepath.Join(p.dir, strings.TrimSuffix(names[0], "*"))}
 	}
 	return found
-}
-
-// matching lists what in a folder has a name of a pattern. What the folder itself is called is no pattern.
-func matching(dir, pattern string) (paths []string) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if fits, _ := filepath.Match(pattern, e.Name()); fits {
-			paths = append(paths, filepath.Join(dir, e.Name()))
-		}
-	}
-	return paths
 }
 
 // libraryName tells a library from what else lies beside it, such as its checksum.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	format "github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // An optimized model is a file that keeps what ONNX Runtime made of a model, so that the next
@@ -85,7 +86,7 @@ func (p plan) optimized(ctx context.Context, version string) (optimized, error) 
 // long ago by processes that were killed.
 func temporaryBeside(path string) (string, error) {
 	folder, name := filepath.Dir(path), filepath.Base(path) // ONNX Runtime goes by the suffix
-	for _, old := range matching(folder, ".*") {
+	for _, old := range regular.Matching(folder, ".*") {
 		if info, err := os.Stat(old); err == nil && strings.HasSuffix(old, name) && time.Since(info.ModTime()) > time.Hour {
 			os.Remove(old)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // installDir returns the folder in our data directory that holds a version of the library for this
@@ -24,7 +25,7 @@ func installDirs() []string {
 		return nil
 	}
 	dirs := []string{pinned}
-	others := matching(filepath.Dir(filepath.Dir(pinned)), "*")
+	others := regular.Matching(filepath.Dir(filepath.Dir(pinned)), "*")
 	slices.SortFunc(others, func(a, b string) int { return compareVersions(filepath.Base(b), filepath.Base(a)) })
 	for _, version := range others {
 		if dir := filepath.Join(version, filepath.Base(pinned)); dir != pinned && isFolder(dir) {

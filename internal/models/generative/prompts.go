@@ -2,7 +2,6 @@ package generative
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 )
 
@@ -98,11 +98,11 @@ func (s source) read(names ...string) (*prompts.Table, error) {
 			return prompts.Read(path, prompts.Options{Count: s.count})
 		}
 	}
-	pickles, err := fs.Glob(os.DirFS(s.folder), "*.pkl*") // what the folder itself is called is no pattern
-	if err != nil || len(pickles) != 1 {
+	pickles := regular.Matching(s.folder, "*.pkl*")
+	if len(pickles) != 1 {
 		return nil, fmt.Errorf("opening the prompts: %s has none of %s, and %d pickles", s.folder, strings.Join(names, ", "), len(pickles))
 	}
-	return prompts.Read(filepath.Join(s.folder, pickles[0]), prompts.Options{Count: s.count})
+	return prompts.Read(pickles[0], prompts.Options{Count: s.count})
 }
 
 // readRows reads tokens and a text of each row, and has more taken of it, if there is more.

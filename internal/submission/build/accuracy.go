@@ -59,11 +59,7 @@ var cutTests = []string{"TEST01", "TEST07", "TEST09"}
 
 // audits copies what the checker wants of a compliance test, and nothing else.
 func (b *builder) audits(ctx context.Context, a *audit, to string) error {
-	texts, err := filepath.Glob(filepath.Join(escape(a.folder), "verify_*.txt"))
-	if err != nil {
-		return err
-	}
-	for _, path := range texts {
+	for _, path := range regular.Matching(a.folder, "verify_*.txt") {
 		if err := b.copy(ctx, path, to+"/"+filepath.Base(path)); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
@@ -74,11 +75,7 @@ var testFolder = regexp.MustCompile(`^TEST\d\d$`)
 
 // look looks into one folder.
 func (b *builder) look(all *found, folder string) error {
-	texts, err := filepath.Glob(filepath.Join(escape(folder), "verify_*.txt"))
-	if err != nil {
-		return err
-	}
-	if name := filepath.Base(folder); testFolder.MatchString(name) && len(texts) > 0 {
+	if name := filepath.Base(folder); testFolder.MatchString(name) && len(regular.Matching(folder, "verify_*.txt")) > 0 {
 		a, err := b.audit(folder, name)
 		if err != nil {
 			return err
@@ -94,11 +91,6 @@ func (b *builder) look(all *found, folder string) error {
 		all.runs = append(all.runs, r)
 	}
 	return err
-}
-
-// escape takes the meaning from the letters that patterns have.
-func escape(path string) string {
-	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(path, `\$0`)
 }
 
 // audit reads a test's folder. What made its logs is in its own results, or in those of
