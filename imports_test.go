@@ -168,7 +168,7 @@ var owners = map[string]string{
 	"go.yaml.in/yaml/":                  "internal/submission/checker internal/suite",
 	"golang.org/x/sync/":                "internal/parallel",
 	"github.com/mewkiz/flac":            "internal/preprocess/audio",
-	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine internal/submission/build",
+	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine internal/oip/client internal/submission/build",
 	"golang.org/x/text/":                "internal/englishtext internal/tokenizer internal/tokenizer/clip internal/tokenizer/hf",
 	"github.com/dlclark/regexp2":        "internal/tokenizer/hf",
 	"github.com/parquet-go/parquet-go":  "internal/dataset/prompts internal/dataset/synth",

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ func endpointTest(ctx context.Context, w io.Writer, peer string, d time.Duration
 		header = append(header, "peer", "ratio")
 	}
 	makePlaces()
+	defer runtime.KeepAlive(ballast())
 	t := newTable(header)
 	all := map[string]any{}
 	for _, c := range clientCases() {

@@ -18,3 +18,18 @@ func TestAClientOfServersHasMorePlacesThanCores(t *testing.T) {
 		t.Errorf("%d places of %d", runtime.GOMAXPROCS(0), 4*placesToRun)
 	}
 }
+
+func TestABallastMakesCollectionsRare(t *testing.T) {
+	next := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.NextGC
+	}
+	before := next()
+	kept := ballast()
+	if after, want := next(), before+uint64(len(kept)); len(kept) == 0 || after < want {
+		t.Errorf("with %d bytes of ballast the next collection is at %d, want at least %d", len(kept), after, want)
+	}
+	runtime.KeepAlive(kept)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,8 +96,9 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
-	if q.Engine.Name == session.OpenAI {
+	if q.Engine.Name == session.OpenAI || q.Engine.Name == session.OIP {
 		q.Cores = makePlaces()
+		defer runtime.KeepAlive(ballast())
 	}
 	if o.sweep.asked() {
 		return o.sweep.run(cmd, q, o.asJSON)

@@ -4,21 +4,23 @@ package main
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"net"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // make bench-network runs these: whole programs beside each other on one machine, with the built-in models of the
@@ -81,7 +83,10 @@ func performance(b *testing.B, args string) *report.Performance {
 	return r.Performance
 }
 
-// BenchmarkORTServed is Offline through mlperf serve beside Offline in one process.
+// turns is how often what is compared is measured, one after the other: machines are faster now and slower then.
+const turns = 3
+
+// BenchmarkORTServed is Offline through mlperf serve beside Offline in one process: the medians of turns.
 func BenchmarkORTServed(b *testing.B) {
 	for _, c := range []struct{ model, want string }{{"resnet50", "ratio(≥0.98)"}, {"mobilenet", "ratio(≥0.93)"}} {
 		b.Run(c.model, func(b *testing.B) {
@@ -89,22 +94,30 @@ func BenchmarkORTServed(b *testing.B) {
 			here := "--scenario offline --min-duration 8s --model " + c.model
 			there := here + " --backend oip --concurrency 16 --endpoint " + endpoint
 			for b.Loop() {
-				own := performance(b, here).SamplesPerSecond
-				over := performance(b, there).SamplesPerSecond
-				shared := performance(b, there+" --shared-memory").SamplesPerSecond
-				b.ReportMetric(own, "here/s")
-				b.ReportMetric(over, "served/s")
-				b.ReportMetric(over/own, c.want)
-				b.ReportMetric(shared/own, "shared-memory-ratio")
+				var own, over, shared []float64
+				for range turns {
+					here := performance(b, here).SamplesPerSecond
+					own = append(own, here)
+					over = append(over, performance(b, there).SamplesPerSecond/here)
+					shared = append(shared, performance(b, there+" --shared-memory").SamplesPerSecond/here)
+				}
+				for _, list := range [][]float64{own, over, shared} {
+					slices.Sort(list)
+				}
+				b.ReportMetric(own[turns/2], "here/s")
+				b.ReportMetric(over[turns/2], c.want)
+				b.ReportMetric(over[0], "lowest")
+				b.ReportMetric(over[turns-1], "highest")
+				b.ReportMetric(shared[turns/2], "shared-memory-ratio")
 			}
 		})
 	}
 }
 
-// An instantBERT has the ports of BERT and answers at once.
-type instantBERT struct{ answered atomic.Uint64 }
+// A portsOfBERT is a model that has the ports of BERT, and does nothing.
+type portsOfBERT struct{ server.Model }
 
-func (*instantBERT) Metadata() *oip.ModelMetadata {
+func (portsOfBERT) Metadata() *oip.ModelMetadata {
 	m := &oip.ModelMetadata{Name: "bert", Platform: "test"}
 	for _, name := range []string{"input_ids", "input_mask", "segment_ids"} {
 		m.Inputs = append(m.Inputs, oip.Port{Name: name, Datatype: "INT64", Shape: []int64{-1, -1}})
@@ -115,47 +128,31 @@ func (*instantBERT) Metadata() *oip.ModelMetadata {
 	return m
 }
 
-func (*instantBERT) Ready() bool { return true }
-
-func (m *instantBERT) Statistics() oip.ModelStatistics {
-	n := m.answered.Load()
-	return oip.ModelStatistics{Name: "bert", InferenceCount: n, ExecutionCount: n}
-}
-
-func (*instantBERT) MaxBytes() int64 { return 1 << 20 }
-
-func (m *instantBERT) Begin(h *oip.Head) (server.Job, error) { return &instantJob{m, h}, nil }
-
-type instantJob struct {
-	model *instantBERT
-	head  *oip.Head
-}
-
-func (*instantJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
-	return tensor.New(s.Type, s.Shape...), nil
-}
-
-func (j *instantJob) Run(context.Context) (specs []oip.Spec, list []tensor.Tensor, err error) {
-	j.model.answered.Add(1)
-	for _, name := range j.head.Wanted {
-		out := tensor.New(tensor.Float32, j.head.Tensors[0].Shape...)
-		specs, list = append(specs, oip.Spec{Name: name, Type: out.Type, Shape: out.Shape}), append(list, out)
-	}
-	return specs, list, nil
-}
-
-func (*instantJob) End() {}
+func (portsOfBERT) Ready() bool                     { return true }
+func (portsOfBERT) Statistics() oip.ModelStatistics { return oip.ModelStatistics{Name: "bert"} }
+func (portsOfBERT) MaxBytes() int64                 { return 1 << 20 }
 
 // BenchmarkORTSmallRequests issues 10,000 requests of 9 kB a second, which a server answers at once: the load
-// generator has to be at most 100 µs late at the 99th percentile.
+// generator has to be at most 100 µs late at the 99th percentile. The server costs next to nothing, as it would on
+// another machine.
 func BenchmarkORTSmallRequests(b *testing.B) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := server.New(server.Config{Name: "test", Models: []server.Model{&instantBERT{}}})
-	go func() { _ = s.ServeHTTP(l) }()
+	defer l.Close()
+	const logits = 384 * 4 // bytes: a number for each token
+	json := fmt.Sprintf(`{"model_name":"bert","outputs":[{"name":"output_start_logits","datatype":"FP32","shape":[1,384],"parameters":{"binary_data_size":%d}},{"name":"output_end_logits","datatype":"FP32","shape":[1,384],"parameters":{"binary_data_size":%d}}]}`, logits, logits)
+	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n%s: %d\r\nContent-Length: %d\r\n\r\n%s%s",
+		oip.HeaderLength, len(json), len(json)+2*logits, json, make([]byte, 2*logits))
+	s := server.New(server.Config{Name: "test", Models: []server.Model{portsOfBERT{}}})
+	about, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	go func() { _ = s.ServeHTTP(about) }()
 	defer func() { _ = s.Drain(b.Context()) }()
+	go oiptest.Frugal(l, answer, httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: about.Addr().String()}))
 	for b.Loop() {
 		p := performance(b, "--model bert --scenario server --target-qps 10000 --min-duration 5s --anyway --backend oip --endpoint http://"+l.Addr().String())
 		b.ReportMetric(float64(p.Samples)/time.Duration(p.DurationNS).Seconds(), "req/s(10000)")

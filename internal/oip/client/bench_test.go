@@ -6,8 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"log"
 	"net"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,7 +27,7 @@ import (
 )
 
 // make bench-network runs these: what a transport costs beside the physical limit of loopback, and beside
-// code that protoc would generate. Client and server share the process and its processors.
+// code that protoc would generate. The servers are a process of their own, as they are elsewhere.
 
 const (
 	tensorBytes = 602_112 // an image of ResNet-50, float32
@@ -89,37 +93,9 @@ func ours(b *testing.B, url string, bytes int64) func() call {
 }
 
 // framed is the limit: a length, the bytes, and an answer, over TCP.
-func framed(b *testing.B, bytes int64) func() call {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				row, answer, length := make([]byte, 1<<20), make([]byte, answerBytes), [4]byte{}
-				for r := bufio.NewReader(c); ; {
-					if _, err := io.ReadFull(r, length[:]); err != nil {
-						return
-					}
-					if _, err := io.ReadFull(r, row[:binary.LittleEndian.Uint32(length[:])]); err != nil {
-						return
-					}
-					if _, err := c.Write(answer); err != nil {
-						return
-					}
-				}
-			}()
-		}
-	}()
+func framed(b *testing.B, address string, bytes int64) func() call {
 	return func() call {
-		c, err := net.Dial("tcp", l.Addr().String())
+		c, err := net.Dial("tcp", address)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -136,26 +112,33 @@ func framed(b *testing.B, bytes int64) func() call {
 	}
 }
 
-// generated is gRPC as protoc's code does it: messages of protobuf's library, the usual options.
-func generated(b *testing.B, bytes int64) func() call {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
-	s.RegisterService(&grpc.ServiceDesc{ServiceName: oip.Service, HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{MethodName: "ModelInfer",
-		Handler: func(_ any, _ context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-			in := &pb.InferRequest{}
-			if err := dec(in); err != nil {
-				return nil, err
+func serveFramed(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			row, answer, length := make([]byte, 1<<20), make([]byte, answerBytes), [4]byte{}
+			for r := bufio.NewReader(c); ; {
+				if _, err := io.ReadFull(r, length[:]); err != nil {
+					return
+				}
+				if _, err := io.ReadFull(r, row[:binary.LittleEndian.Uint32(length[:])]); err != nil {
+					return
+				}
+				if _, err := c.Write(answer); err != nil {
+					return
+				}
 			}
-			row := make([]byte, max(bytes, answerBytes)) // where the engine would have it
-			copy(row, in.Raw[0])
-			return &pb.InferResponse{ModelName: "m", ID: in.ID, Outputs: []*pb.Tensor{{Name: "y", Datatype: "UINT8", Shape: []int64{1, answerBytes}}}, Raw: [][]byte{row[:answerBytes]}}, nil
-		}}}}, nil)
-	go func() { _ = s.Serve(l) }()
-	b.Cleanup(s.Stop)
-	c, err := grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
+		}()
+	}
+}
+
+// generated is gRPC as protoc's code does it: messages of protobuf's library, the usual options.
+func generated(b *testing.B, address string, bytes int64) func() call {
+	c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -169,16 +152,80 @@ func generated(b *testing.B, bytes int64) func() call {
 	}
 }
 
+func serveGenerated(l net.Listener) {
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
+	s.RegisterService(&grpc.ServiceDesc{ServiceName: oip.Service, HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{MethodName: "ModelInfer",
+		Handler: func(_ any, _ context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			in := &pb.InferRequest{}
+			if err := dec(in); err != nil {
+				return nil, err
+			}
+			row := make([]byte, max(len(in.Raw[0]), answerBytes)) // where the engine would have it
+			copy(row, in.Raw[0])
+			return &pb.InferResponse{ModelName: "m", ID: in.ID, Outputs: []*pb.Tensor{{Name: "y", Datatype: "UINT8", Shape: []int64{1, answerBytes}}}, Raw: [][]byte{row[:answerBytes]}}, nil
+		}}}}, nil)
+	_ = s.Serve(l)
+}
+
+// servedBytes asks the program of these tests for the servers of BenchmarkTransport, with tensors of so many bytes.
+const servedBytes = "MLPERF_TEST_SERVED_BYTES"
+
+// TestMain serves a benchmark in another process, until its standard input ends, instead of running tests.
+func TestMain(m *testing.M) {
+	text, asked := os.LookupEnv(servedBytes)
+	if !asked {
+		os.Exit(m.Run())
+	}
+	bytes, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	s := server.New(server.Config{Models: []server.Model{newSink(bytes)}})
+	for _, serve := range []func(net.Listener){serveFramed, func(l net.Listener) { _ = s.ServeHTTP(l) }, func(l net.Listener) { _ = s.ServeGRPC(l) }, serveGenerated} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(l.Addr())
+		go serve(l)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// servers starts the process of the servers and returns their addresses.
+func servers(b *testing.B, bytes int64) (framed, web, rpc, generated string) {
+	b.Helper()
+	self := exec.Command(os.Args[0])
+	self.Env = append(os.Environ(), fmt.Sprintf("%s=%d", servedBytes, bytes))
+	self.Stderr = os.Stderr
+	in, err := self.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := self.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := self.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { in.Close(); _ = self.Wait() })
+	if _, err := fmt.Fscan(out, &framed, &web, &rpc, &generated); err != nil {
+		b.Fatal(err)
+	}
+	return framed, web, rpc, generated
+}
+
 // BenchmarkTransport measures requests of one size, so many under way at once.
 func BenchmarkTransport(b *testing.B) {
 	for _, size := range []int64{tensorBytes, tensorBytes / 4, 1024} {
-		web, rpc := serveSink(b, size)
+		limit, web, rpc, usual := servers(b, size)
 		for _, transport := range []struct {
 			name string
 			make func() call
 		}{
-			{"framed-TCP", framed(b, size)}, {"HTTP", ours(b, "http://"+web, size)},
-			{"gRPC", ours(b, "grpc://"+rpc, size)}, {"gRPC-generated", generated(b, size)},
+			{"framed-TCP", framed(b, limit, size)}, {"HTTP", ours(b, "http://"+web, size)},
+			{"gRPC", ours(b, "grpc://"+rpc, size)}, {"gRPC-generated", generated(b, usual, size)},
 		} {
 			for _, flight := range []int{1, 16} {
 				b.Run(fmt.Sprintf("%s/bytes=%d/flight=%d", transport.name, size, flight), func(b *testing.B) { measure(b, transport.make, flight) })

@@ -118,7 +118,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		if e.grpc {
 			n.transport, err = newGRPC(n, o, config)
 		} else {
-			n.transport = newHTTP(n, o, config)
+			n.transport, err = newHTTP(n, o, config)
 		}
 		if err != nil {
 			return nil, errors.Join(err, c.Close())

@@ -77,7 +77,7 @@ func TestNoAnswerIsTakenThatIsNone(t *testing.T) {
 		{"that is compressed", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nxx", "compressed"},
 		{"that points elsewhere", "HTTP/1.1 302 Found\r\nLocation: http://example.org/\r\nContent-Length: 0\r\n\r\n", "not followed"},
 		{"that says no", "HTTP/1.1 500 No\r\nContent-Length: 18\r\n\r\n{\"error\":\"broken\"}", "500 No: broken"},
-		{"with endless headers", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-A: "+strings.Repeat("b", 1000)+"\r\n", 100), "header"},
+		{"with endless headers", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-A: "+strings.Repeat("b", 1000)+"\r\n", 100), "head of the answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := canned(t, c.answer)

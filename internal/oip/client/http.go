@@ -1,32 +1,29 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
+	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 )
 
 // An httpNode speaks HTTP/1.1 with a server.
 type httpNode struct {
-	node   *node
 	base   url.URL
-	rounds *http.Transport
-	token  string
-	most   int64 // bytes of an answer
+	rounds rounds
+	fields []byte // of the heads of all requests, from the protocol on
+	most   int64  // bytes of an answer
 	heads  sync.Pool
-	asked  http.Request // what all requests have
 	infers atomic.Pointer[inferring]
 	form   atomic.Int32 // in which the server takes tensors: asked, then binary or json
 }
@@ -38,45 +35,35 @@ const (
 	formJSON
 )
 
-// idle is how long a connection is kept without a request. Servers close theirs after 5 s or
-// more (uvicorn): a request must not meet the end of a connection.
-const idle = 4 * time.Second
-
-func newHTTP(n *node, o Options, config *tls.Config) *httpNode {
-	h := &httpNode{node: n, token: o.Token, most: o.MaxAnswer, base: url.URL{Scheme: "http", Host: n.address, Path: n.prefix}}
-	if n.network == "unix" {
-		h.base.Host = "localhost"
-	}
-	if n.tls {
-		h.base.Scheme = "https"
-		config = config.Clone()
-		config.ServerName = n.host
-	}
-	h.rounds = &http.Transport{
-		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return n.dial(ctx) },
-		TLSClientConfig:     config,
-		TLSHandshakeTimeout: askTimeout,
-		DisableCompression:  true,
-		MaxIdleConns:        o.Concurrency, MaxIdleConnsPerHost: o.Concurrency, IdleConnTimeout: idle,
-		MaxResponseHeaderBytes: 64 << 10,
-		ReadBufferSize:         16 << 10,
-	}
-	if n.tls {
-		h.rounds.WriteBufferSize = 64 << 10
-	}
-	h.asked = http.Request{Host: h.base.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"User-Agent": {"mlperf"}}}
+func newHTTP(n *node, o Options, config *tls.Config) (*httpNode, error) {
+	h := &httpNode{most: o.MaxAnswer, base: url.URL{Scheme: "http", Host: n.address, Path: n.prefix}}
+	host := "localhost"
 	if n.network != "unix" {
-		h.asked.Host = net.JoinHostPort(n.host, portOf(n.address))
+		name, _, _ := strings.Cut(n.host, "%") // the zone of an address is this machine's alone
+		host = net.JoinHostPort(name, portOf(n.address))
 	}
-	if h.token != "" {
-		h.asked.Header["Authorization"] = []string{"Bearer " + h.token}
+	h.rounds = rounds{dial: n.dial, most: o.Concurrency}
+	if n.tls {
+		h.rounds.tls = config.Clone()
+		h.rounds.tls.ServerName = n.host
+	}
+	fields := [][2]string{{"Host", host}, {"User-Agent", "mlperf"}}
+	if o.Token != "" {
+		fields = append(fields, [2]string{"Authorization", "Bearer " + o.Token})
+	}
+	h.fields = []byte(" HTTP/1.1\r\n")
+	for _, f := range fields {
+		if strings.ContainsFunc(f[1], unicode.IsControl) {
+			return h, fmt.Errorf("server %s: its %s would have a line break or the like in it", n.name, f[0])
+		}
+		h.fields = fmt.Appendf(h.fields, "%s: %s\r\n", f[0], f[1])
 	}
 	h.heads.New = func() any { b := make([]byte, 0, 1024); return &b }
-	return h
+	return h, nil
 }
 
 func (h *httpNode) close() error {
-	h.rounds.CloseIdleConnections()
+	h.rounds.close()
 	return nil
 }
 
@@ -89,40 +76,30 @@ func modelPath(model, version, what string) string {
 	return p + what
 }
 
-func (h *httpNode) request(ctx context.Context, method, path string) *http.Request {
-	return h.requestAt(ctx, method, h.at(path))
-}
-
-// at is the URL of a path.
-func (h *httpNode) at(path string) *url.URL {
+// at is what a request for a path asks for: the path as it is sent.
+func (h *httpNode) at(path string) string {
 	u := h.base
 	u.RawPath = u.Path + path
 	u.Path, _ = url.PathUnescape(u.RawPath) // of what was escaped before
-	return &u
+	return u.RequestURI()
 }
 
-// inferring has the URL at which a model is asked, which nobody changes.
-type inferring struct {
-	model, version string
-	url            *url.URL
-}
+// inferring has the path at which a model is asked, which nobody changes.
+type inferring struct{ model, version, path string }
 
-// inferAt is the URL at which a model is asked. The last one is kept: most clients ask one model.
-func (h *httpNode) inferAt(model, version string) *url.URL {
+// inferAt is the path at which a model is asked. The last one is kept: most clients ask one model.
+func (h *httpNode) inferAt(model, version string) string {
 	if i := h.infers.Load(); i != nil && i.model == model && i.version == version {
-		return i.url
+		return i.path
 	}
 	i := &inferring{model, version, h.at(modelPath(model, version, "/infer"))}
 	h.infers.Store(i)
-	return i.url
+	return i.path
 }
 
-func (h *httpNode) requestAt(ctx context.Context, method string, u *url.URL) *http.Request {
-	r := h.asked.WithContext(ctx)
-	r.Method, r.URL = method, u
-	r.Header = make(http.Header, len(h.asked.Header)+2)
-	maps.Copy(r.Header, h.asked.Header)
-	return r
+// appendHead appends the head of a request; of one with a body, its type and size follow, and who calls ends the head.
+func (h *httpNode) appendHead(b []byte, method, path string) []byte {
+	return append(append(append(append(b, method...), ' '), path...), h.fields...)
 }
 
 func portOf(address string) string {
@@ -135,22 +112,22 @@ const maxText = 1 << 20
 
 // get asks for a document of JSON.
 func (h *httpNode) get(ctx context.Context, path string) ([]byte, error) {
-	return h.document(h.request(ctx, http.MethodGet, path))
+	return h.document(ctx, append(h.appendHead(nil, http.MethodGet, h.at(path)), "\r\n"...))
 }
 
 // document makes a request for a document, and reads it.
-func (h *httpNode) document(q *http.Request) ([]byte, error) {
-	r, err := h.rounds.RoundTrip(q)
+func (h *httpNode) document(ctx context.Context, request []byte) ([]byte, error) {
+	x, err := h.rounds.begin(ctx, net.Buffers{request})
 	if err != nil {
 		return nil, err
 	}
-	defer r.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(r.Body, maxText+1))
+	text, err := io.ReadAll(io.LimitReader(x.Body, maxText+1))
+	x.end(err == nil && len(text) <= maxText)
 	if err == nil && len(text) > maxText {
 		err = fmt.Errorf("the answer has more than %d bytes", maxText)
 	}
 	if err == nil {
-		err = statusError(r, text)
+		err = statusError(x.Response, text)
 	}
 	return text, err
 }
@@ -229,10 +206,8 @@ func (h *httpNode) tell(ctx context.Context, path string, document any) error {
 	if err != nil {
 		return err
 	}
-	q := h.request(ctx, http.MethodPost, path)
-	q.Header["Content-Type"] = []string{"application/json"}
-	q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	_, err = h.document(q)
+	request := fmt.Appendf(h.appendHead(nil, http.MethodPost, h.at(path)), "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	_, err = h.document(ctx, request)
 	return err
 }
 

@@ -38,47 +38,37 @@ func (h *httpNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 	return again, nil
 }
 
-// The types of bodies; nobody changes them.
-var octets, jsonText = []string{"application/octet-stream"}, []string{"application/json"}
-
 // post sends a request and reads its answer.
 func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.Form) (*Answer, error) {
-	buffer := h.heads.Get().(*[]byte)
-	defer h.heads.Put(buffer)
-	head := r.head(id)
-	text, err := oip.AppendRequest((*buffer)[:0], &head, r.Tensors, form)
+	buffers := [2]*[]byte{h.heads.Get().(*[]byte), h.heads.Get().(*[]byte)}
+	defer h.heads.Put(buffers[0])
+	defer h.heads.Put(buffers[1])
+	about := r.head(id)
+	text, err := oip.AppendRequest((*buffers[0])[:0], &about, r.Tensors, form)
 	if err != nil {
 		return nil, err
 	}
-	*buffer = text[:0]
-	pieces := net.Buffers{text}
+	*buffers[0] = text[:0]
+	head := h.appendHead((*buffers[1])[:0], http.MethodPost, h.inferAt(r.Model, r.Version))
+	pieces := net.Buffers{nil, text}
+	kind, size := "application/json", len(text)
 	if form == oip.Binary {
+		head = fmt.Appendf(head, "%s: %d\r\n", oip.HeaderLength, len(text))
+		kind = "application/octet-stream"
 		pieces = r.pieces(pieces)
-	}
-	b := newBody(pieces)
-	defer b.guard.stop()
-	req := h.requestAt(ctx, http.MethodPost, h.inferAt(r.Model, r.Version))
-	req.Body, req.ContentLength = b, b.size
-	// For a connection that the server closed before anything was sent on it.
-	req.GetBody = func() (io.ReadCloser, error) {
-		again := net.Buffers{text}
-		if form == oip.Binary {
-			again = r.pieces(again)
+		for _, p := range pieces[2:] {
+			size += len(p)
 		}
-		return &body{guard: b.guard, pieces: again, size: b.size}, nil
 	}
-	req.Header["Content-Type"] = octets
-	if form == oip.Binary {
-		req.Header[oip.HeaderLength] = []string{strconv.Itoa(len(text))}
-	} else {
-		req.Header["Content-Type"] = jsonText
-	}
-	resp, err := h.rounds.RoundTrip(req)
+	head = fmt.Appendf(head, "Content-Type: %s\r\nContent-Length: %d\r\n\r\n", kind, size)
+	*buffers[1], pieces[0] = head[:0], head
+	x, err := h.rounds.begin(ctx, pieces)
 	if err != nil {
 		return nil, lost{err}
 	}
-	defer resp.Body.Close()
-	return h.read(resp, r)
+	answer, read, err := h.read(x.Response, r)
+	x.end(read)
+	return answer, err
 }
 
 // pieces appends the bytes of the tensors that are sent.
@@ -99,34 +89,44 @@ func wire(t tensor.Tensor) []byte {
 	return t.Bytes()
 }
 
-// read reads the answer to a request.
-func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
+// read reads the answer to a request, and reports whether it has read all of it.
+func (h *httpNode) read(resp *http.Response, r *Request) (answer *Answer, all bool, err error) {
 	if resp.StatusCode != http.StatusOK {
-		text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+		text, err := io.ReadAll(io.LimitReader(resp.Body, mostReason))
 		if err != nil {
-			return nil, lost{err}
+			return nil, false, lost{err}
 		}
-		return nil, statusError(resp, text)
+		return nil, len(text) < mostReason, statusError(resp, text)
 	}
+	if answer, err = h.readAnswer(resp, r); err != nil {
+		return nil, false, lost{err}
+	}
+	return answer, true, nil
+}
+
+// mostReason is what is read of what a server says of a request that it refuses.
+const mostReason = 64 << 10
+
+func (h *httpNode) readAnswer(resp *http.Response, r *Request) (*Answer, error) {
 	if err := h.readable(resp); err != nil {
-		return nil, lost{err}
+		return nil, err
 	}
 	buffer := h.heads.Get().(*[]byte)
 	defer h.heads.Put(buffer)
 	text, err := h.readJSON(resp, buffer)
 	if err != nil {
-		return nil, lost{fmt.Errorf("reading the answer: %w", err)}
+		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
 	d, err := oip.ParseResponse(text, oip.Limits{})
 	if err != nil {
-		return nil, lost{err}
+		return nil, err
 	}
 	if n := d.BinarySize(); n < 0 || n > h.most-int64(len(text)) {
-		return nil, lost{fmt.Errorf("the answer claims tensors of %d bytes, want at most %d", n, h.most)}
+		return nil, fmt.Errorf("the answer claims tensors of %d bytes, want at most %d", n, h.most)
 	}
 	place, err := r.Accept(&d.Head)
 	if err != nil {
-		return nil, lost{err}
+		return nil, err
 	}
 	d.Load = r.load
 	outputs, err := d.Read(resp.Body, place)
@@ -134,7 +134,7 @@ func (h *httpNode) read(resp *http.Response, r *Request) (*Answer, error) {
 		err = ended(resp.Body)
 	}
 	if err != nil {
-		return nil, lost{fmt.Errorf("reading the answer: %w", err)}
+		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
 	return &Answer{d.Head, outputs}, nil
 }

@@ -1,49 +1,21 @@
 package client
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // mostAllocated is what a request may allocate on either side, whatever its tensors take.
 const mostAllocated = 6000
-
-// frugal answers every request of a connection with the same bytes, and allocates nothing.
-func frugal(c net.Conn, answer []byte) {
-	defer c.Close()
-	length := []byte("Content-Length: ")
-	for r := bufio.NewReader(c); ; {
-		n := 0
-		for {
-			line, err := r.ReadSlice('\n')
-			if err != nil {
-				return
-			}
-			if len(line) == 2 {
-				break
-			}
-			if rest, ok := bytes.CutPrefix(line, length); ok {
-				n, _ = strconv.Atoi(string(rest[:len(rest)-2])) // which needs no memory of its own
-			}
-		}
-		if _, err := r.Discard(n); err != nil {
-			return
-		}
-		if _, err := c.Write(answer); err != nil {
-			return
-		}
-	}
-}
 
 // allocated is how many bytes a call allocates, in the mean of many.
 func allocated(t *testing.T, call func() error) uint64 {
@@ -68,15 +40,7 @@ func TestARequestAllocatesLittle(t *testing.T) {
 	const json = `{"model_name":"m","outputs":[{"name":"y","datatype":"UINT8","shape":[1,4004],"parameters":{"binary_data_size":4004}}]}`
 	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n%s%s",
 		len(json), len(json)+answerBytes, json, make([]byte, answerBytes))
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go frugal(c, answer)
-		}
-	}()
+	go oiptest.Frugal(l, answer, http.NotFoundHandler())
 	c := open(t, Options{Endpoints: []string{"http://" + l.Addr().String()}})
 	for _, size := range []int64{1024, tensorBytes} {
 		in, out := tensor.New(tensor.Uint8, 1, size), tensor.New(tensor.Uint8, 1, answerBytes)

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"io"
 	"net"
 	"sync/atomic"
 )
@@ -28,14 +27,14 @@ func (c *Client) Traffic() Traffic {
 	return t
 }
 
-// A conn counts its bytes, and writes the body of a request from its own memory.
+// A conn counts its bytes.
 type conn struct {
 	net.Conn
 	traffic *traffic
 }
 
 // dial connects to a server.
-func (n *node) dial(ctx context.Context) (net.Conn, error) {
+func (n *node) dial(ctx context.Context) (*conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, n.network, n.address)
 	if err != nil {
@@ -59,20 +58,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom implements io.ReaderFrom. Package net/http offers the body of a request to it, for
-// the sake of sendfile: a body of ours is written from where it lies, instead of through a
-// buffer of 32 KiB.
-func (c *conn) ReadFrom(r io.Reader) (int64, error) {
-	limited, ok := r.(*io.LimitedReader)
-	if !ok {
-		return io.Copy(struct{ io.Writer }{c}, r)
-	}
-	b, ok := limited.R.(*body)
-	if !ok {
-		return io.Copy(struct{ io.Writer }{c}, r)
-	}
-	n, err := b.writeTo(c.Conn)
-	limited.N -= n
+// writeAll writes pieces of memory from where they lie, at once.
+func (c *conn) writeAll(pieces net.Buffers) error {
+	n, err := pieces.WriteTo(c.Conn)
 	c.traffic.sent.Add(n)
-	return n, err
+	return err
 }
