@@ -24,7 +24,8 @@ type clientCase struct {
 	name    string
 	streams int
 	tokens  int
-	server  []string // flags of the server
+	server  []string      // flags of the server
+	takes   time.Duration // an answer, at the least
 	value   func(*session.ClientTestResult) float64
 	unit    string
 }
@@ -38,17 +39,17 @@ func clientCases() []clientCase {
 		return []string{"--token-prefill", prefill, "--token-interval", interval, "--tokens-per-write", strconv.Itoa(perWrite)}
 	}
 	return []clientCase{
-		{"64 tokens a write, as fast as they come", 16, 512, at("0ms", "0ms", 64), perCore, "tokens/s of a core"},
-		{"a write for each token, as fast as they come", 64, 128, at("0ms", "0ms", 1), perCore, "tokens/s of a core"},
-		{"500 streams of 50 tokens/s", 500, 128, at("20ms", "20ms", 1), perCore, "tokens/s of a core"},
-		{"2000 streams of 50 tokens/s", 2000, 128, at("20ms", "20ms", 1), perSecond, "tokens/s"},
-		{"time per token of a server of 10 ms", 4, 100, at("20ms", "10ms", 1), perToken, "ms"},
+		{"64 tokens a write, as fast as they come", 16, 512, at("0ms", "0ms", 64), 0, perCore, "tokens/s of a core"},
+		{"a write for each token, as fast as they come", 64, 128, at("0ms", "0ms", 1), 0, perCore, "tokens/s of a core"},
+		{"500 streams of 50 tokens/s", 500, 128, at("20ms", "20ms", 1), 128 * 20 * time.Millisecond, perCore, "tokens/s of a core"},
+		{"2000 streams of 50 tokens/s", 2000, 128, at("20ms", "20ms", 1), 128 * 20 * time.Millisecond, perSecond, "tokens/s"},
+		{"time per token of a server of 10 ms", 4, 100, at("20ms", "10ms", 1), 0, perToken, "ms"},
 	}
 }
 
 // endpointTest measures the client of endpoints, and a peer if there is one: a program that is
-// called with the address, streams, tokens of an answer and seconds, and prints what
-// session.ClientTestResult has.
+// called with the address, streams, tokens of an answer, seconds, and seconds before them within which the
+// streams begin, and prints what session.ClientTestResult has.
 func endpointTest(ctx context.Context, w io.Writer, peer string, d time.Duration, asJSON bool) error {
 	header := table.Row{"client of endpoints, server in another process", "mlperf"}
 	if peer != "" {
@@ -92,10 +93,11 @@ func (c clientCase) row(results []*session.ClientTestResult) table.Row {
 // measure measures the client, then the peer, each with a server of its own.
 func (c clientCase) measure(ctx context.Context, peer string, d time.Duration) (results []*session.ClientTestResult, err error) {
 	ours := func(url string) (*session.ClientTestResult, error) {
-		return session.ClientTest{URL: url, Streams: c.streams, Tokens: c.tokens, Duration: d}.Run(ctx)
+		return session.ClientTest{URL: url, Streams: c.streams, Tokens: c.tokens, Duration: d, Begin: c.takes}.Run(ctx)
 	}
+	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 	theirs := func(url string) (*session.ClientTestResult, error) {
-		words := append(strings.Fields(peer), url, strconv.Itoa(c.streams), strconv.Itoa(c.tokens), strconv.FormatFloat(d.Seconds(), 'f', -1, 64))
+		words := append(strings.Fields(peer), url, strconv.Itoa(c.streams), strconv.Itoa(c.tokens), seconds(d), seconds(c.takes))
 		out, err := exec.CommandContext(ctx, words[0], words[1:]...).Output()
 		r := &session.ClientTestResult{}
 		if err == nil {

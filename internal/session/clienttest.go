@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -20,6 +19,9 @@ type ClientTest struct {
 	Streams  int
 	Tokens   int // of an answer
 	Duration time.Duration
+	// Begin is the time within which the streams begin, one after the other, before anything is counted. With that
+	// of an answer they do not all end at once, which would be a storm of requests that no traffic has.
+	Begin time.Duration
 }
 
 // ClientTestResult is what a ClientTest finds. Programs to compare with print the same.
@@ -60,30 +62,41 @@ func (t ClientTest) Run(ctx context.Context) (*ClientTestResult, error) {
 // load asks, and counts what comes.
 func (t ClientTest) load(ctx context.Context, g backend.Generator) (*ClientTestResult, error) {
 	prompt := &backend.Prompt{Text: "once upon a time", MaxTokens: t.Tokens, Exact: true}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var group sync.WaitGroup
-	var failed atomic.Pointer[error]
 	per := backend.NewTimes()
 	g.Reset()
-	began, worked := time.Now(), machine.CPUTime()
-	for range t.Streams {
+	began := time.Now()
+	for i := range t.Streams {
 		group.Go(func() {
 			sink := &stopwatch{per: per}
-			for time.Since(began) < t.Duration && ctx.Err() == nil && failed.Load() == nil {
+			for time.Since(began) < t.Begin+t.Duration && ctx.Err() == nil {
 				if err := g.Generate(ctx, prompt, sink); err != nil {
-					failed.CompareAndSwap(nil, &err)
+					stop(err)
 				}
 			}
 		})
+		pause(ctx, time.Until(began.Add(t.Begin*time.Duration(i+1)/time.Duration(t.Streams))))
 	}
+	before, counted, worked := g.Measured(), time.Now(), machine.CPUTime()
+	pause(ctx, time.Until(began.Add(t.Begin+t.Duration)))
+	m, took, work := g.Measured(), time.Since(counted), machine.CPUTime()-worked
 	group.Wait()
-	if err := failed.Load(); err != nil {
-		return nil, *err
-	}
-	m := g.Measured()
 	return &ClientTestResult{
-		Tokens: m.Tokens, Seconds: time.Since(began).Seconds(), CPUSeconds: (machine.CPUTime() - worked).Seconds(), Answers: m.Answers,
+		Tokens: m.Tokens - before.Tokens, Seconds: took.Seconds(), CPUSeconds: work.Seconds(), Answers: m.Answers - before.Answers,
 		FirstTokenP50NS: int64(m.FirstToken.P50), FirstTokenP99NS: int64(m.FirstToken.P99), PerTokenNS: int64(per.Spread().Mean),
 	}, context.Cause(ctx)
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-ctx.Done():
+	}
 }
 
 // A stopwatch measures the time per token of answers.

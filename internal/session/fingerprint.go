@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -100,8 +101,11 @@ func (p *Prepared) modelOf(ctx context.Context) (string, error) {
 }
 
 // dataOf names the content of the data set. The folder of a built-in one is named by it,
-// and has scores added later.
+// and has scores added later. Prompts that are made up have none: they follow from the request.
 func (p *Prepared) dataOf(ctx context.Context) (string, error) {
+	if p.bench.DatasetDir == "" {
+		return "", nil
+	}
 	if p.bench.BuiltInData {
 		return filepath.Base(p.bench.DatasetDir), nil
 	}
@@ -127,8 +131,8 @@ func listingOf(ctx context.Context, dir string) (string, error) {
 			return err
 		}
 		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a link to nowhere, or removed just now
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
+			return nil // a link to nowhere or to itself, or removed just now
 		}
 		if err != nil {
 			return err

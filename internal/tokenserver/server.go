@@ -126,24 +126,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) answerWhole(w http.ResponseWriter, ctx context.Context, q *request) {
-	if !sleep(ctx, s.options.Prefill+time.Duration(max(0, q.tokens-1))*s.options.PerToken) {
+	a := &answering{began: time.Now(), ctx: ctx}
+	if !a.until(s.options.Prefill + time.Duration(max(0, q.tokens-1))*s.options.PerToken) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprint(w, q.whole(!s.options.NoUsage))
-}
-
-// sleep waits, and returns false if nobody waits any more.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -16,6 +16,7 @@ type answering struct {
 	began   time.Time
 	ctx     context.Context // of the request
 	buffer  []byte
+	timer   *time.Timer // of the next token; nil: there was none
 }
 
 // stream sends the tokens at their times, and what is wrong in the middle.
@@ -45,7 +46,23 @@ func (a *answering) stream() {
 }
 
 // until waits until an instant after the start.
-func (a *answering) until(at time.Duration) bool { return sleep(a.ctx, at-time.Since(a.began)) }
+func (a *answering) until(at time.Duration) bool {
+	d := at - time.Since(a.began)
+	if d <= 0 {
+		return a.ctx.Err() == nil
+	}
+	if a.timer == nil {
+		a.timer = time.NewTimer(d)
+	} else {
+		a.timer.Reset(d)
+	}
+	select {
+	case <-a.timer.C:
+		return true
+	case <-a.ctx.Done():
+		return false
+	}
+}
 
 // send sends events at once.
 func (a *answering) send(events []byte) bool {
