@@ -71,7 +71,7 @@ func (r *rounds) take(ctx context.Context) (*line, error) {
 		if time.Since(l.since) < idle && l.raw.silent() {
 			return l, nil
 		}
-		l.Close() // the server has
+		l.raw.Close() // the server has
 	}
 }
 
@@ -155,12 +155,16 @@ func (r *rounds) begin(ctx context.Context, pieces net.Buffers) (*exchange, erro
 	if !x.whole && ctx.Err() == nil {
 		_ = l.raw.SetReadDeadline(time.Now().Add(patience)) // it may have said why, before it closed the connection
 	}
-	if x.Response, err = l.head(); err == nil && !x.whole && x.StatusCode == http.StatusOK {
+	x.Response, err = l.head()
+	switch {
+	case err != nil && !x.whole:
+		err = unsent // the cause
+	case err == nil && !x.whole && x.StatusCode == http.StatusOK:
 		err = errEarly
 	}
 	if err != nil {
 		x.end(false)
-		return nil, errors.Join(unsent, err)
+		return nil, err
 	}
 	return x, nil
 }
@@ -171,7 +175,7 @@ func (x *exchange) end(read bool) {
 		x.rounds.keep(x.line)
 		return
 	}
-	x.line.Close()
+	x.line.raw.Close() // TLS would wait for its farewell to be sent
 }
 
 // head reads the head of an answer, after those that only announce it.

@@ -3,6 +3,7 @@
 package client
 
 import (
+	"errors"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +21,9 @@ func (c *conn) silent() bool {
 	}
 	n := 0
 	err = raw.Control(func(fd uintptr) {
-		n, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		for again := error(unix.EINTR); errors.Is(again, unix.EINTR); { // by a signal of the runtime
+			n, again = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		}
 	})
 	return err == nil && n == 0
 }
