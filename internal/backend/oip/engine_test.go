@@ -113,7 +113,7 @@ func TestAnotherModelAtTheServerIsNoticed(t *testing.T) {
 	if err := e.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	model.Version = "4"
+	model.Replace("4")
 	if err := e.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "versions [3] and [4]") {
 		t.Errorf("the description: %v", err)
 	}
@@ -173,7 +173,7 @@ func TestFilesOfAModelAreModelsOfTheServer(t *testing.T) {
 	if a, err := e.Account(t.Context()); err != nil || a.Server.Inferences != 4 {
 		t.Errorf("the servers counted %+v, %v, want those of both models", a.Server, err)
 	}
-	second.Version = "3"
+	second.Replace("3")
 	if err := e.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "m-second") {
 		t.Errorf("another second model: %v", err)
 	}

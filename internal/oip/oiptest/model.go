@@ -24,6 +24,18 @@ type Doubler struct {
 	Inferred  atomic.Int64
 	NotReady  atomic.Bool
 	CacheHits atomic.Int64 // that it pretends
+	newer     atomic.Pointer[string]
+}
+
+// Replace has the model be of another version from now on, while it is served.
+func (d *Doubler) Replace(version string) { d.newer.Store(&version) }
+
+// version is that of the model now.
+func (d *Doubler) version() string {
+	if v := d.newer.Load(); v != nil {
+		return *v
+	}
+	return d.Version
 }
 
 // Metadata implements server.Model.
@@ -32,8 +44,8 @@ func (d *Doubler) Metadata() *oip.ModelMetadata {
 		return []oip.Port{{Name: name, Datatype: "FP32", Shape: []int64{-1, d.Width}}}
 	}
 	m := &oip.ModelMetadata{Name: d.Name, Platform: "test", Inputs: port("x"), Outputs: port("y")}
-	if d.Version != "" {
-		m.Versions = []string{d.Version}
+	if v := d.version(); v != "" {
+		m.Versions = []string{v}
 	}
 	return m
 }
@@ -47,7 +59,7 @@ func (d *Doubler) Ready() bool { return !d.NotReady.Load() }
 // Statistics implements server.Model.
 func (d *Doubler) Statistics() oip.ModelStatistics {
 	n := uint64(d.Inferred.Load())
-	return oip.ModelStatistics{Name: d.Name, Version: d.Version, InferenceCount: n, ExecutionCount: n,
+	return oip.ModelStatistics{Name: d.Name, Version: d.version(), InferenceCount: n, ExecutionCount: n,
 		InferenceStats: oip.InferenceSum{Success: oip.Sum{Count: n, NS: 1000 * n}, CacheHit: oip.Sum{Count: uint64(d.CacheHits.Load())}}}
 }
 
