@@ -28,7 +28,7 @@ func TestPairsMakeSamples(t *testing.T) {
 func TestAClientIsMeasuredByWhatItTakes(t *testing.T) {
 	server := httptest.NewServer(tokenserver.New(tokenserver.Options{}))
 	defer server.Close()
-	r, err := session.ClientTest{URL: server.URL, Streams: 2, Tokens: 5, Duration: 20 * time.Millisecond}.Run(t.Context())
+	r, err := session.ClientTest{URL: server.URL, Streams: 2, Tokens: 5, Duration: 300 * time.Millisecond}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
