@@ -43,6 +43,7 @@ type line struct {
 	raw      *conn // what it is of
 	in       *bufio.Reader
 	room     int64 // bytes that may still be read: a head does not go on for ever
+	cut      bool  // nothing more can be sent
 	since    time.Time
 }
 
@@ -171,7 +172,7 @@ func (r *rounds) begin(ctx context.Context, pieces net.Buffers) (*exchange, erro
 
 // end ends an exchange: read says that its answer was read to the end.
 func (x *exchange) end(read bool) {
-	if x.stop() && read && x.whole && !x.Close && x.line.in.Buffered() == 0 {
+	if x.stop() && read && x.whole && !x.line.cut && !x.Close && x.line.in.Buffered() == 0 {
 		x.rounds.keep(x.line)
 		return
 	}
@@ -231,6 +232,7 @@ func (w *watch) look() {
 	case w.line.raw.silent():
 		w.timer.Reset(patience)
 	default:
+		w.line.cut = true // subtle: the last byte may have been sent just now, and the answer be that to all of it
 		_ = w.line.raw.SetWriteDeadline(past)
 	}
 }

@@ -177,6 +177,37 @@ func TestOnlySoManyConnectionsAreKept(t *testing.T) {
 	}
 }
 
+func TestAConnectionWhoseRequestWasCutIsNotUsedAgain(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		l := listen(t, "tcp")
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		peer, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer peer.Close()
+		raw := &conn{c, &traffic{}}
+		r := &rounds{most: 1}
+		x := &exchange{Response: &http.Response{}, rounds: r, stop: func() bool { return true }, whole: true, line: &line{Conn: raw, raw: raw, room: 1}}
+		x.line.in = bufio.NewReader(x.line)
+		if early {
+			fmt.Fprint(peer, "H")
+			waitUntil(t, func() bool { return !raw.silent() })
+		}
+		w := watch{line: x.line}
+		w.begin()
+		w.look() // while the last byte is sent
+		w.end()
+		if x.end(true); len(r.kept) == 1 == early {
+			t.Errorf("answered early: %v; %d connections are kept", early, len(r.kept))
+		}
+	}
+}
+
 func TestALineBreakInATokenIsRefused(t *testing.T) {
 	_, err := New(t.Context(), Options{Endpoints: []string{"http://localhost:1"}, Token: "a\r\nX-Evil: 1"})
 	if err == nil || !strings.Contains(err.Error(), "Authorization") || strings.Contains(err.Error(), "Evil") {
