@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest/pb"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -113,27 +114,21 @@ func framed(b *testing.B, address string, bytes int64) func() call {
 }
 
 func serveFramed(l net.Listener) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer c.Close()
-			row, answer, length := make([]byte, 1<<20), make([]byte, answerBytes), [4]byte{}
-			for r := bufio.NewReader(c); ; {
-				if _, err := io.ReadFull(r, length[:]); err != nil {
-					return
-				}
-				if _, err := io.ReadFull(r, row[:binary.LittleEndian.Uint32(length[:])]); err != nil {
-					return
-				}
-				if _, err := c.Write(answer); err != nil {
-					return
-				}
+	oiptest.Accept(l, func(c net.Conn) {
+		defer c.Close()
+		row, answer, length := make([]byte, 1<<20), make([]byte, answerBytes), [4]byte{}
+		for r := bufio.NewReader(c); ; {
+			if _, err := io.ReadFull(r, length[:]); err != nil {
+				return
 			}
-		}()
-	}
+			if _, err := io.ReadFull(r, row[:binary.LittleEndian.Uint32(length[:])]); err != nil {
+				return
+			}
+			if _, err := c.Write(answer); err != nil {
+				return
+			}
+		}
+	})
 }
 
 // generated is gRPC as protoc's code does it: messages of protobuf's library, the usual options.

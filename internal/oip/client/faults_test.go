@@ -25,25 +25,17 @@ import (
 func canned(t *testing.T, answer string) (url string) {
 	t.Helper()
 	l := listen(t, "tcp")
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { c.Close() })
-			go func() {
-				r, err := http.ReadRequest(bufio.NewReader(c))
-				if err == nil {
-					_, err = io.Copy(io.Discard, r.Body)
-				}
-				if err == nil && answer != "" {
-					_, _ = io.WriteString(c, answer)
-					c.Close()
-				}
-			}()
+	go oiptest.Accept(l, func(c net.Conn) {
+		t.Cleanup(func() { c.Close() })
+		r, err := http.ReadRequest(bufio.NewReader(c))
+		if err == nil {
+			_, err = io.Copy(io.Discard, r.Body)
 		}
-	}()
+		if err == nil && answer != "" {
+			_, _ = io.WriteString(c, answer)
+			c.Close()
+		}
+	})
 	return "http://" + l.Addr().String()
 }
 

@@ -19,7 +19,7 @@ import (
 
 // An httpNode speaks HTTP/1.1 with a server.
 type httpNode struct {
-	base   url.URL
+	prefix string // of all paths
 	rounds rounds
 	fields []byte // of the heads of all requests, from the protocol on
 	most   int64  // bytes of an answer
@@ -36,7 +36,7 @@ const (
 )
 
 func newHTTP(n *node, o Options, config *tls.Config) (*httpNode, error) {
-	h := &httpNode{most: o.MaxAnswer, base: url.URL{Scheme: "http", Host: n.address, Path: n.prefix}}
+	h := &httpNode{most: o.MaxAnswer, prefix: n.prefix}
 	host := "localhost"
 	if n.network != "unix" {
 		name, _, _ := strings.Cut(n.host, "%") // the zone of an address is this machine's alone
@@ -78,8 +78,7 @@ func modelPath(model, version, what string) string {
 
 // at is what a request for a path asks for: the path as it is sent.
 func (h *httpNode) at(path string) string {
-	u := h.base
-	u.RawPath = u.Path + path
+	u := url.URL{RawPath: h.prefix + path}
 	u.Path, _ = url.PathUnescape(u.RawPath) // of what was escaped before
 	return u.RequestURI()
 }
@@ -97,9 +96,14 @@ func (h *httpNode) inferAt(model, version string) string {
 	return i.path
 }
 
-// appendHead appends the head of a request; of one with a body, its type and size follow, and who calls ends the head.
+// appendHead appends the head of a request, but for its end.
 func (h *httpNode) appendHead(b []byte, method, path string) []byte {
 	return append(append(append(append(b, method...), ' '), path...), h.fields...)
+}
+
+// appendEnd appends the end of the head of a request with a body.
+func appendEnd(b []byte, kind string, size int) []byte {
+	return fmt.Appendf(b, "Content-Type: %s\r\nContent-Length: %d\r\n\r\n", kind, size)
 }
 
 func portOf(address string) string {
@@ -206,8 +210,8 @@ func (h *httpNode) tell(ctx context.Context, path string, document any) error {
 	if err != nil {
 		return err
 	}
-	request := fmt.Appendf(h.appendHead(nil, http.MethodPost, h.at(path)), "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
-	_, err = h.document(ctx, request)
+	head := appendEnd(h.appendHead(nil, http.MethodPost, h.at(path)), "application/json", len(text))
+	_, err = h.document(ctx, append(head, text...))
 	return err
 }
 

@@ -60,7 +60,7 @@ func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.For
 			size += len(p)
 		}
 	}
-	head = fmt.Appendf(head, "Content-Type: %s\r\nContent-Length: %d\r\n\r\n", kind, size)
+	head = appendEnd(head, kind, size)
 	*buffers[1], pieces[0] = head[:0], head
 	x, err := h.rounds.begin(ctx, pieces)
 	if err != nil {

@@ -43,7 +43,7 @@ type line struct {
 	raw      *conn // what it is of
 	in       *bufio.Reader
 	room     int64 // bytes that may still be read: a head does not go on for ever
-	cut      bool  // nothing more can be sent
+	cut      bool  // a request was not sent whole, or may not have been: nothing more can be sent
 	since    time.Time
 }
 
@@ -135,7 +135,6 @@ type exchange struct {
 	rounds *rounds
 	line   *line
 	stop   func() bool // the end of the context no longer ends the exchange; false: it has
-	whole  bool        // the request was sent whole
 }
 
 // past is an instant that has passed.
@@ -152,15 +151,17 @@ func (r *rounds) begin(ctx context.Context, pieces net.Buffers) (*exchange, erro
 	}
 	x := &exchange{rounds: r, line: l, stop: context.AfterFunc(ctx, func() { _ = l.raw.SetDeadline(past) })}
 	unsent := l.send(pieces)
-	x.whole = unsent == nil
-	if !x.whole && ctx.Err() == nil {
-		_ = l.raw.SetReadDeadline(time.Now().Add(patience)) // it may have said why, before it closed the connection
+	if unsent != nil {
+		l.cut = true
+		if ctx.Err() == nil {
+			_ = l.raw.SetReadDeadline(time.Now().Add(patience)) // it may have said why, before it closed the connection
+		}
 	}
 	x.Response, err = l.head()
 	switch {
-	case err != nil && !x.whole:
+	case err != nil && unsent != nil:
 		err = unsent // the cause
-	case err == nil && !x.whole && x.StatusCode == http.StatusOK:
+	case err == nil && unsent != nil && x.StatusCode == http.StatusOK:
 		err = errEarly
 	}
 	if err != nil {
@@ -172,7 +173,7 @@ func (r *rounds) begin(ctx context.Context, pieces net.Buffers) (*exchange, erro
 
 // end ends an exchange: read says that its answer was read to the end.
 func (x *exchange) end(read bool) {
-	if x.stop() && read && x.whole && !x.line.cut && !x.Close && x.line.in.Buffered() == 0 {
+	if x.stop() && read && !x.line.cut && !x.Close && x.line.in.Buffered() == 0 {
 		x.rounds.keep(x.line)
 		return
 	}

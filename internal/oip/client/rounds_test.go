@@ -27,20 +27,12 @@ func eager(t *testing.T, config *tls.Config, answer string) (url string) {
 	if config != nil {
 		l, scheme = tls.NewListener(l, config), "https"
 	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { c.Close() })
-			go func() {
-				if _, err := http.ReadRequest(bufio.NewReaderSize(c, 16)); err == nil {
-					_, _ = io.WriteString(c, answer)
-				}
-			}()
+	go oiptest.Accept(l, func(c net.Conn) {
+		t.Cleanup(func() { c.Close() })
+		if _, err := http.ReadRequest(bufio.NewReaderSize(c, 16)); err == nil {
+			_, _ = io.WriteString(c, answer)
 		}
-	}()
+	})
 	return scheme + "://" + l.Addr().String()
 }
 
@@ -192,7 +184,7 @@ func TestAConnectionWhoseRequestWasCutIsNotUsedAgain(t *testing.T) {
 		defer peer.Close()
 		raw := &conn{c, &traffic{}}
 		r := &rounds{most: 1}
-		x := &exchange{Response: &http.Response{}, rounds: r, stop: func() bool { return true }, whole: true, line: &line{Conn: raw, raw: raw, room: 1}}
+		x := &exchange{Response: &http.Response{}, rounds: r, stop: func() bool { return true }, line: &line{Conn: raw, raw: raw, room: 1}}
 		x.line.in = bufio.NewReader(x.line)
 		if early {
 			fmt.Fprint(peer, "H")

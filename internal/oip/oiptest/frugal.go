@@ -9,24 +9,25 @@ import (
 	"strconv"
 )
 
-// Frugal answers each inference with the same bytes, a whole answer of HTTP. It allocates nothing for that and
-// takes little time, so that what is measured is the client. Other requests are passed on to rest.
-func Frugal(l net.Listener, answer []byte, rest http.Handler) {
+// Accept has each connection served by a goroutine of its own, until the listener is closed.
+func Accept(l net.Listener, serve func(net.Conn)) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go func() {
-			defer c.Close()
-			for r := bufio.NewReaderSize(c, 64<<10); ; {
-				err := frugal(c, r, answer, rest)
-				if err != nil {
-					return
-				}
-			}
-		}()
+		go serve(c)
 	}
+}
+
+// Frugal answers each inference with the same bytes, a whole answer of HTTP. It allocates nothing for that and
+// takes little time, so that what is measured is the client. Other requests are passed on to rest.
+func Frugal(l net.Listener, answer []byte, rest http.Handler) {
+	Accept(l, func(c net.Conn) {
+		defer c.Close()
+		for r := bufio.NewReaderSize(c, 64<<10); frugal(c, r, answer, rest) == nil; {
+		}
+	})
 }
 
 // frugal answers a request.
