@@ -83,28 +83,38 @@ func (n *Node) subgraphs() []*Graph {
 	return graphs
 }
 
-// tensors passes the constants in an attribute, and returns false once yield does.
-func (a *Attribute) tensors(yield func(*Tensor) bool) bool {
-	pass := func(sparse []*SparseTensor) bool {
-		return (&Graph{SparseInitializers: sparse}).tensors(yield)
-	}
+// constants returns the tensors that the attribute holds itself, not those in a graph.
+func (a *Attribute) constants() []*Tensor {
 	switch v := a.Value.(type) {
 	case *Tensor:
-		return yield(v)
+		return []*Tensor{v}
 	case []*Tensor:
-		return (&Graph{Initializers: v}).tensors(yield)
+		return v
 	case *SparseTensor:
-		return pass([]*SparseTensor{v})
+		return v.parts()
 	case []*SparseTensor:
-		return pass(v)
-	case *Graph:
-		return v.tensors(yield)
-	case []*Graph:
-		for _, g := range v {
-			if !g.tensors(yield) {
-				return false
-			}
+		var list []*Tensor
+		for _, sparse := range v {
+			list = append(list, sparse.parts()...)
 		}
+		return list
 	}
-	return true
+	return nil
+}
+
+// parts returns the tensors of which a sparse one is made.
+func (t *SparseTensor) parts() []*Tensor {
+	if t.Indices == nil {
+		return []*Tensor{t.Values}
+	}
+	return []*Tensor{t.Values, t.Indices}
+}
+
+// constants returns the initializers of the graph, sparse ones in their parts, not those of graphs within.
+func (g *Graph) constants() []*Tensor {
+	list := slices.Clone(g.Initializers)
+	for _, sparse := range g.SparseInitializers {
+		list = append(list, sparse.parts()...)
+	}
+	return list
 }

@@ -15,7 +15,7 @@ func (m *Model) Check() error {
 		return errors.New("the model has no graph")
 	}
 	c := checker{model: m}
-	c.graph(m.Graph, make(map[string]bool))
+	c.graph(m.Graph, nil)
 	return errors.Join(c.errs...)
 }
 
@@ -33,35 +33,58 @@ func (c *checker) fail(format string, args ...any) {
 	}
 }
 
-// graph checks a graph within a scope, the values that it may take from outside.
-func (c *checker) graph(g *Graph, outer map[string]bool) {
-	known := make(map[string]bool, len(outer))
-	for name := range outer {
-		known[name] = true
+// A scope is the values that the nodes of a graph may read: its own so far, and those of the graphs around it.
+type scope struct {
+	own   map[string]bool
+	outer *scope
+}
+
+func (s *scope) knows(name string) bool {
+	for ; s != nil; s = s.outer {
+		if s.own[name] {
+			return true
+		}
 	}
-	own := make(map[string]bool)
+	return false
+}
+
+// graph checks a graph within those around it.
+func (c *checker) graph(g *Graph, outer *scope) {
+	values := &scope{make(map[string]bool), outer}
 	for _, name := range g.constantsAndInputs() {
-		own[name], known[name] = true, true
+		values.own[name] = true
 	}
 	c.names(g)
-	for _, t := range g.Initializers {
-		if err := t.check(); err != nil {
-			c.fail("%w", err)
-		}
+	for _, t := range g.constants() {
+		c.tensor("", t)
 	}
 	for _, n := range g.Nodes {
-		c.node(n, known)
-		for _, name := range n.Outputs {
-			if name != "" && own[name] {
-				c.fail("value %q is defined twice, the second time by %s", name, n.describe())
-			}
-			own[name], known[name] = true, true
-		}
+		c.node(n, values)
+		c.outputs(n, values)
 	}
 	for _, v := range g.Outputs {
-		if !known[v.Name] {
+		if !values.knows(v.Name) {
 			c.fail("output %q is made by no node", v.Name)
 		}
+	}
+}
+
+// outputs defines what a node makes.
+func (c *checker) outputs(n *Node, values *scope) {
+	for _, name := range n.Outputs {
+		if name == "" {
+			continue
+		}
+		if values.own[name] {
+			c.fail("value %q is defined twice, the second time by %s", name, n.describe())
+		}
+		values.own[name] = true
+	}
+}
+
+func (c *checker) tensor(place string, t *Tensor) {
+	if err := t.check(); err != nil {
+		c.fail("%s%w", place, err)
 	}
 }
 
@@ -97,7 +120,7 @@ func (c *checker) distinct(what string, names []string) {
 	}
 }
 
-func (c *checker) node(n *Node, known map[string]bool) {
+func (c *checker) node(n *Node, values *scope) {
 	switch {
 	case n.Op == "":
 		c.fail("%s has no operator", n.describe())
@@ -105,19 +128,17 @@ func (c *checker) node(n *Node, known map[string]bool) {
 		c.fail("%s: the model imports no operators of domain %q", n.describe(), n.Domain)
 	}
 	for _, name := range n.Inputs {
-		if name != "" && !known[name] {
+		if name != "" && !values.knows(name) {
 			c.fail("%s reads %q, which no earlier node defines", n.describe(), name)
 		}
 	}
 	for _, a := range n.Attributes {
-		if t, ok := a.Value.(*Tensor); ok {
-			if err := t.check(); err != nil {
-				c.fail("%s: attribute %q: %w", n.describe(), a.Name, err)
-			}
+		for _, t := range a.constants() {
+			c.tensor(fmt.Sprintf("%s: attribute %q: ", n.describe(), a.Name), t)
 		}
 	}
 	for _, sub := range n.subgraphs() {
-		c.graph(sub, known)
+		c.graph(sub, values)
 	}
 }
 

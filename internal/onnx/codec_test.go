@@ -277,6 +277,27 @@ func TestDecodeRefusesWhatIsNoModel(t *testing.T) {
 		{"an attribute of another kind", "its kind is 2 but its value of kind 3", without(func(m *Model) {
 			m.Graph.Nodes[0].Attributes = []Attribute{{Name: "a", Extra: "\x22\x01x\xa0\x01\x02"}}
 		})},
+		{"an attribute that says it is a tensor", "its kind is 4 but it has no value", without(func(m *Model) {
+			m.Graph.Nodes[0].Attributes = []Attribute{{Name: "a", Extra: "\xa0\x01\x04"}}
+		})},
+		{"an attribute that says it is a sparse tensor", "its kind is 11 but it has no value", without(func(m *Model) {
+			m.Graph.Nodes[0].Attributes = []Attribute{{Name: "a", Extra: "\xa0\x01\x0b"}}
+		})},
+		{"a sparse tensor without values", "sparse tensor: no values", without(func(m *Model) {
+			m.Graph.SparseInitializers = []*SparseTensor{{Dims: []int64{9}}}
+		})},
+		{"words of 16 bytes", "in a form that complex128 cannot have", without(func(m *Model) {
+			m.Graph.Initializers = []*Tensor{{Extra: Extra(typedTensor(Complex128, nil, tensorUint64Data, varints(1)))}}
+		})},
+		{"integers cut off in the middle", "unexpected EOF", without(func(m *Model) {
+			m.Graph.Initializers = []*Tensor{{Extra: Extra(typedTensor(Int64, nil, tensorInt64Data, []byte{0x80}))}}
+		})},
+		{"a name that is a number", "field 8 has wire type 0, want 2", without(func(m *Model) {
+			m.Graph.Initializers = []*Tensor{{Extra: Extra(varints(tensorName<<3, 5))}}
+		})},
+		{"a version that is a text", "field 1 has wire type 2, want 0", without(func(m *Model) {
+			m.Extra = "\x0a\x01x"
+		})},
 		{"an attribute of nothing", "neither kind nor value", without(func(m *Model) {
 			m.Graph.Nodes[0].Attributes = []Attribute{{Name: "a"}}
 		})},

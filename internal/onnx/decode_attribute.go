@@ -113,6 +113,8 @@ func (r *attributeReader) finish() error {
 		return errors.New("it has neither kind nor value")
 	case kind == kindUndefined:
 		kind = int64(bits.TrailingZeros(seen))
+	case seen == 0 && messageKinds[kind]:
+		return fmt.Errorf("its kind is %d but it has no value", kind)
 	}
 	if r.a.Value = r.value(kind); r.a.Value == nil {
 		r.a.Extra += Extra(r.kindRaw)
@@ -123,15 +125,18 @@ func (r *attributeReader) finish() error {
 	return nil
 }
 
+// messageKinds are the kinds of which a value is never left out: an empty message is no default.
+var messageKinds = map[int64]bool{kindTensor: true, kindGraph: true, kindSparseTensor: true, kindType: true}
+
 // valueOfKind returns the value of each kind, zero or empty if there was none.
 var valueOfKind = map[int64]func(*attributeReader) any{
 	kindFloat:         func(r *attributeReader) any { return r.f },
 	kindInt:           func(r *attributeReader) any { return r.i },
 	kindString:        func(r *attributeReader) any { return r.s },
-	kindTensor:        func(r *attributeReader) any { return orNew(r.t) },
-	kindGraph:         func(r *attributeReader) any { return orNew(r.g) },
-	kindSparseTensor:  func(r *attributeReader) any { return orNew(r.sparse) },
-	kindType:          func(r *attributeReader) any { return orNew(r.typ) },
+	kindTensor:        func(r *attributeReader) any { return r.t },
+	kindGraph:         func(r *attributeReader) any { return r.g },
+	kindSparseTensor:  func(r *attributeReader) any { return r.sparse },
+	kindType:          func(r *attributeReader) any { return r.typ },
 	kindFloats:        func(r *attributeReader) any { return decodeFloats(r.floats) },
 	kindInts:          func(r *attributeReader) any { return r.ints },
 	kindStrings:       func(r *attributeReader) any { return r.strings },
@@ -147,13 +152,6 @@ func (r *attributeReader) value(kind int64) any {
 		return of(r)
 	}
 	return nil
-}
-
-func orNew[T any](v *T) *T {
-	if v == nil {
-		return new(T)
-	}
-	return v
 }
 
 func decodeFloats(raw []byte) []float32 {

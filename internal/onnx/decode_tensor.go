@@ -85,29 +85,47 @@ func (f field) elemType(dst *ElemType) error {
 
 // finish makes Data, Strings and External of what was found.
 func (r *tensorReader) finish() error {
-	t := r.t
-	if r.location != locationExternal {
-		t.Extra += Extra(r.external) // of no meaning, but not ours to drop
-		t.External = nil
-	} else if t.External == nil {
-		t.External = []Property{}
-	}
+	r.settleExternal()
 	found := r.lists()
 	if r.hasRaw {
 		found = append(found, Raw(r.raw))
 	}
+	forms := len(found)
+	if len(r.t.Strings) > 0 {
+		forms++
+	}
 	switch {
-	case len(found) > 1 || len(found) == 1 && len(t.Strings) > 0:
-		return errors.New("its elements come in more than one form")
-	case len(t.Strings) > 0 && t.Type != String:
-		return fmt.Errorf("strings in a tensor of %v", t.Type)
-	case len(found) == 1:
-		if found[0] == nil {
-			return fmt.Errorf("its elements come in a form that %v cannot have", t.Type)
-		}
-		t.Data = found[0]
+	case forms > 1:
+		return errManyForms
+	case forms == 0:
+		return nil
+	case len(found) == 0:
+		return r.onlyStrings()
+	case found[0] == nil:
+		return fmt.Errorf("its elements come in a form that %v cannot have", r.t.Type)
+	}
+	r.t.Data = found[0]
+	return nil
+}
+
+var errManyForms = errors.New("its elements come in more than one form")
+
+func (r *tensorReader) onlyStrings() error {
+	if r.t.Type != String {
+		return fmt.Errorf("strings in a tensor of %v", r.t.Type)
 	}
 	return nil
+}
+
+// settleExternal makes External what the tensor's location says that it is.
+func (r *tensorReader) settleExternal() {
+	switch {
+	case r.location != locationExternal:
+		r.t.Extra += Extra(r.external) // of no meaning, but not ours to drop
+		r.t.External = nil
+	case r.t.External == nil:
+		r.t.External = []Property{}
+	}
 }
 
 // lists converts the typed lists of elements that are not empty. A list that the
@@ -124,7 +142,7 @@ func (r *tensorReader) lists() []Raw {
 	add(len(r.doubles), func() Raw { return onlyFor(r.doubles, typ, Float64, Complex128) })
 	add(len(r.int32s), func() Raw { return packInts(r.int32s, int32Width(typ)) })
 	add(len(r.int64s), func() Raw { return onlyFor(packInts(r.int64s, 8), typ, Int64) })
-	add(len(r.uint64s), func() Raw { return onlyFor(packInts(r.uint64s, typ.Bits()/8), typ, Uint32, Uint64) })
+	add(len(r.uint64s), func() Raw { return onlyFor(packInts(r.uint64s, min(typ.Bits()/8, 8)), typ, Uint32, Uint64) })
 	return found
 }
 
@@ -155,26 +173,13 @@ func int32Width(typ ElemType) int {
 
 // packInts writes the low bytes of each integer, nil if the width is none.
 func packInts(list []int64, width int) Raw {
-	raw := make(Raw, 0, len(list)*width)
-	switch width {
-	case 1:
-		for _, v := range list {
-			raw = append(raw, byte(v))
-		}
-	case 2:
-		for _, v := range list {
-			raw = binary.LittleEndian.AppendUint16(raw, uint16(v))
-		}
-	case 4:
-		for _, v := range list {
-			raw = binary.LittleEndian.AppendUint32(raw, uint32(v))
-		}
-	case 8:
-		for _, v := range list {
-			raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
-		}
-	default:
+	if width == 0 {
 		return nil
+	}
+	raw := make(Raw, 0, len(list)*width+8)
+	for _, v := range list {
+		end := len(raw) + width
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))[:end] // the low bytes come first
 	}
 	return raw
 }

@@ -45,6 +45,11 @@ func (g *Graph) RenameValue(old, new string) {
 			t.Name = new
 		}
 	}
+	for _, t := range g.SparseInitializers {
+		if t.Values.Name == old {
+			t.Values.Name = new
+		}
+	}
 	for _, list := range [][]*Value{g.Inputs, g.Outputs, g.Values} {
 		renameValues(list, old, new)
 	}
@@ -61,23 +66,7 @@ func renameValues(list []*Value, old, new string) {
 // Prune drops nodes on which no output depends, then initializers and value types
 // that nobody refers to. The inputs stay.
 func (g *Graph) Prune() {
-	needed := make(map[string]bool)
-	x := g.Index()
-	var need func(name string)
-	need = func(name string) {
-		if needed[name] {
-			return
-		}
-		needed[name] = true
-		if n := x.Producer(name); n != nil {
-			for _, read := range n.reads() {
-				need(read)
-			}
-		}
-	}
-	for _, v := range g.Outputs {
-		need(v.Name)
-	}
+	needed := g.needed()
 	g.Nodes = slices.DeleteFunc(g.Nodes, func(n *Node) bool {
 		return !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" && needed[name] })
 	})
@@ -89,6 +78,28 @@ func (g *Graph) Prune() {
 	g.Initializers = slices.DeleteFunc(g.Initializers, func(t *Tensor) bool { return !needed[t.Name] })
 	g.SparseInitializers = slices.DeleteFunc(g.SparseInitializers, func(t *SparseTensor) bool { return !needed[t.Values.Name] })
 	g.Values = slices.DeleteFunc(g.Values, func(v *Value) bool { return !needed[v.Name] })
+}
+
+// needed returns the names of the outputs and of all values on which they depend.
+func (g *Graph) needed() map[string]bool {
+	needed := make(map[string]bool)
+	x := g.Index()
+	var waiting []string
+	for _, v := range g.Outputs {
+		waiting = append(waiting, v.Name)
+	}
+	for len(waiting) > 0 {
+		name := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		if needed[name] {
+			continue
+		}
+		needed[name] = true
+		if n := x.Producer(name); n != nil {
+			waiting = append(waiting, n.reads()...)
+		}
+	}
+	return needed
 }
 
 // Sort puts every node behind those whose outputs it reads, and changes the order no

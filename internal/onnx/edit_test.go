@@ -129,6 +129,68 @@ func TestRenameValueRenamesItEverywhere(t *testing.T) {
 	}
 }
 
+func TestRenameValueRenamesSparseInitializers(t *testing.T) {
+	g := diamond()
+	g.SparseInitializers = []*SparseTensor{{Values: TensorOf("s", []float32{1}, 1)}}
+	g.Nodes[1].Inputs = append(g.Nodes[1].Inputs, "s")
+	g.RenameValue("s", "t")
+	if err := modelOf(g).Check(); err != nil || g.SparseInitializers[0].Values.Name != "t" {
+		t.Errorf("the initializer is %q: %v", g.SparseInitializers[0].Values.Name, err)
+	}
+}
+
+// A branch may hand out a value of the graph around it as it is.
+func TestReplaceUsesReachesWhatABranchHandsOut(t *testing.T) {
+	g := diamond()
+	branch := &Graph{Outputs: []*Value{{Name: "a"}}}
+	g.Nodes[2].Attributes[1].Value = branch
+	g.ReplaceUses("a", "b")
+	if branch.Outputs[0].Name != "b" {
+		t.Errorf("the branch hands out %q, want b", branch.Outputs[0].Name)
+	}
+}
+
+func TestAnIndexTakesTheNamesOfValuesThatAreOnlyDescribed(t *testing.T) {
+	g := diamond()
+	g.Values = append(g.Values, &Value{Name: "left over"})
+	if got := g.Index().Unique("left over"); got != "left over_1" {
+		t.Errorf("Unique() = %q, a name that the graph describes", got)
+	}
+}
+
+func TestPruneKeepsAllOutputsOfANodeThatIsNeeded(t *testing.T) {
+	g := diamond()
+	g.Nodes[1].Outputs = append(g.Nodes[1].Outputs, "mask", "")
+	g.Values = append(g.Values, &Value{Name: "mask"}, &Value{Name: "nobody's"})
+	g.Nodes = append(g.Nodes, &Node{Name: "E", Op: "Neg", Inputs: []string{"a"}, Outputs: []string{""}})
+	sparse := func(name string) *SparseTensor { return &SparseTensor{Values: TensorOf(name, []float32{1}, 1)} }
+	g.SparseInitializers = []*SparseTensor{sparse("s"), sparse("unused")}
+	g.Nodes[0].Inputs = append(g.Nodes[0].Inputs, "s")
+	g.Prune()
+	var values []string
+	for _, v := range g.Values {
+		values = append(values, v.Name)
+	}
+	if got := strings.Join(values, " "); got != "a b mask" {
+		t.Errorf("types are left of %q, want a b mask", got)
+	}
+	if got := nodeNames(g.Nodes); got != "A B C D" {
+		t.Errorf("nodes left are %q: E makes nothing", got)
+	}
+	if len(g.SparseInitializers) != 1 || g.SparseInitializers[0].Values.Name != "s" {
+		t.Errorf("%d sparse initializers are left, want s", len(g.SparseInitializers))
+	}
+}
+
+func TestPruneOfACycleEnds(t *testing.T) {
+	g := diamond()
+	g.Nodes[0].Inputs[0] = "b"
+	g.Prune()
+	if got := nodeNames(g.Nodes); got != "A B C D" {
+		t.Errorf("nodes left are %q, want A B C D", got)
+	}
+}
+
 func TestPruneDropsWhatNoOutputNeeds(t *testing.T) {
 	g := diamond()
 	g.Initializers = append(g.Initializers, TensorOf("unused", []float32{1}))
@@ -209,6 +271,33 @@ func TestCheckFindsWhatMakesAGraphMeaningless(t *testing.T) {
 		{"a tensor of the wrong size", `tensor "w" of float32[2] holds 4 bytes, want 8`, func(g *Graph) { g.Initializers[0].Dims = []int64{2} }},
 		{"a wrong tensor in an attribute", `Relu "B": attribute "value": tensor "v"`, func(g *Graph) {
 			g.Nodes[1].SetAttr("value", &Tensor{Name: "v", Type: Float32, Dims: []int64{2}})
+		}},
+		{"a wrong tensor in a list", `Relu "B": attribute "values": tensor "v"`, func(g *Graph) {
+			g.Nodes[1].SetAttr("values", []*Tensor{TensorOf("w", []float32{1}, 1), {Name: "v", Type: Float32, Dims: []int64{2}}})
+		}},
+		{"a wrong sparse tensor in an attribute", `Relu "B": attribute "value": tensor "v"`, func(g *Graph) {
+			g.Nodes[1].SetAttr("value", &SparseTensor{Values: TensorOf("w", []float32{1}, 1), Indices: &Tensor{Name: "v", Type: Int64, Dims: []int64{2}}})
+		}},
+		{"wrong sparse tensors in a list", `Relu "B": attribute "value": tensor "v"`, func(g *Graph) {
+			g.Nodes[1].SetAttr("value", []*SparseTensor{{Values: &Tensor{Name: "v", Type: Int64, Dims: []int64{2}}}})
+		}},
+		{"a sparse initializer of the wrong size", `tensor "s" of float32[2] holds 4 bytes, want 8`, func(g *Graph) {
+			g.SparseInitializers = []*SparseTensor{{Values: TensorOf("s", []float32{1}, 2)}}
+		}},
+		{"a sparse initializer that a node makes again", `value "s" is defined twice`, func(g *Graph) {
+			g.SparseInitializers = []*SparseTensor{{Values: TensorOf("s", []float32{1}, 1)}}
+			g.Nodes[1].Outputs = append(g.Nodes[1].Outputs, "s")
+		}},
+		{"strings that are too few", `tensor "words" of shape [3] holds 2 strings, want 3`, func(g *Graph) {
+			g.Initializers = append(g.Initializers, &Tensor{Name: "words", Type: String, Dims: []int64{3}, Strings: []string{"a", "b"}})
+		}},
+		{"an element type that does not exist", `tensor "w": elements of type ElemType(99) have no size that is known`, func(g *Graph) { g.Initializers[0].Type = 99 }},
+		{"a nameless input", "an input without a name", func(g *Graph) { g.Inputs[1].Name = "" }},
+		{"a subgraph with a name of its own for what is outside", "", func(g *Graph) { body(g).Nodes[0].Outputs[0], body(g).Outputs[0].Name = "x", "x" }},
+		{"nameless nodes", "", func(g *Graph) { g.Nodes[0].Name, g.Nodes[1].Name = "", "" }},
+		{"a nameless node that reads nothing known", `Relu making "b" reads "q"`, func(g *Graph) { g.Nodes[1].Name, g.Nodes[1].Inputs[0] = "", "q" }},
+		{"a branch that reads what the other one makes", `Abs making "abs" reads "neg"`, func(g *Graph) {
+			g.Nodes[2].Attributes[1].Value = &Graph{Nodes: []*Node{{Op: "Abs", Inputs: []string{"neg"}, Outputs: []string{"abs"}}}}
 		}},
 		{"a value nobody makes in a subgraph", `Neg "inner" reads "q"`, func(g *Graph) { body(g).Nodes[0].Inputs[0] = "q" }},
 		{"a node that reads what a subgraph makes", `Add "D" reads "neg"`, func(g *Graph) { g.Nodes[3].Inputs[0] = "neg" }},

@@ -44,7 +44,10 @@ func (t *Tensor) adopt(folder string) error {
 	if err != nil {
 		return err
 	}
-	size := (n*int64(t.Type.Bits()) + 7) / 8
+	size, err := t.bytesFor(n)
+	if err != nil {
+		return err
+	}
 	if e.Length < 0 {
 		e.Length = size
 	}
@@ -74,28 +77,20 @@ func (e External) file(folder string) (path string, info os.FileInfo, err error)
 
 // Tensors iterates over the constants of a model: initializers, and those in attributes.
 func (m *Model) Tensors() iter.Seq[*Tensor] {
-	return func(yield func(*Tensor) bool) { m.Graph.tensors(yield) }
+	return slices.Values(m.Graph.tensors())
 }
 
-func (g *Graph) tensors(yield func(*Tensor) bool) bool {
-	for _, t := range g.Initializers {
-		if !yield(t) {
-			return false
-		}
-	}
-	for _, s := range g.SparseInitializers {
-		if !yield(s.Values) || s.Indices != nil && !yield(s.Indices) {
-			return false
-		}
-	}
-	for _, n := range g.Nodes {
+func (g *Graph) tensors() []*Tensor {
+	list := g.constants()
+	for n := range g.AllNodes() {
 		for _, a := range n.Attributes {
-			if !a.tensors(yield) {
-				return false
-			}
+			list = append(list, a.constants()...)
+		}
+		for _, sub := range n.subgraphs() {
+			list = append(list, sub.constants()...)
 		}
 	}
-	return true
+	return list
 }
 
 // A Fingerprint says which model a file is.
@@ -145,15 +140,16 @@ func dataFiles(path string) ([]string, error) {
 	var names []string
 	for t := range m.Tensors() {
 		e, external, err := t.ExternalData()
-		if err == nil && external {
-			_, _, err = e.file(filepath.Dir(path))
-		}
 		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
+		}
+		if !external {
+			continue
+		}
+		if _, _, err := e.file(filepath.Dir(path)); err != nil {
 			return nil, fmt.Errorf("reading %s: tensor %q: %w", filepath.Base(path), t.Name, err)
 		}
-		if external {
-			names = append(names, e.Location)
-		}
+		names = append(names, e.Location)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -74,6 +77,81 @@ func TestDataThatIsNotThereIsAnError(t *testing.T) {
 	} {
 		if _, err := ReadWhole(folderOf(t, outside(entries...))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+func TestElementsWithoutASizeAreNotTakenIn(t *testing.T) {
+	for _, typ := range []ElemType{String, 99, Undefined} {
+		m := outside(at("w.data", "0", "12")[:1]...) // to the end of the file
+		m.Graph.Initializers[1].Type = typ
+		_, err := ReadWhole(folderOf(t, m))
+		if err == nil || !strings.Contains(err.Error(), `tensor "w_out": elements of type `+typ.String()+" have no size") {
+			t.Errorf("ReadWhole with elements of %v = %v", typ, err)
+		}
+	}
+}
+
+func TestTensorsAreThoseOfAllGraphsAndAttributes(t *testing.T) {
+	named := func(name string) *Tensor { return TensorOf(name, []float32{1}, 1) }
+	body := diamond()
+	body.Nodes[1].SetAttr("value", named("in a body"))
+	body.SparseInitializers = []*SparseTensor{{Values: named("values"), Indices: named("indices")}}
+	g := diamond()
+	g.Nodes[0].SetAttr("one", named("attribute"))
+	g.Nodes[0].SetAttr("many", []*Tensor{named("first"), named("second")})
+	g.Nodes[0].SetAttr("sparse", &SparseTensor{Values: named("alone")})
+	g.Nodes[0].SetAttr("sparses", []*SparseTensor{{Values: named("listed")}})
+	g.Nodes[3].SetAttr("bodies", []*Graph{body})
+	var got []string
+	for tensor := range modelOf(g).Tensors() {
+		got = append(got, tensor.Name)
+	}
+	slices.Sort(got)
+	want := []string{"alone", "attribute", "first", "in a body", "indices", "listed", "second", "values", "w", "w"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Tensors() (-want +got):\n%s", diff)
+	}
+	for range modelOf(g).Tensors() {
+		break // must not go on
+	}
+}
+
+// Elements are read when they are wanted. By then anything may lie where the file was.
+func TestElementsOfAFileThatIsNoLongerTheSameAreAnError(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		change     func(path string) error
+	}{
+		{"gone", "no such file", os.Remove},
+		{"another size", "has changed since it was read", func(path string) error { return os.Truncate(path, 100) }},
+		{"another time", "has changed since it was read", func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }},
+		{"a pipe that nobody writes to", "is a pipe", func(path string) error {
+			return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := writeModel(t, bigModel())
+			big := mustRead(t, path).Graph.Index().Initializer("big")
+			if err := c.change(path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := big.Bytes(); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `tensor "big"`) {
+				t.Errorf("Bytes() = %v, want tensor \"big\" and %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestAFingerprintSaysWhichTensorNamesNoFile(t *testing.T) {
+	for want, entries := range map[string][]Property{
+		`reading model.onnx: tensor "w_out": its data file "../w.data" is outside the model's folder`: at("../w.data", "0", "8"),
+		`reading model.onnx: tensor "w_out": its data file "/etc/passwd" is outside`:                  at("/etc/passwd", "0", "8"),
+		`reading model.onnx: tensor "w_out": external data without a location`:                        {{Key: "offset", Value: "0"}},
+		`reading model.onnx: tensor "w_out": its data file: `:                                         at("none", "0", "8"),
+	} {
+		if _, err := FingerprintOf(t.Context(), folderOf(t, outside(entries...))); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }

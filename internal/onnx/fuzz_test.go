@@ -64,7 +64,7 @@ func FuzzEdit(f *testing.F) {
 		sound := m.Check() == nil
 		g := m.Graph
 		g.FreeInputs()
-		for _, tensor := range g.Initializers {
+		for tensor := range m.Tensors() {
 			_, _ = tensor.Bytes()
 			_, _, _ = tensor.ExternalData()
 		}

@@ -13,6 +13,8 @@ func guessFormat(data []byte) string {
 		return "it begins with zero bytes"
 	case strings.HasPrefix(head[min(len(head), 4):], "TFL3"):
 		return "it is a TensorFlow Lite model"
+	case strings.HasPrefix(head[min(len(head), 4):], "ORTM"):
+		return "it is a model in ORT format; convert the ONNX file from which it was made"
 	}
 	text := strings.TrimLeft(head, " \t\r\n\ufeff")
 	for _, f := range foreignFormats {

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -43,15 +44,13 @@ func (r *fileReader) head() (*Head, error) {
 	var m Model
 	var g *Graph
 	var rest []byte
-	err := r.eachField(span{0, r.size}, func(num protowire.Number, whole, content span) error {
-		switch num {
-		case modelIRVersion, modelProducerName, modelOpsetImport, modelMetadataProps:
-			return r.appendTo(&rest, whole)
-		case modelGraph:
-			if g == nil {
-				g = &Graph{}
-			}
-			return r.graphHead(content, g)
+	err := r.eachField(span{0, r.size}, func(f place) error {
+		switch {
+		case f.isMessage(modelGraph):
+			g = cmp.Or(g, &Graph{})
+			return r.graphHead(f.content, g)
+		case slices.Contains(headFields, f.num):
+			return r.appendTo(&rest, f.whole)
 		}
 		return nil
 	})
@@ -67,19 +66,22 @@ func (r *fileReader) head() (*Head, error) {
 	return &Head{Opsets: m.Opsets, Producer: m.Producer, Inputs: g.FreeInputs(), Outputs: g.Outputs, Metadata: m.Metadata}, nil
 }
 
+// headFields are the fields of a model that ReadHead decodes. A graph is among them if it is none.
+var headFields = []protowire.Number{modelIRVersion, modelProducerName, modelOpsetImport, modelMetadataProps, modelGraph}
+
 // graphHead reads the inputs and outputs of a graph, and the names of its initializers.
 func (r *fileReader) graphHead(msg span, g *Graph) error {
 	var ports []byte
-	err := r.eachField(msg, func(num protowire.Number, whole, content span) error {
-		switch num {
+	err := r.eachField(msg, func(f place) error {
+		switch f.num {
 		case graphInput, graphOutput:
-			return r.appendTo(&ports, whole)
+			return r.appendTo(&ports, f.whole)
 		case graphInitializer:
-			name, err := r.tensorName(content)
+			name, err := r.tensorName(f.content)
 			g.Initializers = append(g.Initializers, &Tensor{Name: name})
 			return err
 		case graphSparseInitializer:
-			name, err := r.sparseName(content)
+			name, err := r.sparseName(f.content)
 			g.SparseInitializers = append(g.SparseInitializers, &SparseTensor{Values: &Tensor{Name: name}})
 			return err
 		}
@@ -92,11 +94,11 @@ func (r *fileReader) graphHead(msg span, g *Graph) error {
 }
 
 func (r *fileReader) tensorName(msg span) (name string, err error) {
-	err = r.eachField(msg, func(num protowire.Number, _, content span) error {
-		if num != tensorName {
+	err = r.eachField(msg, func(f place) error {
+		if f.num != tensorName {
 			return nil
 		}
-		text, err := r.peek(content.begin, content.len())
+		text, err := r.peek(f.content.begin, f.content.len())
 		name = string(text)
 		return err
 	})
@@ -104,9 +106,9 @@ func (r *fileReader) tensorName(msg span) (name string, err error) {
 }
 
 func (r *fileReader) sparseName(msg span) (name string, err error) {
-	err = r.eachField(msg, func(num protowire.Number, _, content span) (err error) {
-		if num == sparseValues {
-			name, err = r.tensorName(content)
+	err = r.eachField(msg, func(f place) (err error) {
+		if f.num == sparseValues {
+			name, err = r.tensorName(f.content)
 		}
 		return err
 	})

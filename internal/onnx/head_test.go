@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +35,54 @@ func TestAHeadNamesItsOperatorSets(t *testing.T) {
 	h := Head{Opsets: []Opset{{Domain: "com.microsoft", Version: 1}, {Domain: "ai.onnx.ml", Version: 3}, {Version: 17}}}
 	if got, want := h.Opset(), "opset 17, ai.onnx.ml 3, com.microsoft 1"; got != want {
 		t.Errorf("Opset() = %q, want %q", got, want)
+	}
+}
+
+// Of an old model the initializers are among the inputs, sparse ones too.
+func TestAHeadListsOnlyTheInputsThatACallerFeeds(t *testing.T) {
+	m := modelOf(diamond())
+	m.Graph.SparseInitializers = []*SparseTensor{{Values: TensorOf("s", []float32{1}, 1)}}
+	m.Graph.Inputs = append(m.Graph.Inputs, &Value{Name: "w"}, &Value{Name: "s"})
+	head, err := ReadHead(writeModel(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, v := range head.Inputs {
+		names = append(names, v.Name)
+	}
+	if got := strings.Join(names, " "); got != "x flag" {
+		t.Errorf("the inputs are %q, want x flag", got)
+	}
+}
+
+func TestReadHeadRefusesWhatIsNoModel(t *testing.T) {
+	for want, content := range map[string]string{
+		"reading m.onnx: not an ONNX model: it is empty":                                  "",
+		"reading m.onnx: not an ONNX model: it is text, perhaps JSON":                     "{}",
+		"reading m.onnx: not an ONNX model: it names no version of the format":            string(mustEncode(t, &Model{Graph: &Graph{}})),
+		"reading m.onnx: not an ONNX model: it has no graph":                              string(mustEncode(t, &Model{IRVersion: 8})),
+		"reading m.onnx: not an ONNX model: it imports no operator set":                   string(mustEncode(t, &Model{IRVersion: 8, Graph: &Graph{}})),
+		"reading m.onnx: not an ONNX model: value \"x\": field 3 has wire type 0, want 2": "\x3a\x07\x5a\x05\x0a\x01x\x18\x07",
+	} {
+		path := filepath.Join(t.TempDir(), "m.onnx")
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadHead(path); err == nil || err.Error() != want {
+			t.Errorf("ReadHead() = %v, want %s", err, want)
+		}
+	}
+}
+
+func TestReadFileSaysThatItDoesNotReadORTFormat(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.ort")
+	if err := os.WriteFile(path, []byte("\x20\x00\x00\x00ORTM and more"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := "reading model.ort: not an ONNX model: it is a model in ORT format; convert the ONNX file from which it was made"
+	if _, err := ReadFile(path); err == nil || err.Error() != want {
+		t.Errorf("ReadFile() = %v, want %s", err, want)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -82,16 +81,16 @@ func (r *fileReader) model() (*Model, error) {
 	var rest, graph []byte
 	var initializers []*Tensor
 	hasGraph := false
-	err := r.eachField(span{0, r.size}, func(num protowire.Number, whole, content span) error {
-		if num != modelGraph {
-			return r.appendTo(&rest, whole)
+	err := r.eachField(span{0, r.size}, func(f place) error {
+		if !f.isMessage(modelGraph) {
+			return r.appendTo(&rest, f.whole)
 		}
 		hasGraph = true
-		return r.eachField(content, func(num protowire.Number, whole, content span) error {
-			if num != graphInitializer {
-				return r.appendTo(&graph, whole)
+		return r.eachField(f.content, func(f place) error {
+			if !f.isMessage(graphInitializer) {
+				return r.appendTo(&graph, f.whole)
 			}
-			t, err := r.tensor(content)
+			t, err := r.tensor(f.content)
 			initializers = append(initializers, t)
 			return err
 		})
@@ -118,12 +117,12 @@ func (r *fileReader) tensor(content span) (*Tensor, error) {
 	t := &Tensor{}
 	var rest []byte
 	var raw *section
-	err := r.eachField(content, func(num protowire.Number, whole, content span) error {
-		if num == tensorRawData && content.len() >= r.lazyFrom {
-			raw = &section{path: r.path, at: content, size: r.size, changed: r.changed}
+	err := r.eachField(content, func(f place) error {
+		if f.isMessage(tensorRawData) && f.content.len() >= r.lazyFrom {
+			raw = &section{path: r.path, at: f.content, size: r.size, changed: r.changed}
 			return nil
 		}
-		return r.appendTo(&rest, whole)
+		return r.appendTo(&rest, f.whole)
 	})
 	if err != nil {
 		return nil, err
@@ -133,16 +132,29 @@ func (r *fileReader) tensor(content span) (*Tensor, error) {
 	}
 	if raw != nil {
 		if t.Data != nil || len(t.Strings) > 0 {
-			return nil, in("tensor", t.Name, errors.New("its elements come in more than one form"))
+			return nil, in("tensor", t.Name, errManyForms)
 		}
 		t.Data = raw
 	}
 	return t, nil
 }
 
-// eachField calls visit for each field of the message in a span, with the span of
-// the whole field and that of its content. The content is empty if it is no bytes.
-func (r *fileReader) eachField(msg span, visit func(num protowire.Number, whole, content span) error) error {
+// A place says where in the file a field is.
+type place struct {
+	num     protowire.Number
+	typ     protowire.Type
+	whole   span // with its tag
+	content span // empty if the field is no bytes
+}
+
+// isMessage reports whether the field is the one of a number that holds bytes or a message. One that holds
+// anything else instead is left to the decoder, which refuses it.
+func (p place) isMessage(num protowire.Number) bool {
+	return p.num == num && p.typ == protowire.BytesType
+}
+
+// eachField calls visit for each field of the message in a span.
+func (r *fileReader) eachField(msg span, visit func(place) error) error {
 	for at := msg.begin; at < msg.end; {
 		head, err := r.peek(at, min(msg.end-at, 2*maxVarint))
 		if err != nil {
@@ -156,7 +168,7 @@ func (r *fileReader) eachField(msg span, visit func(num protowire.Number, whole,
 		if err != nil {
 			return err
 		}
-		if err := visit(num, whole, content); err != nil {
+		if err := visit(place{num, typ, whole, content}); err != nil {
 			return err
 		}
 		at = whole.end
@@ -214,7 +226,7 @@ type section struct {
 func (s *section) Size() int64 { return s.at.len() }
 
 func (s *section) WriteTo(w io.Writer) (int64, error) {
-	f, err := os.Open(s.path)
+	f, err := regular.Open(s.path)
 	if err != nil {
 		return 0, err
 	}

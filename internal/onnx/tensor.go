@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strconv"
 )
 
@@ -136,18 +137,28 @@ func (t *Tensor) check() error {
 		}
 		return nil
 	}
-	bits := int64(t.Type.Bits())
-	if bits == 0 {
-		return fmt.Errorf("tensor %q has elements of unknown type %v", t.Name, t.Type)
+	want, err := t.bytesFor(n)
+	if err != nil {
+		return err
 	}
 	var got int64
 	if t.Data != nil {
 		got = t.Data.Size()
 	}
-	if want := (n*bits + 7) / 8; got != want {
+	if got != want {
 		return fmt.Errorf("tensor %q of %v%v holds %d bytes, want %d", t.Name, t.Type, t.Dims, got, want)
 	}
 	return nil
+}
+
+// bytesFor returns how many bytes n elements take. Strings have no fixed size, nor has what this package does
+// not know.
+func (t *Tensor) bytesFor(n int64) (int64, error) {
+	bits := int64(t.Type.Bits())
+	if bits == 0 {
+		return 0, fmt.Errorf("tensor %q: elements of type %v have no size that is known", t.Name, t.Type)
+	}
+	return (n*bits + 7) / 8, nil
 }
 
 // External says where the elements of a tensor are that is kept outside the model's
@@ -202,26 +213,11 @@ func goType(t ElemType) ElemType {
 }
 
 func elemTypeOf[T Element]() ElemType {
-	switch any(*new(T)).(type) {
-	case float32:
-		return Float32
-	case float64:
-		return Float64
-	case int8:
-		return Int8
-	case int16:
-		return Int16
-	case int32:
-		return Int32
-	case int64:
-		return Int64
-	case uint8:
-		return Uint8
-	case uint16:
-		return Uint16
-	case uint32:
-		return Uint32
-	default:
-		return Uint64
-	}
+	return elemTypeOfKind[reflect.TypeFor[T]().Kind()]
+}
+
+var elemTypeOfKind = map[reflect.Kind]ElemType{
+	reflect.Float32: Float32, reflect.Float64: Float64,
+	reflect.Int8: Int8, reflect.Int16: Int16, reflect.Int32: Int32, reflect.Int64: Int64,
+	reflect.Uint8: Uint8, reflect.Uint16: Uint16, reflect.Uint32: Uint32, reflect.Uint64: Uint64,
 }

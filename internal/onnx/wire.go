@@ -107,16 +107,24 @@ func (m *message) writeTo(w io.Writer) error {
 			return err
 		}
 		done = h.at
-		n, err := h.tensor.Data.WriteTo(w)
-		if err != nil {
+		if err := h.tensor.writeElements(w); err != nil {
 			return err
-		}
-		if want := h.tensor.Data.Size(); n != want {
-			return fmt.Errorf("tensor %q: its source wrote %d bytes, not %d", h.tensor.Name, n, want)
 		}
 	}
 	_, err := w.Write(m.buf[done:])
 	return err
+}
+
+// writeElements writes the elements, as many bytes as their source has said.
+func (t *Tensor) writeElements(w io.Writer) error {
+	n, err := t.Data.WriteTo(w)
+	if err != nil {
+		return err // as likely of the disk as of the source
+	}
+	if want := t.Data.Size(); n != want {
+		return fmt.Errorf("tensor %q: its source wrote %d bytes, not %d", t.Name, n, want)
+	}
+	return nil
 }
 
 // A field is one field of a message being read.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/whole"
@@ -22,39 +23,46 @@ const DataSuffix = ".data"
 
 // WriteFileBeside is WriteFile for models whose elements are too many for one file, of which protobuf
 // allows 2 GB: large tensors go into a second file beside it, which is whole before the first
-// one is there. The model then refers to them there.
+// one is there. The written model refers to them there; m stays as it is.
 func (m *Model) WriteFileBeside(ctx context.Context, path string) error {
 	name := filepath.Base(path) + DataSuffix
+	graph := *m.Graph
+	graph.Initializers = slices.Clone(m.Graph.Initializers)
 	err := whole.WriteSynced(path+DataSuffix, 0o644, func(w io.Writer) error {
-		out := &countingWriter{w: bufio.NewWriterSize(interruptible{ctx, w}, 1<<20)}
-		for _, t := range m.Graph.Initializers {
+		buffered := bufio.NewWriterSize(interruptible{ctx, w}, 1<<20)
+		out := &countingWriter{w: buffered}
+		for i, t := range graph.Initializers {
 			if t.Data == nil || t.Data.Size() < besideBytes {
 				continue
 			}
-			if err := t.moveTo(out, name); err != nil {
+			var err error
+			if graph.Initializers[i], err = t.writtenTo(out, name); err != nil {
 				return err
 			}
 		}
-		return out.w.(*bufio.Writer).Flush()
+		return buffered.Flush()
 	})
 	if err != nil {
 		return fmt.Errorf("creating %s: %w", name, plain(err))
 	}
-	return m.WriteFile(ctx, path)
+	written := *m
+	written.Graph = &graph
+	return written.WriteFile(ctx, path)
 }
 
-// moveTo writes the elements of a tensor behind what is there, and refers to them.
-func (t *Tensor) moveTo(out *countingWriter, name string) error {
+// writtenTo writes the elements of a tensor behind what is there, and returns one that refers to them.
+func (t *Tensor) writtenTo(out *countingWriter, name string) (*Tensor, error) {
 	if _, err := out.Write(make([]byte, (besidePage-out.n%besidePage)%besidePage)); err != nil {
-		return err
+		return nil, err
 	}
 	begin := out.n
-	if _, err := t.Data.WriteTo(out); err != nil {
-		return fmt.Errorf("tensor %q: %w", t.Name, err)
+	if err := t.writeElements(out); err != nil {
+		return nil, err
 	}
-	t.Data = nil
-	t.External = []Property{
+	beside := *t
+	beside.Data = nil
+	beside.External = []Property{
 		{Key: "location", Value: name}, {Key: "offset", Value: strconv.FormatInt(begin, 10)}, {Key: "length", Value: strconv.FormatInt(out.n-begin, 10)},
 	}
-	return nil
+	return &beside, nil
 }

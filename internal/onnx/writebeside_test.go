@@ -1,10 +1,12 @@
 package onnx
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,3 +64,55 @@ func TestAnInterruptionLeavesNoDataFile(t *testing.T) {
 		t.Errorf("%v is left, %v", left, err)
 	}
 }
+
+// The data file of the first writing must not become that of a model whose elements are gone.
+func TestAModelCanBeWrittenBesideItsDataTwice(t *testing.T) {
+	m := withTensors(10, 2000)
+	want := mustEncode(t, m)
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	for range 2 {
+		if err := m.WriteFileBeside(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(mustEncode(t, m), want) {
+			t.Fatal("writing changed the model")
+		}
+		read, err := ReadWhole(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mustEncode(t, read); !bytes.Equal(got, want) {
+			t.Error("the files hold another model")
+		}
+	}
+}
+
+func TestAFailureLeavesTheModelItsElements(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		name, want string
+		source     Source
+	}{
+		{"a source that fails", "creating model.onnx.data: unexpected EOF", failing{}},
+		{"a source that breaks its promise", `tensor "b": its source wrote 3 bytes, not 5000`, sizedSource{Raw("abc"), 5000}},
+	} {
+		m := withTensors(2000)
+		before := *m.Graph.Initializers[0]
+		m.Graph.Initializers = append(m.Graph.Initializers, &Tensor{Name: "b", Type: Uint8, Dims: []int64{5000}, Data: c.source})
+		err := m.WriteFileBeside(t.Context(), filepath.Join(folder, "model.onnx"))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+		if diff := cmp.Diff(&before, m.Graph.Initializers[0]); diff != "" {
+			t.Errorf("%s: the tensor before it is another one:\n%s", c.name, diff)
+		}
+		if names := filesIn(t, folder); len(names) != 0 {
+			t.Errorf("%s: %q is left", c.name, names)
+		}
+	}
+}
+
+// failing is a source of many bytes of which none can be had.
+type failing struct{ brokenSource }
+
+func (failing) Size() int64 { return 5000 }
