@@ -150,24 +150,27 @@ func TestDataThatCannotBeMarkedAreNotThere(t *testing.T) {
 	recipe.Parts = []workload.Part{{Role: workload.Only, Architecture: "llama-60m", Layers: 1, Rows: 1000}}
 	decoder.BuiltIn = recipe
 	for _, model := range []workload.Model{decoder, lookupModel(t, "stable-diffusion-xl"), lookupModel(t, "dlrm"), lookupModel(t, "deeplab-v3plus"), lookupModel(t, "ssd-mobilenet")} {
-		m := Maker{Dir: t.TempDir(), Engine: mute{err: broken}, Observer: &observer{t: t}, count: 1, Rows: 1000}
-		if model.Name == "stable-diffusion-xl" {
-			m.count = 2 // at least
-		}
-		if score, err := m.Reference(t.Context(), model); !errors.Is(err, broken) {
-			t.Errorf("%s: a reference of %v, error %v, want %v", model.Name, score, err, broken)
-		}
-		enough := errors.New("enough")
-		ctx, stop := context.WithCancelCause(t.Context())
-		stop(enough)
-		if dir, err := m.Dataset(ctx, model); !errors.Is(err, enough) {
-			t.Errorf("%s, stopped: %s, error %v, want %v", model.Name, dir, err, enough)
-		}
-		for _, name := range files(t, m.Dir) {
-			if !strings.HasPrefix(name, "models/") {
-				t.Errorf("%s: %s is left", model.Name, name)
+		t.Run(model.Name, func(t *testing.T) {
+			t.Parallel()
+			m := Maker{Dir: t.TempDir(), Engine: mute{err: broken}, Observer: &observer{t: t}, count: 1, Rows: 1000}
+			if model.Name == "stable-diffusion-xl" {
+				m.count = 2 // at least
 			}
-		}
+			if score, err := m.Reference(t.Context(), model); !errors.Is(err, broken) {
+				t.Errorf("a reference of %v, error %v, want %v", score, err, broken)
+			}
+			enough := errors.New("enough")
+			ctx, stop := context.WithCancelCause(t.Context())
+			stop(enough)
+			if dir, err := m.Dataset(ctx, model); !errors.Is(err, enough) {
+				t.Errorf("stopped: %s, error %v, want %v", dir, err, enough)
+			}
+			for _, name := range files(t, m.Dir) {
+				if !strings.HasPrefix(name, "models/") {
+					t.Errorf("%s is left", name)
+				}
+			}
+		})
 	}
 }
 

@@ -352,6 +352,14 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func TestWriteToReportsThatNothingCouldBeWritten(t *testing.T) {
+	m := modelOf(diamond()) // small enough for one write
+	n, err := m.WriteTo(&failingWriter{room: 10})
+	if !errors.Is(err, errFull) || n != 10 || !strings.HasPrefix(err.Error(), "writing ONNX model: ") {
+		t.Errorf("WriteTo() = %d, %v, want 10 and the writer's error", n, err)
+	}
+}
+
 func TestWriteToReportsHowFarItCame(t *testing.T) {
 	m := &Model{IRVersion: 8, Graph: &Graph{Initializers: []*Tensor{{Type: Uint8, Data: Raw(make([]byte, 1<<20))}}}}
 	n, err := m.WriteTo(&failingWriter{room: 1000})

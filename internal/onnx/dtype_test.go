@@ -14,7 +14,7 @@ func TestEveryTypeThatTensorsHaveIsAnElementType(t *testing.T) {
 			t.Errorf("ElemTypeOf(%v) = %v, of which the tensor type is %v", d, elem, elem.DType())
 		}
 	}
-	for _, elem := range []ElemType{Undefined, Complex64, Float8E5M2, -1, 99} {
+	for _, elem := range []ElemType{Undefined, Complex64, BFloat16 + 1, Float8E5M2, -1, 99} {
 		if d := elem.DType(); d != tensor.Invalid {
 			t.Errorf("%v is taken for %v", elem, d)
 		}

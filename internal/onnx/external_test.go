@@ -71,6 +71,7 @@ func TestDataThatIsNotThereIsAnError(t *testing.T) {
 		"is outside the model's folder":       at("../w.data", "0", "8"),
 		"sub: is a folder":                    at("sub", "0", "8"),
 		"4 bytes are in w.data, want 8":       at("w.data", "4", "4"),
+		"0 bytes are in w.data, want 8":       at("w.data", "4", "0"),
 		"has 12 bytes, want 8 from byte 6 on": at("w.data", "6", "8"),
 		"from byte 99 on":                     at("w.data", "99", "8"),
 		`offset "x" is no size`:               at("w.data", "x", "8"),
