@@ -69,13 +69,20 @@ func TestValuesAreReadByTheirKind(t *testing.T) {
 	}
 }
 
-func TestFilesAreFoundByRole(t *testing.T) {
+// folder returns a folder with these files, empty ones.
+func folder(t *testing.T, names ...string) string {
+	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"encoder.onnx", "decoder.onnx"} {
+	for _, name := range names {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return dir
+}
+
+func TestFilesAreFoundByRole(t *testing.T) {
+	dir := folder(t, "encoder.onnx", "decoder.onnx")
 	m := Model{Files: Roles("encoder", "decoder")}
 	files, err := m.FilesOf(dir)
 	if err != nil || len(files) != 2 || files[1] != (File{"decoder", filepath.Join(dir, "decoder.onnx")}) {

@@ -43,13 +43,3 @@ func (r Recipe) Tables() bool {
 	}
 	return false
 }
-
-// Smaller reports whether the recipe leaves something out.
-func (r Recipe) Smaller() bool {
-	for _, p := range r.Parts {
-		if p.Layers != 0 || p.Rows != 0 || p.Full != "" {
-			return true
-		}
-	}
-	return false
-}

@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend/hostmem"
@@ -26,7 +27,7 @@ type column struct {
 	// Where rows differ:
 	dtype  tensor.DType
 	shapes []tensor.Shape
-	starts []int64 // in all; one more than rows
+	starts []int64 // in all
 }
 
 // alignment is that of a row whose shape is not that of the one before.
@@ -51,15 +52,19 @@ func NewStore(rows int, row func(i int) []Slot) (*Store, error) {
 
 func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, err error) {
 	first := slot(0)
-	same := true
-	for i := 1; i < rows && same; i++ {
-		same = slices.Equal(slot(i).Shape, first.Shape)
+	same, total := true, int64(0)
+	for i := range rows {
+		s := slot(i)
+		if total, err = s.addTo(total); err != nil {
+			return c, nil, fmt.Errorf("sample %d: %w", i, err)
+		}
+		same = same && slices.Equal(s.Shape, first.Shape)
 	}
 	if same {
 		c.all, free, err = hostmem.New(first.Type, append([]int64{int64(rows)}, first.Shape...)...)
 		return c, free, err
 	}
-	c.dtype, c.shapes, c.starts = first.Type, make([]tensor.Shape, rows), make([]int64, rows+1)
+	c.dtype, c.shapes, c.starts = first.Type, make([]tensor.Shape, rows), make([]int64, rows)
 	end := int64(0)
 	for i := range rows {
 		s := slot(i)
@@ -69,9 +74,27 @@ func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, er
 		c.shapes[i], c.starts[i] = s.Shape, end
 		end += s.Bytes()
 	}
-	c.starts[rows] = end
 	c.all, free, err = hostmem.New(tensor.Uint8, end)
 	return c, free, err
+}
+
+// addTo adds the memory of the slot, padded for the next one, to what is needed already. Shapes come from
+// data sets: a wrong one must not become a small number.
+func (s Slot) addTo(total int64) (int64, error) {
+	size := int64(max(s.Type.Size(), 1)) // strings have no size: hostmem refuses them
+	for _, extent := range s.Shape {
+		if extent < 0 {
+			return 0, fmt.Errorf("%v has an axis of %d, want 0 or more", s, extent)
+		}
+		if extent > 0 && size > math.MaxInt64/2/extent {
+			return 0, fmt.Errorf("%v is more than any memory", s)
+		}
+		size *= extent
+	}
+	if total += size + alignment; total > math.MaxInt64/2 {
+		return 0, fmt.Errorf("up to %v it is more than any memory", s)
+	}
+	return total, nil
 }
 
 // Close frees the memory. Nothing may use the rows any more.
