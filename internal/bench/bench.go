@@ -75,6 +75,9 @@ type Config struct {
 	// Judge compares the settings of a test with the rules: what makes it easier is a caveat,
 	// what makes it harder a note. Origin says who made a setting. nil: nobody compares.
 	Judge func(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string)
+	// JudgeData compares a data set that somebody gave with the rules': how many samples are in memory at
+	// once, and how many it has. Nil: nobody does.
+	JudgeData func(loaded, all int) (caveats []string)
 	// Anyway runs a test even if no rate can keep the latency bound.
 	Anyway bool
 	// Fingerprint names everything that can change a result. A search goes on with what one

@@ -70,6 +70,15 @@ func (r *run) performanceSamples() int {
 	return min(r.cfg.Model.PerformanceSampleCount, r.workload.Len())
 }
 
+// loaded is how many samples a test of performance has to choose from. LoadGen takes an override for what it
+// says, also where the data set has fewer.
+func (r *run) loaded() int {
+	if n := r.settings.PerformanceSampleCountOverride; n > 0 {
+		return int(min(n, uint64(r.workload.Len())))
+	}
+	return r.performanceSamples()
+}
+
 func (r *run) openData() error {
 	performance := r.performanceSamples()
 	if performance > r.workload.Len() {

@@ -99,6 +99,9 @@ func (r *run) addCaveats(out *report.Results) {
 		caveats, notes := r.cfg.Judge(r.settings, r.origin)
 		out.Caveats, out.Notes = append(out.Caveats, caveats...), append(out.Notes, notes...)
 	}
+	if r.cfg.JudgeData != nil && !r.cfg.BuiltInData && r.cfg.Count == 0 {
+		out.Caveats = append(out.Caveats, r.cfg.JudgeData(r.loaded(), r.workload.Len())...)
+	}
 	if w, ok := r.workload.(workload.Deviating); ok {
 		out.Caveats = append(out.Caveats, w.Caveats()...)
 	}

@@ -220,6 +220,24 @@ func TestTokensAreTimed(t *testing.T) {
 	})
 }
 
+func TestADataSetThatSomebodyGaveIsComparedWithTheRules(t *testing.T) {
+	for name, c := range map[string]struct {
+		override uint64
+		loaded   int
+	}{"as many as the model has": {0, 64}, "fewer": {8, 8}, "an override of more than there are": {5000, 100}} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
+			cfg.Model.PerformanceSampleCount, cfg.Settings.PerformanceSampleCountOverride = 64, c.override
+			cfg.JudgeData = func(loaded, all int) []string { return []string{fmt.Sprintf("%d of %d", loaded, all)} }
+			r := mustRun(t, n, cfg)
+			if want := fmt.Sprintf("%d of 100", c.loaded); len(r.Caveats) == 0 || r.Caveats[0] != want {
+				t.Errorf("%s: caveats %q, want %q first", name, r.Caveats, want)
+			}
+		})
+	}
+}
+
 func TestResultsSayWhatWasRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
@@ -233,6 +251,7 @@ func TestResultsSayWhatWasRun(t *testing.T) {
 		cfg.Judge = func(s loadgen.TestSettings, origin func(string) string) (caveats, notes []string) {
 			return []string{fmt.Sprintf("the bound is %v (%s)", s.ServerTargetLatency, origin("target_latency"))}, []string{"a note"}
 		}
+		cfg.JudgeData = func(int, int) []string { return []string{"made data and parts have caveats of their own"} }
 		cfg.Fingerprint = "f"
 		cfg.BuiltInModel, cfg.BuiltInData, cfg.Count = true, true, 100
 		cfg.Files = map[string][]byte{"user.conf": []byte("*.Server.target_qps = 200\n")}

@@ -78,9 +78,10 @@ func (r *Resolved) Differences(s loadgen.TestSettings, division Division) ([]Dif
 		return nil, err
 	}
 	want := r.Rules.amend(official.Settings, r.model)
+	onlyAccuracy := s.Mode == loadgen.AccuracyOnly && !s.Test05 // LoadGen makes any test with TEST05 one of performance
 	var list []Difference
 	for _, f := range fieldRules() {
-		if f.kind == free || f.applies != nil && !f.applies(s, want) || s.Mode == loadgen.AccuracyOnly && !f.accuracy {
+		if f.kind == free || f.applies != nil && !f.applies(s, want) || onlyAccuracy && !f.accuracy {
 			continue
 		}
 		if easier, differs := f.compare(s, want); differs {
@@ -90,7 +91,23 @@ func (r *Resolved) Differences(s loadgen.TestSettings, division Division) ([]Dif
 			})
 		}
 	}
+	if d, fewer := r.offlineSamples(s, want); fewer && !onlyAccuracy {
+		list = append(list, d)
+	}
 	return list, nil
+}
+
+// offlineSamples finds a query of Offline that has fewer samples than the rules ask for, where no conf says so:
+// in v0.5, the rate alone decides. As long as nobody gave or measured one, the size is not known.
+func (r *Resolved) offlineSamples(s, official settings) (Difference, bool) {
+	made, _ := r.Setting("target_qps")
+	unknown := s.OfflineExpectedQPS == official.OfflineExpectedQPS && made.Origin == "rules "+r.Rules.Version
+	if s.Scenario != loadgen.Offline || r.Rules.EarlyStopping || unknown {
+		return Difference{}, false
+	}
+	have, want := s.Effective(0, 0).SamplesPerQuery, r.Rules.MinQueries(loadgen.Offline, r.model)
+	d := Difference{Key: "samples_per_query", Value: fmt.Sprint(have), Want: fmt.Sprint(want), Easier: true, Origin: r.Origin("target_qps")}
+	return d, have < want
 }
 
 // amend adds what the rules ask for and no conf says: before early stopping, the numbers

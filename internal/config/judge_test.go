@@ -103,6 +103,12 @@ func TestEachDifferenceIsACaveatOrANote(t *testing.T) {
 		{name: "samples per query are the result at fixed intervals", scenario: loadgen.MultiStream, version: "v0.5", key: "samples_per_query", value: "3"},
 		{name: "another seed, where user.conf may set it", scenario: loadgen.Offline, version: "v4.1", key: "qsl_rng_seed", value: "7",
 			want: "caveat: closed division: qsl_rng_seed is 7 instead of the official 3066443479025735752 (user.conf:1)"},
+		{name: "a small query before mlperf.conf said how large it is", scenario: loadgen.Offline, version: "v0.5", key: "target_qps", value: "20",
+			want: "caveat: closed division: samples_per_query is 1320 instead of the official 24576 (user.conf:1)"},
+		{name: "the placeholder of the rules, if somebody means it", scenario: loadgen.Offline, version: "v0.5", key: "target_qps", value: "1",
+			want: "caveat: closed division: samples_per_query is 66 instead of the official 24576 (user.conf:1)"},
+		{name: "a large enough query", scenario: loadgen.Offline, version: "v0.5", key: "target_qps", value: "372.5"},
+		{name: "a slow system since then, whose query is as large as mlperf.conf says", scenario: loadgen.Offline, key: "target_qps", value: "0.1"},
 		{name: "an end by the clock", scenario: loadgen.Offline, key: "max_duration", value: "900000",
 			want: "note: max_duration is 15m0s instead of the official 0s (user.conf:1)"},
 	} {
@@ -129,6 +135,21 @@ func TestSpeedSettingsDoNotMatterToAccuracy(t *testing.T) {
 	got := strings.Join(differences(t, q, config.Closed), "; ")
 	if want := "caveat: closed division: accuracy_sample_count_override is 12 instead of the official all ()"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// LoadGen makes of any test with TEST05 one of performance, whatever its mode is.
+func TestSpeedSettingsMatterToAnAccuracyRunThatTEST05MakesOneOfPerformance(t *testing.T) {
+	conf, err := config.ParseConf("mlperf.conf", []byte("*.*.test05 = 1\n*.Offline.min_duration = 1000\n*.Offline.min_query_count = 24576\n*.*.qsl_rng_seed = 7\n"), config.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := config.Request{Model: known(t, "resnet50"), Scenario: loadgen.Offline, MLPerfConf: conf, Options: []config.Override{{Key: "mode", Value: "accuracy"}}}
+	got := strings.Join(differences(t, q, config.Closed), "; ")
+	for _, want := range []string{"caveat: closed division: test05 is true", "caveat: closed division: min_duration is 1s instead of the official 10m0s (mlperf.conf:2)", "qsl_rng_seed is 7"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
 	}
 }
 

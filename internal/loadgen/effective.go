@@ -144,6 +144,9 @@ func (s TestSettings) common() EffectiveSettings {
 func equalIssueQueryCount(e EffectiveSettings, qslPerformanceSampleCount uint64) uint64 {
 	expected := uint64(equalIssueSlack * seconds(e.TargetDuration) * e.TargetQPS)
 	n := max(e.MinQueryCount, expected)
+	if n > maxSamples {
+		return n // more than a test can have, which Validate says; the next multiple may be 0
+	}
 	return n + qslPerformanceSampleCount - n%qslPerformanceSampleCount
 }
 

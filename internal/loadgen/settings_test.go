@@ -160,6 +160,21 @@ func TestSampleCountsMayBeOverridden(t *testing.T) {
 	}
 }
 
+// The next multiple of a number near the largest one is 0, and a test of no queries would be long enough.
+func TestEqualIssueNeverAsksForFewerQueriesThanWereAskedFor(t *testing.T) {
+	for _, n := range []uint64{math.MaxUint64, math.MaxUint64 - 50, 1 << 32} {
+		s := quick(SingleStream)
+		s.SampleConcatenatePermutation, s.MinQueryCount = true, n
+		e := s.Effective(100, 250)
+		if e.MinQueryCount < n {
+			t.Errorf("min_query_count %d became %d", n, e.MinQueryCount)
+		}
+		if err := e.Validate(250); err == nil || !strings.Contains(err.Error(), "samples a test can have") {
+			t.Errorf("%d queries: %v", n, err)
+		}
+	}
+}
+
 func TestEqualIssueCoversTwiceTheDurationInWholeSets(t *testing.T) {
 	s := quick(SingleStream) // 5 s at 1000 QPS: 10000 queries
 	s.SampleConcatenatePermutation = true

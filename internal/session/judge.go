@@ -38,10 +38,26 @@ func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string)
 	return caveats, notes
 }
 
+// judgeData says what a data set lacks that somebody gave, and that the rules ask for: loaded samples are in memory
+// at once, of all that it has.
+func (r *Resolved) judgeData(loaded, all int) (caveats []string) {
+	least, known := r.rules.Minima(r.model.Rules)
+	if !known {
+		return nil
+	}
+	if r.Settings.Mode != loadgen.AccuracyOnly && uint64(loaded) < least.PerformanceSamples {
+		caveats = append(caveats, fmt.Sprintf("%d samples are in memory at once instead of the official %d", loaded, least.PerformanceSamples))
+	}
+	if r.Settings.Mode != loadgen.PerformanceOnly && least.AccuracySamples > 0 && uint64(all) != least.AccuracySamples {
+		caveats = append(caveats, fmt.Sprintf("the data set has %d samples instead of the official %d", all, least.AccuracySamples))
+	}
+	return caveats
+}
+
 // caveats are those that do not follow from a setting.
 func (r *Resolved) caveats() []string {
 	var list []string
-	if n := r.rules.ServerRuns; n > 1 && r.Settings.Scenario == loadgen.Server && r.Settings.Mode == loadgen.PerformanceOnly && r.runs() == 1 {
+	if n := r.rules.ServerRuns; n > 1 && r.Settings.Scenario == loadgen.Server && r.Settings.Mode != loadgen.AccuracyOnly && r.runs() == 1 {
 		list = append(list, fmt.Sprintf("one Server run, where rules %s want the lowest of %d", r.rules.Version, n))
 	}
 	if r.Request.Engine.Name == Simulated {

@@ -58,6 +58,38 @@ func TestEasierSettingsAreCaveatsAndHarderOnesNotes(t *testing.T) {
 	}
 }
 
+func TestADataSetOfOnesOwnHasWhatTheRulesAskFor(t *testing.T) {
+	const few, part = "4 samples are in memory at once instead of the official 1024", "the data set has 4 samples instead of the official 50000"
+	for _, c := range []struct {
+		name        string
+		q           Request
+		loaded, all int
+		want        string
+	}{
+		{"the official one", Request{Scenario: "offline", Mode: "submission"}, 1024, 50000, ""},
+		{"a small one", Request{Scenario: "offline"}, 4, 4, few},
+		{"few of a large one", Request{Scenario: "offline"}, 4, 50000, few},
+		{"a part that is large enough for speed", Request{Scenario: "offline"}, 1024, 2000, ""},
+		{"a small one, for accuracy", Request{Scenario: "offline", Mode: "accuracy"}, 4, 4, part},
+		{"a small one, for both", Request{Scenario: "offline", Mode: "submission"}, 4, 4, few + "; " + part},
+		{"a round that asks for no number of samples of accuracy", Request{Scenario: "offline", Mode: "accuracy", Rules: "v4.1"}, 4, 4, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.Join(resolve(t, c.q).judgeData(c.loaded, c.all), "; "); got != c.want {
+				t.Errorf("caveats %q, want %q", got, c.want)
+			}
+		})
+	}
+	t.Chdir(t.TempDir())
+	r, err := Resolve(Request{Model: "mobilenet", Scenario: "offline", Engine: Engine{Name: Simulated}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.judgeData(4, 4); got != nil {
+		t.Errorf("a model that the round does not have: %q", got)
+	}
+}
+
 func TestOldRulesWantTheLowestOfFiveServerRuns(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -68,6 +100,8 @@ func TestOldRulesWantTheLowestOfFiveServerRuns(t *testing.T) {
 		{"Server under v0.5", Request{Scenario: "server", Rules: "v0.5"}, 5, false},
 		{"a quick one", Request{Scenario: "server", Rules: "v0.5", Quick: true}, 1, true},
 		{"a search", Request{Scenario: "server", Rules: "v0.5", Mode: FindPeak}, 1, true},
+		{"one for a submission, which is measured once", Request{Scenario: "server", Rules: "v0.5", Mode: "submission"}, 1, true},
+		{"one of accuracy", Request{Scenario: "server", Rules: "v0.5", Mode: "accuracy"}, 1, false},
 		{"Offline under v0.5", Request{Scenario: "offline", Rules: "v0.5"}, 1, false},
 		{"Server under the newest", Request{Scenario: "server"}, 1, false},
 	} {
