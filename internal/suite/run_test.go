@@ -56,7 +56,7 @@ func plan(t *testing.T, text string, resume bool) *Plan {
 		Settings: []config.Override{
 			{Key: "min_duration", Value: "20ms"}, {Key: "min_query_count", Value: "5"},
 		},
-		NewPacer: func() loadgen.Pacer { return loadgen.NewPacer(loadgen.DefaultSpin, false) },
+		NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -90,91 +90,97 @@ func material(t *testing.T) {
 
 func TestASuiteRunsToItsEndAndGoesOnAfterAnInterruption(t *testing.T) {
 	material(t)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	stopped := errors.New("stopped")
-	seen := &recorder{}
-	seen.traffic = func() {
-		if strings.Contains(seen.phases[len(seen.phases)-1], "Offline accuracy") {
-			cancel(stopped)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		seen := &recorder{}
+		seen.traffic = func() {
+			if strings.Contains(seen.phases[len(seen.phases)-1], "Offline accuracy") {
+				cancel(stopped)
+			}
 		}
-	}
-	out, err := plan(t, twoScenarios, false).Run(ctx, seen)
-	if !errors.Is(err, stopped) || !out.Interrupted || out.Scores[0].Result == notRun || out.Scores[1].Result != notRun || out.Scores[1].Metric != nil {
-		t.Fatalf("interrupted: %v, %+v", err, out)
-	}
-	if !unfinished("out", "mine", false) {
-		t.Error("the suite is not unfinished")
-	}
-	if _, err := plan(t, twoScenarios, true).Run(t.Context(), &recorder{}); err != nil {
-		t.Fatal(err)
-	}
-	if unfinished("out", "mine", false) {
-		t.Error("the suite is unfinished after it was resumed")
-	}
-	again := &recorder{}
-	out, err = plan(t, twoScenarios, true).Run(t.Context(), again)
-	if err != nil || out.Interrupted || len(out.Scores) != 3 || out.Scores[2].Result != lacking {
-		t.Fatalf("%v, %+v", err, out)
-	}
-	if n := len(slices.Compact(slices.Sorted(slices.Values(again.notes)))); n != len(again.notes) {
-		t.Errorf("of %d notes %d are different", len(again.notes), n)
-	}
-	for _, phase := range again.phases {
-		if strings.HasSuffix(phase, ": traffic") {
-			t.Errorf("it was run again: %s", phase)
+		out, err := plan(t, twoScenarios, false).Run(ctx, seen)
+		if !errors.Is(err, stopped) || !out.Interrupted || out.Scores[0].Result == notRun || out.Scores[1].Result != notRun || out.Scores[1].Metric != nil {
+			t.Fatalf("interrupted: %v, %+v", err, out)
 		}
-	}
-	for _, s := range out.Scores[:2] {
-		if s.Accuracy == nil || s.Metric == nil || s.Seconds == 0 {
-			t.Errorf("%s has no accuracy, no metric or no time: %+v", s.name(), s)
+		if !unfinished("out", "mine", false) {
+			t.Error("the suite is not unfinished")
 		}
-	}
+		if _, err := plan(t, twoScenarios, true).Run(t.Context(), &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+		if unfinished("out", "mine", false) {
+			t.Error("the suite is unfinished after it was resumed")
+		}
+		again := &recorder{}
+		out, err = plan(t, twoScenarios, true).Run(t.Context(), again)
+		if err != nil || out.Interrupted || len(out.Scores) != 3 || out.Scores[2].Result != lacking {
+			t.Fatalf("%v, %+v", err, out)
+		}
+		if n := len(slices.Compact(slices.Sorted(slices.Values(again.notes)))); n != len(again.notes) {
+			t.Errorf("of %d notes %d are different", len(again.notes), n)
+		}
+		for _, phase := range again.phases {
+			if strings.HasSuffix(phase, ": traffic") {
+				t.Errorf("it was run again: %s", phase)
+			}
+		}
+		for _, s := range out.Scores[:2] {
+			if s.Accuracy == nil || s.Metric == nil || s.Seconds == 0 {
+				t.Errorf("%s has no accuracy, no metric or no time: %+v", s.name(), s)
+			}
+		}
+	})
 }
 
 func TestOtherSettingsRunAgain(t *testing.T) {
 	material(t)
-	if _, err := plan(t, twoScenarios, false).Run(t.Context(), &recorder{}); err != nil {
-		t.Fatal(err)
-	}
-	p := plan(t, twoScenarios, true)
-	for _, s := range p.Steps {
-		if s.Mode == modePerformance && s.Scenario == "Offline" {
-			s.request.MaxBatch = 3
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := plan(t, twoScenarios, false).Run(t.Context(), &recorder{}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	seen := &recorder{}
-	if _, err := p.Run(t.Context(), seen); err != nil {
-		t.Fatal(err)
-	}
-	var ran []string
-	for _, phase := range seen.phases {
-		if before, ok := strings.CutSuffix(phase, ": traffic"); ok {
-			ran = append(ran, before)
+		p := plan(t, twoScenarios, true)
+		for _, s := range p.Steps {
+			if s.Mode == modePerformance && s.Scenario == "Offline" {
+				s.request.MaxBatch = 3
+			}
 		}
-	}
-	if want := []string{"[4/5] resnet50 Offline performance"}; !slices.Equal(ran, want) {
-		t.Errorf("%q ran, want %q", ran, want)
-	}
+		seen := &recorder{}
+		if _, err := p.Run(t.Context(), seen); err != nil {
+			t.Fatal(err)
+		}
+		var ran []string
+		for _, phase := range seen.phases {
+			if before, ok := strings.CutSuffix(phase, ": traffic"); ok {
+				ran = append(ran, before)
+			}
+		}
+		if want := []string{"[4/5] resnet50 Offline performance"}; !slices.Equal(ran, want) {
+			t.Errorf("%q ran, want %q", ran, want)
+		}
+	})
 }
 
 func TestAStepThatFailsDoesNotEndTheSuite(t *testing.T) {
 	material(t)
-	p := plan(t, twoScenarios, false)
-	p.Steps[1].request.ModelPath = "gone.onnx"
-	out, err := p.Run(t.Context(), &recorder{})
-	if err != nil || out.Scores[0].Result != failed || !strings.Contains(out.Scores[0].Why, "gone.onnx") || out.Scores[1].Metric == nil {
-		t.Errorf("%v, %+v", err, out)
-	}
-	var text strings.Builder
-	if err := out.Write(&text, strings.ToLower); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"1 without a result", "resnet50 SingleStream is FAILED: ", "resnet50 SingleStream: a VALID performance run", "compliance tests TEST01, TEST04", " │ failed ",
-		"resnet50 MultiStream: the round wants it of edge systems", "1 not in the catalogue"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("no %q in\n%s", want, text.String())
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, twoScenarios, false)
+		p.Steps[1].request.ModelPath = "gone.onnx"
+		out, err := p.Run(t.Context(), &recorder{})
+		if err != nil || out.Scores[0].Result != failed || !strings.Contains(out.Scores[0].Why, "gone.onnx") || out.Scores[1].Metric == nil {
+			t.Errorf("%v, %+v", err, out)
 		}
-	}
+		var text strings.Builder
+		if err := out.Write(&text, strings.ToLower); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"1 without a result", "resnet50 SingleStream is FAILED: ", "resnet50 SingleStream: a VALID performance run", "compliance tests TEST01, TEST04", " │ failed ",
+			"resnet50 MultiStream: the round wants it of edge systems", "1 not in the catalogue"} {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("no %q in\n%s", want, text.String())
+			}
+		}
+	})
 }
 
 func TestTheScreenAddsUpAndGroups(t *testing.T) {
