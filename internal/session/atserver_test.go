@@ -126,32 +126,36 @@ func TestAKeyIsInNoFileAndInNoMessage(t *testing.T) {
 		"Server": {"server", 0, secretKey}, "SingleStream": {"singlestream", 7, secretKey}, "Offline": {"offline", 7, secretKey}, "faults": {"server", 7, secretKey},
 		"another key": {"server", 0, "sk-another-0123456789"},
 	} {
-		var traffic atomic.Bool
-		server := httptest.NewServer(echo(test.every, &traffic))
-		q := quickAt(t, server.URL, test.scenario)
-		file := filepath.Join(t.TempDir(), "key")
-		if err := os.WriteFile(file, []byte(test.key+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		q.Engine.Remote.TokenFile = file
-		r, said, err := at(t, t.Context(), q, &traffic)
-		failed := err == nil && slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, "could not answer") })
-		if (err != nil) != (test.key != secretKey) || failed != (test.every > 0) || failed && r.Result == report.Valid { // a busy machine may be late
-			t.Errorf("%s: %v, %v", name, err, r)
-		}
-		if err != nil && !strings.Contains(said, "status 401") || err == nil && !strings.Contains(said, "mlperf_log_detail.txt") {
-			t.Errorf("%s says %.500s", name, said)
-		}
-		for _, k := range []string{secretKey, test.key} {
-			if i := strings.Index(said, k); i >= 0 {
-				t.Errorf("%s: the key is in %.300s", name, said[max(0, i-150):])
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait for the clock
+			var traffic atomic.Bool
+			server := httptest.NewServer(echo(test.every, &traffic))
+			defer server.Close()
+			q := quickAt(t, server.URL, test.scenario)
+			file := filepath.Join(t.TempDir(), "key")
+			if err := os.WriteFile(file, []byte(test.key+"\n"), 0o600); err != nil {
+				t.Fatal(err)
 			}
-		}
-		server.Close()
+			q.Engine.Remote.TokenFile = file
+			r, said, err := at(t, t.Context(), q, &traffic)
+			failed := err == nil && slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, "could not answer") })
+			if (err != nil) != (test.key != secretKey) || failed != (test.every > 0) || failed && r.Result == report.Valid { // a busy machine may be late
+				t.Errorf("%v, %v", err, r)
+			}
+			if err != nil && !strings.Contains(said, "status 401") || err == nil && !strings.Contains(said, "mlperf_log_detail.txt") {
+				t.Errorf("it says %.500s", said)
+			}
+			for _, k := range []string{secretKey, test.key} {
+				if i := strings.Index(said, k); i >= 0 {
+					t.Errorf("the key is in %.300s", said[max(0, i-150):])
+				}
+			}
+		})
 	}
 }
 
 func TestACertificateHasToBeTrusted(t *testing.T) {
+	t.Parallel() // it waits for the clock
 	server := httptest.NewUnstartedServer(tokenserver.New(tokenserver.Options{Tokens: 4}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()

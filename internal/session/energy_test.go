@@ -27,7 +27,7 @@ func TestTheEnergyOfARunIsThatOfItsTraffic(t *testing.T) {
 	q := request(t)
 	meterFile(t, time.Now().Add(-time.Minute), 10*time.Minute)
 	q.Power, q.Output = "file:meter.csv", "out"
-	if _, err := run(t.Context(), q, quiet{}); err != nil {
+	if _, err := runLive(t.Context(), q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := report.Read("out")
@@ -58,7 +58,7 @@ func TestEnergyThatWasNotMeasuredIsSaidAndNotZero(t *testing.T) {
 			meterFile(t, c.from, time.Minute)
 		}
 		q.Power, q.Output = "file:meter.csv", "out"
-		r, err := run(t.Context(), q, quiet{})
+		r, err := runLive(t.Context(), q, quiet{})
 		if err != nil || r.Energy == nil || !strings.Contains(r.Energy.NotMeasured, c.want) || r.Energy.Joules != 0 {
 			t.Errorf("%s: %v, %+v", name, err, r)
 		}
@@ -78,7 +78,7 @@ func TestAWrongSourceOfPowerIsSaidBeforeAnythingRuns(t *testing.T) {
 		}
 	}
 	q.Power = "ptd:127.0.0.1:1"
-	if _, err := run(t.Context(), q, quiet{}); err == nil || !strings.Contains(fmt.Sprint(err), "reading the energy: PTDaemon") {
+	if _, err := runLive(t.Context(), q, quiet{}); err == nil || !strings.Contains(fmt.Sprint(err), "reading the energy: PTDaemon") {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 )
 
 func TestThePaceOfAClientIsMeasured(t *testing.T) {
+	t.Parallel() // it waits for the clock
 	s := httptest.NewServer(tokenserver.New(tokenserver.Options{}))
 	defer s.Close()
 	test := PacedTest{URL: s.URL, QPS: 300, Tokens: 3, Duration: 50 * time.Millisecond}

@@ -18,7 +18,7 @@ import (
 func TestPowerIsMeasuredInTwoRuns(t *testing.T) {
 	q, daemon := request(t), ptdtest.New()
 	q.Power, q.Ranging, q.Output = "ptd:"+daemon.Serve(t)+"?settle=0s", true, "out"
-	if _, err := run(t.Context(), q, quiet{}); err != nil {
+	if _, err := runLive(t.Context(), q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := report.Read(filepath.Join("out", "run_1"))
@@ -72,7 +72,7 @@ func TestARangingRunWantsAnAnalyserAndPerformance(t *testing.T) {
 	}
 	q := request(t)
 	q.Power, q.Ranging, q.Output = "ptd:127.0.0.1:1", true, "out"
-	if _, err := run(t.Context(), q, quiet{}); err == nil || !strings.Contains(err.Error(), "reading the energy: PTDaemon") {
+	if _, err := runLive(t.Context(), q, quiet{}); err == nil || !strings.Contains(err.Error(), "reading the energy: PTDaemon") {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

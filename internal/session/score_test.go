@@ -18,7 +18,7 @@ func accuracyRun(t *testing.T) session.Request {
 	t.Helper()
 	q := request(t)
 	q.Mode, q.Output, q.Settings = "accuracy", "out", nil
-	if _, err := run(t.Context(), q, quiet{}); err != nil {
+	if _, err := run(t, q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
 	return q

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -71,7 +72,7 @@ func request(t *testing.T) session.Request {
 		Program: "mlperf test", Model: "resnet50", Scenario: "single-stream", ModelPath: "tiny.onnx", DatasetPath: "imagenet",
 		Engine:   session.Engine{Name: session.Simulated, Latency: time.Millisecond},
 		Settings: []config.Override{{Key: "min_duration", Value: "20ms", Origin: "flag --min-duration"}, {Key: "min_query_count", Value: "5", Origin: "flag --min-query-count"}},
-		NewPacer: func() loadgen.Pacer { return loadgen.NewPacer(loadgen.DefaultSpin, false) },
+		NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 	}
 }
 
@@ -160,7 +161,7 @@ func TestFilesThatCannotBeReadAreNamed(t *testing.T) {
 	} {
 		q := good
 		c.change(&q)
-		if _, err := run(t.Context(), q, quiet{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := run(t, q, quiet{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 	}
@@ -181,7 +182,7 @@ func TestADataSetMayHaveLinksToNowhere(t *testing.T) {
 	stopped, stop := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	stop(enough)
-	if _, err := run(stopped, q, quiet{}); !errors.Is(err, enough) {
+	if _, err := runLive(stopped, q, quiet{}); !errors.Is(err, enough) {
 		t.Errorf("when nobody waits: %v, want %v", err, enough)
 	}
 }
@@ -192,7 +193,7 @@ func TestOldResultsThatCannotBeRemovedAreAnError(t *testing.T) {
 	if err := os.MkdirAll("out/results.json/folder", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run(t.Context(), q, quiet{}); err == nil || !strings.Contains(err.Error(), filepath.Join("out", "results.json")) {
+	if _, err := run(t, q, quiet{}); err == nil || !strings.Contains(err.Error(), filepath.Join("out", "results.json")) {
 		t.Errorf("a folder in the place of results.json: %v", err)
 	}
 }
@@ -205,7 +206,7 @@ func TestResultsAreThereWithoutALinkAndAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var o notes
-	if _, err := run(t.Context(), q, &o); err != nil || !strings.Contains(strings.Join(o.said, "\n"), "there is no page: ") {
+	if _, err := run(t, q, &o); err != nil || !strings.Contains(strings.Join(o.said, "\n"), "there is no page: ") {
 		t.Errorf("without a page: %v, notes %q", err, o.said)
 	}
 	q.Output = ""
@@ -213,7 +214,7 @@ func TestResultsAreThereWithoutALinkAndAPage(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(latest, "folder"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	results, err := run(t.Context(), q, quiet{})
+	results, err := run(t, q, quiet{})
 	if results == nil || err == nil || !strings.Contains(err.Error(), "latest") {
 		t.Errorf("without a link: %v, %v, want results and an error that names the link", results, err)
 	}
@@ -243,7 +244,15 @@ func TestWhatSomebodyGaveWinsOverAQuickRun(t *testing.T) {
 }
 
 // run resolves, provides and runs a request.
-func run(ctx context.Context, q session.Request, o session.Observer) (*report.Results, error) {
+// run runs a request in fake time.
+func run(t *testing.T, q session.Request, o session.Observer) (results *report.Results, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { results, err = runLive(t.Context(), q, o) })
+	return results, err
+}
+
+// runLive runs a request beside what knows no fake time, such as a meter.
+func runLive(ctx context.Context, q session.Request, o session.Observer) (*report.Results, error) {
 	r, err := session.Resolve(q)
 	if err != nil {
 		return nil, err
@@ -257,7 +266,7 @@ func run(ctx context.Context, q session.Request, o session.Observer) (*report.Re
 }
 
 func TestARequestBecomesAResult(t *testing.T) {
-	results, err := run(t.Context(), request(t), quiet{})
+	results, err := run(t, request(t), quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +286,7 @@ func TestARequestBecomesAResult(t *testing.T) {
 func TestResultsAreReplacedOnlyIfThatIsAskedFor(t *testing.T) {
 	q := request(t)
 	q.Output = "out[1]" // which is no pattern
-	if _, err := run(t.Context(), q, quiet{}); err != nil {
+	if _, err := run(t, q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(q.Output+"/run_2", 0o755); err != nil {
@@ -293,7 +302,7 @@ func TestResultsAreReplacedOnlyIfThatIsAskedFor(t *testing.T) {
 		t.Errorf("Resolve = %v, want an ExistsError", err)
 	}
 	q.Force = true
-	if _, err := run(t.Context(), q, quiet{}); err != nil {
+	if _, err := run(t, q, quiet{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, old := range []string{"accuracy.txt", "run_2/results.json"} {

@@ -26,6 +26,7 @@ func TestPairsMakeSamples(t *testing.T) {
 }
 
 func TestAClientIsMeasuredByWhatItTakes(t *testing.T) {
+	t.Parallel() // it waits for the clock
 	server := httptest.NewServer(tokenserver.New(tokenserver.Options{}))
 	defer server.Close()
 	r, err := session.ClientTest{URL: server.URL, Streams: 2, Tokens: 5, Duration: 300 * time.Millisecond}.Run(t.Context())
