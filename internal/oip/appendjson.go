@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -30,22 +31,25 @@ func AppendRequest(dst []byte, h *Head, tensors []tensor.Tensor, form Form) ([]b
 		return nil, err
 	}
 	if len(h.Wanted) > 0 {
-		dst = append(dst, `,"outputs":[`...)
-		for i, name := range h.Wanted {
-			dst = append(appendString(append(appendComma(dst, i), `{"name":`...), name), `,"parameters":{`...)
-			if h.Windows != nil && h.Windows[i].Region != "" {
-				dst = appendWindow(dst, h.Windows[i])
-			} else {
-				dst = strconv.AppendBool(append(dst, `"binary_data":`...), form == Binary)
-			}
-			dst = append(dst, "}}"...)
-		}
-		dst = append(dst, ']')
+		dst = append(appendWanted(append(dst, `,"outputs":[`...), h, form), ']')
 	}
 	if form == Binary {
 		dst = append(dst, `,"parameters":{"binary_data_output":true}`...)
 	}
 	return append(dst, '}'), nil
+}
+
+func appendWanted(dst []byte, h *Head, form Form) []byte {
+	for i, name := range h.Wanted {
+		dst = append(appendString(append(appendComma(dst, i), `{"name":`...), name), `,"parameters":{`...)
+		if h.Windows != nil && h.Windows[i].Region != "" {
+			dst = appendWindow(dst, h.Windows[i])
+		} else {
+			dst = strconv.AppendBool(append(dst, `"binary_data":`...), form == Binary)
+		}
+		dst = append(dst, "}}"...)
+	}
+	return dst
 }
 
 // AppendResponse appends the JSON of an answer, like AppendRequest.
@@ -123,6 +127,9 @@ var appenders = map[tensor.DType]func(dst []byte, t tensor.Tensor) ([]byte, erro
 	},
 	tensor.String: func(dst []byte, t tensor.Tensor) ([]byte, error) {
 		for i, s := range t.Strings() {
+			if !utf8.ValidString(s) { // JSON would have something else in its place
+				return nil, fmt.Errorf("element %d is not UTF-8, which JSON cannot have: want binary data", i)
+			}
 			dst = appendString(appendComma(dst, i), s)
 		}
 		return dst, nil

@@ -1,7 +1,9 @@
 package oip
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -45,7 +47,8 @@ type wireParameters struct {
 	Region       string `json:"shared_memory_region"`
 	Offset       int64  `json:"shared_memory_offset"`
 	RegionSize   int64  `json:"shared_memory_byte_size"`
-	Sequence     any    `json:"sequence_id"`
+	// Sequence is kept as it is written: as a value of Go it could take many times the memory.
+	Sequence json.RawMessage `json:"sequence_id"`
 }
 
 // window is the part of shared memory that parameters name.
@@ -58,8 +61,8 @@ func (p *wireParameters) window() Window {
 
 // check refuses what changes the meaning of a request and is not understood here.
 func (p *wireParameters) check() error {
-	switch p.Sequence {
-	case nil, "", 0.0:
+	switch string(p.Sequence) {
+	case "", "null", `""`, "0":
 		return nil
 	}
 	return Errorf(Unsupported, "sequences of requests (sequence_id) are not supported")
@@ -67,11 +70,10 @@ func (p *wireParameters) check() error {
 
 // ParseRequest reads the JSON of a request.
 func ParseRequest(text []byte, l Limits) (*Document, error) {
-	w := &wireDocument{}
-	if err := json.Unmarshal(text, w); err != nil {
+	w, d, err := parse(text, l)
+	if err != nil {
 		return nil, fmt.Errorf("the JSON of a request: %w", err)
 	}
-	d := &Document{Head: Head{Model: w.ModelName, Version: w.ModelVersion, ID: w.ID}}
 	if err := w.Parameters.check(); err != nil {
 		return nil, err
 	}
@@ -81,22 +83,53 @@ func ParseRequest(text []byte, l Limits) (*Document, error) {
 	return d, d.fill(w.Inputs, l)
 }
 
+// parse reads what requests and answers have in common.
+func parse(text []byte, l Limits) (*wireDocument, *Document, error) {
+	if err := checkObjects(text, l.filled().Tensors); err != nil {
+		return nil, nil, err
+	}
+	w := &wireDocument{}
+	if err := json.Unmarshal(text, w); err != nil {
+		return nil, nil, err
+	}
+	return w, &Document{Head: Head{Model: w.ModelName, Version: w.ModelVersion, ID: w.ID}}, nil
+}
+
+// checkObjects refuses JSON that consists of more objects than so many tensors make: {} is two
+// letters, and would take fifty times as much memory as a tensor. Each input and output has one
+// object, and one with its parameters.
+func checkObjects(text []byte, tensors int) error {
+	most := 4*tensors + 2
+	if bytes.Count(text, []byte("{")) <= most {
+		return nil // strings have few of them, too
+	}
+	n, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			inString = !inString
+		case c == '\\':
+			i++ // what follows ends no string
+		case c == '{' && !inString:
+			n++
+		}
+	}
+	if n > most {
+		return fmt.Errorf("it has %d objects, want at most %d, for %d tensors", n, most, tensors)
+	}
+	return nil
+}
+
 // wanted reads which outputs a request asks for.
 func (d *Document) wanted(w *wireDocument) error {
 	binary, sent := 0, 0
-	for i, o := range w.Outputs {
+	for _, o := range w.Outputs {
 		if err := o.Parameters.check(); err != nil {
 			return err
 		}
-		if o.Name == "" {
-			return fmt.Errorf("an output that is asked for has no name")
-		}
-		d.Wanted = append(d.Wanted, o.Name)
-		if at := o.Parameters.window(); at.Region != "" {
-			if d.Windows == nil {
-				d.Windows = make([]Window, len(w.Outputs))
-			}
-			d.Windows[i] = at
+		at := o.Parameters.window()
+		d.Wanted, d.Windows = append(d.Wanted, o.Name), append(d.Windows, at)
+		if at.Region != "" {
 			continue
 		}
 		sent++
@@ -121,11 +154,10 @@ func (p *wireParameters) wantsBinary(usual bool) bool {
 
 // ParseResponse reads the JSON of an answer.
 func ParseResponse(text []byte, l Limits) (*Document, error) {
-	w := &wireDocument{}
-	if err := json.Unmarshal(text, w); err != nil {
+	w, d, err := parse(text, l)
+	if err != nil {
 		return nil, fmt.Errorf("the JSON of an answer: %w", err)
 	}
-	d := &Document{Head: Head{Model: w.ModelName, Version: w.ModelVersion, ID: w.ID}}
 	return d, d.fill(w.Outputs, l)
 }
 
@@ -162,21 +194,30 @@ func (w *wireTensor) spec() (Spec, error) {
 		return Spec{}, fmt.Errorf("tensor %q: %w", w.Name, err)
 	}
 	s := Spec{Name: w.Name, Type: dtype, Shape: w.Shape, Window: w.Parameters.window()}
-	size, inside := w.Parameters.BinarySize, s.Window.Region != ""
-	switch {
-	case inside && (size != nil || len(w.Data) > 0):
-		return s, fmt.Errorf("tensor %q is in shared memory, and sent, too: want one of the two", w.Name)
-	case inside:
-		s.Size = s.Window.Size
-	case (size != nil) == (len(w.Data) > 0):
-		return s, fmt.Errorf("tensor %q: want either data or binary_data_size", w.Name)
-	case size != nil:
-		s.Size = *size
-	}
-	if s.Size < 0 {
-		return s, fmt.Errorf("tensor %q: its size is %d bytes", w.Name, s.Size)
+	if s.Size, err = w.size(s.Window); err != nil {
+		return s, fmt.Errorf("tensor %q: %w", w.Name, err)
 	}
 	return s, nil
+}
+
+// size is how many bytes the elements have outside of the JSON. They are in one place: there, behind
+// the JSON, or in shared memory.
+func (w *wireTensor) size(at Window) (size int64, err error) {
+	behind, inJSON, shared := w.Parameters.BinarySize, len(w.Data) > 0, at.Region != ""
+	switch {
+	case shared && (behind != nil || inJSON):
+		return 0, errors.New("it is in shared memory, and sent, too: want one of the two")
+	case shared:
+		size = at.Size
+	case (behind != nil) == inJSON:
+		return 0, errors.New("want either data or binary_data_size")
+	case behind != nil:
+		size = *behind
+	}
+	if size < 0 {
+		return 0, fmt.Errorf("its size is %d bytes, want 0 or more", size)
+	}
+	return size, nil
 }
 
 // BinarySize is how many bytes have to follow the JSON; negative: more than can be counted.

@@ -55,14 +55,8 @@ func (m *Receiving) decode(s mem.BufferSlice) error {
 		r = newScanner(mem.BufferSlice{mem.SliceBuffer(inner)})
 	}
 	var a arrival
-	for r.more() {
-		f, err := r.field()
-		if err == nil {
-			err = m.take(&r, f, &a)
-		}
-		if err != nil {
-			return Errorf(codeOr(err, InvalidArgument), "a message of gRPC: %w", err)
-		}
+	if err := m.gather(&r, &a); err != nil {
+		return Errorf(codeOr(err, InvalidArgument), "a message of gRPC: %w", err)
 	}
 	if err := m.check(&a); err != nil {
 		return &Error{InvalidArgument, err}
@@ -72,6 +66,25 @@ func (m *Receiving) decode(s mem.BufferSlice) error {
 		return err
 	}
 	return m.put(&a, place)
+}
+
+// gather reads all fields of the message.
+func (m *Receiving) gather(r *scanner, a *arrival) error {
+	most := m.Limits.filled().Tensors
+	for r.more() {
+		f, err := r.field()
+		if err == nil {
+			err = m.take(r, f, a)
+		}
+		if err != nil {
+			return err
+		}
+		// Now, and not when all is there: each takes two bytes of the message, and much more here.
+		if n := max(len(m.Head.Tensors), len(m.Head.Wanted), len(a.raw)); n > most {
+			return fmt.Errorf("more than %d tensors, outputs that are asked for, or raw contents", most)
+		}
+	}
+	return nil
 }
 
 // unwrap returns the answer that a message of a stream has; nil: it has an error, or nothing.
@@ -217,22 +230,16 @@ func (m *Receiving) check(a *arrival) error {
 	if err := m.Head.check(m.Limits); err != nil {
 		return err
 	}
-	sent := 0
-	for _, s := range m.Head.Tensors {
-		if s.Window.Region == "" {
-			sent++
-		}
-	}
-	if len(a.raw) > 0 && sent != len(a.raw) {
+	if sent := m.Head.sent(); len(a.raw) > 0 && sent != len(a.raw) {
 		return fmt.Errorf("%d tensors have %d pieces of raw contents, want one for each", sent, len(a.raw))
 	}
 	sizes := a.sizes
 	for i := range m.Head.Tensors {
 		s := &m.Head.Tensors[i]
-		switch {
-		case s.Window.Region != "":
+		switch shared, typed := s.Window.Region != "", len(a.raw) == 0; {
+		case shared:
 			s.Size = s.Window.Size
-		case len(a.raw) == 0:
+		case typed:
 			continue
 		default:
 			s.Size, sizes = sizes[0], sizes[1:]

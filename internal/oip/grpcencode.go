@@ -53,17 +53,14 @@ func (m *Sending) marshal() (mem.BufferSlice, error) {
 		if m.Head.Tensors[i].Window.Region != "" {
 			continue
 		}
-		data := t.Bytes()
-		if t.Type == tensor.String {
-			data = AppendBytes(make([]byte, 0, BytesSize(t.Strings())), t.Strings())
-		}
-		tag := protowire.AppendVarint(protowire.AppendTag(nil, raw, protowire.BytesType), uint64(len(data)))
+		data := m.buffer(t)
+		tag := protowire.AppendVarint(protowire.AppendTag(nil, raw, protowire.BytesType), uint64(data.Len()))
 		if len(list) == 1 {
 			head = append(head, tag...)
 		} else {
 			list = append(list, mem.SliceBuffer(tag))
 		}
-		list = append(list, m.buffer(data, t.Type == tensor.String))
+		list = append(list, data)
 	}
 	if m.Stream {
 		n := len(head)
@@ -76,11 +73,15 @@ func (m *Sending) marshal() (mem.BufferSlice, error) {
 	return list, nil
 }
 
-func (m *Sending) buffer(data []byte, own bool) mem.Buffer {
-	if own || m.Buffer == nil {
-		return mem.SliceBuffer(data)
+// buffer has the elements of a tensor: where they lie, or written anew.
+func (m *Sending) buffer(t tensor.Tensor) mem.Buffer {
+	if t.Type == tensor.String {
+		return mem.SliceBuffer(AppendBytes(make([]byte, 0, BytesSize(t.Strings())), t.Strings()))
 	}
-	return m.Buffer(data)
+	if m.Buffer == nil {
+		return mem.SliceBuffer(t.Bytes())
+	}
+	return m.Buffer(t.Bytes())
 }
 
 func (m *Sending) appendHead(dst []byte) []byte {

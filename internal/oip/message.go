@@ -1,9 +1,11 @@
 package oip
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -48,6 +50,16 @@ type Head struct {
 	WantsJSON bool     // a request over HTTP did not ask for binary outputs
 }
 
+// sent is how many tensors are sent, and not in shared memory.
+func (h *Head) sent() (n int) {
+	for _, s := range h.Tensors {
+		if s.Window.Region == "" {
+			n++
+		}
+	}
+	return n
+}
+
 // A Place gives memory to the i-th tensor of a head, of exactly its type and shape. It is
 // asked once for each. An error says what is wrong with the tensor.
 type Place func(i int, s Spec) (tensor.Tensor, error)
@@ -68,9 +80,8 @@ func (s Spec) load(load Load, t tensor.Tensor) error {
 
 // Limits bound what is read.
 type Limits struct {
-	JSON    int64 // bytes of JSON
-	Tensors int   // number of tensors; 0: 1024
-	Rank    int   // axes of a tensor; 0: 32
+	Tensors int // number of tensors, and of outputs that are asked for; 0: 1024
+	Rank    int // axes of a tensor; 0: 32
 }
 
 func (l Limits) filled() Limits {
@@ -86,23 +97,45 @@ func (l Limits) filled() Limits {
 // check finds what no tensors can be: too many, of the same name, of extents that no memory has.
 func (h *Head) check(l Limits) error {
 	l = l.filled()
-	if len(h.Tensors) > l.Tensors {
-		return fmt.Errorf("%d tensors, want at most %d", len(h.Tensors), l.Tensors)
+	if err := h.checkNames(l); err != nil {
+		return err
 	}
-	seen := make(map[string]bool, len(h.Tensors))
 	for _, s := range h.Tensors {
-		if s.Name == "" {
-			return fmt.Errorf("a tensor has no name")
-		}
-		if seen[s.Name] {
-			return fmt.Errorf("there are two tensors %q", s.Name)
-		}
-		seen[s.Name] = true
 		if len(s.Shape) > l.Rank {
 			return fmt.Errorf("tensor %s has %d axes, want at most %d", s.Name, len(s.Shape), l.Rank)
 		}
 		if err := checkShape(s.Shape); err != nil {
 			return fmt.Errorf("tensor %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkNames finds tensors, or outputs that are asked for, that are too many, have no name, or are
+// there twice: the same output a thousand times would be an answer of a thousand times its size.
+func (h *Head) checkNames(l Limits) error {
+	if len(h.Tensors) > l.Tensors {
+		return fmt.Errorf("%d tensors, want at most %d", len(h.Tensors), l.Tensors)
+	}
+	if len(h.Wanted) > l.Tensors {
+		return fmt.Errorf("%d outputs are asked for, want at most %d", len(h.Wanted), l.Tensors)
+	}
+	seen := make(map[string]bool, len(h.Tensors))
+	for _, s := range h.Tensors {
+		if s.Name == "" {
+			return errors.New("a tensor has no name")
+		}
+		if seen[s.Name] {
+			return fmt.Errorf("there are two tensors %q", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	for i, name := range h.Wanted {
+		if name == "" {
+			return errors.New("an output that is asked for has no name")
+		}
+		if slices.Contains(h.Wanted[:i], name) {
+			return fmt.Errorf("the output %q is asked for twice", name)
 		}
 	}
 	return nil

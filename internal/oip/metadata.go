@@ -40,19 +40,24 @@ func (m *ModelMetadata) check() error {
 				return fmt.Errorf("model %s has a port without a name, or two of the name %q", m.Name, p.Name)
 			}
 			seen[p.Name] = true
-			var known tensor.Shape
-			for _, d := range p.Shape {
-				if d < -1 {
-					return fmt.Errorf("model %s: port %s has the extent %d", m.Name, p.Name, d)
-				}
-				known = append(known, max(d, 1))
-			}
-			if err := checkShape(known); err != nil {
+			if err := p.check(); err != nil {
 				return fmt.Errorf("model %s: port %s: %w", m.Name, p.Name, err)
 			}
 		}
 	}
 	return nil
+}
+
+// check finds a shape that no tensor can have.
+func (p *Port) check() error {
+	var least tensor.Shape
+	for _, d := range p.Shape {
+		if d < -1 {
+			return fmt.Errorf("an extent is %d, want 0 or more, or -1 for a free one", d)
+		}
+		least = append(least, max(d, 1))
+	}
+	return checkShape(least)
 }
 
 // ParseModelMetadata reads the description of a model in JSON.

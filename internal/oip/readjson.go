@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -20,23 +21,11 @@ func readJSON(text []byte, t tensor.Tensor, rank int) error {
 	}
 	r := elementReader{set: of(t), count: t.Len(), rank: rank}
 	for len(text) > 0 {
-		switch c := text[0]; c {
-		case '[':
-			r.depth++
-		case ']':
-			r.depth--
-		case ',', ' ', '\n', '\r', '\t':
-		case '{':
-			return fmt.Errorf("element %d is an object", r.read)
-		default:
-			element := scalar(text)
-			if err := r.take(element); err != nil {
-				return err
-			}
-			text = text[len(element):]
-			continue
+		n, err := r.step(text)
+		if err != nil {
+			return err
 		}
-		text = text[1:]
+		text = text[n:]
 	}
 	if r.read != t.Len() {
 		return fmt.Errorf("%d elements, want %d", r.read, t.Len())
@@ -51,6 +40,25 @@ type elementReader struct {
 	read         int // elements so far
 	depth, level int // of lists: here, and where the elements lie
 }
+
+// step takes what the text begins with, which is so many bytes long.
+func (r *elementReader) step(text []byte) (n int, err error) {
+	switch c := text[0]; {
+	case c == '[':
+		r.depth++
+	case c == ']':
+		r.depth--
+	case c == '{':
+		return 0, fmt.Errorf("element %d is an object", r.read)
+	case c != ',' && !isSpace(c):
+		element := scalar(text)
+		return len(element), r.take(element)
+	}
+	return 1, nil
+}
+
+// isSpace reports whether a byte is what JSON has between values.
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 func (r *elementReader) take(element []byte) error {
 	if r.level == 0 {
@@ -71,14 +79,19 @@ func (r *elementReader) take(element []byte) error {
 
 // scalar is the number, word or string that valid JSON begins with.
 func scalar(text []byte) []byte {
-	if text[0] != '"' {
-		for i, c := range text {
-			if c == ',' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t' {
-				return text[:i]
-			}
-		}
-		return text
+	if text[0] == '"' {
+		return quoted(text)
 	}
+	for i, c := range text {
+		if c == ',' || c == ']' || isSpace(c) {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// quoted is the string that valid JSON begins with.
+func quoted(text []byte) []byte {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
@@ -99,7 +112,15 @@ var setters = map[tensor.DType]func(t tensor.Tensor) func(i int, text []byte) er
 }
 
 func setStrings(t tensor.Tensor) func(int, []byte) error {
-	return func(i int, text []byte) error { return json.Unmarshal(text, &t.Strings()[i]) }
+	return func(i int, text []byte) error {
+		if text[0] != '"' { // null would be taken for an empty one
+			return fmt.Errorf("%s is no string", text)
+		}
+		if !utf8.Valid(text) { // what is not would be replaced
+			return fmt.Errorf("%q is not UTF-8", text)
+		}
+		return json.Unmarshal(text, &t.Strings()[i])
+	}
 }
 
 func setFloats[T float32 | float64](t tensor.Tensor) func(int, []byte) error {

@@ -107,21 +107,26 @@ func (r *scanner) field() (f wireField, err error) {
 	if !f.number.IsValid() {
 		return f, fmt.Errorf("a field has the number %d", f.number)
 	}
+	f.value, err = r.value(f)
+	return f, err
+}
+
+// value reads the number of a field, or its length.
+func (r *scanner) value(f wireField) (v uint64, err error) {
 	switch f.kind {
 	case protowire.VarintType:
-		f.value, err = r.varint()
+		return r.varint()
 	case protowire.Fixed32Type:
-		f.value, err = r.fixed(4)
+		return r.fixed(4)
 	case protowire.Fixed64Type:
-		f.value, err = r.fixed(8)
+		return r.fixed(8)
 	case protowire.BytesType:
-		if f.value, err = r.varint(); err == nil && f.value > uint64(r.left) {
-			err = fmt.Errorf("field %d claims %d bytes, %d are left", f.number, f.value, r.left)
+		if v, err = r.varint(); err == nil && v > uint64(r.left) {
+			err = fmt.Errorf("field %d claims %d bytes, %d are left", f.number, v, r.left)
 		}
-	default:
-		err = fmt.Errorf("field %d is of the wire type %d, which nothing here has", f.number, f.kind)
+		return v, err
 	}
-	return f, err
+	return 0, fmt.Errorf("field %d is of the wire type %d, which nothing here has", f.number, f.kind)
 }
 
 func (r *scanner) fixed(size int) (v uint64, err error) {

@@ -184,28 +184,29 @@ func (m *StatisticsList) unmarshal(s mem.BufferSlice) error {
 }
 
 func (s *ModelStatistics) take(r *scanner, f wireField) (err error) {
+	counts := map[protowire.Number]*uint64{3: &s.LastInference, 4: &s.InferenceCount, 5: &s.ExecutionCount}
 	switch f.number {
 	case 1:
 		s.Name, err = r.text(f)
 	case 2:
 		s.Version, err = r.text(f)
-	case 3:
-		s.LastInference = f.value
-	case 4:
-		s.InferenceCount = f.value
-	case 5:
-		s.ExecutionCount = f.value
 	case 6:
 		var b []byte
 		if b, err = r.element(f); err == nil {
 			err = fields(b, s.InferenceStats.take)
 		}
-		return err
-	}
-	if f.number > 2 {
-		return r.pass(f)
+	default:
+		err = r.count(f, counts)
 	}
 	return err
+}
+
+// count takes a number that is one of those that are counted, and leaves out all else.
+func (r *scanner) count(f wireField, counts map[protowire.Number]*uint64) error {
+	if to := counts[f.number]; to != nil && f.kind == protowire.VarintType {
+		*to = f.value
+	}
+	return r.pass(f)
 }
 
 func (s *InferenceSum) take(r *scanner, f wireField) error {
@@ -217,13 +218,7 @@ func (s *InferenceSum) take(r *scanner, f wireField) error {
 	if err != nil {
 		return err
 	}
-	return fields(b, func(r *scanner, g wireField) error {
-		switch g.number {
-		case 1:
-			sums[f.number-1].Count = g.value
-		case 2:
-			sums[f.number-1].NS = g.value
-		}
-		return r.pass(g)
-	})
+	sum := sums[f.number-1]
+	counts := map[protowire.Number]*uint64{1: &sum.Count, 2: &sum.NS}
+	return fields(b, func(r *scanner, g wireField) error { return r.count(g, counts) })
 }

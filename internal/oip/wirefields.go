@@ -98,36 +98,55 @@ func readContents(b []byte, t tensor.Tensor) error {
 	if !ok {
 		return fmt.Errorf("%s has no typed contents: want raw ones", Datatype(t.Type))
 	}
-	n := 0
-	put := func(v uint64) error {
-		if n == t.Len() {
-			return fmt.Errorf("more than %d elements", t.Len())
-		}
-		n++
-		return setNumber(t, n-1, v)
-	}
+	in := contents{t: t}
 	err := fields(b, func(r *scanner, f wireField) error {
-		if f.number != form.number {
-			return fmt.Errorf("contents of field %d, want %d for %s", f.number, form.number, Datatype(t.Type))
-		}
 		switch {
+		case f.number != form.number:
+			return fmt.Errorf("contents of field %d, want %d for %s", f.number, form.number, Datatype(t.Type))
 		case t.Type == tensor.String:
 			b, err := r.element(f)
-			if err == nil && n == t.Len() {
-				err = fmt.Errorf("more than %d elements", t.Len())
+			if err != nil {
+				return err
 			}
-			if err == nil {
-				t.Strings()[n] = string(b)
-				n++
-			}
-			return err
+			return in.putString(b)
 		case f.kind == form.kind:
-			return put(f.value)
+			return in.put(f.value)
 		}
-		return r.packed(f, form.kind, put)
+		return r.packed(f, form.kind, in.put)
 	})
-	if err == nil && n != t.Len() {
-		err = fmt.Errorf("%d elements, want %d", n, t.Len())
+	if err == nil && in.n != t.Len() {
+		err = fmt.Errorf("%d elements, want %d", in.n, t.Len())
+	}
+	return err
+}
+
+// contents fill a tensor, of which n elements are there.
+type contents struct {
+	t tensor.Tensor
+	n int
+}
+
+// next is the place of one more.
+func (c *contents) next() (i int, err error) {
+	if c.n == c.t.Len() {
+		return 0, fmt.Errorf("more than %d elements", c.n)
+	}
+	c.n++
+	return c.n - 1, nil
+}
+
+func (c *contents) put(v uint64) error {
+	i, err := c.next()
+	if err != nil {
+		return err
+	}
+	return setNumber(c.t, i, v)
+}
+
+func (c *contents) putString(b []byte) error {
+	i, err := c.next()
+	if err == nil {
+		c.t.Strings()[i] = string(b)
 	}
 	return err
 }
