@@ -101,3 +101,41 @@ func TestAKeyIsOneWord(t *testing.T) {
 		}
 	}
 }
+
+func TestAKeyIsTakenOutOfTextsInEveryForm(t *testing.T) {
+	const key = `ab/c"d+e=`
+	for _, c := range []struct{ text, want string }{
+		{"nothing", "nothing"},
+		{"the key " + key + " is wrong, " + key, "the key [key] is wrong, [key]"},
+		{`{"error":"ab/c\"d+e="}`, `{"error":"[key]"}`},
+		{`{"error":"ab\/c\"d+e="}`, `{"error":"[key]"}`},
+		{"https://host/?key=ab%2Fc%22d%2Be%3D", "https://host/?key=[key]"},
+		{"https://host/ab%2Fc%22d+e=/", "https://host/[key]/"},
+		{"", ""},
+	} {
+		if got := credentials.Redact(c.text, key); got != c.want {
+			t.Errorf("Redact(%s) = %s, want %s", c.text, got, c.want)
+		}
+	}
+	if got := credentials.Redact("text", ""); got != "text" {
+		t.Errorf("without a key it is %q", got)
+	}
+}
+
+func TestAnAddressIsShownWithoutWhatIsSecret(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://host:80/path":         "http://host:80/path",
+		"http://me:geheim@host/":      "http://…@host/",
+		"http://me:ge@heim@host":      "http://…@host",
+		"me:geheim@host":              "…@host",
+		"http://host/?key=geheim":     "http://host/?…",
+		"http://host/#geheim?geheim":  "http://host/#…",
+		"http://geheim@host?a@geheim": "http://…@host?…",
+		"?geheim":                     "?…",
+		"":                            "",
+	} {
+		if got := credentials.Address(text); got != want {
+			t.Errorf("Address(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/credentials"
 	"github.com/mlperf-go/mlperf/internal/field"
 )
 
@@ -49,30 +50,18 @@ func parseURLs(texts []string) ([]*url.URL, error) {
 
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%q is no address, want http://HOST:PORT", withoutUser(text))
-	}
-	switch {
+	switch shown := credentials.Address(text); {
+	case err != nil:
+		return nil, fmt.Errorf("%q is no address, want http://HOST:PORT", shown)
 	case u.User != nil:
-		return nil, fmt.Errorf("%s has a user or a password: put the key into a file", withoutUser(text))
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("%q is no address, want http://HOST:PORT or https://HOST", text)
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("%s: want an address without ? and #", strings.FieldsFunc(text, func(c rune) bool { return c == '?' || c == '#' })[0])
+		return nil, fmt.Errorf("%s has a user or a password: put the key into a file", shown)
+	case !isWeb(u.Scheme) || u.Hostname() == "":
+		return nil, fmt.Errorf("%q is no address, want http://HOST:PORT or https://HOST", shown)
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, fmt.Errorf("%s: want an address without ? and #", shown)
 	}
-	u.Path = strings.TrimRight(u.Path, "/")
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	return u, nil
 }
 
-// withoutUser cuts what may be a password from an address.
-func withoutUser(text string) string {
-	at := strings.LastIndexByte(text, '@')
-	if at < 0 {
-		return text
-	}
-	scheme, _, found := strings.Cut(text, "://")
-	if !found {
-		return "…@" + text[at+1:]
-	}
-	return scheme + "://…@" + text[at+1:]
-}
+func isWeb(scheme string) bool { return scheme == "http" || scheme == "https" }

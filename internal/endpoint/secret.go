@@ -28,12 +28,7 @@ const hidden = "[key]"
 func (secret) String() string { return hidden }
 
 // redact takes the key out of a text of somebody else.
-func (s secret) redact(text string) string {
-	if s.value() == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, s.value(), hidden)
-}
+func (s secret) redact(text string) string { return credentials.Redact(text, s.value()) }
 
 // readSecret takes the key from the file, else from the first variable of the environment that
 // has one. It says where it found it; empty: nowhere.

@@ -1,0 +1,40 @@
+package credentials
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+)
+
+// hidden stands for a key in texts.
+const hidden = "[key]"
+
+// Redact takes a key out of a text of somebody else, also as addresses and JSON write it.
+func Redact(text, key string) string {
+	if key == "" {
+		return text
+	}
+	quoted, _ := json.Marshal(key) // which no string makes fail
+	inJSON := string(quoted[1 : len(quoted)-1])
+	for _, form := range []string{key, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), url.QueryEscape(key), url.PathEscape(key)} {
+		text = strings.ReplaceAll(text, form, hidden)
+	}
+	return text
+}
+
+// Address is the address of a server as texts may show it: without what stands before an @, where passwords
+// are, and behind ? or #, where keys may be.
+func Address(text string) string {
+	if i := strings.IndexAny(text, "?#"); i >= 0 {
+		text = text[:i+1] + "…"
+	}
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 {
+		return text
+	}
+	scheme, _, found := strings.Cut(text, "://")
+	if !found {
+		return "…@" + text[at+1:]
+	}
+	return scheme + "://…@" + text[at+1:]
+}
