@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"unicode"
 
+	"github.com/mlperf-go/mlperf/internal/credentials"
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -187,7 +189,7 @@ func (c *Client) ask(ctx context.Context, n *node, r *Request) (*Answer, error) 
 		err = context.Cause(within)
 	}
 	n.failed.Add(1)
-	return nil, c.blame(n, err)
+	return nil, c.blame(n, c.redact(err))
 }
 
 // mostRefused is how many requests in a row a server may refuse for lack of room. Refusing is quick,
@@ -255,11 +257,40 @@ func (c *Client) Local() []string {
 	return list
 }
 
-// describe shortens what a server said to a line.
-func describe(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	if len(text) > 200 {
-		text = text[:200] + "…"
+// mostSaid is how many bytes of what a server said are shown.
+const mostSaid = 200
+
+// describe shortens what a server said to a line, in which nothing changes a terminal. The token is
+// taken out before, as a part of it would not be known any more.
+func describe(text, token string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(credentials.Redact(text, token), "?")), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+	if len(text) > mostSaid {
+		text = strings.ToValidUTF8(text[:mostSaid], "") + "…" // a letter may have been cut
 	}
 	return text
+}
+
+// A redacted error does not show the token, wherever in an answer the server wrote it.
+type redacted struct {
+	error
+	token string
+}
+
+func (r redacted) Error() string { return credentials.Redact(r.error.Error(), r.token) }
+
+// Unwrap returns the error that shows it.
+func (r redacted) Unwrap() error { return r.error }
+
+// redact has an error not show the token.
+func (c *Client) redact(err error) error {
+	if err == nil || c.options.Token == "" {
+		return err
+	}
+	return redacted{err, c.options.Token}
 }

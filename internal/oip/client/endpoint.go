@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/credentials"
 )
 
 // An endpoint is one server.
@@ -47,9 +49,12 @@ func parseEndpoint(text string) (e endpoint, all bool, err error) {
 		plain, all = rest, true
 	}
 	u, err := url.Parse(plain)
+	shown := credentials.Address(text)
 	switch {
+	case err != nil && shown != text:
+		err = errors.New("it is no address") // what url says of it may have what is not shown
 	case err != nil:
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+	case shown != text:
 		err = errors.New("want no user, question or fragment in it")
 	case u.Scheme == "unix":
 		e, err = socketEndpoint(u, all)
@@ -57,7 +62,7 @@ func parseEndpoint(text string) (e endpoint, all bool, err error) {
 		e, err = hostEndpoint(u)
 	}
 	if err != nil {
-		return endpoint{}, false, fmt.Errorf("endpoint %q: %w", text, err)
+		return endpoint{}, false, fmt.Errorf("endpoint %q: %w", shown, err)
 	}
 	e.name = text
 	return e, all, nil

@@ -188,12 +188,15 @@ func TestAServerThatDiesInARequestFailsIt(t *testing.T) {
 func TestABlackHoleEndsWithTheTimeout(t *testing.T) {
 	silent := listen(t, "tcp") // the system accepts, nobody reads
 	for _, scheme := range []string{"http", "grpc", "https", "grpcs"} {
-		c := open(t, Options{Endpoints: []string{scheme + "://" + silent.Addr().String()}, Timeout: 150 * time.Millisecond})
-		begin := time.Now()
-		_, err := double(t.Context(), c, tensor.New(tensor.Float32, 1, 4))
-		if err == nil || !strings.Contains(err.Error(), "no answer within 150ms") || time.Since(begin) > 10*time.Second {
-			t.Errorf("%s: %v after %v", scheme, err, time.Since(begin))
-		}
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			c := open(t, Options{Endpoints: []string{scheme + "://" + silent.Addr().String()}, Timeout: 150 * time.Millisecond})
+			begin := time.Now()
+			_, err := double(t.Context(), c, tensor.New(tensor.Float32, 1, 4))
+			if err == nil || !strings.Contains(err.Error(), "no answer within 150ms") || time.Since(begin) > 10*time.Second {
+				t.Errorf("%v after %v", err, time.Since(begin))
+			}
+		})
 	}
 }
 
@@ -217,12 +220,16 @@ func TestNobodyReadsTheMemoryOfARequestThatFailed(t *testing.T) {
 	endpoints, _ := serve(t, server.Config{Models: []server.Model{&oiptest.Doubler{Name: "m", Width: width}}})
 	for _, scheme := range []string{"http", "grpc"} {
 		_, url := behind(t, endpoints[scheme], 1<<20)
-		c := open(t, Options{Endpoints: []string{url}, Timeout: 300 * time.Millisecond})
+		c := open(t, Options{Endpoints: []string{url}, Timeout: 100 * time.Millisecond})
 		in, free, err := hostmem.New(tensor.Float32, 1, width)
 		if err != nil {
 			t.Fatal(err)
 		}
+		begin := time.Now()
 		_, err = double(t.Context(), c, in)
+		if took := time.Since(begin); took > 4*time.Second {
+			t.Errorf("%s: the request took %v, want little more than its timeout", scheme, took)
+		}
 		if err := free(); err != nil {
 			t.Fatal(err)
 		}
@@ -232,6 +239,21 @@ func TestNobodyReadsTheMemoryOfARequestThatFailed(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The connection of a request that was given up is cut where the server takes no more of it.
+func TestWhoAsksAfterAConnectionWasCutHasAnother(t *testing.T) {
+	endpoints, _ := serve(t, server.Config{Models: []server.Model{&oiptest.Doubler{Name: "m", Width: 4}}})
+	c := open(t, Options{Endpoints: []string{endpoints["grpc"]}, Concurrency: 1})
+	g := c.nodes[0].transport.(*grpcNode)
+	g.conns[0].cut() // of which there is none yet
+	for n := int64(1); n < 10; n++ {
+		checkDouble(t, c, 1)
+		if made := c.Traffic().Connections; made != n {
+			t.Fatalf("%d connections were made, want %d", made, n)
+		}
+		g.conns[0].cut()
 	}
 }
 

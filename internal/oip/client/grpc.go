@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
@@ -23,9 +24,27 @@ import (
 
 // A grpcNode speaks gRPC with a server.
 type grpcNode struct {
-	conns []*grpc.ClientConn
+	conns []*grpcConn
 	next  atomic.Uint64
 	token string
+}
+
+// A grpcConn makes a connection when there is none.
+type grpcConn struct {
+	*grpc.ClientConn
+	now atomic.Pointer[conn] // the last one
+}
+
+// cut ends the connection that there is. Requests after that make another one.
+func (c *grpcConn) cut() {
+	now := c.now.Load()
+	if now == nil {
+		return
+	}
+	now.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c.WaitForStateChange(ctx, connectivity.Ready) // until then the next request would be sent on this one
 }
 
 const (
@@ -47,9 +66,18 @@ func newGRPC(n *node, o Options, config *tls.Config) (*grpcNode, error) {
 	}
 	connections := min(mostConnections, (o.Concurrency+perConnection-1)/perConnection)
 	for range connections {
-		c, err := grpc.NewClient("passthrough:///"+n.address,
-			grpc.WithTransportCredentials(creds),
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return n.dial(ctx) }),
+		c := &grpcConn{}
+		dial := func(ctx context.Context, _ string) (net.Conn, error) {
+			made, err := n.dial(ctx)
+			if err != nil {
+				return nil, err
+			}
+			c.now.Store(made)
+			return made, nil
+		}
+		var err error
+		c.ClientConn, err = grpc.NewClient("passthrough:///"+n.address,
+			grpc.WithTransportCredentials(creds), grpc.WithContextDialer(dial),
 			grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(), grpc.WithUserAgent("mlperf"), grpc.WithAuthority(n.host),
 			grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
 			grpc.WithReadBufferSize(readBuffer), grpc.WithWriteBufferSize(writeBuffer),
@@ -85,7 +113,7 @@ var (
 )
 
 // call makes a call, and says whether it was the server that refused it.
-func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, in, out any) error {
+func (g *grpcNode) call(ctx context.Context, c *grpcConn, method string, in, out any) error {
 	if g.token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+g.token)
 	}
@@ -98,7 +126,7 @@ func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, 
 	if !ok {
 		return lost{err}
 	}
-	text := fmt.Errorf("%s: %s", s.Code(), describe(s.Message()))
+	text := fmt.Errorf("%s: %s", s.Code(), describe(s.Message(), g.token))
 	switch {
 	case s.Code() == codes.DeadlineExceeded:
 		return lost{fmt.Errorf("no answer in time: %w", text)}
@@ -113,7 +141,7 @@ func (g *grpcNode) call(ctx context.Context, c *grpc.ClientConn, method string, 
 	return &oip.Error{Code: oip.Internal, Err: text}
 }
 
-func (g *grpcNode) first() *grpc.ClientConn { return g.conns[0] }
+func (g *grpcNode) first() *grpcConn { return g.conns[0] }
 
 func (g *grpcNode) server(ctx context.Context) (*oip.ServerMetadata, error) {
 	m := &oip.ServerMetadata{}
@@ -163,8 +191,9 @@ func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 	if !release.within(patience) {
 		// The connection does not take the request, and would go on reading its memory. Subtle: what
 		// is left of the request when its connection is closed is dropped, not freed, so that
-		// there is no sign that the writer has ended, which takes well below a millisecond.
-		c.Close()
+		// there is no sign that the writer has ended, which takes well below a millisecond. To close all of
+		// it would wait seconds for a farewell to be sent, and whoever asks next would have none.
+		c.cut()
 		release.within(patience)
 	}
 	return nil, err

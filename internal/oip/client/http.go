@@ -20,6 +20,7 @@ import (
 // An httpNode speaks HTTP/1.1 with a server.
 type httpNode struct {
 	prefix string // of all paths
+	token  string // empty: none
 	rounds rounds
 	fields []byte // of the heads of all requests, from the protocol on
 	most   int64  // bytes of an answer
@@ -36,7 +37,7 @@ const (
 )
 
 func newHTTP(n *node, o Options, config *tls.Config) (*httpNode, error) {
-	h := &httpNode{most: o.MaxAnswer, prefix: n.prefix}
+	h := &httpNode{most: o.MaxAnswer, prefix: n.prefix, token: o.Token}
 	host := "localhost"
 	if n.network != "unix" {
 		name, _, _ := strings.Cut(n.host, "%") // the zone of an address is this machine's alone
@@ -131,24 +132,24 @@ func (h *httpNode) document(ctx context.Context, request []byte) ([]byte, error)
 		err = fmt.Errorf("the answer has more than %d bytes", maxText)
 	}
 	if err == nil {
-		err = statusError(x.Response, text)
+		err = h.statusError(x.Response, text)
 	}
 	return text, err
 }
 
 // statusError is the error that an answer stands for; nil: none.
-func statusError(r *http.Response, text []byte) error {
+func (h *httpNode) statusError(r *http.Response, text []byte) error {
 	if r.StatusCode == http.StatusOK {
 		return nil
 	}
 	var said struct{ Error string }
 	if json.Unmarshal(text, &said) != nil || said.Error == "" {
-		said.Error = describe(string(text))
+		said.Error = string(text)
 	}
 	if to := r.Header.Get("Location"); to != "" {
-		said.Error = "it points to " + describe(to) + ", which is not followed"
+		said.Error = "it points to " + describe(to, h.token) + ", which is not followed"
 	}
-	return oip.Errorf(codeOf(r.StatusCode), "%s: %s", r.Status, describe(said.Error))
+	return oip.Errorf(codeOf(r.StatusCode), "%s: %s", describe(r.Status, h.token), describe(said.Error, h.token))
 }
 
 func codeOf(status int) oip.Code {

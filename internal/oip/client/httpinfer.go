@@ -96,7 +96,7 @@ func (h *httpNode) read(resp *http.Response, r *Request) (answer *Answer, all bo
 		if err != nil {
 			return nil, false, lost{err}
 		}
-		return nil, len(text) < mostReason, statusError(resp, text)
+		return nil, len(text) < mostReason, h.statusError(resp, text)
 	}
 	if answer, err = h.readAnswer(resp, r); err != nil {
 		return nil, false, lost{err}
@@ -142,7 +142,7 @@ func (h *httpNode) readAnswer(resp *http.Response, r *Request) (*Answer, error) 
 // readable finds out from its head whether an answer can be read.
 func (h *httpNode) readable(resp *http.Response) error {
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return fmt.Errorf("the answer is compressed (%s), which nobody asked for", describe(coding))
+		return fmt.Errorf("the answer is compressed (%s), which nobody asked for", describe(coding, h.token))
 	}
 	if resp.ContentLength > h.most {
 		return fmt.Errorf("the answer claims %d bytes, want at most %d", resp.ContentLength, h.most)
@@ -163,7 +163,7 @@ func (h *httpNode) readJSON(resp *http.Response, buffer *[]byte) ([]byte, error)
 	}
 	n, err := strconv.ParseUint(length, 10, 31)
 	if err != nil || n > maxText || resp.ContentLength >= 0 && int64(n) > resp.ContentLength {
-		return nil, fmt.Errorf("%s is %q, the answer has %d bytes", oip.HeaderLength, describe(length), resp.ContentLength)
+		return nil, fmt.Errorf("%s is %q, the answer has %d bytes", oip.HeaderLength, describe(length, h.token), resp.ContentLength)
 	}
 	text := (*buffer)[:0]
 	if n > uint64(cap(text)) {

@@ -25,7 +25,7 @@ func (c *Client) each(ctx context.Context, what string, ask func(ctx context.Con
 				if ctx.Err() != nil {
 					err = context.Cause(ctx)
 				}
-				errs[i] = &serverError{Endpoint: n.name, Err: fmt.Errorf("%s: %w", what, err)}
+				errs[i] = &serverError{Endpoint: n.name, Err: fmt.Errorf("%s: %w", what, c.redact(err))}
 			}
 		})
 	}

@@ -52,6 +52,7 @@ func TestAnAnswerBeforeTheWholeRequestIsHeard(t *testing.T) {
 		{"what cannot be an answer", inferred(`{"outputs":[]}`, "", 0), errEarly.Error(), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // each waits
 			o := Options{Endpoints: []string{eager(t, c.config, c.answer)}, Timeout: time.Minute, TLS: credentials.TLS{CA: ca.file}}
 			begin := time.Now()
 			_, err := double(t.Context(), open(t, o), tensor.New(tensor.Float32, 1, width))
