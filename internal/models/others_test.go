@@ -1,6 +1,7 @@
 package models
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -61,7 +62,8 @@ func TestMinQueriesOfModels(t *testing.T) {
 		{"v1.1", loadgen.MultiStream, "resnet50", 0},
 		{"v3.1", loadgen.Offline, "rnnt", 24576},
 		{"v4.0", loadgen.Offline, "rnnt", 2513},
-		{"v5.0", loadgen.Offline, "gptj", 24576},
+		{"v3.1", loadgen.Offline, "gptj", 24576},
+		{"v5.0", loadgen.Offline, "gptj", 13368},
 		{"v6.1", loadgen.SingleStream, "wan-2.2-t2v-a14b", 50},
 		{"v6.1", loadgen.SingleStream, "qwen3.6-27b", 995},
 	} {
@@ -132,4 +134,43 @@ func TestNoNameIsThatOfTwoModels(t *testing.T) {
 	for _, m := range others() {
 		add(m)
 	}
+}
+
+// The checker of a round asks for no other numbers than its conf file sets, where that sets them for a model, and the
+// checker has them.
+func TestMinimaAgreeWithTheConfFilesOfTheirRounds(t *testing.T) {
+	for _, m := range slices.Concat(All(), Asked()) {
+		for _, version := range config.Versions() {
+			r := rules(t, version)
+			want, has := r.Minima(m.Rules)
+			if !has {
+				continue
+			}
+			for _, c := range []struct {
+				scenario, key string
+				want          uint64
+			}{
+				{"Offline", "performance_sample_count_override", want.PerformanceSamples},
+				{"Offline", "min_query_count", want.OfflineSamples},
+				{"Server", "target_latency", uint64(want.ServerLatency / time.Millisecond)},
+			} {
+				if entry, ok := r.Conf.Lookup(c.scenario, c.key, m.Rules.Name); ok && c.want != 0 && entry.Value != fmt.Sprint(c.want) && !differs(version, entry, m.Rules.Name) {
+					t.Errorf("%s: the checker of %s wants %d, its conf file says %s = %s", m.Name, version, c.want, entry.Name(), entry.Value)
+				}
+			}
+		}
+	}
+}
+
+// differs reports whether a round's checker and its conf file are known to say different things.
+func differs(version string, e config.Entry, model string) bool {
+	switch {
+	case version == "v0.5":
+		return e.Key == "min_query_count" || e.Key == "target_latency" // one query of any size; bounds are in the rules' text
+	case e.Key == "performance_sample_count_override":
+		return e.Value == "0" && model == "3d-unet" // all that there are
+	case e.Key == "target_latency":
+		return e.Value == "0" // bounds are those of tokens
+	}
+	return false
 }

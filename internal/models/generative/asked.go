@@ -36,23 +36,29 @@ func (w writer) ask(s workload.Setup) (workload.Workload, error) {
 	if s.Scored && w.asked.maxScored > 0 {
 		a.rules.MaxNew = w.asked.maxScored
 	}
-	if a.words, err = from.openTokenizer(); err == nil {
+	switch a.words, err = from.openTokenizer(); {
+	case err == nil:
 		a.tokenizer = from.tokenizerPath()
-	}
-	if err != nil && (s.Scored || from.tokenizer != "") {
+	case s.Scored || from.tokenizer != "":
 		return nil, field.Wrap(tokenizerOption, err) // what is kept are tokens, and the score is one of texts
 	}
 	a.prompts = make([]backend.Prompt, len(data.tokens))
-	for i, ids := range data.tokens {
-		a.prompts[i] = backend.Prompt{IDs: ids, MaxTokens: a.rules.MaxNew, MinTokens: a.rules.MinNew}
-		if data.cuts[i] != nil {
-			a.prompts[i].Stop = mbxpEndText
-		}
-		if data.questions != nil {
-			a.prompts[i].Messages = []backend.Message{{Role: "user", Content: data.questions[i]}}
-		}
+	for i := range a.prompts {
+		a.prompts[i] = a.promptOf(i)
 	}
 	return a, nil
+}
+
+// promptOf is what servers are sent of a prompt.
+func (a *asked) promptOf(i int) backend.Prompt {
+	p := backend.Prompt{IDs: a.data.tokens[i], MaxTokens: a.rules.MaxNew, MinTokens: a.rules.MinNew}
+	if a.data.cuts[i] != nil {
+		p.Stop = mbxpEndText
+	}
+	if a.data.questions != nil {
+		p.Messages = []backend.Message{{Role: "user", Content: a.data.questions[i]}}
+	}
+	return p
 }
 
 // asked are prompts that servers of text answer.
@@ -150,10 +156,10 @@ func (a *asked) First(_ int, piece []byte, ids []int32) []byte {
 
 // Response implements workload.Prompting: the tokens up to the first one that ends the answer.
 func (a *asked) Response(index int, answer backend.Answer) ([]byte, int) {
-	ids := a.ended(answer.IDs, a.data.cuts[index])
-	if len(ids) == 0 {
-		return nil, answer.Tokens
+	if len(answer.IDs) == 0 {
+		return nil, answer.Tokens // as many as the server says
 	}
+	ids := a.ended(answer.IDs, a.data.cuts[index])
 	return bytesOf(ids, a.rules.Width), len(ids) + answer.Tokens - len(answer.IDs)
 }
 

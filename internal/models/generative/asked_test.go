@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -132,11 +133,108 @@ func TestAnswersEndWhereTheReferenceEndsThem(t *testing.T) {
 		{"a program ends behind its fence", true, mbxpEnd, []int32{5, 13, 13940, 28832, 13, 7, 13, 13940, 28832, 13}, []int32{5, 13, 13940, 28832, 13}},
 		{"one without a fence at its end", true, mbxpEnd, []int32{5, 13, 2}, []int32{5, 13}},
 		{"an answer of nothing", true, mbxpEnd, nil, nil},
+		{"an answer of nothing but its end", true, mbxpEnd, []int32{2, 5}, nil},
+		{"the end of a program counts only where it is whole", false, mbxpEnd, []int32{13, 13940, 28832, 5}, []int32{13, 13940, 28832, 5}},
+		{"behind its end nothing is looked for", false, mbxpEnd, []int32{5, 2, 13, 13940, 28832, 13}, []int32{5, 2}},
 	} {
 		a := &asked{data: &questionnaire{cuts: map[int][]int32{0: test.cut}}, rules: generate.Rules{Stop: []int32{2}, Drop: test.drop, Width: 8}}
 		response, tokens := a.Response(0, backend.Answer{IDs: test.ids, Tokens: len(test.ids)})
 		if len(response) != 8*len(test.want) || tokens != len(test.want) || string(response) != string(bytesOf(test.want, 8)) {
 			t.Errorf("%s: %d tokens, %x, want %v", test.name, tokens, response, test.want)
+		}
+	}
+}
+
+// Servers that give no ids say how many tokens there were; those that count some which they do not show are believed.
+func TestTokensThatNobodySawAreCounted(t *testing.T) {
+	a := &asked{data: &questionnaire{}, rules: generate.Rules{Stop: []int32{2}, Width: 4}}
+	for _, c := range []struct {
+		answer      backend.Answer
+		bytes, want int
+	}{
+		{backend.Answer{Tokens: 5}, 0, 5},
+		{backend.Answer{IDs: []int32{7, 8}, Tokens: 5}, 8, 5},
+		{backend.Answer{IDs: []int32{7, 2, 8}, Tokens: 5}, 8, 4},
+	} {
+		if response, tokens := a.Response(0, c.answer); len(response) != c.bytes || tokens != c.want {
+			t.Errorf("%+v is kept as %d bytes, %d tokens, want %d and %d", c.answer, len(response), tokens, c.bytes, c.want)
+		}
+	}
+}
+
+func TestFirstTokensAreKeptOnlyWithALog(t *testing.T) {
+	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles, "tokenizer.json": string(tokentest.Tokenizer(t))})
+	for _, logged := range []bool{false, true} {
+		w, err := summarizer().ask(workload.Setup{DatasetDir: dir, Logged: logged})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := w.(workload.Prompting)
+		ids := p.First(0, []byte("unseen"), []int32{5, 6})
+		cut := p.First(0, []byte(" token01"), nil)
+		if want := map[bool]string{true: "\x05\x00\x00\x00\x06\x00\x00\x00"}[logged]; string(ids) != want || (len(cut) > 0) != logged {
+			t.Errorf("logged %v: of ids %q, of a text %q", logged, ids, cut)
+		}
+	}
+	w, err := summarizer().ask(workload.Setup{DatasetDir: folderWith(t, map[string]string{"cnn_eval.json": askedArticles}), Logged: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := w.(workload.Prompting).First(0, []byte("a"), nil); len(first) != 0 {
+		t.Errorf("without a tokenizer a text is %q", first)
+	}
+}
+
+func TestNotesOfPromptsSayWhoCounts(t *testing.T) {
+	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
+	for _, c := range []struct{ tokenizer, want string }{{"", "there is no tokenizer: what the servers tell counts"}, {string(tokentest.Tokenizer(t)), "those of " + dir + "/tokenizer.json count"}} {
+		if c.tokenizer != "" {
+			if err := os.WriteFile(dir+"/tokenizer.json", []byte(c.tokenizer), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w, err := summarizer().ask(workload.Setup{DatasetDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := w.Notes(); len(notes) != 2 || notes[0] != "1 prompts of "+dir+", answers of 2 to 9 tokens at temperature 0" || !strings.HasSuffix(notes[1], c.want) {
+			t.Errorf("notes %q, want %q", notes, c.want)
+		}
+		if w.Len() != 1 || w.Row(0) != nil || w.Batch() >= 0 || w.CacheKey() != "" || w.Outputs("") != nil || w.Prepare(0, nil) != nil {
+			t.Errorf("a prompt has tensors: %v, %d, %q", w.Row(0), w.Batch(), w.CacheKey())
+		}
+	}
+}
+
+// A text that begins with the token that servers put before it would have it twice.
+func TestOnlyTheBeginningIsNotSpelled(t *testing.T) {
+	dir := folderWith(t, map[string]string{"cnn_eval.json": `[{"tok_input": [62, 1, 62, 2], "output": "x"}, {"tok_input": [1], "output": "x"}]`, "tokenizer.json": string(tokentest.Tokenizer(t))})
+	for begin, want := range map[int32][2]string{62: {" token01 token62 token02", " token01"}, 0: {" token62 token01 token62 token02", " token01"}} {
+		s := summarizer()
+		s.asked.begin = begin
+		w, err := s.ask(workload.Setup{DatasetDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // each predictor spells them
+			if err := w.(*asked).spell(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range want {
+			if got := w.(workload.Prompting).Prompt(i).Text; got != want[i] {
+				t.Errorf("begin %d: prompt %d is %q, want %q", begin, i, got, want[i])
+			}
+		}
+	}
+}
+
+func TestMorePromptsThanThereAreAreRefused(t *testing.T) {
+	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
+	for count, want := range map[int]string{1: "", 2: "opening the prompts: 2 are wanted, " + dir + " has 1"} {
+		_, err := summarizer().ask(workload.Setup{DatasetDir: dir, Count: count})
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("of %d: error %v, want %q", count, err, want)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (w words) EncodeWhole(text string) ([]int32, error) { return w.Append(nil, 
 
 // Decode implements workload.Words.
 func (w words) Decode(tokens []int32) (string, error) {
-	return w.Tokenizer.Decode(tokens, hf.AddSpecial)
+	return w.Tokenizer.Decode(tokens, hf.SkipSpecial)
 }
 
 // Elsewhere implements workload.Writer.
@@ -117,10 +117,8 @@ func (e *elsewhere) Check(row []tensor.Tensor) error {
 	if len(tokens) == 0 {
 		return fmt.Errorf("the prompt is empty")
 	}
-	for i, t := range tokens {
-		if int64(t) >= e.layout.Rows {
-			return fmt.Errorf("token %d of the prompt is %d, the model knows %d", i, t, e.layout.Rows)
-		}
+	if i := slices.IndexFunc(tokens, e.unknown); i >= 0 {
+		return fmt.Errorf("token %d of the prompt is %d, the model knows %d", i, tokens[i], e.layout.Rows)
 	}
 	return nil
 }

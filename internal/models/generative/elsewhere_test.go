@@ -1,11 +1,15 @@
 package generative
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/chat"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -55,5 +59,115 @@ func TestAChatHasItsSpecialTokensInIt(t *testing.T) {
 	}
 	if (&texts{}).Chat() != nil {
 		t.Error("without a template there is one")
+	}
+}
+
+// opened is a decoder of 100 tokens with two prompts, 5 tokens long at most, and answers of up to 10.
+func opened(t *testing.T, tokenizer string) *texts {
+	t.Helper()
+	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "tokenizer.json": tokenizer})
+	o, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.(*texts)
+}
+
+func TestRowsFromElsewhereAreChecked(t *testing.T) {
+	w := opened(t, wordsOnly)
+	if prompt, answer := w.Room(); prompt != 5 || answer != 10 {
+		t.Errorf("room for %d and %d tokens", prompt, answer)
+	}
+	for length, want := range map[int64]string{0: "a prompt of 0 tokens, want 1 to 5", 1: "", 5: "", 6: "a prompt of 6 tokens, want 1 to 5"} {
+		slots, err := w.Complete([]tensor.Shape{{length}})
+		if want == "" && (err != nil || len(slots) != 1 || slots[0].Type != tensor.Int32 || slots[0].Shape[0] != length) || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("Complete(%d) = %v, %v, want %q", length, slots, err, want)
+		}
+	}
+	e := w.Elsewhere(3)
+	if e.Len() != 3 || !slices.Equal(e.Row(2)[0].Shape, tensor.Shape{5}) || w.Len() != 2 || w.limits != nil {
+		t.Errorf("%d rows of %v, and %d of the data set", e.Len(), e.Row(2), w.Len())
+	}
+	for _, c := range []struct {
+		row  []int32
+		want string
+	}{
+		{[]int32{0, 99, -1, 100, 0}, ""}, // behind a negative number there is nothing
+		{[]int32{-1, 1, 1, 1, 1}, "the prompt is empty"},
+		{[]int32{}, "the prompt is empty"},
+		{[]int32{1, 2, 100, 1, 1}, "token 2 of the prompt is 100, the model knows 100"},
+	} {
+		err := e.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("Check(%v): %v, want %q", c.row, err, c.want)
+		}
+	}
+	if err := w.Decode(nil, nil); !errors.Is(err, workload.ErrNoFile) {
+		t.Errorf("a file is read: %v", err)
+	}
+	if sent := w.Sent(); len(sent) != 1 || sent[0].Name != "input_ids" || !slices.Equal(sent[0].Shape, tensor.Shape{-1}) {
+		t.Errorf("what is sent is %v", sent)
+	}
+}
+
+func TestTokensOfResponsesAreRead(t *testing.T) {
+	for _, width := range []int{4, 8} {
+		w := &texts{rules: generate.Rules{Width: width, Stop: []int32{9, 11}}}
+		want := []int32{7, 128009}
+		if got := w.Tokens([]int32{1}, append(bytesOf(want, width), 0)); !slices.Equal(got, append([]int32{1}, want...)) { // what is left of a token is none
+			t.Errorf("%d bytes each: %v, want %v", width, got, want)
+		}
+		if !w.Ends(9) || !w.Ends(11) || w.Ends(10) || !slices.Equal(w.EndTokens(), []int32{9, 11}) {
+			t.Errorf("it ends with %v", w.EndTokens())
+		}
+	}
+}
+
+func TestWordsAreThoseOfTheTokenizer(t *testing.T) {
+	w := opened(t, wordsOnly).Words()
+	if ids, err := w.Encode("one two"); err != nil || !slices.Equal(ids, []int32{3, 4}) {
+		t.Errorf("%v, %v", ids, err)
+	}
+	if text, err := w.Decode([]int32{3, 0, 4}); err != nil || text != "one two" {
+		t.Errorf("%q, %v: special tokens are no part of a text", text, err)
+	}
+	if (&texts{}).Words() != nil {
+		t.Error("without a tokenizer there are words")
+	}
+}
+
+// Room for the answers of all prompts is counted per beam, and stays what was asked for.
+func TestRoomIsAsMuchAsIsNeededOrAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		model, asked, want int
+		err                string
+	}{
+		{0, 0, 15, ""}, {15, 0, 15, ""}, {4096, 0, 15, ""}, {4096, 100, 100, ""}, {50, 100, 50, ""}, {0, 100, 100, ""},
+		{14, 0, 0, "the context has room for 14"}, {4096, 14, 0, "the context has room for 14"}, {14, 100, 0, "the context has room for 14"},
+	} {
+		w := &texts{prompts: [][]int32{{1}, {1, 2, 3, 4, 5}}, rules: generate.Rules{MaxNew: 10}, layout: generate.Layout{Rows: 9}, card: modelCard{context: c.model}, chunk: 128}
+		err := w.fit(c.asked)
+		if c.err == "" && (err != nil || w.context != c.want || w.chunk != 5) || c.err != "" && (err == nil || !strings.Contains(err.Error(), "context: prompt 1 has 5 tokens and its answer may have 10, "+c.err)) {
+			t.Errorf("a model of %d, %d asked for: room for %d, chunks of %d, %v; want %d, %q", c.model, c.asked, w.context, w.chunk, err, c.want, c.err)
+		}
+	}
+}
+
+func TestAnswersThatEndEarlierThanTheBenchmarksAreMarked(t *testing.T) {
+	benchmark := []int32{128001, 128009}
+	for _, c := range []struct {
+		card modelCard
+		want string
+	}{
+		{modelCard{}, ""},
+		{modelCard{from: "genai_config.json", stop: []int32{128009}}, ""}, // later ones are no help
+		{modelCard{from: "genai_config.json", stop: []int32{128009, 13, 128001, 198}}, "answers end with [13 198] too, as genai_config.json says, and the benchmark's do not"},
+		{modelCard{from: ofModelFile, stop: []int32{2}}, ""}, // a vocabulary of its own
+	} {
+		w := &texts{card: c.card, early: c.card.endsBefore(benchmark)}
+		if got := strings.Join(w.Caveats(), "\n"); got != c.want {
+			t.Errorf("%+v: caveats %q, want %q", c.card, got, c.want)
+		}
 	}
 }

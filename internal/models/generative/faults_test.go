@@ -152,7 +152,7 @@ func TestSamplingOfAnExportIsMentioned(t *testing.T) {
 	asks = strings.Replace(asks, `, "past_present_share_buffer": true`, "", 1)
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "genai_config.json": asks, "decoder.onnx": ""})
 	for option, want := range map[string]string{"": "the likeliest token is taken, as the benchmark wants it; of " + filepath.Join(dir, "genai_config.json"), "model": "tokens are drawn at temperature 0.6, top_k 50, top_p 0.9"} {
-		w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+		w := writer{rules: generate.Rules{Stop: []int32{128001, 128009}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 		opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: dir, Ports: decoderPorts(), Options: workload.Values{"sampling": option}})
 		if err != nil {
 			t.Fatal(err)

@@ -21,11 +21,14 @@ const (
 const smallDecoder = "llama-60m"
 
 // llama8B is Llama 3.1 8B on CNN/DailyMail (rules since v5.1).
-func llama8B() workload.Model {
+func llama8B() workload.Model { return llama8BOn(readArticles) }
+
+// llama8BOn is Llama 3.1 8B on the articles that are read so.
+func llama8BOn(read func(source) (*questionnaire, error)) workload.Model {
 	w := writer{
 		// language/llama3.1-8b/SUT_VLLM.py, and the model's generation_config.json.
 		rules: generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
-		read:  readArticles,
+		read:  read,
 		marks: summaries(accuracy.QuotedForm),
 		asked: asking{begin: 128000},
 	}
@@ -62,7 +65,7 @@ func llama8B() workload.Model {
 
 // llama8BEdge is the same benchmark on 5000 articles, for the edge.
 func llama8BEdge() workload.Model {
-	m := llama8B()
+	m := llama8BOn(readEdgeArticles)
 	m.Name = "llama3.1-8b-edge"
 	m.Aliases = nil
 	m.Title += ", 5000 articles"

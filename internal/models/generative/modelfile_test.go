@@ -3,6 +3,7 @@ package generative
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestAnExportSaysHowItIsFed(t *testing.T) {
 		}
 		names := named(card.names)
 		if names.PastKey != "past.%d.k" || names.PresentValue != "now.%d.v" || names.Tokens != "input_ids" || card.cache != generate.SharedCache ||
-			card.context != 4096 || card.rows != 128256 || cmp.Diff(card.stop, []int32{128001, 128009}) != "" {
+			card.context != 4096 || cmp.Diff(card.stop, []int32{128001, 128009}) != "" {
 			t.Errorf("%s says %+v, names %+v", path, card, names)
 		}
 	}
@@ -68,6 +69,13 @@ func TestWhatAnExportLacksIsNamed(t *testing.T) {
 		{"the decoder", `"decoder": {`, `"encoder": {`, "model.decoder is missing"},
 		{"a file elsewhere", `decoder.onnx`, `../../decoder.onnx`, `model.decoder.filename is "../../decoder.onnx"`},
 		{"a number", `[128001, 128009]`, `"the end"`, "cannot unmarshal"},
+		{"an end that is known", `[128001, 128009]`, `null`, "model.eos_token_id is missing"},
+		{"one of several", `[128001, 128009]`, `[null]`, "model.eos_token_id is missing"},
+		{"an end that is a token", `[128001, 128009]`, `[128001, -1]`, "model.eos_token_id has -1, want tokens"},
+		{"an end that can be", `[128001, 128009]`, `4294967298`, "cannot unmarshal"},
+		{"room", `"context_length": 4096`, `"context_length": 0`, "model.context_length is 0, want a positive number"},
+		{"room for anything", `"context_length": 4096`, `"context_length": -4096`, "model.context_length is -4096, want a positive number"},
+		{"the outputs", `"outputs"`, `"out"`, "model.decoder.outputs is missing"},
 		{"JSON", `{`, ``, "invalid character"},
 	} {
 		dir := folderWith(t, map[string]string{"genai_config.json": strings.Replace(export, c.from, c.to, 1)})
@@ -89,16 +97,76 @@ func FuzzGenAIConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := c.card(); err != nil {
-			t.Errorf("%q is read, and has no card: %v", text, err)
+		if card := c.card(); card.context < 1 || len(card.stop) == 0 || slices.Min(card.stop) < 0 || card.sampling.Check() != nil {
+			t.Errorf("%q is read as %+v", text, card)
 		}
 	})
 }
 
 func TestABuiltInDecoderSaysOfItselfWhatItIs(t *testing.T) {
 	got := cardOf([]onnx.Property{{Key: "context_length", Value: "2048"}, {Key: "vocab_size", Value: "32000"}, {Key: "eos_token_id", Value: "2"}, {Key: "weights", Value: "random"}})
-	if got.context != 2048 || got.rows != 32000 || len(got.stop) != 1 || got.stop[0] != 2 || got.from == "" {
+	if got.context != 2048 || len(got.stop) != 1 || got.stop[0] != 2 || got.from == "" {
 		t.Errorf("card %+v", got)
+	}
+}
+
+func TestMetadataOfOtherToolsIsNotBelieved(t *testing.T) {
+	for _, text := range []string{"-1", "4294967298", "2.5", "two", ""} {
+		got := cardOf([]onnx.Property{{Key: "context_length", Value: text}, {Key: "eos_token_id", Value: text}, {Key: "author", Value: "7"}})
+		if got.context != 0 || got.stop != nil || got.from != "" {
+			t.Errorf("of %q: %+v", text, got)
+		}
+	}
+}
+
+func TestADecoderIsFoundInItsFolder(t *testing.T) {
+	usual, own := folderWith(t, map[string]string{"model.onnx": ""}), folderWith(t, map[string]string{"genai_config.json": strings.Replace(export, `"filename": "decoder.onnx", `, "", 1), "model.onnx": ""})
+	for path, want := range map[string]string{usual: usual + "/model.onnx", own: own + "/model.onnx", usual + "/other.onnx": usual + "/other.onnx"} {
+		if files, err := decoderFiles(path); err != nil || len(files) != 1 || files[0] != (workload.File{Role: workload.Only, Path: filepath.FromSlash(want)}) {
+			t.Errorf("decoderFiles(%s) = %v, %v, want %s", path, files, err, want)
+		}
+	}
+	empty := t.TempDir()
+	if _, err := decoderFiles(empty); err == nil || !strings.Contains(err.Error(), "the folder "+empty+" has no model.onnx") {
+		t.Errorf("of an empty folder: %v", err)
+	}
+	if _, err := readCard(empty); err == nil || !strings.Contains(err.Error(), "has no model.onnx") {
+		t.Errorf("the card of an empty folder: %v", err)
+	}
+	broken := folderWith(t, map[string]string{"genai_config.json": "[", "model.onnx": ""})
+	if _, err := decoderFiles(broken); err == nil || !strings.Contains(err.Error(), "genai_config.json: unexpected end of JSON input") {
+		t.Errorf("beside a broken file: %v", err)
+	}
+}
+
+func TestAnExportSaysWhereItsCacheIs(t *testing.T) {
+	for search, want := range map[string]generate.Cache{
+		`"past_present_share_buffer": true`: generate.SharedCache, `"past_present_share_buffer": false`: generate.GrowingCache, `"max_length": 1`: "",
+	} {
+		c, err := parseGenAI([]byte(strings.Replace(export, `"past_present_share_buffer": true`, search, 1)))
+		if err != nil || c.card().cache != want {
+			t.Errorf("%s: %v, %v, want %q", search, c, err, want)
+		}
+	}
+}
+
+func TestAnExportMayHaveOneEnd(t *testing.T) {
+	c, err := parseGenAI([]byte(strings.Replace(export, "[128001, 128009]", "7", 1)))
+	if err != nil || !slices.Equal(c.card().stop, []int32{7}) || c.card().sampling != (generate.Sampling{}) {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestAnExportAsksForItsSampling(t *testing.T) {
+	for search, want := range map[string]generate.Sampling{
+		`"do_sample": true, "temperature": 0.6, "top_k": 50, "top_p": 0.9, "random_seed": 11`: {Temperature: 0.6, TopK: 50, TopP: 0.9, Seed: 11},
+		`"do_sample": true, "temperature": 0.6, "random_seed": -1`:                            {Temperature: 0.6},
+		`"do_sample": false, "temperature": 0.6, "top_k": 50`:                                 {},
+	} {
+		c, err := parseGenAI([]byte(strings.Replace(export, `"max_length": 4096`, search, 1)))
+		if err != nil || c.card().sampling != want {
+			t.Errorf("%s: %+v, %v, want %+v", search, c, err, want)
+		}
 	}
 }
 
@@ -154,7 +222,14 @@ func TestPromptsHaveToFitTheModel(t *testing.T) {
 		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "prompt 1 is empty"},
 		{"no prompt", "[]", nil, "there is no row"},
 		{"no list", "{}", nil, "column tok_input"},
-		{"no room", twoArticles, workload.Values{"context": "0"}, "context"},
+		{"no room", twoArticles, workload.Values{"context": "0"}, "context is 0, want a positive number"},
+		{"less than no room", twoArticles, workload.Values{"context": "-5"}, "context is -5, want a positive number"},
+		{"nothing at once", twoArticles, workload.Values{"prefill-chunk": "0"}, "prefill-chunk is 0, want a positive number"},
+		{"no number", twoArticles, workload.Values{"context": "many"}, `context: "many" is not a whole number`},
+		{"the last token that the model knows", strings.Replace(twoArticles, "7, 8", "7, 99", 1), nil, ""},
+		{"the first one", strings.Replace(twoArticles, "7, 8", "7, 0", 1), nil, ""},
+		{"a token below all", strings.Replace(twoArticles, "7, 8", "7, -1", 1), nil, "row 1, column tok_input: token 4 is -1"},
+		{"a name of nothing", twoArticles, workload.Values{"port-names": "words=scores"}, `port-names: "words" is not one of attention_mask`},
 		{"another name", twoArticles, workload.Values{"port-names": "logits=scores"}, `the model's output "scores"`},
 	} {
 		dir := folderWith(t, map[string]string{"cnn_eval.json": c.articles})
@@ -178,8 +253,17 @@ func TestAWorkloadTellsHowItUnderstoodTheModel(t *testing.T) {
 			t.Errorf("notes\n%s\nwant %q", notes, want)
 		}
 	}
+	if s, ok := opened.(workload.Slotted); !ok || s.Slots() < 2 {
+		t.Error("sequences are decoded one by one")
+	}
+	if opened.Batch() >= 0 || opened.CacheKey() != "" || opened.Len() != 2 {
+		t.Errorf("batch %d, key %q, %d prompts", opened.Batch(), opened.CacheKey(), opened.Len())
+	}
 	if got := opened.(workload.Slotted).PredictorBytes(4); got != 2*4*15*2*2*8*4 {
 		t.Errorf("4 slots take %d bytes", got)
+	}
+	if diff := cmp.Diff([]string{"logits", "present.0.key", "present.0.value"}, opened.Outputs("")); diff != "" {
+		t.Errorf("outputs (-want +got):\n%s", diff)
 	}
 	row := []tensor.Tensor{tensor.New(tensor.Int32, opened.Row(1)[0].Shape...)}
 	if err := opened.Prepare(1, row); err != nil || cmp.Diff(tensor.Data[int32](row[0]), []int32{4, 5, 6, 7, 8}) != "" {

@@ -159,55 +159,26 @@ func takeTokens(t *prompts.Table) (*questionnaire, error) {
 	return q, nil
 }
 
-// The files of the articles of CNN/DailyMail: all, and those of the edge.
-var articleFiles = []string{"cnn_eval.json", "sample_cnn_eval_5000.json"}
+// The files of the articles of CNN/DailyMail: all, and those of the edge, which are called otherwise
+// by who publishes them than by download_cnndm.py.
+var (
+	articleFiles = []string{"cnn_eval.json", "sample_cnn_eval_5000.json"}
+	edgeFiles    = []string{"sample_cnn_eval_5000.json", "cnn_eval_5000.json", "cnn_eval.json"}
+)
 
 // readArticles reads articles as the reference's download_cnndm.py writes them for Llama 3.1.
 func readArticles(s source) (*questionnaire, error) {
 	return s.readRows("output", nil, articleFiles...)
 }
 
+// readEdgeArticles reads those of the edge where there are others beside them.
+func readEdgeArticles(s source) (*questionnaire, error) {
+	return s.readRows("output", nil, edgeFiles...)
+}
+
 // readOrca reads the questions of OpenOrca.
 func readOrca(s source) (*questionnaire, error) {
 	return s.readRows("output", nil, "open_orca_gpt4_tokenized_llama.sampled_24576.pkl", "open_orca_gpt4_tokenized_llama.sampled_24576.pkl.gz", articleFiles[0])
-}
-
-// GPT-J's prompts (language/gpt-j/dataset.py): the template of Alpaca, of which so many tokens count.
-const (
-	alpaca = "Below is an instruction that describes a task, paired with an input that provides further context. " +
-		"Write a response that appropriately completes the request.\n\n### Instruction:\n%s\n\n### Input:\n%s\n\n### Response:"
-	alpacaTokens = 1919
-)
-
-// readInstructions reads articles with instructions, which are cut into tokens here unless the file has
-// them.
-func readInstructions(s source) (*questionnaire, error) {
-	t, err := s.read(articleFiles...)
-	if err != nil {
-		return nil, err
-	}
-	if slices.Contains(t.Columns(), "tok_input") {
-		return take(t, "output")
-	}
-	words, err := s.openTokenizer()
-	if err != nil {
-		return nil, err
-	}
-	q := &questionnaire{}
-	for i := range t.Len() {
-		var parts [3]string
-		for k, column := range []string{"instruction", "input", "output"} {
-			if parts[k], err = t.Text(i, column); err != nil {
-				return nil, err
-			}
-		}
-		ids, err := words.Append(nil, fmt.Sprintf(alpaca, parts[0], parts[1]), hf.AddSpecial)
-		if err != nil {
-			return nil, fmt.Errorf("prompt %d: %w", i, err)
-		}
-		q.tokens, q.targets = append(q.tokens, ids[:min(len(ids), alpacaTokens)]), append(q.targets, parts[2])
-	}
-	return q, nil
 }
 
 // mbxpEnd are the tokens that end a program, "\n```\n" (language/mixtral-8x7b/dataset.py, mbxp_stop).

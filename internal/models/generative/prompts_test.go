@@ -96,3 +96,57 @@ func TestATokenizerHasToFitTheModel(t *testing.T) {
 		}
 	}
 }
+
+// Where both lie in one folder, each benchmark has its own articles.
+func TestTheEdgeHasArticlesOfItsOwn(t *testing.T) {
+	article := func(name string) string { return `[{"tok_input": [1], "output": "` + name + `"}]` }
+	for _, c := range []struct {
+		files      []string
+		all, edges string
+	}{
+		{[]string{"cnn_eval.json", "sample_cnn_eval_5000.json"}, "cnn_eval.json", "sample_cnn_eval_5000.json"},
+		{[]string{"cnn_eval.json", "cnn_eval_5000.json"}, "cnn_eval.json", "cnn_eval_5000.json"},
+		{[]string{"cnn_eval.json"}, "cnn_eval.json", "cnn_eval.json"},
+		{[]string{"sample_cnn_eval_5000.json"}, "sample_cnn_eval_5000.json", "sample_cnn_eval_5000.json"},
+	} {
+		dir := t.TempDir()
+		for _, name := range c.files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(article(name)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for model, want := range map[string]string{"llama3.1-8b": c.all, "llama3.1-8b-edge": c.edges} {
+			w, err := modelNamed(t, model).Ask(workload.Setup{DatasetDir: dir})
+			if err != nil || w.(*asked).data.targets[0] != want {
+				t.Errorf("of %v %s reads %v, %v, want %s", c.files, model, w, err, want)
+			}
+		}
+	}
+}
+
+func TestTheTokenizerBesideTheDataComesFirst(t *testing.T) {
+	with := map[string]string{"tokenizer.json": wordsOnly, "cnn_eval.json": twoArticles}
+	data, model, bare := folderWith(t, with), folderWith(t, with), folderWith(t, map[string]string{"cnn_eval.json": twoArticles})
+	for _, c := range []struct {
+		name string
+		from source
+		want string
+	}{
+		{"that was named", source{folder: data, model: model, tokenizer: "own.json"}, "own.json"},
+		{"beside the data", source{folder: data, model: model}, data + "/tokenizer.json"},
+		{"beside the file of the data", source{folder: data + "/cnn_eval.json", model: model}, data + "/tokenizer.json"},
+		{"beside the model", source{folder: bare, model: model}, model + "/tokenizer.json"},
+		{"nowhere", source{folder: bare, model: bare}, bare + "/tokenizer.json"},
+		{"nowhere, without a model", source{folder: bare}, bare + "/tokenizer.json"},
+	} {
+		if got := c.from.tokenizerPath(); got != filepath.FromSlash(c.want) {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	if err := (source{folder: bare, tokenizer: bare + "/none.json"}).fits(100); err == nil || !strings.Contains(err.Error(), "opening the tokenizer: ") {
+		t.Errorf("a tokenizer that was named and is not there: %v", err)
+	}
+	if err := (source{folder: bare}).fits(0); err != nil {
+		t.Errorf("without a tokenizer there is nothing that does not fit: %v", err)
+	}
+}

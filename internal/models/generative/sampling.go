@@ -12,22 +12,25 @@ import (
 
 // samplingOf is how tokens are chosen: by default the likeliest, which is what the benchmarks want.
 func (s setting) samplingOf(card modelCard, beams int) (generate.Sampling, error) {
-	var own generate.Sampling
-	var err error
-	switch s.sampling {
-	case "", "greedy":
-		return own, nil
-	case "model":
-		if own = card.sampling; card.from == "" || card.sampling == (generate.Sampling{}) {
-			err = errors.New("is model, but there is no genai_config.json beside the model that asks for sampling (search.do_sample)")
-		}
-	default:
-		own, err = parseSampling(s.sampling)
-	}
+	own, err := s.chosen(card)
 	if err == nil && own.Draws() && beams > 1 {
 		err = fmt.Errorf("%d beams are followed, of which none is drawn", beams)
 	}
 	return own, field.Wrap(samplingOption, err)
+}
+
+// chosen is what the option says.
+func (s setting) chosen(card modelCard) (generate.Sampling, error) {
+	switch s.sampling {
+	case "", "greedy":
+		return generate.Sampling{}, nil
+	case "model":
+		if card.sampling == (generate.Sampling{}) {
+			return card.sampling, errors.New("is model, but there is no genai_config.json beside the model that asks for sampling (search.do_sample)")
+		}
+		return card.sampling, nil
+	}
+	return parseSampling(s.sampling)
 }
 
 // parseSampling reads temperature=T,top_k=K,top_p=P,seed=S, each of which may be missing.

@@ -66,6 +66,7 @@ const mixedPrompts = `[{"tok_input":[1],"dataset":"GSM8K","id":"g","gt_output":"
 	{"tok_input":[1],"dataset":"MBXP","id":"python_f","gt_output":"\ndef check(f):\n    assert f() == 2\n"}]`
 
 func TestProgramsAreExecutedOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}
@@ -94,6 +95,7 @@ const reasonedPrompts = `[{"tok_input":[1],"dataset":"gpqa","ground_truth":"B"},
 const sumProblem = `{"question_id": "sum", "public_test_cases": "[{\"input\": \"1 2\\n\", \"output\": \"3\\n\", \"testtype\": \"stdin\"}]", "private_test_cases": "[]", "metadata": "{}"}` + "\n"
 
 func TestProgramsAreRunOnTheTestsOfLiveCodeBench(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}

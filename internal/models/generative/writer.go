@@ -1,7 +1,7 @@
 package generative
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -37,34 +37,35 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &texts{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card, chunk: defaultChunk}
-	if set.chunk > 0 {
-		t.chunk = set.chunk
-	}
+	t := &texts{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card, chunk: cmp.Or(set.chunk, defaultChunk)}
 	if len(card.stop) > 0 {
 		t.rules.Stop = card.stop
 	}
+	t.early = card.endsBefore(w.rules.Stop)
 	if t.rules.Sampling, err = set.samplingOf(card, t.beams); err != nil {
 		return nil, err
 	}
-	cache := set.cache
-	if cache == "" {
-		cache = card.cache
-	}
 	ports := s.Ports[workload.Only]
-	if t.layout, err = generate.ReadLayout(ports.Inputs, ports.Outputs, named(card.names, set.names), cache); err != nil {
+	if t.layout, err = generate.ReadLayout(ports.Inputs, ports.Outputs, named(card.names, set.names), cmp.Or(set.cache, card.cache)); err != nil {
 		return nil, fmt.Errorf("the model is no decoder that is known: %w", err)
 	}
-	if err := from.fits(t.layout.Rows); err != nil {
+	if err := t.speak(from); err != nil {
 		return nil, err
+	}
+	return t, t.fit(set.context)
+}
+
+// speak opens the tokenizer and what lies beside it.
+func (t *texts) speak(from source) error {
+	err := from.fits(t.layout.Rows)
+	if err != nil {
+		return err
 	}
 	if t.words, err = from.openTokenizer(); err != nil {
 		t.words = nil // prompts that are tokens need none, and fits has said what is wrong with one
 	}
-	if t.chat, err = chat.Open(filepath.Dir(from.tokenizerPath())); err != nil {
-		return nil, err
-	}
-	return t, t.fit(set.context)
+	t.chat, err = chat.Open(filepath.Dir(from.tokenizerPath()))
+	return err
 }
 
 // load reads the prompts.
@@ -88,6 +89,7 @@ type texts struct {
 	context int // room for prompt and answer
 	chunk   int
 	longest int            // prompt
+	early   []int32        // tokens that end answers, although the benchmark's go on behind them
 	words   *hf.Tokenizer  // nil: there is none
 	chat    *chat.Template // beside it; nil: there is none
 
@@ -100,15 +102,19 @@ func (t *texts) EndTokens() []int32 { return t.rules.Stop }
 // fit finds prompts that the model cannot read, and chooses how much room there is.
 func (t *texts) fit(context int) error {
 	for i, p := range t.prompts {
-		for _, token := range p {
-			if token < 0 || int64(token) >= t.layout.Rows {
-				return fmt.Errorf("prompt %d has token %d, the model knows %d: the prompts were made with the tokenizer of another model", i, token, t.layout.Rows)
-			}
+		if k := slices.IndexFunc(p, t.unknown); k >= 0 {
+			return fmt.Errorf("prompt %d has token %d, the model knows %d: the prompts were made with the tokenizer of another model", i, p[k], t.layout.Rows)
 		}
 		t.longest = max(t.longest, len(p))
 	}
-	need := t.longest + t.rules.MaxNew
-	limit := t.card.context
+	t.chunk = min(t.chunk, t.longest)
+	return t.makeRoom(context)
+}
+
+// makeRoom makes room for the longest prompt and its answer, or for as many tokens as are asked for, where the
+// model has so many.
+func (t *texts) makeRoom(context int) error {
+	need, limit := t.longest+t.rules.MaxNew, t.card.context
 	if context > 0 && (limit == 0 || context < limit) {
 		limit = context
 	}
@@ -119,9 +125,11 @@ func (t *texts) fit(context int) error {
 	if t.context = need; context > 0 {
 		t.context = limit
 	}
-	t.chunk = min(t.chunk, t.longest)
 	return nil
 }
+
+// unknown reports whether the model does not know a token.
+func (t *texts) unknown(token int32) bool { return int64(token) >= t.layout.Rows }
 
 // Len implements workload.Workload.
 func (t *texts) Len() int { return len(t.prompts) }
@@ -204,46 +212,15 @@ func (t *texts) sampling() string {
 	return text
 }
 
-// Caveats implements workload.Deviating: the benchmarks take the likeliest token.
+// Caveats implements workload.Deviating: the benchmarks take the likeliest token, until one of theirs
+// ends the answer.
 func (t *texts) Caveats() []string {
-	if !t.rules.Sampling.Draws() {
-		return nil
+	var caveats []string
+	if t.rules.Sampling.Draws() {
+		caveats = append(caveats, t.rules.Sampling.String()+", the benchmark takes the likeliest one")
 	}
-	return []string{t.rules.Sampling.String() + ", the benchmark takes the likeliest one"}
-}
-
-// decoding is the predictor of a decoder.
-type decoding struct {
-	decoder *generate.Decoder
-	server  interface {
-		Serve(ctx context.Context, source workload.Source) error
+	if len(t.early) > 0 {
+		caveats = append(caveats, fmt.Sprintf("answers end with %v too, as %s says, and the benchmark's do not", t.early, t.card.from))
 	}
-	store *workload.Store
+	return caveats
 }
-
-// prompt finds the tokens of a sample.
-func (p *decoding) prompt(item workload.Item) []int32 {
-	if p.store == nil {
-		return nil
-	}
-	return whole(tensor.Data[int32](p.store.Slot(0, item.Row, 1)))
-}
-
-// Use implements workload.Predictor.
-func (p *decoding) Use(store *workload.Store) error {
-	p.store = store
-	return nil
-}
-
-// Predict implements workload.Predictor.
-func (p *decoding) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	return p.Serve(ctx, generate.OfBatch(items, reply))
-}
-
-// Serve implements workload.Puller.
-func (p *decoding) Serve(ctx context.Context, source workload.Source) error {
-	return p.server.Serve(ctx, source)
-}
-
-// Close implements workload.Predictor.
-func (p *decoding) Close() error { return p.decoder.Close() }

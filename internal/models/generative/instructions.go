@@ -1,0 +1,56 @@
+package generative
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
+)
+
+// GPT-J's prompts (language/gpt-j/dataset.py): the template of Alpaca, of which so many tokens count.
+const (
+	alpaca = "Below is an instruction that describes a task, paired with an input that provides further context. " +
+		"Write a response that appropriately completes the request.\n\n### Instruction:\n%s\n\n### Input:\n%s\n\n### Response:"
+	alpacaTokens = 1919
+)
+
+// readInstructions reads articles with instructions, which are cut into tokens here unless the file has
+// them.
+func readInstructions(s source) (*questionnaire, error) {
+	t, err := s.read(articleFiles...)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(t.Columns(), "tok_input") {
+		return take(t, "output")
+	}
+	words, err := s.openTokenizer()
+	if err != nil {
+		return nil, err
+	}
+	q := &questionnaire{}
+	for i := range t.Len() {
+		text, target, err := instruction(t, i)
+		if err != nil {
+			return nil, err
+		}
+		ids, err := words.Append(nil, text, hf.AddSpecial)
+		if err != nil {
+			return nil, fmt.Errorf("prompt %d: %w", i, err)
+		}
+		q.tokens, q.targets = append(q.tokens, ids[:min(len(ids), alpacaTokens)]), append(q.targets, target)
+	}
+	return q, nil
+}
+
+// instruction is a row of instructions as the text of a prompt, and what the answer should be.
+func instruction(t *prompts.Table, i int) (text, target string, err error) {
+	var parts [3]string
+	for k, column := range []string{"instruction", "input", "output"} {
+		if parts[k], err = t.Text(i, column); err != nil {
+			return "", "", err
+		}
+	}
+	return fmt.Sprintf(alpaca, parts[0], parts[1]), parts[2], nil
+}
