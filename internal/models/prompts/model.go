@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,43 +49,46 @@ func Model(c Config) workload.Model {
 	}
 }
 
+// inNames are the characters that names may have. Dots are none of them: conf files separate by them.
+const inNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
 // NameOf makes a name that folders and conf files can have of that of a model.
 func NameOf(model string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+		if strings.ContainsRune(inNames, r) {
 			return r
 		}
-		return '_' // dots, too: conf files separate by them
+		return '_'
 	}, model)
 }
 
 // open reads the prompts or makes them up.
-func (c Config) open(s workload.Setup) (w workload.Workload, err error) {
-	list := &texts{note: "prompts of " + s.DatasetDir}
-	if n := c.Synthetic; n > 0 {
-		if c.Words == 0 {
-			c.Words = defaultWords
-		}
-		if s.Count > 0 {
-			n = min(n, s.Count)
-		}
-		list.prompts, list.note = synthetic(n, c.Words, seed), fmt.Sprintf("%d prompts that are made up, of %d common words each", n, c.Words)
-	} else if list.prompts, err = readFile(s.DatasetDir, s.Count); err != nil {
+func (c Config) open(s workload.Setup) (workload.Workload, error) {
+	list, err := c.prompts(s)
+	if err != nil {
 		return nil, err
-	}
-	if c.Answer == 0 {
-		c.Answer = defaultAnswer
 	}
 	for i := range list.prompts {
 		p := &list.prompts[i]
-		if p.MaxTokens == 0 {
-			p.MaxTokens = c.Answer
-		}
+		p.MaxTokens = cmp.Or(p.MaxTokens, c.Answer, defaultAnswer)
 		if p.Exact = c.Exact; p.Exact {
 			p.MinTokens = p.MaxTokens
 		}
 	}
 	return list, nil
+}
+
+// prompts are those of the file, or made up ones.
+func (c Config) prompts(s workload.Setup) (*texts, error) {
+	if c.Synthetic > 0 {
+		n, words := c.Synthetic, cmp.Or(c.Words, defaultWords)
+		if s.Count > 0 {
+			n = min(n, s.Count)
+		}
+		return &texts{synthetic(n, words, seed), fmt.Sprintf("%d prompts that are made up, of %d common words each", n, words)}, nil
+	}
+	list, err := readFile(s.DatasetDir, s.Count)
+	return &texts{list, "prompts of " + s.DatasetDir}, err
 }
 
 // texts are prompts in memory.

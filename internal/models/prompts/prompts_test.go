@@ -44,7 +44,28 @@ func TestPromptsAreReadByWhatLinesHave(t *testing.T) {
 		{"no JSON", "{\"prompt\":\"a\"}\n\nhello", nil, "line 3: "},
 		{"a length below 1", `{"prompt":"a","max_tokens":0}`, nil, "max_tokens is 0, want"},
 		{"a length that is none", `{"prompt":"a","output_len":"x"}`, nil, "output_len is x, want"},
-		{"somebody else", `[{"conversations":[{"from":"robot","value":"u"}]}]`, nil, `row 0: turn 1 is from "robot"`},
+		{"somebody else", `[{"conversations":[{"from":"robot","value":"u"}]}]`, nil, `row 0: turn 1: from is "robot", want human, gpt or system`},
+		{"ShareGPT with a greeting between system and user", `[{"conversations":[{"from":"system","value":"s"},{"from":"gpt","value":"hello"},{"from":"Human","value":"u"},{"from":"GPT","value":"a"}]}]`,
+			chat(backend.Message{Role: "system", Content: "s"}, backend.Message{Role: "user", Content: "u"}), ""},
+		{"two turns of a user", `[{"conversations":[{"from":"user","value":"u"},{"from":"human","value":"v"},{"from":"bard","value":"a"},{"from":"robot"}]}]`,
+			chat(backend.Message{Role: "user", Content: "u"}, backend.Message{Role: "user", Content: "v"}), ""},
+		{"a chat with answers", `{"messages":[{"role":"user","content":"u"},{"role":"assistant","content":null},{"role":"user","content":"v"}]}`,
+			chat(backend.Message{Role: "user", Content: "u"}, backend.Message{Role: "assistant"}, backend.Message{Role: "user", Content: "v"}), ""},
+		{"a chat before a text", `{"messages":[{"role":"user","content":"u"}],"prompt":"p"}`, chat(backend.Message{Role: "user", Content: "u"}), ""},
+		{"a chat before a conversation", `{"messages":[{"role":"user","content":"u"}],"conversations":[{"from":"user","value":"v"}]}`, chat(backend.Message{Role: "user", Content: "u"}), ""},
+		{"a chat and its tokens", `{"messages":[{"role":"user","content":""}],"token_ids":[0]}`, []backend.Prompt{{IDs: []int32{0}, Messages: []backend.Message{{Role: "user"}}}}, ""},
+		{"a chat of nothing", `{"messages":[]}`, nil, "row 0: the prompt is empty"},
+		{"a chat in which nothing is said", `{"messages":[{"role":"system"},{"role":"user","content":""}]}`, nil, "row 0: the prompt is empty"},
+		{"a conversation that nobody begins", `[{"conversations":[{"from":"gpt","value":"a"}]}]`, nil, "row 0: the prompt is empty"},
+		{"a message that is a text", `{"messages":["u"]}`, nil, "message 1: want an object"},
+		{"a turn that is a list", `{"conversations":[{"from":"user","value":"u"},[{}]]}`, nil, "turn 2: want an object"},
+		{"a turn without a text", `{"conversations":[{"from":"user","value":7}]}`, nil, "turn 1: value is no text"},
+		{"a null before a text", `{"prompt":null,"text":"a"}`, text("a"), ""},
+		{"the longest answer", `{"prompt":"a","max_tokens":1048576}`, []backend.Prompt{{Text: "a", MaxTokens: 1 << 20}}, ""},
+		{"one that is longer", `{"prompt":"a","max_completion_tokens":1048577}`, nil, "max_completion_tokens is 1048577, want a whole number from 1 to 1048576"},
+		{"half a token", `{"prompt":"a","output_length":1.5}`, nil, "output_length is 1.5, want a whole number"},
+		{"a token that is too large", `{"token_ids":[2147483648]}`, nil, "row 0: token_ids are no token ids"},
+		{"a token of the largest number", `{"token_ids":[2147483647]}`, []backend.Prompt{{IDs: []int32{2147483647}}}, ""},
 		{"no role", `{"messages":[{"content":"u"}]}`, nil, "message 1: there is no role"},
 		{"half a list", `[{"prompt":"a"},`, nil, "row 1"},
 	} {
@@ -99,10 +120,106 @@ func TestPromptsThatAreMadeUpAreTheSameEachTime(t *testing.T) {
 	}
 }
 
+func TestPromptsOfAnotherSeedAreOthers(t *testing.T) {
+	a, b := synthetic(2, 30, 1), synthetic(2, 30, 2)
+	if a[0].Text == b[0].Text || a[0].Text == a[1].Text || strings.Join(strings.Fields(a[0].Text), " ") != a[0].Text {
+		t.Errorf("%+v and %+v", a, b)
+	}
+}
+
+func TestLengthsThatNobodyChoseAreUsual(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "prompts.jsonl")
+	if err := os.WriteFile(path, []byte(`{"prompt":"a"}`+"\n"+`{"prompt":"b","max_tokens":9}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		config Config
+		want   [][2]int // least and most tokens of answers
+	}{
+		{Config{}, [][2]int{{0, 128}, {0, 9}}},
+		{Config{Answer: 7}, [][2]int{{0, 7}, {0, 9}}},
+		{Config{Answer: 7, Exact: true}, [][2]int{{7, 7}, {9, 9}}},
+		{Config{Synthetic: 1, Exact: true}, [][2]int{{128, 128}}},
+	} {
+		w, err := Model(c.config).Open(workload.Setup{DatasetDir: path})
+		if err != nil || w.Len() != len(c.want) {
+			t.Fatalf("%+v: %v", c.config, err)
+		}
+		for i, want := range c.want {
+			if p := w.(workload.Prompting).Prompt(i); [2]int{p.MinTokens, p.MaxTokens} != want || p.Exact != c.config.Exact {
+				t.Errorf("%+v: prompt %d is %+v, want %v tokens", c.config, i, p, want)
+			}
+		}
+		if words := len(strings.Fields(w.(workload.Prompting).Prompt(0).Text)); c.config.Synthetic > 0 && words != 256 {
+			t.Errorf("%d words", words)
+		}
+		if note := w.Notes()[0]; c.config.Synthetic == 0 && note != "prompts of "+path || c.config.Synthetic > 0 && note != "1 prompts that are made up, of 256 common words each" {
+			t.Errorf("note %q", note)
+		}
+	}
+}
+
+// A generator that takes token ids, or none.
+type generator struct {
+	backend.Generator
+	ids bool
+}
+
+func (g generator) TakesIDs() bool { return g.ids }
+
+func TestAServerHasToTakeWhatThePromptsAre(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		texts      backend.Texts
+		refused    bool // by a server of texts
+	}{
+		{"texts", `{"prompt":"a"}`, backend.Texts{}, false},
+		{"ids", `{"token_ids":[1]}`, backend.Texts{IDs: true}, true},
+		{"ids and texts of the same prompts", `{"token_ids":[1],"prompt":"a"}`, backend.Texts{IDs: true}, false},
+		{"ids of some, texts of others", `{"token_ids":[1]}` + "\n" + `{"prompt":"a"}`, backend.Texts{}, true},
+		{"chats", `{"messages":[{"role":"user","content":"u"}]}`, backend.Texts{Chat: true}, false},
+		{"chats with ids", `{"messages":[{"role":"user","content":"u"}],"token_ids":[1]}` + "\n" + `{"prompt":"a","token_ids":[1]}`, backend.Texts{Chat: true, IDs: true}, false},
+	} {
+		path := filepath.Join(t.TempDir(), "prompts.jsonl")
+		if err := os.WriteFile(path, []byte(c.file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Model(Config{}).Open(workload.Setup{DatasetDir: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.(workload.Prompting).Texts(); got.IDs != c.texts.IDs || got.Chat != c.texts.Chat || got.Least || got.Tokenize != nil {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.texts)
+		}
+		for _, ids := range []bool{true, false} {
+			_, err := w.NewPredictor(workload.Sessions{workload.Only: generator{ids: ids}}, 1)
+			if want := c.refused && !ids; want != (err != nil) || want && err.Error() != "the server takes no token ids, and some prompts have no text" {
+				t.Errorf("%s, a server that takes ids %v: %v", c.name, ids, err)
+			}
+		}
+		if w.Row(0) != nil || w.CacheKey() != "" || w.Prepare(0, nil) != nil || w.Outputs("") != nil || w.Batch() >= 0 {
+			t.Errorf("%s: prompts have tensors", c.name)
+		}
+	}
+}
+
+func TestWhatIsKeptOfAnAnswerIsItsText(t *testing.T) {
+	w := &texts{}
+	if got := w.First(0, []byte("on"), []int32{5}); string(got) != "on" {
+		t.Errorf("first %q", got)
+	}
+	if got, tokens := w.Response(0, backend.Answer{Text: []byte("once"), IDs: []int32{5, 6}, Tokens: 3}); string(got) != "once" || tokens != 3 {
+		t.Errorf("response %q, %d tokens", got, tokens)
+	}
+}
+
 func TestPromptsHaveNoAccuracyAndNeedAServer(t *testing.T) {
 	m := Model(Config{Name: NameOf("meta-llama/Llama-3.1-8B"), Synthetic: 1})
-	if m.Name != "meta-llama_Llama-3_1-8B" {
-		t.Errorf("the name is %q", m.Name)
+	if m.Name != "meta-llama_Llama-3_1-8B" || m.Rules.Name != m.Name || m.Title != m.Name || m.Task == "" || m.Dataset == "" || m.PerformanceSampleCount < 100_000 {
+		t.Errorf("%+v", m)
+	}
+	if got := NameOf("az AZ\u00e909-_./\\:"); got != "az_AZ_09-_____" {
+		t.Errorf("the name is %q", got)
 	}
 	if _, err := m.Score(t.Context(), nil, workload.Scoring{}); !errors.Is(err, errNoTruth) {
 		t.Errorf("Score: %v", err)
@@ -116,6 +233,9 @@ func TestPromptsHaveNoAccuracyAndNeedAServer(t *testing.T) {
 	}
 	if _, err := m.Open(workload.Setup{DatasetDir: "/nowhere"}); err != nil {
 		t.Errorf("prompts that are made up are in no file: %v", err)
+	}
+	if _, err := Model(Config{}).Open(workload.Setup{DatasetDir: "/nowhere"}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("prompts of a file that is not there: %v", err)
 	}
 }
 

@@ -63,20 +63,33 @@ func (r row) prompt() (p backend.Prompt, err error) {
 	if p.IDs, err = r.tokens(); err != nil {
 		return p, err
 	}
-	messages, _ := r.t.Value(r.i, "messages")
-	turns, _ := r.t.Value(r.i, "conversations")
-	switch {
-	case messages != nil:
-		p.Messages, err = messagesOf(messages)
-	case turns != nil:
-		p.Messages, err = turnsOf(turns)
-	default:
+	if p.Messages, err = r.messages(); err != nil {
+		return p, err
+	}
+	if p.Messages == nil {
 		p.Text, err = r.text(len(p.IDs) > 0)
 	}
-	if err == nil && p.Text == "" && len(p.Messages) == 0 && len(p.IDs) == 0 {
+	if err == nil && isEmpty(p) {
 		err = errors.New("the prompt is empty")
 	}
 	return p, err
+}
+
+// isEmpty reports whether a prompt says nothing.
+func isEmpty(p backend.Prompt) bool {
+	spoken := func(m backend.Message) bool { return m.Content != "" }
+	return p.Text == "" && len(p.IDs) == 0 && !slices.ContainsFunc(p.Messages, spoken)
+}
+
+// messages are those of a row that has a chat or a conversation; nil: it has none.
+func (r row) messages() ([]backend.Message, error) {
+	if v, ok := r.t.Value(r.i, "messages"); ok {
+		return messagesOf(v)
+	}
+	if v, ok := r.t.Value(r.i, "conversations"); ok {
+		return turnsOf(v)
+	}
+	return nil, nil
 }
 
 // text is that of the prompt. One that has token ids needs none.
@@ -114,8 +127,8 @@ func (r row) limit() (int, error) {
 }
 
 // fieldsOf are texts of an element of a list of objects.
-func fieldsOf(list any, i int, names ...string) ([]string, error) {
-	object, ok := list.([]any)[i].(map[string]any)
+func fieldsOf(list []any, i int, names ...string) ([]string, error) {
+	object, ok := list[i].(map[string]any)
 	if !ok {
 		return nil, errors.New("want an object")
 	}
@@ -134,7 +147,7 @@ func messagesOf(v any) ([]backend.Message, error) {
 	if !ok {
 		return nil, errors.New("messages is no list of objects")
 	}
-	var messages []backend.Message
+	messages := []backend.Message{}
 	for i := range list {
 		f, err := fieldsOf(list, i, "role", "content")
 		if err == nil && f[0] == "" {
@@ -151,28 +164,36 @@ func messagesOf(v any) ([]backend.Message, error) {
 // roles are those of messages by their names in ShareGPT.
 var roles = map[string]string{"human": "user", "user": "user", "system": "system", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant", "bing": "assistant", "bard": "assistant"}
 
-// turnsOf are the turns of a conversation up to the first one that is an answer.
+// turnsOf are the turns of a conversation up to the first one that is an answer to a user.
 func turnsOf(v any) ([]backend.Message, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, errors.New("conversations is no list of objects")
 	}
-	var messages []backend.Message
+	messages, asked := []backend.Message{}, false
 	for i := range list {
-		f, err := fieldsOf(list, i, "from", "value")
-		if err != nil {
+		m, err := turnOf(list, i)
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("turn %d: %w", i+1, err)
-		}
-		role, known := roles[strings.ToLower(f[0])]
-		if !known {
-			return nil, fmt.Errorf("turn %d is from %.40q, want human, gpt or system", i+1, f[0])
-		}
-		if role == "assistant" && len(messages) > 0 {
-			break
-		}
-		if role != "assistant" {
-			messages = append(messages, backend.Message{Role: role, Content: f[1]})
+		case m.Role != "assistant":
+			messages, asked = append(messages, m), asked || m.Role == "user"
+		case asked:
+			return messages, nil
 		}
 	}
 	return messages, nil
+}
+
+// turnOf is a turn of a conversation.
+func turnOf(list []any, i int) (backend.Message, error) {
+	f, err := fieldsOf(list, i, "from", "value")
+	if err != nil {
+		return backend.Message{}, err
+	}
+	role, known := roles[strings.ToLower(f[0])]
+	if !known {
+		return backend.Message{}, fmt.Errorf("from is %.40q, want human, gpt or system", f[0])
+	}
+	return backend.Message{Role: role, Content: f[1]}, nil
 }
