@@ -54,7 +54,7 @@ func TestPromptsAreReadByWhatLinesHave(t *testing.T) {
 		{"a chat before a text", `{"messages":[{"role":"user","content":"u"}],"prompt":"p"}`, chat(backend.Message{Role: "user", Content: "u"}), ""},
 		{"a chat before a conversation", `{"messages":[{"role":"user","content":"u"}],"conversations":[{"from":"user","value":"v"}]}`, chat(backend.Message{Role: "user", Content: "u"}), ""},
 		{"a chat and its tokens", `{"messages":[{"role":"user","content":""}],"token_ids":[0]}`, []backend.Prompt{{IDs: []int32{0}, Messages: []backend.Message{{Role: "user"}}}}, ""},
-		{"a chat of nothing", `{"messages":[]}`, nil, "row 0: the prompt is empty"},
+		{"a chat of nothing", `{"messages":[]}`, nil, "row 0: messages is no list of objects"},
 		{"a chat in which nothing is said", `{"messages":[{"role":"system"},{"role":"user","content":""}]}`, nil, "row 0: the prompt is empty"},
 		{"a conversation that nobody begins", `[{"conversations":[{"from":"gpt","value":"a"}]}]`, nil, "row 0: the prompt is empty"},
 		{"a message that is a text", `{"messages":["u"]}`, nil, "message 1: want an object"},
