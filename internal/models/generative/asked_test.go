@@ -153,6 +153,7 @@ func TestTokensThatNobodySawAreCounted(t *testing.T) {
 		bytes, want int
 	}{
 		{backend.Answer{Tokens: 5}, 0, 5},
+		{backend.Answer{IDs: []int32{7}, Tokens: 5}, 4, 5},
 		{backend.Answer{IDs: []int32{7, 8}, Tokens: 5}, 8, 5},
 		{backend.Answer{IDs: []int32{7, 2, 8}, Tokens: 5}, 8, 4},
 	} {

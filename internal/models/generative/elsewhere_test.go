@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/chat"
@@ -168,6 +169,69 @@ func TestAnswersThatEndEarlierThanTheBenchmarksAreMarked(t *testing.T) {
 		w := &texts{card: c.card, early: c.card.endsBefore(benchmark)}
 		if got := strings.Join(w.Caveats(), "\n"); got != c.want {
 			t.Errorf("%+v: caveats %q, want %q", c.card, got, c.want)
+		}
+	}
+}
+
+// Each beam is a sequence of its own in memory, and none of them is drawn.
+func TestBeamsTakeTheirRoom(t *testing.T) {
+	one, four := opened(t, wordsOnly), opened(t, wordsOnly)
+	four.beams = 4
+	if one.PredictorBytes(3)*4 != four.PredictorBytes(3) || one.PredictorBytes(1)*3 != one.PredictorBytes(3) {
+		t.Errorf("3 slots take %d bytes, of 4 beams %d", one.PredictorBytes(3), four.PredictorBytes(3))
+	}
+	notes := strings.Join(four.Notes(), "\n")
+	for _, want := range []string{"for 15 tokens, times 4 beams; prompts are read 5 tokens at once", "\nthe likeliest of 4 beams are followed"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes\n%s\nwant %q", notes, want)
+		}
+	}
+	if notes := strings.Join(one.Notes(), "\n"); strings.Contains(notes, "beams") || !strings.Contains(notes, "\na sequence takes 0.0 MiB of cache for 15 tokens; ") {
+		t.Errorf("of one beam: notes\n%s", notes)
+	}
+	if _, err := (setting{sampling: "temperature=1"}).samplingOf(modelCard{}, 4); err == nil || err.Error() != "sampling: 4 beams are followed, of which none is drawn" {
+		t.Errorf("drawn beams: %v", err)
+	}
+	if _, err := (setting{sampling: "temperature=0"}).samplingOf(modelCard{}, 4); err != nil {
+		t.Errorf("at temperature 0 nothing is drawn: %v", err)
+	}
+}
+
+func TestNotesSayWhereTheEndsAreFrom(t *testing.T) {
+	w := opened(t, wordsOnly)
+	w.card = modelCard{from: "genai_config.json", stop: []int32{9}}
+	if notes := strings.Join(w.Notes(), "\n"); !strings.Contains(notes, "they end with [9] (from genai_config.json)") {
+		t.Errorf("notes\n%s", notes)
+	}
+}
+
+func TestASamplingIsReadPartByPart(t *testing.T) {
+	for text, want := range map[string]generate.Sampling{
+		"temperature=0.5": {Temperature: 0.5}, "top_k=5": {Temperature: 1, TopK: 5}, "top_p=0.25, seed=18446744073709551615": {Temperature: 1, TopP: 0.25, Seed: 1<<64 - 1},
+	} {
+		if got, err := parseSampling(text); err != nil || got != want {
+			t.Errorf("%q is %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"temperature": `"temperature" is no number`, "temperature=NaN": "temperature is NaN, want 0 or more", "top_k=2.5": `"top_k=2.5" is no number`, "top_k=-1": "top_k is -1, want 0 or more",
+		"top_p=1.5": "top_p is 1.5, want 0 to 1", "seed=-1": `"seed=-1" is no number`, "temperature=1,": `"" is none of greedy, model, temperature=T`, "greedy,top_k=1": `"greedy" is none of`,
+	} {
+		if _, err := parseSampling(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestTypesOfALogAreThoseOfTheReferenceUnlessOneIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		width int
+		named string
+		want  accuracy.DType
+	}{{4, "", accuracy.Int32}, {8, "", accuracy.Int64}, {4, "INT64", accuracy.Int64}, {8, "int32", accuracy.Int32}} {
+		w := writer{rules: generate.Rules{Width: c.width}}
+		if got := w.dtype(workload.Values{dtypeOption: c.named}); got != c.want {
+			t.Errorf("%d bytes, %q: %v, want %v", c.width, c.named, got, c.want)
 		}
 	}
 }
