@@ -112,7 +112,7 @@ func (a *accuracyText) line(n int, line string) {
 	}
 	for i, metric := range a.metrics {
 		if v, ok := a.value(n, metric.Name, line); ok {
-			a.record(metric.Name, v.text)
+			a.accuracies.Set(metric.Name, v.text)
 			if v.number >= metric.Bound {
 				a.seen[i] = true
 			} else {
@@ -157,21 +157,10 @@ func (a *accuracyText) judge(rule string, n int, message, found, wanted string) 
 	a.fail(rule, p)
 }
 
-func (a *accuracyText) record(name, value string) {
-	for i := range a.accuracies {
-		if a.accuracies[i].name == name {
-			a.accuracies[i].value = value
-			return
-		}
-	}
-	a.accuracies = append(a.accuracies, measured{name, value})
-}
-
 // missing reports metrics that no line reached, and the hash.
 func (a *accuracyText) missing() {
 	for i, metric := range a.metrics {
-		known := slices.ContainsFunc(a.accuracies, func(m measured) bool { return m.name == metric.Name })
-		if !a.seen[i] && !known {
+		if _, known := a.accuracies.Get(metric.Name); !a.seen[i] && !known {
 			a.fail("acc-metric", problem{path: a.path, message: "no line has " + metric.Name, wanted: fmt.Sprintf("%s ≥ %v", metric.Name, metric.Bound)})
 		}
 	}

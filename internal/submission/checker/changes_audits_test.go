@@ -100,7 +100,12 @@ var auditChanges = []change{
 		gptoss(e)
 		e.write(home+"/results/board1/gpt-oss-120b/Server/TEST09/verify_output_len.txt", "TEST FAIL")
 	}},
+}
 
+// olderChanges are made to a tree of v5.1.
+var olderChanges = []change{
+	{"v5.1 nothing", func(*edit) {}},
+	{"v5.0 seeds of v5.1", func(*edit) {}},
 	{"v5.1 no measurements", func(e *edit) { e.remove(home + "/measurements/board1/resnet50/SingleStream") }},
 	{"v5.1 no measurements at all", func(e *edit) { e.remove(home + "/measurements") }},
 	{"v5.1 measurements of another scenario", func(e *edit) {
@@ -116,6 +121,8 @@ var auditChanges = []change{
 	{"v5.1 code is called src", func(e *edit) { e.rename(home+"/code", home+"/src") }},
 	{"v5.1 no user.conf", func(e *edit) { e.remove(home + "/measurements/board1/resnet50/SingleStream/user.conf") }},
 	{"v5.1 as v6.1", func(*edit) {}},
+	{"v5.1 power", func(e *edit) { power5(e, func(*powered) {}) }},
+	{"v5.1 power of a debugging server", func(e *edit) { power5(e, func(p *powered) { p.server["debug"] = true }) }},
 }
 
 func fallback(e *edit, baseline, compliance string) {

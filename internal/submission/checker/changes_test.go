@@ -62,8 +62,6 @@ var tableChanges = []change{
 	{"v6.1 no performance folder", func(e *edit) { e.remove("S/performance") }},
 	{"v6.1 no tests", func(e *edit) { e.remove("S/TEST01"); e.remove("S/TEST04") }},
 	{"v6.0 seeds of v6.1", func(*edit) {}},
-	{"v5.1 nothing", func(*edit) {}},
-	{"v5.0 seeds of v5.1", func(*edit) {}},
 }
 
 func perf(s string) string { return s + "/performance/run_1/mlperf_log_detail.txt" }
@@ -96,7 +94,7 @@ func network(e *edit, described bool) {
 		e.field(path, name, `"x"`)
 	}
 	e.field(path, "is_network", `"true"`)
-	for _, log := range e.logs("network") {
+	for _, log := range e.logs("network/ExampleOrg") {
 		e.set(log, "sut_name", `"my Network SUT"`)
 	}
 }

@@ -14,8 +14,11 @@ const daemonVersion = "1.11.1"
 
 var versionOf = regexp.MustCompile(`version=(.+?)-`)
 
-// A command is what was said to the power daemon, and its answer.
-type command struct{ cmd, reply string }
+// A command is what one side said, and the reply: a text wherever somebody looks at it.
+type command struct {
+	cmd   string
+	reply python.Value
+}
 
 func commandsAt(d *python.Dict, key string) ([]command, error) {
 	list, err := listAt(d, key)
@@ -28,7 +31,7 @@ func commandsAt(d *python.Dict, key string) ([]command, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s %d: %w", key, i, err)
 		}
-		reply, err := textAt(v, "reply")
+		reply, err := at(v, "reply")
 		if err != nil && cmd != "time" {
 			return nil, fmt.Errorf("%s %d: %w", key, i, err)
 		}
@@ -48,12 +51,16 @@ func (s *session) commands() error {
 
 func identity(list []command) error {
 	i := slices.IndexFunc(list, func(c command) bool { return c.cmd == "Identify" })
-	if i < 0 || list[i].reply == "" {
+	answer := ""
+	if i >= 0 {
+		answer, _ = list[i].reply.(string)
+	}
+	if answer == "" {
 		return errors.New("the daemon did not answer Identify")
 	}
-	model, _, _ := strings.Cut(list[i].reply, ",")
+	model, _, _ := strings.Cut(answer, ",")
 	version := ""
-	if m := versionOf.FindStringSubmatch(list[i].reply); m != nil {
+	if m := versionOf.FindStringSubmatch(answer); m != nil {
 		version = m[1]
 	}
 	if version != daemonVersion {
@@ -83,8 +90,8 @@ func replies(list []command) error {
 				}
 				stops++
 			}
-			if c.reply != want.reply {
-				return fmt.Errorf("the daemon answered %s with %q, want %q", c.cmd, c.reply, want.reply)
+			if !python.Equal(c.reply, want.reply) {
+				return fmt.Errorf("the daemon answered %s with %s, want %s", c.cmd, python.Repr(c.reply), python.Repr(want.reply))
 			}
 		}
 	}
@@ -96,11 +103,12 @@ func rangesRestored(list []command) error {
 	if len(list) < 3 {
 		return errors.New("ptd_messages has fewer than three commands")
 	}
-	amps, err := initialRange(list[2].reply, 1)
+	ranges, _ := list[2].reply.(string)
+	amps, err := initialRange(ranges, 1)
 	if err != nil {
 		return err
 	}
-	volts, err := initialRange(list[2].reply, 3)
+	volts, err := initialRange(ranges, 3)
 	if err != nil {
 		return err
 	}
@@ -171,13 +179,14 @@ func (s *session) messages() error {
 		return fmt.Errorf("the client has %d messages and the server %d", len(client), len(server))
 	}
 	for i, c := range client {
-		if c.cmd != server[i].cmd || c.cmd != "time" && c.reply != server[i].reply {
-			return fmt.Errorf("message %d is not the same on both sides: %q and %q", i, c, server[i])
+		if c.cmd != server[i].cmd || c.cmd != "time" && !python.Equal(c.reply, server[i].reply) {
+			return fmt.Errorf("message %d is not the same on both sides: %s, %s and %s, %s", i, c.cmd, python.Repr(c.reply), server[i].cmd, python.Repr(server[i].reply))
 		}
 	}
-	a, b := clientVersion.FindStringSubmatch(server[0].cmd), serverVersion.FindStringSubmatch(server[0].reply)
+	greeting, _ := server[0].reply.(string)
+	a, b := clientVersion.FindStringSubmatch(server[0].cmd), serverVersion.FindStringSubmatch(greeting)
 	if a == nil || b == nil || a[1] != b[1] {
-		return fmt.Errorf("versions are not the same: %q and %q", server[0].cmd, server[0].reply)
+		return fmt.Errorf("versions are not the same: %q and %q", server[0].cmd, greeting)
 	}
 	return nil
 }

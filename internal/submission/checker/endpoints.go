@@ -1,11 +1,13 @@
 package checker
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/submission/python"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/submission/tree"
 )
 
 // endpointsOrMissing reads the files of a result without LoadGen's logs: those that a
@@ -31,56 +33,26 @@ type endpointsFiles struct {
 // read reads the files, and reports whether there are any.
 func (e *endpointsFiles) read() bool {
 	found := false
-	load := func(path string, read func(string) (python.Value, error)) python.Value {
+	load := func(path string, read func(tree.Tree, string) (python.Value, error)) (v python.Value, ok bool) {
 		path = e.folder + "/" + path
 		if !e.tree.Exists(path) {
-			return &python.Dict{}
+			return &python.Dict{}, false
 		}
 		found = true
-		v, err := read(path)
+		v, err := read(e.tree, path)
 		if err != nil {
 			e.note("log-format", problem{path: path, line: lineOf(err), message: "cannot be read: " + plain(err)})
-			return &python.Dict{}
+			return &python.Dict{}, false
 		}
-		return v
+		return v, true
 	}
-	json := func(path string) (python.Value, error) { return readJSON(e.tree, path) }
-	yaml := func(path string) (python.Value, error) {
-		v, err := readYAML(e.tree, path)
-		return fromYAML(v), err
-	}
-	e.summary = load("performance/result_summary.json", json)
-	e.results = load("accuracy/accuracy_results.json", json)
-	e.config = load("config.yaml", yaml)
-	if !python.Truth(e.config) {
-		e.config = load("config.yml", yaml)
+	e.summary, _ = load("performance/result_summary.json", readJSON)
+	e.results, _ = load("accuracy/accuracy_results.json", readJSON)
+	ok := false
+	if e.config, ok = load("config.yaml", readYAML); !ok {
+		e.config, _ = load("config.yml", readYAML)
 	}
 	return found
-}
-
-// fromYAML turns what the YAML reader returns into values of Python.
-func fromYAML(v any) python.Value {
-	switch v := v.(type) {
-	case map[string]any:
-		d := &python.Dict{}
-		for k, member := range v {
-			d.Set(k, fromYAML(member))
-		}
-		return d
-	case []any:
-		list := make([]python.Value, len(v))
-		for i, member := range v {
-			list[i] = fromYAML(member)
-		}
-		return list
-	case int:
-		return int64(v)
-	case uint64:
-		return unsigned(v)
-	case nil, bool, float64, string:
-		return v
-	}
-	return fmt.Sprint(v) // a time, which no check looks at
 }
 
 // log returns the keys of LoadGen's log that files have.
@@ -104,7 +76,7 @@ func (e *endpointsFiles) log(path string, sources ...python.Value) *detailLog {
 			}
 		}
 	}
-	if e := log.values["num_errors"]; python.IsNumber(e.value) && python.Truth(e.value) {
+	if e := log.values["num_errors"]; python.Truth(e.value) {
 		log.errors, log.first = 1, logError{0, str(e.value) + " queries failed"}
 	}
 	return log
@@ -173,27 +145,81 @@ func (e *endpointsFiles) addRate(log *detailLog) {
 
 func (e *endpointsFiles) accuracy() *detailLog {
 	log := e.log(e.folder+"/accuracy/accuracy_results.json", &python.Dict{}, e.results)
-	var samples int64
-	counted := false
-	scores, _ := listAt(e.results, "accuracy_scores")
-	for _, one := range scores {
-		score, _ := at(one, "score")
-		if _, has := log.values["accuracy_score"]; !has && score != nil {
-			log.values["accuracy_score"] = entry{value: score, whole: true}
+	if err := e.addScores(log); err != nil {
+		e.fail("log-format", problem{path: log.path, message: err.Error(), wanted: "accuracy_scores, a list of objects"})
+	}
+	return log
+}
+
+// addScores adds the first score, and how many samples were judged: the sum of all
+// data sets for accuracy.
+func (e *endpointsFiles) addScores(log *detailLog) error {
+	d, ok := e.results.(*python.Dict)
+	if !ok {
+		return errors.New("is not an object")
+	}
+	if _, there := d.Get("accuracy_scores"); !there {
+		return nil
+	}
+	sets, err := listAt(d, "accuracy_scores")
+	if err != nil {
+		return err
+	}
+	samples, counted := python.Value(int64(0)), false
+	for i, set := range sets {
+		if err := addScore(log, set); err != nil {
+			return fmt.Errorf("accuracy_scores %d: %w", i, err)
 		}
-		if kind, _ := at(one, "dataset_type"); kind != nil && kind != "accuracy" {
-			continue
+		n, has, err := samplesOf(set)
+		if err != nil {
+			return fmt.Errorf("accuracy_scores %d: %w", i, err)
 		}
-		total, _ := at(one, "total_samples")
-		if total == nil {
-			total, _ = at(one, "response_counts", "issued")
-		}
-		if n, err := python.Int(total); err == nil {
-			samples, counted = samples+n.Int64(), true
+		if has {
+			counted = true
+			if samples, err = python.Add(samples, n); err != nil {
+				return err
+			}
 		}
 	}
 	if counted {
 		log.values["effective_accuracy_sample_count"] = entry{value: samples, whole: true}
 	}
-	return log
+	return nil
+}
+
+// addScore adds the score of a data set if there is none yet.
+func addScore(log *detailLog, set python.Value) error {
+	d, ok := set.(*python.Dict)
+	if !ok {
+		return fmt.Errorf("%s is not an object", shorten(str(set)))
+	}
+	score, _ := d.Get("score")
+	if _, has := log.values["accuracy_score"]; !has && score != nil {
+		log.values["accuracy_score"] = entry{value: score, whole: true}
+	}
+	return nil
+}
+
+// samplesOf returns how many samples of a data set were judged, if it is one for
+// accuracy and says so.
+func samplesOf(set python.Value) (n python.Value, has bool, err error) {
+	if kind, _ := at(set, "dataset_type"); kind != nil && kind != "accuracy" {
+		return nil, false, nil
+	}
+	count, _ := at(set, "total_samples")
+	if count == nil {
+		counts, err := at(set, "response_counts")
+		if err != nil {
+			return nil, false, nil
+		}
+		d, ok := counts.(*python.Dict)
+		if !ok {
+			return nil, false, fmt.Errorf("response_counts is %s, want an object", shorten(str(counts)))
+		}
+		if count, _ = d.Get("issued"); count == nil {
+			return nil, false, nil
+		}
+	}
+	whole, err := python.Int(count)
+	return python.Whole(whole), err == nil, err
 }

@@ -10,17 +10,19 @@ import (
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
-// endpointsScenario is the scenario of a result that was measured without LoadGen.
-func endpointsScenario(log, folder string) string {
+// endpointsScenario is the scenario of a result that was measured without LoadGen, "" if
+// neither its folder nor its type tells. What kind is no text cannot be read.
+func endpointsScenario(kind python.Value, folder string) string {
+	text, _ := kind.(string)
 	switch {
 	case strings.EqualFold(folder, "singlestream"):
 		return "SingleStream"
-	case strings.EqualFold(folder, "interactive"), strings.EqualFold(log, "interactive"):
+	case strings.EqualFold(folder, "interactive"), strings.EqualFold(text, "interactive"):
 		return "Interactive"
-	case strings.EqualFold(log, "online"):
+	case strings.EqualFold(text, "online"):
 		return "Server"
 	}
-	return log
+	return text
 }
 
 func (g *judgement) checkEndpointsAccuracy() {
@@ -29,13 +31,7 @@ func (g *judgement) checkEndpointsAccuracy() {
 		g.fail("acc-missing", problem{path: g.accuracy.path, message: "there is no score", wanted: "accuracy_scores with a score"})
 		return
 	}
-	g.accuracies = []measured{{"", str(e.value)}}
-	if d, ok := e.value.(*python.Dict); ok {
-		g.accuracies = nil
-		for _, name := range d.Keys() {
-			g.accuracies = append(g.accuracies, measured{name, str(first(d.Get(name)))})
-		}
-	}
+	g.score = e.value
 	if g.division == "open" || g.model != "qwen3-vl-235b-a22b" {
 		return // the official checker compares only this one
 	}

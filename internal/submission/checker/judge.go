@@ -17,14 +17,12 @@ type judgement struct {
 
 	performance, accuracy *detailLog
 	metric                python.Value // what the result is, as Python has it
-	accuracies            []measured
+	accuracies            python.Dict  // metrics of accuracy.txt by name, as texts
+	score                 python.Value // of a system that was measured without LoadGen
 	measurements          *python.Dict
 	power                 python.Value
 	watts                 string // of the nameplate
 }
-
-// A measured is a metric of accuracy as accuracy.txt has it.
-type measured struct{ name, value string }
 
 func judge(j *job, lines *python.Lines) Result {
 	g := &judgement{job: j, rule: j.round.Model(j.model), lines: lines}

@@ -1,27 +1,13 @@
 package checker
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/mlperf-go/mlperf/internal/submission/tree"
+	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
-
-// readYAML reads a YAML file. An empty one is nil.
-func readYAML(t tree.Tree, path string) (any, error) {
-	data, err := t.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	var v any
-	return v, yaml.Unmarshal(data, &v)
-}
 
 // readNameplate reads the power of the system's power supplies, where there is such a
 // file. The official checker reads it before anything else.
@@ -31,91 +17,123 @@ func (d *description) readNameplate(l *loader, path string) {
 	}
 	v, err := readYAML(l.tree, path)
 	if err != nil {
-		d.fail("system-nameplate", problem{path: path, message: "cannot be read: " + err.Error()})
+		d.fail("system-nameplate", problem{path: path, line: lineOf(err), message: "cannot be read: " + err.Error(), wanted: "YAML"})
+		return
 	}
-	d.nameplate = v
+	d.nameplate, d.hasNameplate = v, true
 }
 
 // designWatts returns what the summary of a result with power says of the nameplate.
 func (j *judgement) designWatts() (string, error) {
 	d := j.description
-	path := strings.TrimSuffix(d.path, ".json") + "_power.yaml"
 	if v, ok := d.dict.Get("system_power_capacity"); ok {
 		return str(v), nil
 	}
-	if !j.tree.Exists(path) {
+	if !d.hasNameplate {
 		return "None", nil
 	}
 	if d.nameplate == nil {
 		return "", errors.New("is empty")
 	}
 	watts, err := capacity(d.nameplate)
-	return strconv.FormatFloat(watts, 'f', -1, 64), err
+	return str(watts), err
 }
 
 // capacity sums the power of the supplies that each part of a system needs: of a part
 // that lists its PSUs and how many it needs, the largest so many.
-func capacity(v any) (float64, error) {
-	sum := 0.0
-	switch v := v.(type) {
-	case map[string]any:
-		lower := map[string]any{}
-		for k, member := range v {
-			lower[strings.ToLower(k)] = member
+func capacity(v python.Value) (python.Value, error) {
+	parts, isList := v.([]python.Value)
+	if d, isDict := v.(*python.Dict); isDict {
+		lower := &python.Dict{}
+		for _, name := range d.Keys() {
+			if number, odd := strings.CutPrefix(name, notText); odd {
+				return nil, fmt.Errorf("the name %s is not a text", number)
+			}
+			member := first(d.Get(name))
+			lower.Set(strings.ToLower(name), member)
+			parts = append(parts, member)
 		}
-		psus, hasPSUs := lower["psus"]
-		if least, ok := lower["min psus needed"]; ok && hasPSUs {
+		psus, hasPSUs := lower.Get("psus")
+		if least, ok := lower.Get("min psus needed"); ok && hasPSUs {
 			return largest(psus, least)
 		}
-		for _, member := range v {
-			watts, err := capacity(member)
-			if err != nil {
-				return 0, err
-			}
-			sum += watts
-		}
-	case []any:
-		for _, member := range v {
-			watts, err := capacity(member)
-			if err != nil {
-				return 0, err
-			}
-			sum += watts
+	} else if !isList {
+		return int64(0), nil
+	}
+	watts := make([]python.Value, len(parts))
+	for i, part := range parts {
+		var err error
+		if watts[i], err = capacity(part); err != nil {
+			return nil, err
 		}
 	}
-	return sum, nil
+	return sum(watts)
 }
 
-func largest(psus, least any) (float64, error) {
-	list, isList := psus.([]any)
-	n, isInt := least.(int)
-	if !isList || !isInt {
-		return 0, fmt.Errorf("PSUs is %v and Min PSUs Needed is %v: want a list and a whole number", psus, least)
+// largest is the power of so many of the largest supplies. Python's slice takes all for
+// null, 1 for true, and leaves the smallest out for a number below 0.
+func largest(psus, least python.Value) (python.Value, error) {
+	watts, err := supplies(psus)
+	if err != nil {
+		return nil, err
 	}
-	watts := []float64{}
-	for _, p := range list {
-		psu, isMap := p.(map[string]any)
-		if !isMap {
-			return 0, fmt.Errorf("a PSU is %v: want an object", p)
+	n := int64(len(watts))
+	switch least := least.(type) {
+	case nil:
+	case int64:
+		n = least
+	case bool:
+		n = 0
+		if least {
+			n = 1
 		}
-		switch w := psu["PowerCapacityWatts"].(type) {
-		case nil:
-			watts = append(watts, 0)
-		case int:
-			watts = append(watts, float64(w))
-		case float64:
-			watts = append(watts, w)
-		default:
-			return 0, fmt.Errorf("PowerCapacityWatts is %v: want a number", w)
-		}
+	default:
+		return nil, fmt.Errorf("Min PSUs Needed is %s: want a whole number", python.Repr(least))
 	}
-	slices.SortFunc(watts, func(a, b float64) int { return cmp.Compare(b, a) })
+	slices.SortFunc(watts, func(a, b python.Value) int {
+		switch {
+		case python.Less(b, a):
+			return -1
+		case python.Less(a, b):
+			return 1
+		}
+		return 0
+	})
 	if n < 0 {
-		n = max(0, len(watts)+n)
+		n = max(0, int64(len(watts))+n)
 	}
-	sum := 0.0
-	for _, w := range watts[:min(n, len(watts))] {
-		sum += w
+	return sum(watts[:min(n, int64(len(watts)))])
+}
+
+// supplies returns the power of each supply of a list.
+func supplies(psus python.Value) ([]python.Value, error) {
+	list, isList := psus.([]python.Value)
+	if !isList {
+		return nil, fmt.Errorf("PSUs is %s: want a list", shorten(python.Repr(psus)))
 	}
-	return sum, nil
+	watts := make([]python.Value, len(list))
+	for i, one := range list {
+		psu, isDict := one.(*python.Dict)
+		if !isDict {
+			return nil, fmt.Errorf("a PSU is %s: want an object", shorten(python.Repr(one)))
+		}
+		has := false
+		if watts[i], has = psu.Get("PowerCapacityWatts"); !has {
+			watts[i] = int64(0)
+		}
+		if !python.IsNumber(watts[i]) {
+			return nil, fmt.Errorf("PowerCapacityWatts is %s: want a number", python.Repr(watts[i]))
+		}
+	}
+	return watts, nil
+}
+
+func sum(numbers []python.Value) (total python.Value, err error) {
+	total = int64(0)
+	for _, n := range numbers {
+		if total, err = python.Add(total, n); err != nil {
+			return nil, err
+		}
+	}
+	return total, nil
 }

@@ -31,14 +31,15 @@ func (g *judgement) checkPerformance() {
 
 // checkRun judges a performance run and returns its metric.
 func (g *judgement) checkRun(log *detailLog) python.Value {
-	scenario, ok := log.text("effective_scenario")
-	if !ok {
+	r := &run{judgement: g, log: log}
+	if r.scenario, _ = log.text("effective_scenario"); g.endpoints {
+		r.scenario = endpointsScenario(log.values["effective_scenario"].value, g.scenarioFolder())
+	}
+	if r.scenario == "" {
 		g.fail("log-key", problem{path: log.path, line: log.line("effective_scenario"), message: "effective_scenario is not a text", found: log.show("effective_scenario"), wanted: "a scenario"})
 		return nil
 	}
-	r := &run{judgement: g, log: log, scenario: scenario}
 	if g.endpoints {
-		r.scenario = endpointsScenario(scenario, g.scenarioFolder())
 		if !g.rule.Endpoints {
 			g.fail("perf-endpoints", problem{path: g.folder, message: g.model + " must be measured with LoadGen", found: "no mlperf_log_detail.txt", wanted: "the logs of LoadGen"})
 		}
@@ -128,13 +129,7 @@ func (r *run) otherRound(key string) string {
 	return ""
 }
 
-func unsigned(n uint64) python.Value {
-	v := new(big.Int).SetUint64(n)
-	if v.IsInt64() {
-		return v.Int64()
-	}
-	return v
-}
+func unsigned(n uint64) python.Value { return python.Whole(new(big.Int).SetUint64(n)) }
 
 // usesEarlyStopping reports whether a scenario's runs end by early stopping.
 func usesEarlyStopping(scenario string) bool {

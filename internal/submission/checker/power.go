@@ -130,12 +130,15 @@ func (g *judgement) readSamples(path string, begin, end time.Time) ([]powerSampl
 // parseSample reads a sample. Only its time matters if it is not inside.
 func parseSample(line string, begin, end time.Time) (s powerSample, inside bool, err error) {
 	fields := strings.SplitN(line, ",", 11)
-	if len(fields) < 10 {
-		return s, false, fmt.Errorf("%d fields, want 10 or more", len(fields))
+	if len(fields) < 2 {
+		return s, false, errors.New("no time")
 	}
 	at, err := python.ParseStamp(fields[1])
 	if err != nil || !at.After(begin) || !at.Before(end) {
 		return s, false, err
+	}
+	if len(fields) < 10 {
+		return s, false, fmt.Errorf("%d fields, want 10 or more", len(fields))
 	}
 	if s.watts, err = python.ParseFloat(fields[3]); err != nil {
 		return s, false, err

@@ -63,15 +63,15 @@ func powerUnit(scenario string) string {
 	return "Watts"
 }
 
-// accuracyText lists the metrics of accuracy as the official summary does.
+// accuracyText is what the official summary has of the accuracy: as JSON, without most
+// of what makes it JSON.
 func (g *judgement) accuracyText() string {
-	parts := make([]string, len(g.accuracies))
-	for i, a := range g.accuracies {
-		if parts[i] = a.value; a.name != "" {
-			parts[i] = a.name + ": " + a.value
-		}
+	var all python.Value = &g.accuracies
+	if g.endpoints {
+		all = g.score
 	}
-	return strings.Join(parts, "  ")
+	text := strings.NewReplacer(",", " ", `"`, "", "{", "", "}", "").Replace(python.EncodeJSON(all))
+	return strings.TrimFunc(text, python.IsSpace)
 }
 
 func (g *judgement) totalAccelerators() string {

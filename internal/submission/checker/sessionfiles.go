@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
@@ -79,11 +80,11 @@ func (s *session) analyzers() error {
 		if err != nil {
 			return err
 		}
-		n, isInt := v.(int64)
-		if !isInt || !slices.Contains([]int64{8, 35, 48, 49, 52, 77, 508, 549, 586}, n) {
+		is := func(n int64) bool { return python.Equal(v, n) }
+		if !slices.ContainsFunc([]int64{8, 35, 48, 49, 52, twoChannelType, 508, 549, 586}, is) {
 			return fmt.Errorf("the device type %s is not supported", str(v))
 		}
-		if n == 77 {
+		if is(twoChannelType) {
 			if err := twoChannels(a); err != nil {
 				return err
 			}
@@ -91,6 +92,8 @@ func (s *session) analyzers() error {
 	}
 	return nil
 }
+
+const twoChannelType = 77 // YokogawaWT330_multichannel
 
 func twoChannels(analyzer python.Value) error {
 	command, err := listAt(analyzer, "command")
@@ -103,9 +106,22 @@ func twoChannels(analyzer python.Value) error {
 			return err
 		}
 	}
-	used, err := listAt(analyzer, "channel")
-	if err == nil && (len(strings.Split(channels, ",")) != 2 || len(used) != 2) {
-		err = errors.New("a WT330_multichannel measures with one channel, want two")
+	used, err := at(analyzer, "channel")
+	if err == nil && (len(strings.Split(channels, ",")) != 2 || length(used) != 2) {
+		err = fmt.Errorf("a WT330_multichannel measures with the channels %q and uses %s, want two", channels, str(used))
 	}
 	return err
+}
+
+// length is len(v), 0 for what has none.
+func length(v python.Value) int {
+	switch v := v.(type) {
+	case string:
+		return utf8.RuneCountInString(v)
+	case []python.Value:
+		return len(v)
+	case *python.Dict:
+		return len(v.Keys())
+	}
+	return 0
 }

@@ -103,6 +103,9 @@ func (g *judgement) wantsEqualIssue() bool {
 	return slices.ContainsFunc(equalIssue, func(name string) bool { return strings.HasPrefix(g.model, name) })
 }
 
+// percentages are the metrics of accuracy that cannot be above 100.
+var percentages = []string{"acc", "F1", "mAP", "AUC", "DICE", "ACCURACY", "exact_match"}
+
 func (g *judgement) strictAccuracy() {
 	log := g.accuracy
 	if mode, _ := log.text("effective_test_mode"); mode != "AccuracyOnly" && mode != "SubmissionRun" {
@@ -114,9 +117,10 @@ func (g *judgement) strictAccuracy() {
 			g.fail("acc-mode", problem{path: log.path, line: log.line("effective_scenario"), message: "the accuracy run is of another scenario than the performance run", found: a, wanted: p})
 		}
 	}
-	for _, a := range g.accuracies {
-		if v, err := python.ParseFloat(a.value); err == nil && v > 100 && slices.Contains([]string{"acc", "F1", "mAP", "AUC", "DICE", "ACCURACY", "exact_match"}, a.name) {
-			g.fail("acc-value", problem{path: g.folder + "/accuracy/accuracy.txt", message: a.name + " is above 100 %", found: a.value, wanted: "≤ 100"})
+	for _, name := range percentages {
+		value, _ := g.accuracies.Get(name)
+		if v, err := python.Float(value); err == nil && v > 100 {
+			g.fail("acc-value", problem{path: g.folder + "/accuracy/accuracy.txt", message: name + " is above 100 %", found: str(value), wanted: "≤ 100"})
 		}
 	}
 	g.strictDigest(g.folder + "/accuracy")

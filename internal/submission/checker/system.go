@@ -15,7 +15,9 @@ type description struct {
 	dict       *python.Dict // nil: not there, or not an object
 	systemType string       // "" if it is not a text
 	network    bool         // is_network is "true"
-	nameplate  any          // systems/<system>_power.yaml, from v6.1 on
+
+	nameplate    python.Value // systems/<system>_power.yaml, from v6.1 on
+	hasNameplate bool         // there is one that can be read
 }
 
 // describe reads and judges the description of a system.

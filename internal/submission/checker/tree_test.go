@@ -90,6 +90,39 @@ func (e *edit) link(from string) {
 	e.ok(err)
 }
 
+// borrow makes a tree that looks like another. Its folders are links into that, until
+// something in them is changed: most changes need few.
+func (e *edit) borrow(from string) {
+	e.t.Helper()
+	entries, err := os.ReadDir(from)
+	e.ok(err)
+	for _, entry := range entries {
+		old, to := filepath.Join(from, entry.Name()), filepath.Join(e.root, entry.Name())
+		if entry.Type().IsRegular() {
+			e.ok(os.Link(old, to))
+		} else {
+			e.ok(os.Symlink(old, to))
+		}
+	}
+}
+
+// own makes the folders of a path the tree's own.
+func (e *edit) own(path string) {
+	e.t.Helper()
+	if path == "." || path == "/" {
+		return
+	}
+	e.own(filepath.Dir(path))
+	folder := filepath.Join(e.root, path)
+	from, err := os.Readlink(folder)
+	if info, statErr := os.Stat(folder); err != nil || statErr != nil || !info.IsDir() || !filepath.IsAbs(from) {
+		return
+	}
+	e.ok(os.Remove(folder))
+	e.ok(os.Mkdir(folder, 0o755))
+	(&edit{e.t, folder}).borrow(from)
+}
+
 func (e *edit) ok(err error) {
 	e.t.Helper()
 	if err != nil {
@@ -106,6 +139,7 @@ func (e *edit) at(path string) string {
 	if i := strings.Index(path, "/"); i == 1 {
 		path = short.Replace(path[:2]) + path[2:]
 	}
+	e.own(filepath.Dir(path))
 	return filepath.Join(e.root, path)
 }
 
@@ -115,6 +149,8 @@ func (e *edit) read(path string) string {
 	e.ok(err)
 	return string(data)
 }
+
+func (e *edit) exists(path string) bool { _, err := os.Lstat(e.at(path)); return err == nil }
 
 func (e *edit) write(path, text string) { e.t.Helper(); writeFile(e.t, e.at(path), []byte(text)) }
 
@@ -134,7 +170,9 @@ func (e *edit) symlink(target, path string) { e.t.Helper(); e.ok(os.Symlink(targ
 func (e *edit) copy(from, to string) {
 	e.t.Helper()
 	e.remove(to)
-	(&edit{e.t, e.at(to)}).link(e.at(from))
+	target, err := filepath.EvalSymlinks(e.at(from))
+	e.ok(err)
+	(&edit{e.t, e.at(to)}).link(target)
 }
 
 // sub replaces a text that a file must have.
@@ -149,18 +187,19 @@ func (e *edit) sub(path, old, text string) {
 
 func (e *edit) appendTo(path, text string) { e.t.Helper(); e.write(path, e.read(path)+text) }
 
-// logs lists the detail logs below a path.
-func (e *edit) logs(path string) []string {
+// logs lists the detail logs of a submitter.
+func (e *edit) logs(home string) []string {
 	e.t.Helper()
 	found := []string{}
-	e.ok(filepath.WalkDir(e.at(path), func(at string, _ fs.DirEntry, err error) error {
-		if filepath.Base(at) == "mlperf_log_detail.txt" {
-			rel, relErr := filepath.Rel(e.root, at)
+	for _, run := range []string{"accuracy", "performance/run_1", "TEST*/performance/run_1"} {
+		logs, err := filepath.Glob(e.at(home + "/results/*/*/*/" + run + "/mlperf_log_detail.txt"))
+		e.ok(err)
+		for _, at := range logs {
+			rel, err := filepath.Rel(e.root, at)
+			e.ok(err)
 			found = append(found, filepath.ToSlash(rel))
-			return errors.Join(err, relErr)
 		}
-		return err
-	}))
+	}
 	return found
 }
 

@@ -12,7 +12,21 @@ func Mul(a Value, n int64) Value {
 		return f * float64(n)
 	}
 	product, _ := exact(a).Int(nil)
-	return whole(product.Mul(product, big.NewInt(n)))
+	return Whole(product.Mul(product, big.NewInt(n)))
+}
+
+// Add is a + b for numbers.
+func Add(a, b Value) (Value, error) {
+	_, aIsFloat := a.(float64)
+	_, bIsFloat := b.(float64)
+	if aIsFloat || bIsFloat {
+		x, err := Float(a)
+		y, errY := Float(b)
+		return x + y, errors.Join(err, errY)
+	}
+	x, _ := exact(a).Int(nil)
+	y, _ := exact(b).Int(nil)
+	return Whole(x.Add(x, y)), nil
 }
 
 // Div is a / b for numbers: of whole numbers the nearest float64 to the true quotient.
@@ -36,7 +50,11 @@ func Div(a, b Value) (float64, error) {
 	return q, nil
 }
 
-func whole(n *big.Int) Value {
+// Whole is a whole number; nil is None.
+func Whole(n *big.Int) Value {
+	if n == nil {
+		return nil
+	}
 	if n.IsInt64() {
 		return n.Int64()
 	}

@@ -1,0 +1,168 @@
+package checker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mlperf-go/mlperf/internal/submission/python"
+	"github.com/mlperf-go/mlperf/internal/submission/tree"
+)
+
+// readYAML reads a YAML file as Python's yaml.safe_load does: an empty one is nil, of a
+// name that comes twice the last value counts, and what is no text is what YAML 1.1 says.
+func readYAML(t tree.Tree, path string) (python.Value, error) {
+	data, err := t.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	if err := documents.Decode(&first); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := documents.Decode(&second); err == nil {
+		return nil, errors.New("has more than one document")
+	} else if err != io.EOF {
+		return nil, err
+	}
+	return (&yamlReader{}).value(&first)
+}
+
+// A yamlReader turns nodes into values of Python. It ends where aliases make a small
+// file a large value.
+type yamlReader struct{ nodes int }
+
+const mostNodes = 100000
+
+// notText starts names that are no texts. No text of YAML does.
+const notText = "\x00"
+
+func (y *yamlReader) value(n *yaml.Node) (python.Value, error) {
+	if y.nodes++; y.nodes > mostNodes {
+		return nil, fmt.Errorf("has more than %d values", mostNodes)
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return y.value(n.Content[0])
+	case yaml.AliasNode:
+		return y.value(n.Alias)
+	case yaml.MappingNode:
+		return y.mapping(n)
+	case yaml.SequenceNode:
+		list := make([]python.Value, 0, len(n.Content))
+		for _, member := range n.Content {
+			v, err := y.value(member)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return list, nil
+	}
+	return scalar(n)
+}
+
+func (y *yamlReader) mapping(n *yaml.Node) (python.Value, error) {
+	d := &python.Dict{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, err := y.value(n.Content[i])
+		if err != nil {
+			return nil, err
+		}
+		v, err := y.value(n.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		text, isText := name.(string)
+		switch {
+		case n.Content[i].Tag == "!!merge":
+			merge(d, v)
+		case isText:
+			d.Set(text, v)
+		default:
+			d.Set(notText+python.Repr(name), v)
+		}
+	}
+	return d, nil
+}
+
+// merge adds what another mapping, or several, have and this one has not.
+func merge(d *python.Dict, v python.Value) {
+	switch v := v.(type) {
+	case *python.Dict:
+		for _, name := range v.Keys() {
+			if _, has := d.Get(name); !has {
+				d.Set(name, first(v.Get(name)))
+			}
+		}
+	case []python.Value:
+		for _, one := range v {
+			merge(d, one)
+		}
+	}
+}
+
+// What plain words mean in YAML 1.1, which Python reads: 1e9 is a text there.
+var (
+	yamlFloat = regexp.MustCompile(`^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?)$`)
+	yamlInt   = regexp.MustCompile(`^[-+]?(?:0b[01_]+|0[0-7_]*|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
+	yamlTimes = regexp.MustCompile(`^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+$`)
+	yamlWords = map[string]python.Value{
+		"": nil, "~": nil, "null": nil, "yes": true, "true": true, "on": true, "no": false, "false": false, "off": false,
+	}
+)
+
+// scalar returns what a word means: a text if it is in quotes or nothing else.
+func scalar(n *yaml.Node) (python.Value, error) {
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 || n.Tag == "!!str" && n.Style&yaml.TaggedStyle != 0 {
+		return n.Value, nil
+	}
+	if n.Style&yaml.TaggedStyle != 0 && !strings.HasPrefix(n.Tag, "!!") {
+		return nil, fmt.Errorf("line %d: the tag %s is not known", n.Line, n.Tag)
+	}
+	lower := strings.ToLower(n.Value)
+	if v, ok := yamlWords[lower]; ok && (n.Value == lower || n.Value == strings.ToUpper(lower) || n.Value == strings.ToUpper(lower[:1])+lower[1:]) {
+		return v, nil
+	}
+	plain := strings.ReplaceAll(lower, "_", "")
+	switch {
+	case yamlFloat.MatchString(n.Value):
+		return python.Float(plain)
+	case yamlInt.MatchString(n.Value):
+		return yamlWhole(plain), nil
+	case yamlTimes.MatchString(n.Value):
+		return sexagesimal(plain), nil
+	case strings.TrimLeft(plain, "+-") == ".inf" || plain == ".nan":
+		return python.Float(strings.Replace(plain, ".", "", 1))
+	}
+	return n.Value, nil
+}
+
+// yamlWhole is a whole number whose base is in front: 0b, 0x or 0 for octal.
+func yamlWhole(plain string) python.Value {
+	v, _ := new(big.Int).SetString(plain, 0)
+	return python.Whole(v)
+}
+
+// sexagesimal is a number of base 60, as in 1:30.
+func sexagesimal(plain string) python.Value {
+	digits, negative := strings.CutPrefix(plain, "-")
+	v := new(big.Int)
+	for _, part := range strings.Split(strings.TrimPrefix(digits, "+"), ":") {
+		d, _ := new(big.Int).SetString(part, 10)
+		v.Add(v.Mul(v, big.NewInt(60)), d)
+	}
+	if negative {
+		v.Neg(v)
+	}
+	return python.Whole(v)
+}
