@@ -88,7 +88,7 @@ func largest(psus, least python.Value) (python.Value, error) {
 			n = 1
 		}
 	default:
-		return nil, fmt.Errorf("Min PSUs Needed is %s: want a whole number", python.Repr(least))
+		return nil, fmt.Errorf("the field Min PSUs Needed is %s: want a whole number", python.Repr(least))
 	}
 	slices.SortFunc(watts, func(a, b python.Value) int {
 		switch {
