@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -26,11 +27,20 @@ func (r *Resolved) config() (*bench.Config, error) {
 		Program: q.Program, Model: r.model, Rules: r.rules.Version, Interactive: r.interactive,
 		Settings: r.Settings, Made: append(r.Made, r.taken...), Warnings: r.Warnings, Caveats: r.caveats(), Judge: r.judge, JudgeData: r.judgeData,
 		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway,
-		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
+		Backend: q.Backend, Instances: q.instances(), MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		Count: q.Count, Options: r.Request.Options,
 		OutputDir: q.Output, Files: files, Trace: q.Trace,
 		CPUTime: machine.CPUTime, FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: freeDisk, NewPacer: q.NewPacer,
 	}, nil
+}
+
+// instances is how many workers there are; 0 leaves it to the scenario. A device that does one thing at a
+// time is not quicker with a second one, and every one more has to be warmed up.
+func (q *Request) instances() int {
+	if q.Instances == 0 && ort.OneAtATime(q.Backend.Device) {
+		return 1
+	}
+	return q.Instances
 }
 
 // maxConf is how long a conf file may be.

@@ -39,6 +39,7 @@ type device struct {
 	library string // middle of the name of the library that holds it; empty: the main library
 	memory  string // its own memory, as ONNX Runtime calls it; empty: it has none that we could use
 	needs   string // what must be installed for it, in words
+	alone   bool   // what runs on it must not run beside anything else on it, of whatever session
 	loads   string // library of the system without which it complains on standard error when tried (Linux)
 
 	// Options of the provider that switch a precision on; nil: it does not convert models.
@@ -66,7 +67,7 @@ var devices = [...]device{
 	{name: "directml", aliases: []string{"dml"}, provider: "DmlExecutionProvider", call: callDirectML,
 		needs: "Windows and DirectX 12"},
 	{name: "xnnpack", provider: "XnnpackExecutionProvider", call: callByName, by: "XNNPACK"},
-	{name: "webgpu", provider: "WebGpuExecutionProvider", call: callByName, by: "WebGPU",
+	{name: "webgpu", provider: "WebGpuExecutionProvider", call: callByName, by: "WebGPU", alone: true,
 		since: "1.30", hazard: "without a suitable GPU it hangs or ends the process when it is closed",
 		needs: "a GPU with Vulkan, Metal or DirectX 12", loads: "libvulkan.so.1"},
 	{name: "qnn", provider: "QNNExecutionProvider", call: callByName, by: "QNN", library: "qnn",
@@ -98,6 +99,14 @@ func Converts(list, precision string) bool {
 	first, _, _ := strings.Cut(list, ",")
 	d, err := deviceNamed(first)
 	return err == nil && d.precision[precision] != nil
+}
+
+// OneAtATime reports whether sessions on a device, the first of a list separated by commas, run one after
+// the other, however many there are.
+func OneAtATime(list string) bool {
+	first, _, _ := strings.Cut(list, ",")
+	d, err := deviceNamed(first)
+	return err == nil && d.alone
 }
 
 // Knows reports whether there may be a device of that name; any case, and - and _ do not

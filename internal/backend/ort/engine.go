@@ -24,6 +24,7 @@ type Engine struct {
 	library Library
 	native  native
 	pool    *Pool // threads that its sessions share; nil: each has its own
+	turn    turn  // for devices that do one thing at a time
 
 	mu       sync.Mutex
 	busy     int // calls under way
@@ -35,7 +36,7 @@ type Engine struct {
 // threads of its own. A process has one pool: it is an error if an engine without one, or with
 // another, is open.
 func New(library Library, pool *Pool) (*Engine, error) {
-	e := &Engine{library: library, pool: pool, sessions: map[*session]struct{}{}}
+	e := &Engine{library: library, pool: pool, turn: newTurn(), sessions: map[*session]struct{}{}}
 	version, n, err := environment.acquire(e, library.Path, pool)
 	if err != nil {
 		return nil, err
@@ -143,6 +144,11 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 		return nil, &modelError{options.ModelPath, err.Error()}
 	}
 	o := opening{engine: e, plan: p, head: head, inputs: in, outputs: out}
+	turn := o.turn()
+	if err := turn.take(ctx); err != nil {
+		return nil, err
+	}
+	defer turn.leave()
 	counts, err := o.count(ctx)
 	if err != nil {
 		return nil, err
@@ -234,7 +240,7 @@ func (o *opening) session(inner *onnx.DynamicAdvancedSession, counts map[string]
 	maps.Copy(facts, o.facts)
 	s := &session{
 		engine: o.engine, path: o.plan.options.ModelPath, inner: inner, pointer: sessionPointer(inner), inputs: o.inputs, outputs: o.outputs,
-		bindable: o.onlyCPU(), runConfig: o.plan.runConfig,
+		bindable: o.onlyCPU(), turn: o.turn(), runConfig: o.plan.runConfig,
 		values:   map[*value]struct{}{},
 		bindings: map[*binding]struct{}{}, kept: map[*keptMemory]struct{}{},
 		info: backend.Info{

@@ -35,6 +35,14 @@ func (o *opening) onlyCPU() bool {
 	return !slices.ContainsFunc(o.plan.requests, func(r request) bool { return r.call != callNone })
 }
 
+// turn is what the model's runs have to take; nil if its devices do several things at once.
+func (o *opening) turn() turn {
+	if slices.ContainsFunc(o.plan.requests, func(r request) bool { return r.alone }) {
+		return o.engine.turn
+	}
+	return nil
+}
+
 // load makes a session of ONNX Runtime. With a profile prefix it writes a profile when it is
 // destroyed.
 func (o *opening) load(ctx context.Context, profile string) (*onnx.DynamicAdvancedSession, error) {

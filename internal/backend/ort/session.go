@@ -25,6 +25,7 @@ type session struct {
 	inputs, outputs []modelPort
 	info            backend.Info
 	bindable        bool // runs may go through bindings
+	turn            turn // that a run takes
 	runConfig       map[string]string
 	memory          *deviceMemory // for buffers of runs; nil: the values' own memory is used
 
@@ -94,12 +95,21 @@ func (s *session) Close() error {
 	if s.memory != nil {
 		s.memory.close(s.engine.native)
 	}
-	err := s.inner.Destroy()
+	err := s.destroy()
 	s.engine.forget(s)
 	if err != nil {
 		return fmt.Errorf("closing model %s: %s", s.path, readable(err.Error()))
 	}
 	return nil
+}
+
+// destroy frees the model; on a device that does one thing at a time, when it has its turn.
+func (s *session) destroy() error {
+	if err := s.turn.take(context.Background()); err != nil {
+		return err
+	}
+	defer s.turn.leave()
+	return s.inner.Destroy()
 }
 
 func (s *session) shut() (map[*binding]struct{}, map[*value]struct{}, []*plainRun) {
@@ -117,6 +127,10 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		return fmt.Errorf("running the model: got %d inputs and %d outputs, it has %d and %d",
 			len(inputs), len(outputs), len(s.inputs), len(s.outputs))
 	}
+	if err := s.turn.take(ctx); err != nil {
+		return fmt.Errorf("running the model: %w", err)
+	}
+	defer s.turn.leave()
 	var err error
 	switch given := allGiven(outputs); {
 	case s.memory != nil && given:

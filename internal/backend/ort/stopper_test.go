@@ -126,3 +126,23 @@ func TestORTAContextCostsABoundRunNothing(t *testing.T) {
 		t.Errorf("%v allocations a run, want none", n)
 	}
 }
+
+func TestORTARunWaitsForItsTurn(t *testing.T) {
+	s := openModel(t, doubled(1), backend.Options{})
+	s.(*session).turn = newTurn()
+	x := bind(t, s, tensor.New(tensor.Float32, 1, 4))
+	y := bind(t, s, tensor.New(tensor.Float32, 1, 4))
+	if err := s.(*session).turn.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if err := s.Run(ctx, values(x), values(y)); !errors.Is(err, why) {
+		t.Errorf("a run while another has the turn: %v, want %v", err, why)
+	}
+	s.(*session).turn.leave()
+	for range 2 { // the first gives it back
+		run(t, s, values(x), values(y))
+	}
+}

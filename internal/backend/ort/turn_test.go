@@ -1,0 +1,86 @@
+//go:build cgo
+
+package ort
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestATurnIsOnesAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn := newTurn()
+		var inside, most int
+		var mu sync.Mutex
+		count := func(by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			inside += by
+			most = max(most, inside)
+		}
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				if err := turn.take(t.Context()); err != nil {
+					t.Error(err)
+				}
+				count(1)
+				time.Sleep(time.Millisecond) // until everybody else has come as far as it can
+				count(-1)
+				turn.leave()
+			})
+		}
+		group.Wait()
+		if most != 1 {
+			t.Errorf("%d had the turn at once, want 1", most)
+		}
+	})
+}
+
+func TestWhoWaitsForATurnCanBeToldToEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn, why := newTurn(), errors.New("enough")
+		if err := turn.take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error)
+		go func() { ended <- turn.take(ctx) }()
+		synctest.Wait()
+		cancel(why)
+		if err := <-ended; err != why {
+			t.Errorf("take = %v, want %v", err, why)
+		}
+		turn.leave()
+		if err := turn.take(t.Context()); err != nil {
+			t.Errorf("the turn that was left: %v", err)
+		}
+	})
+}
+
+func TestWithoutATurnAllGoAtOnce(t *testing.T) {
+	var free turn
+	for range 2 {
+		if err := free.take(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	free.leave()
+}
+
+func TestOnlyDevicesThatDoOneThingAtATimeHaveATurn(t *testing.T) {
+	for list, want := range map[string]bool{"cpu": false, "cuda": false, "tensorrt,cuda": false, "webgpu": true, "cuda,webgpu": true} {
+		asked, err := requests(list, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := opening{engine: &Engine{turn: newTurn()}, plan: plan{requests: asked}}
+		if got := o.turn() != nil; got != want {
+			t.Errorf("%s: has a turn: %t, want %t", list, got, want)
+		}
+	}
+}
