@@ -11,9 +11,9 @@ import (
 type Array struct {
 	Type    string // of an element, as NumPy writes it: "f4", "u1", "O8"
 	Shape   []int
-	Fortran bool   // the first axis runs fastest, not the last
+	Fortran bool   // in Data the first axis runs fastest, not the last
 	Data    []byte // little-endian
-	Objects []any  // in the place of Data where the elements are objects
+	Objects []any  // in the place of Data where the elements are objects; the last axis runs fastest
 
 	built bool
 }
@@ -39,6 +39,34 @@ func (d dtype) size() int {
 	return 0
 }
 
+// swapped reports whether the first byte of a number is its highest.
+func (d dtype) swapped() bool { return d.order == ">" && d.size() > 1 }
+
+// number reads a number of as many bytes as the type has.
+func (d dtype) number(data []byte) (any, error) {
+	var raw [8]byte
+	copy(raw[:], data)
+	bits := binary.LittleEndian.Uint64(raw[:])
+	switch d.code {
+	case "f2":
+		return nil, errors.New("a number is a float16")
+	case "f4":
+		return float64(math.Float32frombits(uint32(bits))), nil
+	case "f8":
+		return math.Float64frombits(bits), nil
+	case "b1":
+		return bits != 0, nil
+	}
+	if d.code[0] == 'i' {
+		shift := 64 - 8*len(data)
+		return int64(bits) << shift >> shift, nil
+	}
+	if bits > math.MaxInt64 {
+		return nil, fmt.Errorf("a number is %d, want at most %d", bits, math.MaxInt64)
+	}
+	return int64(bits), nil
+}
+
 // Len is the number of elements.
 func (a *Array) Len() int {
 	n := 1
@@ -54,41 +82,48 @@ func (a *Array) fill(d dtype, shape []int, fortran bool, data []byte) error {
 	if size == 0 {
 		return fmt.Errorf("an array has elements of type %q, want plain numbers", d.code)
 	}
-	if d.order == ">" && size > 1 {
+	if d.swapped() {
 		return errors.New("an array is big-endian")
 	}
-	n := size
-	for _, extent := range shape {
-		if extent < 0 || extent > 0 && n > math.MaxInt32*8/extent {
-			return fmt.Errorf("an array has shape %v", shape)
-		}
-		n *= extent
+	n, err := product(shape, math.MaxInt32*8/size)
+	if err != nil {
+		return err
 	}
-	if n != len(data) {
-		return fmt.Errorf("an array of %q with shape %v has %d bytes, want %d", d.code, shape, len(data), n)
+	if n*size != len(data) {
+		return fmt.Errorf("an array of %q with shape %v has %d bytes, want %d", d.code, shape, len(data), n*size)
 	}
 	*a = Array{Type: d.code, Shape: shape, Fortran: fortran && len(shape) > 1, Data: data, built: true}
 	return nil
 }
 
-// fillObjects is fill for objects.
-func (a *Array) fillObjects(shape []int, fortran bool, items []any) error {
-	n := 1
-	for _, extent := range shape {
-		if extent > 0 && n > math.MaxInt32/extent {
-			return fmt.Errorf("an array has shape %v", shape)
-		}
-		n *= extent
+// fillObjects is fill for objects. NumPy lists them with the last axis running fastest whatever
+// their order in memory was.
+func (a *Array) fillObjects(shape []int, items []any) error {
+	n, err := product(shape, math.MaxInt32)
+	if err != nil {
+		return err
 	}
 	if n != len(items) {
 		return fmt.Errorf("an array with shape %v has %d objects, want %d", shape, len(items), n)
 	}
-	*a = Array{Type: "O8", Shape: shape, Fortran: fortran && len(shape) > 1, Objects: items, built: true}
+	*a = Array{Type: "O8", Shape: shape, Objects: items, built: true}
 	return nil
 }
 
+// product counts the elements of a shape, whose extents are not negative, up to a limit.
+func product(shape []int, limit int) (int, error) {
+	n := 1
+	for _, extent := range shape {
+		if extent > 0 && n > limit/extent {
+			return 0, fmt.Errorf("an array has shape %v, which is more than %d elements", shape, limit)
+		}
+		n *= extent
+	}
+	return n, nil
+}
+
 // eachValue visits the elements of any type in the order in which the last axis runs
-// fastest. Whole numbers are int64, others float64.
+// fastest. Whole numbers are int64, truth values bool, others float64.
 func (a *Array) eachValue(visit func(i int, v any) error) error {
 	value, err := a.reader()
 	if err != nil {
@@ -96,33 +131,29 @@ func (a *Array) eachValue(visit func(i int, v any) error) error {
 	}
 	var first error
 	a.each(func(to, from int) {
-		if first == nil {
-			first = visit(to, value(from))
+		if first != nil {
+			return
 		}
+		v, err := value(from)
+		if err == nil {
+			err = visit(to, v)
+		}
+		first = err
 	})
 	return first
 }
 
 // reader returns what reads an element by its place in memory.
-func (a *Array) reader() (func(i int) any, error) {
+func (a *Array) reader() (func(i int) (any, error), error) {
 	if a.Type == "O8" {
-		return func(i int) any { return a.Objects[i] }, nil
+		return func(i int) (any, error) { return a.Objects[i], nil }, nil
 	}
 	d := dtype{code: a.Type}
 	size := d.size()
 	if size == 0 || a.Type == "f2" {
 		return nil, fmt.Errorf("an array has elements of type %q, want whole numbers, float32 or float64", a.Type)
 	}
-	return func(i int) any {
-		v, err := scalarOf(&d, a.Data[i*size:(i+1)*size])
-		if err != nil {
-			return nil
-		}
-		if n, ok := v.(int64); ok && a.Type == "b1" {
-			return n != 0
-		}
-		return v
-	}, nil
+	return func(i int) (any, error) { return d.number(a.Data[i*size : (i+1)*size]) }, nil
 }
 
 // Integers returns the elements of an array of whole numbers, the last axis running fastest.
@@ -188,6 +219,9 @@ func (a *Array) each(visit func(to, from int)) {
 
 // finish turns an array into what Read returns, which differs for objects.
 func (a *Array) finish(depth int, left *int) (*Array, error) {
+	if !a.built {
+		return nil, errors.New("an array has no content")
+	}
 	if a.Objects == nil {
 		return a, nil
 	}

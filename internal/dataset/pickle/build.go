@@ -11,64 +11,10 @@ type list struct{ items []any }
 // A dict is a Python dictionary under construction.
 type dict struct{ items map[string]any }
 
-// stepBuild: lists, tuples, dictionaries and objects.
-func (m *machine) stepBuild(op byte) error {
-	switch op {
-	case ']':
-		m.push(&list{})
-	case '}':
-		m.push(&dict{map[string]any{}})
-	case ')':
-		m.push(Tuple{})
-	case 0x85, 0x86, 0x87: // TUPLE1, TUPLE2, TUPLE3
-		values, err := m.popN(int(op-0x85) + 1)
-		m.push(Tuple(values))
-		return err
-	case 't', 'l', 'e', 'u', 'd':
-		return m.collect(op)
-	case 'a':
-		values, err := m.popN(1)
-		if err != nil {
-			return err
-		}
-		return m.extend(values)
-	case 's':
-		values, err := m.popN(2)
-		if err != nil {
-			return err
-		}
-		return m.assign(values)
-	case '0':
-		_, err := m.pop()
-		return err
-	case 'c', 0x93, 'R', 0x81, 'b', 'Q':
-		return m.object(op)
-	default:
-		return errors.New("not known here")
-	}
-	return nil
-}
-
-// collect makes use of all values above the last mark.
-func (m *machine) collect(op byte) error {
-	values, err := m.popMark()
-	if err != nil {
-		return err
-	}
-	switch op {
-	case 't':
-		m.push(Tuple(values))
-	case 'l':
-		m.push(&list{values})
-	case 'e':
-		return m.extend(values)
-	case 'd':
-		m.push(&dict{map[string]any{}})
-		return m.assign(values)
-	default:
-		return m.assign(values)
-	}
-	return nil
+// newDict makes a dictionary of keys and values.
+func (m *machine) newDict(values []any) error {
+	m.push(&dict{map[string]any{}})
+	return m.assign(values)
 }
 
 // extend appends values to the list on the stack.
@@ -120,31 +66,33 @@ func finish(v any, depth int, left *int) (any, error) {
 		return nil, fmt.Errorf("there are more values than the file has bytes, or they are more than %d deep in each other", maxDepth)
 	}
 	switch v := v.(type) {
+	case nil, bool, int64, float64, string, []byte:
+		return v, nil
 	case *list:
 		return finishAll(v.items, depth, left)
 	case Tuple:
 		items, err := finishAll(v, depth, left)
 		return Tuple(items), err
 	case *dict:
-		items := make(map[string]any, len(v.items))
-		for key, item := range v.items {
-			var err error
-			if items[key], err = finish(item, depth+1, left); err != nil {
-				return nil, err
-			}
-		}
-		return items, nil
+		return v.finish(depth, left)
 	case *Array:
-		if !v.built {
-			return nil, errors.New("an array has no content")
-		}
 		return v.finish(depth, left)
 	case *frame:
 		return v.finish(depth, left)
-	case mark, function, maker, *dtype, *manager, *block, *index, *slice, storageType, *torchStorage:
-		return nil, fmt.Errorf("a value is %T", v)
 	}
-	return v, nil
+	return nil, fmt.Errorf("a value is %T", v) // what is only met on the way to a value
+}
+
+func (d *dict) finish(depth int, left *int) (map[string]any, error) {
+	items := make(map[string]any, len(d.items))
+	for key, item := range d.items {
+		v, err := finish(item, depth+1, left)
+		if err != nil {
+			return nil, err
+		}
+		items[key] = v
+	}
+	return items, nil
 }
 
 func finishAll(items []any, depth int, left *int) ([]any, error) {

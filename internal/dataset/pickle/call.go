@@ -1,69 +1,48 @@
 package pickle
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 )
 
-// A function is a name of Python's that is known here.
-type function int
+// A maker makes the object that a function or a class of Python's would.
+type maker func(args Tuple) (any, error)
 
-const (
-	reconstruct function = iota // an array without content
-	fromBuffer                  // an array
-	newDType
-	scalar
-	ndarray // a class, only named
-	encode  // bytes from text, as protocol 2 writes them
-)
-
-// functions returns the names that may be in a pickle of arrays. NumPy 2 moved
-// numpy.core to numpy._core.
-func functions() map[string]function {
-	return map[string]function{
-		"numpy.core.multiarray._reconstruct":  reconstruct,
-		"numpy._core.multiarray._reconstruct": reconstruct,
-		"numpy.core.numeric._frombuffer":      fromBuffer,
-		"numpy._core.numeric._frombuffer":     fromBuffer,
-		"numpy.core.multiarray.scalar":        scalar,
-		"numpy._core.multiarray.scalar":       scalar,
-		"numpy.dtype":                         newDType,
-		"numpy.ndarray":                       ndarray,
-		"_codecs.encode":                      encode,
-	}
+// onlyNamed is a class that a pickle has as an argument.
+func onlyNamed(Tuple) (any, error) {
+	return nil, errors.New("a class is called that is only named otherwise")
 }
 
-// object names a function, calls one, gives an object its state, or takes what lies beside the file.
-func (m *machine) object(op byte) error {
-	if op == 'Q' {
-		return m.persistent()
-	}
-	if op == 'c' {
-		module, err := m.line()
-		if err != nil {
-			return err
-		}
-		name, err := m.line()
-		if err != nil {
-			return err
-		}
-		return m.name(module + "." + name)
-	}
-	values, err := m.popN(2)
+// numpyNames are what a pickle of arrays asks for. NumPy 2 moved numpy.core to numpy._core;
+// the names that are not NumPy's make bytes in protocols that have none.
+var numpyNames = map[string]maker{
+	"numpy.core.multiarray._reconstruct":  emptyArray,
+	"numpy._core.multiarray._reconstruct": emptyArray,
+	"numpy.core.numeric._frombuffer":      arrayOf,
+	"numpy._core.numeric._frombuffer":     arrayOf,
+	"numpy.core.multiarray.scalar":        scalarOf,
+	"numpy._core.multiarray.scalar":       scalarOf,
+	"numpy.dtype":                         newDType,
+	"numpy.ndarray":                       onlyNamed,
+	"_codecs.encode":                      latin1,
+	"__builtin__.bytes":                   noBytes,
+}
+
+// global names a function or a class by two lines, its module first.
+func (m *machine) global() error {
+	module, err := m.line()
 	if err != nil {
 		return err
 	}
-	switch op {
-	case 'R', 0x81: // REDUCE, NEWOBJ
-		v, err := callAny(values[0], values[1])
-		m.push(v)
+	name, err := m.line()
+	if err != nil {
 		return err
-	case 'b':
-		m.push(values[0])
-		return setState(values[0], values[1])
 	}
+	return m.name(module + "." + name)
+}
+
+// stackGlobal is global for two strings on the stack.
+func (m *machine) stackGlobal(values []any) error {
 	module, ok := values[0].(string)
 	name, ok2 := values[1].(string)
 	if !ok || !ok2 {
@@ -72,18 +51,29 @@ func (m *machine) object(op byte) error {
 	return m.name(module + "." + name)
 }
 
+// call pushes what a function or a class makes of arguments.
+func (m *machine) call(values []any) error {
+	v, err := callAny(values[0], values[1])
+	m.push(v)
+	return err
+}
+
+// build gives an object its state.
+func (m *machine) build(values []any) error {
+	m.push(values[0])
+	return setState(values[0], values[1])
+}
+
+// name pushes the function or the class of that name.
 func (m *machine) name(name string) error {
-	if f, ok := functions()[name]; ok {
-		m.push(f)
+	if v, ok := m.torchName(name); ok {
+		m.push(v)
 		return nil
 	}
-	if m.storage != nil {
-		if v, ok := torchNames()[name]; ok {
-			m.push(v)
-			return nil
-		}
+	f, ok := numpyNames[name]
+	if !ok {
+		f, ok = pandasNames[name]
 	}
-	f, ok := makers()[name]
 	if !ok {
 		return fmt.Errorf("the pickle asks for %s, which is refused: want nothing but NumPy's arrays and pandas' tables of them", name)
 	}
@@ -93,44 +83,27 @@ func (m *machine) name(name string) error {
 
 // callAny calls a function or a class.
 func callAny(f, args any) (any, error) {
-	values, ok := args.(Tuple)
-	if ok {
-		switch f := f.(type) {
-		case function:
-			return call(f, values)
-		case maker:
-			return f(values)
-		}
+	made, ok := f.(maker)
+	values, ok2 := args.(Tuple)
+	if !ok || !ok2 {
+		return nil, errors.New("what is called is no function, or has no arguments")
 	}
-	return nil, errors.New("what is called is no function, or has no arguments")
+	return made(values)
 }
 
-// call makes the object that a function of NumPy would.
-func call(f function, args Tuple) (any, error) {
-	if f == reconstruct {
-		return &Array{}, nil
-	}
-	if f == fromBuffer && len(args) == 4 {
-		return fromArguments(args)
-	}
-	if f == scalar && len(args) == 2 {
-		return scalarOf(args[0], args[1])
-	}
-	if len(args) == 0 {
-		return nil, errors.New("a call without arguments is not as NumPy writes it")
-	}
-	text, ok := args[0].(string)
-	if ok && f == newDType {
-		return &dtype{code: text, order: "|"}, nil
-	}
-	if ok && f == encode {
-		return latin1(text)
-	}
-	return nil, fmt.Errorf("a call with %d arguments is not as NumPy writes it", len(args))
+// errCall is the error for arguments that NumPy does not write.
+func errCall(args Tuple) error {
+	return fmt.Errorf("a call with %d arguments is not as NumPy writes it", len(args))
 }
 
-// fromArguments makes an array of memory, type, shape and order.
-func fromArguments(args Tuple) (any, error) {
+// emptyArray makes an array that gets its content later.
+func emptyArray(Tuple) (any, error) { return &Array{}, nil }
+
+// arrayOf makes an array of memory, type, shape and order.
+func arrayOf(args Tuple) (any, error) {
+	if len(args) != 4 {
+		return nil, errCall(args)
+	}
 	data, ok := args[0].([]byte)
 	d, ok2 := args[1].(*dtype)
 	order, ok3 := args[3].(string)
@@ -142,9 +115,22 @@ func fromArguments(args Tuple) (any, error) {
 	return a, a.fill(*d, shape, order == "F", data)
 }
 
-// latin1 returns the bytes that a string stands for.
-func latin1(text string) ([]byte, error) {
-	var b []byte
+// newDType makes a type of its code.
+func newDType(args Tuple) (any, error) {
+	code, ok := firstText(args)
+	if !ok {
+		return nil, errCall(args)
+	}
+	return &dtype{code: code, order: "|"}, nil
+}
+
+// latin1 makes bytes of the characters that stand for them, as protocol 2 writes them.
+func latin1(args Tuple) (any, error) {
+	text, ok := firstText(args)
+	if !ok {
+		return nil, errCall(args)
+	}
+	b := []byte{}
 	for _, r := range text {
 		if r > 255 {
 			return nil, fmt.Errorf("%q is no byte", r)
@@ -154,30 +140,35 @@ func latin1(text string) ([]byte, error) {
 	return b, nil
 }
 
-// scalarOf reads a single number.
-func scalarOf(typ, memory any) (any, error) {
-	d, ok := typ.(*dtype)
-	data, ok2 := memory.([]byte)
+// noBytes is how protocol 2 writes bytes that are none.
+func noBytes(args Tuple) (any, error) {
+	if len(args) != 0 {
+		return nil, errCall(args)
+	}
+	return []byte{}, nil
+}
+
+// firstText returns the first argument, and whether it is a string.
+func firstText(args Tuple) (string, bool) {
+	if len(args) == 0 {
+		return "", false
+	}
+	text, ok := args[0].(string)
+	return text, ok
+}
+
+// scalarOf makes a single number of its type and memory.
+func scalarOf(args Tuple) (any, error) {
+	if len(args) != 2 {
+		return nil, errCall(args)
+	}
+	d, ok := args[0].(*dtype)
+	data, ok2 := args[1].([]byte)
 	if !ok || !ok2 {
 		return nil, errors.New("a number is not as NumPy writes it")
 	}
-	if d.size() == 0 || d.size() != len(data) || d.order == ">" && len(data) > 1 {
-		return nil, fmt.Errorf("a number of type %q has %d bytes", d.code, len(data))
+	if d.size() == 0 || d.size() != len(data) || d.swapped() {
+		return nil, fmt.Errorf("a number of type %q has %d bytes in the order %q", d.code, len(data), d.order)
 	}
-	var raw [8]byte
-	copy(raw[:], data)
-	bits := binary.LittleEndian.Uint64(raw[:])
-	switch d.code {
-	case "f4":
-		return float64(math.Float32frombits(uint32(bits))), nil
-	case "f8":
-		return math.Float64frombits(bits), nil
-	case "f2":
-		return nil, errors.New("a number is a float16")
-	}
-	if d.code[0] == 'i' {
-		shift := 64 - 8*len(data)
-		return int64(bits) << shift >> shift, nil
-	}
-	return int64(bits), nil
+	return d.number(data)
 }

@@ -23,25 +23,19 @@ func (f *Frame) Column(name string) ([]any, bool) {
 	return nil, false
 }
 
-// A maker makes the object that a class or a function of pandas would.
-type maker func(args Tuple) (any, error)
-
-// makers returns the names of pandas that may be in a pickle of a table: what pandas 1.3 to
-// 2 write of columns of numbers and objects.
-func makers() map[string]maker {
-	noBlocks := func(Tuple) (any, error) { return nil, errors.New("only named, never called") }
-	return map[string]maker{
-		"pandas.core.frame.DataFrame":                 func(Tuple) (any, error) { return &frame{}, nil },
-		"pandas.core.internals.managers.BlockManager": newManager,
-		"pandas._libs.internals._unpickle_block":      newBlock,
-		"pandas.core.internals.blocks.new_block":      newBlock,
-		"pandas.core.indexes.base._new_Index":         newIndex,
-		"pandas.core.indexes.base.Index":              noBlocks,
-		"pandas.core.indexes.numeric.Int64Index":      noBlocks,
-		"pandas.core.indexes.range.RangeIndex":        noBlocks,
-		"builtins.slice":                              newSlice,
-		"__builtin__.slice":                           newSlice,
-	}
+// pandasNames are what a pickle of a table asks for besides arrays: what pandas 1.3 to 2 write
+// of columns of numbers and objects.
+var pandasNames = map[string]maker{
+	"pandas.core.frame.DataFrame":                 func(Tuple) (any, error) { return &frame{}, nil },
+	"pandas.core.internals.managers.BlockManager": newManager,
+	"pandas._libs.internals._unpickle_block":      newBlock,
+	"pandas.core.internals.blocks.new_block":      newBlock,
+	"pandas.core.indexes.base._new_Index":         newIndex,
+	"pandas.core.indexes.base.Index":              onlyNamed,
+	"pandas.core.indexes.numeric.Int64Index":      onlyNamed,
+	"pandas.core.indexes.range.RangeIndex":        onlyNamed,
+	"builtins.slice":                              newSlice,
+	"__builtin__.slice":                           newSlice,
 }
 
 // errFrame is the error for anything in a table that pandas does not write.
@@ -67,9 +61,6 @@ type index struct {
 	names *Array
 	rows  int
 }
-
-// A slice is every step-th number from start to stop.
-type slice struct{ start, stop, step int64 }
 
 func newManager(args Tuple) (any, error) {
 	if len(args) < 2 {
@@ -102,44 +93,14 @@ func newIndex(args Tuple) (any, error) {
 	if !ok {
 		return nil, errFrame
 	}
-	if names, ok := d.items["data"].(*Array); ok {
+	if names, ok := d.items["data"].(*Array); ok && names.built {
 		return &index{names: names}, nil
 	}
-	start, ok := d.items["start"].(int64)
-	stop, ok2 := d.items["stop"].(int64)
-	step, ok3 := d.items["step"].(int64)
-	if !ok || !ok2 || !ok3 || step == 0 {
+	s, err := newSlice(Tuple{d.items["start"], d.items["stop"], d.items["step"]})
+	if err != nil {
 		return nil, errors.New("an index is neither an array nor a range")
 	}
-	return &index{rows: slice{start, stop, step}.len()}, nil
-}
-
-func newSlice(args Tuple) (any, error) {
-	if len(args) != 3 {
-		return nil, errFrame
-	}
-	var n [3]int64
-	for i, arg := range args {
-		v, ok := arg.(int64)
-		if !ok && !(i == 2 && arg == nil) {
-			return nil, errFrame
-		}
-		n[i] = v
-	}
-	if n[2] == 0 {
-		n[2] = 1
-	}
-	return &slice{n[0], n[1], n[2]}, nil
-}
-
-func (s slice) len() int {
-	if s.step < 0 {
-		return slice{-s.start, -s.stop, -s.step}.len()
-	}
-	if s.stop <= s.start || s.stop-s.start < 0 {
-		return 0
-	}
-	return int((s.stop-s.start-1)/s.step) + 1
+	return &index{rows: s.(*slice).len()}, nil
 }
 
 // setState takes the attributes of a table, of which its manager is one.
@@ -158,6 +119,25 @@ func (f *frame) setState(state any) error {
 
 // finish turns a table into what Read returns.
 func (f *frame) finish(depth int, left *int) (*Frame, error) {
+	out, err := f.empty()
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range f.manager.blocks {
+		if err := out.addBlock(b, depth, left); err != nil {
+			return nil, err
+		}
+	}
+	for i, column := range out.columns {
+		if column == nil {
+			return nil, fmt.Errorf("column %q has no values", out.Names[i])
+		}
+	}
+	return out, nil
+}
+
+// empty returns the table with its columns' names, which have no values yet.
+func (f *frame) empty() (*Frame, error) {
 	if f.manager == nil {
 		return nil, errFrame
 	}
@@ -178,16 +158,6 @@ func (f *frame) finish(depth int, left *int) (*Frame, error) {
 		out.Names = append(out.Names, text)
 	}
 	out.columns = make([][]any, len(out.Names))
-	for _, b := range f.manager.blocks {
-		if err := out.addBlock(b, depth, left); err != nil {
-			return nil, err
-		}
-	}
-	for i, column := range out.columns {
-		if column == nil {
-			return nil, fmt.Errorf("column %q has no values", out.Names[i])
-		}
-	}
 	return out, nil
 }
 
@@ -229,23 +199,17 @@ func (b *block) columns(n int) ([]int, error) {
 	}
 	switch p := b.places.(type) {
 	case *slice:
-		if p.len() > n {
-			return nil, fmt.Errorf("a block has places for %d columns of %d", p.len(), n)
-		}
-		for i := range p.len() {
-			if err := add(p.start + int64(i)*p.step); err != nil {
-				return nil, err
-			}
-		}
-		return places, nil
+		err := p.each(add)
+		return places, err
 	case *Array:
-		return places, p.eachValue(func(_ int, v any) error {
+		err := p.eachValue(func(_ int, v any) error {
 			place, ok := v.(int64)
 			if !ok {
 				return errFrame
 			}
 			return add(place)
 		})
+		return places, err
 	}
 	return nil, errFrame
 }

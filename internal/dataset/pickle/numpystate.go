@@ -35,14 +35,19 @@ func (a *Array) setState(s Tuple) error {
 	shape, err := shapeOf(s[1])
 	d, ok := s[2].(*dtype)
 	fortran, ok2 := s[3].(bool)
-	if objects, isList := s[4].(*list); isList && err == nil && ok && ok2 && d.code == "O8" {
-		return a.fillObjects(shape, fortran, objects.items)
-	}
-	data, ok3 := s[4].([]byte)
-	if err != nil || !ok || !ok2 || !ok3 {
+	if err != nil || !ok || !ok2 {
 		return errState
 	}
-	return a.fill(*d, shape, fortran, data)
+	switch content := s[4].(type) {
+	case *list:
+		if d.code != "O8" {
+			return errState
+		}
+		return a.fillObjects(shape, content.items)
+	case []byte:
+		return a.fill(*d, shape, fortran, content)
+	}
+	return errState
 }
 
 // setState takes version, order of bytes, and more that plain numbers do not need.

@@ -1,6 +1,7 @@
 package pickle
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,7 @@ func TestWhatIsNotAnArrayIsRefused(t *testing.T) {
 		{"nothing", "", "the file ends too early"},
 		{"another function", "\x80\x04cos\nsystem\n\x8c\x02ls\x85R.", "the pickle asks for os.system, which is refused"},
 		{"another function by strings", "\x80\x04\x8c\x08builtins\x8c\x04eval\x93.", "the pickle asks for builtins.eval, which is refused"},
-		{"a function that is never called", "cnumpy\nndarray\n.", "a value is pickle.function"},
+		{"a function that is never called", "cnumpy\nndarray\n.", "a value is pickle.maker"},
 		{"an instruction of classes", "\x80\x04(i__main__\nX\n.", "not known here"},
 		{"a protocol of the future", "\x80\x09N.", "protocol is 9"},
 		{"an array without content", array + ".", "an array has no content"},
@@ -198,7 +199,7 @@ func TestRareInstructionsAreRead(t *testing.T) {
 		"N)b.":                                   "an object's state is not as NumPy writes it",
 		"cnumpy\ndtype\n\x8c\x02f4\x85R)b.":      "an object's state is not as NumPy writes it",
 		"cnumpy\ndtype\n\x8c\x02f4\x85RNN\x86b.": "an object's state is not as NumPy writes it",
-		"cnumpy\ndtype\n)R.":                     "a call without arguments is not as NumPy writes it",
+		"cnumpy\ndtype\n)R.":                     "a call with 0 arguments is not as NumPy writes it",
 		"c_codecs\nencode\n\x8c\x03\xe2\x82\xac\x85R.": "is no byte",
 		"cnumpy.core.numeric\n_frombuffer\n(NNNNtR.":   "an array is not as NumPy writes it",
 		"cnumpy":      "the file ends too early",
@@ -239,5 +240,98 @@ func checkArrays(t *testing.T, v any) {
 		if size := (dtype{code: v.Type}).size(); v.Len()*size != len(v.Data) {
 			t.Errorf("array of %s with shape %v has %d bytes", v.Type, v.Shape, len(v.Data))
 		}
+	}
+}
+
+// A file that a full disk or a broken connection has cut off is an error wherever it ends.
+func TestNoBeginningOfAPickleIsOne(t *testing.T) {
+	for _, name := range []string{"case_protocol2.pkl", "case_protocol5.pkl", "list_protocol4.pkl", "frame_protocol5.pkl"} {
+		whole := readFile(t, name)
+		for n := range whole {
+			if v, err := Read(whole[:n]); err == nil {
+				t.Errorf("the first %d of %d bytes of %s are %v", n, len(whole), name, v)
+			}
+		}
+		if _, err := Read(append(whole, "more"...)); err != nil {
+			t.Errorf("%s with bytes behind its end: %v", name, err)
+		}
+	}
+}
+
+func TestErrorsSayWhereTheInstructionIs(t *testing.T) {
+	for data, want := range map[string]string{
+		"NNNi":             "pickle: byte 3, instruction 'i': not known here",
+		"\x80\x04K\x01a.":  "pickle: byte 4, instruction 'a': there is no list to append to",
+		"\x80\x04]}\x86R.": `pickle: byte 5, instruction 'R': there are too few values`,
+		"N0.":              "pickle: byte 2: there are too few values",
+		"(.":               "pickle: byte 1: a value is pickle.mark",
+	} {
+		if v, err := Read([]byte(data)); err == nil || err.Error() != want {
+			t.Errorf("Read(%q) = %v, %v, want the error %q", data, v, err, want)
+		}
+	}
+}
+
+func TestValuesMayBeFiftyDeepAndNotMore(t *testing.T) {
+	nested := func(depth int) string { return strings.Repeat("(", depth) + "N" + strings.Repeat("t", depth) + "." }
+	if _, err := Read([]byte(nested(50))); err != nil {
+		t.Errorf("50 deep: %v", err)
+	}
+	if _, err := Read([]byte(nested(51))); err == nil || !strings.Contains(err.Error(), "more than 50 deep") {
+		t.Errorf("51 deep: %v", err)
+	}
+	for name, data := range map[string]string{
+		"dictionaries": strings.Repeat("}\x8c\x01k", 51) + "N" + strings.Repeat("s", 51) + ".",
+		"arrays": strings.Repeat("cnumpy.core.multiarray\n_reconstruct\n)R(K\x01K\x01\x85cnumpy\ndtype\n\x8c\x02O8\x85R\x89](", 51) +
+			"N" + strings.Repeat("etb", 51) + ".",
+	} {
+		if _, err := Read([]byte(data)); err == nil || !strings.Contains(err.Error(), "more than 50 deep") {
+			t.Errorf("%s 51 deep: %v", name, err)
+		}
+	}
+}
+
+func TestIntegersReachTheirBounds(t *testing.T) {
+	for data, want := range map[string]any{
+		longInt(-1<<63) + ".":                int64(-1 << 63),
+		longInt(1<<63-1) + ".":               int64(1<<63 - 1),
+		"J\x00\x00\x00\x80.":                 int64(-1 << 31),
+		"J\xff\xff\xff\x7f.":                 int64(1<<31 - 1),
+		"\x8a\x01\x80.":                      int64(-128),
+		"\x8a\x02\x80\x00.":                  int64(128),
+		"L-9223372036854775808L\n.":          int64(-1 << 63),
+		"I00\n.":                             false,
+		"I0\n.":                              int64(0),
+		"L7\n.":                              int64(7),
+		"K\xff.":                             int64(255),
+		"G\xff\xf0\x00\x00\x00\x00\x00\x00.": math.Inf(-1),
+	} {
+		if v, err := Read([]byte(data)); err != nil || v != want {
+			t.Errorf("Read(%q) = %v, %v, want %v", data, v, err, want)
+		}
+	}
+	for _, data := range []string{"L9223372036854775808L\n.", "I9223372036854775808\n.", "L\n.", "LL\n.", "F\n."} {
+		if v, err := Read([]byte(data)); err == nil {
+			t.Errorf("Read(%q) = %v, want an error", data, v)
+		}
+	}
+}
+
+// What is kept is the value itself, not a copy: what is added later is in both places.
+func TestWhatIsKeptIsTheValueItself(t *testing.T) {
+	v, err := Read([]byte("(]\x94h\x00K\x01at."))
+	if d := cmp.Diff(Tuple{[]any{int64(1)}, []any{int64(1)}}, v); err != nil || d != "" {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	v, err = Read([]byte("(K\x01\x94K\x02q\x00h\x00t."))
+	if d := cmp.Diff(Tuple{int64(1), int64(2), int64(2)}, v); err != nil || d != "" {
+		t.Errorf("a number given twice stands for the later value: %v (-want +got):\n%s", err, d)
+	}
+}
+
+func TestTheLaterOfTwoEqualKeysCounts(t *testing.T) {
+	v, err := Read([]byte("}(\x8c\x01aK\x01\x8c\x01aK\x02u."))
+	if d := cmp.Diff(map[string]any{"a": int64(2)}, v); err != nil || d != "" {
+		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ func ReadTorch(data []byte) (*Array, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no archive as torch.save of PyTorch 1.6 or later writes it: %w", err)
 	}
-	t := &torchFile{archive: archive, known: map[string][]byte{}}
+	t := &torchFile{archive: archive, known: map[string][]byte{}, left: uint64(len(data))}
 	program, err := t.program()
 	if err != nil {
 		return nil, err
@@ -50,54 +51,66 @@ type torchFile struct {
 	archive *zip.Reader
 	prefix  string
 	known   map[string][]byte // by key
+	left    uint64            // bytes that entries may still have: several may lie in one place
 }
 
 // program returns the pickle.
 func (t *torchFile) program() ([]byte, error) {
 	const name = "data.pkl"
 	for _, f := range t.archive.File {
-		if prefix, ok := strings.CutSuffix(f.Name, name); ok && strings.Count(f.Name, "/") == 1 && strings.HasSuffix(prefix, "/") {
-			t.prefix = prefix
-			if order, err := t.read("byteorder"); err == nil && string(order) != "little" {
-				return nil, fmt.Errorf("the tensor's bytes are in the order %q, want little", order)
-			}
-			return t.read(name)
+		prefix, ok := strings.CutSuffix(f.Name, "/"+name)
+		if !ok || strings.Contains(prefix, "/") {
+			continue
 		}
+		t.prefix = prefix + "/"
+		if order, err := t.read("byteorder"); err == nil && string(order) != "little" {
+			return nil, fmt.Errorf("the tensor's bytes are in the order %q, want little", order)
+		}
+		return t.read(name)
 	}
 	return nil, errors.New("the archive has no data.pkl: torch.save of PyTorch 1.6 or later writes one")
 }
 
 // storage returns the memory of a key, which a pickle may ask for again and again.
 func (t *torchFile) storage(key string) (data []byte, err error) {
-	if data, ok := t.known[key]; ok {
-		return data, nil
+	data, ok := t.known[key]
+	if !ok {
+		data, err = t.read("data/" + key)
+		t.known[key] = data
 	}
-	data, err = t.read("data/" + key)
-	t.known[key] = data
 	return data, err
 }
 
-// read returns the content of an entry. PyTorch compresses none, so it is no longer than the
-// archive.
+// read returns the content of an entry.
 func (t *torchFile) read(name string) ([]byte, error) {
-	for _, f := range t.archive.File {
-		if f.Name != t.prefix+name {
-			continue
-		}
-		if f.Method != zip.Store {
-			return nil, fmt.Errorf("%s is compressed, which torch.save does not do", f.Name)
-		}
-		r, err := f.Open()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		return data, r.Close()
+	name = t.prefix + name
+	i := slices.IndexFunc(t.archive.File, func(f *zip.File) bool { return f.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("the archive has no %s", name)
 	}
-	return nil, fmt.Errorf("the archive has no %s", t.prefix+name)
+	data, err := t.content(t.archive.File[i])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
+// content reads an entry. PyTorch compresses none, so all of them together are no longer than
+// the archive.
+func (t *torchFile) content(f *zip.File) ([]byte, error) {
+	if f.Method != zip.Store {
+		return nil, errors.New("the entry is compressed, which torch.save does not do")
+	}
+	if f.CompressedSize64 > t.left {
+		return nil, errors.New("the entries of the archive have more bytes than it")
+	}
+	t.left -= f.CompressedSize64
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	return data, errors.Join(err, r.Close())
 }
 
 // A storageType is the type of the numbers of a tensor, as NumPy writes it.
@@ -110,19 +123,26 @@ type torchStorage struct {
 }
 
 // torchNames are what PyTorch asks for in the pickle of a tensor.
-func torchNames() map[string]any {
-	return map[string]any{
-		"torch._utils._rebuild_tensor_v2": maker(rebuildTensor),
-		"collections.OrderedDict":         maker(func(Tuple) (any, error) { return &dict{map[string]any{}}, nil }),
-		"torch.FloatStorage":              storageType("f4"),
-		"torch.DoubleStorage":             storageType("f8"),
-		"torch.HalfStorage":               storageType("f2"),
-		"torch.LongStorage":               storageType("i8"),
-		"torch.IntStorage":                storageType("i4"),
-		"torch.ShortStorage":              storageType("i2"),
-		"torch.CharStorage":               storageType("i1"),
-		"torch.ByteStorage":               storageType("u1"),
+var torchNames = map[string]any{
+	"torch._utils._rebuild_tensor_v2": maker(rebuildTensor),
+	"collections.OrderedDict":         maker(func(Tuple) (any, error) { return &dict{map[string]any{}}, nil }),
+	"torch.FloatStorage":              storageType("f4"),
+	"torch.DoubleStorage":             storageType("f8"),
+	"torch.HalfStorage":               storageType("f2"),
+	"torch.LongStorage":               storageType("i8"),
+	"torch.IntStorage":                storageType("i4"),
+	"torch.ShortStorage":              storageType("i2"),
+	"torch.CharStorage":               storageType("i1"),
+	"torch.ByteStorage":               storageType("u1"),
+}
+
+// torchName returns what a name of PyTorch's stands for, where there is memory beside the pickle.
+func (m *machine) torchName(name string) (any, bool) {
+	if m.storage == nil {
+		return nil, false
 	}
+	v, ok := torchNames[name]
+	return v, ok
 }
 
 // persistent puts the memory in the place of its name.
@@ -148,53 +168,64 @@ func (m *machine) storageOf(typ, key, count any) (*torchStorage, error) {
 	if !ok || !ok2 || !ok3 || strings.ContainsAny(name, "/\\") {
 		return nil, errors.New("the memory of a tensor is not named as PyTorch does it")
 	}
-	s := &torchStorage{dtype: dtype{code: string(t), order: "<"}}
-	var err error
-	if s.data, err = m.storage(name); err != nil {
+	data, err := m.storage(name)
+	if err != nil {
 		return nil, err
 	}
-	if n < 0 || n > math.MaxInt32 || int64(len(s.data)) != n*int64(s.size()) {
-		return nil, fmt.Errorf("the memory of a tensor has %d bytes, want %d numbers of %q", len(s.data), n, s.code)
+	s := &torchStorage{dtype: dtype{code: string(t), order: "<"}, data: data}
+	if have := len(data); have%s.size() != 0 || n != int64(have/s.size()) {
+		return nil, fmt.Errorf("the memory of a tensor has %d bytes, want %d numbers of %q", have, n, s.code)
 	}
 	return s, nil
 }
 
+// errTensor is the error for arguments that PyTorch does not write.
+var errTensor = errors.New("a tensor is not as PyTorch writes it")
+
 // rebuildTensor makes a tensor of its memory, the first element, extents and strides.
 func rebuildTensor(args Tuple) (any, error) {
-	wrong := errors.New("a tensor is not as PyTorch writes it")
 	if len(args) < 4 {
-		return nil, wrong
+		return nil, errTensor
 	}
 	s, ok := args[0].(*torchStorage)
 	first, ok2 := args[1].(int64)
+	if !ok || !ok2 {
+		return nil, errTensor
+	}
 	shape, err := shapeOf(args[2])
 	strides, err2 := shapeOf(args[3])
-	if !ok || !ok2 || err != nil || err2 != nil || len(shape) != len(strides) {
-		return nil, wrong
+	if err != nil || err2 != nil || len(shape) != len(strides) {
+		return nil, errTensor
 	}
-	n, err := elementsOf(shape, strides)
+	return s.tensor(int(first), shape, strides)
+}
+
+// tensor is the part of the memory from the first element on.
+func (s *torchStorage) tensor(first int, shape, strides []int) (*Array, error) {
+	n, err := product(shape, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
+	if !contiguous(shape, strides) {
+		return nil, fmt.Errorf("a tensor of shape %v has strides %v: want one that is contiguous", shape, strides)
+	}
 	size := s.size()
-	if have := int64(len(s.data) / size); first < 0 || first > have || int64(n) > have-first {
+	if have := len(s.data) / size; first < 0 || first > have || n > have-first {
 		return nil, fmt.Errorf("a tensor of shape %v from element %d on is more than its memory of %d", shape, first, have)
 	}
 	a := &Array{}
-	return a, a.fill(s.dtype, shape, false, s.data[int(first)*size:][:n*size])
+	return a, a.fill(s.dtype, shape, false, s.data[first*size:][:n*size])
 }
 
-// elementsOf counts the elements of a tensor whose axes follow each other in memory.
-func elementsOf(shape, strides []int) (int, error) {
+// contiguous reports whether the axes of a tensor follow each other in memory, the last one
+// running fastest. The stride of an axis of one element does not matter.
+func contiguous(shape, strides []int) bool {
 	n := 1
 	for axis := len(shape) - 1; axis >= 0; axis-- {
 		if shape[axis] != 1 && strides[axis] != n {
-			return 0, fmt.Errorf("a tensor of shape %v has strides %v: want one that is contiguous", shape, strides)
+			return false
 		}
-		if shape[axis] > 0 && n > math.MaxInt32/shape[axis] {
-			return 0, fmt.Errorf("a tensor has shape %v", shape)
-		}
-		n *= shape[axis]
+		n *= max(shape[axis], 1)
 	}
-	return n, nil
+	return true
 }

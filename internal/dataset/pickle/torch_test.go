@@ -3,6 +3,7 @@ package pickle
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"strings"
 	"testing"
 
@@ -93,10 +94,17 @@ func TestWhatIsNoTensorIsNamed(t *testing.T) {
 			}
 		})
 	}
-	for _, data := range []string{good, "NQ."} {
-		if v, err := Read([]byte(data)); err == nil {
-			t.Errorf("a pickle without an archive refers to something beside it: %v", v)
+	for data, want := range map[string]string{
+		good:                             "the pickle asks for torch._utils._rebuild_tensor_v2, which is refused",
+		"NQ.":                            "there is nothing beside this file to refer to",
+		"(X\x07\x00\x00\x00storageNNNNtQ.": "there is nothing beside this file to refer to",
+	} {
+		if v, err := Read([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a pickle without an archive refers to something beside it: %v, %v", v, err)
 		}
+	}
+	if _, err := ReadTorch(bytes.Replace(whole, []byte(memory), []byte(strings.Repeat("\x01", 32)), 1)); err == nil || !strings.Contains(err.Error(), "x/data/0: zip: checksum error") {
+		t.Errorf("memory that is not what was written: %v", err)
 	}
 }
 
@@ -110,4 +118,96 @@ func FuzzReadTorch(f *testing.F) {
 			t.Errorf("%d bytes became a tensor of %d", len(data), len(a.Data))
 		}
 	})
+}
+
+func TestTensorsOfAllTypesAndShapesAreRead(t *testing.T) {
+	for storage, typ := range map[string]string{
+		"FloatStorage": "f4", "DoubleStorage": "f8", "HalfStorage": "f2", "LongStorage": "i8", "IntStorage": "i4",
+		"ShortStorage": "i2", "CharStorage": "i1", "ByteStorage": "u1",
+	} {
+		size := dtype{code: typ}.size()
+		memory := strings.Repeat("\x00", 7*size) + strings.Repeat("\x01", size)
+		a, err := ReadTorch(archive(t, "x/data.pkl", tensorOf(storage, "K\x08", "K\x07", ")", ")"), "x/data/0", memory))
+		if err != nil || a.Type != typ || len(a.Data) != size || strings.Trim(string(a.Data), "\x01") != "" {
+			t.Errorf("the last of 8 elements of %s: %+v, %v", storage, a, err)
+		}
+	}
+	for name, c := range map[string]struct{ shape, strides string }{
+		"an axis of one with any stride": {"(K\x02K\x01K\x04t", "(K\x04K\x63K\x01t"},
+		"no elements":                    {"(K\x02K\x00K\x03t", "(K\x03K\x03K\x01t"},
+	} {
+		a, err := ReadTorch(archive(t, "x/data.pkl", tensorOf("ByteStorage", "K\x08", "K\x00", c.shape, c.strides), "x/data/0", "12345678"))
+		if err != nil || len(a.Data) != a.Len() {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
+func TestTensorsThatPyTorchDoesNotWriteAreRefused(t *testing.T) {
+	const wrong = "a tensor is not as PyTorch writes it"
+	rebuild := "ctorch._utils\n_rebuild_tensor_v2\n"
+	for _, c := range []struct{ name, program, want string }{
+		{"three arguments", rebuild + "NNN\x87R.", wrong},
+		{"no memory", rebuild + "(NK\x00))tR.", wrong},
+		{"a first element that is text", tensorOf("ByteStorage", "K\x08", "\x8c\x01x", ")", ")"), wrong},
+		{"a shape that is a list", tensorOf("ByteStorage", "K\x08", "K\x00", "]", ")"), wrong},
+		{"strides that are text", tensorOf("ByteStorage", "K\x08", "K\x00", "K\x01\x85", "\x8c\x01x\x85"), wrong},
+		{"fewer strides than axes", tensorOf("ByteStorage", "K\x08", "K\x00", "K\x01\x85", ")"), wrong},
+		{"a shape beyond all bounds", tensorOf("ByteStorage", "K\x08", "K\x00", "(J\xff\xff\xff\x7fJ\xff\xff\xff\x7ft", "(J\xff\xff\xff\x7fK\x01t"), "an array has shape [2147483647 2147483647], which is more than 2147483647 elements"},
+		{"a number of elements that is text", tensorOf("ByteStorage", "\x8c\x018", "K\x00", ")", ")"), "not named as PyTorch does it"},
+		{"a negative number of elements", tensorOf("ByteStorage", "J\xff\xff\xff\xff", "K\x00", ")", ")"), "has 8 bytes, want -1 numbers"},
+		{"part of an element", tensorOf("HalfStorage", "K\x03", "K\x00", ")", ")"), `has 8 bytes, want 3 numbers of "f2"`},
+		{"memory named by a number", "NQ.", "there is nothing beside this file to refer to"},
+		{"memory of another kind", "(X\x07\x00\x00\x00factoryNNNNtQ.", "there is nothing beside this file to refer to"},
+		{"nothing to refer to", "Q.", "there are too few values"},
+		{"a list", "].", "the file has a list, want a tensor"},
+		{"a number", "K\x05.", "the file has int64, want a tensor"},
+	} {
+		if a, err := ReadTorch(archive(t, "x/data.pkl", c.program, "x/data/0", "12345678")); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: ReadTorch = %v, %v, want an error with %q", c.name, a, err, c.want)
+		}
+	}
+}
+
+// A directory of a thousand names for the same bytes once took as much memory as a thousand files.
+func TestEntriesInOnePlaceAreNotReadAgainAndAgain(t *testing.T) {
+	program := "("
+	for key := range 8 {
+		program += "(X\x07\x00\x00\x00storagectorch\nByteStorage\n\x8c\x01" + string(rune('0'+key)) + "\x8c\x03cpuJ\x00\x10\x00\x00tQ"
+	}
+	memory := strings.Repeat("m", 4096)
+	entries := []string{"x/data.pkl", program + "t."}
+	for key := range 8 {
+		entries = append(entries, "x/data/"+string(rune('0'+key)), memory)
+	}
+	data := archive(t, entries...)
+	if _, err := ReadTorch(data); err == nil || !strings.Contains(err.Error(), "a value is *pickle.torchStorage") {
+		t.Fatalf("eight entries of their own: %v", err)
+	}
+	// All names of the directory are led to the place of the first.
+	first := bytes.Index(data, []byte("x/data/0")) - 30
+	directory := bytes.Index(data, []byte("PK\x01\x02"))
+	for key := 1; key < 8; key++ {
+		at := directory + bytes.Index(data[directory:], []byte("x/data/"+string(rune('0'+key)))) - 46
+		binary.LittleEndian.PutUint32(data[at+42:], uint32(first))
+	}
+	cut := bytes.Index(data, []byte("x/data/3")) - 30 // of which three remain
+	moved := append(bytes.Clone(data[:cut]), data[directory:]...)
+	end := bytes.LastIndex(moved, []byte("PK\x05\x06"))
+	binary.LittleEndian.PutUint32(moved[end+16:], uint32(cut))
+	if _, err := ReadTorch(moved); err == nil || !strings.Contains(err.Error(), "the entries of the archive have more bytes than it") {
+		t.Errorf("eight entries in the place of one: %v", err)
+	}
+}
+
+func TestOnlyAPickleOneFolderDeepIsTheTensor(t *testing.T) {
+	good := tensorOf("ByteStorage", "K\x08", "K\x00", ")", ")")
+	for _, name := range []string{"data.pkl", "x/y/data.pkl", "x/otherdata.pkl", "x/data.pkl.txt"} {
+		if _, err := ReadTorch(archive(t, name, good, "x/data/0", "12345678")); err == nil || !strings.Contains(err.Error(), "the archive has no data.pkl") {
+			t.Errorf("a pickle %s: %v", name, err)
+		}
+	}
+	if _, err := ReadTorch(archive(t, "x/y/data.pkl", "N.", "z/data.pkl", good, "z/byteorder", "little", "z/data/0", "12345678", "x/data/0", "x")); err != nil {
+		t.Errorf("a pickle in the second folder: %v", err)
+	}
 }
