@@ -12,24 +12,28 @@ func (d *Decoder) convert(dst []uint8, c Config, wanted image.Rectangle) {
 		for i := range c.Components {
 			rows[i] = d.rows.row(&d.frame, i, y)[wanted.Min.X:wanted.Max.X]
 		}
-		line := dst[3*(y*c.Width+wanted.Min.X):][:3*wanted.Dx()]
-		switch c.color {
-		case grayModel:
-			replicate(line, rows[0])
-		case yCbCrModel:
-			fromYCbCr(line, rows[0], rows[1], rows[2])
-		case rgbModel:
-			interleave(line, rows[0], rows[1], rows[2])
-		case cmykModel:
-			interleave(line, rows[0], rows[1], rows[2])
-			applyBlack(line, rows[3])
-		case ycckModel:
-			fromYCbCr(line, rows[0], rows[1], rows[2])
-			for i := range line {
-				line[i] = 255 - line[i]
-			}
-			applyBlack(line, rows[3])
+		c.color.convert(dst[3*(y*c.Width+wanted.Min.X):][:3*wanted.Dx()], &rows)
+	}
+}
+
+// convert writes the pixels of a row, given by its components, as RGB.
+func (m colorModel) convert(line []uint8, rows *[maxComponents][]uint8) {
+	switch m {
+	case grayModel:
+		replicate(line, rows[0])
+	case yCbCrModel:
+		fromYCbCr(line, rows[0], rows[1], rows[2])
+	case rgbModel:
+		interleave(line, rows[0], rows[1], rows[2])
+	case cmykModel:
+		interleave(line, rows[0], rows[1], rows[2])
+		applyBlack(line, rows[3])
+	case ycckModel:
+		fromYCbCr(line, rows[0], rows[1], rows[2])
+		for i := range line {
+			line[i] = 255 - line[i]
 		}
+		applyBlack(line, rows[3])
 	}
 }
 

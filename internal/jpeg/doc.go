@@ -22,7 +22,8 @@
 // data that end early leave the rest grey, wrong codes decode as zero, lost restart
 // markers are searched for, and unfinished progressive files are smoothed. Such an
 // image is returned with Damaged set. What libjpeg gives up on is an error. One case is known
-// to differ, in damaged files only: a block behind FF FF FF 00 in coded data.
+// to differ, in damaged files only: sometimes a block before FF FF 00 in coded data, of which
+// libjpeg-turbo's fast reader leaves some coefficients behind for its careful one.
 //
 // Memory. A header can claim 65500×65500 pixels. MaxPixels bounds what is believed, and
 // beyond 2²⁴ pixels a file must have the bytes that so many pixels take at least.

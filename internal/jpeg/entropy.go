@@ -53,19 +53,17 @@ func (e *entropy) buildTables(i int, s *scan, t *tables, needDC, needAC bool) er
 		if dc >= 4 || !t.dcOK[dc] {
 			return fmt.Errorf("DC Huffman table %d is missing", dc)
 		}
+		e.slots[i].dc = &e.huffDC[dc]
 		if err := e.huffDC[dc].build(&t.dc[dc], true); err != nil {
 			return err
 		}
-		e.slots[i].dc = &e.huffDC[dc]
 	}
 	if ac := s.acSlot[i]; needAC {
 		if ac >= 4 || !t.acOK[ac] {
 			return fmt.Errorf("AC Huffman table %d is missing", ac)
 		}
-		if err := e.huffAC[ac].build(&t.ac[ac], false); err != nil {
-			return err
-		}
 		e.slots[i].ac = &e.huffAC[ac]
+		return e.huffAC[ac].build(&t.ac[ac], false)
 	}
 	return nil
 }

@@ -42,7 +42,19 @@ func (d *Decoder) readScanHeader() error {
 	if err != nil {
 		return fmt.Errorf("scan header: %w", err)
 	}
-	if len(seg) < 1 || seg[0] < 1 || seg[0] > 4 || len(seg) != 4+2*int(seg[0]) {
+	if err := s.read(seg, f); err != nil {
+		return err
+	}
+	s.number++
+	if s.number > maxScans {
+		return fmt.Errorf("more than %d scans", maxScans)
+	}
+	return nil
+}
+
+// read takes the components of a scan, and what part of their coefficients it has.
+func (s *scan) read(seg []byte, f *frame) error {
+	if len(seg) < 1 || seg[0] < 1 || seg[0] > maxComponents || len(seg) != 4+2*int(seg[0]) {
 		return fmt.Errorf("scan header has a wrong length of %d bytes", len(seg))
 	}
 	n := int(seg[0])
@@ -56,10 +68,6 @@ func (d *Decoder) readScanHeader() error {
 	}
 	tail := seg[1+2*n:]
 	s.ss, s.se, s.ah, s.al = int(tail[0]), int(tail[1]), int(tail[2]>>4), int(tail[2]&15)
-	s.number++
-	if s.number > maxScans {
-		return fmt.Errorf("more than %d scans", maxScans)
-	}
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package jpeg
 
+import "slices"
+
 // Progressive files that end before all coefficients are known exactly are smoothed,
 // as libjpeg does by default (jdcoefct.c): the first AC coefficients that are still
 // zero are estimated from the DC coefficients of the 5×5 blocks around.
@@ -41,13 +43,10 @@ func (f *frame) needsSmoothing(scans int) bool {
 	useful := false
 	for i := range f.comps {
 		c := &f.comps[i]
-		if !c.quantOK || c.bits[0] < 0 {
+		if !c.quantOK || c.bits[0] < 0 || slices.Contains(c.quant[:smoothed], 0) {
 			return false
 		}
 		for k := range smoothed {
-			if c.quant[k] == 0 {
-				return false
-			}
 			useful = useful || k > 0 && c.bits[k] != 0
 			if scans == 1 {
 				c.prevBits[k] = -1
@@ -74,13 +73,9 @@ func (d *Decoder) transformSmoothed() {
 // smoothRow does one row of blocks. lastMCU is the last row of interleaved MCUs.
 func (c *component) smoothRow(y, lastMCU int, bits *[64]int8) {
 	rows := c.neighbours(y, lastMCU)
-	onlyDC := true
-	for k := 1; k < smoothed; k++ {
-		onlyDC = onlyDC && bits[k] == -1
-	}
-	kernels := &partlyKnown
-	if onlyDC {
-		kernels = &dcOnly
+	kernels := &dcOnly
+	if slices.ContainsFunc(bits[1:smoothed], func(b int8) bool { return b != -1 }) {
+		kernels = &partlyKnown
 	}
 	// The window slides as in libjpeg: at the edges it repeats what it last held, which
 	// for a component two blocks wide is not the edge block.

@@ -80,12 +80,9 @@ func (t *tables) readHuffman(seg []byte) error {
 			return fmt.Errorf("class %d or number %d of a Huffman table is wrong, want class 0 or 1 and number 0 to 3", class, slot)
 		}
 		var h huffSpec
-		total := 0
-		for i := 1; i <= 16; i++ {
-			h.counts[i] = seg[i]
-			total += int(seg[i])
-		}
+		copy(h.counts[1:], seg[1:])
 		seg = seg[17:]
+		total := h.size()
 		if total > 256 || total > len(seg) {
 			return fmt.Errorf("number %d of Huffman tables has %d symbols but %d bytes", slot, total, len(seg))
 		}

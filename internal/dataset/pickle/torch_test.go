@@ -95,8 +95,8 @@ func TestWhatIsNoTensorIsNamed(t *testing.T) {
 		})
 	}
 	for data, want := range map[string]string{
-		good:                             "the pickle asks for torch._utils._rebuild_tensor_v2, which is refused",
-		"NQ.":                            "there is nothing beside this file to refer to",
+		good:                               "the pickle asks for torch._utils._rebuild_tensor_v2, which is refused",
+		"NQ.":                              "there is nothing beside this file to refer to",
 		"(X\x07\x00\x00\x00storageNNNNtQ.": "there is nothing beside this file to refer to",
 	} {
 		if v, err := Read([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
