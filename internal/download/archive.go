@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 )
 
@@ -70,7 +71,7 @@ func (j *job) dropBroken(ctx context.Context, f File, err error) error {
 // at least as much comes out of it, for its contents.
 func (j *job) withRoomToUnpack() *job {
 	careful, f := *j, *j.fetcher
-	f.room = func(need, size int64) error { return j.checkRoom(need + size) }
+	f.room = func(need, size int64) error { return j.checkRoom(need + min(size, math.MaxInt64-need)) }
 	careful.fetcher = &f
 	return &careful
 }

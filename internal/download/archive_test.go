@@ -146,8 +146,10 @@ func TestNoArchiveLeavesItsFolder(t *testing.T) {
 		"a step up that ends well": {[]entry{{name: "../item/evil", data: "x"}}, "leaves the folder"},
 		"a step up, not wanted":    {[]entry{{name: "good", data: "x"}, {name: "../unwanted", data: "x"}}, "leaves the folder"},
 		"the root":                 {[]entry{{name: "/evil", data: "x"}}, "leaves the folder"},
-		"a drive":                  {[]entry{{name: "C:evil", data: "x"}}, "no backslash, colon"},
-		"backslashes":              {[]entry{{name: `..\evil`, data: "x"}}, "no backslash, colon"},
+		"a drive":                  {[]entry{{name: "C:evil", data: "x"}}, "no backslash or colon"},
+		"backslashes":              {[]entry{{name: `..\evil`, data: "x"}}, "no backslash or colon"},
+		"a line of its own":        {[]entry{{name: "a\n" + sha256Of(nil) + "  precious", data: "x"}}, "no control characters"},
+		"a bell":                   {[]entry{{name: "a\a", data: "x"}}, "no control characters"},
 		"our own folder":           {[]entry{{name: ".mlperf-download/receipt.json", data: "x"}}, "is ours"},
 		"our own folder, shouted":  {[]entry{{name: ".MLPERF-Download/SHA256SUMS", data: "x"}}, "is ours"},
 		"a link up":                {[]entry{{name: "good", data: "x"}, {name: "l", link: "../outside"}}, ""},
@@ -246,6 +248,13 @@ func zipAnnouncing(t *testing.T, size int64) []byte {
 	return b.Bytes()
 }
 
+// damagedGzip is data under a checksum that is not theirs, at the very end.
+func damagedGzip(data []byte) []byte {
+	packed := gzipOf(data)
+	packed[len(packed)-8] ^= 1
+	return packed
+}
+
 func TestBrokenArchivesAreErrors(t *testing.T) {
 	good := tarOf(t, entry{name: "a", data: strings.Repeat("a", 2000)}, entry{name: "b", data: strings.Repeat("b", 2000)})
 	for name, c := range map[string]struct {
@@ -259,6 +268,9 @@ func TestBrokenArchivesAreErrors(t *testing.T) {
 		"a zip without its end": {"x.zip", "not a valid zip file", zipOf(t, entry{name: "a", data: "a"})[:20]},
 		"no gzip":               {"x.tar.gz", "invalid header", good},
 		"no tar":                {"x.tar", "invalid tar header", randomBytes(2000)},
+		"another checksum":      {"x.tar.gz", "gzip: invalid checksum", damagedGzip(good)},
+		"no end of gzip":        {"x.tar.gz", "unexpected EOF", gzipOf(good)[:len(gzipOf(good))-3]},
+		"endless zeros":         {"x.tar.gz", "behind its last entry there is more than", gzipOf(append(bytes.Clone(good), make([]byte, minExpand)...))},
 		"nothing wanted":        {"x.tar", "none of the files that are wanted", tarOf(t)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // checkPath wants a clean relative path with slashes that stays below its folder on
@@ -16,8 +17,10 @@ func checkPath(name string) error {
 	switch {
 	case name == "" || name == "." || path.Clean(name) != name:
 		return fmt.Errorf("path %q: want a clean path below the folder", name)
-	case strings.ContainsAny(name, "\\:\x00"):
-		return fmt.Errorf("path %q: want no backslash, colon or zero byte", name)
+	case strings.ContainsAny(name, "\\:"):
+		return fmt.Errorf("path %q: want no backslash or colon", name)
+	case strings.ContainsFunc(name, unicode.IsControl): // a line feed would begin another line of SHA256SUMS
+		return fmt.Errorf("path %q: want no control characters", name)
 	case !filepath.IsLocal(filepath.FromSlash(name)):
 		return fmt.Errorf("path %q leaves the folder", name)
 	case strings.EqualFold(firstElement(name), stateDir):

@@ -91,7 +91,7 @@ func (x *extraction) tar(ctx context.Context, in *os.File) error {
 	for t := tar.NewReader(r); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return x.drain(r)
 		}
 		if err != nil {
 			return brokenError{err}
@@ -103,6 +103,19 @@ func (x *extraction) tar(ctx context.Context, in *os.File) error {
 			return err
 		}
 	}
+}
+
+// drain reads what is behind the last entry: the checksum of compressed data comes at their
+// end.
+func (x *extraction) drain(r io.Reader) error {
+	n, err := io.Copy(io.Discard, io.LimitReader(r, x.limit+1))
+	if err != nil {
+		return brokenError{err}
+	}
+	if n > x.limit {
+		return broken("behind its last entry there is more than %s", human(x.limit))
+	}
+	return nil
 }
 
 // zip unpacks a zip archive.

@@ -104,6 +104,10 @@ func (j *job) alreadyThere(ctx context.Context) (Result, bool, error) {
 	if !ok || !r.same(j.receipt) {
 		return Result{}, false, nil
 	}
+	if n := len(j.list.names()); n == 0 || n < r.Files {
+		j.Observer.Note(fmt.Sprintf("%s lists %d files, want %d; getting what is missing", sumsFile, n, r.Files))
+		return Result{}, false, nil
+	}
 	j.Observer.Phase("checking what is there")
 	var problems []string
 	_, _, err := j.list.verify(ctx, j.Observer, func(text string) { problems = append(problems, text) })
@@ -178,6 +182,7 @@ func (j *job) finish() (Result, error) {
 	if err := j.list.rewrite(); err != nil {
 		return Result{}, err
 	}
+	j.receipt.Files = len(j.list.names())
 	if err := j.receipt.write(j.root); err != nil {
 		return Result{}, err
 	}

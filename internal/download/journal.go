@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -29,11 +30,19 @@ const (
 	partSuffix    = ".part"
 )
 
-// newJournal returns the journal of a file that has not been begun.
+// maxChunks bounds what a server's word for a size makes of memory: of the usual chunks, more
+// than any disk has.
+const maxChunks = 1 << 24
+
+// newJournal returns the journal of a file that has not been begun; nil if its size cannot be.
 func newJournal(r remote, chunk int64) *journal {
+	chunks := (r.size-1)/chunk + 1
+	if chunks > maxChunks || r.size > math.MaxInt64/2 {
+		return nil
+	}
 	return &journal{
 		Format: journalFormat, URL: r.url, ETag: r.etag, Modified: r.modified,
-		Size: r.size, Chunk: chunk, Done: make([]bool, (r.size-1)/chunk+1),
+		Size: r.size, Chunk: chunk, Done: make([]bool, chunks),
 	}
 }
 

@@ -159,9 +159,6 @@ func parseR2(folder, base string, list []byte) ([]File, error) {
 		seen[to] = true
 		files = append(files, File{Name: to, URLs: []string{joinURL(base, name)}, MD5: sum})
 	}
-	if len(files) == 0 {
-		return nil, errors.New("no file is listed")
-	}
 	return files, nil
 }
 

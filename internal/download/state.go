@@ -34,6 +34,7 @@ type receipt struct {
 	Item    string             `json:"item"` // fingerprint of the item in the manifest
 	Count   int                `json:"count,omitempty"`
 	Seed    uint64             `json:"seed,omitempty"`
+	Files   int                `json:"files,omitempty"` // how many there were in the end; 0: not said by earlier versions
 	Sources map[string]fetched `json:"sources,omitempty"`
 }
 

@@ -71,7 +71,9 @@ func (t *transfer) open() (err error) {
 	if err := t.discard(t.part); err != nil {
 		return err
 	}
-	t.journal = newJournal(t.remote, t.pace.chunk)
+	if t.journal = newJournal(t.remote, t.pace.chunk); t.journal == nil {
+		return final("%s is said to have %d bytes, which no file has", t.url, t.size)
+	}
 	if t.file, err = t.root.OpenFile(t.part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
 		return err
 	}

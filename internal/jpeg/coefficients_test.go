@@ -465,3 +465,28 @@ func TestAPartThatIsEmptyOrBeyondThePictureIsNoError(t *testing.T) {
 		}
 	}
 }
+
+// The differences of DC coefficients add up; libjpeg gives up where the sum leaves 32 bits.
+func TestDCCoefficientsBeyond32BitsAreAnError(t *testing.T) {
+	const side = 257 * 8 // 66049 blocks, of which 65538 are enough
+	file := func(blocks int) []byte {
+		w := &coefWriter{buf: []byte{0xFF, markerSOI}}
+		w.segment(markerDQT, append(make([]byte, 1), bytes.Repeat([]byte{1}, 64)...))
+		w.segment(markerSOF2, []byte{8, side >> 8, side & 0xFF, side >> 8, side & 0xFF, 1, 1, 0x11, 0})
+		w.segment(markerDHT, plainTables())
+		w.segment(markerSOS, []byte{1, 1, 0, 0, 0, 0})
+		w.flush()
+		for range blocks {
+			w.dcSymbol(15)
+			w.bits(1<<15-1, 15)
+		}
+		w.flush()
+		return append(w.buf, 0xFF, markerEOI)
+	}
+	if _, err := new(Decoder).Decode(file(65538), nil); err != nil {
+		t.Errorf("a sum of %d: %v", 65538*32767, err)
+	}
+	if _, err := new(Decoder).Decode(file(65540), nil); err == nil || err.Error() != "scan 1: DC coefficient exceeds 32 bits" {
+		t.Errorf("a sum of %d: %v", 65540*32767, err)
+	}
+}
