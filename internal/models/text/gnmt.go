@@ -77,29 +77,35 @@ func openTranslation(s workload.Setup) (workload.Workload, error) {
 		data.Sentences = data.Sentences[:s.Count]
 	}
 	w := &translation{}
-	from, to := dataset.TranslationVocabularies(s.DatasetDir)
-	source, err := readPieces(from)
-	if err == nil {
-		w.target, err = readPieces(to)
-	}
-	if err != nil {
+	if err := w.number(data.Sentences, s.DatasetDir); err != nil {
 		return nil, fmt.Errorf("opening the vocabulary: %w", err)
-	}
-	w.known = source.Len()
-	for _, sentence := range data.Sentences {
-		ids := numberPieces(source, sentence)
-		w.sentences = append(w.sentences, ids)
-		w.longest = max(w.longest, len(ids))
 	}
 	for role, names := range translationPorts {
 		if err := names.In(role, s.Ports[role]); err != nil {
 			return nil, err
 		}
 	}
-	if w.sizes, err = sizesOf(s.Ports[encoderRole].Outputs); err != nil {
-		return nil, err
+	w.sizes, err = sizesOf(s.Ports[encoderRole].Outputs)
+	return w, err
+}
+
+// number opens the vocabularies and numbers the pieces of all sentences.
+func (w *translation) number(sentences []string, dir string) error {
+	from, to := dataset.TranslationVocabularies(dir)
+	source, err := readPieces(from)
+	if err != nil {
+		return err
 	}
-	return w, nil
+	if w.target, err = readPieces(to); err != nil {
+		return err
+	}
+	w.known = source.Len()
+	for _, sentence := range sentences {
+		ids := numberPieces(source, sentence)
+		w.sentences = append(w.sentences, ids)
+		w.longest = max(w.longest, len(ids))
+	}
+	return nil
 }
 
 // readPieces reads a vocabulary of GNMT, which begins with the three special pieces.

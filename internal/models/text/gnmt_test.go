@@ -3,6 +3,7 @@ package text
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -27,9 +28,11 @@ type fakeCopier struct {
 	info    backend.Info
 	decodes bool
 	nan     bool
-	shift   int64 // of the pieces that it says
+	sum     float32 // of all scores
+	shift   int64   // of the pieces that it says
 	runs    int
 	takes   func(active int) time.Duration // of a step; nil: no time
+	fails   error
 	closed  *int
 	bound   *int
 }
@@ -75,6 +78,9 @@ func copiers() (encoder, decoder *fakeCopier) {
 
 func (s *fakeCopier) Run(_ context.Context, inputs, outputs []backend.Value) error {
 	s.runs++
+	if s.fails != nil {
+		return s.fails
+	}
 	if s.decodes {
 		return s.decode(inputs, outputs)
 	}
@@ -109,7 +115,7 @@ func (s *fakeCopier) decode(inputs, outputs []backend.Value) error {
 				found[r*n+k] = 3 + int64(k)
 			}
 		}
-		sums[r] = 0
+		sums[r] = s.sum
 		if s.nan {
 			sums[r] = float32(math.NaN())
 		}
@@ -434,9 +440,88 @@ func TestWhatATranslatorCannotSayIsAnError(t *testing.T) {
 	if _, err := translate(t, w, sessions, 0); err == nil || !strings.Contains(err.Error(), "sample 0: the model's scores are not numbers") {
 		t.Errorf("error %v", err)
 	}
-	decoder.nan, decoder.shift = false, 100
+	decoder.nan, decoder.sum = false, float32(math.Inf(1))
+	if _, err := translate(t, w, sessions, 0); err == nil || !strings.Contains(err.Error(), "sample 0: the model's scores are not numbers") {
+		t.Errorf("infinite scores: error %v", err)
+	}
+	decoder.sum, decoder.shift = 0, 100
 	if _, err := translate(t, w, sessions, 0); err == nil || !strings.Contains(err.Error(), "the model says piece 103, the vocabulary has 29: is it the model's?") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What a run fails with ends the call, and no sentence is answered with what another run made of it.
+func TestRunsThatFailEndTheTranslation(t *testing.T) {
+	for role, want := range map[string]string{encoderRole: "2 sentences, the first of sample 1: out of order", decoderRole: "out of order"} {
+		w, sessions, decoder := openCopier(t, "a b c\nd e\n")
+		failing := decoder
+		if role == encoderRole {
+			failing = sessions[encoderRole].(*fakeCopier)
+		}
+		failing.fails = errors.New("out of order")
+		p, items := loaded(t, w, sessions, 4, 1, 0)
+		r := make(replies, 2)
+		if err := p.Predict(t.Context(), items, r); err == nil || err.Error() != want || r[0] != nil || r[1] != nil {
+			t.Errorf("the %s fails: %v, %q, want %q", role, err, r, want)
+		}
+		failing.fails = nil
+		if err := p.Predict(t.Context(), items, r); err != nil || string(r[0]) != "d e" || string(r[1]) != "a b c" {
+			t.Errorf("the next call: %v, %q", err, r)
+		}
+		if err := p.Close(); err != nil || *decoder.closed != *decoder.bound {
+			t.Errorf("%v, %d of %d values are closed", err, *decoder.closed, *decoder.bound)
+		}
+	}
+}
+
+func TestAsManySentencesAreTakenAsAreWanted(t *testing.T) {
+	encoder, decoder := copiers()
+	ports := map[string]workload.Ports{
+		encoderRole: {Inputs: encoder.info.Inputs, Outputs: encoder.info.Outputs}, decoderRole: {Inputs: decoder.info.Inputs, Outputs: decoder.info.Outputs},
+	}
+	for count, want := range map[int]int{0: 3, 1: 1, 3: 3} {
+		w, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\nb b\nc c c\n"), Ports: ports, Count: count})
+		if err != nil || w.Len() != want {
+			t.Fatalf("%d are wanted: %v", count, err)
+		}
+		if notes := w.Notes(); notes[0] != fmt.Sprintf("sentences have up to %d pieces, none is cut", want) {
+			t.Errorf("%d are wanted: notes %q", count, notes)
+		}
+	}
+}
+
+// A sum over all that is kept, piece by piece: what the encoder and the decoder are given, what they write, and the
+// decoder's attention, which has a sum and its tanh for each beam.
+func TestThePredictorSaysHowMuchMemoryItTakes(t *testing.T) {
+	const slots, pieces, hidden, state = 3, 16, 5, 7
+	numbers := 0
+	for range slots {
+		for range pieces {
+			numbers += 2*2*hidden + 2*10*hidden
+		}
+		numbers += 2 * 11 * state // two buffers of beams, and what each sentence begins with
+	}
+	if got := (translationSizes{hidden, state}).bytes(slots, pieces); got != int64(4*numbers) {
+		t.Errorf("%d bytes, want %d", got, 4*numbers)
+	}
+	w := &translation{longest: 9, sizes: translationSizes{hidden, state}}
+	if got := w.PredictorBytes(slots); got != int64(4*numbers) {
+		t.Errorf("sentences of up to 9 pieces take %d bytes, want %d, of 16", got, 4*numbers)
+	}
+}
+
+func TestSizesAreThoseOfTheEncodersOutputs(t *testing.T) {
+	memory, state := port("memory", tensor.Float32, -1, -1, 1024), port("state", tensor.Float32, -1, 8192)
+	if got, err := sizesOf([]backend.Port{state, memory}); err != nil || got != (translationSizes{1024, 8192}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for name, outputs := range map[string][]backend.Port{
+		"none": nil, "no state": {memory}, "no memory": {state}, "a memory of unknown size": {port("memory", tensor.Float32, -1, -1, -1), state},
+		"a state of nothing": {memory, port("state", tensor.Float32, -1, 0)}, "a memory of two axes": {port("memory", tensor.Float32, -1, 1024), state},
+	} {
+		if _, err := sizesOf(outputs); err == nil || !strings.Contains(err.Error(), "want memory [N T H] and state [N S] of known H and S") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

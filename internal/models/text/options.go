@@ -79,8 +79,11 @@ func parseSquadScoring(v workload.Values) (s squadScoring, err error) {
 		return s, err
 	}
 	n, err := v.Whole(maxOption)
-	if err == nil && n != nil {
-		s.questions = *n
+	if err != nil || n == nil {
+		return s, err
 	}
-	return s, err
+	if s.questions = *n; s.questions < 0 {
+		return s, field.Invalid(maxOption, *n, "a number of questions, or 0 for all")
+	}
+	return s, nil
 }

@@ -106,6 +106,34 @@ func TestAPartOfTheWindowsIsScoredByItself(t *testing.T) {
 	}
 }
 
+func TestScoreOptionsThatCannotBeAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		options workload.Values
+		want    string
+	}{
+		{workload.Values{maxOption: "-1"}, "max-examples is -1, want a number of questions, or 0 for all"},
+		{workload.Values{maxOption: "all"}, `max-examples: "all" is not a whole number`},
+		{workload.Values{transposedOption: "perhaps"}, `output-transposed: "perhaps" is neither true nor false`},
+	} {
+		_, err := bert().Score(t.Context(), goldenLog(t, "bert/offline/mlperf_log_accuracy.json"), workload.Scoring{DatasetDir: "testdata/bert", Options: c.options})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%v: %v, want %q", c.options, err, c.want)
+		}
+	}
+	for options, want := range map[string]string{
+		"sacrebleu-smooth=exp": "sacrebleu: is missing: it says with which tokenizer", "sacrebleu-lowercase=true": "sacrebleu: is missing", "sacrebleu-lowercase=x": `"x" is neither true nor false`,
+	} {
+		name, value, _ := strings.Cut(options, "=")
+		if _, err := parseTranslationScoring(workload.Values{name: value}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", options, err, want)
+		}
+	}
+	o, err := parseTranslationScoring(workload.Values{sacreOption: "INTL", smoothOption: "Floor", lowerOption: "true"})
+	if err != nil || o.Sacre == nil || *o.Sacre != (accuracy.SacreOptions{Tokenize: "intl", Smooth: "floor", Lowercase: true}) {
+		t.Errorf("%+v, %v", o.Sacre, err)
+	}
+}
+
 func TestDataSetsThatCannotBeReadNameFileAndPlace(t *testing.T) {
 	good := `{"data":[{"paragraphs":[{"context":"a b","qas":[{"id":"1","question":"a?","answers":[{"text":"b"}]}]}]}]}`
 	const vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##b\n?\n"

@@ -71,13 +71,7 @@ func (r *spanReader) Predict(ctx context.Context, items []workload.Item, reply w
 	if r.store == nil {
 		return errors.New("no samples are loaded")
 	}
-	at := shape{len(items), windowLength}
-	if r.fixed {
-		at.windows = r.batch
-	}
-	if r.w.longest {
-		at.pieces = r.longest(items)
-	}
+	at := r.shapeOf(items)
 	run, err := r.run(at)
 	if err != nil {
 		return err
@@ -93,6 +87,18 @@ func (r *spanReader) Predict(ctx context.Context, items []workload.Item, reply w
 		reply.Done(k, r.scratch, 0)
 	}
 	return nil
+}
+
+// shapeOf is the shape of a run over some windows.
+func (r *spanReader) shapeOf(items []workload.Item) shape {
+	at := shape{len(items), windowLength}
+	if r.fixed {
+		at.windows = r.batch
+	}
+	if r.w.longest {
+		at.pieces = r.longest(items)
+	}
+	return at
 }
 
 // longest is the length that the longest window asks for.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/field"
 	windows "github.com/mlperf-go/mlperf/internal/preprocess/text"
@@ -74,27 +73,47 @@ func openWindows(s workload.Setup, transposed bool) (workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Count > len(set.windows) {
-		return nil, fmt.Errorf("opening SQuAD: %d windows are wanted, %s has %d", s.Count, s.DatasetDir, len(set.windows))
+	if err := set.keep(s.Count); err != nil {
+		return nil, fmt.Errorf("opening SQuAD: %s: %w", s.DatasetDir, err)
 	}
-	if s.Count > 0 {
-		set.windows = set.windows[:s.Count]
-	}
-	ports := s.Ports[workload.Only]
-	w := &squad{set: set, batch: ports.Inputs[0].Batch(), transposed: transposed}
-	if w.inputs, err = bindInputs(ports.Inputs); err != nil {
-		return nil, err
-	}
-	if w.outputs, err = bindSpans(ports.Outputs, s.Options[outputOption]); err != nil {
-		return nil, err
-	}
-	if err := w.choosePadding(ports.Inputs[0], s.Options[padOption]); err != nil {
+	w := &squad{set: set, transposed: transposed}
+	if err := w.bind(s.Ports[workload.Only], s.Options); err != nil {
 		return nil, err
 	}
 	if w.longest {
 		return shortWindows{w}, nil
 	}
 	return w, nil
+}
+
+// bind finds out how windows go into the model, and logits come out.
+func (w *squad) bind(ports workload.Ports, options workload.Values) (err error) {
+	if w.inputs, err = bindInputs(ports.Inputs); err != nil {
+		return err
+	}
+	if w.outputs, err = bindSpans(ports.Outputs, options[outputOption]); err != nil {
+		return err
+	}
+	shape, err := shared(w.inputs)
+	if err != nil {
+		return err
+	}
+	w.batch, w.longest = int(shape[0]), strings.EqualFold(options[padOption], padLongest)
+	if w.longest && shape[1] == windowLength {
+		return field.Errorf(padOption, "the inputs are %s: the model takes windows of %d pieces only", workload.DescribePorts(ports.Inputs), windowLength)
+	}
+	return nil
+}
+
+// keep keeps the first windows only; 0: all.
+func (s *squadSet) keep(n int) error {
+	if n > len(s.windows) {
+		return fmt.Errorf("%d windows are wanted, there are %d", n, len(s.windows))
+	}
+	if n > 0 {
+		s.windows = s.windows[:n]
+	}
+	return nil
 }
 
 // shortWindows are windows that are not filled up to one length.
@@ -109,18 +128,6 @@ func (w shortWindows) Padded(index int) int { return roundedUp(w.Length(index)) 
 // roundedUp is the length to which the windows of a batch are filled up whose longest has so many pieces: to
 // the next multiple of 8, so that there are 48 shapes and not 384.
 func roundedUp(pieces int) int { return (pieces + 7) / 8 * 8 }
-
-// choosePadding finds out how long windows are.
-func (w *squad) choosePadding(port backend.Port, wanted string) error {
-	w.longest = strings.EqualFold(wanted, padLongest)
-	switch length := port.Shape[1]; {
-	case length == windowLength && w.longest:
-		return field.Errorf(padOption, "input %s has shape %v: the model takes windows of %d pieces only", port.Name, port.Shape, windowLength)
-	case length != windowLength && length != -1:
-		return fmt.Errorf("input %s has shape %v, want windows of %d pieces", port.Name, port.Shape, windowLength)
-	}
-	return nil
-}
 
 // squad is a model joined with the windows of SQuAD.
 type squad struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,25 @@ func TestModelFilesAreUnderstoodByTheirPorts(t *testing.T) {
 		{"told", official, workload.Values{outputOption: "output_end_logits, output_start_logits"}, "starts are in output output_end_logits", ""},
 		{"short windows", workload.Ports{Inputs: exported, Outputs: official.Outputs}, workload.Values{padOption: "longest"}, "filled up to the longest of a batch", ""},
 
+		{"half free inputs", workload.Ports{Inputs: []backend.Port{exported[0], mask, segments}, Outputs: official.Outputs}, nil, "filled up to 384 pieces", ""},
+		{"the longest windows of half free inputs", workload.Ports{Inputs: []backend.Port{exported[0], mask}, Outputs: official.Outputs}, workload.Values{padOption: "Longest"}, "",
+			"pad: the inputs are input_ids int64[? ?], input_mask int64[? 384]: the model takes windows of 384 pieces only"},
+		{"outputs beyond the first two", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("x", tensor.Float32, -1, 384), port("y", tensor.Float32, -1, -1), port("pooled", tensor.Float32, -1, 1024)}}, nil,
+			"starts are in output x, ends in y", ""},
+		{"names of TensorFlow", workload.Ports{Inputs: []backend.Port{port("Segment_IDs:0", tensor.Int32, -1, 384), port("input_ids:0", tensor.Int32, -1, 384), port("input_mask:0", tensor.Int32, -1, 384)}, Outputs: official.Outputs}, nil,
+			"segments go into Segment_IDs:0 int32[? 384], pieces go into input_ids:0", ""},
+
+		{"no inputs", workload.Ports{Outputs: official.Outputs}, nil, "", "the model has 0 inputs (), want pieces, mask and perhaps segments"},
+		{"four inputs", workload.Ports{Inputs: append(slices.Clone(official.Inputs), port("positions", tensor.Int64, -1, 384)), Outputs: official.Outputs}, nil, "", "the model has 4 inputs"},
+		{"no outputs", workload.Ports{Inputs: official.Inputs}, nil, "", "0 outputs, want those of starts and ends, or one of both"},
+		{"a mask of 256", workload.Ports{Inputs: []backend.Port{ids, port("input_mask", tensor.Int64, -1, 256)}, Outputs: official.Outputs}, nil, "", "input input_mask has shape [? 256], want windows of 384 pieces"},
+		{"other batches", workload.Ports{Inputs: []backend.Port{port("input_ids", tensor.Int64, 4, 384), port("input_mask", tensor.Int64, 2, 384)}, Outputs: official.Outputs}, nil, "",
+			"input input_mask has shape [2 384], the inputs before it want [4 384]"},
+		{"logits of other windows", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float32, -1, 384), port("end", tensor.Float32, -1, 512)}}, nil, "", "no logits of starts and ends"},
+		{"three numbers a piece", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 384, 3)}}, nil, "", "no logits of starts and ends"},
+		{"halves", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float16, -1, 384), port("end", tensor.Float16, -1, 384)}}, nil, "", "no logits of starts and ends"},
+		{"three outputs that are told", workload.Ports{Inputs: official.Inputs, Outputs: official.Outputs}, workload.Values{outputOption: "output_end_logits,output_start_logits,output_end_logits"}, "", "model-output: 3 outputs, want those of starts and ends"},
+
 		{"one input", workload.Ports{Inputs: []backend.Port{ids}, Outputs: official.Outputs}, nil, "", "the model has 1 inputs"},
 		{"pieces twice", workload.Ports{Inputs: []backend.Port{ids, ids}, Outputs: official.Outputs}, nil, "", "two inputs of the model are input_ids"},
 		{"no mask", workload.Ports{Inputs: []backend.Port{ids, segments}, Outputs: official.Outputs}, nil, "", "does not take pieces and mask"},
@@ -250,6 +270,73 @@ func TestShortWindowsAreAnsweredAlikeInEveryBatch(t *testing.T) {
 	}
 	if want := (tensor.Shape{3, int64(longest+7) / 8 * 8}); !cmp.Equal(want, s.shapes[0]) {
 		t.Errorf("the model was given %v, want %v", s.shapes[0], want)
+	}
+}
+
+func TestAsManyWindowsAreTakenAsAreWanted(t *testing.T) {
+	setup := workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: officialPorts()}}
+	all, err := bert().Open(setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, all.Len(), all.Len() + 1} {
+		setup.Count = n
+		w, err := bert().Open(setup)
+		if n > all.Len() != (err != nil) || err == nil && w.Len() != n {
+			t.Errorf("%d windows of %d: %v", n, all.Len(), err)
+		}
+	}
+}
+
+func TestWindowsFromElsewhereMayHaveNoPieces(t *testing.T) {
+	ports := officialPorts()
+	for i := range ports.Inputs {
+		ports.Inputs[i].Shape = tensor.Shape{-1, -1}
+	}
+	w := open(t, ports, workload.Values{padOption: padLongest})
+	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
+	p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	store, err := workload.NewStore(2, w.Row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for i := range windowLength { // the second one is full
+		tensor.Data[int64](store.Row(1)[maskSlot])[i] = 1
+	}
+	if err := p.Predict(t.Context(), []workload.Item{{Row: 0}}, make(replies, 1)); err == nil || err.Error() != "no samples are loaded" {
+		t.Errorf("before samples are loaded: %v", err)
+	}
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	r := make(replies, 2)
+	if err := p.Predict(t.Context(), []workload.Item{{Row: 0}}, r); err != nil || len(r[0]) != 0 || s.shapes[0][1] != 8 {
+		t.Errorf("a response of %d bytes to nothing, %v: the model was given %v", len(r[0]), err, s.shapes)
+	}
+	if err := p.Predict(t.Context(), []workload.Item{{Row: 0}, {Row: 1}}, r); err != nil || len(r[0]) != 0 || len(r[1]) != 8*windowLength {
+		t.Errorf("responses of %d and %d bytes, %v", len(r[0]), len(r[1]), err)
+	}
+	if err := p.Predict(t.Context(), nil, r); err != nil || len(s.shapes) != 2 {
+		t.Errorf("nothing is answered with %d runs, %v", len(s.shapes), err)
+	}
+}
+
+func TestWhatIsSentOfAWindowHasTheReferencesNames(t *testing.T) {
+	w := open(t, officialPorts(), nil).(workload.Varied)
+	var names []string
+	for _, s := range w.Sent() {
+		names = append(names, s.Name)
+		if s.Type != tensor.Int64 || !slices.Equal(s.Shape, tensor.Shape{384}) {
+			t.Errorf("%s is %v%v", s.Name, s.Type, s.Shape)
+		}
+	}
+	if slots, err := w.Complete(nil); err != nil || len(slots) != 3 || !slices.Equal(names, []string{"input_ids", "input_mask", "segment_ids"}) {
+		t.Errorf("%v, %v of %v", slots, err, names)
 	}
 }
 

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -38,28 +39,48 @@ func bindInputs(ports []backend.Port) ([]squadInput, error) {
 		return nil, fmt.Errorf("the model has %d inputs (%s), want pieces, mask and perhaps segments", len(ports), workload.DescribePorts(ports))
 	}
 	inputs := make([]squadInput, len(ports))
-	known := 0
+	named := true
 	for i, port := range ports {
-		if len(port.Shape) != 2 {
-			return nil, fmt.Errorf("input %s has shape %v, want a batch of windows: two axes", port.Name, port.Shape)
+		if err := checkInput(port); err != nil {
+			return nil, err
 		}
-		switch port.Type {
-		case tensor.Int64, tensor.Int32, tensor.Float32:
-		default:
-			return nil, fmt.Errorf("input %s has elements of type %v, want int64, int32 or float32", port.Name, port.Type)
-		}
-		slot, ok := slotOf(port.Name)
-		if ok {
-			known++
-		}
-		inputs[i] = squadInput{port, slot}
+		slot, known := slotOf(port.Name)
+		inputs[i], named = squadInput{port, slot}, named && known
 	}
-	if known != len(ports) {
+	if !named {
 		for i := range inputs {
 			inputs[i].slot = i
 		}
 	}
 	return inputs, checkSlots(inputs, ports)
+}
+
+// checkInput wants numbers of windows.
+func checkInput(port backend.Port) error {
+	if len(port.Shape) != 2 {
+		return fmt.Errorf("input %s has shape %v, want a batch of windows: two axes", port.Name, port.Shape)
+	}
+	if n := port.Shape[1]; n != windowLength && n != -1 {
+		return fmt.Errorf("input %s has shape %v, want windows of %d pieces", port.Name, port.Shape, windowLength)
+	}
+	if !slices.Contains([]tensor.DType{tensor.Int64, tensor.Int32, tensor.Float32}, port.Type) {
+		return fmt.Errorf("input %s has elements of type %v, want int64, int32 or float32", port.Name, port.Type)
+	}
+	return nil
+}
+
+// shared is the shape that all inputs take: an extent is free if it is free in all of them.
+func shared(inputs []squadInput) (tensor.Shape, error) {
+	shape := tensor.Shape{-1, -1}
+	for _, in := range inputs {
+		for axis, n := range in.port.Shape {
+			if n != -1 && shape[axis] != -1 && n != shape[axis] {
+				return nil, fmt.Errorf("input %s has shape %v, the inputs before it want %v", in.port.Name, in.port.Shape, shape)
+			}
+			shape[axis] = max(shape[axis], n)
+		}
+	}
+	return shape, nil
 }
 
 func slotOf(name string) (int, bool) {
@@ -107,52 +128,71 @@ type spanOutputs struct {
 // bindSpans finds the outputs: by name if one is given or tells, or else by order.
 func bindSpans(ports []backend.Port, override string) (spanOutputs, error) {
 	if override != "" {
-		names := strings.Split(override, ",")
-		var chosen []backend.Port
-		for _, name := range names {
-			port, ok := workload.PortNamed(ports, strings.TrimSpace(name))
-			if !ok {
-				return spanOutputs{}, field.Errorf(outputOption, "the model has no output %q; it has %s", name, workload.DescribePorts(ports))
-			}
-			chosen = append(chosen, port)
+		chosen, err := portsNamed(ports, strings.Split(override, ","))
+		if err != nil {
+			return spanOutputs{}, err
 		}
 		return spansOf(chosen)
 	}
-	var start, end []backend.Port
-	for _, port := range ports {
-		switch name := strings.ToLower(port.Name); {
-		case strings.Contains(name, "start"):
-			start = append(start, port)
-		case strings.Contains(name, "end"):
-			end = append(end, port)
-		}
-	}
+	start, end := portsWith(ports, "start"), portsWith(ports, "end")
 	if len(start) == 1 && len(end) == 1 {
 		return spansOf([]backend.Port{start[0], end[0]})
 	}
-	if len(ports) > 2 {
-		ports = ports[:2]
+	return spansOf(ports[:min(len(ports), 2)])
+}
+
+// portsNamed are the outputs of these names.
+func portsNamed(ports []backend.Port, names []string) (chosen []backend.Port, err error) {
+	for _, name := range names {
+		port, ok := workload.PortNamed(ports, strings.TrimSpace(name))
+		if !ok {
+			return nil, field.Errorf(outputOption, "the model has no output %q; it has %s", name, workload.DescribePorts(ports))
+		}
+		chosen = append(chosen, port)
 	}
-	return spansOf(ports)
+	return chosen, nil
+}
+
+// portsWith are the outputs with a word in their names.
+func portsWith(ports []backend.Port, word string) (list []backend.Port) {
+	for _, port := range ports {
+		if strings.Contains(strings.ToLower(port.Name), word) {
+			list = append(list, port)
+		}
+	}
+	return list
 }
 
 // spansOf checks the shapes of outputs.
 func spansOf(ports []backend.Port) (spanOutputs, error) {
 	o := spanOutputs{joint: len(ports) == 1}
+	if len(ports) == 0 || len(ports) > 2 {
+		return o, field.Errorf(outputOption, "%d outputs, want those of starts and ends, or one of both", len(ports))
+	}
 	for _, port := range ports {
-		axes := 2
-		if o.joint {
-			axes = 3
-		}
-		if port.Type != tensor.Float32 || len(port.Shape) != axes || o.joint && port.Shape[2] != 2 && port.Shape[2] != -1 {
+		if !o.isLogits(port) {
 			return o, fmt.Errorf("the model's outputs are no logits of starts and ends: it has %s, want two of float32[N S] or one of float32[N S 2]", workload.DescribePorts(ports))
 		}
 		o.names = append(o.names, port.Name)
 	}
-	if len(ports) == 0 || len(ports) > 2 {
-		return o, field.Errorf(outputOption, "%d outputs, want those of starts and ends, or one of both", len(ports))
-	}
 	return o, nil
+}
+
+// isLogits reports whether an output has a number for each piece of each window, or two.
+func (o spanOutputs) isLogits(port backend.Port) bool {
+	want := tensor.Shape{-1, windowLength}
+	if o.joint {
+		want = append(want, 2)
+	}
+	if port.Type != tensor.Float32 || len(port.Shape) != len(want) {
+		return false
+	}
+	for axis, extent := range want[1:] {
+		if have := port.Shape[axis+1]; have != extent && have != -1 {
+			return false
+		}
+	}
+	return true
 }
 
 func (o spanOutputs) String() string {

@@ -25,10 +25,7 @@ func scoreSpans(log accuracy.Input, s workload.Scoring, transposed bool) (*accur
 	if err != nil {
 		return nil, err
 	}
-	if s.Samples > 0 && s.Samples < len(set.windows) {
-		set.windows = set.windows[:s.Samples]
-		set.data.Questions = set.data.Questions[:set.windows[s.Samples-1].Question+1]
-	}
+	set.askOnly(s.Samples)
 	ends := make([]windows.Ends, len(set.windows))
 	coverage, err := accuracy.ReadSpanLogits(log, len(set.windows), windowLength, o.SpanOptions, func(i int, starts, stops []float64) {
 		ends[i] = windows.Ends{Starts: windows.Best(starts), Stops: windows.Best(stops)}
@@ -42,6 +39,14 @@ func scoreSpans(log accuracy.Input, s workload.Scoring, transposed bool) (*accur
 	}
 	score.Coverage = coverage
 	return &score.Score, nil
+}
+
+// askOnly keeps the first windows and the questions that they belong to; 0: all.
+func (s *squadSet) askOnly(samples int) {
+	if samples > 0 && samples < len(s.windows) {
+		s.windows = s.windows[:samples]
+		s.data.Questions = s.data.Questions[:s.windows[samples-1].Question+1]
+	}
 }
 
 // predictions returns the answers to the first questions; 0: to all.

@@ -12,19 +12,20 @@ type translationSizes struct{ hidden, state int }
 
 // sizesOf finds the sizes out by the outputs of the encoder.
 func sizesOf(outputs []backend.Port) (translationSizes, error) {
-	var s translationSizes
-	for _, port := range outputs {
-		switch {
-		case port.Name == "memory" && len(port.Shape) == 3:
-			s.hidden = int(port.Shape[2])
-		case port.Name == "state" && len(port.Shape) == 2:
-			s.state = int(port.Shape[1])
-		}
-	}
+	s := translationSizes{hidden: lastOf(outputs, "memory", 3), state: lastOf(outputs, "state", 2)}
 	if s.hidden < 1 || s.state < 1 {
 		return s, fmt.Errorf("the encoder's outputs are %s, want memory [N T H] and state [N S] of known H and S", workload.DescribePorts(outputs))
 	}
 	return s, nil
+}
+
+// lastOf is the last extent of a port that has so many axes; 0: there is none.
+func lastOf(ports []backend.Port, name string, axes int) int {
+	port, _ := workload.PortNamed(ports, name)
+	if len(port.Shape) != axes {
+		return 0
+	}
+	return int(port.Shape[axes-1])
 }
 
 // bytes is the memory that so many slots of so many pieces take, with what the decoder makes of

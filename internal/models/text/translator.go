@@ -153,10 +153,8 @@ func (t *translator) advance(beams int, reply workload.Reply) error {
 	for a, s := range t.live {
 		first := a * beams
 		sums := m.sums[first:][:beams]
-		for _, sum := range sums {
-			if sum != sum {
-				return fmt.Errorf("sample %d: the model's scores are not numbers", s.item.Index)
-			}
+		if slices.ContainsFunc(sums, isNoNumber) {
+			return fmt.Errorf("sample %d: the model's scores are not numbers", s.item.Index)
 		}
 		from, n := first*t.candidates, beams*t.candidates
 		s.search.Advance(m.found[from:][:n], m.logits[from:][:n], sums)
@@ -178,6 +176,9 @@ func (t *translator) advance(beams int, reply workload.Reply) error {
 	t.live = t.live[:kept]
 	return nil
 }
+
+// isNoNumber reports whether the sum of all that could be said is none, or infinite: then no score is one.
+func isNoNumber(sum float32) bool { return sum-sum != 0 }
 
 // text is the best translation. A dangling part of a word is dropped.
 func (t *translator) text(search *generate.BeamSearch) (string, error) {
