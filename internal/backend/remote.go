@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -56,26 +57,30 @@ type Sum struct {
 func (a Account) Since(b Account) (added Account, restarted bool) {
 	a.RoundTrip = a.RoundTrip.since(b.RoundTrip)
 	a.Connections, a.Sent, a.Received, a.Retried = a.Connections-b.Connections, a.Sent-b.Sent, a.Received-b.Received, a.Retried-b.Retried
-	requests := make([]int64, len(a.Requests))
-	for i, n := range a.Requests {
-		requests[i] = n
-		if i < len(b.Requests) {
-			requests[i] -= b.Requests[i]
-		}
+	a.Requests = slices.Clone(a.Requests)
+	for i, n := range b.Requests[:min(len(a.Requests), len(b.Requests))] {
+		a.Requests[i] -= n
 	}
-	a.Requests = requests
-	if a.Server == nil || b.Server == nil {
+	switch {
+	case a.Server == nil || b.Server == nil:
 		a.Server = nil
 		return a, false
-	}
-	if s, t := a.Server, b.Server; s.Inferences < t.Inferences || s.Executions < t.Executions || s.CacheHits < t.CacheHits {
+	case a.Server.fell(*b.Server):
 		return a, true
 	}
-	a.Server = &ServerCount{
-		a.Server.Inferences - b.Server.Inferences, a.Server.Executions - b.Server.Executions, a.Server.CacheHits - b.Server.CacheHits,
-		a.Server.Queue.since(b.Server.Queue), a.Server.Compute.since(b.Server.Compute),
-	}
+	server := a.Server.since(*b.Server)
+	a.Server = &server
 	return a, false
+}
+
+// fell reports whether anything is counted less often than before.
+func (s ServerCount) fell(before ServerCount) bool {
+	return s.Inferences < before.Inferences || s.Executions < before.Executions || s.CacheHits < before.CacheHits ||
+		s.Queue.Count < before.Queue.Count || s.Compute.Count < before.Compute.Count
+}
+
+func (s ServerCount) since(b ServerCount) ServerCount {
+	return ServerCount{s.Inferences - b.Inferences, s.Executions - b.Executions, s.CacheHits - b.CacheHits, s.Queue.since(b.Queue), s.Compute.since(b.Compute)}
 }
 
 func (s Sum) since(b Sum) Sum { return Sum{s.Count - b.Count, s.Time - b.Time} }

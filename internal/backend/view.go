@@ -47,5 +47,8 @@ func Viewed(given Value, port Port, role string) (tensor.Tensor, error) {
 // Fits reports whether a tensor of a type and shape can go through the port, free extents being
 // anything.
 func (p Port) Fits(t tensor.DType, shape tensor.Shape) bool {
-	return t == p.Type && slices.EqualFunc(shape, p.Shape, func(got, want int64) bool { return want < 0 || got == want })
+	if t != p.Type || p.AnyShape {
+		return t == p.Type
+	}
+	return slices.EqualFunc(shape, p.Shape, func(got, want int64) bool { return want < 0 || got == want })
 }

@@ -25,6 +25,10 @@ func TestAViewFitsPortsOfItsTypeAndShape(t *testing.T) {
 		"another extent":         {port(tensor.Float32, 2, 4), "input x: got float32[2 3], the model has float32[2 4]"},
 		"another type":           {port(tensor.Int64, 2, 3), "the model has int64"},
 		"another number of axes": {port(tensor.Float32, 6), "the model has float32[6]"},
+		"an extent of nothing":   {port(tensor.Float32, 0, 3), "the model has float32[0 3]"},
+		"any shape":              {backend.Port{Name: "x", Type: tensor.Float32, AnyShape: true}, ""},
+		"any shape of integers":  {backend.Port{Name: "x", Type: tensor.Int64, AnyShape: true}, "the model has int64"},
+		"no axes":                {port(tensor.Float32), "got float32[2 3]"},
 	} {
 		got, err := backend.Viewed(v, c.port, "input")
 		if c.want == "" && (err != nil || got.Len() != 6) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -47,7 +51,10 @@ func TestAViewThatIsClosedOrNoneIsNotTaken(t *testing.T) {
 			t.Errorf("%s: %v, want an error that names the port", name, err)
 		}
 	}
-	if _, err := backend.NewView(tensor.Tensor{}); err == nil {
-		t.Error("a tensor of no type was bound")
+	if _, err := backend.NewView(tensor.Tensor{}); err == nil || !strings.Contains(err.Error(), "cannot be bound") {
+		t.Errorf("a tensor of no type was bound: %v", err)
+	}
+	if err := v.Close(); err != nil || v.Tensor().Len() != 1 {
+		t.Errorf("a second call, or what is left to see: %v, %v", err, v.Tensor())
 	}
 }

@@ -40,36 +40,46 @@ func (s *session) Close() error {
 
 // Run takes its time, then answers; if the context is done before, it ends with its cause.
 func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) error {
+	if err := s.run(ctx, inputs, outputs); err != nil {
+		return fmt.Errorf("running the simulated model: %w", err)
+	}
+	return nil
+}
+
+func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) error {
 	if s.closed.Load() {
-		return errors.New("running the simulated model: the session is closed")
+		return errors.New("the session is closed")
 	}
 	in, out, err := s.tensors(inputs, outputs)
 	if err != nil {
-		return fmt.Errorf("running the simulated model: %w", err)
+		return err
 	}
 	k := s.engine.runs.Add(1)
 	config := &s.engine.config
 	if err := s.engine.serve(ctx, config.duration(k, batchOf(in))); err != nil {
-		return fmt.Errorf("running the simulated model: %w", err)
+		return err
 	}
 	if every(k, config.FailEvery) {
-		return fmt.Errorf("running the simulated model: run %d: %w", k, ErrInjected)
+		return fmt.Errorf("run %d: %w", k, ErrInjected)
 	}
 	if err := config.Answer(in, out); err != nil {
-		return fmt.Errorf("running the simulated model: %w", err)
+		return err
 	}
 	if every(k, config.NaNEvery) {
 		poison(out)
 	}
+	return hand(out, outputs)
+}
+
+// hand makes values of the outputs that were not given.
+func hand(out []tensor.Tensor, outputs []backend.Value) (err error) {
 	for i, t := range out {
 		if outputs[i] != nil {
 			continue
 		}
-		v, err := backend.NewView(t)
-		if err != nil {
-			return fmt.Errorf("running the simulated model: %w", err)
+		if outputs[i], err = backend.NewView(t); err != nil {
+			return err
 		}
-		outputs[i] = v
 	}
 	return nil
 }
@@ -101,18 +111,21 @@ func (s *session) tensors(inputs, outputs []backend.Value) (in, out []tensor.Ten
 		in = append(in, t)
 	}
 	for i, given := range outputs {
-		port := s.info.Outputs[i]
-		if given == nil {
-			out = append(out, tensor.New(port.Type, filled(port.Shape, batchOf(in))...))
-			continue
-		}
-		t, err := backend.Viewed(given, port, "output")
+		t, err := outputOf(given, s.info.Outputs[i], batchOf(in))
 		if err != nil {
 			return nil, nil, err
 		}
 		out = append(out, t)
 	}
 	return in, out, nil
+}
+
+// outputOf is the tensor of an output, which is made if none was given.
+func outputOf(given backend.Value, port backend.Port, batch int) (tensor.Tensor, error) {
+	if given == nil {
+		return tensor.New(port.Type, filled(port.Shape, batch)...), nil
+	}
+	return backend.Viewed(given, port, "output")
 }
 
 // batchOf is the extent of the first axis of the first input; 1 if there is none.

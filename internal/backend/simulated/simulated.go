@@ -91,6 +91,10 @@ func (c Config) check() error {
 			return fmt.Errorf("%s is %d, must not be negative", n.name, n.n)
 		}
 	}
+	return c.checkPorts()
+}
+
+func (c Config) checkPorts() error {
 	for _, p := range slices.Concat(c.Inputs, c.Outputs) {
 		if p.Type == tensor.Invalid || p.Name == "" {
 			return fmt.Errorf("port %q of type %v: a port needs a name and a type", p.Name, p.Type)
@@ -140,19 +144,27 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	if err := sleep(ctx, e.config.OpenTime); err != nil {
 		return nil, err
 	}
-	if e.config.OpenError != nil {
-		return nil, fmt.Errorf("opening a simulated model: %w", e.config.OpenError)
+	if err := e.begin(); err != nil {
+		return nil, fmt.Errorf("opening a simulated model: %w", err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return nil, errors.New("opening a simulated model: the engine is closed")
-	}
-	e.sessions++
 	return &session{engine: e, info: backend.Info{
 		Inputs: inputs, Outputs: outputs, Engine: "simulated", LoadTime: time.Since(start),
 		Devices: []backend.DeviceUse{{Device: "cpu", Nodes: 1}}, Facts: e.config.facts(),
 	}}, nil
+}
+
+// begin counts a session, unless none can be opened.
+func (e *Engine) begin() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.config.OpenError != nil:
+		return e.config.OpenError
+	case e.closed:
+		return errors.New("the engine is closed")
+	}
+	e.sessions++
+	return nil
 }
 
 func choose(outputs []backend.Port, names []string) ([]backend.Port, error) {

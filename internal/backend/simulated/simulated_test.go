@@ -287,6 +287,140 @@ func TestAnAnswerOfOnesOwnIsUsed(t *testing.T) {
 	}
 }
 
+// What Echo makes of a sample, computed plainly: the mark is the first number, or FNV-1a of lengths and of every step-th byte.
+func TestMarksAreTheFirstNumberOrDrawnFromAllInputs(t *testing.T) {
+	drawn := func(parts ...[]byte) int64 {
+		h := uint64(14695981039346656037)
+		for _, part := range parts {
+			h = (h ^ uint64(len(part))) * 1099511628211
+			for i := 0; i < len(part); i += len(part)/4096 + 1 | 1 {
+				h = (h ^ uint64(part[i])) * 1099511628211
+			}
+		}
+		return int64(h % 65536)
+	}
+	bytesOf := func(in tensor.Tensor) []byte { return in.Bytes() }
+	half, minus, long := tensor.Of([]float32{0.5}, 1), tensor.Of([]int32{-3}, 1), tensor.Of(make([]uint8, 10000), 1, 10000)
+	for i := range tensor.Data[uint8](long) {
+		tensor.Data[uint8](long)[i] = byte(7 * i)
+	}
+	words := tensor.OfStrings([]string{"one", ""}, 1, 2)
+	for _, c := range []struct {
+		name   string
+		inputs []tensor.Tensor
+		want   int64
+	}{
+		{"nothing", []tensor.Tensor{tensor.Of([]float32{0}, 1)}, 0},
+		{"a whole float64", []tensor.Tensor{tensor.Of([]float64{65535}, 1)}, 65535},
+		{"the first of several", []tensor.Tensor{tensor.Of([]int64{7, 9}, 1, 2), half}, 7},
+		{"half a number", []tensor.Tensor{half}, drawn(bytesOf(half))},
+		{"a number below 0", []tensor.Tensor{minus, half}, drawn(bytesOf(minus), bytesOf(half))},
+		{"a number that is too large", []tensor.Tensor{tensor.Of([]int32{65536}, 1)}, drawn([]byte{0, 0, 1, 0})},
+		{"no number", []tensor.Tensor{tensor.Of([]float32{float32(math.NaN())}, 1)}, drawn(tensor.Of([]float32{float32(math.NaN())}, 1).Bytes())},
+		{"many bytes", []tensor.Tensor{long}, drawn(bytesOf(long))},
+		{"texts", []tensor.Tensor{words}, drawn(bytesOf(words), []byte("one"), nil)},
+		{"no elements", []tensor.Tensor{tensor.New(tensor.Float32, 1, 0)}, drawn(nil)},
+		{"no inputs", nil, drawn()},
+	} {
+		out := tensor.New(tensor.Int64, 1, 2)
+		if err := Echo(c.inputs, []tensor.Tensor{out}); err != nil {
+			t.Fatal(err)
+		}
+		if got := tensor.Data[int64](out); got[0] != c.want || got[1] != c.want+1 {
+			t.Errorf("%s: %v, want %d and the next", c.name, got, c.want)
+		}
+	}
+}
+
+func TestEveryTypeCountsUpFromItsMark(t *testing.T) {
+	in := []tensor.Tensor{tensor.Of([]int64{5}, 1)}
+	for _, c := range []struct {
+		out  tensor.Tensor
+		want string
+	}{
+		{tensor.New(tensor.Bool, 1, 3), "[1 0 1]"}, {tensor.New(tensor.Uint8, 1, 2), "[5 6]"}, {tensor.New(tensor.Int8, 1, 2), "[5 6]"},
+		{tensor.New(tensor.BFloat16, 1, 2), "[5 0 6 0]"}, {tensor.New(tensor.Float16, 1, 2), "[5 0 6 0]"},
+	} {
+		if err := Echo(in, []tensor.Tensor{c.out}); err != nil || fmt.Sprint(c.out.Bytes()) != c.want {
+			t.Errorf("%v is %v, %v, want %s", c.out.Type, c.out.Bytes(), err, c.want)
+		}
+	}
+	once := tensor.New(tensor.Int64, 1) // an output without a row for each sample is that of the last one
+	if err := Echo([]tensor.Tensor{tensor.Of([]int64{5, 8}, 2)}, []tensor.Tensor{once}); err != nil || tensor.Data[int64](once)[0] != 8 {
+		t.Errorf("of two samples %v, %v", tensor.Data[int64](once), err)
+	}
+}
+
+func TestHalfPrecisionIsPoisonedToo(t *testing.T) {
+	ports := []backend.Port{{Name: "h", Type: tensor.Float16, Shape: tensor.Shape{-1, 2}}, {Name: "b", Type: tensor.BFloat16, Shape: tensor.Shape{-1}}}
+	s := open(t, Config{NaNEvery: 1, Outputs: ports}, backend.Options{})
+	outputs := make([]backend.Value, 2)
+	if err := s.Run(t.Context(), samples(t, s, 1), outputs); err != nil {
+		t.Fatal(err)
+	}
+	for i, infinite := range []uint16{0x7c00, 0x7f80} { // a NaN has the exponent of infinity, and a fraction
+		for _, bits := range tensor.Data[uint16](outputs[i].Tensor()) {
+			if bits&infinite != infinite || bits&0x7fff == infinite {
+				t.Errorf("%s has the bits %#x, which are no NaN", ports[i].Name, bits)
+			}
+		}
+	}
+}
+
+func TestOutputsThatAreNotGivenAreAsLargeAsTheBatch(t *testing.T) {
+	ports := []backend.Port{{Name: "free", Type: tensor.Int64, Shape: tensor.Shape{-1, -1, 4}}, {Name: "fixed", Type: tensor.Int64, Shape: tensor.Shape{7, -1}}, {Name: "scalar", Type: tensor.Int64}}
+	s := open(t, Config{Outputs: ports}, backend.Options{})
+	outputs := make([]backend.Value, 3)
+	if err := s.Run(t.Context(), samples(t, s, 1, 2, 3), outputs); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"[3 1 4]", "[7 1]", "[]"} {
+		if got := fmt.Sprint(outputs[i].Tensor().Shape); got != want {
+			t.Errorf("%s is %s, want %s", ports[i].Name, got, want)
+		}
+	}
+	if fmt.Sprint(ports[0].Shape) != "[? ? 4]" {
+		t.Errorf("the port is %v now", ports[0].Shape)
+	}
+	wrong, err := s.Bind(tensor.New(tensor.Int64, 3, 1, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(t.Context(), samples(t, s, 1, 2, 3), []backend.Value{wrong, nil, nil}); err == nil || !strings.Contains(err.Error(), "output free: got int64[3 1 5], the model has int64[? ? 4]") {
+		t.Errorf("an output of another size: %v", err)
+	}
+}
+
+func TestOutputsAreChosenInTheOrderOfTheirNames(t *testing.T) {
+	ports := []backend.Port{{Name: "a", Type: tensor.Int64}, {Name: "b", Type: tensor.Int64}, {Name: "c", Type: tensor.Int64}}
+	s := open(t, Config{Outputs: ports}, backend.Options{Outputs: []string{"c", "a"}, Device: "cpu"})
+	if got := s.Info().Outputs; len(got) != 2 || got[0].Name != "c" || got[1].Name != "a" {
+		t.Errorf("outputs %v", got)
+	}
+	if facts := s.Info().Facts; facts["sim_latency"] != "0s" || facts["sim_parallel"] != "0" || len(facts) != 5 {
+		t.Errorf("facts %v", facts)
+	}
+}
+
+func TestNothingIsOpenedForWhoHasGone(t *testing.T) {
+	engine, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	if _, err := engine.Open(ctx, backend.Options{}); !errors.Is(err, gone) {
+		t.Errorf("Open: %v", err)
+	}
+	if _, _, err := engine.Ports(ctx, backend.Options{}); !errors.Is(err, gone) {
+		t.Errorf("Ports: %v", err)
+	}
+	if err := engine.Close(); err != nil {
+		t.Errorf("a session that was not opened is open: %v", err)
+	}
+}
+
 func TestMisuseIsAnError(t *testing.T) {
 	for _, config := range []Config{{Latency: -1}, {Jitter: -1}, {Parallel: -1}, {FailEvery: -2}, {OpenTime: -1}, {Inputs: []backend.Port{{Name: "x"}}}} {
 		if _, err := New(config); err == nil {
