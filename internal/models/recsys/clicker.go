@@ -54,16 +54,19 @@ func (c *clicker) Predict(ctx context.Context, items []workload.Item, reply work
 	if err := c.session.Run(ctx, c.values[:n], c.values[n:]); err != nil {
 		return err
 	}
-	first := 0
+	return c.answer(items, reply)
+}
+
+// answer gives each sample the predictions of its pairs.
+func (c *clicker) answer(items []workload.Item, reply workload.Reply) (err error) {
+	chances := c.chances
 	for k, item := range items {
-		count := c.count(item)
 		labels := tensor.Data[float32](c.store.Slot(2, item.Row, 1))
-		var err error
-		if c.scratch, err = respond(c.scratch[:0], c.chances[first:][:count], labels); err != nil {
+		if c.scratch, err = respond(c.scratch[:0], chances[:len(labels)], labels); err != nil {
 			return fmt.Errorf("sample %d: %w", item.Index, err)
 		}
 		reply.Done(k, c.scratch, 0)
-		first += count
+		chances = chances[len(labels):]
 	}
 	return nil
 }
@@ -106,21 +109,25 @@ func (c *clicker) bind(pairs int) error {
 		c.numbers, c.chances = make([]float32, pairs*dataset.CriteoNumbers), make([]float32, pairs)
 		c.categories, c.offsets = make([]int64, pairs*c.w.starts[dataset.CriteoCategories]), make([]int64, pairs*dataset.CriteoCategories)
 	}
-	n := int64(pairs)
-	for _, in := range c.w.inputs {
-		if err := c.add(c.tensorOf(in, n)); err != nil {
+	for _, t := range c.tensors(int64(pairs)) {
+		if err := c.add(t); err != nil {
 			return err
 		}
 	}
-	shape := []int64{n, 1}
+	c.pairs = pairs
+	return nil
+}
+
+// tensors are what goes into the inputs, and at the end what comes out.
+func (c *clicker) tensors(pairs int64) (list []tensor.Tensor) {
+	for _, in := range c.w.inputs {
+		list = append(list, c.tensorOf(in, pairs))
+	}
+	shape := []int64{pairs, 1}
 	if len(c.session.Info().Outputs[0].Shape) == 1 {
 		shape = shape[:1]
 	}
-	if err := c.add(tensor.Of(c.chances[:pairs], shape...)); err != nil {
-		return err
-	}
-	c.pairs = pairs
-	return nil
+	return append(list, tensor.Of(c.chances[:pairs], shape...))
 }
 
 func (c *clicker) add(t tensor.Tensor) error {

@@ -3,6 +3,7 @@ package recsys
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -56,6 +57,7 @@ func writePairs(t *testing.T, pairs int, trace string, change map[[2]int]int32) 
 type fakeDLRM struct {
 	info   backend.Info
 	nan    bool
+	fails  error
 	bound  int
 	closed int
 }
@@ -79,6 +81,9 @@ func (s *fakeDLRM) Bind(t tensor.Tensor) (backend.Value, error) {
 func (s *fakeDLRM) Close() error { return nil }
 
 func (s *fakeDLRM) Run(_ context.Context, inputs, outputs []backend.Value) error {
+	if s.fails != nil {
+		return s.fails
+	}
 	indices, offsets := map[int][]int64{}, map[int][]int64{}
 	var dense []float32
 	for i, port := range s.info.Inputs {
@@ -226,6 +231,11 @@ func TestSamplesFromElsewhereHaveNoLabels(t *testing.T) {
 	if want, _ := respond(nil, []float32{0.5, 0.25}, []float32{1, 0}); !cmp.Equal(response, want) {
 		t.Errorf("the response is %x, want %x", response, want)
 	}
+	exact := slices.Clone(response[:8]) // of one pair, although there are two labels
+	w.Stamp(exact, 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{0.75, 9}, 1, 2)})
+	if want, _ := respond(nil, []float32{0.5}, []float32{0.75}); !cmp.Equal(exact, want) {
+		t.Errorf("the response of one pair is %x, want %x", exact, want)
+	}
 	w.Stamp(response[:3], 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)}) // which is not one
 }
 
@@ -276,12 +286,100 @@ func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 		{"another input", good, 0, append(more, port("x", tensor.Int64, 1)), s.info.Outputs, "input x of the model is unknown"},
 		{"no numbers", good, 0, s.info.Inputs[1:], s.info.Outputs, "0 inputs of the model are dense_x"},
 		{"a table too many", good, 0, append(more, port("indices_26", tensor.Int64, -1)), s.info.Outputs, "indices_26 of the model is of no table"},
+		{"a table twice", good, 0, append(slices.Clone(split().info.Inputs[:51]), port("offsets_25", tensor.Int64, -1), port("indices_024", tensor.Int64, -1)), s.info.Outputs, "26 inputs of the model are indices, want one, or one for each of the 26 tables"},
+		{"one table only", good, 0, []backend.Port{s.info.Inputs[0], s.info.Inputs[1], port("indices_3", tensor.Int64, -1)}, s.info.Outputs, "1 inputs of the model are indices"},
+		{"a table below 0", good, 0, append(more, port("indices_-1", tensor.Int64, -1)), s.info.Outputs, "indices_-1 of the model is of no table"},
+		{"a table without a number", good, 0, append(more, port("offsets_x", tensor.Int64, -1)), s.info.Outputs, "offsets_x of the model is of no table"},
+		{"categories as floats", good, 0, []backend.Port{s.info.Inputs[0], s.info.Inputs[1], port("indices", tensor.Float32, 26, -1)}, s.info.Outputs, "input indices of the model has elements of type float32, want int64"},
+		{"twelve numbers", good, 0, []backend.Port{port("dense_x", tensor.Float32, -1, 12)}, s.info.Outputs, "input dense_x of the model has shape [? 12], want 13 numbers of each pair"},
+		{"numbers in a row", good, 0, []backend.Port{port("dense_x", tensor.Float32, -1)}, s.info.Outputs, "want 13 numbers of each pair"},
+		{"numbers twice", good, 0, append(more, s.info.Inputs[0]), s.info.Outputs, "2 inputs of the model are dense_x"},
+		{"no inputs", good, 0, nil, s.info.Outputs, "0 inputs of the model are"},
+		{"no outputs", good, 0, s.info.Inputs, nil, "no output of the model is a prediction"},
+		{"a prediction as float64", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float64, -1, 1)}, "no output of the model is a prediction"},
 		{"numbers as integers", good, 0, []backend.Port{port("dense_x", tensor.Int64, -1, 13)}, s.info.Outputs, "want float32"},
 		{"no prediction", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float32, -1, 2)}, "no output of the model is a prediction"},
 	} {
 		_, err := dlrm().Open(workload.Setup{DatasetDir: test.dir, Count: test.count, Ports: map[string]workload.Ports{workload.Only: {Inputs: test.in, Outputs: test.out}}})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+func TestAsManySamplesAreTakenAsAreWanted(t *testing.T) {
+	s := joined()
+	setup := workload.Setup{DatasetDir: writePairs(t, 9, threeRuns, nil), Ports: map[string]workload.Ports{workload.Only: {Inputs: s.info.Inputs, Outputs: s.info.Outputs}}}
+	for count, want := range map[int]string{
+		0: "3 samples are runs of 8 pairs; a prediction is read from output pred", 2: "2 samples are runs of 4 pairs; a prediction is read from output pred",
+		3: "3 samples are runs of 8 pairs; a prediction is read from output pred",
+	} {
+		setup.Count = count
+		w, err := dlrm().Open(setup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := w.Notes(); len(notes) != 1 || notes[0] != want || w.Batch() >= 0 || w.CacheKey() != "" || !slices.Equal(w.Outputs(""), []string{"pred"}) {
+			t.Errorf("%d are wanted: %q, want %q", count, notes, want)
+		}
+	}
+}
+
+// Memory is used again, and what was in it before is in no answer.
+func TestBatchesOfOtherSizesUseTheMemoryAgain(t *testing.T) {
+	s := joined()
+	w := open(t, writePairs(t, 9, threeRuns, nil), s)
+	p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	store, err := workload.NewStore(3, w.Row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if err := p.Predict(t.Context(), []workload.Item{{}}, make(replies, 1)); err == nil || err.Error() != "no samples are loaded" {
+		t.Errorf("before samples are loaded: %v", err)
+	}
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	c := p.(*clicker)
+	for _, items := range [][]workload.Item{{{Row: 0}, {Row: 2}}, {{Row: 1}}, {{Row: 2}, {Row: 0}}, {{Row: 0}, {Row: 1}, {Row: 2}}} {
+		pairs := 0
+		for _, item := range items {
+			pairs += []int{3, 1, 4}[item.Row]
+		}
+		before := len(c.chances)
+		if err := p.Predict(t.Context(), items, make(replies, len(items))); err != nil {
+			t.Fatal(err)
+		}
+		if want := max(before, pairs); len(c.chances) != want || c.pairs != pairs {
+			t.Errorf("%d pairs: memory for %d, want %d", pairs, len(c.chances), want)
+		}
+	}
+	bound := s.bound
+	if err := p.Predict(t.Context(), nil, nil); err != nil || s.bound != bound {
+		t.Errorf("nothing is answered with %d values, %v", s.bound-bound, err)
+	}
+	s.fails = errors.New("out of order")
+	if err := p.Predict(t.Context(), []workload.Item{{Row: 1}}, make(replies, 1)); !errors.Is(err, s.fails) {
+		t.Errorf("a run that fails: %v", err)
+	}
+}
+
+func TestScoreOptionsThatCannotBeAreNamed(t *testing.T) {
+	dir := writePairs(t, 9, threeRuns, nil)
+	for _, m := range Models()[:2] {
+		for options, want := range map[string]string{"verbose=2x": `verbose: "2x" is neither true nor false`, "predictions-only=y e s": `predictions-only: "y e s" is neither true nor false`} {
+			name, value, _ := strings.Cut(options, "=")
+			if _, err := m.Score(t.Context(), accuracy.Named("log", strings.NewReader("[]")), workload.Scoring{DatasetDir: dir, Options: workload.Values{name: value}}); err == nil || err.Error() != want {
+				t.Errorf("%s, %s: %v, want %q", m.Name, options, err, want)
+			}
+		}
+		if _, err := m.Score(t.Context(), accuracy.Named("log", strings.NewReader("[]")), workload.Scoring{DatasetDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "terabyte_processed_test.bin") {
+			t.Errorf("%s without data: %v", m.Name, err)
 		}
 	}
 }

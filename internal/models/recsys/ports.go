@@ -21,7 +21,7 @@ const (
 	offsets
 )
 
-// A pairInput is an input, and of those for categories which table it is of; −1: of all.
+// A pairInput is an input, and of those for categories which table it is of, or allTables.
 type pairInput struct {
 	port  backend.Port
 	kind  pairKind
@@ -33,30 +33,41 @@ type pairInput struct {
 // needed.
 func bindPairs(ports []backend.Port, hot []int) ([]pairInput, error) {
 	var inputs []pairInput
-	seen := map[pairKind]int{}
+	seen := map[pairKind][]int{} // the tables of the inputs of a kind
 	flat := false
 	for _, port := range ports {
 		in, err := bindPair(port)
-		if err == nil && in.kind == categories {
-			flat, err = flat || in.flat(), in.fits(hot)
-		}
 		if err != nil {
 			return nil, err
 		}
-		seen[in.kind]++
+		if in.kind == categories {
+			flat = flat || in.flat()
+			if err := in.fits(hot); err != nil {
+				return nil, err
+			}
+		}
+		seen[in.kind] = append(seen[in.kind], in.table)
 		inputs = append(inputs, in)
 	}
-	if !flat && seen[categories] > 0 && seen[offsets] == 0 {
-		seen[offsets] = 1 // none is needed
+	if !flat && len(seen[categories]) > 0 && len(seen[offsets]) == 0 {
+		seen[offsets] = []int{allTables} // none is needed
 	}
 	return inputs, checkKinds(seen)
 }
 
-// checkKinds wants one input of each kind, or one for each table.
-func checkKinds(seen map[pairKind]int) error {
+// allTables stands for the table of an input that is for all of them.
+const allTables = -1
+
+// checkKinds wants one input of each kind for all tables, or one for each.
+func checkKinds(seen map[pairKind][]int) error {
+	each := make([]int, dataset.CriteoCategories)
+	for table := range each {
+		each[table] = table
+	}
 	for kind, name := range map[pairKind]string{numbers: "dense_x", categories: "indices", offsets: "offsets"} {
-		if n := seen[kind]; n == 0 || kind != numbers && n != 1 && n != dataset.CriteoCategories {
-			return fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", n, name, dataset.CriteoCategories)
+		tables := slices.Sorted(slices.Values(seen[kind]))
+		if !slices.Equal(tables, []int{allTables}) && !slices.Equal(tables, each) {
+			return fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", len(tables), name, dataset.CriteoCategories)
 		}
 	}
 	return nil
@@ -64,30 +75,43 @@ func checkKinds(seen map[pairKind]int) error {
 
 // bindPair finds out what goes into an input.
 func bindPair(port backend.Port) (pairInput, error) {
-	in := pairInput{port: port, table: -1}
+	in := pairInput{port: port, table: allTables}
+	if port.Name == "dense_x" {
+		return in, in.checkNumbers()
+	}
 	name, number, numbered := strings.Cut(port.Name, "_")
-	want := tensor.Int64
-	switch {
-	case port.Name == "dense_x":
-		in.kind, want, numbered = numbers, tensor.Float32, false
-	case name == "indices":
-		in.kind = categories
-	case name == "offsets":
-		in.kind = offsets
-	default:
+	kind, known := map[string]pairKind{"indices": categories, "offsets": offsets}[name]
+	if !known {
 		return in, fmt.Errorf("input %s of the model is unknown, want dense_x, offsets and indices", port.Name)
 	}
+	in.kind = kind
 	if numbered {
-		table, err := strconv.Atoi(number)
-		if err != nil || table < 0 || table >= dataset.CriteoCategories {
+		table, err := strconv.ParseUint(number, 10, 8)
+		if err != nil || table >= dataset.CriteoCategories {
 			return in, fmt.Errorf("input %s of the model is of no table from 0 to %d", port.Name, dataset.CriteoCategories-1)
 		}
-		in.table = table
+		in.table = int(table)
 	}
-	if port.Type != want {
-		return in, fmt.Errorf("input %s of the model has elements of type %v, want %v", port.Name, port.Type, want)
+	return in, in.wants(tensor.Int64)
+}
+
+// wants wants elements of a type.
+func (in pairInput) wants(t tensor.DType) error {
+	if in.port.Type != t {
+		return fmt.Errorf("input %s of the model has elements of type %v, want %v", in.port.Name, in.port.Type, t)
 	}
-	return in, nil
+	return nil
+}
+
+// checkNumbers wants the numbers of each pair.
+func (in pairInput) checkNumbers() error {
+	if err := in.wants(tensor.Float32); err != nil {
+		return err
+	}
+	if s := in.port.Shape; len(s) != 2 || s[1] != -1 && s[1] != dataset.CriteoNumbers {
+		return fmt.Errorf("input %s of the model has shape %v, want %d numbers of each pair", in.port.Name, s, dataset.CriteoNumbers)
+	}
+	return nil
 }
 
 // flat reports whether the categories of all pairs follow each other, so that offsets have to say

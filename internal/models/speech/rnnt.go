@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -108,28 +109,19 @@ type sizes struct{ features, joint, state, labels int }
 func sizesOf(ports map[string]workload.Ports) (sizes, error) {
 	var s sizes
 	for _, want := range []struct {
-		role   string
-		output bool
-		name   string
-		axes   int
-		size   *int
+		role, name string
+		ports      []backend.Port
+		axes       int
+		size       *int
 	}{
-		{encoderRole, false, "features", 3, &s.features}, {encoderRole, true, "encoded", 3, &s.joint},
-		{predictionRole, false, "state", 2, &s.state}, {jointRole, true, "logits", 2, &s.labels},
+		{encoderRole, "features", ports[encoderRole].Inputs, 3, &s.features}, {encoderRole, "encoded", ports[encoderRole].Outputs, 3, &s.joint},
+		{predictionRole, "state", ports[predictionRole].Inputs, 2, &s.state}, {jointRole, "logits", ports[jointRole].Outputs, 2, &s.labels},
 	} {
-		list := ports[want.role].Inputs
-		if want.output {
-			list = ports[want.role].Outputs
+		port, _ := workload.PortNamed(want.ports, want.name)
+		if len(port.Shape) != want.axes || port.Shape[want.axes-1] < 1 {
+			return s, fmt.Errorf("the model's %s has %v, want %d axes of which the last has a known size", want.role, port, want.axes)
 		}
-		for _, port := range list {
-			if port.Name != want.name {
-				continue
-			}
-			if len(port.Shape) != want.axes || port.Shape[want.axes-1] < 1 {
-				return s, fmt.Errorf("the model's %s has %v, want %d axes of which the last has a known size", want.role, port, want.axes)
-			}
-			*want.size = int(port.Shape[want.axes-1])
-		}
+		*want.size = int(port.Shape[want.axes-1])
 	}
 	if s.features != audio.Features {
 		return s, fmt.Errorf("the model's %s reads rows of %d features, want %d", encoderRole, s.features, audio.Features)

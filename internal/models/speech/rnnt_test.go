@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -26,6 +27,7 @@ import (
 type fakeNets struct {
 	script       map[int][]int // by the length of a recording in rows: characters in each step
 	nan          bool
+	fails        string         // role of the network that does
 	runs         map[string]int // by role
 	rows         map[string]int
 	bound, freed int
@@ -59,6 +61,9 @@ func (s *fakeNet) Close() error { return nil }
 
 func (s *fakeNet) Run(_ context.Context, in, out []backend.Value) error {
 	s.nets.runs[s.role]++
+	if s.nets.fails == s.role {
+		return errors.New("out of order")
+	}
 	s.nets.rows[s.role] += int(in[0].Tensor().Shape[0])
 	switch s.role {
 	case encoderRole:
@@ -300,6 +305,28 @@ func TestWhatATranscriberCannotDoIsAnError(t *testing.T) {
 	}
 	if err := p.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whichever network fails, the batch has no answers, and the next one has its own.
+func TestRunsThatFailEndTheBatch(t *testing.T) {
+	nets, w, sessions := openFakes(t)
+	want, err := transcribe(t, w, sessions, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []string{encoderRole, predictionRole, jointRole} {
+		nets.fails = role
+		if got, err := transcribe(t, w, sessions, 1); err == nil || err.Error() != "out of order" || len(got) > 0 {
+			t.Errorf("the %s fails: %v, %v", role, got, err)
+		}
+		nets.fails = ""
+		if got, err := transcribe(t, w, sessions, 1); err != nil || got[0] != want[0] {
+			t.Errorf("after the %s failed: %v, %v, want %v", role, got, err, want)
+		}
+	}
+	if nets.bound != nets.freed {
+		t.Errorf("%d of %d values are closed", nets.freed, nets.bound)
 	}
 }
 

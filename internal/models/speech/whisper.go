@@ -2,6 +2,7 @@ package speech
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -92,7 +93,7 @@ func scoreWhisper(ctx context.Context, log accuracy.Input, s workload.Scoring) (
 	if err != nil {
 		return nil, err
 	}
-	score, err := accuracy.ScoreWhisper(log, said, accuracy.SpeechOptions{DType: accuracy.DType(s.Options[dtypeOption])})
+	score, err := accuracy.ScoreWhisper(log, said, accuracy.SpeechOptions{DType: accuracy.DType(strings.ToLower(s.Options[dtypeOption]))})
 	if err != nil {
 		return nil, err
 	}

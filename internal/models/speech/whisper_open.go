@@ -65,15 +65,22 @@ func openWhisper(s workload.Setup) (workload.Workload, error) {
 	if err := w.words.Fits(int(w.layout.Rows)); err != nil {
 		return nil, err
 	}
-	w.end, err = w.mark(whisperEnd)
+	return w, w.findMarks()
+}
+
+// findMarks finds the tokens that texts begin with, and the one that ends them.
+func (w *talk) findMarks() (err error) {
+	if w.end, err = w.mark(whisperEnd); err != nil {
+		return err
+	}
 	for _, name := range whisperBegin {
-		var id int32
-		if err == nil {
-			id, err = w.mark(name)
+		id, err := w.mark(name)
+		if err != nil {
+			return err
 		}
 		w.begin = append(w.begin, id)
 	}
-	return w, err
+	return nil
 }
 
 // openWords opens the tokenizer: that of the option, or the one beside the data, or beside the model.

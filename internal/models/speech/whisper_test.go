@@ -41,6 +41,25 @@ func TestLogsOfWhisperAreScored(t *testing.T) {
 	}
 }
 
+// The choices of an option are those in any case.
+func TestTypesOfALogMayBeWrittenInCapitals(t *testing.T) {
+	dir := manifest(t, "["+said(1, "two")+"]")
+	for _, dtype := range []string{"int16", "INT16", "Int16"} {
+		options := workload.Values{dtypeOption: dtype}
+		if err := whisper().CheckScoreOptions(options); err != nil {
+			t.Fatal(err)
+		}
+		log := accuracy.Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"140017000F00"}]`))
+		score, err := whisper().Score(t.Context(), log, workload.Scoring{DatasetDir: dir, Options: options})
+		if err != nil || score.Text() != "Word Error Rate: 0.0%, accuracy=100.0%\n" {
+			t.Errorf("--dtype %s: %v, %v", dtype, score, err)
+		}
+	}
+	if _, err := whisper().Score(t.Context(), accuracy.Named("log", strings.NewReader("[]")), workload.Scoring{DatasetDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "dev-all-repack.json") {
+		t.Errorf("without transcripts: %v", err)
+	}
+}
+
 func TestRecordingsBecomeFeaturesOfWhisper(t *testing.T) {
 	reader, err := whisper().NewReader(nil)
 	if err != nil {

@@ -2,6 +2,7 @@ package vision
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -33,48 +34,53 @@ func bindImage(inputs []backend.Port, want int, override binding) (imageInput, e
 	if len(port.Shape) != 4 {
 		return imageInput{}, fmt.Errorf("input %s has shape %v, want a batch of images: four axes", port.Name, port.Shape)
 	}
-	in := imageInput{layout: override.layout, dtype: port.Type}
+	in := imageInput{layout: override.layout, dtype: port.Type, height: want, width: want}
 	if in.layout == "" {
 		var err error
 		if in.layout, err = layoutOf(port); err != nil {
 			return imageInput{}, err
 		}
 	}
+	if err := in.takes(port); err != nil {
+		return imageInput{}, err
+	}
+	if !slices.Contains(imageTypes, in.dtype) {
+		return imageInput{}, fmt.Errorf("input %s has elements of type %v, want float32, float16, float64, uint8 or int8", port.Name, port.Type)
+	}
+	return in, nil
+}
+
+// imageTypes are those that images are made of.
+var imageTypes = []tensor.DType{tensor.Float32, tensor.Float16, tensor.Float64, tensor.Uint8, tensor.Int8}
+
+// takes wants a port for images of three colours and the right size.
+func (in imageInput) takes(port backend.Port) error {
 	channels, height, width := port.Shape[1], port.Shape[2], port.Shape[3]
 	switch in.layout {
 	case nchw:
 	case nhwc:
 		height, width, channels = port.Shape[1], port.Shape[2], port.Shape[3]
 	default:
-		return imageInput{}, field.Errorf(layoutOption, "unknown layout %q, want %s or %s", in.layout, nchw, nhwc)
+		return field.Errorf(layoutOption, "unknown layout %q, want %s or %s", in.layout, nchw, nhwc)
 	}
 	if !fits(channels, 3) {
-		return imageInput{}, fmt.Errorf("input %s has shape %v, which in %s has %d colours, want 3", port.Name, port.Shape, in.layout, channels)
+		return fmt.Errorf("input %s has shape %v, which in %s has %d colours, want 3", port.Name, port.Shape, in.layout, channels)
 	}
-	if !fits(height, want) || !fits(width, want) {
-		return imageInput{}, fmt.Errorf("input %s has shape %v, want images of %d×%d", port.Name, port.Shape, want, want)
+	if !fits(height, in.height) || !fits(width, in.width) {
+		return fmt.Errorf("input %s has shape %v, want images of %d×%d", port.Name, port.Shape, in.height, in.width)
 	}
-	in.height, in.width = want, want
-	switch in.dtype {
-	case tensor.Float32, tensor.Float16, tensor.Float64, tensor.Uint8, tensor.Int8:
-		return in, nil
-	}
-	return imageInput{}, fmt.Errorf("input %s has elements of type %v, want float32, float16, float64, uint8 or int8", port.Name, port.Type)
+	return nil
 }
 
 // fits reports whether an axis takes an extent: if it is that, or free.
 func fits(axis int64, extent int) bool { return axis == int64(extent) || axis == -1 }
 
 func layoutOf(port backend.Port) (string, error) {
-	first, last := port.Shape[1] == 3, port.Shape[3] == 3
+	first, last := port.Shape[1], port.Shape[3]
 	switch {
-	case first && !last:
+	case first == 3 && last != 3, first == -1 && last > 3: // only the colours and perhaps the batch are free
 		return nchw, nil
-	case last && !first:
-		return nhwc, nil
-	case port.Shape[1] == -1 && port.Shape[3] != -1: // only the colours and perhaps the batch are free
-		return nchw, nil
-	case port.Shape[3] == -1 && port.Shape[1] != -1:
+	case last == 3 && first != 3, last == -1 && first > 3:
 		return nhwc, nil
 	}
 	return "", field.Errorf(layoutOption, "input %s has shape %v, from which the layout cannot be told: want %s or %s", port.Name, port.Shape, nchw, nhwc)
@@ -148,17 +154,17 @@ func classPorts(outputs []backend.Port, override binding) (argmax, scores *backe
 
 // shapeless returns the only output of which the file tells no shape, as many converters leave it.
 func shapeless(outputs []backend.Port, override binding) *backend.Port {
-	var found *backend.Port
+	var found []*backend.Port
 	for i, port := range outputs {
-		if !port.AnyShape || override.output != "" && port.Name != override.output || !isScore(port.Type) && port.Type != tensor.Int64 && port.Type != tensor.Int32 {
-			continue
+		named := override.output == "" || port.Name == override.output
+		if port.AnyShape && named && (isScore(port.Type) || isWhole(port.Type)) {
+			found = append(found, &outputs[i])
 		}
-		if found != nil {
-			return nil
-		}
-		found = &outputs[i]
 	}
-	return found
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
 }
 
 // isScore reports whether scores may be of a type.
@@ -171,13 +177,16 @@ func classPort(port backend.Port) (isIndex bool, scores int64) {
 	for len(shape) > 2 && shape[len(shape)-1] == 1 { // [N 1001 1 1]
 		shape = shape[:len(shape)-1]
 	}
-	switch port.Type {
-	case tensor.Int64, tensor.Int32:
-		return len(shape) == 1 || len(shape) == 2 && shape[1] == 1, 0
-	default:
-		if isScore(port.Type) && len(shape) == 2 && (shape[1] == background || shape[1] == background-1) {
-			return false, shape[1]
-		}
+	each := int64(1) // numbers of a sample
+	if len(shape) == 2 {
+		each = shape[1]
+	}
+	switch {
+	case len(shape) == 0 || len(shape) > 2:
+	case isWhole(port.Type):
+		return each == 1, 0
+	case isScore(port.Type) && (each == background || each == background-1):
+		return false, each
 	}
 	return false, 0
 }

@@ -82,17 +82,31 @@ func (b *boxes) respond(dst []byte, outputs []tensor.Tensor, k int, item workloa
 		if err != nil {
 			return dst, fmt.Errorf("box %d: %w", i, err)
 		}
-		corners := b.order.corners([4]float32(list.corners[4*i:]))
+		corners, err := b.corners([4]float32(list.corners[4*i:]))
+		if err != nil {
+			return dst, fmt.Errorf("box %d: %w", i, err)
+		}
 		dst = appendFloat(dst, float32(item.Index))
 		for _, v := range corners {
-			if b.pixels != 0 {
-				v /= float32(b.pixels)
-			}
 			dst = appendFloat(dst, v)
 		}
 		dst = appendFloat(appendFloat(dst, score), float32(label))
 	}
 	return dst, nil
+}
+
+// corners returns a box as parts of the image: ymin, xmin, ymax, xmax.
+func (b *boxes) corners(box [4]float32) ([4]float32, error) {
+	corners := b.order.corners(box)
+	for i, v := range corners {
+		if v-v != 0 {
+			return corners, fmt.Errorf("the model says that it is at %v, which are not numbers", box)
+		}
+		if b.pixels != 0 {
+			corners[i] = v / float32(b.pixels)
+		}
+	}
+	return corners, nil
 }
 
 func appendFloat(dst []byte, v float32) []byte {
@@ -139,8 +153,8 @@ func (b *boxes) list(outputs []tensor.Tensor, k int) (boxList, error) {
 	if len(corners.Shape) == 3 {
 		images = int(corners.Shape[0])
 	}
-	n := corners.Len() / 4
-	if n != scores.Len() || n != classes.Len() || k >= images || n%images != 0 {
+	n := scores.Len()
+	if corners.Len() != 4*n || n != classes.Len() || k >= images || n%images != 0 {
 		return boxList{}, fmt.Errorf("the model's outputs %v, %v and %v do not belong to a batch with %d images", corners, scores, classes, k+1)
 	}
 	each := n / images

@@ -112,6 +112,13 @@ func TestBoxesThatMeanNothingAreErrors(t *testing.T) {
 		{"a score that is no number", func(o []tensor.Tensor) { tensor.Data[float32](o[1])[0] = nan }, "score of box 0 is not a number"},
 		{"a class that is no number", func(o []tensor.Tensor) { tensor.Data[float32](o[2])[0] = nan }, "box 0: the class NaN is no number of a class"},
 		{"a class that is huge", func(o []tensor.Tensor) { tensor.Data[float32](o[2])[0] = 1e30 }, "is no number of a class"},
+		{"a corner that is no number", func(o []tensor.Tensor) {
+			tensor.Data[float32](o[0])[3], tensor.Data[float32](o[2])[0] = nan, 7
+		}, "box 0: the model says that it is at ["},
+		{"an infinite box", func(o []tensor.Tensor) {
+			tensor.Data[float32](o[0])[0], tensor.Data[float32](o[2])[0] = float32(math.Inf(-1)), 7
+		}, "which are not numbers"},
+		{"five numbers of a box", func(o []tensor.Tensor) { o[0] = tensor.New(tensor.Float32, 1, 2, 5) }, "do not belong to a batch"},
 		{"more boxes than there is room for", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = 3 }, "it found 3 boxes, there is room for 2"},
 		{"fewer than none", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = -1 }, "it found -1 boxes"},
 		{"a count that is no number", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = nan }, "it found NaN boxes"},

@@ -2,6 +2,7 @@ package vision
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -31,17 +32,9 @@ func bindBoxes(outputs []backend.Port, override binding) (boxPorts, error) {
 	if len(outputs) == 4 && strings.HasPrefix(outputs[0].Name, tfliteOutputs) {
 		return boxPorts{outputs[0], outputs[2], outputs[1], outputs[3]}.check()
 	}
-	var found [4]*backend.Port
-	for i := range outputs {
-		role := roleOf(outputs[i])
-		if role < 0 || outputs[i].Other != "" {
-			continue
-		}
-		if found[role] != nil {
-			return nil, field.Errorf(outputOption, "outputs %s and %s may both be the %s: name boxes, scores, classes and perhaps their number",
-				found[role].Name, outputs[i].Name, boxRoles()[role][0])
-		}
-		found[role] = &outputs[i]
+	found, err := guessPorts(outputs)
+	if err != nil {
+		return nil, err
 	}
 	var ports boxPorts
 	for role, port := range found {
@@ -56,27 +49,45 @@ func bindBoxes(outputs []backend.Port, override binding) (boxPorts, error) {
 	return ports.check()
 }
 
+// guessPorts guesses which output has which role; nil: none has.
+func guessPorts(outputs []backend.Port) (found [4]*backend.Port, err error) {
+	for i := range outputs {
+		role := roleOf(outputs[i])
+		if role < 0 || outputs[i].Other != "" {
+			continue
+		}
+		if found[role] != nil {
+			return found, field.Errorf(outputOption, "outputs %s and %s may both be the %s: name boxes, scores, classes and perhaps their number",
+				found[role].Name, outputs[i].Name, boxRoles()[role][0])
+		}
+		found[role] = &outputs[i]
+	}
+	return found, nil
+}
+
 // roleOf guesses what an output is, -1 if nothing of a detector.
 func roleOf(port backend.Port) int {
 	name := strings.ToLower(port.Name)
 	for _, role := range []int{3, 1, 2, 0} { // "num_boxes", "box_scores" and "box_classes" are no boxes
-		for _, word := range boxRoles()[role] {
-			if strings.Contains(name, word) {
-				return role
-			}
+		if slices.ContainsFunc(boxRoles()[role], func(word string) bool { return strings.Contains(name, word) }) {
+			return role
 		}
 	}
-	axes := len(port.Shape)
-	switch {
-	case axes >= 2 && port.Shape[axes-1] == 4 && isFloat(port.Type):
-		return 0
-	case axes >= 1 && (port.Type == tensor.Int64 || port.Type == tensor.Int32):
+	switch axes := len(port.Shape); {
+	case axes == 0:
+		return -1
+	case isWhole(port.Type):
 		return 2
-	case axes >= 1 && isFloat(port.Type):
-		return 1
+	case !isFloat(port.Type):
+		return -1
+	case axes >= 2 && port.Shape[axes-1] == 4:
+		return 0
 	}
-	return -1
+	return 1
 }
+
+// isWhole reports whether a type is one of whole numbers that count or name things.
+func isWhole(d tensor.DType) bool { return d == tensor.Int64 || d == tensor.Int32 }
 
 // namedPorts are outputs by their names.
 func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
@@ -101,8 +112,7 @@ func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
 // check wants types that can be read.
 func (p boxPorts) check() (boxPorts, error) {
 	for role, port := range p {
-		integer := port.Type == tensor.Int64 || port.Type == tensor.Int32
-		if !isFloat(port.Type) && (role < 2 || !integer) {
+		if !isFloat(port.Type) && (role < 2 || !isWhole(port.Type)) {
 			return nil, fmt.Errorf("output %s has elements of type %v, which is not expected of the %s", port.Name, port.Type, boxRoles()[role][0])
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset"
@@ -67,24 +68,38 @@ func (c *classification) respond(dst []byte, outputs []tensor.Tensor, k int, _ w
 
 // class reads the class of the k-th sample of a batch.
 func (out classOutput) class(t tensor.Tensor, k int) (int, error) {
-	if len(t.Shape) == 0 || int64(k) >= t.Shape[0] || t.Len() == 0 {
-		return 0, fmt.Errorf("the model's output %s is %v, too short for the batch", out.port.Name, t)
+	n, err := out.each(t, k)
+	if err != nil {
+		return 0, err
 	}
 	switch {
 	case out.argmax && t.Type == tensor.Int64:
 		return int(tensor.Data[int64](t)[k]), nil
 	case out.argmax:
 		return int(tensor.Data[int32](t)[k]), nil
+	case t.Type == tensor.Float32:
+		return argmax(tensor.Data[float32](t)[k*n:][:n])
+	case t.Type == tensor.Uint8:
+		return argmax(tensor.Data[uint8](t)[k*n:][:n])
+	}
+	return argmax(tensor.Data[int8](t)[k*n:][:n])
+}
+
+// each is how many numbers a sample of a batch has, of which the k-th is to be read. What the file does not say of
+// an output a run does.
+func (out classOutput) each(t tensor.Tensor, k int) (int, error) {
+	if len(t.Shape) == 0 || int64(k) >= t.Shape[0] || t.Len() == 0 {
+		return 0, fmt.Errorf("the model's output %s is %v, too short for the batch", out.port.Name, t)
+	}
+	want := []int{background - 1, background}
+	if out.argmax {
+		want = []int{1}
 	}
 	n := t.Len() / int(t.Shape[0])
-	switch t.Type {
-	case tensor.Float32:
-		return argmax(tensor.Data[float32](t)[k*n:][:n])
-	case tensor.Uint8:
-		return argmax(tensor.Data[uint8](t)[k*n:][:n])
-	default:
-		return argmax(tensor.Data[int8](t)[k*n:][:n])
+	if !slices.Contains(want, n) {
+		return 0, fmt.Errorf("the model's output %s is %v, which has %d numbers for each sample, want one of %v", out.port.Name, t, n, want)
 	}
+	return n, nil
 }
 
 // labelOffset is what is added to a class.

@@ -397,6 +397,26 @@ func TestAnOutputThatIsTooShortIsAnError(t *testing.T) {
 	}
 }
 
+// Where the file says nothing of an output, a run does: what it makes has to be classes, or scores of them.
+func TestOutputsThatTellNoClassAreErrors(t *testing.T) {
+	for _, c := range []struct {
+		out  tensor.Tensor
+		want string
+	}{
+		{tensor.New(tensor.Int64, 2, 1), ""}, {tensor.New(tensor.Int32, 2), ""}, {tensor.New(tensor.Float32, 2, 1000, 1, 1), ""}, {tensor.New(tensor.Uint8, 2, 1001), ""},
+		{tensor.New(tensor.Int64, 2, 1000), "the model's output out is int64[2 1000], which has 1000 numbers for each sample, want one of [1]"},
+		{tensor.New(tensor.Float32, 2, 5), "which has 5 numbers for each sample, want one of [1000 1001]"},
+		{tensor.New(tensor.Float32, 2), "which has 1 numbers for each sample"},
+		{tensor.New(tensor.Int8, 2, 1002), "which has 1002 numbers for each sample"},
+	} {
+		o := classOutput{port: backend.Port{Name: "out"}, argmax: isWhole(c.out.Type)}
+		class, err := o.class(c.out, 1)
+		if c.want == "" && (err != nil || class != 0) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("of %v: class %d, %v, want %q", c.out, class, err, c.want)
+		}
+	}
+}
+
 func TestAWorkloadsPredictorAnswersWithLabels(t *testing.T) {
 	s := imageSetup(images(t, "a.jpg", "b.jpg"), tensor.Float32, -1, 3, 224, 224)
 	w := open(t, "resnet50", s)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -68,21 +69,29 @@ func (d detector) bind(s setup) (boxes, error) {
 		return boxes{}, err
 	}
 	b := boxes{boxRule: rule, ports: ports}
-	if s.binding.boxOrder != "" {
-		if b.order, err = parseBoxOrder(s.binding.boxOrder); err != nil {
-			return b, err
-		}
-	}
-	if s.binding.boxPixels != nil {
-		if b.pixels = *s.binding.boxPixels; b.pixels < 0 {
-			return b, fmt.Errorf("boxes in pixels of an image of size %d: want the size, or 0 if they are parts of the image", b.pixels)
-		}
-	}
-	if s.binding.labelOffset != nil {
-		b.offset = *s.binding.labelOffset
+	if err := b.override(s.binding); err != nil {
+		return b, err
 	}
 	b.labels, err = openLabelMap(s.binding.labelMap)
 	return b, err
+}
+
+// override has options decide how boxes are read.
+func (r *boxRule) override(o binding) (err error) {
+	if o.boxOrder != "" {
+		if r.order, err = parseBoxOrder(o.boxOrder); err != nil {
+			return err
+		}
+	}
+	if o.boxPixels != nil {
+		if r.pixels = *o.boxPixels; r.pixels < 0 {
+			return field.Errorf(boxPixelsOption, "boxes in pixels of an image of size %d: want the size, or 0 if they are parts of the image", r.pixels)
+		}
+	}
+	if o.labelOffset != nil {
+		r.offset = *o.labelOffset
+	}
+	return nil
 }
 
 // rule chooses among the reference's ways to read a model's outputs.
@@ -150,19 +159,20 @@ func (d detector) score(ctx context.Context, log accuracy.Input, s workload.Scor
 		return nil, err
 	}
 	o := accuracy.DetectionOptions{InverseMap: d.inverseMap, RemoveEmptyImages: options.dropEmpty, Verbose: options.verbose}
+	mayGuess := s.Foreign
 	if options.inverseMap != nil {
-		o.InverseMap = *options.inverseMap
+		o.InverseMap, mayGuess = *options.inverseMap, false
 	}
 	score, err := accuracy.ScoreDetections(log, truth, o)
+	if err == nil {
+		return &score.Score, nil
+	}
 	again, canRepeat := log.(io.Seeker)
 	var beyond *accuracy.NoCategoryError
-	if s.Foreign && options.inverseMap == nil && canRepeat && errors.As(err, &beyond) {
+	if mayGuess && canRepeat && errors.As(err, &beyond) {
 		return scoreByIDs(log, again, truth, o, beyond)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return nil, err
 }
 
 // truth reads what is in the images.

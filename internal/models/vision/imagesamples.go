@@ -67,25 +67,34 @@ func bindPipeline(s setup, pipelines []string) (preprocess.Pipeline, imageInput,
 	if err != nil {
 		return p, in, err
 	}
-	made := in.dtype
-	if isOtherFloat(made) {
-		made = tensor.Float32
-	}
-	if p, err = forType(p, made, pipelines[1:]); err != nil {
+	if p, err = made(p, s, in.dtype, pipelines[1:]); err != nil {
 		return p, in, err
-	}
-	if s.binding.pipeline == "" && made != p.Type {
-		p = quantised(p, made)
-	}
-	if p.Type != made {
-		return p, in, field.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another",
-			p.Name, p.Type, s.inputs[0].Name, in.dtype)
 	}
 	p.Layout = preprocess.NCHW
 	if in.layout == nhwc {
 		p.Layout = preprocess.NHWC
 	}
 	return p, in, nil
+}
+
+// made is the pre-processing that makes what an input takes: p, or the first of others that does, or p without
+// its arithmetic.
+func made(p preprocess.Pipeline, s setup, taken tensor.DType, others []string) (preprocess.Pipeline, error) {
+	dtype := taken
+	if isOtherFloat(dtype) {
+		dtype = tensor.Float32
+	}
+	p, err := forType(p, dtype, others)
+	if err != nil {
+		return p, err
+	}
+	if s.binding.pipeline == "" && dtype != p.Type {
+		p = quantised(p, dtype)
+	}
+	if p.Type != dtype {
+		return p, field.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type, s.inputs[0].Name, taken)
+	}
+	return p, nil
 }
 
 // Path is the file of a sample.

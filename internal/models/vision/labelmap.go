@@ -62,21 +62,17 @@ func readLabelMap(r io.Reader) (map[int]int, error) {
 	line := 0
 	for lines.Scan() {
 		line++
-		text, _, _ := strings.Cut(lines.Text(), "#")
+		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), byteOrderMark), "#")
 		fields := strings.Fields(text)
 		if len(fields) == 0 {
 			continue
 		}
-		if len(fields) != 2 {
-			return nil, fmt.Errorf("%d: want a class and a label, got %d fields", line, len(fields))
+		class, label, err := parseLabel(fields)
+		if before, ok := table[class]; ok && err == nil {
+			err = fmt.Errorf("class %d has the label %d already", class, before)
 		}
-		class, err := strconv.Atoi(fields[0])
-		label, err2 := strconv.Atoi(fields[1])
-		if err := errors.Join(err, err2); err != nil {
-			return nil, fmt.Errorf("%d: want a class and a label, both whole numbers: %w", line, err)
-		}
-		if before, ok := table[class]; ok {
-			return nil, fmt.Errorf("%d: class %d has the label %d already", line, class, before)
+		if err != nil {
+			return nil, fmt.Errorf("%d: %w", line, err)
 		}
 		table[class] = label
 	}
@@ -87,6 +83,22 @@ func readLabelMap(r io.Reader) (map[int]int, error) {
 		return nil, fmt.Errorf("%d: there is no class", line)
 	}
 	return table, nil
+}
+
+// byteOrderMark begins files of some editors.
+const byteOrderMark = "\ufeff"
+
+// parseLabel reads a class and its label.
+func parseLabel(fields []string) (class, label int, err error) {
+	if len(fields) != 2 {
+		return 0, 0, fmt.Errorf("want a class and a label, got %d fields", len(fields))
+	}
+	class, err = strconv.Atoi(fields[0])
+	label, err2 := strconv.Atoi(fields[1])
+	if err := errors.Join(err, err2); err != nil {
+		return 0, 0, fmt.Errorf("want a class and a label, both whole numbers: %w", err)
+	}
+	return class, label, nil
 }
 
 // label returns the label of a class.

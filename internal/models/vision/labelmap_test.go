@@ -8,7 +8,7 @@ import (
 
 func TestLabelMapsTurnClassesIntoLabels(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "map.txt")
-	write(t, file, "# class label\n0 17\n\n5 2 # a bicycle\n-1 0\n")
+	write(t, file, "\ufeff0 17\r\n# class label\r\n\r\n5 2 # a bicycle\n-1 0")
 	for _, test := range []struct {
 		name         string
 		class, label int // label -1: none

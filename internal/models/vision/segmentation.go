@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -46,20 +47,22 @@ func labelOffset(b binding) int {
 // bindPixels finds the output with the class of each pixel.
 func bindPixels(outputs []backend.Port, override binding) (backend.Port, error) {
 	for _, port := range outputs {
-		if override.output != "" && port.Name != override.output {
-			continue
-		}
-		axes := len(port.Shape)
-		switch port.Type {
-		case tensor.Int64, tensor.Int32, tensor.Uint8, tensor.Float32, tensor.Float16, tensor.BFloat16, tensor.Float64:
-			// [N H W], or with an axis of one class [N H W 1]
-			if axes == 3 || axes == 4 && port.Shape[3] == 1 {
-				return port, nil
-			}
+		if (override.output == "" || port.Name == override.output) && hasPixels(port) {
+			return port, nil
 		}
 	}
 	return backend.Port{}, fmt.Errorf("no output of the model has a class for each pixel, [N %d %d]; it has %s",
 		dataset.ADE20KSize, dataset.ADE20KSize, describePorts(outputs))
+}
+
+// hasPixels reports whether an output has a class for each pixel: [N H W], or with an axis of one class [N H W 1].
+func hasPixels(port backend.Port) bool {
+	s := port.Shape
+	if axes := len(s); axes != 3 && (axes != 4 || s[3] != 1) {
+		return false
+	}
+	numbers := isFloat(port.Type) || slices.Contains([]tensor.DType{tensor.Int64, tensor.Int32, tensor.Uint8}, port.Type)
+	return numbers && fits(s[1], dataset.ADE20KSize) && fits(s[2], dataset.ADE20KSize)
 }
 
 // A segmentation is a segmenter joined with its data.
@@ -82,8 +85,11 @@ func (s *segmentation) NewPredictor(sessions workload.Sessions, maxBatch int) (w
 func (s *segmentation) respond(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
 	const pixels = dataset.ADE20KSize * dataset.ADE20KSize
 	t := outputs[0]
-	if t.Len() < (k+1)*pixels {
+	switch images := t.Shape[0]; {
+	case int64(k) >= images:
 		return dst, fmt.Errorf("the model's output %s is %v, too short for %d images of %d pixels", s.port.Name, t, k+1, pixels)
+	case int64(t.Len()) != images*pixels:
+		return dst, fmt.Errorf("the model's output %s is %v, want %d pixels for each image", s.port.Name, t, pixels)
 	}
 	switch t.Type {
 	case tensor.Int64:
@@ -127,13 +133,8 @@ func (m segmenter) score(ctx context.Context, log accuracy.Input, s workload.Sco
 		if err != nil {
 			return nil, err
 		}
-		i := int(rec.QSLIndex)
-		truth, err := prepareMask(data.Mask(i))
-		if err == nil {
-			err = counts.Add(i, rec.Data, truth)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: record %d, %s: %w", log.Name(), rec.Number, data.MaskPath(i), err)
+		if err := addMask(counts, data, int(rec.QSLIndex), rec.Data); err != nil {
+			return nil, fmt.Errorf("%s: record %d, %s: %w", log.Name(), rec.Number, data.MaskPath(int(rec.QSLIndex)), err)
 		}
 	}
 	score, err := meanIoU(log, counts)
@@ -141,6 +142,15 @@ func (m segmenter) score(ctx context.Context, log accuracy.Input, s workload.Sco
 		score.Coverage = coverage
 	}
 	return score, err
+}
+
+// addMask counts the pixels of an image.
+func addMask(counts *accuracy.IoUCounts, data *dataset.ADE20K, i int, classes []byte) error {
+	truth, err := prepareMask(data.Mask(i))
+	if err != nil {
+		return err
+	}
+	return counts.Add(i, classes, truth)
 }
 
 // prepareMask brings a mask to the size that images are brought to, unless it has that already.

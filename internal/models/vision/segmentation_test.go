@@ -54,10 +54,29 @@ func TestDeepLabUnderstandsTheOfficialPorts(t *testing.T) {
 	if got := strings.Join(w.Notes(), "; "); got != want {
 		t.Errorf("notes %q, want %q", got, want)
 	}
+}
+
+func TestOutputsWithoutAClassForEachPixelAreRefused(t *testing.T) {
 	s := builtInSetup(t, "deeplab-v3plus", masks(t, 1))
-	s.outputs[0].Shape = tensor.Shape{-1, 32, 512, 512}
-	if _, err := deepLabV3Plus().Open(s.public()); err == nil || !strings.Contains(err.Error(), "no output of the model has a class for each pixel") {
-		t.Errorf("error %v", err)
+	for _, shape := range []tensor.Shape{{-1, 32, 512, 512}, {-1, 513, 513}, {-1, 512, 256}, {-1, 512, 512, 2}, {-1, 512}, nil} {
+		s.outputs[0].Shape = shape
+		if _, err := deepLabV3Plus().Open(s.public()); err == nil || !strings.Contains(err.Error(), "no output of the model has a class for each pixel, [N 512 512]; it has ArgMax") {
+			t.Errorf("%v: error %v", shape, err)
+		}
+	}
+	for _, shape := range []tensor.Shape{{-1, 512, 512}, {4, -1, 512}, {-1, -1, -1, 1}} {
+		s.outputs[0].Shape = shape
+		if _, err := deepLabV3Plus().Open(s.public()); err != nil {
+			t.Errorf("%v: error %v", shape, err)
+		}
+	}
+	s.outputs[0].Type = tensor.String
+	if _, err := deepLabV3Plus().Open(s.public()); err == nil {
+		t.Error("texts are classes")
+	}
+	other := &segmentation{port: backend.Port{Name: "ArgMax"}}
+	if _, err := other.respond(nil, []tensor.Tensor{tensor.New(tensor.Uint8, 1, 513, 513)}, 0, workload.Item{}); err == nil || !strings.Contains(err.Error(), "is uint8[1 513 513], want 262144 pixels for each image") {
+		t.Errorf("an output of another size: %v", err)
 	}
 }
 

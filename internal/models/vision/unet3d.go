@@ -3,6 +3,7 @@ package vision
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -66,6 +67,9 @@ func openUNet(s setup) (*unet, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(s.inputs) != 1 {
+		return nil, fmt.Errorf("the model has %d inputs (%s), want one: a window of the volume", len(s.inputs), portNames(s.inputs))
+	}
 	w := &unet{data: data, weights: sync.OnceValue(windowWeights)}
 	if w.input, err = windowPort("input", s.inputs, "", 1); err != nil {
 		return nil, err
@@ -83,20 +87,15 @@ func openUNet(s setup) (*unet, error) {
 
 // windowPort finds the port of a window: [1 or any number, channels, 128, 128, 128].
 func windowPort(what string, ports []backend.Port, name string, channels int64) (backend.Port, error) {
-	want := tensor.Shape{-1, channels, windowSide, windowSide, windowSide}
-	for _, port := range ports {
-		if port.Type != tensor.Float32 || len(port.Shape) != len(want) || name != "" && port.Name != name {
-			continue
-		}
-		fits := port.Shape[0] == 1 || port.Shape[0] == -1
-		for axis := 1; axis < len(want); axis++ {
-			fits = fits && (port.Shape[axis] == want[axis] || port.Shape[axis] == -1)
-		}
-		if fits {
-			return port, nil
-		}
+	want := tensor.Shape{1, channels, windowSide, windowSide, windowSide}
+	isWindow := func(p backend.Port) bool {
+		takes := func(extent, want int64) bool { return extent == want || extent == -1 }
+		return p.Type == tensor.Float32 && (name == "" || p.Name == name) && slices.EqualFunc(p.Shape, want, takes)
 	}
-	return backend.Port{}, fmt.Errorf("no %s of the model is a window, float32%v; it has %s", what, want, describePorts(ports))
+	if i := slices.IndexFunc(ports, isWindow); i >= 0 {
+		return ports[i], nil
+	}
+	return backend.Port{}, fmt.Errorf("no %s of the model is a window, float32%v; it has %s", what, append(tensor.Shape{-1}, want[1:]...), describePorts(ports))
 }
 
 // unet is 3D-UNet joined with its data. Volumes differ in size.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -70,12 +71,34 @@ func TestModelsWithoutWindowsAreRefused(t *testing.T) {
 		"no output of the model is a window, float32[? 3 128 128 128]":                                       func(s *setup) { s.outputs[0].Type = tensor.Float16 },
 		"no output of the model is a window":                                                                 func(s *setup) { s.binding.output = "another" },
 		"no input of the model is a window":                                                                  func(s *setup) { s.inputs[0].Shape[0] = 2 },
-		"2 cases are wanted, there are 1":                                                                    func(s *setup) { s.count = 2 },
+		"the model has 2 inputs (input, scale), want one: a window of the volume": func(s *setup) {
+			s.inputs = append(s.inputs, backend.Port{Name: "scale", Type: tensor.Float32})
+		},
+		"2 cases are wanted, there are 1": func(s *setup) { s.count = 2 },
 	} {
 		s := builtInSetup(t, "3d-unet", dir)
 		change(&s)
 		if _, err := unet3D().Open(s.public()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestAWindowIsKnownByItsShape(t *testing.T) {
+	port := func(d tensor.DType, shape ...int64) backend.Port {
+		return backend.Port{Name: "x", Type: d, Shape: shape}
+	}
+	for _, c := range []struct {
+		port  backend.Port
+		right bool
+	}{
+		{port(tensor.Float32, 1, 3, 128, 128, 128), true}, {port(tensor.Float32, -1, -1, -1, -1, -1), true}, {port(tensor.Float32, -1, 3, 128, 128, -1), true},
+		{port(tensor.Float32, 2, 3, 128, 128, 128), false}, {port(tensor.Float32, 1, 1, 128, 128, 128), false}, {port(tensor.Float32, 1, 3, 128, 128, 64), false},
+		{port(tensor.Float32, 1, 3, 128, 128), false}, {port(tensor.Float64, 1, 3, 128, 128, 128), false}, {port(tensor.Float32), false},
+	} {
+		other := backend.Port{Name: "other", Type: tensor.Int64}
+		if got, err := windowPort("output", []backend.Port{other, c.port}, "", 3); (err == nil) != c.right || c.right && got.Name != "x" {
+			t.Errorf("%v%v: %v, %v", c.port.Type, c.port.Shape, got, err)
 		}
 	}
 }
