@@ -94,9 +94,9 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
-	if q.Engine.Name == session.OpenAI || q.Engine.Name == session.OIP {
+	remote := q.Engine.Name == session.OpenAI || q.Engine.Name == session.OIP
+	if remote {
 		q.Cores = cli.MakePlaces()
-		defer runtime.KeepAlive(cli.Ballast())
 	}
 	if o.sweep.asked() {
 		return o.sweep.run(cmd, q, o.asJSON)
@@ -104,6 +104,9 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	resolved, err := session.Resolve(q)
 	if err != nil {
 		return err
+	}
+	if remote {
+		defer runtime.KeepAlive(cli.Ballast())
 	}
 	return o.carryOut(cmd, resolved)
 }

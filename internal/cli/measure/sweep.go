@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,6 +31,7 @@ func (s *sweepFlags) asked() bool { return len(s.Rates)+len(s.Concurrency) > 0 }
 func (s *sweepFlags) run(cmd *cobra.Command, q session.Request, asJSON bool) error {
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
+	defer runtime.KeepAlive(cli.Ballast())
 	points, err := s.Run(cmd.Context(), q, display)
 	display.Done()
 	if len(points) > 0 {
