@@ -33,6 +33,11 @@ type RuleSet struct {
 // them are issued in which order, and when.
 type Seeds struct{ QSL, SampleIndex, Schedule uint64 }
 
+// NewestSeeds are the seeds of the rules Newest, for what shows them before any file of rules is read.
+func NewestSeeds() Seeds {
+	return Seeds{QSL: 2085463073848966840, SampleIndex: 2747215439041700203, Schedule: 16159082839903944936}
+}
+
 // A MultiStreamKind is what a round means by MultiStream.
 type MultiStreamKind uint8
 

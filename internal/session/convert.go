@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // A ConvertRequest asks for ONNX files of a checkpoint.
@@ -17,7 +18,7 @@ type ConvertRequest struct {
 // Convert makes the ONNX files.
 func Convert(ctx context.Context, r *ConvertRequest) error {
 	if r.Model != "gnmt" {
-		return fmt.Errorf("model %q cannot be converted, want gnmt", r.Model)
+		return field.Invalid("model", r.Model, "gnmt: of the others there are official ONNX files")
 	}
 	if r.Output == "" {
 		r.Output = fmt.Sprintf("%s-onnx", r.Model)

@@ -158,7 +158,8 @@ nothing is removed.`,
 			}
 			return r.remove(cmd, dir, slices.DeleteFunc(list, func(e cache.Entry) bool {
 				wanted := len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return matches(e, a) })
-				return !wanted || time.Since(e.Used) < older
+				recent := older > 0 && time.Since(e.Used) < older // a clock may have been wrong: a time in the future keeps nothing by itself
+				return !wanted || recent
 			}))
 		},
 	}
@@ -167,7 +168,10 @@ nothing is removed.`,
 	return cmd
 }
 
-func matches(e cache.Entry, arg string) bool { return e.Kind == arg || strings.HasPrefix(e.Name, arg) }
+// matches reports whether an argument means an entry. An empty one, of a variable of a shell that is not set, means none.
+func matches(e cache.Entry, arg string) bool {
+	return arg != "" && (e.Kind == arg || strings.HasPrefix(e.Name, arg))
+}
 
 // meant names the nearest choice.
 func meant(name string, choices []string) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -170,8 +171,9 @@ func parseSize(s string) (size [2]int, err error) {
 	if !both {
 		h = w
 	}
-	_, errW := fmt.Sscanf(w+"\n", "%d\n", &size[0])
-	_, errH := fmt.Sscanf(h+"\n", "%d\n", &size[1])
+	var errW, errH error
+	size[0], errW = strconv.Atoi(w)
+	size[1], errH = strconv.Atoi(h)
 	if errW != nil || errH != nil {
 		return size, cli.Usage("--upscale is %q, want WIDTHxHEIGHT in pixels", s)
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 func newVerify() *cobra.Command {
@@ -111,12 +111,7 @@ func repairCommand(it download.Item, found *download.Report, usual string) strin
 	if !found.Ours {
 		words = append(words, "--force")
 	}
-	for i, word := range words {
-		if strings.ContainsAny(word, " \t\n\"'\\$&|;<>()*?[]{}#~`") {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
+	return report.CommandLine(words)
 }
 
 func printReport(w io.Writer, it download.Item, r *download.Report, repair string) error {
@@ -136,14 +131,17 @@ func printReport(w io.Writer, it download.Item, r *download.Report, repair strin
 	if repair != "" {
 		fmt.Fprintf(w, "  repair   %s\n", repair)
 	}
-	verdict := "nothing is wrong"
-	switch n := len(r.Problems) + r.More; n {
-	case 0:
-	case 1:
-		verdict = "1 problem"
-	default:
-		verdict = fmt.Sprintf("%d problems", n)
-	}
-	_, err := fmt.Fprintln(w, verdict)
+	_, err := fmt.Fprintln(w, problems(len(r.Problems)+r.More))
 	return err
+}
+
+// problems counts them in words.
+func problems(n int) string {
+	switch n {
+	case 0:
+		return "nothing is wrong"
+	case 1:
+		return "1 problem"
+	}
+	return fmt.Sprintf("%d problems", n)
 }

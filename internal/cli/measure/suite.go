@@ -130,7 +130,7 @@ func (o *suiteFlags) run(cmd *cobra.Command, name, folder string) error {
 	outcome, err := plan.Run(cmd.Context(), display)
 	display.Done()
 	if outcome != nil {
-		err = errors.Join(err, o.show(cmd.OutOrStdout(), outcome, name), writePage(outcome.Folder))
+		err = errors.Join(err, o.show(cmd.OutOrStdout(), outcome), writePage(outcome.Folder))
 	}
 	return exitOfSuite(outcome, resumable(err))
 }
@@ -156,7 +156,7 @@ func resumable(err error) error {
 	return err
 }
 
-func (o *suiteFlags) show(w io.Writer, out *suite.Outcome, name string) error {
+func (o *suiteFlags) show(w io.Writer, out *suite.Outcome) error {
 	if o.asJSON {
 		return report.JSON(w, out)
 	}
@@ -169,11 +169,8 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome, name string) error {
 	}
 	fmt.Fprintf(w, "Logs and results: %s, as a page: %s\n", out.Folder, filepath.Join(out.Folder, pageFile))
 	if out.Interrupted {
-		quick := ""
-		if out.Quick {
-			quick = " --quick"
-		}
-		fmt.Fprintf(w, "To go on: mlperf suite run %s%s --output %s --resume\n", report.CommandLine([]string{name}), quick, report.CommandLine([]string{out.Folder}))
+		goOn := withFlag(withFlag(os.Args[1:], "output", out.Folder), "resume", "")
+		fmt.Fprintf(w, "To go on: mlperf %s\n", report.CommandLine(goOn))
 	}
 	return nil
 }

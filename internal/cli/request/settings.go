@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // settingFlags are the flags that set one key of conf files.
@@ -37,7 +38,10 @@ func (q *Flags) overrides(flags *pflag.FlagSet) ([]config.Override, error) {
 	var list []config.Override
 	for _, s := range settingFlags {
 		f := flags.Lookup(s.flag)
-		if f == nil || f.Value.String() == "" || s.flag == "target-latency" && q.targetLatency == AutoLatency {
+		if f != nil && f.Changed && f.Value.String() == "" { // a variable of a shell that is not set
+			return nil, field.Invalid(strings.ReplaceAll(s.flag, "-", "_"), "", "a value")
+		}
+		if f == nil || !f.Changed || s.flag == "target-latency" && q.targetLatency == AutoLatency {
 			continue
 		}
 		list = append(list, config.Override{Key: s.key, Value: f.Value.String(), Origin: cli.OriginOf(flags, s.flag)})
@@ -47,7 +51,7 @@ func (q *Flags) overrides(flags *pflag.FlagSet) ([]config.Override, error) {
 		if !ok {
 			return nil, cli.Usage("--set %s: want key=value", text)
 		}
-		list = append(list, config.Override{Key: key, Value: value, Origin: "flag --set"})
+		list = append(list, config.Override{Key: key, Value: value, Origin: cli.OriginOf(flags, "set")})
 	}
 	return list, nil
 }

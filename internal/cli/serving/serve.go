@@ -14,9 +14,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
-	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/serve"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
@@ -88,6 +88,9 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) (err error) {
 	if err := o.Check(); err != nil {
 		return err
 	}
+	if o.room < 0 {
+		return field.Invalid("max_queue", o.room, "a number from 1, or 0 for the default")
+	}
 	if len(names) > 1 && o.ModelPath != "" {
 		return cli.Usage("--model-path is one file, and there are %d models", len(names))
 	}
@@ -134,7 +137,7 @@ func (o *serveFlags) resolve(f *pflag.FlagSet, names []string) (all []*session.R
 
 // open makes a model ready to be offered.
 func (o *serveFlags) open(cmd *cobra.Command, resolved *session.Resolved) (offer *serve.Offer, end func() error, err error) {
-	display := progress.New(cmd.ErrOrStderr())
+	display := cli.NewDisplay(cmd)
 	defer display.Done()
 	prepared, err := resolved.Provide(cmd.Context(), display)
 	if err != nil {

@@ -71,7 +71,7 @@ not.`,
 func (o *buildFlags) run(cmd *cobra.Command, args []string) (err error) {
 	o.Tree, o.Runs = args[0], args[1:]
 	o.Submitter, o.Division = o.system.Submitter, o.system.Division
-	if o.Measurements, err = assignments(o.measurements); err != nil {
+	if o.Measurements, err = assignments("measurement", o.measurements); err != nil {
 		return err
 	}
 	if o.system.from = o.description; o.description == "" {
@@ -107,7 +107,7 @@ func (o *buildFlags) read(cmd *cobra.Command) (err error) {
 	if o.Description, err = description.Read(o.description); err != nil {
 		return err
 	}
-	values, err := assignments(o.system.set)
+	values, err := assignments("set", o.system.set)
 	if err != nil {
 		return err
 	}

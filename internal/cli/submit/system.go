@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // systemFlags are the flags of system.
@@ -83,7 +84,7 @@ func (o *systemFlags) run(cmd *cobra.Command) error {
 	if o.output == "" {
 		_, err = cmd.OutOrStdout().Write(text)
 	} else {
-		err = os.WriteFile(o.output, text, 0o644)
+		err = whole.WriteFile(o.output, text, 0o644)
 	}
 	if err == nil {
 		printUnfinished(cmd.ErrOrStderr(), d)
@@ -105,7 +106,7 @@ func (o *systemFlags) describe(cmd *cobra.Command) (description.Description, err
 	if q.Link, err = linkOf(o.result); err != nil {
 		return nil, err
 	}
-	if q.Values, err = assignments(o.set); err != nil {
+	if q.Values, err = assignments("set", o.set); err != nil {
 		return nil, err
 	}
 	return description.Of(machine.Describe(""), machine.TakeInventory(cmd.Context()), q)
@@ -126,17 +127,23 @@ func linkOf(dir string) (l description.Link, err error) {
 	for _, e := range r.Remote.Endpoints {
 		l.Endpoints = append(l.Endpoints, e.URL)
 	}
-	l.Connections, err = strconv.Atoi(r.Backend.Facts["concurrency"])
-	return l, err
+	concurrency := r.Backend.Facts["concurrency"]
+	if l.Connections, err = strconv.Atoi(concurrency); err != nil {
+		return l, fmt.Errorf("%s: the backend's concurrency is %q, want a number", dir, concurrency)
+	}
+	return l, nil
 }
 
-// assignments reads the values of --set.
-func assignments(list []string) (map[string]string, error) {
+// assignments reads the values of a flag that gives fields.
+func assignments(flag string, list []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, cli.Usage("--set is %q, want FIELD=VALUE", text)
+			return nil, cli.Usage("--%s is %q, want FIELD=VALUE", flag, text)
+		}
+		if before, twice := values[name]; twice && before != value {
+			return nil, cli.Usage("--%s gives %s twice: %q and %q", flag, name, before, value)
 		}
 		values[name] = value
 	}

@@ -29,7 +29,7 @@ to know a tail latency with a confidence.`,
 			"  mlperf plan --percentile 99 --confidence 99",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("percentile") {
-				return planQueries(cmd.OutOrStdout(), percentile, confidence, margin)
+				return planQueries(cmd.OutOrStdout(), percentile, confidence, margin, asJSON)
 			}
 			if q.Model == "" {
 				return cli.Usage("plan needs --model, or --percentile")
@@ -69,13 +69,18 @@ func printLinks(w io.Writer, p *session.Plan) error {
 }
 
 // planQueries prints a number of queries for a confidence.
-func planQueries(w io.Writer, percentile, confidence, margin float64) error {
+func planQueries(w io.Writer, percentile, confidence, margin float64, asJSON bool) error {
 	if margin == 0 {
 		margin = config.Margin(percentile/100) * 100
 	}
 	n, err := config.NumQueries(percentile/100, confidence/100, margin/100)
 	if err != nil {
 		return cli.Usage("%w", err)
+	}
+	if asJSON {
+		return cli.PrintJSON(w, "plan-queries", map[string]any{
+			"percentile": percentile, "confidence": confidence, "margin": margin, "queries": n, "rounded": config.RoundedQueries(n),
+		})
 	}
 	_, err = fmt.Fprintf(w, "%d queries, rounded up to a multiple of 8192: %d\n"+
 		"(to know the %g %% tail latency with a confidence of %g %% and a margin of %.4g %%)\n",
@@ -137,7 +142,7 @@ With --aggregation it is the trace by which the recommendation benchmarks make s
 }
 
 func (o *traceOptions) define(f *pflag.FlagSet) {
-	s := &o.settings
+	s, seeds := &o.settings, config.NewestSeeds()
 	cli.ScenarioVar(f, &s.Scenario, "scenario", "SingleStream, MultiStream, Server or Offline")
 	f.StringVar(&o.mode, "mode", "performance", "performance, accuracy or submission")
 	f.Uint64Var(&o.total, "total-sample-count", 50000, "samples in the data set")
@@ -148,9 +153,9 @@ func (o *traceOptions) define(f *pflag.FlagSet) {
 	f.Uint64Var(&s.MinQueryCount, "min-query-count", s.MinQueryCount, "fewest queries; in Offline fewest samples")
 	f.Uint64Var(&s.MaxQueryCount, "max-query-count", 0, "most queries; 0: no limit")
 	f.Uint64Var(&s.MultiStreamSamplesPerQuery, "samples-per-query", s.MultiStreamSamplesPerQuery, "samples of a MultiStream query")
-	f.Uint64Var(&s.QSLRNGSeed, "qsl-seed", defaultSeeds[0], "qsl_rng_seed")
-	f.Uint64Var(&s.SampleIndexRNGSeed, "sample-seed", defaultSeeds[1], "sample_index_rng_seed")
-	f.Uint64Var(&s.ScheduleRNGSeed, "schedule-seed", defaultSeeds[2], "schedule_rng_seed")
+	f.Uint64Var(&s.QSLRNGSeed, "qsl-seed", seeds.QSL, "qsl_rng_seed")
+	f.Uint64Var(&s.SampleIndexRNGSeed, "sample-seed", seeds.SampleIndex, "sample_index_rng_seed")
+	f.Uint64Var(&s.ScheduleRNGSeed, "schedule-seed", seeds.Schedule, "schedule_rng_seed")
 	f.BoolVar(&s.PerformanceIssueUnique, "issue-unique", false, "performance_issue_unique: no sample twice")
 	f.BoolVar(&s.PerformanceIssueSame, "issue-same", false, "performance_issue_same: one sample again and again")
 	f.Uint64Var(&s.PerformanceIssueSameIndex, "issue-same-index", 0, "which one, as a position in the loaded set")
@@ -174,6 +179,9 @@ func (o *traceOptions) run(cmd *cobra.Command) error {
 	if o.perf == 0 {
 		o.perf = o.total
 	}
+	if err := o.tooMuch(); err != nil {
+		return err
+	}
 	trace, err := loadgen.NewTrace(o.settings, o.perf, o.total)
 	if err != nil {
 		return cli.Usage("%w", err) // all of it comes from flags
@@ -184,8 +192,32 @@ func (o *traceOptions) run(cmd *cobra.Command) error {
 	return describeTrace(cmd.OutOrStdout(), trace)
 }
 
-// defaultSeeds are the seeds of the newest rules, as a test holds them to: QSL, sample index, schedule.
-var defaultSeeds = [3]uint64{2085463073848966840, 2747215439041700203, 16159082839903944936}
+// mostTraced is how many samples a trace may have: all of them are in memory at once, 8 bytes each and more.
+const mostTraced = 100_000_000
+
+// tooMuch is an error if the trace would have more samples than memory is for.
+func (o *traceOptions) tooMuch() error {
+	s := &o.settings
+	for _, c := range []struct {
+		flag string
+		n    uint64
+	}{{"total-sample-count", o.total}, {"samples-per-query", s.MultiStreamSamplesPerQuery}} {
+		if c.n > mostTraced {
+			return cli.Usage("--%s is %d, want at most %d: all samples of a trace are in memory at once", c.flag, c.n, mostTraced)
+		}
+	}
+	queries, perQuery := max(float64(s.MinQueryCount), o.qps*s.MinDuration.Seconds()), 1.0
+	if s.MaxQueryCount > 0 && s.Scenario != loadgen.Offline {
+		queries = min(queries, float64(s.MaxQueryCount))
+	}
+	if s.Scenario == loadgen.MultiStream {
+		perQuery = float64(s.MultiStreamSamplesPerQuery)
+	}
+	if samples := queries * perQuery; samples > mostTraced {
+		return cli.Usage("--min-query-count, --min-duration and --target-qps ask for %.3g samples, want at most %d: all samples of a trace are in memory at once", samples, mostTraced)
+	}
+	return nil
+}
 
 // describeTrace says in words what the JSON has in numbers.
 func describeTrace(w io.Writer, t *loadgen.Trace) error {
