@@ -207,9 +207,6 @@ func (o *traceOptions) tooMuch() error {
 		}
 	}
 	queries, perQuery := max(float64(s.MinQueryCount), o.qps*s.MinDuration.Seconds()), 1.0
-	if s.MaxQueryCount > 0 && s.Scenario != loadgen.Offline {
-		queries = min(queries, float64(s.MaxQueryCount))
-	}
 	if s.Scenario == loadgen.MultiStream {
 		perQuery = float64(s.MultiStreamSamplesPerQuery)
 	}

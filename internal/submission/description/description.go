@@ -29,7 +29,7 @@ type Request struct {
 	Link      Link   // of the division network
 	Power     bool   // adds the fields of systems with measured power
 
-	Old    Description       // from before: what is no placeholder in it stays
+	Old    Description       // from before: what is no placeholder in it stays, unless the request has another
 	Values map[string]string // fields that somebody gave
 }
 
@@ -50,14 +50,14 @@ func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) 
 	if q.Division == "network" {
 		distant(d, m, i.NICs, q)
 	}
-	d.fill(map[string]string{
-		"submitter": q.Submitter, "division": q.Division, "status": q.Status, "system_type": q.Type, "system_name": q.Name,
-	})
 	for name, value := range q.Old {
 		if _, mine := d[name]; !fields.HasPlaceholder(value) && (value != "" || !mine) {
 			d[name] = value
 		}
 	}
+	d.fill(map[string]string{
+		"submitter": q.Submitter, "division": q.Division, "status": q.Status, "system_type": q.Type, "system_name": q.Name,
+	})
 	maps.Copy(d, q.Values)
 	return d, nil
 }
