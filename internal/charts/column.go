@@ -16,11 +16,11 @@ func (c Column) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if v = fourDigits(v); math.IsNaN(v) || math.IsInf(v, 0) { // the largest numbers become infinite
 			out = append(out, "null"...)
 			continue
 		}
-		out = strconv.AppendFloat(out, fourDigits(v), 'f', -1, 64)
+		out = strconv.AppendFloat(out, v, 'f', -1, 64)
 	}
 	return append(out, ']'), nil
 }

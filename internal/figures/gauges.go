@@ -3,6 +3,8 @@ package figures
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/charts"
 )
@@ -15,7 +17,9 @@ func (x run) gauges() []Figure {
 	}
 	var list []Figure
 	for _, unit := range units(g.Series) {
-		list = append(list, x.gauge(g, unit))
+		if f := x.gauge(g, unit); len(f.Series) > 0 {
+			list = append(list, f)
+		}
 	}
 	return list
 }
@@ -76,8 +80,9 @@ func idOf(unit string) string {
 }
 
 func capital(s string) string {
-	if s == "" {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 || first == utf8.RuneError {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return string(unicode.ToUpper(first)) + s[size:]
 }

@@ -13,14 +13,14 @@ const bins = 64
 
 // distribution is the one of the latencies. In Offline they are instants, and say nothing.
 func (x run) distribution() *Figure {
-	if x.c.Latency == nil || x.r.Scenario == "Offline" {
+	if x.c.Latency == nil || x.c.Latency.Count() == 0 || x.r.Scenario == "Offline" {
 		return nil
 	}
 	f := shares(x.c.Latency, x.bound(), x.percentile())
 	f.ID, f.Title, f.X.Label, f.Wide = "distribution", "Latency distribution", "latency", true
 	f.Sentence = x.distributionSentence(x.c.Latency, "were answered", x.bound())
 	if p := x.r.Performance; p != nil && x.bound() > 0 && p.Samples > 0 { // exactly
-		within := 1 - float64(p.Overlatency)/float64(p.Samples)
+		within := 1 - float64(min(p.Overlatency, p.Samples))/float64(p.Samples)
 		f.Sentence = x.within(within, "were answered", x.bound(), x.c.Latency)
 	}
 	return f
@@ -55,7 +55,7 @@ func (x run) distributionSentence(h *histogram.Histogram, did string, bound floa
 
 func (x run) within(share float64, did string, bound float64, h *histogram.Histogram) string {
 	p := x.percentile()
-	if p <= 0 || p >= 1 {
+	if !(p > 0 && p < 1) {
 		p = 0.99
 	}
 	return fmt.Sprintf("%s of the %s %s within the bound of %s; %s are required. %s is %s.",

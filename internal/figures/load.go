@@ -126,9 +126,12 @@ func (x run) batchSizes() *Figure {
 	if len(list) == 0 || len(list) == 1 && list[0].Samples == 1 {
 		return nil
 	}
-	batches, samples, largest := 0.0, 0.0, list[len(list)-1].Samples
+	batches, samples, largest := 0.0, 0.0, 0
 	for _, s := range list {
-		batches, samples = batches+float64(s.Batches), samples+float64(s.Batches)*float64(s.Samples)
+		batches, samples, largest = batches+float64(s.Batches), samples+float64(s.Batches)*float64(s.Samples), max(largest, s.Samples)
+	}
+	if batches == 0 {
+		return nil
 	}
 	f := &Figure{ID: "batches", Title: "Batch sizes", X: Axis{Label: "samples in a batch", From: 0.4, To: float64(largest) + 0.6}, Y: Axis{Label: "share of batches", Unit: "%"}}
 	var share Values

@@ -8,7 +8,7 @@ import (
 // Text writes a number with its unit and about four digits: 460.6 ms, 12 µs, 135.4/s.
 func Text(v float64, unit string) string {
 	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	case !finite(v):
 		return "–"
 	case unit == "ns":
 		return duration(v)
@@ -34,6 +34,9 @@ func duration(ns float64) string {
 
 // digits writes four digits, or all of those before the point.
 func digits(v float64) string {
+	if !finite(v) {
+		return "–"
+	}
 	if math.Abs(v) >= 1000 {
 		return grouped(strconv.FormatFloat(math.Round(v), 'f', -1, 64))
 	}
@@ -60,6 +63,9 @@ func Percentile(fraction float64) string {
 
 // percent writes a share with two digits behind the point, and 100 only for all.
 func percent(share float64) string {
+	if !finite(share) {
+		return "– %"
+	}
 	p := math.Floor(share*1e4) / 100
 	return strconv.FormatFloat(p, 'f', -1, 64) + " %"
 }

@@ -57,7 +57,7 @@ func meters(r *report.Results) []meter {
 }
 
 func newMeter(r *report.Results, c report.Constraint) meter {
-	ratio := min(c.Observed.Value/c.Required.Value, 1e9)
+	ratio := min(max(c.Observed.Value, 0)/c.Required.Value, 1e9)
 	full := max(ratio, 1.02)
 	m := meter{
 		Observed: figures.Percentile(c.Percentile) + " " + figures.Text(c.Observed.Value, "ns"), Of: "of " + figures.Text(c.Required.Value, "ns") + " allowed", Met: c.Met,
@@ -71,7 +71,7 @@ func newMeter(r *report.Results, c report.Constraint) meter {
 	}
 	m.Label = fmt.Sprintf("%s is %.0f percent of the bound", m.Observed, 100*ratio)
 	if p := r.Performance; c.ID == loadgen.ConstraintLatency && p != nil && p.Samples > 0 {
-		m.Below = fmt.Sprintf("%.2f %% of the samples within the bound, %g %% required", math.Floor(1e4*(1-float64(p.Overlatency)/float64(p.Samples)))/100, 100*c.Percentile)
+		m.Below = fmt.Sprintf("%.2f %% of the samples within the bound, %g %% required", math.Floor(1e4*(1-float64(min(p.Overlatency, p.Samples))/float64(p.Samples)))/100, 100*c.Percentile)
 	}
 	return m
 }
