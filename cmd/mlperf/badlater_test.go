@@ -70,6 +70,6 @@ func badLater() []badInput {
 
 		{"plan --model resnet50 --samples-per-second 1e-300", cli.ExitUsage, "--samples-per-second"}, {"selftest --scenario server --target-qps 1e12 --duration 1h", cli.ExitUsage, "target QPS"},
 		{"selftest --scenario offline --target-qps 1e300", cli.ExitUsage, "samples a test can have"}, {"selftest --scenario offline --target-qps 4e9 --duration 1s", cli.ExitUsage, "GiB"}, {"selftest --all --rounds -5", cli.ExitUsage, "--rounds"},
-		{"tune --model resnet50 --backend simulated --budget 1s --dataset-path pipe --model-path tiny.onnx", cli.ExitError, "pipe"}, {"trace --scenario offline --min-query-count 18446744073709551615", cli.ExitUsage, "samples a test can have"},
+		{"tune --model resnet50 --backend simulated --budget 1s --dataset-path pipe --model-path tiny.onnx", cli.ExitError, "pipe"}, {"trace --scenario offline --min-query-count 18446744073709551615", cli.ExitUsage, "ask for 1.84e+19 samples, want at most 100000000"},
 	}
 }

@@ -125,7 +125,7 @@ func TestATraceThatNoMemoryHoldsIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, args, want string }{
 		{"samples that no number of them is", "--scenario offline --total-sample-count 18446744073709551615 --performance-sample-count 0", "--total-sample-count is 18446744073709551615, want at most 100000000: all samples of a trace are in memory at once"},
 		{"just too many samples", "--scenario offline --total-sample-count 100000001", "--total-sample-count is 100000001"},
-		{"queries that are too large", "--scenario multi-stream --samples-per-query 1000000000000", "--samples-per-query is 1000000000000"},
+		{"queries that are too large", "--scenario multi-stream --samples-per-query 1000000000", "--samples-per-query is 1000000000"},
 		{"too many queries", "--scenario single-stream --min-query-count 1000000000000", "ask for 1e+12 samples, want at most 100000000"},
 		{"too high a rate for so long", "--scenario server --target-qps 1000 --min-duration 1000h", "ask for 3.6e+09 samples"},
 		{"queries that are too many together", "--scenario multi-stream --samples-per-query 1000 --min-query-count 200000", "ask for 2e+08 samples"},
