@@ -236,7 +236,7 @@ func badVerbs() []badInput {
 		{"trace --scenario server --target-qps 0", cli.ExitUsage, "target_qps"}, {"trace --scenario server --target-qps -1", cli.ExitUsage, "target_qps"},
 		{"trace --scenario offline --issue-unique --issue-same", cli.ExitUsage, "exclude each other"}, {"trace --mode fast", cli.ExitUsage, "fast"},
 		{"trace --scenario offline --total-sample-count 0", cli.ExitUsage, "empty"}, {"trace --scenario multi-stream --samples-per-query 0", cli.ExitUsage, "samples_per_query"},
-		{"trace --scenario server --target-qps 1e12", cli.ExitUsage, "target QPS"}, {"trace --scenario offline --target-qps 1e300", cli.ExitUsage, ""}, {"trace extra", cli.ExitUsage, "extra"},
+		{"trace --scenario server --target-qps 1e12", cli.ExitUsage, "--target-qps ask for 1e+13 samples, want at most 100000000"}, {"trace --scenario offline --target-qps 1e300", cli.ExitUsage, ""}, {"trace extra", cli.ExitUsage, "extra"},
 		{quantize + "--precision int4", cli.ExitUsage, "int4"}, {quantize + "--method guess", cli.ExitUsage, "guess"}, {quantize + "--activations f8", cli.ExitUsage, "f8"},
 		{quantize + "--rank luck", cli.ExitUsage, "luck"}, {quantize + "--target 2", cli.ExitUsage, "--target"}, {quantize + "--target NaN", cli.ExitUsage, "--target"}, {quantize + "--samples -1", cli.ExitUsage, "--samples"},
 		{quantize + "--count -1", cli.ExitUsage, "--count"}, {quantize + "--samples 3 --calibration page.html", cli.ExitUsage, "--samples"}, {quantize + "--calibration nope.txt", cli.ExitUsage, "nope.txt"},

@@ -179,9 +179,6 @@ func (o *traceOptions) run(cmd *cobra.Command) error {
 	if o.perf == 0 {
 		o.perf = o.total
 	}
-	if err := o.settings.Validate(); err != nil {
-		return cli.Usage("%w", err)
-	}
 	if err := o.tooMuch(); err != nil {
 		return err
 	}
