@@ -61,11 +61,21 @@ func (d DType) Size() int {
 // shape of a Tensor never does.
 type Shape []int64
 
-// Len returns the number of elements: 1 for a scalar, and -1 if an axis is free.
+// maxLen is more elements than any memory has, and few enough for their bytes to be counted.
+const maxLen = 1 << 56
+
+// Len returns the number of elements: 1 for a scalar, and -1 if an axis is free, or if there
+// are more than can be counted, which the axes of a foreign file may say.
 func (s Shape) Len() int64 {
+	if len(s) == 0 {
+		return 1
+	}
+	if least := slices.Min(s); least <= 0 {
+		return max(least, -1)
+	}
 	n := int64(1)
 	for _, d := range s {
-		if d < 0 {
+		if d > maxLen/n {
 			return -1
 		}
 		n *= d
@@ -100,11 +110,11 @@ type Tensor struct {
 }
 
 // New returns a zeroed tensor aligned for every element type.
-// It panics if an axis is negative.
+// It panics if an axis is negative, or if there are more elements than can be counted.
 func New(d DType, shape ...int64) Tensor {
 	n := Shape(shape).Len()
 	if n < 0 {
-		panic(fmt.Sprintf("tensor: shape %v has a free axis", Shape(shape)))
+		panic(fmt.Sprintf("tensor: shape %v has a free axis, or too many elements", Shape(shape)))
 	}
 	t := Tensor{Type: d, Shape: slices.Clone(Shape(shape))}
 	if d == String {

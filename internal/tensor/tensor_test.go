@@ -2,6 +2,8 @@ package tensor
 
 import (
 	"fmt"
+	"math/big"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +39,13 @@ func TestShapesCountAndPrint(t *testing.T) {
 		text  string
 	}{
 		{nil, 1, "[]"}, {Shape{0, 5}, 0, "[0 5]"}, {Shape{2, 3, 4}, 24, "[2 3 4]"}, {Shape{-1, 3}, -1, "[? 3]"},
+		{Shape{0, -1}, -1, "[0 ?]"}, {Shape{-5, 0}, -1, "[? 0]"}, {Shape{1, 1, 1}, 1, "[1 1 1]"},
+		// What would be 0, 1 or 8 elements with 64 bits.
+		{Shape{1 << 32, 1 << 32}, -1, "[4294967296 4294967296]"},
+		{Shape{0xFFFFFFFF, 0x100000001}, -1, "[4294967295 4294967297]"},
+		{Shape{1 << 61, 8, 8}, -1, "[2305843009213693952 8 8]"},
+		{Shape{1 << 61, 1 << 61, 0}, 0, "[2305843009213693952 2305843009213693952 0]"},
+		{Shape{maxLen}, maxLen, "[72057594037927936]"}, {Shape{maxLen, 2}, -1, "[72057594037927936 2]"}, {Shape{2, maxLen / 2}, maxLen, "[2 36028797018963968]"},
 	} {
 		if c.shape.Len() != c.len || c.shape.String() != c.text {
 			t.Errorf("shape %v has %d elements and prints as %s, want %d, %s", []int64(c.shape), c.shape.Len(), c.shape, c.len, c.text)
@@ -120,6 +129,9 @@ func TestMisuseIsAPanicThatSaysWhat(t *testing.T) {
 		want string
 	}{
 		{"a free axis", func() { New(Float32, -1) }, "shape [?] has a free axis"},
+		{"more elements than can be counted", func() { New(Float32, 1<<32, 1<<32) }, "shape [4294967296 4294967296] has a free axis, or too many elements"},
+		{"no elements for many", func() { Of([]int8{}, 1<<32, 1<<32) }, "shape [4294967296 4294967296] does not hold 0 elements"},
+		{"no elements for many, again", func() { New(Float32, 0).Reshape(1<<32, 1<<32) }, "cannot reshape [0] to [4294967296 4294967296]"},
 		{"too few elements", func() { Of([]int8{1}, 2) }, "shape [2] does not hold 1 elements"},
 		{"too few strings", func() { OfStrings(nil, 2) }, "shape [2] does not hold 0 strings"},
 		{"another type", func() { Data[int32](a) }, "elements are float32, not int32"},
@@ -147,6 +159,8 @@ func TestFromBytesRefusesWhatDoesNotFit(t *testing.T) {
 		{"no type", Invalid, mem, Shape{1}, "tensor of invalid"},
 		{"too few bytes", Float32, mem[:4], Shape{2}, "float32[2] needs 8 bytes, got 4"},
 		{"a free axis", Float32, mem, Shape{-1}, "float32[?] needs"},
+		{"more elements than can be counted", Float32, nil, Shape{1 << 32, 1 << 32}, "float32[4294967296 4294967296] needs"},
+		{"more bytes than can be counted", Float64, nil, Shape{1 << 61}, "float64[2305843009213693952] needs"},
 		{"odd memory", Float32, mem[1:5], Shape{1}, "not aligned to 4 bytes"},
 	} {
 		if _, err := FromBytes(c.dtype, c.mem, c.shape...); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -161,4 +175,68 @@ func ExampleTensor_Rows() {
 	pixels[0] = 0.5
 	fmt.Println(images.Rows(2, 1), Data[float32](images)[24])
 	// Output: float32[1 3 2 2] 0.5
+}
+
+// A slow count, which has room for any number.
+func TestLenIsTheProductWhereItCanBeCounted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		shape := make(Shape, rng.IntN(6))
+		want := big.NewInt(1)
+		for i := range shape {
+			shape[i] = rng.Int64N(1 << rng.IntN(30))
+			want.Mul(want, big.NewInt(shape[i]))
+		}
+		if want.Cmp(big.NewInt(maxLen)) > 0 {
+			want.SetInt64(-1)
+		}
+		if got := shape.Len(); got != want.Int64() {
+			t.Errorf("%v has %d elements, want %v", shape, got, want)
+		}
+	}
+}
+
+func TestRowsOfRowsAndOfNothing(t *testing.T) {
+	a := New(Uint8, 4, 3)
+	for i := range a.Bytes() {
+		a.Bytes()[i] = byte(i)
+	}
+	if got := a.Rows(1, 3).Rows(1, 1); !slices.Equal(got.Bytes(), []byte{6, 7, 8}) || got.String() != "uint8[1 3]" {
+		t.Errorf("the second of the last three rows is %v %v", got, got.Bytes())
+	}
+	if got := a.Rows(4, 0); got.Len() != 0 || got.String() != "uint8[0 3]" {
+		t.Errorf("no rows from the end on are %v with %d elements", got, got.Len())
+	}
+	if got := New(String, 3, 0).Rows(1, 2); got.Len() != 0 || got.String() != "string[2 0]" {
+		t.Errorf("rows of nothing are %v", got)
+	}
+}
+
+func TestATensorDoesNotShareItsShapeWithTheCaller(t *testing.T) {
+	shape := []int64{2, 3}
+	tensors := []Tensor{New(Float32, shape...), Of(make([]float32, 6), shape...), OfStrings(make([]string, 6), shape...), New(Float32, 6).Reshape(shape...)}
+	from, err := FromBytes(Uint8, make([]byte, 6), shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape[0] = 99
+	for i, a := range append(tensors, from) {
+		if a.Shape[0] != 2 || a.Rows(0, 1).Shape[0] != 1 || a.Shape[0] != 2 {
+			t.Errorf("tensor %d has shape %v", i, a.Shape)
+		}
+	}
+}
+
+func TestNewIsZeroAndAlignedForEveryType(t *testing.T) {
+	for d := Float32; d < String; d++ {
+		for n := int64(1); n < 20; n++ {
+			a := New(d, n)
+			if a.Len() != int(n) || len(a.Bytes()) != int(n)*d.Size() || slices.ContainsFunc(a.Bytes(), func(b byte) bool { return b != 0 }) {
+				t.Errorf("New(%v, %d) has %d elements, %v", d, n, a.Len(), a.Bytes())
+			}
+			if _, err := FromBytes(Float64, New(d, 8).Bytes(), int64(d.Size())); err != nil {
+				t.Errorf("memory of %v: %v", d, err)
+			}
+		}
+	}
 }
