@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -47,12 +50,8 @@ func (t *Table) parseLines(data []byte, count int) error {
 		if count > 0 && row == count {
 			return nil
 		}
-		d := json.NewDecoder(bytes.NewReader(line))
-		err := t.addObject(d)
-		if err == nil && d.More() {
-			err = errors.New("there is something after the object")
-		}
-		if err != nil && row == 0 && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)) {
+		err := t.parseLine(line)
+		if row == 0 && endsEarly(err) {
 			return t.parseWhole(data, count)
 		}
 		if err != nil {
@@ -61,6 +60,22 @@ func (t *Table) parseLines(data []byte, count int) error {
 		row++
 	}
 	return nil
+}
+
+// parseLine reads the object of a line.
+func (t *Table) parseLine(line []byte) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if err := t.addObject(d); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("there is something after the object")
+	}
+	return nil
+}
+
+func endsEarly(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
 // parseWhole reads one object over several lines, which may be a list of rows in a field.
@@ -97,7 +112,7 @@ func shortened(err error) error {
 	if errors.As(err, &mismatch) {
 		return fmt.Errorf("want an object, got %s", mismatch.Value)
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+	if endsEarly(err) {
 		return errors.New("the file ends too early")
 	}
 	return err
@@ -160,7 +175,6 @@ func parseValue(text []byte) (any, error) {
 
 // numbers makes int64 and float64 of numbers, at any depth.
 func numbers(v any) (any, error) {
-	var err error
 	switch v := v.(type) {
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
@@ -168,18 +182,24 @@ func numbers(v any) (any, error) {
 		}
 		return v.Float64()
 	case []any:
-		for i := range v {
-			if v[i], err = numbers(v[i]); err != nil {
-				return nil, err
-			}
+		if err := replaceEach(slices.All(v), func(i int, n any) { v[i] = n }); err != nil {
+			return nil, err
 		}
 		return packed(v), nil
 	case map[string]any:
-		for name := range v {
-			if v[name], err = numbers(v[name]); err != nil {
-				return nil, err
-			}
-		}
+		return v, replaceEach(maps.All(v), func(name string, n any) { v[name] = n })
 	}
 	return v, nil
+}
+
+// replaceEach makes int64 and float64 of the numbers in the values of a list or an object.
+func replaceEach[K any](values iter.Seq2[K, any], set func(K, any)) error {
+	for key, v := range values {
+		n, err := numbers(v)
+		if err != nil {
+			return err
+		}
+		set(key, n)
+	}
+	return nil
 }

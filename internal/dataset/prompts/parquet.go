@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -27,8 +26,8 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 		return err
 	}
 	n := file.NumRows()
-	if n < 0 || n > int64(len(data))*1000 { // runs of one value take little room, but some
-		return fmt.Errorf("the file says that it has %d rows", n)
+	if most := int64(len(data)) + moreRows; n < 0 || n > most {
+		return fmt.Errorf("the file says that it has %d rows, want at most %d", n, most)
 	}
 	t.rows = make([]row, limit(int(n), count))
 	for i := range t.rows {
@@ -45,6 +44,10 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 	}
 	return nil
 }
+
+// moreRows is how many rows more than bytes a file may have: runs of one value take little room,
+// but each row takes memory.
+const moreRows = 1 << 20
 
 // checkFooter wants a footer that fits into the file: the library makes room for what its length says, up to 4 GB.
 func checkFooter(data []byte) error {
@@ -75,64 +78,83 @@ func leafOf(column *parquet.Column) (leaf *parquet.Column, list bool) {
 
 // addColumn reads the values of a column, row group by row group.
 func (t *Table) addColumn(file *parquet.File, name string, leaf *parquet.Column, list bool) error {
-	at := -1
-	memory := make([]parquet.Value, 512)
+	c := &columnReader{rows: t.rows, name: name, level: leaf.MaxDefinitionLevel(), list: list, at: -1, memory: make([]parquet.Value, 512)}
 	for _, group := range file.RowGroups() {
 		pages := group.ColumnChunks()[leaf.Index()].Pages()
-		for at < len(t.rows) {
-			page, err := pages.ReadPage()
-			if err == io.EOF {
-				break
-			}
-			if err == nil {
-				at, err = t.addPage(page, memory, at, name, leaf, list)
-				parquet.Release(page)
-			}
-			if err != nil {
-				_ = pages.Close() // the first error counts
-				return err
-			}
-		}
-		if err := pages.Close(); err != nil {
+		if err := errors.Join(c.readPages(pages), pages.Close()); err != nil {
 			return err
 		}
 	}
-	if at+1 < len(t.rows) {
-		return fmt.Errorf("there are values of %d rows, want %d", at+1, len(t.rows))
+	if c.at+1 < len(t.rows) {
+		return fmt.Errorf("there are values of %d rows, want %d", c.at+1, len(t.rows))
 	}
 	return nil
 }
 
-// addPage reads the values of a page; at is the row of the value before.
-func (t *Table) addPage(page parquet.Page, memory []parquet.Value, at int, name string, leaf *parquet.Column, list bool) (int, error) {
-	values := page.Values()
-	for {
-		n, err := values.ReadValues(memory)
-		for _, v := range memory[:n] {
-			if v.RepetitionLevel() == 0 {
-				at++
-				if at >= len(t.rows) {
-					return at, nil
-				}
-				if list {
-					t.rows[at][name] = []int32{}
-				}
-			}
-			if at < 0 {
-				return at, fmt.Errorf("the first value goes on with a row that has not begun")
-			}
-			if v.DefinitionLevel() < leaf.MaxDefinitionLevel() {
-				continue // there is no value, or the list is empty
-			}
-			t.rows[at].add(name, goValue(v), list)
-		}
+// A columnReader puts the values of a column into rows.
+type columnReader struct {
+	rows   []row
+	name   string
+	level  int // of a value that is there
+	list   bool
+	at     int // the row of the value before
+	memory []parquet.Value
+}
+
+func (c *columnReader) readPages(pages parquet.Pages) error {
+	for c.at < len(c.rows) {
+		page, err := pages.ReadPage()
 		if err == io.EOF {
-			return at, nil
+			return nil
 		}
 		if err != nil {
-			return at, err
+			return err
+		}
+		err = c.readPage(page.Values())
+		parquet.Release(page)
+		if err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+func (c *columnReader) readPage(values parquet.ValueReader) error {
+	for {
+		n, err := values.ReadValues(c.memory)
+		for _, v := range c.memory[:n] {
+			if err := c.add(v); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF || c.at >= len(c.rows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// add puts a value into its row. Those behind the last row that is wanted are left out.
+func (c *columnReader) add(v parquet.Value) error {
+	begins := v.RepetitionLevel() == 0
+	if begins {
+		c.at++
+	}
+	switch {
+	case c.at < 0:
+		return errors.New("the first value goes on with a row that has not begun")
+	case c.at >= len(c.rows):
+		return nil
+	case begins && c.list:
+		c.rows[c.at][c.name] = []int32{}
+	}
+	if v.DefinitionLevel() < c.level {
+		return nil // there is no value, or the list is empty
+	}
+	c.rows[c.at].add(c.name, goValue(v), c.list)
+	return nil
 }
 
 // add puts a value into a row, or appends it to the list there.
@@ -143,8 +165,8 @@ func (r row) add(name string, v any, list bool) {
 	}
 	switch items := r[name].(type) {
 	case []int32:
-		if n, ok := v.(int64); ok && n >= math.MinInt32 && n <= math.MaxInt32 {
-			r[name] = append(items, int32(n))
+		if n, ok := small(v); ok {
+			r[name] = append(items, n)
 			return
 		}
 		all := make([]any, len(items), len(items)+1)

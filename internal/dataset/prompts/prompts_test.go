@@ -3,7 +3,9 @@ package prompts
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -276,6 +278,148 @@ func BenchmarkJSON(b *testing.B) {
 	for b.Loop() {
 		if _, err := Parse(data, "file", Options{}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// What CPython 3.11 writes for str of these numbers.
+func TestNumbersAreTextsAsPythonWritesThem(t *testing.T) {
+	for _, c := range []struct {
+		number float64
+		want   string
+	}{
+		{0x1.0000000000000p+1, "2.0"},
+		{0x0.0p+0, "0.0"},
+		{math.Copysign(0, -1), "-0.0"},
+		{0x1.8000000000000p+0, "1.5"},
+		{0x1.e848000000000p+19, "1000000.0"},
+		{0x1.d6f3454000000p+26, "123456789.0"},
+		{0x1.c6bf526340000p+49, "1000000000000000.0"},
+		{0x1.1c37937e08000p+53, "1e+16"},
+		{0x1.b69b4ba630f35p+56, "1.2345678901234568e+17"},
+		{0x1.a36e2eb1c432dp-14, "0.0001"},
+		{0x1.4f8b588e368f1p-17, "1e-05"},
+		{-0x1.ad7f29abcaf48p-24, "-1e-07"},
+		{0x1.0f0cf064dd592p+73, "1e+22"},
+		{0x0.0000000000001p-1022, "5e-324"},
+		{0x1.fffffffffffffp+1023, "1.7976931348623157e+308"},
+		{0x1.3333333333334p-2, "0.30000000000000004"},
+		{-0x1.1170000000000p+16, "-70000.0"},
+		{-0x1.f3caf59d0f39dp+28, "-524070745.81621724"},
+		{-0x1.135b41e8ef8b1p+36, "-73915440782.97145"},
+		{-0x1.eee3b750eb645p+28, "-518929269.0574687"},
+		{-0x1.2a90f8ad22877p-27, "-8.689422815203739e-09"},
+		{0x1.f30bc003cba2bp+22, "8176368.003706495"},
+		{-0x1.8a463df5996c4p-5, "-0.04812919713439848"},
+		{-0x1.c09245170d60dp+45, "-61651179200940.1"},
+		{-0x1.a694babbf656ep+55, "-5.947298495510411e+16"},
+		{0x1.f04fc99f71060p+9, "992.6233405401108"},
+		{0x1.d2a29f842c255p-16, "2.781362810883239e-05"},
+		{-0x1.c1c29f3952f66p-15, "-5.3615598924665675e-05"},
+		{0x1.18cbd95b6f27ap+26, "73609061.42865935"},
+		{-0x1.2e8a25b64461bp-29, "-2.2012655822557426e-09"},
+		{0x1.701a7484cfebdp-22, "3.428229507391851e-07"},
+		{-0x1.9606e3b4c11edp+32, "-6812001204.754376"},
+		{math.Inf(1), "inf"}, {math.Inf(-1), "-inf"}, {math.NaN(), "nan"},
+	} {
+		table := &Table{rows: []row{{"n": c.number}}}
+		if got, err := table.Text(0, "n"); err != nil || got != c.want {
+			t.Errorf("Text of %g = %q, %v, want %q", c.number, got, err, c.want)
+		}
+	}
+	for text, want := range map[string]string{"7": "7", "-0": "0", "2.0": "2.0", "1e3": "1000.0", "9223372036854775807": "9223372036854775807"} {
+		if got, err := parse(t, `[{"n": `+text+`}]`).Text(0, "n"); err != nil || got != want {
+			t.Errorf("Text of %s = %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// saying is a Parquet file of three rows that says in its footer that it has n.
+func saying(t *testing.T, n uint64) []byte {
+	t.Helper()
+	good := parquetFile(t, []parquetRow{{Input: "a"}, {Input: "b"}, {Input: "c"}})
+	size := int(binary.LittleEndian.Uint32(good[len(good)-8:]))
+	start := len(good) - 8 - size
+	body, footer := good[:start], good[start:len(good)-8]
+	three := []byte{0x16, 3 << 1, 0x19} // Thrift's field of rows, and the beginning of the next
+	if bytes.Count(footer, three) != 1 {
+		t.Fatalf("the footer % X has not one number of rows", footer)
+	}
+	said := append(binary.AppendUvarint([]byte{0x16}, n<<1), 0x19)
+	footer = bytes.Replace(footer, three, said, 1)
+	file := append(bytes.Clone(body), footer...)
+	file = binary.LittleEndian.AppendUint32(file, uint32(len(footer)))
+	return append(file, "PAR1"...)
+}
+
+// A kilobyte once took as many gigabytes as its footer asked for.
+func TestParquetThatSaysItHasMoreRowsThanItCanIsRefused(t *testing.T) {
+	if table, err := Parse(saying(t, 3), "file", Options{}); err != nil || table.Len() != 3 {
+		t.Fatalf("the file as it is: %v", err)
+	}
+	for n, want := range map[uint64]string{
+		1 << 40: "the file says that it has 1099511627776 rows, want at most 1",
+		1 << 62: "the file says that it has 4611686018427387904 rows, want at most 1",
+		4:       "there are values of 3 rows, want 4",
+	} {
+		if table, err := Parse(saying(t, n), "file", Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d rows: %v, %v, want an error with %q", n, table, err, want)
+		}
+	}
+	if table, err := Parse(saying(t, 2), "file", Options{}); err != nil || table.Len() != 2 {
+		t.Errorf("fewer rows than there are: %v", err)
+	}
+}
+
+func TestTheFirstRowsAreReadOfAnyKind(t *testing.T) {
+	frame, err := os.ReadFile("testdata/frame_protocol4.pkl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []parquetRow{{Input: "a", Tokens: []int32{1}}, {Input: "b", Tokens: []int32{2, 3}}, {Input: "c", Tokens: []int32{4}}}
+	for kind, data := range map[string][]byte{
+		"a table of pandas":     frame,
+		"a pickled list":        []byte("\x80\x04](}\x8c\x01aK\x01s}\x8c\x01aK\x02s}\x8c\x01aK\x03se."),
+		"Parquet":               parquetFile(t, rows),
+		"a list":                []byte(`[{"a":1},{"a":2},{"a":3}]`),
+		"lines":                 []byte("{\"a\":1}\r\n\r\n{\"a\":2}\r\n{\"a\":3}"),
+		"a list in an object":   []byte("{\n\"rows\": [{\"a\":1},{\"a\":2},{\"a\":3}]}"),
+		"what follows is wrong": []byte("{\"a\":1}\n{\"a\":2}\n{\"a\":3}\nnonsense"),
+	} {
+		for count := range 5 {
+			table, err := Parse(data, "file", Options{Count: count})
+			if kind == "what follows is wrong" && (count == 0 || count == 4) {
+				if err == nil || !strings.Contains(err.Error(), "row 3: line 4") {
+					t.Errorf("all of %s: %v", kind, err)
+				}
+				continue
+			}
+			want := 3
+			if count > 0 {
+				want = min(count, 3)
+			}
+			if err != nil || table.Len() != want {
+				t.Errorf("%d rows of %s: %v, want %d", count, kind, err, want)
+			}
+		}
+	}
+}
+
+func TestListsOfNumbersAreTokensIfTheyAreSmallAndWhole(t *testing.T) {
+	for text, want := range map[string]any{
+		"[]":                       []int32{},
+		"[ 1 , 2 ]":                []int32{1, 2},
+		"[2147483647,-2147483648]": []int32{1<<31 - 1, -1 << 31},
+		"[2147483648]":             []any{int64(1 << 31)},
+		"[-2147483649]":            []any{int64(-1<<31 - 1)},
+		"[1.0]":                    []any{1.0},
+		"[1,\"a\"]":                []any{int64(1), "a"},
+		"[[1,2],[]]":               []any{[]int32{1, 2}, []int32{}},
+		"{\"a\":[1,2.5]}":          map[string]any{"a": []any{int64(1), 2.5}},
+		"9223372036854775808":      9223372036854775808.0,
+	} {
+		if got, ok := parse(t, `[{"a": `+text+`}]`).Value(0, "a"); !ok || !cmp.Equal(got, want) {
+			t.Errorf("%s is %#v, want %#v", text, got, want)
 		}
 	}
 }

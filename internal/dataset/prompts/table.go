@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
@@ -126,21 +127,29 @@ func (t *Table) parsePickle(data []byte, count int) error {
 	}
 	switch v := v.(type) {
 	case *pickle.Frame:
-		for i := range limit(v.Rows, count) {
-			r := make(row, len(v.Names))
-			for _, name := range v.Names {
-				values, _ := v.Column(name)
-				if r[name], err = plain(values[i]); err != nil {
-					return &Error{t.name, i, name, err}
-				}
-			}
-			t.rows = append(t.rows, r)
-		}
-		return nil
+		return t.parseFrame(v, count)
 	case []any:
 		return t.parseList(v, count)
 	}
 	return errors.New("the pickle is neither a table of pandas nor a list")
+}
+
+func (t *Table) parseFrame(f *pickle.Frame, count int) error {
+	t.rows = make([]row, limit(f.Rows, count))
+	for i := range t.rows {
+		t.rows[i] = make(row, len(f.Names))
+	}
+	for _, name := range f.Names {
+		values, _ := f.Column(name)
+		for i, r := range t.rows {
+			v, err := plain(values[i])
+			if err != nil {
+				return &Error{t.name, i, name, err}
+			}
+			r[name] = v
+		}
+	}
+	return nil
 }
 
 func (t *Table) parseList(items []any, count int) error {
@@ -198,13 +207,19 @@ func packed(items []any) any {
 	}
 	ids := make([]int32, 0, len(items))
 	for _, item := range items {
-		n, ok := item.(int64)
-		if !ok || n < math.MinInt32 || n > math.MaxInt32 {
+		n, ok := small(item)
+		if !ok {
 			return items
 		}
-		ids = append(ids, int32(n))
+		ids = append(ids, n)
 	}
 	return ids
+}
+
+// small returns a whole number of 32 bits, if a value is one.
+func small(v any) (int32, bool) {
+	n, ok := v.(int64)
+	return int32(n), ok && n == int64(int32(n))
 }
 
 // Len is the number of rows.
@@ -257,10 +272,28 @@ func (t *Table) Text(i int, column string) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil
-	case int64, float64:
-		return fmt.Sprint(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return decimal(v), nil
 	}
 	return "", t.errorf(i, column, "want a text, got %s", kind(v))
+}
+
+// decimal is a number as Python's str writes it: 2.0, 1000000.0, 1e+16.
+func decimal(f float64) string {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+"))
+	}
+	text := strconv.FormatFloat(f, 'e', -1, 64)
+	_, exponent, _ := strings.Cut(text, "e")
+	if n, _ := strconv.Atoi(exponent); n < -4 || n >= 16 {
+		return text
+	}
+	if text = strconv.FormatFloat(f, 'f', -1, 64); !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
 }
 
 // Tokens returns the numbers of tokens that a row has.
