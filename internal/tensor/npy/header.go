@@ -113,22 +113,9 @@ func readHeader(r io.Reader) (h header, bigEndian bool, err error) {
 	if string(start[:len(magic)]) != magic {
 		return h, false, fmt.Errorf("file begins with % X, want the NumPy signature % X", start[:len(magic)], magic)
 	}
-	var length [4]byte
-	major := start[len(magic)]
-	size := 4
-	switch major {
-	case 1:
-		size = 2
-	case 2, 3:
-	default:
-		return h, false, fmt.Errorf("NumPy format version is %d, want 1 to 3", major)
-	}
-	if _, err := io.ReadFull(r, length[:size]); err != nil {
-		return h, false, fmt.Errorf("reading the length of the header: %w", err)
-	}
-	n := binary.LittleEndian.Uint32(length[:])
-	if n > maxHeader {
-		return h, false, fmt.Errorf("header has %d bytes, want at most %d", n, maxHeader)
+	n, err := readLength(r, start[len(magic)])
+	if err != nil {
+		return h, false, err
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -139,6 +126,28 @@ func readHeader(r io.Reader) (h header, bigEndian bool, err error) {
 		return h, false, fmt.Errorf("header %q: %w", strings.TrimSpace(string(text)), err)
 	}
 	return h, bigEndian, nil
+}
+
+// readLength reads how long the header is, for which version 1 has two bytes, and later ones
+// four.
+func readLength(r io.Reader, version byte) (uint32, error) {
+	size := 4
+	switch version {
+	case 1:
+		size = 2
+	case 2, 3:
+	default:
+		return 0, fmt.Errorf("NumPy format version is %d, want 1 to 3", version)
+	}
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:size]); err != nil {
+		return 0, fmt.Errorf("reading the length of the header: %w", err)
+	}
+	n := binary.LittleEndian.Uint32(length[:])
+	if n > maxHeader {
+		return 0, fmt.Errorf("header has %d bytes, want at most %d", n, maxHeader)
+	}
+	return n, nil
 }
 
 // parse understands the header's Python dictionary.

@@ -25,19 +25,8 @@ func (p *parser) dictionary() (d dictionary, err error) {
 	}
 	seen := map[string]bool{}
 	for !p.accept("}") {
-		key, err := p.text()
-		if err != nil {
+		if err := p.entry(&d, seen); err != nil {
 			return d, err
-		}
-		if seen[key] {
-			return d, fmt.Errorf("key %q is there twice", key)
-		}
-		seen[key] = true
-		if err := p.expect(":"); err != nil {
-			return d, err
-		}
-		if err := p.value(&d, key); err != nil {
-			return d, fmt.Errorf("%s: %w", key, err)
 		}
 		if !p.accept(",") {
 			if err := p.expect("}"); err != nil {
@@ -55,6 +44,25 @@ func (p *parser) dictionary() (d dictionary, err error) {
 		}
 	}
 	return d, nil
+}
+
+// entry reads a key and its value.
+func (p *parser) entry(d *dictionary, seen map[string]bool) error {
+	key, err := p.text()
+	if err != nil {
+		return err
+	}
+	if seen[key] {
+		return fmt.Errorf("key %q is there twice", key)
+	}
+	seen[key] = true
+	if err := p.expect(":"); err != nil {
+		return err
+	}
+	if err := p.value(d, key); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
 }
 
 func (p *parser) value(d *dictionary, key string) (err error) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes numpy.json and refused.json: arrays as NumPy writes them. Needs NumPy (1.24.2).
+"""Writes numpy.json, refused.json and headers.json: arrays as NumPy writes them. Needs NumPy (1.24.2).
 
     make_numpy.py           # compare with what is here
     make_numpy.py --write   # and write it
 """
-import base64, io, json, os, sys
+import base64, io, json, os, random, sys
 
 import numpy as np
 from numpy.lib import format
@@ -54,9 +54,24 @@ def refused():
         yield {"name": name, "file": written(array)}
 
 
+def headers():
+    """Headers of shapes whose arrays no memory holds: the text before the elements follows from the shape alone."""
+    rng = random.Random(4)
+    for i, axes in enumerate(list(range(9)) * 6):
+        shape = tuple(rng.randint(1, 10 ** rng.randint(0, 6)) for _ in range(axes))
+        while np.prod([float(n) for n in shape] or [1]) > 2**60:
+            shape = tuple(max(1, n // 10) for n in shape)
+        if i % 7 == 0 and shape:
+            shape = (0,) + shape[1:]
+        descr = rng.choice(["<f4", "<f2", "|u1", "<i8", "|b1"])
+        f = io.BytesIO()
+        format.write_array_header_1_0(f, {"shape": shape, "fortran_order": False, "descr": descr})
+        yield {"name": "header %d" % i, "dtype": descr, "shape": list(shape), "file": base64.b64encode(f.getvalue()).decode()}
+
+
 def main():
     write, failed = "--write" in sys.argv, False
-    for name, made in (("numpy.json", arrays()), ("refused.json", refused())):
+    for name, made in (("numpy.json", arrays()), ("refused.json", refused()), ("headers.json", headers())):
         path, new = os.path.join(HERE, name), list(made)
         with open(path) as f:
             old = {c["name"]: c for c in json.load(f)}
