@@ -138,7 +138,7 @@ func points(f figures.Figure, s figures.Series) []plotter.XYs {
 	open := false
 	for i, v := range s.Values {
 		x, y := f.At[i], scaled(f, s.Right, v)
-		if math.IsNaN(y) || math.IsInf(y, 0) || f.X.Log && x <= 0 || f.Y.Log && y <= 0 {
+		if !drawable(f, x, y) {
 			open = open && s.Kind != figures.Line
 			continue
 		}
@@ -149,6 +149,14 @@ func points(f figures.Figure, s figures.Series) []plotter.XYs {
 		pieces[last] = append(pieces[last], plotter.XY{X: x, Y: y})
 	}
 	return pieces
+}
+
+// drawable reports whether a point is on the axes, of which logarithmic ones have no zero.
+func drawable(f figures.Figure, x, y float64) bool {
+	on := func(a figures.Axis, v float64) bool {
+		return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !a.Log)
+	}
+	return on(f.X, x) && on(f.Y, y)
 }
 
 func plotted(kind figures.Kind, xys plotter.XYs, c color.Color, f figures.Figure) (plot.Plotter, error) {
@@ -204,8 +212,8 @@ func mark(p *plot.Plot, f figures.Figure, m figures.Mark) {
 		ends = plotter.XYs{{X: f.X.From, Y: y}, {X: f.X.To, Y: y}}
 	}
 	l, err := plotter.NewLine(ends)
-	if err != nil {
-		return // a value that is no number has no line
+	if err != nil || !drawable(f, ends[0].X, ends[0].Y) {
+		return // what is not on an axis has no line
 	}
 	if l.Color = colors[m.Color]; m.Dashed {
 		l.Dashes = []vg.Length{4, 3}
