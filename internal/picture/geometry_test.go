@@ -212,6 +212,12 @@ func TestBarsAreCentredAndShareTheWidth(t *testing.T) {
 		if !near((left+right)/2, x(place)) || !near(right-left, width/3*0.9) {
 			t.Errorf("bar %d is drawn from %g to %g, want around %g and %g wide", i, left, right, x(place), width/3*0.9)
 		}
+		corners := [][2]float64{{left, foot}, {left, y(float64(f.Series[0].Values[2*i]))}, {right, y(float64(f.Series[0].Values[2*i]))}, {right, foot}}
+		for _, want := range corners {
+			if !slices.ContainsFunc(bars[i].points, func(p [2]float64) bool { return near(p[0], want[0]) && near(p[1], want[1]) }) {
+				t.Errorf("bar %d is %v, want the corner %v", i, bars[i].points, want)
+			}
+		}
 		if !near(foot, y(5)) {
 			t.Errorf("bar %d stands at %g, want where the axis begins: %g", i, foot, y(5))
 		}
@@ -303,3 +309,26 @@ type failing struct{}
 
 // Write implements io.Writer.
 func (failing) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left") }
+
+// The range is that of the figure, whatever its values are, and above it there is the legend.
+func TestAxesHaveTheRangeOfTheFigure(t *testing.T) {
+	f := plain(figures.Series{Label: "s", Kind: figures.Line, Color: figures.Good, Values: figures.Values{40, 45, 50}})
+	f.At = figures.Values{40, 45, 50}
+	d := drawSVG(t, f)
+	want := []string{"t", "0", "50", "100", "0", "40", "80", "120", "s"} // up to 135, where the legend ends
+	if !slices.Equal(d.texts, want) {
+		t.Errorf("texts %q, want %q", d.texts, want)
+	}
+	_, _, y := drawFramed(t, f)
+	const height = 311.81
+	if top := y(100); top > 0.8*height || top < 0.6*height {
+		t.Errorf("the highest value is drawn at %g of %g, want room above for the legend", top, height)
+	}
+	var a plot.Axis
+	if axis(&a, figures.Axis{From: 3, To: 7}); a.Min != 3 || a.Max != 7 {
+		t.Errorf("a linear axis from 3 to 7 goes from %g to %g", a.Min, a.Max)
+	}
+	if axis(&a, figures.Axis{From: 0, To: 7, Log: true}); a.Min <= 0 || a.Max != 7 || a.Scale != (plot.LogScale{}) {
+		t.Errorf("a logarithmic axis from 0 to 7 goes from %g to %g", a.Min, a.Max)
+	}
+}

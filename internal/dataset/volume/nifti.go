@@ -32,6 +32,9 @@ type Volume struct {
 // million voxels.
 const maxVoxels = 1 << 29
 
+// maxBehind is how much behind the voxels is looked at.
+const maxBehind = 1 << 20
+
 // headerSize is that of a NIfTI-1 header (nifti1.h).
 const headerSize = 348
 
@@ -97,6 +100,10 @@ func read(r io.Reader) (*Volume, error) {
 	if v.Data, err = h.voxels(r); err != nil {
 		return nil, err
 	}
+	// The checksum of a packed file comes at its end.
+	if _, err := io.CopyN(io.Discard, r, maxBehind); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("behind the voxels: %w", err)
+	}
 	return v, nil
 }
 
@@ -127,25 +134,31 @@ func (h *header) parseGrid(raw []byte) error {
 	if axes < 3 || axes > 7 {
 		return fmt.Errorf("the volume has %d axes, want 3", axes)
 	}
-	voxels := 1
-	for i := range int(axes) {
-		n := int(h.order.Uint16(raw[42+2*i:]))
-		if i >= 3 && n != 1 {
+	for i := 3; i < int(axes); i++ {
+		if n := h.order.Uint16(raw[42+2*i:]); n != 1 {
 			return fmt.Errorf("axis %d has %d places, want a volume of three axes", i+1, n)
 		}
-		if i >= 3 {
-			continue
-		}
+	}
+	voxels := 1
+	for i := range h.Shape {
+		n, spacing := int(h.order.Uint16(raw[42+2*i:])), float64(h.float(raw, 80+4*i))
 		if n < 1 || n > math.MaxInt16 || n > maxVoxels/voxels {
 			return fmt.Errorf("axis %d has %d voxels, want at least 1, and %d in all at most", i+1, n, maxVoxels)
 		}
-		voxels *= n
-		h.Shape[i] = n
-		spacing := float64(h.float(raw, 80+4*i))
 		if !(spacing > 1e-3 && spacing < 1e3) {
 			return fmt.Errorf("the voxels along axis %d are %v mm apart, want a distance", i+1, spacing)
 		}
-		h.Spacing[i] = spacing
+		voxels *= n
+		h.Shape[i], h.Spacing[i] = n, spacing
+	}
+	return h.checkPrepared()
+}
+
+// checkPrepared bounds what becomes of a volume whose header has wrong distances.
+func (g Grid) checkPrepared() error {
+	shape := PreparedShape(g)
+	if float64(shape[0])*float64(shape[1])*float64(shape[2]) > maxVoxels {
+		return fmt.Errorf("the voxels are %v mm apart, for which the volume would be prepared as one of %v voxels, want at most %d in all", g.Spacing, shape, maxVoxels)
 	}
 	return nil
 }

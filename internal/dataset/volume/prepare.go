@@ -80,6 +80,19 @@ func (a *axisPlan) source(i, zoomed int) (int, bool) {
 	return min(max(i+a.crop-a.edge, 0), zoomed-1), true
 }
 
+// places says for each place after resampling where it goes in the result, -1 if it is cropped
+// away.
+func (a *axisPlan) places(zoomed []int) []int {
+	to := make([]int, len(zoomed))
+	for i, at := range zoomed {
+		to[i] = at + a.edge - a.crop + a.pad
+		if to[i] < a.pad || to[i] >= a.pad+a.kept {
+			to[i] = -1
+		}
+	}
+	return to
+}
+
 // PreparedShape is the shape of a volume of this grid after preparation. All sides are
 // multiples of 64, at least 128.
 func PreparedShape(g Grid) [3]int {
@@ -156,16 +169,7 @@ func Unprepare(labels []uint8, g Grid) []uint8 {
 	shape := PreparedShape(g)
 	var to [3][]int
 	for axis, n := range g.Shape {
-		to[axis] = make([]int, n)
-		back := newZoomAxis(p.zoomed[axis], n)
-		for i := range n {
-			a := &p.axes[axis]
-			at := back.nearest[i] + a.edge - a.crop + a.pad
-			if at < a.pad || at >= a.pad+a.kept {
-				at = -1
-			}
-			to[axis][i] = at
-		}
+		to[axis] = p.axes[axis].places(newZoomAxis(p.zoomed[axis], n).nearest)
 	}
 	out := make([]uint8, 0, g.Len())
 	for _, z := range to[0] {

@@ -156,6 +156,14 @@ func TestFilesThatAreNoVolumesAreErrors(t *testing.T) {
 		}, "axis 2 has 32767 voxels, want at least 1, and 536870912 in all at most"},
 		{"no distance", func(h []byte) { copy(h[80:], "\x00\x00\x00\x00") }, "along axis 1 are 0 mm apart"},
 		{"a distance that is no number", func(h []byte) { copy(h[84:], "\x00\x00\xc0\x7f") }, "along axis 2 are NaN mm apart"},
+		{"distances in another unit", func(h []byte) {
+			copy(h[80:], "\x00\x00\x79\x44\x00\x00\x79\x44\x00\x00\x79\x44") // 996
+		}, "the voxels are [996 996 996] mm apart, for which the volume would be prepared as one of [1216 2496 3328] voxels, want at most 536870912"},
+		{"eight axes", func(h []byte) { h[40] = 8 }, "the volume has 8 axes, want 3"},
+		{"a negative axis", func(h []byte) { copy(h[44:], "\xff\xff") }, "axis 2 has 65535 voxels"},
+		{"a distance of a metre", func(h []byte) { copy(h[88:], "\x00\x00\x7a\x44") }, "along axis 3 are 1000 mm apart"},
+		{"voxels far behind", func(h []byte) { copy(h[108:], "\x00\x00\x80\x49") }, "the voxels begin at byte 1.048576e+06,"},
+		{"no shift", func(h []byte) { copy(h[112:], "\x00\x00\x80\x3f\x00\x00\xc0\x7f") }, "voxels are scaled by 1 plus NaN"},
 		{"colours", func(h []byte) { h[70] = 128 }, "voxels are of type 128"},
 		{"voxels in the header", func(h []byte) { copy(h[108:], "\x00\x00\x80\x3f") }, "the voxels begin at byte 1,"},
 		{"an endless scale", func(h []byte) { copy(h[112:], "\x00\x00\x80\x7f") }, "voxels are scaled by +Inf"},
@@ -180,12 +188,12 @@ func TestFilesThatAreNoVolumesAreErrors(t *testing.T) {
 // A header of 348 bytes once took eight gigabytes.
 func TestAShortFileGetsNoMemoryForWhatItClaims(t *testing.T) {
 	file := small().file()
-	copy(file[42:], "\xff\x7f\xff\x3f\x01\x00") // a slice of 32767×16383
+	copy(file[42:], "\xe8\x03\xe8\x03\x90\x01") // 400 slices of 1000×1000
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := read(bytes.NewReader(file))
 	runtime.ReadMemStats(&after)
-	if err == nil || !strings.Contains(err.Error(), "ends in slice 0 of 1") {
+	if err == nil || !strings.Contains(err.Error(), "ends in slice 0 of 400") {
 		t.Errorf("error %v", err)
 	}
 	if taken := after.TotalAlloc - before.TotalAlloc; taken > 2<<20 {
@@ -373,6 +381,63 @@ func BenchmarkPrepareImage(b *testing.B) {
 	for b.Loop() {
 		if err := PrepareImage(out, v); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A packed file has its checksum at its end, which nobody reads who stops with the voxels.
+func TestPackedFilesThatAreDamagedAreErrors(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	w.Write(small().file())
+	w.Close()
+	for name, damage := range map[string]func(b []byte) []byte{
+		"another checksum":   func(b []byte) []byte { b[len(b)-8] ^= 1; return b },
+		"another length":     func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+		"no end":             func(b []byte) []byte { return b[:len(b)-4] },
+		"something behind":   func(b []byte) []byte { return append(b, "more"...) },
+		"a broken beginning": func(b []byte) []byte { b[2] = 0; return b },
+	} {
+		path := filepath.Join(t.TempDir(), "a.nii.gz")
+		if err := os.WriteFile(path, damage(bytes.Clone(packed.Bytes())), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+	}
+	if _, err := read(bytes.NewReader(append(small().file(), make([]byte, 2*maxBehind)...))); err != nil {
+		t.Errorf("a file with more behind its voxels: %v", err)
+	}
+}
+
+// Each place that is kept is shown once, and leads back to itself.
+func TestPlacesAreTheInverseOfSources(t *testing.T) {
+	for n := 1; n < 400; n++ {
+		a := planAxis(n)
+		all := make([]int, n)
+		for i := range all {
+			all[i] = i
+		}
+		for i, at := range a.places(all) {
+			if at < 0 {
+				if a.edge > 0 || i >= a.crop && i < a.crop+a.kept {
+					t.Errorf("%d voxels: voxel %d is left out of %+v", n, i, a)
+				}
+				continue
+			}
+			if back, ok := a.source(at, n); !ok || back != i {
+				t.Errorf("%d voxels: voxel %d goes to %d, which shows %d, %v", n, i, at, back, ok)
+			}
+		}
+		shown := 0
+		for i := range a.shape {
+			if _, ok := a.source(i, n); ok {
+				shown++
+			}
+		}
+		if shown != a.kept || a.shape%Stride != 0 || a.shape < Window || a.shape-n > Window {
+			t.Errorf("%d voxels: %d are shown, plan %+v", n, shown, a)
 		}
 	}
 }
