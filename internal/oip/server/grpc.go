@@ -5,10 +5,8 @@ import (
 	"math"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
@@ -35,12 +33,7 @@ func (s *Server) newGRPC() *grpc.Server {
 		grpc.MaxConcurrentStreams(streams), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(4 * window),
 		grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(writeBuffer), grpc.MaxHeaderListSize(16 << 10),
 		grpc.ConnectionTimeout(s.config.Limits.Header), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.config.Limits.Idle}),
-		grpc.UnaryInterceptor(func(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if err := s.authorise(ctx, info.FullMethod); err != nil {
-				return nil, err
-			}
-			return next(ctx, in)
-		}),
+		grpc.InTapHandle(s.authorise),
 	}
 	if s.config.TLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.config.TLS)))
@@ -48,20 +41,6 @@ func (s *Server) newGRPC() *grpc.Server {
 	g := grpc.NewServer(options...)
 	g.RegisterService(s.service(), s)
 	return g
-}
-
-// authorise asks for a token, but not for the service of health.
-func (s *Server) authorise(ctx context.Context, method string) error {
-	if len(s.config.Tokens) == 0 || len(method) > 7 && method[:8] == "/grpc.he" {
-		return nil
-	}
-	md, _ := metadata.FromIncomingContext(ctx)
-	for _, a := range md.Get("authorization") {
-		if s.permitted(a) {
-			return nil
-		}
-	}
-	return s.statusOf(oip.Errorf(oip.Unauthorized, "want one of the server's tokens (authorization: Bearer …)"))
 }
 
 // statusOf is an error as gRPC has it.
@@ -73,19 +52,16 @@ func (s *Server) statusOf(err error) error {
 
 // unary makes a method of a function that answers a question.
 func unary[Q any](name string, f func(s *Server, q *Q) (any, error)) grpc.MethodDesc {
-	return grpc.MethodDesc{MethodName: name, Handler: func(srv any, ctx context.Context, dec func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+	return grpc.MethodDesc{MethodName: name, Handler: func(srv any, _ context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 		s, q := srv.(*Server), new(Q)
 		if err := dec(q); err != nil {
-			return nil, status.Error(codes.InvalidArgument, err.Error())
+			return nil, err // which the client has been told
 		}
-		answer := func(context.Context, any) (any, error) {
-			out, err := f(s, q)
-			if err != nil {
-				return nil, s.statusOf(err)
-			}
-			return out, nil
+		out, err := f(s, q)
+		if err != nil {
+			return nil, s.statusOf(err)
 		}
-		return intercept(ctx, q, &grpc.UnaryServerInfo{Server: srv, FullMethod: oip.MethodName(name)}, answer)
+		return out, nil
 	}}
 }
 
@@ -123,12 +99,9 @@ func (s *Server) service() *grpc.ServiceDesc {
 	}
 }
 
-// inferUnary answers ModelInfer. Whoever has no token has no memory taken for a request.
+// inferUnary answers ModelInfer.
 func inferUnary(srv any, ctx context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	s := srv.(*Server)
-	if err := s.authorise(ctx, oip.MethodName("ModelInfer")); err != nil {
-		return nil, err
-	}
 	q, err := s.receive(dec)
 	if err == nil {
 		defer q.end()
@@ -179,10 +152,7 @@ func (q *received) end() {
 // run answers the request.
 func (q *received) run(ctx context.Context) (*oip.Sending, error) {
 	s := q.server
-	specs, outputs, err := q.job.Run(ctx)
-	if err == nil {
-		err = s.store(&q.head, specs, outputs)
-	}
+	specs, outputs, err := s.run(ctx, q.job, &q.head)
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,12 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,22 +29,11 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if r.ContentLength < 0 {
-		return oip.Errorf(oip.InvalidArgument, "the request does not say how long it is: want a Content-Length")
-	}
-	head, form, err := s.formOf(r, m)
-	if err != nil {
-		return err
-	}
 	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(allowance(s.config.Limits.Body, r.ContentLength)); err != nil {
+	doc, err := s.receiveHead(control, r, m)
+	if err != nil {
 		return err
 	}
-	doc, err := readHead(r, m, head, form)
-	if err != nil {
-		return arriving(err)
-	}
-	doc.Load = s.load
 	job, err := s.begin(&doc.Head)
 	if err != nil {
 		return err
@@ -56,15 +45,40 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	specs, outputs, err := job.Run(r.Context())
-	if err == nil {
-		err = s.store(&doc.Head, specs, outputs)
-	}
+	specs, outputs, err := s.run(r.Context(), job, &doc.Head)
 	if err != nil {
 		return err
 	}
-	s.requests.answered()
 	return s.answer(w, m, &doc.Head, specs, outputs)
+}
+
+// receiveHead receives what comes before the tensors, within the time that all of a request may take.
+func (s *Server) receiveHead(control *http.ResponseController, r *http.Request, m Model) (*oip.Document, error) {
+	if r.ContentLength < 0 {
+		return nil, oip.Errorf(oip.InvalidArgument, "the request does not say how long it is: want a Content-Length")
+	}
+	head, form, err := s.formOf(r, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := control.SetReadDeadline(allowance(s.config.Limits.Body, r.ContentLength)); err != nil {
+		return nil, err
+	}
+	doc, err := readHead(r, m, head, form)
+	if err != nil {
+		return nil, arriving(err)
+	}
+	doc.Load = s.load
+	return doc, nil
+}
+
+// run has a request answered, with the outputs where they were asked for.
+func (s *Server) run(ctx context.Context, job Job, asked *oip.Head) ([]oip.Spec, []tensor.Tensor, error) {
+	specs, outputs, err := job.Run(ctx)
+	if err == nil {
+		err = s.store(asked, specs, outputs)
+	}
+	return specs, outputs, err
 }
 
 // The forms of requests.
@@ -144,40 +158,6 @@ func readHead(r *http.Request, m Model, head int64, form requestForm) (*oip.Docu
 	return doc, nil
 }
 
-// rawDocument is the head of a request that is nothing but the only input of the model, of one
-// sample, or the file of that.
-func rawDocument(m Model, size int64) (*oip.Document, error) {
-	about := m.Metadata()
-	if len(about.Inputs) != 1 {
-		return nil, oip.Errorf(oip.InvalidArgument, "the model has %d inputs, a raw request is for models of one", len(about.Inputs))
-	}
-	port := about.Inputs[0]
-	dtype, err := oip.ParseDatatype(port.Datatype)
-	if err != nil {
-		return nil, err
-	}
-	shape := tensor.Shape{}
-	for i, d := range port.Shape {
-		if i == 0 || dtype == tensor.String {
-			d = 1
-		}
-		shape = append(shape, d)
-	}
-	want := shape.Len() * int64(dtype.Size())
-	if dtype != tensor.String && (want < 0 || want != size) {
-		if f, ok := m.(FileModel); ok && f.TakesFiles() {
-			return rawOf(about, tensor.String, tensor.Shape{1}, size), nil
-		}
-		return nil, oip.Errorf(oip.InvalidArgument, "the request has %d bytes, one sample of %s%v has %d", size, port.Datatype, shape, max(want, 0))
-	}
-	return rawOf(about, dtype, shape, size), nil
-}
-
-// rawOf is the head of a request that is the only input of a model.
-func rawOf(about *oip.ModelMetadata, t tensor.DType, shape tensor.Shape, size int64) *oip.Document {
-	return oip.RawDocument(oip.Head{Model: about.Name, Version: version(about), Tensors: []oip.Spec{{Name: about.Inputs[0].Name, Type: t, Shape: shape, Size: size}}})
-}
-
 // arriving names the code of an error on the way of a request to the model.
 func arriving(err error) error {
 	var known *oip.Error
@@ -188,56 +168,4 @@ func arriving(err error) error {
 		return oip.Errorf(oip.TimedOut, "the request did not arrive in time")
 	}
 	return &oip.Error{Code: oip.InvalidArgument, Err: err}
-}
-
-// octets is the type of binary answers; nobody changes it.
-var octets = []string{"application/octet-stream"}
-
-// answer writes the outputs.
-func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs []oip.Spec, outputs []tensor.Tensor) error {
-	about := m.Metadata()
-	head := &oip.Head{Model: about.Name, Version: version(about), ID: asked.ID, Tensors: specs}
-	form := oip.Binary
-	if asked.WantsJSON {
-		form = oip.JSON
-	}
-	buffer := texts.Get().(*bytes.Buffer)
-	defer recycle(buffer)
-	buffer.Reset()
-	text, err := oip.AppendResponse(buffer.AvailableBuffer(), head, outputs, form)
-	if err != nil {
-		return &oip.Error{Code: oip.Unsupported, Err: err}
-	}
-	h := w.Header()
-	if form == oip.JSON {
-		s.expect(w, int64(len(text)))
-		return writeText(w, "application/json", text)
-	}
-	var room [4][]byte
-	pieces, size := append(room[:0], text), len(text)
-	for i, t := range outputs {
-		if specs[i].Window.Region != "" {
-			continue
-		}
-		data := t.Bytes()
-		if t.Type == tensor.String {
-			data = oip.AppendBytes(nil, t.Strings())
-		}
-		pieces, size = append(pieces, data), size+len(data)
-	}
-	h["Content-Type"] = octets
-	h["Content-Length"] = []string{strconv.Itoa(size)}
-	h[oip.HeaderLength] = []string{strconv.Itoa(len(text))}
-	s.expect(w, int64(size))
-	for _, p := range pieces {
-		if _, err := w.Write(p); err != nil {
-			return nil // the client has gone
-		}
-	}
-	return nil
-}
-
-// quote writes a name as Prometheus wants labels.
-func quote(name string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(name) + `"`
 }

@@ -66,3 +66,8 @@ func (s *Server) modelMetrics(b *strings.Builder, metric func(name, kind, help s
 		}
 	}
 }
+
+// quote writes a name as Prometheus wants labels.
+func quote(name string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(name) + `"`
+}

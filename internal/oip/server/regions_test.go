@@ -6,9 +6,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/oip/shm"
@@ -107,6 +112,64 @@ func TestWhatIsNoRegionIsRefused(t *testing.T) {
 	}
 	if status, text := ask(t, address+"/v2/models/m/infer", input(`"shared_memory_byte_size":16`)); status != 400 || !strings.Contains(text, `no region \"a\"`) {
 		t.Errorf("a region that is gone: %d %s", status, text)
+	}
+}
+
+func TestRegionsAreListedAndForgottenOneByOneOrAll(t *testing.T) {
+	address, o := sharing(t), object(t, 16)
+	regions := address + "/v2/systemsharedmemory"
+	for _, name := range []string{"b", "a", "c"} {
+		if status, text := ask(t, regions+"/region/"+name+"/register", fmt.Sprintf(`{"name":"another","key":%q,"offset":4,"byte_size":8}`, o.Key())); status != 200 {
+			t.Fatal(text)
+		}
+	}
+	listed := func(path string) string {
+		t.Helper()
+		r, err := http.Get(regions + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(string(text), fmt.Sprintf(`,"key":%q,"offset":4,"byte_size":8`, o.Key()), "")
+	}
+	for _, step := range []struct{ forget, path, want string }{
+		{"", "/status", `[{"name":"a"},{"name":"b"},{"name":"c"}]`},
+		{"", "/region/b/status", `[{"name":"b"}]`},
+		{"/region/b/unregister", "/status", `[{"name":"a"},{"name":"c"}]`},
+		{"/region/b/unregister", "/region/b/status", `{"error":"there is no region \"b\""}` + "\n"},
+		{"/unregister", "/status", `[]`},
+	} {
+		if step.forget != "" {
+			if status, text := ask(t, regions+step.forget, ""); status != 200 || text != "" {
+				t.Errorf("%s: %d %s", step.forget, status, text)
+			}
+		}
+		if got := listed(step.path); got != step.want {
+			t.Errorf("after %q %s is %s, want %s", step.forget, step.path, got, step.want)
+		}
+	}
+}
+
+func TestAServerThatSharesNothingSaysSo(t *testing.T) {
+	shares := func(on bool) (extensions []string, register error) {
+		c := run(t, server.Config{Models: twoModels(), SharedMemory: on}).dial(t)
+		var about oip.ServerMetadata
+		if err := c.Invoke(t.Context(), oip.MethodName("ServerMetadata"), &oip.Inquiry{}, &about); err != nil {
+			t.Fatal(err)
+		}
+		return about.Extensions, c.Invoke(t.Context(), oip.MethodName("SystemSharedMemoryRegister"), &oip.Region{Name: "r", Key: "/mlperf-nobody", Size: 1}, &oip.State{})
+	}
+	extensions, err := shares(false)
+	if grpcstatus.Code(err) != codes.Unimplemented || !strings.Contains(err.Error(), "takes no tensors in shared memory: send them") || slices.Contains(extensions, "system_shared_memory") {
+		t.Errorf("%v, with the extensions %v", err, extensions)
+	}
+	extensions, err = shares(true)
+	if grpcstatus.Code(err) != codes.InvalidArgument || !slices.Contains(extensions, "system_shared_memory") {
+		t.Errorf("a region of nobody: %v, with the extensions %v", err, extensions)
 	}
 }
 

@@ -2,12 +2,10 @@ package server
 
 import (
 	"context"
-	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -232,19 +230,6 @@ func (s *Server) begin(h *oip.Head) (Job, error) {
 		return nil, err
 	}
 	return m.Begin(h)
-}
-
-// permitted reports whether a request brings one of the tokens.
-func (s *Server) permitted(authorization string) bool {
-	if len(s.config.Tokens) == 0 {
-		return true
-	}
-	token, ok := strings.CutPrefix(authorization, "Bearer ")
-	found := 0
-	for _, t := range s.config.Tokens {
-		found |= subtle.ConstantTimeCompare([]byte(t), []byte(token))
-	}
-	return ok && found == 1
 }
 
 // version is that of the answers of a model.

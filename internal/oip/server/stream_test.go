@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	grpcstatus "google.golang.org/grpc/status"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
@@ -94,6 +97,29 @@ func TestRequestsOfAStreamRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
 	}
 	if took := time.Since(begin); model.Most.Load() < 4 || took > 30*50*time.Millisecond {
 		t.Errorf("%d requests were under way at once, all took %v", model.Most.Load(), took)
+	}
+}
+
+func TestWhatIsRefusedOverGRPCKeepsNoRoom(t *testing.T) {
+	c := run(t, server.Config{Models: []server.Model{&oiptest.Doubler{Name: "m", Width: 2, Room: 1}}}).dial(t)
+	infer := func(in *oip.Sending) error {
+		out := &oip.Receiving{Answer: true, Accept: func(*oip.Head) (oip.Place, error) { return fresh, nil }}
+		return c.Invoke(t.Context(), oip.MethodName("ModelInfer"), in, out)
+	}
+	for range 3 { // each has the only place while its tensors are looked at
+		if err := infer(row("1", 1, 2, 3)); grpcstatus.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "want FP32[? 2]") {
+			t.Errorf("another shape: %v", err)
+		}
+		if err := infer(row("2", 1, 2)); err != nil {
+			t.Errorf("a right one: %v", err)
+		}
+	}
+	err := infer(&oip.Sending{Head: &oip.Head{Model: "n"}})
+	if grpcstatus.Code(err) != codes.NotFound {
+		t.Errorf("another model: %v", err)
+	}
+	if err := c.Invoke(t.Context(), oip.MethodName("ModelReady"), &oip.Inquiry{Name: "\xff"}, &oip.State{}); err == nil || !strings.Contains(err.Error(), "is not UTF-8") {
+		t.Errorf("a name that is no text: %v", err)
 	}
 }
 

@@ -1,0 +1,228 @@
+package server_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	grpcstatus "google.golang.org/grpc/status"
+
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
+	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+func fresh(_ int, s oip.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil }
+
+// twoModels are one with a version, that is ready, and one that is not.
+func twoModels() []server.Model {
+	m, busy := &oiptest.Doubler{Name: "m", Version: "3", Width: 4}, &oiptest.Doubler{Name: "busy", Width: 1}
+	busy.NotReady.Store(true)
+	return []server.Model{m, busy}
+}
+
+func TestQuestionsAreAnsweredAlikeOverHTTPAndGRPC(t *testing.T) {
+	s := run(t, server.Config{Name: "test", Version: "7", Models: twoModels()})
+	c := s.dial(t)
+	for _, q := range []struct {
+		path, method string
+		in           oip.Inquiry
+		out          any
+		list         string // the member of the answer over HTTP that it is
+	}{
+		{"/v2", "ServerMetadata", oip.Inquiry{}, &oip.ServerMetadata{}, ""},
+		{"/v2/", "ServerMetadata", oip.Inquiry{}, &oip.ServerMetadata{}, ""},
+		{"/v2/models/m", "ModelMetadata", oip.Inquiry{Name: "m"}, &oip.ModelMetadata{}, ""},
+		{"/v2/models/m/versions/3", "ModelMetadata", oip.Inquiry{Name: "m", Version: "3"}, &oip.ModelMetadata{}, ""},
+		{"/v2/models/m/versions/4", "ModelMetadata", oip.Inquiry{Name: "m", Version: "4"}, nil, `model "m" has no version "4"`},
+		{"/v2/models/n", "ModelMetadata", oip.Inquiry{Name: "n"}, nil, `there is no model "n"`},
+		{"/v2/models/n/stats", "ModelStatistics", oip.Inquiry{Name: "n"}, nil, `there is no model "n"`},
+		{"/v2/systemsharedmemory/region/r/status", "SystemSharedMemoryStatus", oip.Inquiry{Name: "r"}, nil, `there is no region "r"`},
+	} {
+		a, text := s.send(t, http.MethodGet, q.path, "", "")
+		err := c.Invoke(t.Context(), oip.MethodName(q.method), &q.in, q.out)
+		if q.out == nil {
+			said, _ := json.Marshal(map[string]string{"error": q.list})
+			if a.StatusCode != http.StatusNotFound || strings.TrimSpace(text) != string(said) || grpcstatus.Convert(err).Message() != q.list {
+				t.Errorf("%s: %d %s, over gRPC %v, want %s", q.path, a.StatusCode, text, err, q.list)
+			}
+			continue
+		}
+		want, _ := json.Marshal(q.out)
+		if err != nil || a.StatusCode != 200 || text != string(want) || a.Header.Get("Content-Type") != "application/json" || a.ContentLength != int64(len(text)) {
+			t.Errorf("%s: %d %s, over gRPC %s, %v", q.path, a.StatusCode, text, want, err)
+		}
+	}
+	var list oip.StatisticsList
+	a, text := s.send(t, http.MethodGet, "/v2/models/m/stats", "", "")
+	if err := c.Invoke(t.Context(), oip.MethodName("ModelStatistics"), &oip.Inquiry{Name: "m"}, &list); err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := oip.FormatStatistics(list.Models); a.StatusCode != 200 || text != string(want) || list.Models[0].Name != "m" {
+		t.Errorf("statistics are %s, over gRPC %s", text, want)
+	}
+}
+
+func TestWhatIsReadyIsSaidToEverybody(t *testing.T) {
+	s := run(t, server.Config{Models: twoModels(), Tokens: []string{"0123456789abcdef"}})
+	for path, want := range map[string]int{"/v2/health/live": 200, "/v2/health/ready": 400, "/v2/models/m/ready": 200, "/v2/models/m/versions/3/ready": 200,
+		"/v2/models/busy/ready": 400, "/v2/models/n/ready": 404, "/v2/models/m/versions/9/ready": 404} {
+		if a, text := s.send(t, http.MethodGet, path, "", ""); a.StatusCode != want || want != 404 && text != "" {
+			t.Errorf("%s: %d %q, want %d", path, a.StatusCode, text, want)
+		}
+	}
+	c := run(t, server.Config{Models: twoModels()}).dial(t)
+	for _, q := range []struct {
+		method, model string
+		want          bool
+	}{{"ServerLive", "", true}, {"ServerReady", "", false}, {"ModelReady", "m", true}, {"ModelReady", "busy", false}} {
+		var on oip.State
+		if err := c.Invoke(t.Context(), oip.MethodName(q.method), &oip.Inquiry{Name: q.model}, &on); err != nil || on.On != q.want {
+			t.Errorf("%s %s: %v, %v, want %v", q.method, q.model, on.On, err, q.want)
+		}
+	}
+}
+
+const nothing = `{"inputs":[],"outputs":[%s],"parameters":{"binary_data_output":%v}}`
+
+func TestOutputsAreWrittenInBothForms(t *testing.T) {
+	outputs := []tensor.Tensor{tensor.Of([]float32{1, 2}, 1, 2), tensor.OfStrings([]string{"é", ""}, 2), tensor.Of([]int64{-1}, 1),
+		tensor.Of([]uint8{}, 0), tensor.Of([]int8{5}, 1)}
+	s := run(t, server.Config{Models: []server.Model{&fixed{about: oip.ModelMetadata{Name: "m", Versions: []string{"2", "1"}}, outputs: outputs}}})
+	for _, binary := range []bool{true, false} {
+		a, text := s.send(t, http.MethodPost, "/v2/models/m/infer", "", `{"id":"17",`+fmt.Sprintf(nothing, "", binary)[1:])
+		if a.StatusCode != 200 {
+			t.Fatalf("%d %s", a.StatusCode, text)
+		}
+		kind, head, rest := "application/json", text, ""
+		if binary {
+			n, err := strconv.Atoi(a.Header.Get(oip.HeaderLength))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind, head, rest = "application/octet-stream", text[:n], text[n:]
+		}
+		d, err := oip.ParseResponse([]byte(head), oip.Limits{})
+		if err != nil || d.BinarySize() != int64(len(rest)) || d.Model != "m" || d.Version != "2" || d.ID != "17" {
+			t.Fatalf("binary %v: %+v, %v, %d bytes follow", binary, d, err, len(rest))
+		}
+		got, err := d.Read(strings.NewReader(rest), fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range outputs {
+			if got[i].String() != want.String() || string(got[i].Bytes()) != string(want.Bytes()) || !slices.Equal(got[i].Strings(), want.Strings()) {
+				t.Errorf("binary %v: output %d is %v, want %v", binary, i, got[i], want)
+			}
+		}
+		if a.Header.Get("Content-Type") != kind || a.ContentLength != int64(len(text)) {
+			t.Errorf("binary %v: the head is %v for %d bytes", binary, a.Header, len(text))
+		}
+	}
+}
+
+// A request has one end, and is counted once.
+func TestARequestIsCountedAsItEnded(t *testing.T) {
+	m := &fixed{about: oip.ModelMetadata{Name: `m"\`}, outputs: []tensor.Tensor{tensor.Of([]float32{float32(math.NaN())}, 1)}}
+	s := run(t, server.Config{Models: []server.Model{m}})
+	const path = `/v2/models/m%22%5C/infer`
+	for _, c := range []struct {
+		binary bool
+		err    error
+		status int
+		want   string
+	}{
+		{true, nil, 200, ""},
+		{false, nil, 501, "tensor a: element 0 is NaN, which JSON does not have: want binary data"},
+		{true, oip.Errorf(oip.Unavailable, "no room"), 503, "no room"},
+		{true, errors.New("broken"), 500, "broken"},
+	} {
+		m.err = c.err
+		a, text := s.send(t, http.MethodPost, path, "", fmt.Sprintf(nothing, "", c.binary))
+		if a.StatusCode != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%+v: %d %s", c, a.StatusCode, text)
+		}
+	}
+	_, text := s.send(t, http.MethodGet, "/metrics", "", "")
+	for status, want := range map[int]int{200: 1, 501: 1, 503: 1, 500: 1, 400: 0, 401: 0, 404: 0, 408: 0, 413: 0} {
+		if line := fmt.Sprintf("mlperf_serve_requests_total{status=\"%d\"} %d\n", status, want); strings.Count(text, line) != 1 {
+			t.Errorf("the metrics lack %s:\n%s", line, text)
+		}
+	}
+	for name, want := range map[string]string{"inferences": "3", "executions": "2", "queue_seconds": "0.5", "compute_seconds": "0.25"} {
+		if line := "mlperf_serve_" + name + `_total{model="m\"\\"} ` + want + "\n"; !strings.Contains(text, line) {
+			t.Errorf("the metrics lack %s:\n%s", line, text)
+		}
+	}
+	c := s.dial(t)
+	in := &oip.Receiving{Answer: true, Accept: func(*oip.Head) (oip.Place, error) { return fresh, nil }}
+	m.err = oip.Errorf(oip.TooLarge, "too much")
+	if err := c.Invoke(t.Context(), oip.MethodName("ModelInfer"), &oip.Sending{Head: &oip.Head{Model: m.about.Name}}, in); grpcstatus.Convert(err).Message() != "too much" {
+		t.Errorf("over gRPC: %v", err)
+	}
+	if _, text = s.send(t, http.MethodGet, "/metrics", "", ""); !strings.Contains(text, "status=\"413\"} 1\n") {
+		t.Errorf("a request over gRPC is not counted:\n%s", text)
+	}
+}
+
+func TestFurtherMetricsAndRoutesAreAdded(t *testing.T) {
+	refuse := func(http.ResponseWriter, *http.Request) error { return oip.Errorf(oip.TooLarge, "tea") }
+	s := run(t, server.Config{Metrics: func(b []byte) []byte { return append(b, "more 1\n"...) }, Routes: []server.Route{{Pattern: "GET /teapot", Handle: refuse}}})
+	a, text := s.send(t, http.MethodGet, "/metrics", "", "")
+	if !strings.HasSuffix(text, "\nmore 1\n") || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain; version=0.0.4") || !strings.Contains(text, "mlperf_serve_connections 1\n") {
+		t.Errorf("%v %s", a.Header, text)
+	}
+	if a, text = s.send(t, http.MethodGet, "/teapot", "", ""); a.StatusCode != 413 || text != `{"error":"tea"}`+"\n" || !a.Close {
+		t.Errorf("%d %q", a.StatusCode, text)
+	}
+}
+
+func TestARawRequestIsTheInputOfOneSample(t *testing.T) {
+	port := func(datatype string, shape ...int64) []oip.Port {
+		return []oip.Port{{Name: "x", Datatype: datatype, Shape: shape}}
+	}
+	for _, c := range []struct {
+		name  string
+		ports []oip.Port
+		files bool
+		body  string
+		want  string // the input, or what is wrong
+	}{
+		{"a row", port("INT16", -1, 2), false, "abcd", "x INT16[1 2]"},
+		{"half a row", port("INT16", -1, 2), false, "ab", "the request has 2 bytes, one sample of INT16[1 2] has 4"},
+		{"half a row, or a file", port("INT16", -1, 2), true, "ab", "x BYTES[1]"},
+		{"a row, where files are taken", port("INT16", -1, 2), true, "abcd", "x INT16[1 2]"},
+		{"a text", port("BYTES", -1), false, "hello", "x BYTES[1]"},
+		{"a text of several axes", port("BYTES", -1, 7), false, "hello", "x BYTES[1 1]"},
+		{"nothing for a text", port("BYTES", 1), false, "", "x BYTES[1]"},
+		{"a free extent", port("INT8", -1, -1), false, "a", "one sample of INT8[1 ?] has 0"},
+		{"a free extent, or a file", port("INT8", -1, -1), true, "a", "x BYTES[1]"},
+		{"a scalar", port("INT8"), false, "a", "x INT8[]"},
+		{"two inputs", append(port("INT8", 1), port("INT8", 1)...), true, "a", "the model has 2 inputs, a raw request is for models of one"},
+		{"a type that is none", port("FP8", 1), false, "a", `unknown datatype`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &fixed{about: oip.ModelMetadata{Name: "m", Inputs: c.ports}, files: c.files, asked: make(chan *oip.Head, 1), outputs: []tensor.Tensor{tensor.Of([]int8{1}, 1)}}
+			a, text := run(t, server.Config{Models: []server.Model{m}}).send(t, http.MethodPost, "/v2/models/m/infer", oip.HeaderLength+": 0", c.body)
+			if a.StatusCode != 200 {
+				if !strings.Contains(text, c.want) || a.StatusCode != 400 && c.ports[0].Datatype != "FP8" {
+					t.Errorf("%d %s, want %s", a.StatusCode, text, c.want)
+				}
+				return
+			}
+			if got := (<-m.asked).Tensors[0].String(); got != c.want || string(m.got[0].Bytes())+strings.Join(m.got[0].Strings(), "") != c.body {
+				t.Errorf("the input is %s %v, want %s with %q", got, m.got, c.want, c.body)
+			}
+			if !strings.HasPrefix(text, "{") {
+				t.Errorf("the answer is no JSON: %q", text)
+			}
+		})
+	}
+}
