@@ -3,6 +3,7 @@ package tokenserver
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -48,27 +49,40 @@ type refusal struct {
 	text   string
 }
 
+// read reads a request, and finds what this server does not do.
 func (s *Server) read(r *http.Request) (*request, *refusal) {
+	q := &request{chat: strings.HasSuffix(r.URL.Path, "/chat/completions")}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if err == nil {
+		err = json.Unmarshal(body, q)
+	}
+	if err == nil {
+		err = s.check(q)
+	}
+	if err == nil {
+		err = q.measure(s.options.TextOnly)
+	}
 	if err != nil {
 		return nil, &refusal{http.StatusBadRequest, err.Error()}
 	}
-	q := &request{chat: strings.HasSuffix(r.URL.Path, "/chat/completions")}
-	if err := json.Unmarshal(body, q); err != nil {
-		return nil, &refusal{http.StatusBadRequest, err.Error()}
-	}
-	if s.options.NoExtras && (q.IgnoreEOS != nil || q.MinTokens != nil || q.ReturnIDs != nil) {
-		return nil, &refusal{http.StatusBadRequest, "Unrecognized request argument supplied"}
-	}
-	if reason := q.measure(s.options.TextOnly); reason != "" {
-		return nil, &refusal{http.StatusBadRequest, reason}
-	}
 	q.decide(s.options.Tokens)
 	s.know(q)
-	if most := s.options.Context; most > 0 && q.length+q.tokens > most {
-		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens", most, q.length+q.tokens)}
+	if most, all := s.options.Context, q.length+q.tokens; most > 0 && all > most {
+		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens", most, all)}
 	}
 	return q, nil
+}
+
+// check finds fields that are not understood, or make no sense.
+func (s *Server) check(q *request) error {
+	if s.options.NoExtras && (q.IgnoreEOS != nil || q.MinTokens != nil || q.ReturnIDs != nil) {
+		//lint:ignore ST1005 as OpenAI says it
+		return errors.New("Unrecognized request argument supplied")
+	}
+	if n := min(q.MaxTokens, q.MaxNew); n < 0 {
+		return fmt.Errorf("max_tokens must be at least 1, got %d", n)
+	}
+	return nil
 }
 
 // decide says how many tokens the answer has, of which there are so many unless it must go on.
@@ -81,38 +95,51 @@ func (q *request) decide(usual int) {
 	}
 }
 
-// measure finds out how long the prompt is.
-func (q *request) measure(textOnly bool) (reason string) {
-	h := fnv.New32a()
+// measure finds out how long the prompt is, and what is hidden in it.
+func (q *request) measure(textOnly bool) error {
+	if q.chat {
+		return q.measureChat()
+	}
 	prompt := bytes.TrimSpace(q.Prompt)
-	switch {
-	case q.chat && len(q.Messages) == 0:
-		return "messages are missing"
-	case q.chat:
-		for _, m := range q.Messages {
-			q.length += len(strings.Fields(m.Content))
-			_, _ = io.WriteString(h, m.Content)
-			q.hidden = behindText(m.Content)
-		}
-	case len(prompt) == 0:
-		return "prompt is missing"
-	case prompt[0] == '[' && textOnly:
-		return "json: cannot unmarshal array into Go struct field CompletionRequest.prompt of type string"
-	case prompt[0] == '[':
-		var ids []int32
-		if err := json.Unmarshal(prompt, &ids); err != nil {
-			return err.Error()
-		}
-		q.length, q.hidden = len(ids), behindIDs(ids)
-		_, _ = h.Write(prompt)
-	default:
+	if len(prompt) == 0 {
+		return errors.New("prompt is missing")
+	}
+	if prompt[0] != '[' {
 		var text string
 		if err := json.Unmarshal(prompt, &text); err != nil {
-			return err.Error()
+			return err
 		}
-		q.length, q.hidden = len(strings.Fields(text)), behindText(text)
-		_, _ = io.WriteString(h, text)
+		q.length, q.hidden, q.seed = len(strings.Fields(text)), behindText(text), seedOf([]byte(text))
+		return nil
 	}
-	q.seed = h.Sum32()
-	return ""
+	if textOnly {
+		return errors.New("json: cannot unmarshal array into Go struct field CompletionRequest.prompt of type string")
+	}
+	var ids []int32
+	if err := json.Unmarshal(prompt, &ids); err != nil {
+		return err
+	}
+	q.length, q.hidden, q.seed = len(ids), behindIDs(ids), seedOf(prompt)
+	return nil
+}
+
+// measureChat is measure of messages: an answer is hidden in the last of them.
+func (q *request) measureChat() error {
+	if len(q.Messages) == 0 {
+		return errors.New("messages are missing")
+	}
+	var all []byte
+	for _, m := range q.Messages {
+		q.length += len(strings.Fields(m.Content))
+		q.hidden, all = behindText(m.Content), append(all, m.Content...)
+	}
+	q.seed = seedOf(all)
+	return nil
+}
+
+// seedOf is the number from which an answer follows.
+func seedOf(prompt []byte) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write(prompt) // which never fails
+	return h.Sum32()
 }

@@ -32,9 +32,7 @@ func New(o Options) *Server {
 	if o.Tokens == 0 {
 		o.Tokens = 16
 	}
-	if o.PerWrite == 0 {
-		o.PerWrite = 1
-	}
+	o.PerWrite = max(1, o.PerWrite)
 	s := &Server{options: o, chunks: newChunks(), rights: map[uint32]bool{}}
 	if o.Slots > 0 {
 		s.slots = make(chan struct{}, o.Slots)
@@ -68,11 +66,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &refusal{http.StatusUnauthorized, "Incorrect API key provided: " + strings.TrimPrefix(key, "Bearer ")})
 		return
 	}
+	prompts := map[string]bool{"/v1/chat/completions": !s.options.NoChat, "/v1/completions": !s.options.NoText}
 	switch path := r.URL.Path; {
 	case path == "/v1/models":
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
-	case path == "/v1/chat/completions" && !s.options.NoChat, path == "/v1/completions" && !s.options.NoText:
+	case prompts[path]:
 		s.open.Add(1)
 		defer s.open.Add(-1)
 		s.answer(w, r)
@@ -94,7 +93,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if s.options.Fault != nil {
 		fault = s.options.Fault(n)
 	}
-	if s.instead(w, r, fault) {
+	if wrong := instead[fault]; wrong != nil {
+		wrong(s, w, r)
 		return
 	}
 	q, refused := s.read(r)
@@ -102,14 +102,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refused)
 		return
 	}
-	if s.slots != nil {
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		case <-r.Context().Done():
-			return
-		}
+	if !s.occupy(r.Context()) {
+		return
 	}
+	defer s.free()
 	if fault == Empty {
 		q.tokens = 0
 	}
@@ -123,6 +119,26 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	a := &answering{server: s, w: w, control: http.NewResponseController(w), q: q, fault: fault, began: time.Now(), ctx: r.Context()}
 	a.stream()
+}
+
+// occupy waits for a slot. It returns false if the client has gone before there was one.
+func (s *Server) occupy(ctx context.Context) bool {
+	if s.slots == nil {
+		return true
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// free gives a slot back.
+func (s *Server) free() {
+	if s.slots != nil {
+		<-s.slots
+	}
 }
 
 func (s *Server) answerWhole(w http.ResponseWriter, ctx context.Context, q *request) {

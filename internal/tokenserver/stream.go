@@ -1,7 +1,9 @@
 package tokenserver
 
 import (
+	"bytes"
 	"context"
+	"math"
 	"net/http"
 	"time"
 )
@@ -23,25 +25,30 @@ func (a *answering) stream() {
 	o := &a.server.options
 	n := a.q.tokens
 	if a.fault == Endless {
-		n = int(^uint(0) >> 1)
+		n = math.MaxInt
 	}
-	for i := 0; i < n; i += o.PerWrite {
-		last := min(i+o.PerWrite, n) - 1
-		if !a.until(o.Prefill + time.Duration(i)*o.PerToken) {
+	for first := 0; first < n; first += o.PerWrite {
+		behind, middle := first+min(o.PerWrite, n-first), n/2
+		if !a.until(o.Prefill + time.Duration(first)*o.PerToken) {
 			return
 		}
-		a.buffer = a.buffer[:0]
-		for k := i; k <= last; k++ {
-			a.buffer = append(a.buffer, a.server.chunks.of(a.q, k)...)
-		}
-		if middle := n / 2; i <= middle && middle <= last && a.inside() {
-			return
-		}
-		if len(a.buffer) > 0 && !a.send(a.buffer) {
+		if !a.sendTokens(first, behind, first <= middle && middle < behind) {
 			return
 		}
 	}
 	a.send(a.q.end(!o.NoUsage))
+}
+
+// sendTokens sends some tokens, and in the middle what is wrong before them. It returns false if that is the end.
+func (a *answering) sendTokens(first, behind int, middle bool) bool {
+	a.buffer = a.buffer[:0]
+	for k := first; k < behind; k++ {
+		a.buffer = append(a.buffer, a.server.chunks.of(a.q, k)...)
+	}
+	if wrong := inside[a.fault]; middle && wrong != nil && wrong(a) {
+		return false
+	}
+	return len(a.buffer) == 0 || a.send(a.buffer)
 }
 
 // until waits until an instant after the start.
@@ -81,35 +88,8 @@ func (a *answering) send(events []byte) bool {
 	return err == nil && a.control.Flush() == nil
 }
 
-// inside does what is wrong in the middle of an answer. It returns true if that ends it.
-func (a *answering) inside() (over bool) {
-	switch a.fault {
-	case Break:
-		panic(http.ErrAbortHandler)
-	case Stop:
-		return true
-	case Stall:
-		<-a.ctx.Done()
-		return true
-	case ErrorInside:
-		a.send([]byte("data: {\"error\":{\"message\":\"CUDA out of memory\",\"code\":500}}\n\ndata: [DONE]\n\n"))
-		return true
-	case Garbage:
-		a.send([]byte("data: {\"choices\":[{\"index\":0,\"text\":\n\n"))
-	case Twice:
-		a.send(a.server.chunks.of(a.q, 0))
-	case LongLine:
-		a.longLine()
-	}
-	return false
-}
-
 func (a *answering) longLine() {
-	const megabyte = 1 << 20
-	line := make([]byte, megabyte)
-	for i := range line {
-		line[i] = 'x'
-	}
+	line := bytes.Repeat([]byte{'x'}, 1<<20)
 	a.send([]byte(`data: {"choices":[{"index":0,"text":"`))
 	for range 10 {
 		if !a.send(line) {

@@ -3,6 +3,7 @@ package tokenserver
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // words are the tokens that the server knows: token id n is words[n]. Some need escapes in JSON,
@@ -31,14 +32,14 @@ func quoted(text string) []byte {
 
 // text is all that the server says.
 func (q *request) text() string {
-	text := ""
 	if q.mute {
-		return text
+		return ""
 	}
+	var b strings.Builder
 	for n := range q.tokens {
-		text += words[q.token(n)]
+		b.WriteString(words[q.token(n)])
 	}
-	return text
+	return b.String()
 }
 
 // chunks are the events of all tokens, by route, with and without ids, as vLLM's look.
