@@ -43,6 +43,9 @@ func Div(a, b Value) (float64, error) {
 	}
 	x, _ := exact(a).Int(nil)
 	y, _ := exact(b).Int(nil)
+	if x.Sign() == 0 {
+		return math.Copysign(0, float64(y.Sign())), nil
+	}
 	q, _ := new(big.Rat).SetFrac(x, y).Float64()
 	if math.IsInf(q, 0) {
 		return 0, errors.New("the quotient is too large")

@@ -3,51 +3,64 @@ package python
 import (
 	"fmt"
 	"math"
+	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // EncodeJSON is json.dumps(v): in one line, in ASCII, NaN and infinities included.
-func EncodeJSON(v Value) string {
-	var b strings.Builder
-	encode(&b, v)
-	return b.String()
+func EncodeJSON(v Value) string { return inJSON.print(v) }
+
+// A notation is how values are written.
+type notation struct {
+	null, yes, no string
+	text          func(string) string
+	float         func(float64) string
 }
 
-func encode(b *strings.Builder, v Value) {
+var (
+	inPython = &notation{"None", "True", "False", reprText, reprFloat}
+	inJSON   = &notation{"null", "true", "false", encodeText, encodeFloat}
+)
+
+func (n *notation) print(v Value) string {
 	switch v := v.(type) {
-	case nil:
-		b.WriteString("null")
-	case bool:
-		fmt.Fprint(b, v)
-	case string:
-		encodeText(b, v)
-	case float64:
-		b.WriteString(encodeFloat(v))
 	case []Value:
-		encodeAll(b, "[]", len(v), func(i int) { encode(b, v[i]) })
+		parts := make([]string, len(v))
+		for i, member := range v {
+			parts[i] = n.print(member)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
 	case *Dict:
-		encodeAll(b, "{}", len(v.keys), func(i int) {
-			encodeText(b, v.keys[i])
-			b.WriteString(": ")
-			encode(b, v.values[v.keys[i]])
-		})
-	default:
-		b.WriteString(Repr(v)) // a whole number
+		parts := make([]string, len(v.keys))
+		for i, key := range v.keys {
+			parts[i] = n.text(key) + ": " + n.print(v.values[key])
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
 	}
+	return n.one(v)
 }
 
-// encodeAll writes n things between two brackets.
-func encodeAll(b *strings.Builder, brackets string, n int, each func(i int)) {
-	b.WriteByte(brackets[0])
-	for i := range n {
-		if i > 0 {
-			b.WriteString(", ")
+// one writes a value that has no others in it.
+func (n *notation) one(v Value) string {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return n.yes
 		}
-		each(i)
+		return n.no
+	case string:
+		return n.text(v)
+	case float64:
+		return n.float(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case *big.Int:
+		return v.String()
 	}
-	b.WriteByte(brackets[1])
+	return n.null // there are no other types
 }
 
 func encodeFloat(f float64) string {
@@ -62,7 +75,8 @@ func encodeFloat(f float64) string {
 
 var encodedRunes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\f': `\f`, '\b': `\b`}
 
-func encodeText(b *strings.Builder, s string) {
+func encodeText(s string) string {
+	var b strings.Builder
 	b.WriteByte('"')
 	for len(s) > 0 {
 		r, size := decodeRune(s)
@@ -74,12 +88,13 @@ func encodeText(b *strings.Builder, s string) {
 			b.WriteByte(byte(r))
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		default:
-			fmt.Fprintf(b, `\u%04x`, r)
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
 	b.WriteByte('"')
+	return b.String()
 }
 
 // decodeRune returns the first character of a text, half a surrogate pair too.

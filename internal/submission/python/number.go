@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // IsNumber reports whether a value can be compared with a number. bool can.
@@ -103,34 +104,41 @@ func ParseFloat(s string) (float64, error) {
 	if !floatForm.MatchString(plain) {
 		return 0, fmt.Errorf("%q is not a number", clip(s))
 	}
-	f, err := strconv.ParseFloat(strings.ReplaceAll(plain, "_", ""), 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, fmt.Errorf("%q is not a number", clip(s))
+	if strings.EqualFold(strings.TrimLeft(plain, "+-"), "nan") {
+		return math.NaN(), nil
 	}
+	f, _ := strconv.ParseFloat(strings.ReplaceAll(plain, "_", ""), 64) // out of range is ±Inf, as in Python
 	return f, nil
 }
 
 // Int is int(v): what is behind a point is cut off, and a text must be a whole number.
 func Int(v Value) (*big.Int, error) {
-	switch v := v.(type) {
-	case string:
-		plain := asciiDigits(v)
-		if n, ok := new(big.Int).SetString(strings.ReplaceAll(plain, "_", ""), 10); ok && intForm.MatchString(plain) && len(plain) <= maxDigits {
+	if s, isText := v.(string); isText {
+		return parseInt(s)
+	}
+	if f, isFloat := v.(float64); !IsNumber(v) || isFloat && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return nil, fmt.Errorf("%s is not a whole number", clip(Str(v)))
+	}
+	n, _ := exact(v).Int(nil)
+	return n, nil
+}
+
+func parseInt(s string) (*big.Int, error) {
+	plain := asciiDigits(s)
+	if intForm.MatchString(plain) && len(plain) <= maxDigits {
+		if n, ok := new(big.Int).SetString(strings.ReplaceAll(plain, "_", ""), 10); ok {
 			return n, nil
 		}
-		return nil, fmt.Errorf("%q is not a whole number", clip(v))
-	case bool, int64, *big.Int, float64:
-		if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			break
-		}
-		n, _ := exact(v).Int(nil)
-		return n, nil
 	}
-	return nil, fmt.Errorf("%s is not a whole number", clip(Str(v)))
+	return nil, fmt.Errorf("%q is not a whole number", clip(s))
 }
 
 // asciiDigits takes white space off both ends and writes digits of other scripts as ours.
+// What is all ASCII loses only the spaces of C, as in Python.
 func asciiDigits(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return strings.Trim(s, " \t\n\v\f\r")
+	}
 	return strings.Map(func(r rune) rune {
 		if d, ok := digit(r); ok {
 			return rune('0' + d)

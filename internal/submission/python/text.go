@@ -172,15 +172,12 @@ func digit(r rune) (int, bool) {
 	if r < utf8.RuneSelf {
 		return 0, false
 	}
-	for _, block := range unicode.Nd.R16 {
-		if r >= rune(block.Lo) && r <= rune(block.Hi) {
-			return int(r-rune(block.Lo)) % 10, true
-		}
+	if !unicode.Is(unicode.Nd, r) {
+		return 0, false
 	}
-	for _, block := range unicode.Nd.R32 {
-		if r >= rune(block.Lo) && r <= rune(block.Hi) {
-			return int(r-rune(block.Lo)) % 10, true
-		}
+	n := 0 // the ten digits of a script, or of several, lie in a row
+	for ; unicode.Is(unicode.Nd, r-1); r-- {
+		n++
 	}
-	return 0, false
+	return n % 10, true
 }

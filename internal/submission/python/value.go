@@ -1,10 +1,11 @@
 package python
 
 import (
+	"fmt"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A Value is a value of Python; the package comment says which types it may have.
@@ -66,45 +67,35 @@ func Str(v Value) string {
 }
 
 // Repr is repr(v).
-func Repr(v Value) string {
-	switch v := v.(type) {
-	case nil:
-		return "None"
-	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case *big.Int:
-		return v.String()
-	case float64:
-		return reprFloat(v)
-	case string:
-		return reprText(v)
-	case []Value:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			parts[i] = Repr(e)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case *Dict:
-		parts := make([]string, len(v.keys))
-		for i, k := range v.keys {
-			parts[i] = reprText(k) + ": " + Repr(v.values[k])
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	}
-	return "" // there are no other types
-}
+func Repr(v Value) string { return inPython.print(v) }
 
+// reprText puts a text into quotes. What cannot be printed is written as a number.
 func reprText(s string) string {
 	quote := "'"
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		quote = `"`
 	}
-	return quote + strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, quote, `\`+quote).Replace(s) + quote
+	escapes := map[rune]string{'\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, rune(quote[0]): `\` + quote}
+	var b strings.Builder
+	b.WriteString(quote)
+	for len(s) > 0 {
+		r, size := decodeRune(s)
+		s = s[size:]
+		switch short, ok := escapes[r]; {
+		case ok:
+			b.WriteString(short)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r <= 0xff:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	b.WriteString(quote)
+	return b.String()
 }
 
 func reprFloat(f float64) string {

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Writes python.json: what Python says of texts and numbers.
+
+    python3 make_python.py > python.json
+
+An answer of null is an exception. Values are written as their repr, JSON as texts.
+"""
+import datetime
+import itertools
+import json
+import os
+
+
+def answer(f):
+    try:
+        return f()
+    except Exception:
+        return None
+
+
+texts = [
+    "null", "true", "false", "0", "-0", "7", "-12", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+    "1.0", "-0.0", "2.50", "1e3", "1E+3", "1e-3", "1.5e300", "1e999", "-1e999", "1e-400", "0.1", "0.0001", "0.00001", "123456789012345.6", "1e15", "1e16",
+    "9007199254740993", "9007199254740993.0", "NaN", "Infinity", "-Infinity", "\"\"", "\"a\"", "\"it's\"", "\"say \\\"it's\\\"\"", "\"a\\\"b\"",
+    "\"\\n\\r\\t\\b\\f\\\\\\/\"", "\"\\u00e9\\u2028\\u200b\\ud83d\\ude00\"", "\"\\ud83d\"", "\"\\ude00\\ud83d\"", "\"\\ud83d\\u0041\"", "\"\\u0000\\u001f\\u007f\\u0080\\u00ad\"",
+    "\"é日本\"", "[]", "[1, [2.0, null], {}]", "{}", "{\"a\": 1, \"b\": [true], \"a\": 2}", " \t\r\n[ 1 , 2 ] \n", "{\"\": {\"x\": \"y\"}}",
+    "", " ", "01", "-01", "1.", ".5", "-", "--1", "1e", "1e+", "1.e3", "+1", "nan", "-NaN", "inf", "Infinit", "-Infinit", "tru", "True", "nul", "[1,]", "[,1]", "[1 2]", "[1",
+    "{\"a\" 1}", "{1: 2}", "{\"a\": 1,}", "{,}", "{\"a\"", "{\"a\":", "{\"a\": 1 \"b\": 2}", "{a: 1}", "\"a", "\"a\tb\"", "\"\\x\"", "\"\\u12g4\"", "\"\\u12", "\"\\u 123\"",
+    "\"\\u+123\"", "\"\\u0x12\"", "1 2", "[] []", "'a'", "\u00a01", "\ufeff1", "9" * 4300, "9" * 4301, "-" + "9" * 4301, "9" * 4301 + ".0", "1e" + "0" * 4301,
+]
+decoded = {}
+for text in texts:
+    def one():
+        v = json.loads(text)
+        return {"str": str(v).encode("utf-8", "surrogatepass").decode("utf-8", "replace"), "repr": repr(v), "truth": bool(v), "dumps": json.dumps(v)}
+    decoded[text] = answer(one)
+
+numbers = [
+    "", " ", "0", "1", "+1", "-1", "--1", "1_000", "1__0", "_1", "1_", " 1 ", "\t1\n", "\u00a01\u3000", "\x1c1\x1f", "\u200b1", "1.", ".5", ".", "1.5", "1_0.5_0", "1_.0", "1._0",
+    "1e5", "1E5", "1e+5", "1e-5", "1e", "e5", "1e5_0", "1e_5", "1e1.0", "0x10", "0b1", "007", "-0", "inf", "-inf", "+Infinity", "iNfInItY", "infinit", "nan", "-NaN", "nanx", "1e999", "1e-999",
+    "٣٢.٥", "٣", "१२", "𝟙𝟚", "１２", "²", "½", "三", "1,5", "1 2", "12a", "9" * 30, "9" * 4300, "9" * 4301, "1" * 400, "0" * 4301 + "1", "_" * 3, "1\x00",
+]
+parsed = {text: {"float": answer(lambda: repr(float(text))), "int": answer(lambda: repr(int(text)))} for text in numbers}
+
+values = [False, True, 0, 1, -3, 8, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -2**63, 0.0, -0.0, 0.5, 1.0, 1.9, -2.5, float(2**53), 1e300, 5e-324,
+          float("inf"), float("-inf"), float("nan")]
+pairs = []
+for a, b in itertools.product(values, values):
+    pairs.append({"a": json.dumps(a), "b": json.dumps(b), "less": a < b, "equal": a == b, "sum": answer(lambda: repr(a + b)), "quotient": answer(lambda: repr(a / b)),
+                  "product": answer(lambda: repr(a * b)) if type(b) is int and abs(b) < 2**63 else None})
+single = [{"value": json.dumps(a), "int": answer(lambda: repr(int(a))), "float": answer(lambda: repr(float(a)))} for a in values + [10**400, "1", " 1.5", "x", None, [], {}]]
+
+stamps = [
+    "07-12-2025 23:21:34.443", "7-2-2025 \t3:1:4.5", "02-29-2024 00:00:00.000001", "02-29-2025 00:00:00.0", "02-29-1900 00:00:00.0", "02-29-2000 00:00:00.0", "12-31-9999 23:59:59.999999",
+    "", "07-12-2025 23:21:34.", "07-12-2025 23:21:34.1234567", "13-12-2025 23:21:34.4", "00-12-2025 23:21:34.4", "07-00-2025 23:21:34.4", "07-32-2025 23:21:34.4", "04-31-2025 23:21:34.4",
+    "07-12-0000 23:21:34.4", "07-12-0001 23:21:34.4", "7-12-2025  24:21:34.4", "7-12-2025 23:60:34.4", "7-12-2025 23:59:60.4", "7-12-2025 23:59:61.4", "7-12-2025 23:59:62.4", "07-12-202 23:21:34.4",
+    "07-12-20255 23:21:34.4", "7-12-2025:1:2:3.4", "2025-07-12 23:21:34.443", "07-12-2025 23:21:34", "07-12-2025 23:21:34.443 ", " 07-12-2025 23:21:34.443", "07-12-2025T23:21:34.443",
+    "007-12-2025 23:21:34.443", "07-12-2025 23:21:34,443", "07-12-2025\u00a023:21:34.443", "07-12-2025\u200323:21:34.443", "07-12-2025\x1c23:21:34.443", "٠٧-12-2025 23:21:34.443",
+    "07-12-2025 23:21:34.٤", "0７-12-2025 23:21:34.443", "07-12-2025 23:21:34.443\n",
+]
+times = {text: answer(lambda: datetime.datetime.strptime(text, "%m-%d-%Y %H:%M:%S.%f").isoformat(timespec="microseconds")) for text in stamps}
+
+spaces = "".join(chr(c) for c in range(0x110000) if chr(c).isspace() and chr(c).strip() == "")
+
+lines = {}
+for text in ["", "a", "a\n", "a\nb", "a\r\nb\rc\n\nd\r", "\r\r\n\n", "a\u0085b\u2028c\u000bd\u000ce\x1cf\n", "é\r日\n", "\n" * 3]:
+    with open("make_python.tmp", "w", encoding="utf-8", newline="") as f:
+        f.write(text)
+    with open("make_python.tmp", encoding="utf-8") as f:
+        lines[text] = [line.rstrip("\n") for line in f]
+os.remove("make_python.tmp")
+
+tables = {"decoded": decoded, "parsed": parsed, "pairs": pairs, "single": single, "times": times, "spaces": spaces, "lines": lines}
+print("{" + ",\n".join(json.dumps(name) + ": " + json.dumps(table) for name, table in tables.items()) + "}")
