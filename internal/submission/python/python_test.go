@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -150,6 +151,12 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v, err := DecodeJSON(text)
+		if err == nil && utf8.Valid(text) {
+			written := EncodeJSON(v)
+			if again, err := DecodeJSON([]byte(written)); err != nil || EncodeJSON(again) != written {
+				t.Errorf("%q is written as %s and read again as %v, %v", text, written, again, err)
+			}
+		}
 		members := 0
 		errMembers := Members(text, func([]byte, []byte) { members++ })
 		d, isDict := v.(*Dict)
