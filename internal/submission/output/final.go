@@ -61,13 +61,9 @@ func Final(r *checker.Report) ([]Sheet, error) {
 	for _, suite := range []string{"datacenter", "edge"} {
 		for _, division := range []string{"closed", "open", "network"} {
 			for _, power := range []bool{false, true} {
-				b := gather(r, round, suite, division, power)
-				if len(b.rows) > 0 {
-					title := suite + " - " + division
-					if power {
-						title += " - power"
-					}
-					sheets = append(sheets, b.sheet(title, r.Rules))
+				c := chapter{suite, division, power}
+				if b := c.gather(r, round); len(b.rows) > 0 {
+					sheets = append(sheets, b.sheet(c.title(), r.Rules))
 				}
 			}
 		}
@@ -75,18 +71,36 @@ func Final(r *checker.Report) ([]Sheet, error) {
 	return sheets, nil
 }
 
-func gather(r *checker.Report, round *rounds.Round, suite, division string, power bool) *sheetBuilder {
-	b := &sheetBuilder{open: division == "open"}
+// A chapter is what one sheet is about.
+type chapter struct {
+	suite, division string
+	power           bool
+}
+
+func (c chapter) title() string {
+	if c.power {
+		return c.suite + " - " + c.division + " - power"
+	}
+	return c.suite + " - " + c.division
+}
+
+// has reports whether a result belongs into the sheet.
+func (c chapter) has(one checker.Result, round *rounds.Round) bool {
+	if one.Row == nil || !one.Passes || one.Division != c.division || c.power && !one.Row.HasPower {
+		return false
+	}
+	return strings.Contains(one.Row.SystemType, c.suite) && shown(round.Model(one.Model), c.suite, rounds.Scenario(one.Scenario))
+}
+
+func (c chapter) gather(r *checker.Report, round *rounds.Round) *sheetBuilder {
+	b := &sheetBuilder{open: c.division == "open"}
 	for _, one := range r.Results {
-		if one.Row == nil || !one.Passes || one.Division != division || !strings.Contains(one.Row.SystemType, suite) || power && !one.Row.HasPower {
+		if !c.has(one, round) {
 			continue
 		}
 		scenario := rounds.Scenario(one.Scenario)
-		if !shown(round.Model(one.Model), suite, scenario) {
-			continue
-		}
 		b.add(one, column{one.Model, scenario, one.Row.Units}, one.Row.Result)
-		if power {
+		if c.power {
 			b.add(one, column{one.Model, scenario, one.Row.PowerUnits}, one.Row.PowerResult)
 		}
 	}

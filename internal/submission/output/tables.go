@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/field"
@@ -53,12 +54,15 @@ func csvSheets(w io.Writer, sheets []Sheet) error {
 	return out.Error()
 }
 
-// inert keeps a cell from being a formula.
+// inert keeps a cell from being a formula. A number may be below 0.
 func inert(cell string) string {
-	if cell != "" && strings.ContainsRune("=+@\t\r", rune(cell[0])) {
-		return "'" + cell
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return cell
 	}
-	return cell
+	if _, err := strconv.ParseFloat(cell, 64); err == nil || cell == "-" {
+		return cell
+	}
+	return "'" + cell
 }
 
 var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`)

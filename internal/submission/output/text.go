@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
@@ -84,15 +85,18 @@ func findings(r *checker.Report) []checker.Finding {
 	return list
 }
 
-// visible writes control characters of what somebody else wrote as what they are, so
-// that they do not steer a terminal.
+// visible writes what cannot be printed, of what somebody else wrote, as a number, so that
+// it neither steers a terminal nor turns the direction of a line.
 func visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			fmt.Fprintf(&b, "\\x%02x", r)
-		} else {
+		switch {
+		case unicode.IsPrint(r):
 			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, "\\x%02x", r)
+		default:
+			fmt.Fprintf(&b, "\\u%04x", r)
 		}
 	}
 	return b.String()
