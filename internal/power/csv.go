@@ -1,6 +1,7 @@
 package power
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -44,15 +45,22 @@ var (
 	wattColumns = []string{"watts", "watt", "power", "w", "power_w", "power(w)", "power [w]", "watts (w)"}
 )
 
+// byteOrderMark is how programs on Windows begin their texts.
+const byteOrderMark = "\ufeff"
+
 // parseCSV reads times and watts. The first line names the columns; one of PTDaemon's begins
 // with Time and names its fields in every line. Times are those of the meter plus offset, and must
 // not go back.
 func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 	var s Series
-	c := csv.NewReader(r)
+	text := bufio.NewReader(r)
+	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark)) // it was there
+	}
+	c := csv.NewReader(text)
 	c.FieldsPerRecord, c.TrimLeadingSpace, c.ReuseRecord = -1, true, true
 	at, watts := -1, -1
-	for line := 1; ; line++ {
+	for {
 		fields, err := c.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -70,6 +78,7 @@ func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 			}
 		}
 		if err := s.addLine(fields, at, watts, offset); err != nil {
+			line, _ := c.FieldPos(0) // empty ones were passed over
 			return s, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
@@ -130,9 +139,9 @@ func parseTime(text string) (time.Time, error) {
 	switch {
 	case err != nil:
 	case n >= year2001 && n < year2286:
-		return time.Unix(0, int64(n*1e9)), nil
+		return time.UnixMicro(int64(math.Round(n * 1e6))), nil
 	case n >= year2001*1e3 && n < year2286*1e3:
-		return time.Unix(0, int64(n*1e6)), nil
+		return time.UnixMicro(int64(math.Round(n * 1e3))), nil
 	}
 	return time.Time{}, fmt.Errorf("%q is not a time, want 2026-01-31T12:00:00.5Z, 2026-01-31 12:00:00.5 (UTC) or seconds since 1970", text)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -154,7 +155,7 @@ func highest(lines []string) ranges {
 		for i := 0; i+1 < len(fields); i += 2 {
 			v, err := strconv.ParseFloat(fields[i+1], 64)
 			switch {
-			case err != nil || v != v:
+			case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
 			case fields[i] == "Volts":
 				volts = max(volts, v)
 			case fields[i] == "Amps":

@@ -52,7 +52,7 @@ func TestASecondRunIsMeasuredInTheRangesOfTheFirst(t *testing.T) {
 }
 
 func TestRangesFollowFromTheHighestSamples(t *testing.T) {
-	got := highest([]string{"Time,x,Watts,1,Volts,229.9,Amps,0.5", "Time,x,Watts,1,Volts,230.5,Amps,nan", "Time,x,Watts,1,Volts,-1,Amps", "nothing"})
+	got := highest([]string{"Time,x,Watts,1,Volts,229.9,Amps,0.5", "Time,x,Watts,1,Volts,230.5,Amps,nan", "Time,x,Watts,1,Volts,-1,Amps", "Time,x,Watts,1,Volts,inf,Amps,much", "nothing"})
 	if got != (ranges{"230.5", "0.5"}) || highest(nil) != (ranges{automatic, automatic}) {
 		t.Errorf("%v, and of nothing %v", got, highest(nil))
 	}

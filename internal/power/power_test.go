@@ -21,14 +21,22 @@ func TestSourcesAreReadFromTheirNames(t *testing.T) {
 		"file:a.csv": {Kind: File, Path: "a.csv"}, "file:C:/a.csv": {Kind: File, Path: "C:/a.csv"},
 		"ptd:meter:8888?settle=2s": {Kind: PTD, Address: "meter:8888", Settle: 2 * time.Second},
 		"file:a.csv?offset=-1.5s":  {Kind: File, Path: "a.csv", Offset: -1500 * time.Millisecond},
+		"file:a.csv?offset=+1.5s":  {Kind: File, Path: "a.csv", Offset: 1500 * time.Millisecond},
+		"file:a+b.csv?":            {Kind: File, Path: "a+b.csv"},
 	} {
 		if got, err := Parse(text); err != nil || got != want {
 			t.Errorf("Parse(%q) = %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "battery", "rapl:0", "ptd", "ptd:meter", "ptd:meter:", "file", "file:", "file:a.csv?offset=soon", "file:a.csv?zone=1", "ptd:meter:1?settle=long", "ptd:meter:1?settle=-1s", "ptd:meter:1?offset=1s"} {
-		if s, err := Parse(text); err == nil {
-			t.Errorf("Parse(%q) = %+v, want an error", text, s)
+	for text, want := range map[string]string{
+		"": "unknown source of power", "battery": `unknown source of power "battery", want auto, rapl, nvml, ptd:HOST:PORT or file:CSV`, "rapl:0": "unknown source", "ptd": "unknown source",
+		"ptd:meter": `"meter" is not an address, want ptd:HOST:PORT`, "ptd:meter:": "is not an address", "file": "unknown source", "file:": "unknown source",
+		"file:a.csv?offset=soon": `offset is "soon", want a time such as 1.5s`, "file:a.csv?zone=1": `unknown option "zone" of file, want offset`, "ptd:meter:1?settle=long": `settle is "long"`,
+		"ptd:meter:1?settle=-1s": "settle is -1s, want a time", "ptd:meter:1?offset=1s": `unknown option "offset" of ptd, want settle`, "file:a.csv?offset=1s&offset=2s": "offset comes 2 times, want it once",
+		"file:a.csv?%zz": `"%zz": invalid URL escape`, "file:a.csv?offset": `offset is ""`,
+	} {
+		if s, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%q) = %+v, %v, want %q", text, s, err, want)
 		}
 	}
 }
@@ -249,6 +257,8 @@ func TestAMetersFileIsReadByItsColumns(t *testing.T) {
 		"spaces":     "No, Timestamp, Voltage, Power (W), Watts\n1, 2026-01-31 12:00:00, 230, 1, 10\n2, 2026-01-31 12:00:01, 230, 1, 20\n3, 2026-01-31 12:00:02.500, 230, 1, 20\n",
 		"unix":       "t,W\n1769860800,10\n1769860801,20\n1769860802.5,20\n",
 		"unix in ms": "t,w\n1769860800000,10\n1769860801000,20\n1769860802500,20\n",
+		"Windows":    "\ufefft,w\r\n1769860800,10\r\n\r\n1769860801,20\r\n1769860802.5,20\r\n",
+		"quotes":     "\"date\",\"Power [W]\"\n\"2026-01-31T12:00:00\",\"10\"\n\"2026-01-31T12:00:01\",20\n2026-01-31T12:00:02.5,20",
 		"PTDaemon":   "Time,01-31-2026 12:00:00.000,Watts,10,Volts,230\nTime,01-31-2026 12:00:01.000,Watts,20,Volts,230\nTime,01-31-2026 12:00:02.500,Watts,20,Volts,230\n",
 	} {
 		s, err := parseCSV(strings.NewReader(text), 0)
@@ -261,6 +271,11 @@ func TestAMetersFileIsReadByItsColumns(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, s.Points); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	for text, want := range map[string]string{"1000000000": "2001-09-09T01:46:40Z", "1000000000000": "2001-09-09T01:46:40Z", "9999999999": "2286-11-20T17:46:39Z", "9999999999999": "2286-11-20T17:46:39.999Z"} {
+		if at, err := parseTime(text); err != nil || at.UTC().Round(time.Millisecond).Format(time.RFC3339Nano) != want {
+			t.Errorf("parseTime(%s) = %v, %v, want %s", text, at.UTC(), err, want)
 		}
 	}
 	s, err := parseCSV(strings.NewReader("t,w\n1769860800,10\n1769860801,20\n"), 90*time.Second)
@@ -279,6 +294,16 @@ func TestAWrongMetersFileIsRefusedWithItsLine(t *testing.T) {
 		"t,w\n1769860800,-4\n":                "line 2: \"-4\" is not a power",
 		"t,w\n1769860800,NaN\n":               "is not a power",
 		"t,w\n1769860800\n":                   "line 2: 1 fields, want 2",
+		"t,w\n\n\n1769860800,much\n":          "line 4: \"much\" is not a power in watts",
+		"t,w\n1769860800,+Inf\n":              "line 2: \"+Inf\" is not a power in watts",
+		"t,w\n999999999,1\n":                  "line 2: \"999999999\" is not a time",
+		"t,w\n10000000000,1\n":                "line 2: \"10000000000\" is not a time",
+		"t,w\n999999999999,1\n":               "line 2: \"999999999999\" is not a time",
+		"t,w\n10000000000000,1\n":             "line 2: \"10000000000000\" is not a time",
+		"t,w\nNaN,1\n":                        "line 2: \"NaN\" is not a time",
+		"t,w\n1769860801,1\n1769860800,1\n":   "line 3: the time 1769860800 is not after the one before",
+		"Time,noon,Watts,1\n":                 "line 1: \"noon\" is not a time",
+		"t,w\n\"1769860800,1\n":               "extraneous or missing",
 	} {
 		if _, err := parseCSV(strings.NewReader(text), 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -64,6 +64,8 @@ func TestWhatIsNotPTDaemonIsRefused(t *testing.T) {
 		{"no number", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last" }, "want a number of samples"},
 		{"a number that cannot be", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last 99999999999 samples" }, "want a number of samples"},
 		{"no samples", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last 0 samples" }, "there are no samples"},
+		{"fewer than no samples", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last -1 samples" }, `the answer to RL is "Last -1 samples", want a number of samples`},
+		{"nothing in the place of a number", func(f *ptdtest.Daemon) { f.Answers["RL"] = "" }, `the answer to RL is "", want a number`},
 		{"damaged samples", func(f *ptdtest.Daemon) { f.Samples[1] = "Time,noon,Watts,5" }, "sample 2"},
 		{"an endless line", func(f *ptdtest.Daemon) { f.Answers["Identify"] = strings.Repeat("x", 2*maxAnswer) }, "longer than"},
 	} {

@@ -67,13 +67,16 @@ func (s Source) daemon(rest string) (Source, error) {
 // option reads what may follow a question mark: a time of one name. It returns what stands before.
 func (s Source) option(rest, name string, value *time.Duration) (before string, err error) {
 	before, query, _ := strings.Cut(rest, "?")
-	values, err := url.ParseQuery(query)
+	values, err := url.ParseQuery(strings.ReplaceAll(query, "+", "%2B")) // +1.5s is a time, and no form
 	if err != nil {
 		return before, fmt.Errorf("%q: %w", query, err)
 	}
 	for key := range values {
 		if key != name {
 			return before, fmt.Errorf("unknown option %q of %s, want %s", key, s.Kind, name)
+		}
+		if len(values[key]) > 1 {
+			return before, fmt.Errorf("%s comes %d times, want it once", key, len(values[key]))
 		}
 		if *value, err = time.ParseDuration(values.Get(key)); err != nil {
 			return before, fmt.Errorf("%s is %q, want a time such as 1.5s", name, values.Get(key))
