@@ -109,19 +109,18 @@ func (f *tokenFinder) sort() {
 // A found is a token in a text, or text between tokens, whose id is negative.
 type found struct {
 	id    int32
-	text  string
-	first bool // it begins where the whole text does
+	text  string // between tokens
+	first bool   // it begins where the whole text does
 }
 
 // find cuts a text into tokens and what is between them.
 func (f *tokenFinder) find(text string) []found {
 	var parts []found
 	from := 0
-	emit := func(id int32, to int) {
-		if id >= 0 || to > from {
-			parts = append(parts, found{id, text[from:to], from == 0})
+	between := func(to int) {
+		if to > from {
+			parts = append(parts, found{-1, text[from:to], from == 0})
 		}
-		from = max(from, to)
 	}
 	for at := 0; at < len(text) && len(f.tokens) > 0; {
 		token, n := f.at(text[at:])
@@ -130,21 +129,31 @@ func (f *tokenFinder) find(text string) []found {
 			continue
 		}
 		start, end := at, at+n
-		at = end
+		at = end // where the search goes on, whatever blanks the token takes
 		if token.SingleWord && (wordEnds(text[:start]) || wordBegins(text[end:])) {
 			continue
 		}
-		if token.LeftStrip {
-			start = max(from, len(strings.TrimRightFunc(text[:start], unicode.IsSpace)))
+		start, end = token.withBlanks(text, from, start, end)
+		between(start)
+		if start < end {
+			parts = append(parts, found{id: token.ID})
 		}
-		if token.RightStrip {
-			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
-		}
-		emit(-1, start)
-		emit(token.ID, end)
+		from = end
 	}
-	emit(-1, len(text))
+	between(len(text))
 	return parts
+}
+
+// withBlanks is where a token begins and ends that takes the blanks around it, but for those
+// that another took, which ends at from. A token of nothing but such blanks has none left.
+func (a addedToken) withBlanks(text string, from, start, end int) (int, int) {
+	if a.LeftStrip {
+		start = max(from, len(strings.TrimRightFunc(text[:start], unicode.IsSpace)))
+	}
+	if a.RightStrip {
+		end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
+	}
+	return start, end
 }
 
 // at returns the longest token with which a text begins, and its length; 0 if there is none.

@@ -56,12 +56,7 @@ func newBPE(f *modelFile, ids map[string]int32) (*bpe, error) {
 	}
 	m := &bpe{ids: ids, merges: make(map[uint64]merge, len(f.Merges)), fuse: f.FuseUnknown, whole: f.IgnoreMerges}
 	m.memory.New = func() any { return new(bpeWord) }
-	if f.Prefix != nil {
-		m.prefix = *f.Prefix
-	}
-	if f.Suffix != nil {
-		m.suffix = *f.Suffix
-	}
+	m.prefix, m.suffix = textOr(f.Prefix, ""), textOr(f.Suffix, "")
 	if f.ByteFallback {
 		tokens := byteTokens(ids)
 		m.bytes = &tokens
@@ -114,14 +109,7 @@ func (m *bpe) append(dst []int32, word string) ([]int32, error) {
 func (m *bpe) characters(dst []int32, word string) []int32 {
 	waiting := 0 // unknown tokens that are not appended yet
 	for i, r := range word {
-		n := utf8.RuneLen(r)
-		text := word[i : i+n]
-		if m.prefix != "" && i > 0 {
-			text = m.prefix + text
-		}
-		if m.suffix != "" && i+n == len(word) {
-			text += m.suffix
-		}
+		text := m.symbol(word, i, i+utf8.RuneLen(r))
 		if id, ok := m.ids[text]; ok {
 			dst = m.appendUnknown(dst, &waiting, 0)
 			dst = append(dst, id)
@@ -141,6 +129,18 @@ func (m *bpe) characters(dst []int32, word string) []int32 {
 		}
 	}
 	return m.appendUnknown(dst, &waiting, 0)
+}
+
+// symbol is the token of the character of a word that is between two places.
+func (m *bpe) symbol(word string, from, to int) string {
+	text := word[from:to]
+	if from > 0 {
+		text = m.prefix + text
+	}
+	if to == len(word) {
+		text += m.suffix
+	}
+	return text
 }
 
 // appendUnknown appends the unknown token that waits, if there is one.

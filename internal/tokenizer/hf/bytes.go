@@ -94,17 +94,12 @@ func (r byteRange) holds(b byte) bool { return b >= r.low && b <= r.high }
 // laterByte is what bytes behind the first may be.
 var laterByte = byteRange{0x80, 0xbf}
 
-// secondByte is bound further behind some (The Unicode Standard, table 3-7).
+// secondBytes are bound further behind some (The Unicode Standard, table 3-7).
+var secondBytes = map[byte]byteRange{0xe0: {0xa0, 0xbf}, 0xed: {0x80, 0x9f}, 0xf0: {0x90, 0xbf}, 0xf4: {0x80, 0x8f}}
+
 func secondByte(lead byte) byteRange {
-	switch lead {
-	case 0xe0:
-		return byteRange{0xa0, 0xbf}
-	case 0xed:
-		return byteRange{0x80, 0x9f}
-	case 0xf0:
-		return byteRange{0x90, 0xbf}
-	case 0xf4:
-		return byteRange{0x80, 0x8f}
+	if r, ok := secondBytes[lead]; ok {
+		return r
 	}
 	return laterByte
 }

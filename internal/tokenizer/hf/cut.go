@@ -2,6 +2,7 @@ package hf
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -49,27 +50,30 @@ func (m runeMatcher) divide(text string, emit func(string, bool)) error {
 // A wordMatcher matches what is between words and runs of marks: \w+|[^\w\s]+, inverted.
 type wordMatcher struct{}
 
+// The kinds of characters that a wordMatcher tells apart.
+const (
+	wordBlank = iota
+	wordPart
+	wordMark
+)
+
+func wordKind(r rune) int {
+	switch {
+	case isWord(r):
+		return wordPart
+	case unicode.IsSpace(r):
+		return wordBlank
+	}
+	return wordMark
+}
+
 func (wordMatcher) divide(text string, emit func(string, bool)) error {
-	kind := func(r rune) int {
-		switch {
-		case isWord(r):
-			return 1
-		case unicode.IsSpace(r):
-			return 0
-		}
-		return 2
-	}
-	from, last := 0, -1
-	for i, r := range text {
-		k := kind(r)
-		if k != last && i > 0 {
-			emit(text[from:i], last == 0)
-			from = i
-		}
-		last = k
-	}
-	if from < len(text) {
-		emit(text[from:], last == 0)
+	for text != "" {
+		first, _ := utf8.DecodeRuneInString(text)
+		kind := wordKind(first)
+		rest := strings.TrimLeftFunc(text, func(r rune) bool { return wordKind(r) == kind })
+		emit(text[:len(text)-len(rest)], kind == wordBlank)
+		text = rest
 	}
 	return nil
 }
@@ -85,43 +89,37 @@ const (
 	mergedWithNext
 )
 
+var behaviors = map[string]behavior{
+	"": isolated, "Removed": removed, "Isolated": isolated, "Contiguous": contiguous, "MergedWithPrevious": mergedWithPrevious, "MergedWithNext": mergedWithNext,
+}
+
 func parseBehavior(name, where string) (behavior, error) {
-	switch name {
-	case "Removed":
-		return removed, nil
-	case "Isolated", "":
-		return isolated, nil
-	case "Contiguous":
-		return contiguous, nil
-	case "MergedWithPrevious":
-		return mergedWithPrevious, nil
-	case "MergedWithNext":
-		return mergedWithNext, nil
+	if b, ok := behaviors[name]; ok {
+		return b, nil
 	}
 	return 0, fmt.Errorf("%s: behavior %q is not one of Removed, Isolated, Contiguous, MergedWithPrevious, MergedWithNext", where, name)
 }
 
 // cut appends the parts of a piece.
 func (b behavior) cut(out []piece, m matcher, p piece) ([]piece, error) {
-	begin, at, previous, have := 0, 0, false, false
-	flush := func(to int) {
-		if have && to > begin {
-			out = append(out, piece{p.text[begin:to], p.first && begin == 0})
+	begin, at, previous := 0, 0, false
+	flush := func() {
+		if at > begin {
+			out = append(out, piece{p.text[begin:at], p.first && begin == 0})
 		}
-		begin, have = to, true
+		begin = at
 	}
 	err := m.divide(p.text, func(part string, matched bool) {
 		if !b.joins(previous, matched, at > 0) {
-			flush(at)
+			flush()
 		}
 		at += len(part)
 		if b == removed && matched {
-			begin, have = at, false
+			begin = at
 		}
-		have = have || !(b == removed && matched)
 		previous = matched
 	})
-	flush(at)
+	flush()
 	return out, err
 }
 

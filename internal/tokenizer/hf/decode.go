@@ -2,6 +2,7 @@ package hf
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,13 +18,25 @@ type decoder struct {
 type decodeStep func(tokens []string) ([]string, error)
 
 func (d decoder) text(tokens []string) (string, error) {
-	var err error
+	limit := maxGrowth * (size(tokens) + 256)
 	for _, step := range d.steps {
+		var err error
 		if tokens, err = step(tokens); err != nil {
 			return "", err
 		}
+		if size(tokens) > limit {
+			return "", fmt.Errorf("decoder: a text became more than %d times as long", maxGrowth)
+		}
 	}
 	return strings.Join(tokens, d.glue), nil
+}
+
+// size is how many bytes tokens have.
+func size(tokens []string) (n int) {
+	for _, token := range tokens {
+		n += len(token)
+	}
+	return n
 }
 
 // newDecoder makes one; where is the place in the file. Without one there are blanks between
@@ -52,35 +65,49 @@ func decodeSteps(c *component, where string) ([]decodeStep, error) {
 	return steps, nil
 }
 
+// decodeStepKinds make steps, by the type of their component; where is the place in the file.
+var decodeStepKinds = map[string]func(c *component, where string) (decodeStep, error){
+	"ByteLevel":    func(*component, string) (decodeStep, error) { return decodeByteLevel, nil },
+	"ByteFallback": func(*component, string) (decodeStep, error) { return decodeBytes, nil },
+	"Fuse":         func(*component, string) (decodeStep, error) { return fuse, nil },
+	"Metaspace":    newUnmark,
+	"WordPiece":    func(c *component, _ string) (decodeStep, error) { return eachToken(c.joinPiece), nil },
+	"BPEDecoder":   func(c *component, _ string) (decodeStep, error) { return c.joinBPE, nil },
+	"Strip":        func(c *component, _ string) (decodeStep, error) { return eachToken(c.stripContent), nil },
+	"Replace":      newReplaceTokens,
+}
+
 func newDecodeStep(c *component, where string) (decodeStep, error) {
-	switch c.Type {
-	case "ByteLevel":
-		return decodeByteLevel, nil
-	case "ByteFallback":
-		return decodeBytes, nil
-	case "Fuse":
-		return func(tokens []string) ([]string, error) { return []string{strings.Join(tokens, "")}, nil }, nil
-	case "Metaspace":
-		return eachToken(c.unmark), nil
-	case "WordPiece":
-		return eachToken(c.joinPiece), nil
-	case "BPEDecoder":
-		return c.joinBPE, nil
-	case "Strip":
-		return eachToken(c.stripContent), nil
-	case "Replace":
-		replace, err := newReplace(c, where)
-		return func(tokens []string) ([]string, error) {
-			for i, token := range tokens {
-				var err error
-				if tokens[i], err = replace(token); err != nil {
-					return nil, err
-				}
-			}
-			return tokens, nil
-		}, err
+	if made, ok := decodeStepKinds[c.Type]; ok {
+		return made(c, where)
 	}
 	return nil, fmt.Errorf("%s: type %q is not known, want Sequence, ByteLevel, ByteFallback, Fuse, Metaspace, WordPiece, BPEDecoder, Strip or Replace", where, c.Type)
+}
+
+func fuse(tokens []string) ([]string, error) { return []string{strings.Join(tokens, "")}, nil }
+
+func newUnmark(c *component, where string) (decodeStep, error) {
+	if _, err := c.mark(where); err != nil {
+		return nil, err
+	}
+	_, err := c.scheme(where)
+	return eachToken(c.unmark), err
+}
+
+func newReplaceTokens(c *component, where string) (decodeStep, error) {
+	replace, err := newReplace(c, where)
+	if err != nil {
+		return nil, err
+	}
+	return func(tokens []string) ([]string, error) {
+		for i, token := range tokens {
+			var err error
+			if tokens[i], err = replace(token); err != nil {
+				return nil, err
+			}
+		}
+		return tokens, nil
+	}, nil
 }
 
 // eachToken is a step that changes each token by itself.
@@ -105,28 +132,26 @@ func decodeByteLevel(tokens []string) ([]string, error) {
 func decodeBytes(tokens []string) ([]string, error) {
 	var out []string
 	var data []byte
-	flush := func() {
-		switch {
-		case len(data) == 0:
-		case utf8.Valid(data):
-			out = append(out, string(data))
-		default:
-			for range data {
-				out = append(out, "\ufffd")
-			}
-		}
-		data = data[:0]
-	}
 	for _, token := range tokens {
 		if b, ok := parseByte(token); ok {
 			data = append(data, b)
 			continue
 		}
-		flush()
-		out = append(out, token)
+		out = append(appendBytesText(out, data), token)
+		data = data[:0]
 	}
-	flush()
-	return out, nil
+	return appendBytesText(out, data), nil
+}
+
+// appendBytesText appends the text of bytes, if there are any.
+func appendBytesText(out []string, data []byte) []string {
+	switch {
+	case len(data) == 0:
+		return out
+	case utf8.Valid(data):
+		return append(out, string(data))
+	}
+	return append(out, slices.Repeat([]string{"\ufffd"}, len(data))...)
 }
 
 // parseByte returns the byte that a token like <0x0A> stands for.
@@ -175,11 +200,11 @@ func (c *component) joinBPE(tokens []string) ([]string, error) {
 
 // stripContent drops a character from both ends, at most so often as the file says.
 func (c *component) stripContent(_ int, token string) string {
-	for n := 0; n < c.Start && c.Content != "" && strings.HasPrefix(token, c.Content); n++ {
-		token = token[len(c.Content):]
+	for range min(c.Start, len(token)) {
+		token = strings.TrimPrefix(token, c.Content)
 	}
-	for n := 0; n < c.Stop && c.Content != "" && strings.HasSuffix(token, c.Content); n++ {
-		token = token[:len(token)-len(c.Content)]
+	for range min(c.Stop, len(token)) {
+		token = strings.TrimSuffix(token, c.Content)
 	}
 	return token
 }

@@ -86,12 +86,13 @@ func (m gptMatcher) marks(text string, from int) int {
 // afterBlank is the length of the word of a text that begins with white space of n bytes.
 func (m gptMatcher) afterBlank(text string, n int) int {
 	next, _ := classify(text[n:])
-	switch line := text[0] == '\r' || text[0] == '\n'; {
-	case next == letter && (text[0] == ' ' || m.modern && !line):
+	space, line := text[0] == ' ', text[0] == '\r' || text[0] == '\n'
+	switch {
+	case next == letter && (space || m.modern && !line):
 		return run(text, n, letter)
-	case next == digit && text[0] == ' ' && !m.modern:
+	case next == digit && space && !m.modern:
 		return n + m.number(text[n:])
-	case next == mark && text[0] == ' ':
+	case next == mark && space:
 		return m.marks(text, n)
 	}
 	return m.blanks(text)

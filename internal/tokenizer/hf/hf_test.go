@@ -67,6 +67,18 @@ func TestBadFilesAreNamed(t *testing.T) {
 		{"a template without the text", small("", `,"post_processor":{"type":"TemplateProcessing","single":[]}`), []string{"0 times"}},
 		{"a template of an unknown token", small("", `,"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>"}},{"Sequence":{"id":"A"}}]}`), []string{"<s>", "special_tokens"}},
 		{"a template beyond the vocabulary", small("", `,"post_processor":{"type":"BertProcessing","cls":["x",9],"sep":["y",0]}`), []string{"token 9", "vocabulary of 3"}},
+		{"two processors that add tokens", small("", `,"post_processor":{"type":"Sequence","processors":[{"type":"BertProcessing","cls":["a",0],"sep":["b",1]},{"type":"ByteLevel"},{"type":"RobertaProcessing","cls":["a",0],"sep":["b",1]}]}`), []string{"post_processor.processors[2]", "RobertaProcessing", "before it did already"}},
+		{"a part of a template that is neither", small("", `,"post_processor":{"type":"TemplateProcessing","single":[{}]}`), []string{"single[0]", "SpecialToken or a Sequence"}},
+		{"a template with the text twice", small("", `,"post_processor":{"type":"TemplateProcessing","single":[{"Sequence":{"id":"A"}},{"Sequence":{"id":"A"}}]}`), []string{"2 times"}},
+		{"a decoder without its mark", small("", `,"decoder":{"type":"Metaspace"}`), []string{"decoder", "one character"}},
+		{"a decoder of an unknown scheme", small("", `,"decoder":{"type":"Metaspace","replacement":"_","prepend_scheme":"last"}`), []string{"decoder", `"last"`}},
+		{"a decoder without a pattern", small("", `,"decoder":{"type":"Replace","content":"x"}`), []string{"decoder", "no pattern"}},
+		{"mistakes in two places", small("", `,"decoder":{"type":"CTC"},"normalizer":{"type":"Nmt"}`), []string{"decoder", "CTC", "normalizer", "Nmt"}},
+		{"a number of a token that is no number", small(`{"type":"BPE","vocab":{"a":"0"},"merges":[]}`, ""), []string{"vocab"}},
+		{"a number that is the first too large", small(`{"type":"BPE","vocab":{"a":16777216},"merges":[]}`, ""), []string{"16777216", "16777215"}},
+		{"Unigram with a number below zero", small(`{"type":"Unigram","unk_id":-1,"vocab":[["a",-1]]}`, ""), []string{"unk_id is -1"}},
+		{"Unigram with a token without its score", small(`{"type":"Unigram","vocab":[["a"]]}`, ""), []string{"token and its score"}},
+		{"Unigram with a score beyond all numbers", small(`{"type":"Unigram","vocab":[["a",-1e999]]}`, ""), []string{"vocab"}},
 		{"a processor without its tokens", small("", `,"post_processor":{"type":"Sequence","processors":[{"type":"RobertaProcessing"}]}`), []string{"processors[0]", "cls"}},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
@@ -159,6 +171,81 @@ func TestTextsDoNotGrowWithoutBound(t *testing.T) {
 	}
 	if _, err := tok.Append(nil, "aaaa", NoSpecial); err == nil || !strings.Contains(err.Error(), "64 times as long") {
 		t.Errorf("Append = %v, want an error", err)
+	}
+}
+
+func TestDecodedTextsDoNotGrowWithoutBound(t *testing.T) {
+	double := `{"type":"Replace","pattern":{"String":"a"},"content":"aa"}`
+	deep := `{"type":"Sequence","decoders":[` + strings.Repeat(double+",", 7) + double + `]}`
+	tok, err := read(small("", `,"decoder":{"type":"Sequence","decoders":[`+strings.Repeat(deep+",", 6)+deep+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tok.Decode([]int32{0}, KeepSpecial); err == nil || !strings.Contains(err.Error(), "64 times as long") {
+		t.Errorf("Decode = %v, want an error", err)
+	}
+}
+
+func TestAStripOfAllThereIsEnds(t *testing.T) {
+	tok, err := read(small("", `,"decoder":{"type":"Strip","content":"a","start":4611686018427387904,"stop":4611686018427387904}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkText(t, tok, []int32{0, 1, 2}, KeepSpecial, "bb")
+}
+
+// Files of before the type of a model was written are of the type that their fields tell.
+func TestTheTypeOfAModelFollowsFromItsFields(t *testing.T) {
+	for model, want := range map[string]struct {
+		text string
+		ids  []int32
+	}{
+		`{"vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}`:                              {"ab", []int32{2}},
+		`{"vocab":[["a",-1],["b",-1],["ab",-9]]}`:                                      {"ab", []int32{0, 1}},
+		`{"vocab":{"a":0,"##b":1,"[UNK]":2},"max_input_chars_per_word":2}`:             {"ab", []int32{0, 1}},
+		`{"vocab":{"a":0,"##b":1,"[UNK]":2},"unk_token":"[UNK]"}`:                      {"ab", []int32{2}},
+		`{"type":"WordPiece","vocab":{"a":0,"x":1},"unk_token":"x"}`:                   {"b", []int32{1}},
+		`{"type":"WordLevel","vocab":{"a":0,"x":1},"unk_token":"there is no such"}`:    {"x", []int32{1}},
+		`{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":[["a","b"]],"dropout":0}`: {"abab", []int32{2, 2}},
+	} {
+		tok, err := read(small(model, ""))
+		if err != nil {
+			t.Errorf("%s: %v", model, err)
+			continue
+		}
+		checkTokens(t, tok, want.text, NoSpecial, want.ids)
+	}
+}
+
+// An added token is found in normalized text whatever its own form is, and is written as the
+// file has it.
+func TestAddedTokensAreNormalizedToo(t *testing.T) {
+	tok, err := read(small("", `,"normalizer":{"type":"Lowercase"},"added_tokens":[{"id":3,"content":"<X>","normalized":true},{"id":4,"content":"<Y>"},{"id":5,"content":"<x>","normalized":true}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTokens(t, tok, "A<X>b<x><Y><y>", NoSpecial, []int32{0, 3, 1, 3, 4})
+	checkText(t, tok, []int32{3, 4}, KeepSpecial, "<X> <Y>")
+}
+
+// Text goes to the end of the memory that a caller has, and nothing of it is changed.
+func TestAppendKeepsWhatIsThere(t *testing.T) {
+	tok, err := read(small("", `,"post_processor":{"type":"BertProcessing","cls":["a",0],"sep":["b",1]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := make([]int32, 2, 16)
+	memory[0], memory[1] = 7, 8
+	if got, err := tok.Append(memory, "ab", AddSpecial); err != nil || !slices.Equal(got, []int32{7, 8, 0, 2, 1}) || &got[0] != &memory[0] {
+		t.Errorf("Append = %v, %v", got, err)
+	}
+	if got, err := tok.Append(nil, "", NoSpecial); err != nil || len(got) != 0 {
+		t.Errorf("no text has tokens %v, %v", got, err)
+	}
+	broken, err := tok.Append(nil, "a\xffb", NoSpecial)
+	whole, _ := tok.Append(nil, "a\ufffdb", NoSpecial)
+	if err != nil || !slices.Equal(broken, whole) {
+		t.Errorf("broken text has tokens %v, %v, want %v", broken, err, whole)
 	}
 }
 

@@ -150,7 +150,7 @@ func (c *component) bert(text string) string {
 	if c.ChineseChars {
 		text = spaceIdeographs(text)
 	}
-	if c.StripAccents == nil && c.Lowercase || c.StripAccents != nil && *c.StripAccents {
+	if c.stripsAccents() {
 		text = dropRunes(unicode.Mn)(norm.NFD.String(text))
 	}
 	if c.Lowercase {
@@ -159,12 +159,23 @@ func (c *component) bert(text string) string {
 	return text
 }
 
+// stripsAccents is what the file says of accents, or else of capitals.
+func (c *component) stripsAccents() bool {
+	if c.StripAccents == nil {
+		return c.Lowercase
+	}
+	return *c.StripAccents
+}
+
+// cleanRune drops what is a control character, though it be a blank too, as a form feed is.
 func cleanRune(r rune) rune {
 	switch {
-	case r == '\t' || r == '\n' || r == '\r' || unicode.IsSpace(r):
+	case r == '\t' || r == '\n' || r == '\r':
 		return ' '
-	case r == 0 || r == 0xfffd || unicode.Is(unicode.C, r) || !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z):
+	case r == 0xfffd || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co):
 		return -1
+	case unicode.IsSpace(r):
+		return ' '
 	}
 	return r
 }
@@ -181,13 +192,14 @@ func spaceIdeographs(text string) string {
 	return b.String()
 }
 
-// isIdeograph reports whether BERT sets a character apart (the blocks of its tokenizer).
+// ideographs are the blocks that BERT's tokenizer names (2b820 to 2b91f is in none of them).
+var ideographs = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4dbf, Stride: 1}, {Lo: 0x4e00, Hi: 0x9fff, Stride: 1}, {Lo: 0xf900, Hi: 0xfaff, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x20000, Hi: 0x2a6df, Stride: 1}, {Lo: 0x2a700, Hi: 0x2b73f, Stride: 1}, {Lo: 0x2b740, Hi: 0x2b81f, Stride: 1},
+		{Lo: 0x2b920, Hi: 0x2ceaf, Stride: 1}, {Lo: 0x2f800, Hi: 0x2fa1f, Stride: 1}},
+}
+
+// isIdeograph reports whether BERT sets a character apart.
 func isIdeograph(r rune) bool {
-	for _, block := range [...][2]rune{{0x4e00, 0x9fff}, {0x3400, 0x4dbf}, {0x20000, 0x2a6df}, {0x2a700, 0x2b73f},
-		{0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0xf900, 0xfaff}, {0x2f800, 0x2fa1f}} {
-		if r >= block[0] && r <= block[1] {
-			return true
-		}
-	}
-	return false
+	return unicode.Is(ideographs, r)
 }

@@ -1,7 +1,9 @@
 package hf
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -101,7 +103,7 @@ func cutting(m matcher, behavior behavior) preTokenizer {
 // blanks, and elsewhere what Unicode takes for one.
 func isPunctuation(r rune) bool {
 	if r < utf8.RuneSelf {
-		return r > ' ' && r < 0x7f && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		return unicode.In(r, unicode.P, unicode.S)
 	}
 	return unicode.Is(unicode.P, r)
 }
@@ -135,11 +137,7 @@ func newByteLevel(c *component) preTokenizer {
 	}
 	return func(pieces []piece) ([]piece, error) {
 		if prefix {
-			for i, p := range pieces {
-				if p.text != "" && p.text[0] != ' ' {
-					pieces[i].text = " " + p.text
-				}
-			}
+			prependBlanks(pieces)
 		}
 		pieces, err := cut(pieces)
 		for i := range pieces {
@@ -149,11 +147,20 @@ func newByteLevel(c *component) preTokenizer {
 	}
 }
 
+// prependBlanks puts a blank before pieces that have none there.
+func prependBlanks(pieces []piece) {
+	for i, p := range pieces {
+		if p.text != "" && p.text[0] != ' ' {
+			pieces[i].text = " " + p.text
+		}
+	}
+}
+
 // newMetaspace writes blanks as another character, often ▁, and cuts before it.
 func newMetaspace(c *component, where string) (preTokenizer, error) {
-	mark, n := utf8.DecodeRuneInString(c.Replacement)
-	if n == 0 || n != len(c.Replacement) {
-		return nil, fmt.Errorf("%s: replacement %q is not one character", where, c.Replacement)
+	mark, err := c.mark(where)
+	if err != nil {
+		return nil, err
 	}
 	scheme, err := c.scheme(where)
 	if err != nil {
@@ -165,14 +172,19 @@ func newMetaspace(c *component, where string) (preTokenizer, error) {
 	}
 	return func(pieces []piece) ([]piece, error) {
 		for i, p := range pieces {
-			text := strings.ReplaceAll(p.text, " ", c.Replacement)
-			if scheme.wants(p) && text != "" && !strings.HasPrefix(text, c.Replacement) {
-				text = c.Replacement + text
-			}
-			pieces[i].text = text
+			pieces[i].text = scheme.marked(p, c.Replacement)
 		}
 		return cut(pieces)
 	}, nil
+}
+
+// mark is the character that a Metaspace writes for a blank.
+func (c *component) mark(where string) (rune, error) {
+	mark, n := utf8.DecodeRuneInString(c.Replacement)
+	if n == 0 || n != len(c.Replacement) {
+		return 0, fmt.Errorf("%s: replacement %q is not one character", where, c.Replacement)
+	}
+	return mark, nil
 }
 
 // A prependScheme says before which pieces a Metaspace puts a blank.
@@ -180,14 +192,19 @@ type prependScheme string
 
 func (s prependScheme) wants(p piece) bool { return s == "always" || s == "first" && p.first }
 
+// marked is the text of a piece with marks in the place of blanks.
+func (s prependScheme) marked(p piece, mark string) string {
+	text := strings.ReplaceAll(p.text, " ", mark)
+	if s.wants(p) && text != "" && !strings.HasPrefix(text, mark) {
+		return mark + text
+	}
+	return text
+}
+
 // scheme is that of a Metaspace.
 func (c *component) scheme(where string) (prependScheme, error) {
-	scheme := c.PrependScheme
-	switch scheme {
-	case "":
-		scheme = "always"
-	case "always", "first", "never":
-	default:
+	scheme := cmp.Or(c.PrependScheme, "always")
+	if !slices.Contains([]string{"always", "first", "never"}, scheme) {
 		return "", fmt.Errorf("%s: prepend_scheme %q is not one of always, first, never", where, scheme)
 	}
 	if c.PrefixSpace != nil && !*c.PrefixSpace && scheme != "never" {

@@ -42,21 +42,39 @@ func newProcessor(c *component, where string) (before, after []int32, err error)
 	case "TemplateProcessing":
 		return c.template(where)
 	case "BertProcessing", "RobertaProcessing":
-		if c.Begin == nil || c.End == nil {
-			return nil, nil, fmt.Errorf("%s: %s has no cls or no sep", where, c.Type)
-		}
-		return []int32{c.Begin.id}, []int32{c.End.id}, nil
+		return c.around(where)
 	case "Sequence":
-		for i := range c.Processors {
-			b, a, err := newProcessor(&c.Processors[i], fmt.Sprintf("%s.processors[%d]", where, i))
-			if err != nil {
-				return nil, nil, err
-			}
-			before, after = append(b, before...), append(after, a...)
-		}
-		return before, after, nil
+		return processors(c.Processors, where+".processors")
 	}
 	return nil, nil, fmt.Errorf("%s: type %q is not known, want TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel or Sequence", where, c.Type)
+}
+
+// processors are one after another. Only one may add tokens: to a second one, the library shows
+// what the first added as a text of its own.
+func processors(parts []component, where string) (before, after []int32, err error) {
+	for i := range parts {
+		place := fmt.Sprintf("%s[%d]", where, i)
+		b, a, err := newProcessor(&parts[i], place)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(b)+len(a) == 0 {
+			continue
+		}
+		if len(before)+len(after) > 0 {
+			return nil, nil, fmt.Errorf("%s: %s adds tokens, which a processor before it did already: want one that does", place, parts[i].Type)
+		}
+		before, after = b, a
+	}
+	return before, after, nil
+}
+
+// around is a token before a text and one behind it.
+func (c *component) around(where string) (before, after []int32, err error) {
+	if c.Begin == nil || c.End == nil {
+		return nil, nil, fmt.Errorf("%s: %s has no cls or no sep", where, c.Type)
+	}
+	return []int32{c.Begin.id}, []int32{c.End.id}, nil
 }
 
 func (c *component) template(where string) (before, after []int32, err error) {

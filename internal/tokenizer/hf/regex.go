@@ -56,17 +56,18 @@ func (m literalMatcher) divide(text string, emit func(string, bool)) error {
 // A regexMatcher matches what a regular expression does, with looking ahead.
 type regexMatcher struct{ *regexp2.Regexp }
 
+// divide finds matches of no length too, unless another match ends there.
 func (m regexMatcher) divide(text string, emit func(string, bool)) error {
-	runes, at := []rune(text), 0
+	runes, at, matched := []rune(text), 0, false
 	match, err := m.FindRunesMatch(runes)
 	for ; match != nil && err == nil; match, err = m.FindNextMatch(match) {
-		if match.Length == 0 {
+		if match.Length == 0 && matched && match.Index == at {
 			continue
 		}
 		if at < match.Index {
 			emit(string(runes[at:match.Index]), false)
 		}
-		at = match.Index + match.Length
+		at, matched = match.Index+match.Length, true
 		emit(string(runes[match.Index:at]), true)
 	}
 	if err != nil {

@@ -61,18 +61,27 @@ func (t *Tokenizer) appendText(dst []int32, text string) ([]int32, error) {
 			dst = append(dst, raw.id)
 			continue
 		}
-		normal, err := t.normalize(raw.text)
-		if err != nil {
+		var err error
+		if dst, err = t.appendBetween(dst, raw); err != nil {
 			return nil, err
 		}
-		for i, s := range t.added.normalized.find(normal) {
-			if s.id >= 0 {
-				dst = append(dst, s.id)
-				continue
-			}
-			if dst, err = t.appendWords(dst, piece{s.text, raw.first && i == 0}); err != nil {
-				return nil, err
-			}
+	}
+	return dst, nil
+}
+
+// appendBetween appends the tokens of a text between added tokens.
+func (t *Tokenizer) appendBetween(dst []int32, raw found) ([]int32, error) {
+	normal, err := t.normalize(raw.text)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range t.added.normalized.find(normal) {
+		if s.id >= 0 {
+			dst = append(dst, s.id)
+			continue
+		}
+		if dst, err = t.appendWords(dst, piece{s.text, raw.first && i == 0}); err != nil {
+			return nil, err
 		}
 	}
 	return dst, nil

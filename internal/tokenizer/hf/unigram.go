@@ -2,9 +2,9 @@ package hf
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -117,33 +117,43 @@ func (s *step) offer(score float64, from int, id int32) {
 	}
 }
 
-// walk appends the tokens of the best way. Unknown characters that are neighbours are one
-// unknown text.
+// walk appends the tokens of the best way.
 func (m *unigram) walk(dst []int32, best []step, word string) ([]int32, error) {
-	var ends []int // of parts, from the last
-	for at := len(word); at > 0; at = best[at].from {
-		if n := len(ends); n > 0 && m.unknown >= 0 && best[at].id == m.unknown && best[ends[n-1]].id == m.unknown {
+	for _, end := range slices.Backward(m.ends(best)) {
+		var err error
+		if dst, err = m.appendPart(dst, word[best[end].from:end]); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}
+
+// ends is where the parts of the best way end, from the last. Unknown characters that are
+// neighbours become one part.
+func (m *unigram) ends(best []step) (ends []int) {
+	isUnknown := func(end int) bool { return m.unknown >= 0 && best[end].id == m.unknown }
+	for at := len(best) - 1; at > 0; at = best[at].from {
+		if n := len(ends); n > 0 && isUnknown(at) && isUnknown(ends[n-1]) {
 			best[ends[n-1]].from = best[at].from
 			continue
 		}
 		ends = append(ends, at)
 	}
-	for i := len(ends) - 1; i >= 0; i-- {
-		text := word[best[ends[i]].from:ends[i]]
-		if id, ok := m.ids[text]; ok {
-			dst = append(dst, id)
-			continue
-		}
-		var ok bool
-		if m.bytes != nil {
-			if dst, ok = appendBytes(dst, m.bytes, text); ok {
-				continue
-			}
-		}
-		if m.unknown < 0 {
-			return nil, errors.New("there is no unknown token, and no token for " + text)
-		}
-		dst = append(dst, m.unknown)
+	return ends
+}
+
+// appendPart appends the token of a part, or those of its bytes, or the unknown one.
+func (m *unigram) appendPart(dst []int32, part string) ([]int32, error) {
+	if id, ok := m.ids[part]; ok {
+		return append(dst, id), nil
 	}
-	return dst, nil
+	if m.bytes != nil {
+		if dst, ok := appendBytes(dst, m.bytes, part); ok {
+			return dst, nil
+		}
+	}
+	if m.unknown < 0 {
+		return nil, fmt.Errorf("there is no unknown token, and no token for %q", part)
+	}
+	return append(dst, m.unknown), nil
 }

@@ -88,15 +88,9 @@ func byNumber(ids map[string]int32) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, errors.New("the vocabulary is empty")
 	}
-	size := int32(0)
-	for token, id := range ids {
-		if id < 0 || id >= maxID {
-			return nil, fmt.Errorf("%q has number %d, want 0 to %d", token, id, maxID-1)
-		}
-		size = max(size, id+1)
-	}
-	if int(size) > 2*len(ids)+maxGap {
-		return nil, fmt.Errorf("there are %d tokens with numbers up to %d", len(ids), size-1)
+	size, err := vocabularySize(ids)
+	if err != nil {
+		return nil, err
 	}
 	pieces := make([]string, size)
 	for token, id := range ids {
@@ -106,6 +100,29 @@ func byNumber(ids map[string]int32) ([]string, error) {
 		pieces[id] = token
 	}
 	return pieces, nil
+}
+
+// vocabularySize is one more than the largest number of a token.
+func vocabularySize(ids map[string]int32) (int32, error) {
+	size := int32(0)
+	for token, id := range ids {
+		if id < 0 || id >= maxID {
+			return 0, fmt.Errorf("%q has number %d, want 0 to %d", token, id, maxID-1)
+		}
+		size = max(size, id+1)
+	}
+	if int(size) > 2*len(ids)+maxGap {
+		return 0, fmt.Errorf("there are %d tokens with numbers up to %d", len(ids), size-1)
+	}
+	return size, nil
+}
+
+// textOr is a text of the file, or what it is where the file has none.
+func textOr(text *string, otherwise string) string {
+	if text == nil {
+		return otherwise
+	}
+	return *text
 }
 
 // need returns the number of a token that the file names, or -1 if it names none.

@@ -15,22 +15,16 @@ type wordPiece struct {
 }
 
 func newWordPiece(f *modelFile, ids map[string]int32) (*wordPiece, error) {
-	m := &wordPiece{ids: ids, prefix: "##", maxWord: 100}
-	if f.Prefix != nil {
-		m.prefix = *f.Prefix
-	}
+	m := &wordPiece{ids: ids, prefix: textOr(f.Prefix, "##"), maxWord: 100}
 	if f.MaxWord != nil {
 		m.maxWord = *f.MaxWord
-	}
-	if f.Unknown == nil {
-		f.Unknown = new(string)
-		*f.Unknown = "[UNK]"
 	}
 	for token := range ids {
 		m.longest = max(m.longest, len(token))
 	}
 	var err error
-	m.unknown, err = need(ids, f.Unknown, "unk_token")
+	unknown := textOr(f.Unknown, "[UNK]")
+	m.unknown, err = need(ids, &unknown, "unk_token")
 	return m, err
 }
 

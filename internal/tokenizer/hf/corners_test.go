@@ -1,0 +1,66 @@
+package hf
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+)
+
+// A corner is a tokenizer for one thing that the library does, and what it makes of texts
+// (make_corners.mjs).
+type corner struct {
+	Claim     string
+	Tokenizer json.RawMessage
+	Cases     []struct {
+		Text             *string // nil where numbers are only decoded
+		IDs, Plain       []int32
+		Skipped, Decoded string
+	}
+}
+
+func readCorners(t testing.TB) (corners []corner) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/corners.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &corners); err != nil {
+		t.Fatal(err)
+	}
+	return corners
+}
+
+func TestCornersAreThoseOfTheLibrary(t *testing.T) {
+	for _, c := range readCorners(t) {
+		t.Run(c.Claim, func(t *testing.T) {
+			tok, err := Read(bytes.NewReader(c.Tokenizer), "tokenizer.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.Cases {
+				if want.Text != nil {
+					checkTokens(t, tok, *want.Text, AddSpecial, want.IDs)
+					checkTokens(t, tok, *want.Text, NoSpecial, want.Plain)
+				}
+				checkText(t, tok, want.IDs, SkipSpecial, want.Skipped)
+				checkText(t, tok, want.IDs, KeepSpecial, want.Decoded)
+			}
+		})
+	}
+}
+
+func checkTokens(t *testing.T, tok *Tokenizer, text string, special Special, want []int32) {
+	t.Helper()
+	if got, err := tok.Append(nil, text, special); err != nil || !slices.Equal(got, want) {
+		t.Errorf("Append(%q, %t) = %s, %v, want %s", text, special, show(tok, got), err, show(tok, want))
+	}
+}
+
+func checkText(t *testing.T, tok *Tokenizer, ids []int32, special Special, want string) {
+	t.Helper()
+	if got, err := tok.Decode(ids, special); err != nil || got != want {
+		t.Errorf("Decode(%s, %t) = %q, %v, want %q", show(tok, ids), special, got, err, want)
+	}
+}
