@@ -93,7 +93,7 @@ func sameNumber(said, wanted string) bool {
 
 // parseFloat is float() of a string.
 func parseFloat(text string) (float64, bool) {
-	text = strings.Map(asciiDigit, pytext.TrimSpace(text))
+	text = strings.Map(pytext.ASCIIDigit, pytext.TrimSpace(text))
 	if strings.ContainsAny(text, "xXpP") { // Go's hexadecimal numbers
 		return 0, false
 	}
@@ -110,25 +110,6 @@ func parseFloat(text string) (float64, bool) {
 	}
 	v, err := strconv.ParseFloat(b.String(), 64)
 	return v, err == nil || v != 0 // what is too large is infinite
-}
-
-// asciiDigit turns the decimal digits of all scripts into those of ASCII. Each script has
-// its ten in a row.
-func asciiDigit(r rune) rune {
-	if r < 0x80 || !unicode.Is(unicode.Nd, r) {
-		return r
-	}
-	for _, t := range unicode.Nd.R16 {
-		if r <= rune(t.Hi) {
-			return '0' + (r-rune(t.Lo))%10
-		}
-	}
-	for _, t := range unicode.Nd.R32 {
-		if r <= rune(t.Hi) {
-			return '0' + (r-rune(t.Lo))%10
-		}
-	}
-	return r
 }
 
 // newProgram is the program in a response: what comes before the end of the block of code,

@@ -3,8 +3,9 @@ package englishtext
 import (
 	"math/big"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
 )
 
 // A numberWriter goes through words and writes numbers in digits. The number so far is an
@@ -126,23 +127,11 @@ func (w *numberWriter) arabic(word, sign, bare string) {
 
 // fraction is the value of digits with at most one point; there has to be a digit.
 func fraction(text string) (*big.Rat, bool) {
-	text = strings.Map(asciiDigit, text)
+	text = strings.Map(pytext.ASCIIDigit, text)
 	if strings.Trim(text, "0123456789.") != "" || strings.Count(text, ".") > 1 || strings.Trim(text, ".") == "" {
 		return nil, false
 	}
 	return new(big.Rat).SetString("0" + strings.TrimSuffix(text, "."))
-}
-
-// asciiDigit turns the decimal digits of all scripts into those of ASCII.
-func asciiDigit(r rune) rune {
-	if r < 0x80 || !unicode.Is(unicode.Nd, r) {
-		return r
-	}
-	zero := r
-	for r-zero < 9 && unicode.Is(unicode.Nd, zero-1) {
-		zero--
-	}
-	return '0' + (r - zero)
 }
 
 // base is what the number so far has to be a multiple of for another to be added.

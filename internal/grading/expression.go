@@ -6,6 +6,8 @@ import (
 	"math/cmplx"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // sameExpression reports whether two expressions are equal wherever they are computed.
@@ -17,19 +19,25 @@ func sameExpression(a, b string) bool {
 	for point := range points {
 		x, errX := evaluate(a, point)
 		y, errY := evaluate(b, point)
-		if errX != nil || errY != nil {
+		switch {
+		case errX != nil || errY != nil:
 			return false
-		}
-		if cmplx.IsNaN(x) || cmplx.IsInf(x) || cmplx.IsNaN(y) || cmplx.IsInf(y) {
+		case !finite(x) || !finite(y):
 			continue
-		}
-		if cmplx.Abs(x-y) > nearlyZero*max(1, cmplx.Abs(x), cmplx.Abs(y)) {
+		case !near(x, y):
 			return false
 		}
 		compared++
 	}
 	return compared > 0
 }
+
+// near reports whether the difference of two values is nothing but rounding.
+func near(x, y complex128) bool {
+	return cmplx.Abs(x-y) <= nearlyZero*max(1, cmplx.Abs(x), cmplx.Abs(y))
+}
+
+func finite(v complex128) bool { return !cmplx.IsNaN(v) && !cmplx.IsInf(v) }
 
 const (
 	points     = 4     // at which variables have other values
@@ -101,7 +109,7 @@ func (e *expression) product() (complex128, error) {
 		case e.eat("/"):
 			w, err = e.signed()
 			v /= w
-		case e.rest != "" && (e.rest[0] == '(' || isLetter(e.rest[0]) || isDigit(e.rest[0])):
+		case e.factorFollows():
 			w, err = e.power()
 			v *= w
 		default:
@@ -113,15 +121,18 @@ func (e *expression) product() (complex128, error) {
 
 // signed takes a power with its signs.
 func (e *expression) signed() (complex128, error) {
-	sign := complex(1, 0)
+	negative := false
 	for {
 		switch {
 		case e.eat("-"):
-			sign = -sign
+			negative = !negative
 		case e.eat("+"):
 		default:
 			v, err := e.power()
-			return sign * v, err
+			if negative {
+				v = 0 - v // and not -v: the root of a number with the imaginary part -0 is another
+			}
+			return v, err
 		}
 	}
 }
@@ -139,32 +150,51 @@ func (e *expression) power() (complex128, error) {
 	return base, err
 }
 
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' || c == '.' }
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }
+func isDigit(r rune) bool { return r >= '0' && r <= '9' || r == '.' }
+
+// next is the character that comes next.
+func (e *expression) next() (r rune, size int) { return utf8.DecodeRuneInString(e.rest) }
+
+// factorFollows reports whether what comes next is multiplied, without a sign for it.
+func (e *expression) factorFollows() bool {
+	r, _ := e.next()
+	return r == '(' || unicode.IsLetter(r) || isDigit(r)
+}
 
 func (e *expression) atom() (complex128, error) {
 	switch {
 	case e.eat("("):
-		v, err := e.sum()
-		if err == nil && !e.eat(")") {
-			err = errNoExpression
-		}
-		return v, err
+		return e.group()
 	case e.eat("sqrt"):
 		v, err := e.atom()
 		return cmplx.Sqrt(v), err
 	case e.eat("pi"):
 		return math.Pi, nil
-	case e.rest != "" && isLetter(e.rest[0]):
-		name := e.rest[0]
-		e.rest = e.rest[1:]
+	}
+	if name, n := e.next(); unicode.IsLetter(name) {
+		e.rest = e.rest[n:]
 		return complex(math.Sin(float64(name)*12.9898+float64(e.point)*78.233)*3+4, 0), nil
 	}
-	n := 0
-	for n < len(e.rest) && isDigit(e.rest[n]) {
-		n++
+	return e.number()
+}
+
+// group takes what is before a closing parenthesis, and that.
+func (e *expression) group() (complex128, error) {
+	v, err := e.sum()
+	if err == nil && !e.eat(")") {
+		err = errNoExpression
 	}
-	v, err := strconv.ParseFloat(e.rest[:n], 64)
-	e.rest = e.rest[n:]
+	return v, err
+}
+
+// number takes digits. As in Python, a whole number does not begin with a zero.
+func (e *expression) number() (complex128, error) {
+	after := strings.TrimLeftFunc(e.rest, isDigit)
+	digits := e.rest[:len(e.rest)-len(after)]
+	e.rest = after
+	if digits != "" && digits[0] == '0' && !strings.Contains(digits, ".") && strings.Trim(digits, "0") != "" {
+		return 0, errNoExpression
+	}
+	v, err := strconv.ParseFloat(digits, 64)
 	return complex(v, 0), err
 }

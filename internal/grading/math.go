@@ -21,7 +21,7 @@ func SameMath(said, wanted string) bool {
 		return said == wanted
 	}
 	a, b := elements(said), elements(wanted)
-	if len(a) != len(b) || len(b) > 1 && (said[0] != wanted[0] || said[len(said)-1] != wanted[len(wanted)-1]) {
+	if len(a) != len(b) || len(b) > 1 && ends(said) != ends(wanted) {
 		return false
 	}
 	for i := range b {
@@ -31,6 +31,9 @@ func SameMath(said, wanted string) bool {
 	}
 	return len(b) > 0
 }
+
+// ends are the brackets of a tuple.
+func ends(tuple string) [2]byte { return [2]byte{tuple[0], tuple[len(tuple)-1]} }
 
 // sameElement compares an element of a tuple. Fractions have to be reduced, and integers to be
 // written out.
@@ -64,9 +67,7 @@ func normal(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, " or ", " , "), " and ", " , ")
 	text = strings.NewReplacer("million", "*10^6", "billion", "*10^9", "trillion", "*10^12").Replace(text)
 	text = circle.ReplaceAllString(units.ReplaceAllString(text, ""), "")
-	if len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' {
-		text = text[1 : len(text)-1]
-	}
+	text = withoutBraces(text)
 	text = thinComma.ReplaceAllString(text, "")
 	if n, ok := wholeNumber(text); ok {
 		text = n
@@ -78,6 +79,13 @@ func normal(text string) string {
 	text = pytext.Lower(strings.NewReplacer(" ", "", "{", "", "}", "").Replace(text))
 	if n, ok := wholeNumber(withoutThousands(text)); ok {
 		return n
+	}
+	return text
+}
+
+func withoutBraces(text string) string {
+	if len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' {
+		return text[1 : len(text)-1]
 	}
 	return text
 }
@@ -107,11 +115,13 @@ func isInteger(text string) bool {
 	return ok
 }
 
+// tuple is a tuple or an interval with something in it, and no other inside.
+var tuple = regexp.MustCompile(`^[()\[\]][^()\[\]]+[()\[\]]$`)
+
 // elements are those of a tuple or an interval, or the text as a whole.
 func elements(text string) []string {
-	const brackets = "()[]"
 	text = withoutThousands(text)
-	if len(text) > 2 && strings.Contains(brackets, text[:1]) && strings.Contains(brackets, text[len(text)-1:]) && !strings.ContainsAny(text[1:len(text)-1], brackets) {
+	if tuple.MatchString(text) {
 		parts := strings.Split(text[1:len(text)-1], ",")
 		for i := range parts {
 			parts[i] = pytext.TrimSpace(parts[i])

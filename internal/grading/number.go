@@ -45,7 +45,7 @@ func Integer(text string) (int, bool) {
 	if m == nil {
 		return 0, false
 	}
-	n, err := strconv.Atoi(text[m[2]:m[3]])
+	n, err := strconv.Atoi(strings.Map(pytext.ASCIIDigit, text[m[2]:m[3]]))
 	return n, err == nil && n <= 999
 }
 

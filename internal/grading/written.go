@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
@@ -22,34 +23,36 @@ func asWritten(text string) string {
 	return plain
 }
 
-// strip drops what does not count, one after the other. False: the script would stop.
-func strip(text string) (string, bool) {
-	for _, r := range [][2]string{
+// Texts that become others, one after the other: a replacement goes through those behind it.
+var (
+	looks = [][2]string{
 		{"\n", ""}, {`\!`, ""}, {`\\`, `\`}, {"tfrac", "frac"}, {"dfrac", "frac"}, {`\left`, ""}, {`\right`, ""},
 		{`^{\circ}`, ""}, {`^\circ`, ""}, {`\$`, ""},
-	} {
+	}
+	numbers = [][2]string{{`\%`, ""}, {" .", " 0."}, {"{.", "{0."}}
+)
+
+func replaceAll(text string, by [][2]string) string {
+	for _, r := range by {
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}
-	switch parts := strings.Split(text, `\text{ `); len(parts) {
-	case 1:
-	case 2:
-		text = parts[0] // units
-	default:
+	return text
+}
+
+// strip drops what does not count, one after the other. False: the script would stop.
+func strip(text string) (string, bool) {
+	text, units, _ := strings.Cut(replaceAll(text, looks), `\text{ `)
+	if strings.Contains(units, `\text{ `) {
 		return "", false
 	}
-	for _, r := range [][2]string{{`\%`, ""}, {" .", " 0."}, {"{.", "{0."}} {
-		text = strings.ReplaceAll(text, r[0], r[1])
-	}
+	text = replaceAll(text, numbers)
 	if text == "" {
 		return "", true
 	}
 	if text[0] == '.' {
 		text = "0" + text
 	}
-	if parts := strings.Split(text, "="); len(parts) == 2 && len([]rune(parts[0])) <= 2 {
-		text = parts[1] // k =
-	}
-	text, ok := roots(text)
+	text, ok := roots(withoutName(text))
 	if !ok {
 		return "", false
 	}
@@ -58,6 +61,15 @@ func strip(text string) (string, bool) {
 		text = `\frac{1}{2}`
 	}
 	return slashed(text), ok
+}
+
+// withoutName drops the name of what is equal to an answer, as k =.
+func withoutName(text string) string {
+	name, value, named := strings.Cut(text, "=")
+	if named && !strings.Contains(value, "=") && utf8.RuneCountInString(name) <= 2 {
+		return value
+	}
+	return text
 }
 
 // roots puts braces around what the root is drawn of.

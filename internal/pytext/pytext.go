@@ -21,11 +21,7 @@ func IsSpace(r rune) bool {
 func Fields(s string) []string {
 	words := make([]string, 0, len(s)/meanWord)
 	from := -1 // where the word begins that is being read
-	for i, n := 0, 0; i < len(s); i += n {
-		var c rune
-		if c, n = rune(s[i]), 1; c >= utf8.RuneSelf {
-			c, n = utf8.DecodeRuneInString(s[i:])
-		}
+	for i, c := range s {
 		switch space := IsSpace(c); {
 		case !space && from < 0:
 			from = i
@@ -91,15 +87,29 @@ func caseIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) || strings.ContainsRune(wordInner, r)
 }
 
+// ASCIIDigit writes a decimal digit of any script as one of ASCII, as int() and float() read
+// it, and leaves other characters as they are.
+func ASCIIDigit(r rune) rune {
+	if r < utf8.RuneSelf || !unicode.Is(unicode.Nd, r) {
+		return r
+	}
+	for _, t := range unicode.Nd.R16 {
+		if r <= rune(t.Hi) {
+			return '0' + (r-rune(t.Lo))%10 // a script has its ten in a row
+		}
+	}
+	for _, t := range unicode.Nd.R32 {
+		if r <= rune(t.Hi) {
+			return '0' + (r-rune(t.Lo))%10
+		}
+	}
+	return r
+}
+
 // Float is repr of a float: the shortest text that reads back unchanged.
 func Float(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "inf"
-	case math.IsInf(v, -1):
-		return "-inf"
-	case math.IsNaN(v):
-		return "nan"
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'g', -1, 64), "+"))
 	}
 	if size := math.Abs(v); v != 0 && (size < 1e-4 || size >= 1e16) {
 		return strconv.FormatFloat(v, 'e', -1, 64)

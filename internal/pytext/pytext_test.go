@@ -2,7 +2,10 @@ package pytext
 
 import (
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -27,6 +30,13 @@ func TestLowerIsPythons(t *testing.T) {
 		"ⅧΣ":             "ⅷς",
 		"ẞ":              "ß",
 		"\xffA":          "\ufffda",
+		"\u00adΣ":        "\u00adσ",
+		"A\u00adΣ\u00ad": "a\u00adς\u00ad",
+		"AΣ日":            "aς日",
+		"AΣ\u200da":      "aσ\u200da",
+		"ǅΣ":             "ǆς",
+		"ªΣ":             "ªς",
+		"AΣⓐ":            "aσⓐ",
 	} {
 		if got := Lower(text); got != want {
 			t.Errorf("Lower(%q) = %q, want %q", text, got, want)
@@ -75,6 +85,68 @@ func TestRoundIsPythons(t *testing.T) {
 			t.Errorf("Round(%v, %d) = %v, want %v", c.v, c.digits, got, c.want)
 		}
 	}
+}
+
+// zeros are the characters of which unicodedata.digit of Python 3.11 is 0.
+var zeros = []rune{0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0,
+	0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30,
+	0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0,
+	0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0}
+
+func TestDigitsOfAllScriptsArePythons(t *testing.T) {
+	for _, zero := range zeros {
+		for n := range rune(10) {
+			if got := ASCIIDigit(zero + n); got != '0'+n {
+				t.Errorf("ASCIIDigit(%U) = %q, want %q", zero+n, got, '0'+n)
+			}
+		}
+	}
+	for _, other := range "a²½Ⅷ①十٫/: \x00" {
+		if got := ASCIIDigit(other); got != other {
+			t.Errorf("ASCIIDigit(%q) = %q", other, got)
+		}
+	}
+}
+
+// Floats read back unchanged, and have no digit more than they need.
+func TestFloatsReadBack(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		v := math.Float64frombits(random.Uint64())
+		text := Float(v)
+		back, err := strconv.ParseFloat(text, 64)
+		if err != nil || back != v && !math.IsNaN(v) {
+			t.Errorf("Float(%x) = %s, which is %x, %v", v, text, back, err)
+		}
+		if exponent := strings.Contains(text, "e"); exponent != (math.Abs(v) < 1e-4 || math.Abs(v) >= 1e16) && !math.IsNaN(v) {
+			t.Errorf("Float(%x) = %s", v, text)
+		}
+	}
+}
+
+// Rounding goes to the nearest decimal of the exact value, and then to the nearest float.
+func TestRoundIsThatOfExactNumbers(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		digits := random.IntN(6)
+		v := float64(random.IntN(2_000_001)-1_000_000) / 1024 // exact, so that halves come
+		scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil))
+		want, _ := new(big.Rat).Quo(halfEven(new(big.Rat).Mul(new(big.Rat).SetFloat64(v), scale)), scale).Float64()
+		if got := Round(v, digits); got != want {
+			t.Errorf("Round(%v, %d) = %v, want %v", v, digits, got, want)
+		}
+	}
+}
+
+// halfEven is the nearest whole number, of two the even one.
+func halfEven(v *big.Rat) *big.Rat {
+	twice := new(big.Int).Mul(v.Num(), big.NewInt(2))
+	twice.Add(twice, v.Denom())
+	whole, rest := new(big.Int).DivMod(twice, new(big.Int).Mul(v.Denom(), big.NewInt(2)), new(big.Int))
+	if rest.Sign() == 0 && whole.Bit(0) == 1 {
+		whole.Sub(whole, big.NewInt(1))
+	}
+	return new(big.Rat).SetInt(whole)
 }
 
 func FuzzFields(f *testing.F) {

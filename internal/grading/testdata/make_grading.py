@@ -6,6 +6,8 @@ needs sympy and pylatexenc: Debian's python3-sympy and python3-pylatexenc).
 """
 import json
 import os
+import random
+import signal
 import sys
 
 from official import load
@@ -36,16 +38,72 @@ PAIRS = [
     (r"\{1,2\}", r"\{2,1\}"), (r"\{1,2\}", "{1,2}"), ("", "1"), ("1", "2"), ("i", "-i"), ("2i+3", "3+2i"), (r"\mathbf{3}", "3"), (r"\mbox{odd}", r"\text{odd}"), (r"3\cdot 4", "12"), (r"3\times4", "3*4"),
     (r"\tfrac12", r"\frac{1}{2}"), ("1/3", "2/6"), ("\\frac{3}{1}", "3"), (r"\sqrt[3]{8}", "2"), (r"5\sqrt{2}\text{ units}", r"5\sqrt{2}"), ("12 inches", "12"), ("12inch", "12 feet"), ("sqrt(2)", r"\sqrt{2}"),
     ("x=2", "y=2"), ("(3,4)", "3,4"), ("2,3", "(2,3)"), ("1:2", "1/2"), ("10^6", "1000000"), ("3*10^6", "3 million"), (r"\frac{1}{2}x", "x/2"), ("p-q", "-(q-p)"), (r"4x^3", "4*x**3"), ("(5)", "5"), ("-5", "5"),
+    (r"(\theta)", r"\theta"), (r"(2\theta)", r"\theta+\theta"), (r"\frac{\alpha}{2}", r"\frac{\beta}{2}"), ("7", "(007)"), ("(00)", "(0)"), ("(0.07)", "(.07)"), ("()", "(1)"), ("(1,)", "(1,2)"),
+    ("1/-2", "-1/2"), (r"\frac{}{2}", "0"), (r"\sqrt", "1"), (r"\frac1", r"\frac1"), (r"5\text{ a}\text{ b}", "5"), ("=5", "5"), ("x==5", "5"), ("x+", "x"), ("(x", "x"), ("1..2", "1.2"),
+    ("0.99999999", "1"), ("0.9999", "1"), ("1,00,000", "100000"), (r"\sqrt{x}", r"\sqrt{-x}"), ("1/0", "2/0"), ("x-x", "0"), ("x/x", "1"), ("(x+y)/2", "x/2+y/2"), ("--x", "x"), ("+5", "5"), ("-x", "+-x"),
 ]
+MARKS = ["ANSWER", "Answer", "answer", "FINAL", "FINAL ANSWER", "Final Answer", ":", "=", ".", "(", ")", " ", "  ", "\n", "\u00a0", "\u200b", "A", "B", "C", "D", "E", "I", "J", "a", "b", "é", "²", "_", "3", "12",
+         "007", "999", "1000", "7.5", "٣", "**", "*", "\\boxed{", "}", "{", "\\frac{1}{2}", "<|channel|>", "final", "<|message|>", "<|return|>", "<|end|>", "['", "']", "\\n", "\\'", "ſ", "K", "is", "\x1c"]
+
+
+def some_text(rng):
+    begin = rng.choice(["", "", "ANSWER: ", "Answer: ", "FINAL ANSWER (", "**Answer: **", "Answer:", "\\boxed{ "])
+    return begin + "".join(rng.choice(MARKS) for _ in range(rng.randrange(1, 9)))
+
+
+def some_expression(rng, depth=0):
+    if depth > 1 or rng.random() < .3:
+        return rng.choice(["x", "y", "n", "2", "3", "12", "1.5", ".5", "4,096", r"\pi", r"\theta", r"\sqrt2", r"\sqrt{18}", r"\frac34", r"\frac{5}{6}", "-7", "2 1/3"])
+    a, b = some_expression(rng, depth + 1), some_expression(rng, depth + 1)
+    return rng.choice(["%s+%s", "%s-%s", "%s%s", r"\frac{%s}{%s}", "(%s)(%s)", "%s/%s", r"%s\cdot %s", r"\dfrac{%s}{%s}", "%s %s", "%s*%s", r"\sqrt{%s+%s}", r"\left(%s\right)%s"]) % (a, b)
+
+
+def some_answer(rng):
+    a, b = some_expression(rng), some_expression(rng)
+    return rng.choice(["{a}", "{a}", "{a}", "{a}^2", "({a},{b})", "({a}, {b})", "[{a},{b})", "{a},{b}", "{a} or {b}", "x={a}", r"{a}^\circ", r"{a}\%", r"\${a}", "{a} cm^2", r"{a}\text{{ units}}", r"\text{{{a}}}", "{{{a}}}",
+                       "{a} degrees", r"\{{{a},{b}\}}", "{a} million", r"[{a},{b}]\cup({b},{a})", "{a}."]).format(a=a, b=b)
+
+
+def varied(rng, text):
+    for _ in range(rng.randrange(3)):
+        text = rng.choice([lambda s: s.replace("frac", "dfrac"), lambda s: s.replace(" ", ""), lambda s: s.replace(r"\cdot ", "*"), lambda s: " " + s + " ", lambda s: s.replace(",", ", "), lambda s: "(" + s + ")",
+                           lambda s: s.replace("1", "2"), lambda s: s.replace("+", "-"), lambda s: s + ".0", lambda s: s.replace("(", "["), lambda s: "+".join(reversed(s.split("+"))), str.upper,
+                           lambda s: s.replace("x", "y"), lambda s: s + "^1", lambda s: s + "%", lambda s: "2" + s])(text)
+    return text
+
+
+def some_pair(rng):
+    answer = some_answer(rng)
+    pair = [answer, varied(rng, answer)]
+    rng.shuffle(pair)
+    return tuple(pair)
+
+
+rng = random.Random(11)
+TEXTS += [some_text(rng) for _ in range(300)]
+PAIRS += [some_pair(rng) for _ in range(400)]
 
 
 def grade(said, wanted):
-    os.chdir(prm800k + "/prm800k")
-    return bool(grade_answer(said, wanted))
+    signal.alarm(5)
+    try:
+        return bool(grade_answer(said, wanted))
+    except TimeoutError:
+        return None
+    finally:
+        signal.alarm(0)
 
 
-json.dump({
-    "texts": [{"text": t, "gpqa": [deep.parse_multiple_choice(t, "D"), oss.parse_multiple_choice(t, "D")], "mmlu": [deep.parse_multiple_choice(t, "J"), oss.parse_multiple_choice(t, "J")],
-               "boxed": deep.parse_boxed_math(t), "integer": deep.parse_aime_answer(t)} for t in TEXTS],
-    "pairs": [{"said": a, "wanted": b, "same": grade(a, b)} for a, b in PAIRS],
-}, open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "grading.json"), "w", encoding="utf-8"), ensure_ascii=False, indent=1)
+def late(*_):
+    raise TimeoutError
+
+
+signal.signal(signal.SIGALRM, late)
+here = os.path.dirname(os.path.abspath(__file__))
+os.chdir(prm800k + "/prm800k")
+lines = ",\n ".join
+texts = [{"text": t, "gpqa": [deep.parse_multiple_choice(t, "D"), oss.parse_multiple_choice(t, "D")], "mmlu": [deep.parse_multiple_choice(t, "J"), oss.parse_multiple_choice(t, "J")],
+          "boxed": deep.parse_boxed_math(t), "integer": deep.parse_aime_answer(t)} for t in TEXTS]
+pairs = [{"said": a, "wanted": b, "same": same} for a, b in PAIRS if (same := grade(a, b)) is not None]
+with open(here + "/grading.json", "w", encoding="utf-8") as f:
+    f.write("{\"texts\": [\n %s\n],\n\"pairs\": [\n %s\n]}\n" % tuple(lines(json.dumps(x, ensure_ascii=False) for x in all) for all in (texts, pairs)))
