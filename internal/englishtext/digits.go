@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
@@ -42,17 +43,18 @@ func apart(s string) string {
 	if !strings.ContainsAny(s, "0123456789") {
 		return s
 	}
-	letter := func(c byte) bool { return c >= 'a' && c <= 'z' }
-	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	var b strings.Builder
 	for i := range len(s) {
-		if i > 0 && (letter(s[i-1]) && digit(s[i]) || digit(s[i-1]) && letter(s[i])) {
+		if i > 0 && (isLetter(s[i-1]) && isDigit(s[i]) || isDigit(s[i-1]) && isLetter(s[i])) {
 			b.WriteByte(' ')
 		}
 		b.WriteByte(s[i])
 	}
 	return b.String()
 }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
 // halves writes "and a half" after a number as "point five".
 func halves(s string) string {
@@ -86,20 +88,23 @@ func findBounded(re *regexp.Regexp, s string, from int, both bool) []int {
 		if at == nil {
 			return nil
 		}
-		for i := range at {
-			if at[i] >= 0 {
-				at[i] += from
-			}
-		}
+		move(at, from)
 		if boundary(s, at[1]) && (!both || boundary(s, at[0])) {
 			return at
 		}
-		from = at[0] + 1
-		for from < len(s) && s[from]&0xc0 == 0x80 {
-			from++
-		}
+		_, n := utf8.DecodeRuneInString(s[at[0]:])
+		from = at[0] + max(n, 1)
 	}
 	return nil
+}
+
+// move adds to the places of a match; those of groups that match nothing are -1.
+func move(places []int, by int) {
+	for i := range places {
+		if places[i] >= 0 {
+			places[i] += by
+		}
+	}
 }
 
 // replaceBounded replaces what findBounded finds, if one of the characters is there without

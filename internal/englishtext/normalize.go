@@ -110,12 +110,7 @@ func runOf(s string, inWord bool) int {
 }
 
 // isWord is \w of Python.
-func isWord(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-	}
-	return unicode.IsLetter(r) || unicode.IsNumber(r)
-}
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // boundary is \b: whether a word begins or ends at a place.
 func boundary(s string, at int) bool {
@@ -164,13 +159,12 @@ func replaceWords(s, short, long string) string {
 		}
 		i += at
 		end := i + len(short)
-		if !boundary(s, end) || ownWord && !boundary(s, i) {
-			at = i + 1
-			continue
+		at = i + 1
+		if boundary(s, end) && (!ownWord || boundary(s, i)) {
+			b.WriteString(s[from:i])
+			b.WriteString(long)
+			at, from = end, end
 		}
-		b.WriteString(s[from:i])
-		b.WriteString(long)
-		at, from = end, end
 	}
 }
 

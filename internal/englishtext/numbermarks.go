@@ -100,12 +100,16 @@ func (w *numberWriter) special(previous, word, next string) (skip bool) {
 	case ones[next] == nil && !zeros[next]:
 		w.writeAll(word)
 	default: // double, triple
-		digit := "0"
-		if v := ones[next]; v != nil {
-			digit = v.String()
-		}
-		w.setText(w.nonZero() + strings.Repeat(digit, map[string]int{"double": 2, "triple": 3}[word]))
+		w.setText(w.nonZero() + strings.Repeat(digitOf(next), map[string]int{"double": 2, "triple": 3}[word]))
 		return true
 	}
 	return false
+}
+
+// digitOf is a number below twenty in digits; 0 for the words of zero.
+func digitOf(word string) string {
+	if v := ones[word]; v != nil {
+		return v.String()
+	}
+	return "0"
 }

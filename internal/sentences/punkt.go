@@ -15,9 +15,9 @@ func (l *language) annotate(words []word) {
 // byKind judges a word alone.
 func (l *language) byKind(w *word) {
 	switch {
-	case w.text == "." || w.text == "?" || w.text == "!":
+	case len(w.text) == 1 && strings.Contains(".?!", w.text):
 		w.ends = true
-	case len(w.text) >= 2 && strings.Trim(w.text, ".") == "":
+	case strings.Trim(w.text, ".") == "": // no word is empty
 		w.ellipsis = true
 	case w.endsWithPeriod() && !strings.HasSuffix(w.text, ".."):
 		name := w.name()
@@ -33,15 +33,19 @@ func (l *language) byNext(w, next *word) {
 		return
 	}
 	starts := l.startsSentence(next)
-	opens := starts == yes || next.startsUpper() && l.starters[next.inner()]
 	switch {
 	case l.collocations[[2]string{w.bare(), next.inner()}]:
 		w.ends, w.abbreviation = false, true
-	case (w.abbreviation || w.ellipsis) && !w.isInitial() && opens:
+	case (w.abbreviation || w.ellipsis) && !w.isInitial() && l.opens(next, starts):
 		w.ends = true
 	case l.belongs(w, next, starts):
 		w.ends, w.abbreviation = false, true
 	}
+}
+
+// opens reports whether a sentence begins with a word that follows an abbreviation or dots.
+func (l *language) opens(next *word, starts answer) bool {
+	return starts == yes || next.startsUpper() && l.starters[next.inner()]
 }
 
 // belongs reports whether an initial or a number belongs to the word that follows.
@@ -69,7 +73,7 @@ const (
 
 // startsSentence says whether a word is written as only at the beginning of a sentence.
 func (l *language) startsSentence(w *word) answer {
-	if strings.Contains(";:,.!?", w.text) && len(w.text) == 1 {
+	if len(w.text) == 1 && strings.Contains(";:,.!?", w.text) {
 		return no
 	}
 	writing := l.writing[w.inner()]

@@ -105,10 +105,7 @@ func markAt(text []rune, i int) (mark, bool) {
 	if isNonWord(text[i+1]) {
 		return mark{at: i, after: i + 2}, true
 	}
-	next := i + 1
-	for next < len(text) && pytext.IsSpace(text[next]) {
-		next++
-	}
+	next := i + 1 + leadingSpace(text[i+1:])
 	if next == i+1 || next == len(text) {
 		return mark{}, false
 	}
@@ -141,13 +138,19 @@ func closers(text []rune) (n, end int) {
 	for n < len(text) && strings.ContainsRune("\"')]}", text[n]) {
 		n++
 		rest := text[n:]
-		end = n
-		for end < len(text) && pytext.IsSpace(text[end]) {
-			end++
-		}
-		if end > n || len(rest) == 0 || len(rest) >= 2 && rest[0] == '-' && rest[1] == '-' {
-			return n, end
+		space := leadingSpace(rest)
+		if space > 0 || len(rest) == 0 || leading(rest, '-') >= 2 {
+			return n, n + space
 		}
 	}
 	return 0, 0
+}
+
+// leadingSpace is how much white space a text begins with.
+func leadingSpace(text []rune) int {
+	n := 0
+	for n < len(text) && pytext.IsSpace(text[n]) {
+		n++
+	}
+	return n
 }

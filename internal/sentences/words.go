@@ -159,14 +159,15 @@ func leading(text []rune, c rune) int {
 // spacedDots is the length of three dots or more with a space between each two, with which text
 // begins, or 0.
 func spacedDots(text []rune) int {
-	pairs := 0
-	for 2*pairs+1 < len(text) && text[2*pairs] == '.' && text[2*pairs+1] != '\n' && pytext.IsSpace(text[2*pairs+1]) {
-		pairs++
-	}
-	for ; pairs >= 2; pairs-- {
-		if 2*pairs < len(text) && text[2*pairs] == '.' {
-			return 2*pairs + 1
+	dots := 0
+	for at := 0; at < len(text) && text[at] == '.'; at += 2 {
+		dots++
+		if next := at + 1; next == len(text) || text[next] == '\n' || !pytext.IsSpace(text[next]) {
+			break
 		}
 	}
-	return 0
+	if dots < 3 {
+		return 0
+	}
+	return 2*dots - 1
 }
