@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -130,21 +129,9 @@ func (c *Checkpoint) Read(v Variable) ([]float32, error) {
 		return nil, fmt.Errorf("variable %q is in file %d of %d", v.Name, v.shard, c.shards)
 	}
 	path := fmt.Sprintf("%s.data-%05d-of-%05d", c.prefix, v.shard, c.shards)
-	f, err := regular.Open(path)
+	data, err := v.bytesIn(path)
 	if err != nil {
 		return nil, fmt.Errorf("variable %q: %w", v.Name, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if size := uint64(info.Size()); v.offset > size || v.size > size-v.offset {
-		return nil, fmt.Errorf("variable %q: %s has %d bytes, want %d at byte %d: the file is cut off", v.Name, path, size, v.size, v.offset)
-	}
-	data := make([]byte, v.size)
-	if _, err := io.ReadFull(io.NewSectionReader(f, int64(v.offset), int64(v.size)), data); err != nil {
-		return nil, fmt.Errorf("variable %q: reading %s: %w", v.Name, path, err)
 	}
 	if sum := masked(crc32.Checksum(data, castagnoli)); sum != v.sum {
 		return nil, fmt.Errorf("variable %q: the check sum of its bytes in %s is %08x, want %08x: the file is damaged", v.Name, path, sum, v.sum)
@@ -154,4 +141,25 @@ func (c *Checkpoint) Read(v Variable) ([]float32, error) {
 		numbers[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
 	}
 	return numbers, nil
+}
+
+// bytesIn reads the elements from their file.
+func (v Variable) bytesIn(path string) ([]byte, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if size := uint64(info.Size()); v.offset > size || v.size > size-v.offset {
+		return nil, fmt.Errorf("%s has %d bytes, want %d at byte %d: the file is cut off", path, size, v.size, v.offset)
+	}
+	data := make([]byte, v.size)
+	if _, err := f.ReadAt(data, int64(v.offset)); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return data, nil
 }

@@ -67,6 +67,44 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
+func TestAFolderOfTwoCheckpointsIsNotGuessedAt(t *testing.T) {
+	dir := t.TempDir()
+	checkpointtest.Write(t, dir, 1, some())
+	index, err := os.ReadFile(filepath.Join(dir, "translate.ckpt.index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "other.ckpt.index"), index, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), dir+" has 2 files *.index, want one") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Open(filepath.Join(dir, "other.ckpt")); err != nil {
+		t.Errorf("named, it is not read: %v", err)
+	}
+}
+
+func TestAnIndexThatIsNoFileIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "m.index"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "opening the checkpoint: ") || !strings.Contains(err.Error(), "is a folder") {
+		t.Errorf("error %v", err)
+	}
+	large := filepath.Join(dir, "large.index")
+	if err := os.WriteFile(large, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, largestFile+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(large); err == nil || !strings.Contains(err.Error(), "large.index") {
+		t.Errorf("an index of %d bytes: error %v", largestFile+1, err)
+	}
+}
+
 func TestDamagedFilesAreErrors(t *testing.T) {
 	entries := map[string][]byte{"": {8, 1}, "x": {8, 1, 0x12, 4, 0x12, 2, 8, 2, 0x28, 8}}
 	good := checkpointtest.Table(entries)
@@ -105,6 +143,9 @@ func TestVariablesThatCannotBeRead(t *testing.T) {
 		{"float64", []byte{8, 2, 0x12, 0, 0x28, 8}, nil, "is of type 2, want float32"},
 		{"slices", []byte{8, 1, 0x12, 0, 0x28, 4, 0x3a, 0}, nil, "stored in slices"},
 		{"too few bytes", []byte{8, 1, 0x12, 4, 0x12, 2, 8, 2, 0x28, 4}, []int64{2}, "has 4 bytes, want 8"},
+		{"no elements", []byte{8, 1, 0x12, 4, 0x12, 2, 8, 0}, []int64{-1}, `"x" has shape [0]`},
+		{"more elements than there are numbers", append([]byte{8, 1, 0x12, 32}, bytes.Repeat([]byte{0x12, 6, 8, 0xff, 0xff, 0xff, 0xff, 7}, 4)...), []int64{-1, -1, -1, -1}, "has shape [2147483647 2147483647"},
+		{"another number of axes", []byte{8, 1, 0x12, 4, 0x12, 2, 8, 2, 0x28, 8}, []int64{-1, -1}, "has shape [2], want [-1 -1]"},
 		{"huge", []byte{8, 1, 0x12, 8, 0x12, 6, 8, 0xff, 0xff, 0xff, 0xff, 7}, []int64{-1}, "for its shape [2147483647]"},
 	} {
 		c, err := parseIndex(checkpointtest.Table(map[string][]byte{"": {8, 1}, "x": test.entry}))

@@ -83,25 +83,21 @@ func parseHeader(b []byte) (shards uint64, err error) {
 // parseVariable reads another entry. What is not there is 0; a scalar has no axes.
 func parseVariable(name string, b []byte) (Variable, error) {
 	v := Variable{Name: name}
+	sum := uint64(0)
+	numbers := map[protowire.Number]*uint64{1: &v.dtype, 3: &v.shard, 4: &v.offset, 5: &v.size, 6: &sum}
 	err := fields(b, func(field protowire.Number, f fieldValue) error {
 		switch field {
-		case 1:
-			v.dtype = f.number
 		case 2:
 			return v.parseShape(f.bytes)
-		case 3:
-			v.shard = f.number
-		case 4:
-			v.offset = f.number
-		case 5:
-			v.size = f.number
-		case 6:
-			v.sum = uint32(f.number)
 		case 7:
 			v.sliced = true
 		}
+		if number := numbers[field]; number != nil {
+			*number = f.number
+		}
 		return nil
 	})
+	v.sum = uint32(sum)
 	return v, err
 }
 

@@ -1,6 +1,7 @@
 package tfcheckpoint
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,36 +27,68 @@ var errCut = errors.New("the table is cut off")
 
 // readTable calls found for each entry, in the order of the keys.
 func readTable(file []byte, found func(key, value []byte) error) error {
-	if len(file) < footerBytes {
-		return errCut
-	}
-	footer := file[len(file)-footerBytes:]
-	if magic := binary.LittleEndian.Uint64(footer[footerBytes-8:]); magic != tableMagic {
-		return fmt.Errorf("the file ends with %016x, want %016x: it is no index of a checkpoint, or is cut off", magic, uint64(tableMagic))
-	}
-	_, rest, err := readHandle(footer) // of blocks with statistics
+	at, err := indexOf(file)
 	if err != nil {
 		return err
 	}
-	index, _, err := readHandle(rest)
-	if err != nil {
-		return err
-	}
-	blocks, err := block(file, index)
+	blocks, err := block(file, at)
 	if err != nil {
 		return fmt.Errorf("the list of blocks: %w", err)
 	}
+	r := &tableReader{file: file, found: found}
 	return entries(blocks, func(_, value []byte) error {
 		at, _, err := readHandle(value)
 		if err != nil {
 			return err
 		}
-		data, err := block(file, at)
-		if err != nil {
-			return fmt.Errorf("the block at byte %d: %w", at.offset, err)
-		}
-		return entries(data, found)
+		return r.block(at)
 	})
+}
+
+// indexOf reads the end of a table: where the list of blocks is.
+func indexOf(file []byte) (handle, error) {
+	if len(file) < footerBytes {
+		return handle{}, errCut
+	}
+	footer := file[len(file)-footerBytes:]
+	if magic := binary.LittleEndian.Uint64(footer[footerBytes-8:]); magic != tableMagic {
+		return handle{}, fmt.Errorf("the file ends with %016x, want %016x: it is no index of a checkpoint, or is cut off", magic, uint64(tableMagic))
+	}
+	_, rest, err := readHandle(footer) // of blocks with statistics
+	if err != nil {
+		return handle{}, err
+	}
+	index, _, err := readHandle(rest)
+	return index, err
+}
+
+// A tableReader reads blocks one after the other. Neither blocks nor keys come twice: a short file that
+// repeats them would keep the reader busy for ever.
+type tableReader struct {
+	file  []byte
+	found func(key, value []byte) error
+	end   uint64 // of the last block
+	last  []byte // key; nil: there was none
+}
+
+func (r *tableReader) block(at handle) error {
+	data, err := block(r.file, at)
+	if err != nil {
+		return fmt.Errorf("the block at byte %d: %w", at.offset, err)
+	}
+	if at.offset < r.end {
+		return fmt.Errorf("the block at byte %d begins before the end of the last one, byte %d", at.offset, r.end)
+	}
+	r.end = at.offset + at.size + trailerBytes
+	return entries(data, r.entry)
+}
+
+func (r *tableReader) entry(key, value []byte) error {
+	if r.last != nil && bytes.Compare(key, r.last) <= 0 {
+		return fmt.Errorf("%q comes after %q: the table is not in order", key, r.last)
+	}
+	r.last = append([]byte{}, key...)
+	return r.found(key, value)
 }
 
 func readHandle(b []byte) (h handle, rest []byte, err error) {
@@ -102,24 +135,38 @@ func entries(b []byte, found func(key, value []byte) error) error {
 		return errCut
 	}
 	b = b[:uint64(len(b))-4-4*restarts]
-	var key []byte
+	var key, value []byte
 	for len(b) > 0 {
-		var sizes [3]uint64 // of what is shared, of the rest of the key, of the value
 		var err error
-		for i := range sizes {
-			if sizes[i], b, err = uvarint(b); err != nil {
-				return err
-			}
-		}
-		shared, rest, value := sizes[0], sizes[1], sizes[2]
-		if shared > uint64(len(key)) || rest > uint64(len(b)) || value > uint64(len(b))-rest {
-			return errCut
-		}
-		key = append(key[:shared:shared], b[:rest]...)
-		if err := found(key, b[rest:rest+value]); err != nil {
+		if key, value, b, err = readEntry(key, b); err != nil {
 			return err
 		}
-		b = b[rest+value:]
+		if err := found(key, value); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// longestKey is far more than the names of variables have. Each key is copied as a whole.
+const longestKey = 1 << 12
+
+// readEntry reads an entry: the sizes of what its key shares with the last one, of the rest of the key and of
+// the value, and then these two.
+func readEntry(last, b []byte) (key, value, rest []byte, err error) {
+	var sizes [3]uint64
+	for i := range sizes {
+		if sizes[i], b, err = uvarint(b); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	shared, own, size := sizes[0], sizes[1], sizes[2]
+	if shared > uint64(len(last)) || own > uint64(len(b)) || size > uint64(len(b))-own {
+		return nil, nil, nil, errCut
+	}
+	if shared+own > longestKey {
+		return nil, nil, nil, fmt.Errorf("a name of %d bytes, want at most %d", shared+own, longestKey)
+	}
+	key = append(last[:shared:shared], b[:own]...)
+	return key, b[own : own+size], b[own+size:], nil
 }
