@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
@@ -83,7 +84,7 @@ func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Mo
 }
 
 // WriteFolder converts all files of a model that has several into a new folder, with a description
-// beside it.
+// beside it. If that fails, the folder is gone.
 func (c Converter) WriteFolder(ctx context.Context, r Request, path string) (Descriptions, error) {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return nil, err
@@ -92,7 +93,10 @@ func (c Converter) WriteFolder(ctx context.Context, r Request, path string) (Des
 	if err == nil {
 		err = c.describe(ctx, path, r.Precision, d)
 	}
-	return d, err
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(path)) // it would be in the way of another try
+	}
+	return d, nil
 }
 
 func (c Converter) describe(ctx context.Context, path, precision string, d Description) error {
@@ -108,13 +112,13 @@ func (c Converter) describe(ctx context.Context, path, precision string, d Descr
 		}
 		origin += fmt.Sprintf("Starting weights: %q, SHA-256 %s; made into %s.\n", filepath.Base(f.Path), source.SHA256, precision)
 	}
-	notes, err := os.Create(DescriptionFile(path))
-	if err != nil {
+	return whole.Write(DescriptionFile(path), 0o644, func(notes io.Writer) error {
+		if err := d.WriteMarkdown(notes); err != nil {
+			return err
+		}
+		_, err := io.WriteString(notes, origin)
 		return err
-	}
-	err = d.WriteMarkdown(notes)
-	_, errOrigin := io.WriteString(notes, origin)
-	return errors.Join(err, errOrigin, notes.Close())
+	})
 }
 
 // DescriptionFile is where the description of a converted model is.

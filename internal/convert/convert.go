@@ -69,19 +69,27 @@ type Description interface {
 // Make makes a model. If a target was given and cannot be reached, it returns the best
 // model there is with an error that is quantize.ErrTargetMissed.
 func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Description, error) {
+	if err := r.check(); err != nil {
+		return nil, nil, err
+	}
 	m, err := onnx.ReadWhole(c.Source)
 	if err != nil {
 		return nil, nil, err
 	}
-	switch r.Precision {
-	case FP16:
+	if r.Precision == FP16 {
 		c.Observer.Phase("converting to float16")
 		return half(m, c.Source)
-	case INT8:
-		c.Observer.Phase("quantising to 8-bit integers")
-		return c.integers(ctx, m, r)
 	}
-	return nil, nil, fmt.Errorf("models cannot be converted to %q, only to %s or %s", r.Precision, FP16, INT8)
+	c.Observer.Phase("quantising to 8-bit integers")
+	return c.integers(ctx, m, r)
+}
+
+// check refuses what nothing is converted to.
+func (r Request) check() error {
+	if r.Precision != FP16 && r.Precision != INT8 {
+		return fmt.Errorf("models cannot be converted to %q, only to %s or %s", r.Precision, FP16, INT8)
+	}
+	return nil
 }
 
 func half(m *onnx.Model, path string) (*onnx.Model, Description, error) {
@@ -150,24 +158,33 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store,
 			indices = append(indices, i)
 		}
 	}
+	for _, index := range indices {
+		if index < 0 || index >= w.Len() {
+			return nil, fmt.Errorf("preparing the calibration samples: there is no sample %d, the data set has %d", index, w.Len())
+		}
+	}
 	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
 	if err != nil {
 		return nil, err
 	}
+	if err := c.fill(ctx, store, w, indices); err != nil {
+		return nil, errors.Join(fmt.Errorf("preparing the calibration samples: %w", err), store.Close())
+	}
+	return store, nil
+}
+
+// fill has samples prepared in the rows of a store.
+func (c Converter) fill(ctx context.Context, store *workload.Store, w workload.Workload, indices []int) error {
 	for i, index := range indices {
-		err := context.Cause(ctx)
-		if err == nil && (index < 0 || index >= w.Len()) {
-			err = fmt.Errorf("there is no sample %d, the data set has %d", index, w.Len())
+		if err := context.Cause(ctx); err != nil {
+			return err
 		}
-		if err == nil {
-			err = w.Prepare(index, store.Row(i))
-		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("preparing the calibration samples: %w", err), store.Close())
+		if err := w.Prepare(index, store.Row(i)); err != nil {
+			return err
 		}
 		c.Observer.Loading(i+1, len(indices))
 	}
-	return store, nil
+	return nil
 }
 
 // Sensitivity returns what each layer costs if it is the only one that is quantised: signal

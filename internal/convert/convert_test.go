@@ -186,6 +186,7 @@ func TestWhatCannotBeConvertedIsRefused(t *testing.T) {
 	}{
 		{"an unknown precision", t.Context(), c, Request{Precision: "int4"}, `"int4"`},
 		{"no file", t.Context(), missing, Request{Precision: FP16}, "nowhere.onnx"},
+		{"a sample before the data", t.Context(), c, Request{Precision: INT8, Samples: []int{0, -1}}, "there is no sample -1, the data set has 6"},
 		{"a sample beyond the data", t.Context(), c, Request{Precision: INT8, Samples: []int{0, 6}}, "there is no sample 6, the data set has 6"},
 		{"an input of another size", t.Context(), odd, Request{Precision: INT8}, "192"},
 		{"a stop", stopped, c, Request{Precision: INT8}, "enough"},
@@ -199,6 +200,9 @@ func TestWhatCannotBeConvertedIsRefused(t *testing.T) {
 func TestACalibrationListNamesFilesOrIndices(t *testing.T) {
 	c := tiny(t)
 	got, err := c.Indices(strings.NewReader("ILSVRC2012_val_00000003.JPEG\n\n  0 \nval/ILSVRC2012_val_00000006.JPEG\n"), "list.txt")
+	if marked, err := c.Indices(strings.NewReader("\ufeff4\r\n1\r\n"), "list.txt"); err != nil || !slices.Equal(marked, []int{4, 1}) {
+		t.Errorf("of a list that Windows wrote: %v, %v, want 4 and 1", marked, err)
+	}
 	if want := []int{2, 0, 5}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("indices %v, %v, want %v", got, err, want)
 	}

@@ -19,7 +19,7 @@ import (
 
 // GNMT writes encoder.onnx and decoder.onnx into a folder, with the weights of a checkpoint of
 // the MLPerf reference (translation/gnmt, 4 layers, standard_hparams/wmt16_gnmt_4_layer.json).
-// All variables that it needs are looked for before anything is written.
+// All variables that it needs are looked for before anything is written. If it fails then, no file is left.
 func GNMT(ctx context.Context, checkpoint, folder string) error {
 	c, err := tfcheckpoint.Open(checkpoint)
 	if err != nil {
@@ -28,22 +28,33 @@ func GNMT(ctx context.Context, checkpoint, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	var models []*onnx.Model
+	models := map[string]*onnx.Model{} // by file
 	for _, role := range []string{"encoder", "decoder"} {
 		path := filepath.Join(folder, role+".onnx")
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is there already", path)
 		}
-		m, err := gnmtModel(c, role)
-		if err != nil {
+		if models[path], err = gnmtModel(c, role); err != nil {
 			return fmt.Errorf("converting %s: %w", checkpoint, err)
 		}
-		models = append(models, m)
 	}
-	for i, role := range []string{"encoder", "decoder"} {
-		if err := models[i].WriteFile(ctx, filepath.Join(folder, role+".onnx")); err != nil {
-			return fmt.Errorf("converting %s: %w", checkpoint, err)
+	if err := writeAll(ctx, models); err != nil {
+		return fmt.Errorf("converting %s: %w", checkpoint, err)
+	}
+	return nil
+}
+
+// writeAll writes all files or none.
+func writeAll(ctx context.Context, models map[string]*onnx.Model) error {
+	var written []string
+	for path, m := range models {
+		if err := m.WriteFile(ctx, path); err != nil {
+			for _, path := range written {
+				err = errors.Join(err, os.Remove(path))
+			}
+			return err
 		}
+		written = append(written, path)
 	}
 	return nil
 }
@@ -128,21 +139,24 @@ func attentionV(c *tfcheckpoint.Checkpoint, dims []int64) (onnx.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return scaled(vector, gain[0]), nil
+		return scaled(v.Name, vector, gain[0])
 	}), err
 }
 
-// scaled gives a vector a length.
-func scaled(v []float32, length float32) []float32 {
+// scaled gives a vector a length, which it cannot have if it is nothing but zeros.
+func scaled(name string, v []float32, length float32) ([]float32, error) {
 	sum := 0.0
 	for _, x := range v {
 		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return nil, fmt.Errorf("variable %q has no direction: all its elements are 0", name)
 	}
 	by := float64(length) / math.Sqrt(sum)
 	for i := range v {
 		v[i] = float32(float64(v[i]) * by)
 	}
-	return v
+	return v, nil
 }
 
 // A lazySource makes its numbers whenever it is written.

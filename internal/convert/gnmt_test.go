@@ -3,6 +3,8 @@ package convert
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -37,7 +39,8 @@ func TestKernelsAreTurnedAndTheirGatesPutInOrder(t *testing.T) {
 	if diff := cmp.Diff([]float32{1, 4, 3 + 1, 2}, forgetting([]float32{1, 2, 3, 4}, 1, onnxOrder)); diff != "" {
 		t.Errorf("bias (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]float32{1.5, 2}, scaled([]float32{3, 4}, 2.5)); diff != "" {
+	vector, err := scaled("v", []float32{3, 4}, 2.5)
+	if diff := cmp.Diff([]float32{1.5, 2}, vector); err != nil || diff != "" {
 		t.Errorf("v (-want +got):\n%s", diff)
 	}
 }
@@ -146,6 +149,52 @@ func officialVariables(t *testing.T, encoder, decoder *onnx.Model) map[string]ch
 
 // The built-in GNMT, written as a checkpoint with the official names and shapes, comes back as
 // it was.
+func TestAVectorOfNothingHasNoLength(t *testing.T) {
+	want := `variable "attention_v" has no direction: all its elements are 0`
+	if v, err := scaled("attention_v", make([]float32, 3), 2.5); err == nil || err.Error() != want {
+		t.Errorf("scaled(0) = %v, %v, want %s", v, err, want)
+	}
+}
+
+func TestAllFilesAreWrittenOrNone(t *testing.T) {
+	dir := t.TempDir()
+	good := &onnx.Model{IRVersion: 8, Opsets: []onnx.Opset{{Version: 17}}, Graph: &onnx.Graph{}}
+	if err := writeAll(t.Context(), map[string]*onnx.Model{filepath.Join(dir, "a"): good, filepath.Join(dir, "b"): good}); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // the files come in any order
+		out := t.TempDir()
+		err := writeAll(t.Context(), map[string]*onnx.Model{filepath.Join(out, "a"): good, filepath.Join(out, "none", "b"): good})
+		if left, _ := os.ReadDir(out); err == nil || !strings.Contains(err.Error(), "creating b: in folder ") || len(left) > 0 {
+			t.Fatalf("%v is left, %v", left, err)
+		}
+	}
+}
+
+// What is not of the size that was promised must not become part of a model.
+func TestLazyWeightsAreOfTheSizeThatTheySay(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	for _, c := range []struct {
+		name string
+		make func() ([]float32, error)
+		want string
+	}{
+		{"too few", func() ([]float32, error) { return []float32{1}, nil }, "the checkpoint has 1 numbers where 2 are wanted"},
+		{"too many", func() ([]float32, error) { return make([]float32, 3), nil }, "the checkpoint has 3 numbers where 2 are wanted"},
+		{"none", func() ([]float32, error) { return nil, broken }, broken.Error()},
+	} {
+		n, err := joined{lazy([]int64{1}, func() ([]float32, error) { return []float32{7}, nil }), lazy([]int64{2}, c.make)}.WriteTo(io.Discard)
+		if err == nil || err.Error() != c.want || n != 4 {
+			t.Errorf("%s: %d bytes, %v, want 4 and %s", c.name, n, err, c.want)
+		}
+	}
+	both := joined{lazy([]int64{1}, func() ([]float32, error) { return []float32{1}, nil }), lazy([]int64{2, 1}, func() ([]float32, error) { return []float32{-2, 0.5}, nil })}
+	var out bytes.Buffer
+	if n, err := both.WriteTo(&out); err != nil || n != 12 || both.Size() != 12 || out.String() != "\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\x00\x3f" {
+		t.Errorf("%d bytes of %d, %v: %x", n, both.Size(), err, out.Bytes())
+	}
+}
+
 func TestACheckpointOfGNMTBecomesItsNetworks(t *testing.T) {
 	longtest.Skip(t, "writes a checkpoint of 350 MB")
 	built := map[string]*onnx.Model{}

@@ -45,19 +45,16 @@ func parseList(list io.Reader, name string, samples int, byName map[string]int) 
 	var indices []int
 	lines := bufio.NewScanner(list)
 	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" {
+		text := lines.Text()
+		if n == 1 {
+			text = strings.TrimPrefix(text, "\ufeff")
+		}
+		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
-		index, ok := byName[filepath.Base(text)]
-		if !ok {
-			var err error
-			if index, err = strconv.Atoi(text); err != nil {
-				return nil, fmt.Errorf("%s:%d: %q is neither a file of the data set nor an index", name, n, text)
-			}
-		}
-		if index < 0 || index >= samples {
-			return nil, fmt.Errorf("%s:%d: there is no sample %d, the data set has %d", name, n, index, samples)
+		index, err := indexOf(text, samples, byName)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		indices = append(indices, index)
 	}
@@ -68,4 +65,19 @@ func parseList(list io.Reader, name string, samples int, byName map[string]int) 
 		return nil, fmt.Errorf("%s names no samples", name)
 	}
 	return indices, nil
+}
+
+// indexOf is the sample that a line names.
+func indexOf(text string, samples int, byName map[string]int) (int, error) {
+	index, ok := byName[filepath.Base(text)]
+	if !ok {
+		var err error
+		if index, err = strconv.Atoi(text); err != nil {
+			return 0, fmt.Errorf("%q is neither a file of the data set nor an index", text)
+		}
+	}
+	if index < 0 || index >= samples {
+		return 0, fmt.Errorf("there is no sample %d, the data set has %d", index, samples)
+	}
+	return index, nil
 }

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
@@ -10,25 +11,24 @@ import (
 // PrecisionOf says in what a model computes that consists of files: int4 or int8 if operators of one of them
 // take integers for weights, fp16 if most bytes of its floating-point constants are half precision, else fp32.
 func PrecisionOf(paths ...string) (string, error) {
-	var fewest int64
+	var integers []int64 // bits
 	bytes := map[onnx.ElemType]int64{}
 	for _, path := range paths {
 		m, err := onnx.ReadFile(path)
 		if err != nil {
 			return "", err
 		}
-		if bits := quantize.FewBits(m); bits > 0 && (fewest == 0 || bits < fewest) {
-			fewest = bits
+		if bits := quantize.FewBits(m); bits > 0 {
+			integers = append(integers, bits)
 		}
 		for t := range m.Tensors() {
-			if n, err := t.Len(); err == nil {
-				bytes[t.Type] += n * int64(t.Type.Bits()) / 8
-			}
+			n, _ := t.Len() // no elements where the shape is impossible
+			bytes[t.Type] += n * int64(t.Type.Bits()) / 8
 		}
 	}
 	switch {
-	case fewest > 0:
-		return fmt.Sprintf("int%d", fewest), nil
+	case len(integers) > 0:
+		return fmt.Sprintf("int%d", slices.Min(integers)), nil
 	case bytes[onnx.Float16]+bytes[onnx.BFloat16] > bytes[onnx.Float32]:
 		return FP16, nil
 	}

@@ -41,6 +41,9 @@ var errSeveral = errors.New("the model has several files, which are not calibrat
 // MakeFolder converts all files of a model that has several into a folder, which must exist. Each keeps
 // its name.
 func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (Descriptions, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
 	if r.Target > 0 || len(r.Samples) > 0 {
 		return nil, errSeveral
 	}
@@ -51,15 +54,11 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 	c.Observer.Phase("converting to " + r.Precision)
 	var all Descriptions
 	for i, f := range files {
-		m, err := onnx.ReadWhole(f.Path)
+		q, d, err := c.alone(f.Path, r)
 		if err != nil {
 			return nil, err
 		}
-		q, d, err := c.alone(m, f.Path, r)
-		if err == nil {
-			err = q.WriteFile(ctx, filepath.Join(folder, filepath.Base(f.Path)))
-		}
-		if err != nil {
+		if err := q.WriteFile(ctx, filepath.Join(folder, filepath.Base(f.Path))); err != nil {
 			return nil, err
 		}
 		all = append(all, d)
@@ -69,7 +68,11 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 }
 
 // alone converts a file for which there are no samples.
-func (c Converter) alone(m *onnx.Model, path string, r Request) (*onnx.Model, Description, error) {
+func (c Converter) alone(path string, r Request) (*onnx.Model, Description, error) {
+	m, err := onnx.ReadWhole(path)
+	if err != nil {
+		return nil, nil, err
+	}
 	if r.Precision == FP16 {
 		return half(m, path)
 	}

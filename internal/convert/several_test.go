@@ -86,6 +86,9 @@ func TestWhatSeveralFilesCannotBeConvertedWith(t *testing.T) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
+	if _, err := c.MakeFolder(t.Context(), Request{Precision: "int4"}, t.TempDir()); err == nil || err.Error() != `models cannot be converted to "int4", only to fp16 or int8` {
+		t.Errorf("to int4: %v", err)
+	}
 	out := filepath.Join(t.TempDir(), "out")
 	d, err := c.WriteFolder(t.Context(), Request{Precision: INT8, Options: quantize.Options{Exclude: []string{"nothing"}}}, out)
 	if err != nil || len(d) != 2 {
@@ -103,8 +106,12 @@ func TestWhatSeveralFilesCannotBeConvertedWith(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.Source, "decoder.onnx"), []byte("<html>"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.MakeFolder(t.Context(), Request{Precision: INT8}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "decoder.onnx") {
+	half := filepath.Join(t.TempDir(), "half") // the encoder is converted before the decoder is looked at
+	if _, err := c.WriteFolder(t.Context(), Request{Precision: INT8}, half); err == nil || !strings.Contains(err.Error(), "decoder.onnx") {
 		t.Errorf("a file that is no model: %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(half)); len(left) > 0 {
+		t.Errorf("%v is left, in the way of another try", left)
 	}
 	if err := os.Remove(filepath.Join(c.Source, "encoder.onnx")); err != nil {
 		t.Fatal(err)
