@@ -45,6 +45,50 @@ func TestKernelsAreTurnedAndTheirGatesPutInOrder(t *testing.T) {
 	}
 }
 
+// Of three inputs and two hidden units: element by element, by what TensorFlow and ONNX say of their layouts.
+func TestPartsOfACellAreWhereONNXLooksForThem(t *testing.T) {
+	const inputs, hidden = 3, 2
+	kernel, bias := make([]float32, (inputs+hidden)*4*hidden), make([]float32, 4*hidden)
+	for i := range kernel {
+		kernel[i] = float32(i)
+	}
+	for i := range bias {
+		bias[i] = float32(100 + i)
+	}
+	at := func(row, gate, unit int) float32 { return kernel[row*4*hidden+gate*hidden+unit] } // gates i, j, f, o
+	cell := basicCell{inputs: inputs, hidden: hidden}
+	for part, c := range map[string]struct {
+		first, last int
+		order       []int // of TensorFlow's gates
+	}{
+		"weights":       {0, inputs, []int{0, 3, 2, 1}}, // ONNX has i, o, f, c
+		"recurrence":    {inputs, inputs + hidden, []int{0, 3, 2, 1}},
+		"gates/weights": {0, inputs + hidden, []int{0, 1, 2, 3}},
+	} {
+		var want []float32
+		for _, gate := range c.order {
+			for unit := range hidden {
+				for row := c.first; row < c.last; row++ {
+					want = append(want, at(row, gate, unit))
+				}
+			}
+		}
+		_, count, arrange := cell.part(part)
+		if diff := cmp.Diff(want, arrange(kernel)); diff != "" || count != len(want) {
+			t.Errorf("%s has %d numbers, want %d (-want +got):\n%s", part, count, len(want), diff)
+		}
+	}
+	for part, want := range map[string][]float32{
+		"bias":       {100, 101, 106, 107, 105, 106, 102, 103, 0, 0, 0, 0, 0, 0, 0, 0}, // that of forgetting has one more
+		"gates/bias": {100, 101, 102, 103, 105, 106, 106, 107},
+	} {
+		_, count, arrange := cell.part(part)
+		if diff := cmp.Diff(want, arrange(bias)); diff != "" || count != len(want) {
+			t.Errorf("%s has %d numbers, want %d (-want +got):\n%s", part, count, len(want), diff)
+		}
+	}
+}
+
 // numbers reads the elements of an initializer.
 func numbers(t *testing.T, m *onnx.Model, name string) []float32 {
 	t.Helper()

@@ -57,6 +57,9 @@ func (d *dynamizer) whyNotLSTM(n *onnx.Node, weights [2]*onnx.Tensor, dims [2][]
 		if !isFloat32Constant(weights[i]) || len(dims[i]) != 3 {
 			return "its weights are not constant"
 		}
+		if slices.Contains(dims[i], 0) {
+			return "its weights are empty"
+		}
 	}
 	return ""
 }
@@ -75,10 +78,17 @@ func (d *dynamizer) constantOf(name string) (*onnx.Tensor, []int64) {
 		return nil, nil
 	}
 	dims, err := onnx.Elements[int64](shape)
-	if err != nil || slices.ContainsFunc(dims, func(n int64) bool { return n < 1 }) {
+	if err != nil || slices.ContainsFunc(dims, func(n int64) bool { return n < 1 }) || !sameSize(t.Dims, dims) {
 		return nil, nil
 	}
 	return t, dims
+}
+
+// sameSize reports whether tensors of two shapes have as many elements.
+func sameSize(a, b []int64) bool {
+	x, err := (&onnx.Tensor{Dims: a}).Len()
+	y, errOther := (&onnx.Tensor{Dims: b}).Len()
+	return err == nil && errOther == nil && x == y
 }
 
 // gates adds the weights of an LSTM, [directions, gates, inputs], as integers [directions, inputs, gates],

@@ -170,14 +170,36 @@ func (p *plan) whyNotWeighted(n *onnx.Node) string {
 		return "its weights are not constant"
 	case slices.Contains(w.Dims, 0):
 		return "its weights are empty"
-	case n.Op == "Conv" && len(w.Dims) < 3:
-		return fmt.Sprintf("its weights have the shape %v", w.Dims)
-	case n.Op != "Conv" && len(w.Dims) != 2:
-		return fmt.Sprintf("its weights have the shape %v, not that of a matrix", w.Dims)
+	}
+	if reason := whyNotShape(n, w.Dims); reason != "" {
+		return reason
+	}
+	return p.whyNotBias(n, w)
+}
+
+// whyNotShape says what is odd about the weights of a node, for what it does with them.
+func whyNotShape(n *onnx.Node, dims []int64) string {
+	if n.Op == "Conv" {
+		return whyNotKernels(n, dims)
+	}
+	switch {
+	case len(dims) != 2:
+		return fmt.Sprintf("its weights have the shape %v, not that of a matrix", dims)
 	case n.Op == "Gemm" && (onnx.AttrOr(n, "alpha", float32(1)) != 1 || onnx.AttrOr(n, "transA", int64(0)) != 0):
 		return "it scales or transposes its input"
 	}
-	return p.whyNotBias(n, w)
+	return ""
+}
+
+func whyNotKernels(n *onnx.Node, dims []int64) string {
+	groups := onnx.AttrOr(n, "group", int64(1))
+	switch {
+	case len(dims) < 3:
+		return fmt.Sprintf("its weights have the shape %v", dims)
+	case groups < 1 || dims[0]%groups != 0:
+		return fmt.Sprintf("its %d filters are not %d groups", dims[0], groups)
+	}
+	return ""
 }
 
 func (p *plan) whyNotBias(n *onnx.Node, w *onnx.Tensor) string {

@@ -141,22 +141,31 @@ func (p *plan) channelMeans() []channels {
 // onlySigmoid reports whether nothing but a Sigmoid sees a value, perhaps after its elements
 // were moved.
 func (p *plan) onlySigmoid(value string) bool {
-	readers := p.index.Consumers(value)
-	if len(readers) == 0 || p.index.IsOutput(value) {
-		return false
-	}
-	for _, n := range readers {
-		switch {
-		case !isONNX(n):
+	seen := map[string]bool{} // what is moved apart and put together again is followed once
+	for waiting := []string{value}; len(waiting) > 0; {
+		value, waiting = waiting[0], waiting[1:]
+		if seen[value] {
+			continue
+		}
+		seen[value] = true
+		readers := p.index.Consumers(value)
+		if len(readers) == 0 || p.index.IsOutput(value) {
 			return false
-		case n.Op == "Sigmoid":
-		case n.Op == "Concat", n.Op != "Resize" && kinds[n.Op] == carrying && n.Input(0) == value:
-			if !p.onlySigmoid(n.Outputs[0]) {
+		}
+		for _, n := range readers {
+			switch {
+			case isOp(n, "Sigmoid"):
+			case moves(n, value):
+				waiting = append(waiting, output(n, 0))
+			default:
 				return false
 			}
-		default:
-			return false
 		}
 	}
 	return true
+}
+
+// moves reports whether the elements of a value are what a node makes, perhaps with others.
+func moves(n *onnx.Node, value string) bool {
+	return isOp(n, "Concat") || isONNX(n) && n.Op != "Resize" && kinds[n.Op] == carrying && n.Input(0) == value
 }

@@ -15,16 +15,11 @@ import (
 // DequantizeLinear of its own, with the same scale for every channel.
 func (q *quantizer) protect(n *onnx.Node) {
 	integers, w := q.integers[n.Input(0)], q.plan.consts[n.Input(1)]
-	if q.plan.byNode[n] != nil || integers == "" || !isFloat32Constant(w) || len(w.Dims) < 2 {
+	if q.plan.byNode[n] != nil || integers == "" {
 		return
 	}
-	channels, axis := inputChannels(n, w), int64(1)
-	switch {
-	case isOp(n, "ConvTranspose"):
-		channels = int(w.Dims[0])
-	case isOp(n, "Gemm") && onnx.AttrOr(n, "transA", int64(0)) != 0:
-		axis = 0
-	case !isOp(n, "Conv") && !isOp(n, "Gemm"):
+	channels, axis := channelsOf(n, w)
+	if channels == 0 {
 		return
 	}
 	a, p := q.options.activations(), q.parameters[q.source[n.Inputs[0]]].Parameters
@@ -36,4 +31,23 @@ func (q *quantizer) protect(n *onnx.Node) {
 	own := q.names.Unique(name)
 	q.node("DequantizeLinear", []string{integers, scale.Name, zero.Name}, own, onnx.Attr("axis", axis))
 	n.Inputs[0] = own
+}
+
+// channelsOf returns how many channels the input of a node has whose weights ONNX Runtime would quantise, and
+// along which axis; none if it would not, or if the weights make no sense.
+func channelsOf(n *onnx.Node, w *onnx.Tensor) (channels int, axis int64) {
+	if !isFloat32Constant(w) || len(w.Dims) < 2 {
+		return 0, 0
+	}
+	switch {
+	case isOp(n, "ConvTranspose"):
+		return int(w.Dims[0]), 1
+	case isOp(n, "Conv") && whyNotKernels(n, w.Dims) == "":
+		return inputChannels(n, w), 1
+	case isOp(n, "Gemm") && onnx.AttrOr(n, "transA", int64(0)) != 0:
+		return inputChannels(n, w), 0
+	case isOp(n, "Gemm"):
+		return inputChannels(n, w), 1
+	}
+	return 0, 0
 }

@@ -149,7 +149,7 @@ func (s Search) Run(ctx context.Context, m *onnx.Model, ranges Ranges, o Options
 	r.best.Report.BytesBefore = weightBytes(m.Graph)
 	record := r.best.SearchRecord
 	r.best.Report.Search = &record
-	if r.best.Score < s.Target {
+	if !(r.best.Score >= s.Target) { // nor if it is no number
 		return r.best, fmt.Errorf("searching: %w: the best score is %v with %d layers in FP32, not %v",
 			ErrTargetMissed, r.best.Score, len(r.best.Excluded), s.Target)
 	}
@@ -189,33 +189,30 @@ func (s *search) run(ctx context.Context, layers []LayerScore) error {
 
 // bisect looks for the least number of layers, up to most, that is enough.
 func (s *search) bisect(ctx context.Context, most int) error {
-	tooFew, k := 0, 1
-	for {
-		enough, err := s.try(ctx, k)
-		if err != nil {
-			return err
-		}
-		if enough {
-			break
-		}
-		if k == most {
-			return nil
-		}
-		tooFew, k = k, min(2*k, most)
-	}
-	for tooFew+1 < k {
-		middle := (tooFew + k) / 2
-		enough, err := s.try(ctx, middle)
-		if err != nil {
-			return err
-		}
-		if enough {
-			k = middle
+	tooFew, enough, err := s.bracket(ctx, most)
+	for err == nil && tooFew+1 < enough {
+		middle := (tooFew + enough) / 2
+		var reached bool
+		if reached, err = s.try(ctx, middle); reached {
+			enough = middle
 		} else {
 			tooFew = middle
 		}
 	}
-	return nil
+	return err
+}
+
+// bracket doubles the number of layers until it is enough. Where not even most are, both numbers are most.
+func (s *search) bracket(ctx context.Context, most int) (tooFew, enough int, err error) {
+	for k := 1; ; k = min(2*k, most) {
+		reached, err := s.try(ctx, k)
+		if err != nil || reached {
+			return tooFew, k, err
+		}
+		if tooFew = k; k == most {
+			return most, most, nil
+		}
+	}
 }
 
 // try leaves the k most sensitive layers out, and keeps the result if it is better: one
@@ -235,7 +232,7 @@ func (s *search) try(ctx context.Context, k int) (enough bool, err error) {
 	first := len(s.best.Steps) == 0
 	s.best.Steps = append(s.best.Steps, Step{k, score})
 	s.progress("search", len(s.best.Steps), 0)
-	if first || enough || s.best.Score < s.Target && score > s.best.Score {
+	if first || enough || !(s.best.Score >= s.Target) && cmp.Less(s.best.Score, score) { // no number is less than all
 		s.best.Model, s.best.Report, s.best.Score = m, report, score
 		s.best.Excluded = slices.Clone(s.order[:k])
 	}
