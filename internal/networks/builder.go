@@ -111,7 +111,7 @@ func (b *Builder) fill(name string, kind weightKind, f Filler, dims []int64) *on
 	}
 	var source onnx.Source
 	var err error
-	if b.given != nil {
+	if b.given != nil && kind != auxiliary {
 		source, err = b.given(name, dims)
 	} else {
 		source, err = f.fill(b.seed, name, dims)

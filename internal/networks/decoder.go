@@ -98,7 +98,10 @@ func (d *decoderNet) embedded() *onnx.Value {
 
 // linear adds x·W.
 func (d *decoderNet) linear(name string, x *onnx.Value, units int64, f Filler) *onnx.Value {
-	inputs := x.Type.Shape[len(x.Type.Shape)-1].Size
+	inputs := width(x)
+	if inputs == 0 {
+		return d.fail("MatMul", name, errNoAxis)
+	}
 	if f == nil {
 		f = Bell{1 / math.Sqrt(float64(inputs))}
 	}

@@ -40,6 +40,10 @@ func (d *decoderNet) expertWeights(name string, units, inputs int64, strength fl
 	if d.form != fusedInt4 {
 		return []*onnx.Value{d.Weight(name+"/weights", Bell{strength / math.Sqrt(float64(inputs))}, d.experts, units, inputs)}
 	}
+	if d.given != nil {
+		v := d.fail("weights", name+"/weights", errFewBits)
+		return []*onnx.Value{v, v}
+	}
 	m := int4Matrix{inputs: inputs, units: units * d.experts, stream: streamSeed(d.seed, name)}
 	weights := d.Constant(&onnx.Tensor{Name: name + "/weights", Type: onnx.Uint8, Dims: []int64{d.experts, units, inputs / 2}, Data: int4Weights{m}})
 	scales := d.Constant(&onnx.Tensor{Name: name + "/scales", Type: onnx.Float32, Dims: []int64{d.experts, units, inputs / int4Block}, Data: int4Scales{m}})

@@ -65,6 +65,9 @@ func (d *decoderNet) grown(name string, past, now *onnx.Value) *onnx.Value {
 
 // plainNorm is SimplifiedLayerNormalization in ONNX's own operators.
 func (d *decoderNet) plainNorm(name string, x, gain *onnx.Value) *onnx.Value {
+	if width(x) == 0 {
+		return d.fail("ReduceMean", name, errNoAxis)
+	}
 	mean := append(onnx.Shape{}, x.Type.Shape...)
 	mean[len(mean)-1] = onnx.Fixed(1)
 	squares := d.layer("ReduceMean", name+"/mean", []*onnx.Value{d.Binary("Mul", name+"/squares", x, x)},

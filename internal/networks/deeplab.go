@@ -39,7 +39,7 @@ type deepLab struct{ steadyMobileNet }
 // pyramid joins what is at each place with the mean over the image.
 func (d deepLab) pyramid(x *onnx.Value) *onnx.Value {
 	image := d.conv("image_pooling", d.GlobalAveragePool("AvgPool2D", x), Conv{Filters: 256, Kernel: Axes{1}})
-	image = d.enlarge("image_pooling/resize", image, x.Type.Shape[2].Size)
+	image = d.enlarge("image_pooling/resize", image, extentOf(x, 2))
 	here := d.conv("aspp0", x, Conv{Filters: 256, Kernel: Axes{1}})
 	return d.conv("concat_projection", d.Concat("concat", 1, image, here), Conv{Filters: 256, Kernel: Axes{1}})
 }
@@ -47,7 +47,7 @@ func (d deepLab) pyramid(x *onnx.Value) *onnx.Value {
 // decoder joins features with those of an earlier layer, which are larger.
 func (d deepLab) decoder(x, early *onnx.Value) *onnx.Value {
 	early = d.conv("decoder/feature_projection0", early, Conv{Filters: 48, Kernel: Axes{1}})
-	x = d.enlarge("decoder/resize", x, early.Type.Shape[2].Size)
+	x = d.enlarge("decoder/resize", x, extentOf(early, 2))
 	x = d.Concat("decoder/concat", 1, x, early)
 	for _, name := range []string{"decoder/decoder_conv0", "decoder/decoder_conv1"} {
 		x = d.depthwise(name+"_depthwise", x, Conv{Kernel: Axes{3}})

@@ -132,7 +132,7 @@ func (b *Builder) bestBoxes(name string, boxes, scores *onnx.Value, n NMS, limit
 	zeros := b.Binary("Mul", name+"/zeros", scores, b.scalar(0))
 	survivors := b.ScatterND(name+"/survivors", zeros, kept, b.GatherND(name+"/kept_scores", scores, kept, 0))
 	best, where := b.TopK(name+"/TopK", b.Flatten(name+"/flat", survivors), 1, limit)
-	places := b.ints(scores.Type.Shape[2].Size)
+	places := b.ints(extentOf(scores, 2))
 	class := b.Binary("Div", name+"/class", where, places)
 	box := b.Binary("Mod", name+"/box", where, places)
 	found := b.GatherND(name+"/found_boxes", boxes, b.Unsqueeze(name+"/box_index", box, 2), 1)

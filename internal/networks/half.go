@@ -11,6 +11,9 @@ import (
 // halfTable returns a table of random numbers of 16 bits, of which rows are looked up: half of the memory
 // of a table that is too large otherwise.
 func (b *Builder) halfTable(name string, dims ...int64) *onnx.Value {
+	if b.given != nil {
+		return b.fail("weights", name, errFewBits)
+	}
 	b.weights[name] = parameter
 	return b.Constant(&onnx.Tensor{Name: name, Type: onnx.Float16, Dims: dims, Data: halves{streamSeed(b.seed, name), product(dims)}})
 }

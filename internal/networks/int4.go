@@ -2,6 +2,8 @@ package networks
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -16,10 +18,19 @@ const (
 	int4Accuracy = 4
 )
 
+// errFewBits refuses Options.Weights, which are float32.
+var errFewBits = errors.New("weights of a checkpoint have no place in a table of fewer bits")
+
 // matMulInt4 adds x·W with weights of 4 bits (MatMulNBits). Weights that mean nothing are drawn in 4
 // bits; others are rounded, which needs the whole matrix in memory.
 func (b *Builder) matMulInt4(name string, x *onnx.Value, units int64, f Filler, random bool) *onnx.Value {
-	inputs := x.Type.Shape[len(x.Type.Shape)-1].Size
+	inputs := width(x)
+	switch {
+	case b.given != nil:
+		return b.fail("weights", name+"/weights", errFewBits)
+	case inputs == 0 || inputs%int4Block != 0:
+		return b.fail("MatMulNBits", name, fmt.Errorf("the inputs of %v are no whole blocks of %d", x, int4Block))
+	}
 	source, err := f.fill(b.seed, name+"/weights", []int64{inputs, units})
 	if err != nil {
 		return b.fail("weights", name, err)

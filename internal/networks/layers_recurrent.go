@@ -66,9 +66,12 @@ const (
 var onnxGates = [4]int{gateInput, gateOutput, gateForget, gateCandidate}
 
 // width is the size of the last axis, 0 where it is not known.
-func width(x *onnx.Value) int64 {
-	if n := len(x.Type.Shape); n > 0 && x.Type.Shape[n-1].Known() {
-		return x.Type.Shape[n-1].Size
+func width(x *onnx.Value) int64 { return extentOf(x, len(x.Type.Shape)-1) }
+
+// extentOf is the size of an axis, 0 where it is not known: after an error values have no axes.
+func extentOf(x *onnx.Value, axis int) int64 {
+	if axis < 0 || axis >= len(x.Type.Shape) || !x.Type.Shape[axis].Known() {
+		return 0
 	}
-	return 0
+	return x.Type.Shape[axis].Size
 }

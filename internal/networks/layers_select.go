@@ -182,7 +182,7 @@ func (b *Builder) Join(name, axis string, xs ...*onnx.Value) *onnx.Value {
 	}
 	out := slices.Clone(xs[0].Type.Shape)
 	for _, x := range xs[1:] {
-		if !slices.EqualFunc(x.Type.Shape[1:], out[1:], sameDim) || x.Type.Elem != xs[0].Type.Elem {
+		if len(x.Type.Shape) == 0 || !slices.EqualFunc(x.Type.Shape[1:], out[1:], sameDim) || x.Type.Elem != xs[0].Type.Elem {
 			return b.fail("Concat", name, fmt.Errorf("input %v does not fit to %v", x, xs[0]))
 		}
 	}

@@ -113,7 +113,7 @@ func (r resNeXt) pyramid(stages []*onnx.Value) []*onnx.Value {
 		name := fmt.Sprintf("fpn/%d", i)
 		x := r.Conv(name+"/inner", stages[i], Conv{Filters: 256, Kernel: Axes{1}, Weights: Rounded{He{ZeroMean: true}}, Bias: Uniform{-0.1, 0.1}})
 		if merged != nil {
-			size := x.Type.Shape[2].Size
+			size := extentOf(x, 2)
 			x = r.Add(name+"/merge", x, r.Resize(name+"/up", merged, Resize{Sizes: Axes{size}, Mode: "nearest", Coordinates: "asymmetric", Nearest: "floor"}))
 		}
 		merged = x
@@ -161,7 +161,7 @@ func (r resNeXt) candidates(level int, x *onnx.Value) candidates {
 	best, where := b.best(name+"best", b.Gather(name+"above/scores", all, above, 0), 1000, name+"candidates")
 	index := b.Gather(name+"index", above, where, 0)
 	anchor := b.Binary("Div", name+"anchor", index, b.ints(retinaNetClasses))
-	anchors := b.Constant(onnx.TensorOf(name+"anchors", retinaNetBoxes(level, x.Type.Shape[2].Size), encoded.Type.Shape[0].Size, 4))
+	anchors := b.Constant(onnx.TensorOf(name+"anchors", retinaNetBoxes(level, extentOf(x, 2)), extentOf(encoded, 0), 4))
 	return candidates{
 		boxes:  r.decode(name, b.Gather(name+"best_encoded", encoded, anchor, 0), b.Gather(name+"best_anchors", anchors, anchor, 0)),
 		scores: best,

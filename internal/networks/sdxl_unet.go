@@ -110,7 +110,7 @@ func (n *sdxlUNetNet) sizeEmbedding() *onnx.Value {
 
 func (n *sdxlUNetNet) twoDense(name string, x *onnx.Value) *onnx.Value {
 	units := 4 * n.channels[0]
-	inputs := x.Type.Shape[len(x.Type.Shape)-1].Size
+	inputs := width(x)
 	x = n.Linear(name+"/linear1", x, units, Bell{1.4 / math.Sqrt(float64(inputs))}, nil)
 	return n.Linear(name+"/linear2", n.silu(name+"/silu", x, 1), units, Bell{1.4 / math.Sqrt(float64(units))}, nil)
 }
@@ -161,7 +161,7 @@ func diffusionWeights() Filler { return He{Gain: 1, ZeroMean: true} }
 
 // upsample doubles the size of images.
 func (b *Builder) upsample(name string, x *onnx.Value) *onnx.Value {
-	sides := Axes{2 * x.Type.Shape[2].Size, 2 * x.Type.Shape[3].Size}
+	sides := Axes{2 * extentOf(x, 2), 2 * extentOf(x, 3)}
 	x = b.Resize(name+"/upsample/nearest", x, Resize{Sizes: sides, Mode: "nearest", Coordinates: "asymmetric", Nearest: "floor"})
 	return b.Conv(name+"/upsample", x, Conv{Filters: x.Channels(), Kernel: Axes{3}, Pads: Pad(1), Weights: diffusionWeights(), Bias: Constant(0)})
 }
@@ -210,14 +210,14 @@ func (n *sdxlUNetNet) transformer(name string, x *onnx.Value, depth int64) *onnx
 	if depth == 0 {
 		return x
 	}
-	channels, sides := x.Channels(), x.Type.Shape[2:]
-	y := n.Reshape(name+"/flat", n.groupNorm(name+"/norm", x, n.groups, 1e-6), 0, channels, sides[0].Size*sides[1].Size)
+	channels, height, width := x.Channels(), extentOf(x, 2), extentOf(x, 3)
+	y := n.Reshape(name+"/flat", n.groupNorm(name+"/norm", x, n.groups, 1e-6), 0, channels, height*width)
 	y = n.Linear(name+"/in", n.Transpose(name+"/places", y, 0, 2, 1), channels, n.bell(channels), nil)
 	for i := range depth {
 		y = n.block(fmt.Sprintf("%s/block%d", name, i), y, channels)
 	}
 	y = n.Transpose(name+"/planes", n.Linear(name+"/out", y, channels, n.bell(channels), nil), 0, 2, 1)
-	return n.Add(name, n.Reshape(name+"/back", y, 0, channels, sides[0].Size, sides[1].Size), x)
+	return n.Add(name, n.Reshape(name+"/back", y, 0, channels, height, width), x)
 }
 
 func (n *sdxlUNetNet) bell(inputs int64) Filler { return Bell{1 / math.Sqrt(float64(inputs))} }
@@ -241,7 +241,7 @@ func (n *sdxlUNetNet) attention(name string, x, text *onnx.Value, channels int64
 	} else {
 		gain = crossGain
 	}
-	width := text.Type.Shape[2].Size
+	width := extentOf(text, 2)
 	q := n.product(name+"/q", x, channels, n.bell(channels))
 	k, v := n.product(name+"/k", text, channels, n.bell(width)), n.product(name+"/v", text, channels, Bell{gain / math.Sqrt(float64(width))})
 	y := n.attend(name, channels/n.headSize, n.headSize, q, k, v, nil, float32(1/math.Sqrt(float64(n.headSize))))

@@ -71,7 +71,7 @@ func (n sdxlVAENet) build(x *onnx.Value) *onnx.Value {
 
 // attention has all places of the image look at each other, with one head.
 func (n sdxlVAENet) attention(name string, x *onnx.Value) *onnx.Value {
-	channels, height, width := x.Channels(), x.Type.Shape[2].Size, x.Type.Shape[3].Size
+	channels, height, width := x.Channels(), extentOf(x, 2), extentOf(x, 3)
 	flat := n.Reshape(name+"/flat", n.groupNorm(name+"/norm", x, n.groups, 1e-6), 0, channels, height*width)
 	y := n.Transpose(name+"/places", flat, 0, 2, 1)
 	part := func(what string) *onnx.Value {

@@ -159,7 +159,7 @@ func (r ssdResNet) detections(locs, confs *onnx.Value) {
 	centers, sizes := r.defaultBoxes()
 	boxes := b.decodeCenters("decode", b.Transpose("decode/transpose", locs, 0, 2, 1), centers, sizes)
 	boxes = b.Clip("clip", boxes, 0, 1)
-	n := boxes.Type.Shape[1].Size
+	n := extentOf(boxes, 1)
 	objects := b.Slice("objects", b.Softmax("softmax", confs, 1), 1, 1, ssdResNet34Classes)
 	scores, where := b.TopK("candidates", b.Reshape("classes", objects, ssdResNet34Classes-1, n), 1, perClass)
 	candidates := b.Gather("candidate_boxes", b.Reshape("boxes", boxes, n, 4), where, 0)

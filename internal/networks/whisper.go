@@ -48,7 +48,7 @@ func (n *whisperNet) encoder() *onnx.Value {
 	conv := func(name string, x *onnx.Value, stride int64, knows func(int, []float32), bias func(int, []float32)) *onnx.Value {
 		y := n.Conv(name, x, Conv{
 			Filters: n.hidden, Kernel: Axes{3}, Strides: Axes{stride}, Pads: Pad(1),
-			Weights: n.knows.with(n.noise(3*x.Type.Shape[1].Size, whisperLoud), knows), Bias: n.knows.with(Constant(0), bias),
+			Weights: n.knows.with(n.noise(3*extentOf(x, 1), whisperLoud), knows), Bias: n.knows.with(Constant(0), bias),
 		})
 		return n.Gelu(name+"/gelu", y)
 	}
@@ -89,7 +89,7 @@ func (n *whisperNet) noise(inputs int64, strength float64) Filler {
 
 // linear adds x·W and, unless it is a key, a bias.
 func (n *whisperNet) linear(name string, x *onnx.Value, units int64, strength float64, knows func(int, []float32)) *onnx.Value {
-	inputs := x.Type.Shape[len(x.Type.Shape)-1].Size
+	inputs := width(x)
 	w := n.knows.with(n.noise(inputs, strength), knows)
 	return n.Linear(name, x, units, w, nil)
 }

@@ -29,6 +29,9 @@ func (n *whisperNet) extent(name string, x *onnx.Value, axis int64) *onnx.Value 
 
 // between returns rows of a table, from one on up to another.
 func (n *whisperNet) between(name string, table, first, end *onnx.Value, length onnx.Dim) *onnx.Value {
+	if len(table.Type.Shape) == 0 {
+		return n.fail("Slice", name, errNoAxis)
+	}
 	shape := append(onnx.Shape{length}, table.Type.Shape[1:]...)
 	return n.layer("Slice", name, []*onnx.Value{table, first, end, n.ints(0)}, nil, onnx.Type{Elem: table.Type.Elem, Shape: shape}, 0)
 }
