@@ -127,11 +127,7 @@ func (c *checker) node(n *Node, values *scope) {
 	case !c.imported(n.Domain):
 		c.fail("%s: the model imports no operators of domain %q", n.describe(), n.Domain)
 	}
-	for _, name := range n.Inputs {
-		if name != "" && !values.knows(name) {
-			c.fail("%s reads %q, which no earlier node defines", n.describe(), name)
-		}
-	}
+	c.inputs(n, values)
 	for _, a := range n.Attributes {
 		for _, t := range a.constants() {
 			c.tensor(fmt.Sprintf("%s: attribute %q: ", n.describe(), a.Name), t)
@@ -139,6 +135,14 @@ func (c *checker) node(n *Node, values *scope) {
 	}
 	for _, sub := range n.subgraphs() {
 		c.graph(sub, values)
+	}
+}
+
+func (c *checker) inputs(n *Node, values *scope) {
+	for _, name := range n.Inputs {
+		if name != "" && !values.knows(name) {
+			c.fail("%s reads %q, which no earlier node defines", n.describe(), name)
+		}
 	}
 }
 

@@ -104,25 +104,33 @@ func (r *attributeReader) repeated(f field) (kind uint, err error) {
 // finish sets the value. Files of 2017 leave the kind out; then it follows from
 // the value that is there.
 func (r *attributeReader) finish() error {
-	seen := r.seen &^ (1 << kindUndefined)
-	kind := r.kind
-	switch {
-	case bits.OnesCount(seen) > 1:
-		return errors.New("it has values of several kinds")
-	case kind == kindUndefined && seen == 0:
-		return errors.New("it has neither kind nor value")
-	case kind == kindUndefined:
-		kind = int64(bits.TrailingZeros(seen))
-	case seen == 0 && messageKinds[kind]:
-		return fmt.Errorf("its kind is %d but it has no value", kind)
+	kind, err := r.settledKind()
+	if err != nil {
+		return err
 	}
 	if r.a.Value = r.value(kind); r.a.Value == nil {
 		r.a.Extra += Extra(r.kindRaw)
 	}
-	if seen != 0 && seen != 1<<uint(kind) {
-		return fmt.Errorf("its kind is %d but its value of kind %d", kind, bits.TrailingZeros(seen))
-	}
 	return nil
+}
+
+// settledKind returns the kind as encoded, or that of the value.
+func (r *attributeReader) settledKind() (int64, error) {
+	seen := r.seen &^ (1 << kindUndefined)
+	found := int64(bits.TrailingZeros(seen))
+	switch {
+	case bits.OnesCount(seen) > 1:
+		return 0, errors.New("it has values of several kinds")
+	case seen == 0 && r.kind == kindUndefined:
+		return 0, errors.New("it has neither kind nor value")
+	case seen == 0 && messageKinds[r.kind]:
+		return 0, fmt.Errorf("its kind is %d but it has no value", r.kind)
+	case seen == 0:
+		return r.kind, nil
+	case r.kind != kindUndefined && r.kind != found:
+		return 0, fmt.Errorf("its kind is %d but its value of kind %d", r.kind, found)
+	}
+	return found, nil
 }
 
 // messageKinds are the kinds of which a value is never left out: an empty message is no default.

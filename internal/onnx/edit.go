@@ -17,11 +17,7 @@ func (g *Graph) ReplaceUses(old, new string) {
 }
 
 func (n *Node) replaceUses(old, new string) {
-	for i, name := range n.Inputs {
-		if name == old {
-			n.Inputs[i] = new
-		}
-	}
+	replaceAll(n.Inputs, old, new)
 	for _, sub := range n.subgraphs() {
 		if slices.Contains(sub.captures(), old) {
 			sub.ReplaceUses(old, new)
@@ -30,24 +26,27 @@ func (n *Node) replaceUses(old, new string) {
 	}
 }
 
+func replaceAll(names []string, old, new string) {
+	for i, name := range names {
+		if name == old {
+			names[i] = new
+		}
+	}
+}
+
 // RenameValue gives a value another name wherever it is defined, read or described.
 func (g *Graph) RenameValue(old, new string) {
 	g.ReplaceUses(old, new)
 	for _, n := range g.Nodes {
-		for i, name := range n.Outputs {
-			if name == old {
-				n.Outputs[i] = new
-			}
-		}
+		replaceAll(n.Outputs, old, new)
 	}
-	for _, t := range g.Initializers {
+	named := slices.Clone(g.Initializers)
+	for _, t := range g.SparseInitializers {
+		named = append(named, t.Values)
+	}
+	for _, t := range named {
 		if t.Name == old {
 			t.Name = new
-		}
-	}
-	for _, t := range g.SparseInitializers {
-		if t.Values.Name == old {
-			t.Values.Name = new
 		}
 	}
 	for _, list := range [][]*Value{g.Inputs, g.Outputs, g.Values} {

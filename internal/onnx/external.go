@@ -40,25 +40,26 @@ func (t *Tensor) adopt(folder string) error {
 	if err != nil {
 		return fmt.Errorf("tensor %q: %w", t.Name, err)
 	}
-	n, err := t.Len()
+	size, err := t.bytes()
 	if err != nil {
 		return err
 	}
-	size, err := t.bytesFor(n)
-	if err != nil {
-		return err
-	}
-	if e.Length < 0 {
-		e.Length = size
-	}
-	switch left := info.Size() - e.Offset; {
-	case e.Length != size:
-		return fmt.Errorf("tensor %q: %d bytes are in %s, want %d", t.Name, e.Length, e.Location, size)
-	case left < size:
-		return fmt.Errorf("tensor %q: %s has %d bytes, want %d from byte %d on", t.Name, e.Location, info.Size(), size, e.Offset)
+	if err := e.holds(size, info.Size()); err != nil {
+		return fmt.Errorf("tensor %q: %w", t.Name, err)
 	}
 	t.External = nil
 	t.Data = &section{path: path, at: span{e.Offset, e.Offset + size}, size: info.Size(), changed: info.ModTime()}
+	return nil
+}
+
+// holds says what is wrong if a data file does not have so many bytes where they should be.
+func (e External) holds(size, fileSize int64) error {
+	switch {
+	case e.Length >= 0 && e.Length != size:
+		return fmt.Errorf("%d bytes are in %s, want %d", e.Length, e.Location, size)
+	case fileSize-e.Offset < size:
+		return fmt.Errorf("%s has %d bytes, want %d from byte %d on", e.Location, fileSize, size, e.Offset)
+	}
 	return nil
 }
 

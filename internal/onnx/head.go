@@ -38,7 +38,7 @@ func ReadHead(path string) (*Head, error) {
 }
 
 func (r *fileReader) head() (*Head, error) {
-	if magic, err := r.peek(0, min(8, r.size)); err == nil && strings.HasSuffix(string(magic), "ORTM") {
+	if r.isORT() {
 		return nil, ErrORTFormat
 	}
 	var m Model
@@ -64,6 +64,11 @@ func (r *fileReader) head() (*Head, error) {
 		return nil, m.validate()
 	}
 	return &Head{Opsets: m.Opsets, Producer: m.Producer, Inputs: g.FreeInputs(), Outputs: g.Outputs, Metadata: m.Metadata}, nil
+}
+
+func (r *fileReader) isORT() bool {
+	magic, err := r.peek(0, min(8, r.size))
+	return err == nil && strings.HasSuffix(string(magic), "ORTM")
 }
 
 // headFields are the fields of a model that ReadHead decodes. A graph is among them if it is none.

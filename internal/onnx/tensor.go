@@ -132,12 +132,9 @@ func (t *Tensor) check() error {
 		return err
 	}
 	if t.Type == String {
-		if int64(len(t.Strings)) != n {
-			return fmt.Errorf("tensor %q of shape %v holds %d strings, want %d", t.Name, t.Dims, len(t.Strings), n)
-		}
-		return nil
+		return t.checkStrings(n)
 	}
-	want, err := t.bytesFor(n)
+	want, err := t.bytes()
 	if err != nil {
 		return err
 	}
@@ -151,9 +148,20 @@ func (t *Tensor) check() error {
 	return nil
 }
 
-// bytesFor returns how many bytes n elements take. Strings have no fixed size, nor has what this package does
+func (t *Tensor) checkStrings(n int64) error {
+	if int64(len(t.Strings)) != n {
+		return fmt.Errorf("tensor %q of shape %v holds %d strings, want %d", t.Name, t.Dims, len(t.Strings), n)
+	}
+	return nil
+}
+
+// bytes returns how many bytes the elements take. Strings have no fixed size, nor has what this package does
 // not know.
-func (t *Tensor) bytesFor(n int64) (int64, error) {
+func (t *Tensor) bytes() (int64, error) {
+	n, err := t.Len()
+	if err != nil {
+		return 0, err
+	}
 	bits := int64(t.Type.Bits())
 	if bits == 0 {
 		return 0, fmt.Errorf("tensor %q: elements of type %v have no size that is known", t.Name, t.Type)
@@ -177,17 +185,8 @@ func (t *Tensor) ExternalData() (External, bool, error) {
 	}
 	e := External{Length: -1}
 	for _, p := range t.External {
-		var err error
-		switch p.Key {
-		case "location":
-			e.Location = p.Value
-		case "offset":
-			e.Offset, err = parseSize(p.Value)
-		case "length":
-			e.Length, err = parseSize(p.Value)
-		}
-		if err != nil {
-			return External{}, true, fmt.Errorf("tensor %q: external data: %s %q is no size", t.Name, p.Key, p.Value)
+		if err := e.set(p); err != nil {
+			return External{}, true, fmt.Errorf("tensor %q: external data: %w", t.Name, err)
 		}
 	}
 	if e.Location == "" {
@@ -196,9 +195,27 @@ func (t *Tensor) ExternalData() (External, bool, error) {
 	return e, true, nil
 }
 
-func parseSize(text string) (int64, error) {
-	n, err := strconv.ParseUint(text, 10, 63)
-	return int64(n), err
+// set takes an entry in, if it is one of those that say where elements are.
+func (e *External) set(p Property) error {
+	switch p.Key {
+	case "location":
+		e.Location = p.Value
+	case "offset":
+		return p.size(&e.Offset)
+	case "length":
+		return p.size(&e.Length)
+	}
+	return nil
+}
+
+// size reads the value as a number of bytes.
+func (p Property) size(dst *int64) error {
+	n, err := strconv.ParseUint(p.Value, 10, 63)
+	if err != nil {
+		return fmt.Errorf("%s %q is no size", p.Key, p.Value)
+	}
+	*dst = int64(n)
+	return nil
 }
 
 // goType maps an element type to the one whose Go type represents it.

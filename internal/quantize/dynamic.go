@@ -71,16 +71,7 @@ func (d *dynamizer) run() error {
 		if !isONNX(n) || d.plan.constant(n) {
 			continue
 		}
-		var err error
-		switch n.Op {
-		case "MatMul", "Gemm":
-			err = d.product(n)
-		case "LSTM":
-			err = d.lstm(n)
-		case "Conv":
-			d.exclude(n, "convolutions are not quantised at run time")
-		}
-		if err != nil {
+		if err := d.node(n); err != nil {
 			return fmt.Errorf("%s %q: %w", n.Op, layerName(n), err)
 		}
 	}
@@ -91,6 +82,19 @@ func (d *dynamizer) run() error {
 		m.Opsets = append(m.Opsets, onnx.Opset{Domain: runtimeDomain, Version: 1})
 	}
 	prune(m)
+	return nil
+}
+
+// node rewrites a node, if it is one with weights.
+func (d *dynamizer) node(n *onnx.Node) error {
+	switch n.Op {
+	case "MatMul", "Gemm":
+		return d.product(n)
+	case "LSTM":
+		return d.lstm(n)
+	case "Conv":
+		d.exclude(n, "convolutions are not quantised at run time")
+	}
 	return nil
 }
 

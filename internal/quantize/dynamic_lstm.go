@@ -44,13 +44,10 @@ func (d *dynamizer) lstm(n *onnx.Node) error {
 }
 
 func (d *dynamizer) whyNotLSTM(n *onnx.Node, weights [2]*onnx.Tensor, dims [2][]int64) string {
-	o := d.report.Options
-	switch {
-	case slices.Contains(o.Exclude, layerName(n)):
-		return "excluded by name"
-	case slices.Contains(o.ExcludeOps, n.Op) || o.Ops != nil && !slices.Contains(o.Ops, n.Op):
-		return "the operator is excluded"
-	case onnx.AttrOr(n, "layout", int64(0)) != 0:
+	if reason := d.report.Options.excludesAtRunTime(n); reason != "" {
+		return reason
+	}
+	if onnx.AttrOr(n, "layout", int64(0)) != 0 {
 		return "its batch comes first"
 	}
 	for i := range weights {
@@ -62,6 +59,14 @@ func (d *dynamizer) whyNotLSTM(n *onnx.Node, weights [2]*onnx.Tensor, dims [2][]
 		}
 	}
 	return ""
+}
+
+// excludesAtRunTime is excludes for operators of which all are quantised unless some are named.
+func (o Options) excludesAtRunTime(n *onnx.Node) string {
+	if o.Ops == nil {
+		o.Ops = []string{n.Op}
+	}
+	return o.excludes(n)
 }
 
 // constantOf returns the constant that a value is, perhaps of another shape, and that shape.
@@ -78,7 +83,7 @@ func (d *dynamizer) constantOf(name string) (*onnx.Tensor, []int64) {
 		return nil, nil
 	}
 	dims, err := onnx.Elements[int64](shape)
-	if err != nil || slices.ContainsFunc(dims, func(n int64) bool { return n < 1 }) || !sameSize(t.Dims, dims) {
+	if err != nil || slices.Min(append(dims, 1)) < 1 || !sameSize(t.Dims, dims) {
 		return nil, nil
 	}
 	return t, dims

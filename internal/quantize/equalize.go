@@ -81,16 +81,23 @@ func (e *equalizer) findPairs() {
 		if n.Op != "Conv" || e.weights(n).Dims[1] != 1 || l.fused != nil && !e.homogeneous(l.fused) {
 			continue
 		}
-		readers := e.plan.index.Consumers(l.result)
-		if len(readers) != 1 || e.plan.index.IsOutput(l.result) {
-			continue
+		channels := int(e.weights(n).Dims[0])
+		if reader := e.onlyConv(l.result); reader != nil && inputChannels(reader, e.weights(reader)) == channels {
+			e.pairs = append(e.pairs, &pair{n, reader, l.result, make([]float64, channels)})
 		}
-		reader, channels := e.plan.byNode[readers[0]], int(e.weights(n).Dims[0])
-		if reader == nil || reader.node.Op != "Conv" || inputChannels(reader.node, e.weights(reader.node)) != channels {
-			continue
-		}
-		e.pairs = append(e.pairs, &pair{n, reader.node, l.result, make([]float64, channels)})
 	}
+}
+
+// onlyConv returns the convolution that is the only reader of a value, nil if there is none.
+func (e *equalizer) onlyConv(value string) *onnx.Node {
+	readers := e.plan.index.Consumers(value)
+	if len(readers) != 1 || e.plan.index.IsOutput(value) {
+		return nil
+	}
+	if l := e.plan.byNode[readers[0]]; l == nil || l.node.Op != "Conv" {
+		return nil
+	}
+	return readers[0]
 }
 
 func (e *equalizer) weights(n *onnx.Node) *onnx.Tensor { return e.plan.consts[n.Inputs[1]] }

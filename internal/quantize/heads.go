@@ -27,17 +27,19 @@ func headsToGemm(m *onnx.Model) {
 
 // isProduct reports whether a convolution has one pixel to see, and sees nothing else.
 func (p *plan) isProduct(n *onnx.Node) bool {
-	w := p.consts[n.Input(1)]
-	if !isOp(n, "Conv") || !onlyOutput(n) || !isFloat32Constant(w) || len(w.Dims) < 3 || slices.Contains(w.Dims, 0) {
+	if !isOp(n, "Conv") || !onlyOutput(n) || !isOp(p.index.Producer(n.Input(0)), "GlobalAveragePool") {
 		return false
 	}
-	notOne := func(x int64) bool { return x != 1 }
-	notZero := func(x int64) bool { return x != 0 }
-	return isOp(p.index.Producer(n.Input(0)), "GlobalAveragePool") &&
-		!slices.ContainsFunc(w.Dims[2:], notOne) &&
-		onnx.AttrOr(n, "group", int64(1)) == 1 &&
-		!slices.ContainsFunc(onnx.AttrOr[[]int64](n, "strides", nil), notOne) &&
-		!slices.ContainsFunc(onnx.AttrOr[[]int64](n, "pads", nil), notZero)
+	w := p.consts[n.Input(1)]
+	if !isFloat32Constant(w) || len(w.Dims) < 3 || slices.Contains(w.Dims, 0) {
+		return false
+	}
+	return allAre(w.Dims[2:], 1) && onnx.AttrOr(n, "group", int64(1)) == 1 &&
+		allAre(onnx.AttrOr[[]int64](n, "strides", nil), 1) && allAre(onnx.AttrOr[[]int64](n, "pads", nil), 0)
+}
+
+func allAre(list []int64, want int64) bool {
+	return !slices.ContainsFunc(list, func(n int64) bool { return n != want })
 }
 
 // asGemm returns the nodes that take the place of a convolution. The product keeps its

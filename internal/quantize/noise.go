@@ -84,30 +84,38 @@ func (s *signal) score(ctx context.Context, m *onnx.Model) (float64, error) {
 			return 0, fmt.Errorf("measuring signal to noise: the model does not make %q", name)
 		}
 	}
-	powers, noises := make([]float64, len(s.heads)), make([]float64, len(s.heads))
-	seen := 0
-	err := s.calibration.pass(ctx, "noise", valuesModel(m, s.heads), func(outputs []tensor.Tensor, _ int) error {
-		if seen == len(s.batches) {
-			return errors.New("there are more samples than before")
-		}
-		for i, want := range s.batches[seen] {
-			got := tensor.Data[float32](outputs[i])
-			if len(got) != len(want) {
-				return fmt.Errorf("%q has %d elements, in FP32 %d", s.heads[i], len(got), len(want))
-			}
-			power, noise := compare(want, got)
-			powers[i], noises[i] = powers[i]+power, noises[i]+noise
-		}
-		seen++
-		return nil
-	})
-	if err == nil && seen < len(s.batches) {
+	n := &noiseSums{signal: s, powers: make([]float64, len(s.heads)), noises: make([]float64, len(s.heads))}
+	err := s.calibration.pass(ctx, "noise", valuesModel(m, s.heads), n.add)
+	if err == nil && n.seen < len(s.batches) {
 		err = errors.New("there are fewer samples than before")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("measuring signal to noise: %w", err)
 	}
-	return decibels(powers, noises), nil
+	return decibels(n.powers, n.noises), nil
+}
+
+// noiseSums adds up how much another model makes otherwise.
+type noiseSums struct {
+	*signal
+	seen           int       // batches
+	powers, noises []float64 // by head
+}
+
+func (n *noiseSums) add(outputs []tensor.Tensor, _ int) error {
+	if n.seen == len(n.batches) {
+		return errors.New("there are more samples than before")
+	}
+	for i, want := range n.batches[n.seen] {
+		got := tensor.Data[float32](outputs[i])
+		if len(got) != len(want) {
+			return fmt.Errorf("%q has %d elements, in FP32 %d", n.heads[i], len(got), len(want))
+		}
+		power, noise := compare(want, got)
+		n.powers[i], n.noises[i] = n.powers[i]+power, n.noises[i]+noise
+	}
+	n.seen++
+	return nil
 }
 
 // compare returns the sums of the squares of a signal and of the difference to it.

@@ -57,10 +57,15 @@ func (o Options) validate(m *onnx.Model) error {
 			errs = append(errs, fmt.Errorf("operator %q cannot be quantised; those that can are %v", op, quantizableOps()))
 		}
 	}
+	return errors.Join(append(errs, o.validateExcluded(m))...)
+}
+
+func (o Options) validateExcluded(m *onnx.Model) error {
 	names := make(map[string]bool)
 	for _, n := range m.Graph.Nodes {
 		names[layerName(n)] = true
 	}
+	var errs []error
 	for _, name := range o.Exclude {
 		if !names[name] {
 			errs = append(errs, fmt.Errorf("the model has no layer %q to exclude", name))
@@ -146,17 +151,7 @@ func (q *quantizer) run() error {
 	if err := q.quantizeWeights(); err != nil {
 		return err
 	}
-	// Results first: what a layer makes is dequantised for all readers.
-	for _, l := range q.plan.layers {
-		if q.plan.quantized(l) {
-			q.quantizeResult(l)
-		}
-	}
-	for _, l := range q.plan.layers {
-		for _, i := range l.activations() {
-			l.node.Inputs[i] = q.dequantize(l.node.Inputs[i])
-		}
-	}
+	q.connect()
 	g := q.model.Graph
 	for _, n := range g.Nodes {
 		q.protect(n)
@@ -167,6 +162,21 @@ func (q *quantizer) run() error {
 	}
 	prune(q.model)
 	return nil
+}
+
+// connect has the layers read and make integers. Results come first: what a layer makes is dequantised for
+// all readers.
+func (q *quantizer) connect() {
+	for _, l := range q.plan.layers {
+		if q.plan.quantized(l) {
+			q.quantizeResult(l)
+		}
+	}
+	for _, l := range q.plan.layers {
+		for _, i := range l.activations() {
+			l.node.Inputs[i] = q.dequantize(l.node.Inputs[i])
+		}
+	}
 }
 
 // setParameters finds the parameters of all values from their ranges.

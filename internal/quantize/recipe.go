@@ -80,20 +80,23 @@ func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration)
 	if err != nil {
 		return as, err
 	}
-	var scores [2]float64
-	for i, x := range []calibratedModel{as, equalized} {
-		q, _, err := Quantize(x.model, x.ranges, r.Options)
-		if err != nil {
-			return as, err
-		}
-		if scores[i], err = score(ctx, q); err != nil {
-			return as, err
-		}
+	before, err := r.score(ctx, as, score)
+	if err != nil {
+		return as, err
 	}
-	if scores[1] > scores[0] {
+	after, err := r.score(ctx, equalized, score)
+	if err == nil && after > before {
 		return equalized, nil
 	}
-	return as, nil
+	return as, err
+}
+
+func (r Recipe) score(ctx context.Context, x calibratedModel, score Score) (float64, error) {
+	q, _, err := Quantize(x.model, x.ranges, r.Options)
+	if err != nil {
+		return 0, err
+	}
+	return score(ctx, q)
 }
 
 func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration) (*onnx.Model, Report, error) {

@@ -251,17 +251,14 @@ func (h *halver) madeFromIntegers(n *onnx.Node) bool {
 	if !isONNX(n) || !shapeOps[n.Op] {
 		return false
 	}
-	found := false
-	for _, name := range n.Inputs {
-		switch {
-		case h.types[name] != onnx.Float32:
-		case h.integer[name]:
-			found = true
-		case h.consts[name] == nil && !isOp(h.index.Producer(name), "Constant"):
-			return false
-		}
-	}
-	return found
+	floats := slices.DeleteFunc(slices.Clone(n.Inputs), func(name string) bool { return h.types[name] != onnx.Float32 })
+	return slices.ContainsFunc(floats, func(name string) bool { return h.integer[name] }) &&
+		!slices.ContainsFunc(floats, func(name string) bool { return !h.integer[name] && !h.isConstant(name) })
+}
+
+// isConstant reports whether a value is the same in all runs.
+func (h *halver) isConstant(name string) bool {
+	return h.consts[name] != nil || isOp(h.index.Producer(name), "Constant")
 }
 
 func isFloat(t onnx.ElemType) bool {
