@@ -149,15 +149,9 @@ type extractor struct {
 // batch computes the features of the anchors that begin with the class first.
 func (e *extractor) batch(ctx context.Context, into [][]float32, first int) error {
 	n := len(into)
-	images := tensor.New(e.pipeline.Type, append([]int64{int64(n)}, e.pipeline.Shape()...)...)
-	for i := range n {
-		file, err := synth.AnchorJPEG(e.spec, first+i)
-		if err != nil {
-			return err
-		}
-		if _, err := e.pipeline.ApplyFile(images.Rows(i, 1), file, &e.scratch); err != nil {
-			return fmt.Errorf("anchor %d: %w", first+i, err)
-		}
+	images, err := e.anchors(first, n)
+	if err != nil {
+		return err
 	}
 	in, err := e.session.Bind(images)
 	if err != nil {
@@ -176,4 +170,19 @@ func (e *extractor) batch(ctx context.Context, into [][]float32, first int) erro
 		}
 	}
 	return errors.Join(err, in.Close(), outputs[0].Close())
+}
+
+// anchors prepares n anchors, the first one of the class first.
+func (e *extractor) anchors(first, n int) (tensor.Tensor, error) {
+	images := tensor.New(e.pipeline.Type, append([]int64{int64(n)}, e.pipeline.Shape()...)...)
+	for i := range n {
+		file, err := synth.AnchorJPEG(e.spec, first+i)
+		if err != nil {
+			return images, err
+		}
+		if _, err := e.pipeline.ApplyFile(images.Rows(i, 1), file, &e.scratch); err != nil {
+			return images, fmt.Errorf("anchor %d: %w", first+i, err)
+		}
+	}
+	return images, nil
 }

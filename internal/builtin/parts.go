@@ -102,19 +102,26 @@ func (m Maker) Smaller(model workload.Model) string {
 	}
 	var lacks []string
 	for _, p := range r.Parts {
-		a, err := networks.Lookup(p.Architecture)
-		o := m.options(p)
-		if err == nil && o.Layers != 0 {
-			lacks = append(lacks, fmt.Sprintf("%d of %d layers", o.Layers, a.Layers))
-		}
-		if err == nil && o.Rows != 0 && o.Rows < a.Rows {
-			lacks = append(lacks, fmt.Sprintf("%d of %d rows in its tables", o.Rows, a.Rows))
-		}
-		if err == nil && p.Full != "" && !m.FullSize {
-			lacks = append(lacks, fmt.Sprintf("a %s in the place of %s", a.Title, p.Full))
+		if a, err := networks.Lookup(p.Architecture); err == nil {
+			lacks = append(lacks, m.lacks(p, a)...)
 		}
 	}
 	return strings.Join(slices.Compact(lacks), ", ")
+}
+
+// lacks lists what a part lacks of the real one.
+func (m Maker) lacks(p workload.Part, a networks.Architecture) (list []string) {
+	o := m.options(p)
+	if o.Layers != 0 {
+		list = append(list, fmt.Sprintf("%d of %d layers", o.Layers, a.Layers))
+	}
+	if o.Rows != 0 && o.Rows < a.Rows {
+		list = append(list, fmt.Sprintf("%d of %d rows in its tables", o.Rows, a.Rows))
+	}
+	if p.Full != "" && !m.FullSize {
+		list = append(list, fmt.Sprintf("a %s in the place of %s", a.Title, p.Full))
+	}
+	return list
 }
 
 // squadSet is the data set of questions about texts. The models are made to know the

@@ -19,19 +19,35 @@ func (m Maker) checkRoom(r workload.Recipe, dir string) error {
 	if err != nil {
 		return err
 	}
-	if m.FreeDisk != nil {
-		if free := m.FreeDisk(dir); free > 0 && uint64(size) > free {
-			err := fmt.Errorf("the files take %d MB, %s has room for %d MB", size/1e6, dir, free/1e6)
-			if m.FullSize {
-				return field.Wrap("full_size", err)
-			}
-			return err
-		}
+	if err := m.checkDisk(size, dir); err != nil {
+		return err
 	}
-	if m.FreeMemory != nil && m.FullSize {
-		if free, need := m.FreeMemory(), uint64(loadedShare*float64(size)); free > 0 && need > free {
-			return field.Errorf("full_size", "a model of %d MB takes about %d MB of memory, %d MB are free", size/1e6, need/1e6, free/1e6)
-		}
+	return m.checkMemory(size)
+}
+
+// checkDisk compares what files take with the room for them, if that is known.
+func (m Maker) checkDisk(size int64, dir string) error {
+	if m.FreeDisk == nil {
+		return nil
+	}
+	free := m.FreeDisk(dir)
+	if free == 0 || uint64(size) <= free {
+		return nil
+	}
+	err := fmt.Errorf("the files take %d MB, %s has room for %d MB", size/1e6, dir, free/1e6)
+	if m.FullSize {
+		return field.Wrap("full_size", err)
+	}
+	return err
+}
+
+// checkMemory compares what a model of full size takes with what is free, if that is known.
+func (m Maker) checkMemory(size int64) error {
+	if m.FreeMemory == nil || !m.FullSize {
+		return nil
+	}
+	if free, need := m.FreeMemory(), uint64(loadedShare*float64(size)); free > 0 && need > free {
+		return field.Errorf("full_size", "a model of %d MB takes about %d MB of memory, %d MB are free", size/1e6, need/1e6, free/1e6)
 	}
 	return nil
 }

@@ -22,8 +22,7 @@ func (m Maker) set(model workload.Model) (set, error) {
 		return m.recipeSet(model, r)
 	}
 	if q, ok := model.BuiltIn.(workload.Questions); ok {
-		spec := synth.QuestionSpec{Seed: 1, Questions: m.samples(q.Samples), Form: q.Form}
-		return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteQuestions(ctx, dir, spec) }}, nil
+		return m.questionSet(q), nil
 	}
 	r, err := recipe(model)
 	if err != nil {
@@ -31,10 +30,7 @@ func (m Maker) set(model workload.Model) (set, error) {
 	}
 	switch model.Dataset {
 	case "imagenet":
-		spec := m.spec()
-		return set{spec.Key(), func(ctx context.Context, dir string) error {
-			return synth.WriteImageNet(ctx, dir, spec, m.Observer.Loading)
-		}}, nil
+		return m.imageNetSet(), nil
 	case "coco":
 		return m.detectionSet(model, r, synth.COCO)
 	case "openimages":
@@ -45,6 +41,20 @@ func (m Maker) set(model workload.Model) (set, error) {
 		return m.volumeSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
+}
+
+// questionSet is the data set of questions for a form of prompt.
+func (m Maker) questionSet(q workload.Questions) set {
+	spec := synth.QuestionSpec{Seed: 1, Questions: m.samples(q.Samples), Form: q.Form}
+	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteQuestions(ctx, dir, spec) }}
+}
+
+// imageNetSet is the data set of pictures of things, one to each.
+func (m Maker) imageNetSet() set {
+	spec := m.spec()
+	return set{spec.Key(), func(ctx context.Context, dir string) error {
+		return synth.WriteImageNet(ctx, dir, spec, m.Observer.Loading)
+	}}
 }
 
 // recipeSet returns the data set of a model whose recipe says of what it is made.

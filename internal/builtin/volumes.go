@@ -49,21 +49,8 @@ func (m Maker) markVoxels(ctx context.Context, model workload.Model, spec synth.
 // disturbedLabels returns what a model says about a volume, moved by a voxel or two, with
 // some boxes of other labels.
 func disturbedLabels(r *chance, labels []uint8, n [3]int) []uint8 {
-	const reach, boxes = 2, 6
-	var by [3]int
-	for axis := range by {
-		by[axis] = r.below(2*reach+1) - reach
-	}
-	out := make([]uint8, 0, len(labels))
-	inside := func(at, axis int) int { return min(max(at+by[axis], 0), n[axis]-1) }
-	for z := range n[0] {
-		for y := range n[1] {
-			row := labels[(inside(z, 0)*n[1]+inside(y, 1))*n[2]:][:n[2]]
-			for x := range n[2] {
-				out = append(out, row[inside(x, 2)])
-			}
-		}
-	}
+	const boxes = 6
+	out := movedLabels(r, labels, n)
 	for range boxes {
 		label := uint8(r.below(3))
 		var first, size [3]int
@@ -77,6 +64,26 @@ func disturbedLabels(r *chance, labels []uint8, n [3]int) []uint8 {
 				for x := range row {
 					row[x] = label
 				}
+			}
+		}
+	}
+	return out
+}
+
+// movedLabels returns the labels moved by a voxel or two along each axis.
+func movedLabels(r *chance, labels []uint8, n [3]int) []uint8 {
+	const reach = 2
+	var by [3]int
+	for axis := range by {
+		by[axis] = r.below(2*reach+1) - reach
+	}
+	out := make([]uint8, 0, len(labels))
+	inside := func(at, axis int) int { return min(max(at+by[axis], 0), n[axis]-1) }
+	for z := range n[0] {
+		for y := range n[1] {
+			row := labels[(inside(z, 0)*n[1]+inside(y, 1))*n[2]:][:n[2]]
+			for x := range n[2] {
+				out = append(out, row[inside(x, 2)])
 			}
 		}
 	}
