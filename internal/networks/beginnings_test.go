@@ -52,6 +52,9 @@ func sumOfBeginnings(t *testing.T, m *onnx.Model) string {
 // that users have in their caches: raise formatVersion with it. TestFilesAreTheSameByteByByte has the other files.
 func TestFilesBeginTheSame(t *testing.T) {
 	checkBeginnings(t, map[string]string{
+		"3d-unet":                         "804046b63f8a826fa8c2",
+		"retinanet":                       "33e1a5b51b598c66aa46",
+		"ssd-resnet34":                    "b8fe68d5f7aa47162dc7",
 		"bert":                            "d05957912eb481482ac8",
 		"gnmt-encoder":                    "14881ff9edf4f51079f7",
 		"gnmt-decoder":                    "322a3bc287a098f28e23",
