@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,25 +80,29 @@ func (p *Plan) estimate(s *Step, r *session.Resolved) (err error) {
 // speedOf is how many samples per second the newest run of the same model on the same kind of
 // engine answered, and how many there were; 0: there is none.
 func (p *Plan) speedOf(s *Step) (speed float64, samples int) {
-	var newest time.Time
-	look := func(r *report.Results) {
-		b := r.Backend
-		if r.Model != s.Model || r.Input.Precision != s.Precision && s.Precision != "" || !strings.HasPrefix(b.Engine, s.request.Engine.Name) ||
-			b.WarmUp.LatencyNS <= 0 || r.Created.Before(newest) {
-			return
-		}
-		newest = r.Created
-		speed, samples = float64(max(1, b.Instances))/time.Duration(b.WarmUp.LatencyNS).Seconds(), r.Input.Samples
-	}
+	var known []*report.Results
 	for _, run := range p.request.Earlier {
-		look(run.Results)
+		known = append(known, run.Results)
 	}
 	for _, other := range p.Steps {
-		if other.Results != nil {
-			look(other.Results)
-		}
+		known = append(known, other.Results)
 	}
-	return speed, samples
+	known = slices.DeleteFunc(known, func(r *report.Results) bool { return r == nil || !s.tells(r) })
+	if len(known) == 0 {
+		return 0, 0
+	}
+	// Of those that are as new, the last.
+	slices.Reverse(known)
+	newest := slices.MaxFunc(known, func(a, b *report.Results) int { return a.Created.Compare(b.Created) })
+	b := newest.Backend
+	return float64(max(1, b.Instances)) / time.Duration(b.WarmUp.LatencyNS).Seconds(), newest.Input.Samples
+}
+
+// tells reports whether results say how fast the model of a step is on its engine.
+func (s *Step) tells(r *report.Results) bool {
+	b := r.Backend
+	return r.Model == s.Model && (s.Precision == "" || r.Input.Precision == s.Precision) &&
+		strings.HasPrefix(b.Engine, s.request.Engine.Name) && b.WarmUp.LatencyNS > 0
 }
 
 // learn estimates again what is to run of the model that has just been measured.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
@@ -71,8 +70,7 @@ func name(parts ...string) string {
 func (p *Plan) sharedAccuracy() int {
 	n := 0
 	for _, s := range p.Steps {
-		if s.Mode != modeAccuracy && s.State != Lacking && p.accuracyOf(s.Model, s.Precision, s.Scenario) == nil &&
-			p.accuracyOf(s.Model, s.Precision, "") != nil {
+		if s.Mode != modeAccuracy && s.State != Lacking && p.accuracyOf(s) == nil && p.accuracyElsewhere(s) != nil {
 			n++
 		}
 	}
@@ -86,8 +84,17 @@ func (p *Plan) missingOfRound() []string {
 	if err != nil {
 		return nil
 	}
-	scenarios := map[string][]string{}
-	var order []string
+	var list []string
+	scenarios, order := p.measured()
+	for _, model := range order {
+		list = append(list, p.missingOfModel(round, model, scenarios[model])...)
+	}
+	return list
+}
+
+// measured lists the scenarios of each model whose speed is measured, and the models in their order.
+func (p *Plan) measured() (scenarios map[string][]string, order []string) {
+	scenarios = map[string][]string{}
 	for _, s := range p.Steps {
 		if s.State == Lacking || s.Mode == modeAccuracy {
 			continue
@@ -95,24 +102,27 @@ func (p *Plan) missingOfRound() []string {
 		if scenarios[s.Model] == nil {
 			order = append(order, s.Model)
 		}
-		scenarios[s.Model] = append(scenarios[s.Model], s.Scenario)
+		if !slices.Contains(scenarios[s.Model], s.Scenario) { // in another precision
+			scenarios[s.Model] = append(scenarios[s.Model], s.Scenario)
+		}
 	}
-	var list []string
-	for _, model := range order {
-		m, err := models.Lookup(model)
-		name, known := nameIn(round, m)
-		if err != nil || !known {
-			list = append(list, fmt.Sprintf("%s: round %s has no such benchmark", model, round.Version))
-			continue
+	return scenarios, order
+}
+
+// missingOfModel lists what the round wants of a model beside the scenarios that there are.
+func (p *Plan) missingOfModel(round *rounds.Round, model string, have []string) (list []string) {
+	m, err := p.lookup(model)
+	name, known := nameIn(round, m)
+	if err != nil || !known {
+		return []string{fmt.Sprintf("%s: round %s has no such benchmark", model, round.Version)}
+	}
+	for _, scenario := range required(round, name, p.Suite.Category) {
+		if !slices.Contains(have, scenario) {
+			list = append(list, fmt.Sprintf("%s %s: the round wants it of %s systems", model, scenario, p.Suite.Category))
 		}
-		for _, scenario := range required(round, name, p.Suite.Category) {
-			if !slices.Contains(scenarios[model], scenario) {
-				list = append(list, fmt.Sprintf("%s %s: the round wants it of %s systems", model, scenario, p.Suite.Category))
-			}
-		}
-		if tests := round.Models[name].Tests; len(tests) > 0 {
-			list = append(list, fmt.Sprintf("%s: compliance tests %s in %s", model, strings.Join(tests, ", "), strings.Join(scenarios[model], ", ")))
-		}
+	}
+	if tests := round.Models[name].Tests; len(tests) > 0 {
+		list = append(list, fmt.Sprintf("%s: compliance tests %s in %s", model, strings.Join(tests, ", "), strings.Join(have, ", ")))
 	}
 	return list
 }

@@ -91,11 +91,11 @@ func (p *Plan) score(s *Step) Score {
 	if s.Results != nil && s.State == Done {
 		out.measured(s.Results)
 	}
-	a := p.accuracyOf(s.Model, s.Precision, s.Scenario)
+	a := p.accuracyOf(s)
 	if a != nil {
 		out.Seconds += a.Seconds
 	} else {
-		a = p.accuracyOf(s.Model, s.Precision, "")
+		a = p.accuracyElsewhere(s)
 	}
 	switch {
 	case a == nil:
@@ -114,12 +114,7 @@ func (p *Plan) score(s *Step) Score {
 func (s *Score) measured(r *report.Results) {
 	s.Metric = r.Metric
 	for _, c := range r.Constraints {
-		switch {
-		case c.ID == "latency":
-			s.Bound = c.RequiredText()
-		case c.ID == "intervals" && r.Test != nil:
-			s.Bound = fmt.Sprintf("%s, each %v", c.RequiredText(), time.Duration(r.Test.TargetLatencyNS).Round(time.Microsecond))
-		}
+		s.Bound = cmp.Or(boundText(c, r.Test), s.Bound)
 		if !c.Met && !c.ReferenceOnly && s.Why == "" {
 			s.Why = c.Sentence()
 		}
@@ -127,6 +122,17 @@ func (s *Score) measured(r *report.Results) {
 	if s.Why == "" && len(r.Problems) > 0 {
 		s.Why = r.Problems[0]
 	}
+}
+
+// boundText is the bound on latency that a constraint is; empty: it is another one.
+func boundText(c report.Constraint, test *report.Test) string {
+	switch {
+	case c.ID == "latency":
+		return c.RequiredText()
+	case c.ID == "intervals" && test != nil:
+		return fmt.Sprintf("%s, each %v", c.RequiredText(), time.Duration(test.TargetLatencyNS).Round(time.Microsecond))
+	}
+	return ""
 }
 
 // verdict is the outcome of a step in a word.

@@ -89,7 +89,7 @@ func (s *Suite) check() error {
 		{divisionErr != nil, "division", s.Division, "closed, open or network"},
 		{!slices.Contains([]string{"", "edge", "datacenter"}, s.Category), "category", s.Category, "edge or datacenter"},
 		{!slices.Contains([]string{"", accuracyEach, accuracyOnce, accuracyNone}, s.Accuracy), "accuracy", s.Accuracy, "each, once or none"},
-		{s.Cooldown < 0, "cooldown", time.Duration(s.Cooldown), "a time"},
+		{s.Cooldown < 0 || time.Duration(s.Cooldown) > mostCooldown, "cooldown", time.Duration(s.Cooldown), wantCooldown},
 		{!(s.Temperature >= 0) || math.IsInf(s.Temperature, 0), "temperature", s.Temperature, "degrees Celsius"},
 		{len(s.Benchmarks) == 0 && s.Category == "", "benchmarks", "", "at least one, or a category of systems"},
 	} {

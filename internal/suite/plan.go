@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // The modes of steps, beside session.FindPeak.
@@ -54,31 +55,22 @@ type Plan struct {
 // NewPlan makes the steps of a suite. What cannot be right in it, or in what is the same for
 // all, is an error; a model that the catalogue lacks is not.
 func NewPlan(s *Suite, q Request) (*Plan, error) {
-	p := &Plan{Suite: s, request: q, clock: machineTemperature}
-	if rules, err := config.Rules(cmp.Or(q.Base.Rules, s.Rules)); err == nil {
-		copied := *s
-		copied.Rules, p.Suite = rules.Version, &copied
-	} else {
+	rules, err := config.Rules(cmp.Or(q.Base.Rules, s.Rules))
+	if err != nil {
 		return nil, field.Wrap("rules", err)
 	}
-	benchmarks := s.Benchmarks
-	if len(benchmarks) == 0 {
-		var err error
-		if benchmarks, err = p.Suite.ofRound(); err != nil {
-			return nil, err
-		}
+	if d := q.Cooldown; d != nil && (*d < 0 || *d > mostCooldown) {
+		return nil, field.Invalid("cooldown", *d, wantCooldown)
 	}
+	ofRules := *s
+	ofRules.Rules = rules.Version
+	p := &Plan{Suite: &ofRules, request: q, clock: machineTemperature}
 	if err := p.restore(); err != nil {
 		return nil, err
 	}
 	p.chooseCooldown()
-	for _, b := range benchmarks {
-		for _, scenario := range b.Scenarios {
-			p.add(b, scenario)
-		}
-	}
-	if len(p.Steps) == 0 {
-		return nil, field.Invalid("only", strings.Join(q.Only, ","), "benchmarks of the suite, as MODEL or MODEL/SCENARIO")
+	if err := p.addAll(); err != nil {
+		return nil, err
 	}
 	return p, p.resolve()
 }
@@ -93,35 +85,93 @@ func (p *Plan) chooseCooldown() {
 	}
 }
 
+// addAll adds the steps of all benchmarks that are wanted.
+func (p *Plan) addAll() (err error) {
+	benchmarks := p.Suite.Benchmarks
+	if len(benchmarks) == 0 {
+		if benchmarks, err = p.Suite.ofRound(); err != nil {
+			return err
+		}
+	}
+	for _, b := range benchmarks {
+		for _, scenario := range b.Scenarios {
+			p.add(b, scenario)
+		}
+	}
+	for _, only := range p.request.Only {
+		if !slices.ContainsFunc(p.Steps, func(s *Step) bool { return p.means(only, s.Model, s.Scenario) }) {
+			return field.Invalid("only", only, "benchmarks of the suite, as MODEL or MODEL/SCENARIO")
+		}
+	}
+	return p.twice()
+}
+
+// twice finds a step that is in the suite twice: the second would take the folder of the first.
+func (p *Plan) twice() error {
+	seen := map[string]bool{}
+	for _, s := range p.Steps {
+		if seen[s.Folder] {
+			return fmt.Errorf("%v is in suite %s twice, and has one folder, %s: want each model, precision and scenario once", s, p.Suite.Name, s.Folder)
+		}
+		seen[s.Folder] = true
+	}
+	return nil
+}
+
 // add adds the steps of a benchmark in a scenario: the accuracy first.
 func (p *Plan) add(b Benchmark, scenario string) {
-	if s, interactive, err := config.ParseScenario(scenario); err == nil && !interactive {
-		scenario = s.String()
-	}
+	b.Model, scenario = p.nameOf(b.Model), scenarioName(scenario)
 	if !p.wanted(b.Model, scenario) {
 		return
 	}
-	if _, err := models.Lookup(b.Model); err != nil {
-		s := p.step(b, scenario, modePerformance)
+	s := p.step(b, scenario, cmp.Or(b.Mode, modePerformance))
+	if _, err := p.lookup(b.Model); err != nil {
 		s.State, s.Error = Lacking, "the catalogue has no such model yet"
-		p.Steps = append(p.Steps, s)
-		return
-	}
-	if p.measuresAccuracy(b) {
+	} else if p.measuresAccuracy(s) {
 		p.Steps = append(p.Steps, p.step(b, scenario, modeAccuracy))
 	}
-	p.Steps = append(p.Steps, p.step(b, scenario, cmp.Or(b.Mode, modePerformance)))
+	p.Steps = append(p.Steps, s)
+}
+
+// lookup finds a model among those that the engine of the suite can run.
+func (p *Plan) lookup(name string) (workload.Model, error) {
+	if p.request.Base.Engine.Name == session.OpenAI {
+		return models.LookupAsked(name)
+	}
+	return models.Lookup(name)
+}
+
+// nameOf is the name of a model in the catalogue, or as it was written if it has none.
+func (p *Plan) nameOf(model string) string {
+	if m, err := p.lookup(model); err == nil {
+		return m.Name
+	}
+	return model
+}
+
+// scenarioName is how the rules spell a scenario that check has seen.
+func scenarioName(name string) string {
+	switch s, interactive, err := config.ParseScenario(name); {
+	case interactive:
+		return "Interactive"
+	case err == nil:
+		return s.String()
+	}
+	return name
 }
 
 func (p *Plan) wanted(model, scenario string) bool {
-	return len(p.request.Only) == 0 || slices.ContainsFunc(p.request.Only, func(only string) bool {
-		m, s, both := strings.Cut(only, "/")
-		return names.Same(m, model) && (!both || names.Same(s, scenario))
-	})
+	return len(p.request.Only) == 0 || slices.ContainsFunc(p.request.Only, func(only string) bool { return p.means(only, model, scenario) })
+}
+
+// means reports whether MODEL or MODEL/SCENARIO is a benchmark.
+func (p *Plan) means(only, model, scenario string) bool {
+	m, s, both := strings.Cut(only, "/")
+	return names.Same(p.nameOf(m), model) && (!both || names.Same(s, scenario))
 }
 
 // measuresAccuracy: where once is enough, and in quick runs, the first scenario's counts for all.
-func (p *Plan) measuresAccuracy(b Benchmark) bool {
+func (p *Plan) measuresAccuracy(s *Step) bool {
 	when := p.Suite.Accuracy
 	if p.request.Base.Quick && when != accuracyNone {
 		when = accuracyOnce
@@ -130,16 +180,23 @@ func (p *Plan) measuresAccuracy(b Benchmark) bool {
 	case p.request.NoAccuracy || when == accuracyNone:
 		return false
 	case when == accuracyOnce:
-		return p.accuracyOf(b.Model, cmp.Or(b.Precision, p.request.Base.Precision), "") == nil
+		return p.accuracyElsewhere(s) == nil
 	}
 	return true
 }
 
-// accuracyOf finds the accuracy step of a model in a scenario; empty: in any.
-func (p *Plan) accuracyOf(model, precision, scenario string) *Step {
-	i := slices.IndexFunc(p.Steps, func(s *Step) bool {
-		return s.Mode == modeAccuracy && s.Model == model && s.Precision == precision && (scenario == "" || s.Scenario == scenario)
-	})
+// accuracyOf finds the accuracy step of what a step measures, in its own scenario.
+func (p *Plan) accuracyOf(s *Step) *Step {
+	return p.accuracyStep(func(a *Step) bool { return a.answersAs(s) && a.Scenario == s.Scenario })
+}
+
+// accuracyElsewhere finds the accuracy step of what a step measures, in any scenario.
+func (p *Plan) accuracyElsewhere(s *Step) *Step {
+	return p.accuracyStep(func(a *Step) bool { return a.answersAs(s) })
+}
+
+func (p *Plan) accuracyStep(fits func(*Step) bool) *Step {
+	i := slices.IndexFunc(p.Steps, func(s *Step) bool { return s.Mode == modeAccuracy && fits(s) })
 	if i < 0 {
 		return nil
 	}
@@ -159,13 +216,9 @@ func (p *Plan) step(b Benchmark, scenario, mode string) *Step {
 	q.Rules, q.Division = p.Suite.Rules, cmp.Or(q.Division, p.Suite.Division)
 	q.ModelPath, q.DatasetPath = cmp.Or(b.ModelPath, q.ModelPath), cmp.Or(b.DatasetPath, q.DatasetPath)
 	q.Count = cmp.Or(b.Count, q.Count)
-	q.Options = maps.Clone(q.Options)
-	for k, v := range b.Options {
-		if q.Options == nil {
-			q.Options = map[string]string{}
-		}
-		q.Options[k] = v
-	}
+	q.Options = map[string]string{}
+	maps.Copy(q.Options, p.request.Base.Options)
+	maps.Copy(q.Options, b.Options)
 	q.Settings = slices.Concat(p.overrides(p.Suite.Settings), p.overrides(b.Settings), q.Settings)
 	// A bound that no rate can meet would end the run, and an interval that no query keeps make it
 	// endless: in a quick one, that is not worth it.

@@ -95,9 +95,10 @@ func (p *Plan) restore() error {
 		return err
 	case !p.request.Resume:
 		return &ExistsError{p.request.Output, earlier.Suite.Name}
-	case earlier.Suite.Name != p.Suite.Name || earlier.Quick != p.request.Base.Quick:
-		return fmt.Errorf("%s has suite %s%s, this is %s%s: choose another folder",
-			p.request.Output, earlier.Suite.Name, quickly(earlier.Quick), p.Suite.Name, quickly(p.request.Base.Quick))
+	}
+	had, has := earlier.Suite.Name+quickly(earlier.Quick), p.Suite.Name+quickly(p.request.Base.Quick)
+	if had != has {
+		return fmt.Errorf("%s has suite %s, this is %s: choose another folder", p.request.Output, had, has)
 	}
 	p.took = map[string]float64{}
 	for _, s := range earlier.Steps {

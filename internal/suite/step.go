@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -42,6 +43,14 @@ const (
 	Failed  State = "failed"  // there are none; Error says why
 	Lacking State = "lacking" // the catalogue has no such model
 )
+
+// answersAs reports whether two steps run the same model, in the same way, on the same data: what one answers,
+// the other does.
+func (s *Step) answersAs(o *Step) bool {
+	a, b := &s.request, &o.request
+	return s.Model == o.Model && s.Precision == o.Precision && a.ModelPath == b.ModelPath && a.DatasetPath == b.DatasetPath &&
+		a.Count == b.Count && maps.Equal(a.Options, b.Options)
+}
 
 func (s *Step) String() string {
 	model := s.Model
