@@ -31,8 +31,7 @@ func look(root string) Conditions {
 		c.warnings = append(c.warnings, crowd(avg.Load1, describeCPU(root).Usable)...)
 	}
 	if times, err := cpu.Times(false); err == nil && len(times) > 0 {
-		t := times[0]
-		c.stolen, c.all = t.Steal, t.User+t.System+t.Idle+t.Nice+t.Iowait+t.Irq+t.Softirq+t.Steal
+		c.stolen, c.all = times[0].Steal, allTime(times[0])
 	}
 	return c
 }

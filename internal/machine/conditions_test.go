@@ -52,6 +52,8 @@ func TestWhatHappenedDuringARunIsSaid(t *testing.T) {
 		{"heat", Conditions{throttles: 8, stolen: 10, all: 1100}, "slowed down 5 times"},
 		{"a host with others", Conditions{throttles: 3, stolen: 20, all: 1100}, "gave 10 % of the processor time to others"},
 		{"no time has passed", before, ""},
+		{"as much as is usual", Conditions{throttles: 3, stolen: 12, all: 1100}, ""},
+		{"counters that began anew", Conditions{throttles: 1, stolen: 0, all: 10}, ""},
 	} {
 		if got := strings.Join(before.During(c.after), "; "); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -60,8 +62,10 @@ func TestWhatHappenedDuringARunIsSaid(t *testing.T) {
 }
 
 func TestOthersThatWantTheProcessorsAreSeen(t *testing.T) {
-	if got := crowd(0.3, 2); got != nil {
-		t.Errorf("a quiet machine: %q", got)
+	for _, c := range []struct{ load, usable float64 }{{0.3, 2}, {0.4, 2}, {0, 0}, {5, 0}} {
+		if got := crowd(c.load, c.usable); got != nil {
+			t.Errorf("%g processes on %g processors: %q", c.load, c.usable, got)
+		}
 	}
 	if got := crowd(3, 2); len(got) != 1 || !strings.Contains(got[0], "3.0 processes") {
 		t.Errorf("a busy machine: %q", got)

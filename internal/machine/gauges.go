@@ -30,20 +30,31 @@ func gauges(root string) []Gauge {
 
 // busy returns the share of the time of all processors that was not idle since the last call.
 func busy() func() float64 {
-	var idle, total float64
+	var before cpu.TimesStat
 	return func() float64 {
 		times, err := cpu.Times(false)
 		if err != nil || len(times) == 0 {
 			return math.NaN()
 		}
-		t, i, all := times[0], idle, total
-		idle = t.Idle + t.Iowait
-		total = idle + t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal // guests are part of User
-		if total <= all {
-			return math.NaN()
-		}
-		return 100 * (1 - (idle-i)/(total-all))
+		last := before
+		before = times[0]
+		return busyBetween(last, before)
 	}
+}
+
+// busyBetween is the share of the time between two readings that was not idle, in percent; NaN if there is none.
+func busyBetween(a, b cpu.TimesStat) float64 {
+	idle := func(t cpu.TimesStat) float64 { return t.Idle + t.Iowait }
+	total := allTime(b) - allTime(a)
+	if !(total > 0) {
+		return math.NaN()
+	}
+	return 100 * (1 - (idle(b)-idle(a))/total)
+}
+
+// allTime is all time of the processors. That of guests is a part of User.
+func allTime(t cpu.TimesStat) float64 {
+	return t.User + t.System + t.Idle + t.Nice + t.Iowait + t.Irq + t.Softirq + t.Steal
 }
 
 // mostFiles is of how many processors the frequency is read: asking may interrupt them.

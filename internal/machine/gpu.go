@@ -26,25 +26,30 @@ func gpus(root string) []GPU {
 	slices.Sort(devices)
 	var all []GPU
 	for _, dir := range devices {
-		vendor := vendors[line(dir, "vendor")]
-		class := line(dir, "class")
-		// PCI classes: 03 display controllers, 12 processing accelerators.
-		if vendor == "" || !strings.HasPrefix(class, "0x03") && !strings.HasPrefix(class, "0x12") {
-			continue
+		if vendor := vendors[line(dir, "vendor")]; vendor != "" && computes(line(dir, "class")) {
+			all = append(all, gpuOf(root, dir, vendor))
 		}
-		g := GPU{Vendor: vendor, PCI: filepath.Base(dir), Name: line(dir, "product_name")}
-		if driver, err := os.Readlink(filepath.Join(dir, "driver")); err == nil {
-			g.Driver = filepath.Base(driver)
-		}
-		if vendor == "NVIDIA" {
-			g.addNVIDIA(root)
-		}
-		if g.Name == "" {
-			g.Name = vendor + " device " + strings.TrimPrefix(line(dir, "device"), "0x")
-		}
-		all = append(all, g)
 	}
 	return all
+}
+
+// computes reports whether a PCI class is that of display controllers, 03, or processing accelerators, 12.
+func computes(class string) bool {
+	return strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12")
+}
+
+func gpuOf(root, dir, vendor string) GPU {
+	g := GPU{Vendor: vendor, PCI: filepath.Base(dir), Name: line(dir, "product_name")}
+	if driver, err := os.Readlink(filepath.Join(dir, "driver")); err == nil {
+		g.Driver = filepath.Base(driver)
+	}
+	if vendor == "NVIDIA" {
+		g.addNVIDIA(root)
+	}
+	if g.Name == "" {
+		g.Name = vendor + " device " + strings.TrimPrefix(line(dir, "device"), "0x")
+	}
+	return g
 }
 
 // addNVIDIA takes name and version from where NVIDIA's driver tells them.

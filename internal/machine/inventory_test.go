@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,6 +76,51 @@ func TestDrivesAreOfAKind(t *testing.T) {
 		if got := kindOfDrive(c.name, c.rotational); got != c.want {
 			t.Errorf("kindOfDrive(%q, %q) = %q, want %q", c.name, c.rotational, got, c.want)
 		}
+	}
+}
+
+func TestLinksAreInTheUsualWords(t *testing.T) {
+	for _, c := range []struct{ speed, width, want string }{
+		{"2.5 GT/s PCIe", "1", "PCIe Gen1 x1"}, {"5.0 GT/s PCIe", "4", "PCIe Gen2 x4"}, {"8.0 GT/s PCIe", "8", "PCIe Gen3 x8"}, {"16.0 GT/s PCIe", "16", "PCIe Gen4 x16"},
+		{"16 GT/s", "16", "PCIe Gen4 x16"}, {"64.0 GT/s PCIe", "16", "PCIe Gen6 x16"},
+		{"Unknown", "16", ""}, {"16.0 GT/s PCIe", "0", ""}, {"16.0 GT/s PCIe", "", ""}, {"", "", ""},
+	} {
+		if got := link(c.speed, c.width); got != c.want {
+			t.Errorf("link(%q, %q) = %q, want %q", c.speed, c.width, got, c.want)
+		}
+	}
+}
+
+func TestWhatHoldsNoDataIsNoDrive(t *testing.T) {
+	disks := files{}
+	for _, name := range []string{"loop1", "ram0", "zram0", "dm-0", "md127", "sr0", "fd0", "vdb", "mmcblk0"} {
+		disks["sys/block/"+name+"/size"] = "8"
+	}
+	disks["sys/block/sdz/size"] = "0" // an empty card reader
+	disks["sys/block/sdy/size"] = "many"
+	want := []Drive{{"mmcblk0", "eMMC or SD card", 4096}, {"vdb", "virtual disk", 4096}}
+	if diff := cmp.Diff(want, drives(disks.write(t))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheMemoryOfCardsIsAsked(t *testing.T) {
+	for text, want := range map[string]map[string]uint64{
+		"":                        {},
+		"00000000:3B:00.0, 81559": {"0000:3b:00.0": 81559 << 20},
+		"0001:3B:00.0, 2\r\n00000001:aF:00.0, 3\n": {"0001:3b:00.0": 2 << 20, "0001:af:00.0": 3 << 20},
+		"00000000:3B:00.0,81559\n":                 {},
+		"00000000:3B:00.0, 99999999999\n":          {},
+		"00000000:3B:00.0, -1\n":                   {},
+	} {
+		if diff := cmp.Diff(want, parseSMI(text)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if got := smiMemory(stopped); len(got) != 0 {
+		t.Errorf("nobody waits, and cards have %v", got)
 	}
 }
 

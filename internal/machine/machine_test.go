@@ -100,11 +100,25 @@ func TestMemoryThatIsLeftRespectsTheContainer(t *testing.T) {
 	if got := memoryLeft(limited, 77); got != 77 {
 		t.Errorf("with 77 bytes left of the machine, %d are available", got)
 	}
+	gap := files{
+		"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/memory.max": "9000", // whose use nobody tells
+		"sys/fs/cgroup/a/memory.max": "5000", "sys/fs/cgroup/a/memory.current": "4500",
+	}.write(t)
+	if got := memoryLeft(gap, 1<<40); got != 500 {
+		t.Errorf("with 4500 of 5000 bytes in use above a group that does not tell, %d are available, want 500", got)
+	}
 	older := files{
 		"proc/self/cgroup": "4:memory:/m", "sys/fs/cgroup/memory/m/memory.limit_in_bytes": "1000", "sys/fs/cgroup/memory/m/memory.usage_in_bytes": "3000",
 	}.write(t)
 	if got := memoryLeft(older, 1<<40); got != 0 {
 		t.Errorf("beyond the limit, %d bytes are available, want none", got)
+	}
+	cached := files{
+		"proc/self/cgroup": "4:memory:/m", "sys/fs/cgroup/memory/m/memory.limit_in_bytes": "1000", "sys/fs/cgroup/memory/m/memory.usage_in_bytes": "900",
+		"sys/fs/cgroup/memory/m/memory.stat": "inactive_file 1\ntotal_inactive_file 600\ntotal_inactive_file 5 5",
+	}.write(t)
+	if got := memoryLeft(cached, 1<<40); got != 700 {
+		t.Errorf("with 900 of 1000 bytes in use, 600 of them a cache, %d are available, want 700", got)
 	}
 }
 
@@ -171,6 +185,15 @@ func TestLimitsOfContainersAreFound(t *testing.T) {
 		{"older, no limit", files{
 			"proc/self/cgroup": "1:cpu:/", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, 0, 0},
 		{"nonsense", files{"proc/self/cgroup": "hello\n0::/a", "sys/fs/cgroup/a/cpu.max": "x y z", "sys/fs/cgroup/a/memory.max": "-5"}, 0, 0},
+		{"numbers that no kernel writes", files{
+			"proc/self/cgroup": "0::/a/b/c/d", "sys/fs/cgroup/a/b/c/d/cpu.max": "inf 100000", "sys/fs/cgroup/a/b/c/cpu.max": "nan 1", "sys/fs/cgroup/a/b/cpu.max": "5 0",
+			"sys/fs/cgroup/a/cpu.max": "", "sys/fs/cgroup/a/memory.max": "1e3"}, 0, 0},
+		{"older, of which a level has no period", files{
+			"proc/self/cgroup": "1:cpu:/a/b", "sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us": "900000",
+			"sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "400000", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000",
+			"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "50000"}, 4, 0},
+		{"a limit of all that the machine has is none", files{"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": "1099511627776"}, 0, 0},
+		{"hybrid: the newer generation beside the older", files{"proc/self/cgroup": "0::/a", "sys/fs/cgroup/unified/a/memory.max": "700"}, 0, 700},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := test.files.write(t)
@@ -202,6 +225,10 @@ func TestThreadsThatAreLeftRespectTheContainer(t *testing.T) {
 			"sys/fs/cgroup/a/pids.max": "64", "sys/fs/cgroup/a/pids.current": "60"}, 2, true},
 		{"older", files{"proc/self/cgroup": "3:pids:/m", "sys/fs/cgroup/pids/m/pids.max": "50", "sys/fs/cgroup/pids/m/pids.current": "20"}, 30, true},
 		{"beyond the limit", files{"proc/self/cgroup": "0::/", "sys/fs/cgroup/pids.max": "10", "sys/fs/cgroup/pids.current": "12"}, 0, true},
+		{"a group above does not tell its threads", files{
+			"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/pids.max": "50", "sys/fs/cgroup/a/pids.max": "64", "sys/fs/cgroup/a/pids.current": "60",
+			"sys/fs/cgroup/a/b/pids.current": "49"}, 1, true},
+		{"nor does the process's own", files{"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/pids.max": "50", "sys/fs/cgroup/a/pids.max": "64", "sys/fs/cgroup/a/pids.current": "60"}, 4, true},
 		{"nonsense", files{"proc/self/cgroup": "0::/", "sys/fs/cgroup/pids.max": "many", "sys/fs/cgroup/pids.current": "few"}, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -301,6 +328,58 @@ func TestInFakeTimeNothingIsLate(t *testing.T) {
 		late, err = measure(context.Background(), func(d time.Duration) { time.Sleep(d + time.Millisecond) })
 		if err != nil || late.MedianNS != 1e6 || late.P99NS != 1e6 {
 			t.Errorf("oversleep is %+v, %v, want 1 ms", late, err)
+		}
+	})
+}
+
+func TestTheSystemSaysItsName(t *testing.T) {
+	for _, c := range []struct {
+		files files
+		want  string
+	}{
+		{files{"etc/os-release": "NAME=x\nPRETTY_NAME='Single Quotes 1'"}, "Single Quotes 1"},
+		{files{"usr/lib/os-release": "PRETTY_NAME=Plain"}, "Plain"},
+		{files{"etc/os-release": "PRETTY_NAME=\"First\"", "usr/lib/os-release": "PRETTY_NAME=\"Second\""}, "First"},
+		{files{"etc/os-release": "ID=x", "usr/lib/os-release": "PRETTY_NAME=\"Second\"\r"}, "Second"},
+	} {
+		if got := systemName(c.files.write(t)); got != c.want {
+			t.Errorf("%v is %q, want %q", c.files, got, c.want)
+		}
+	}
+	if got := systemName(t.TempDir()); runtime.GOOS == "linux" && got != "linux" {
+		t.Errorf("a system without a name is %q", got)
+	}
+}
+
+func TestTheWordInBracketsIsChosen(t *testing.T) {
+	for setting, want := range map[string]string{"always [madvise] never": "madvise", "[always] madvise": "always", "": "", "always": "", "a [b": "b"} {
+		if got := chosen(setting); got != want {
+			t.Errorf("chosen(%q) = %q, want %q", setting, got, want)
+		}
+	}
+}
+
+func TestTheClockStandsStillInFakeTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if read, step := readClock(); read != 0 || step != 0 {
+			t.Errorf("reading takes %v ns in steps of %d", read, step)
+		}
+	})
+	if read, step := readClock(); read <= 0 || step <= 0 || float64(step) > 1e6 {
+		t.Errorf("in real time, reading takes %v ns in steps of %d", read, step)
+	}
+}
+
+// The kernel's percentile of n values is the one at ⌈p·n⌉, counted from 1.
+func TestOversleepsAreOrderStatistics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		late, err := measure(t.Context(), func(d time.Duration) {
+			n++
+			time.Sleep(d + time.Duration(n)*time.Microsecond) // 1 to 120 µs late
+		})
+		if want := (Oversleep{MedianNS: 60_000, P99NS: 119_000, MaxNS: 120_000, Sleeps: 120}); err != nil || late != want {
+			t.Errorf("oversleep is %+v, %v, want %+v", late, err, want)
 		}
 	})
 }
