@@ -214,6 +214,7 @@ func TestEstimatesAreSaidAsFarAsTheyAreKnown(t *testing.T) {
 		{Estimate{}, "0 runs, 0s"},
 		{Estimate{Steps: 1, Traffic: 1499 * time.Millisecond}, "1 run, 1s"},
 		{Estimate{Steps: 2, Traffic: time.Hour, Cooldown: 5 * time.Minute}, "2 runs, 1h5m, of which 5m0s to cool down"},
+		{Estimate{Steps: 1, Traffic: time.Minute, Guessed: 1}, "1 run, at least 1m0s (of 1 it is not known yet how fast their models are here)"},
 		{Estimate{Steps: 3, Traffic: 2*time.Hour + 29*time.Second, Guessed: 2}, "3 runs, at least 2h0m (of 2 it is not known yet how fast their models are here)"},
 	} {
 		if got := c.e.String(); got != c.want {

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -181,6 +182,38 @@ func TestAStepThatFailsDoesNotEndTheSuite(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Results that lie in the folder of a step, from whatever run, count only for a suite that goes on.
+func TestResultsCountOnlyForASuiteThatGoesOn(t *testing.T) {
+	material(t)
+	p := plan(t, twoScenarios, false)
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := p.Run(t.Context(), &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s := p.Steps[1]
+	r := s.Results
+	p.request.Resume = true
+	if p.kept(s, r.Fingerprint) == nil {
+		t.Error("a suite that goes on does not take its own results")
+	}
+	if p.kept(s, "another") != nil {
+		t.Error("results of other settings count")
+	}
+	p.request.Resume = false
+	if p.kept(s, r.Fingerprint) != nil {
+		t.Error("results count for a new suite")
+	}
+	p.request.Resume = true
+	r.Result = report.Interrupted
+	if err := r.Write(filepath.Join("out", s.Folder)); err != nil || p.kept(s, r.Fingerprint) != nil {
+		t.Errorf("results of an interrupted run count: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join("out", s.Folder, report.FileName), []byte("{"), 0o644); err != nil || p.kept(s, r.Fingerprint) != nil {
+		t.Errorf("half a file counts: %v", err)
+	}
 }
 
 func TestTheScreenAddsUpAndGroups(t *testing.T) {

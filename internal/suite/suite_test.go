@@ -3,6 +3,7 @@ package suite
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/session"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func TestEveryBuiltInSuiteCanBePlanned(t *testing.T) {
@@ -53,6 +55,18 @@ func TestASuiteByCategoryHasWhatTheRoundAsksFor(t *testing.T) {
 		p, err := NewPlan(s, Request{NoAccuracy: true, Output: "out"})
 		if err != nil || len(p.Steps) != want {
 			t.Errorf("%s: %d steps, %v, want %d", category, len(p.Steps), err, want)
+		}
+		// The catalogue's come first, in its order and by its names.
+		var order []int
+		for _, step := range p.Steps {
+			at := slices.IndexFunc(models.All(), func(m workload.Model) bool { return m.Name == step.Model })
+			if at < 0 {
+				at = len(models.All())
+			}
+			order = append(order, at)
+		}
+		if !slices.IsSorted(order) {
+			t.Errorf("%s: the order is %v", category, order)
 		}
 		for _, step := range p.Steps {
 			if _, err := models.Lookup(step.Model); (err != nil) != (step.State == Lacking) {

@@ -76,20 +76,8 @@ func (f *finding) check() (err error) {
 	if f.Budget <= 0 {
 		return field.Invalid("budget", f.Budget, "a time to search")
 	}
-	for _, axis := range []struct {
-		field  string
-		values []int
-	}{{"instances", f.Axes.Instances}, {"intra_threads", f.Axes.Threads}, {"max_batchsize", f.Axes.Batches}} {
-		for _, v := range axis.values {
-			if v < 1 {
-				return field.Invalid(axis.field, v, "positive numbers")
-			}
-		}
-	}
-	for _, d := range f.Axes.Delays {
-		if d < 0 {
-			return field.Errorf("max_batch_delay", "%v is not a time", d)
-		}
+	if err := f.Axes.check(); err != nil {
+		return err
 	}
 	if f.files, err = parseModelFiles(f.ModelFiles); err != nil {
 		return err
@@ -101,6 +89,26 @@ func (f *finding) check() (err error) {
 		f.Bench.ModelPath = f.files[0].path
 	}
 	return f.checkAxes()
+}
+
+// check finds values that no run could have.
+func (a Axes) check() error {
+	for _, axis := range []struct {
+		field  string
+		values []int
+	}{{"instances", a.Instances}, {"intra_threads", a.Threads}, {"max_batchsize", a.Batches}} {
+		for _, v := range axis.values {
+			if v < 1 {
+				return field.Invalid(axis.field, v, "positive numbers")
+			}
+		}
+	}
+	for _, d := range a.Delays {
+		if d < 0 {
+			return field.Errorf("max_batch_delay", "%v is not a time", d)
+		}
+	}
+	return nil
 }
 
 // checkAxes has the session look at the largest of each axis.
@@ -161,7 +169,7 @@ func (f *finding) search(ctx context.Context, p *session.Prepared, o Observer) (
 func (f *finding) conclude(found *Found, subject profile.Subject) error {
 	if !found.Outcome.Found {
 		if found.Finished {
-			return none(found.Outcome)
+			return noneOf(found.Outcome)
 		}
 		return nil
 	}
@@ -175,7 +183,7 @@ func (f *finding) conclude(found *Found, subject profile.Subject) error {
 	return p.Write(found.Path)
 }
 
-func none(out *Outcome) error {
+func noneOf(out *Outcome) error {
 	for _, m := range out.Done {
 		if m.Err != "" {
 			return &NoneError{Reason: fmt.Sprintf("nothing could be measured; %v: %s", m.Point, m.Err)}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/mlperf-go/mlperf/internal/profile"
 	"github.com/mlperf-go/mlperf/internal/regular"
 )
@@ -77,11 +79,12 @@ func (h Header) fields() map[string]json.RawMessage {
 }
 
 // A Journal keeps the measurements of a search, one line each. What was appended is there
-// even if the program is killed.
+// even if the program is killed. It is one process's until it is closed.
 type Journal struct {
 	Header Header
 	Done   []Measurement
 	file   *os.File
+	lock   *flock.Flock
 }
 
 // maxJournal is how long a file of measurements may be.
@@ -91,40 +94,84 @@ const maxJournal = 64 << 20
 // search, that is an error, unless it is to begin afresh.
 func openJournal(path string, h Header, fresh bool) (*Journal, error) {
 	h.Schema = JournalSchema
-	j := &Journal{Header: h}
-	data, err := regular.ReadFile(path, maxJournal)
-	if fresh || errors.Is(err, fs.ErrNotExist) {
-		return j, j.begin(path)
-	}
+	lock, err := hold(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the measurements so far: %w", err)
+		return nil, err
 	}
-	kept, done, whole, err := parseJournal(data)
-	if err != nil {
-		return nil, &OtherSearchError{path, "cannot be read: " + err.Error()}
-	}
-	if whole == 0 {
-		return j, j.begin(path) // killed before the first line was there
-	}
-	if names := kept.differences(h); len(names) > 0 {
-		return nil, &OtherSearchError{path, "is of another search (" + strings.Join(names, ", ") + ")"}
-	}
-	j.Header, j.Done = kept, done
-	if j.file, err = os.OpenFile(path, os.O_RDWR, 0o644); err != nil {
-		return nil, fmt.Errorf("keeping the measurements: %w", err)
-	}
-	// A line that a killed program left unfinished is overwritten.
-	_, seek := j.file.Seek(int64(whole), io.SeekStart)
-	if err := errors.Join(j.file.Truncate(int64(whole)), seek); err != nil {
-		return nil, errors.Join(fmt.Errorf("keeping the measurements: %w", err), j.file.Close())
+	j := &Journal{Header: h, lock: lock}
+	if err := j.open(path, fresh); err != nil {
+		return nil, errors.Join(err, lock.Unlock())
 	}
 	return j, nil
 }
 
-func (j *Journal) begin(path string) (err error) {
+// hold takes a journal for this process: two that write to one would overwrite each other's lines.
+func hold(path string) (*flock.Flock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("keeping the measurements: %w", err)
+	}
+	lock := flock.New(path + ".lock")
+	got, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking the measurements: %w", err)
+	}
+	if !got {
+		return nil, fmt.Errorf("%s: another process searches for this profile: wait for it, or write another one", path)
+	}
+	return lock, nil
+}
+
+func (j *Journal) open(path string, fresh bool) error {
+	if fresh {
+		return j.begin(path)
+	}
+	whole, err := j.read(path)
+	if err != nil {
+		return err
+	}
+	if whole == 0 {
+		return j.begin(path)
+	}
+	return j.goOn(path, whole)
+}
+
+// read takes over what a search before left, and returns how long it is; 0: nothing, or it was killed before the
+// first line was there.
+func (j *Journal) read(path string) (whole int, err error) {
+	data, err := regular.ReadFile(path, maxJournal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the measurements so far: %w", err)
+	}
+	kept, done, whole, err := parseJournal(data)
+	if err != nil {
+		return 0, &OtherSearchError{path, "cannot be read: " + err.Error()}
+	}
+	if whole == 0 {
+		return 0, nil
+	}
+	if names := kept.differences(j.Header); len(names) > 0 {
+		return 0, &OtherSearchError{path, "is of another search (" + strings.Join(names, ", ") + ")"}
+	}
+	j.Header, j.Done = kept, done
+	return whole, nil
+}
+
+// goOn appends to a file. A line that a killed program left unfinished is overwritten.
+func (j *Journal) goOn(path string, whole int) (err error) {
+	if j.file, err = os.OpenFile(path, os.O_RDWR, 0o644); err != nil {
 		return fmt.Errorf("keeping the measurements: %w", err)
 	}
+	_, seek := j.file.Seek(int64(whole), io.SeekStart)
+	if err := errors.Join(j.file.Truncate(int64(whole)), seek); err != nil {
+		return errors.Join(fmt.Errorf("keeping the measurements: %w", err), j.file.Close())
+	}
+	return nil
+}
+
+func (j *Journal) begin(path string) (err error) {
 	if j.file, err = os.Create(path); err != nil {
 		return fmt.Errorf("keeping the measurements: %w", err)
 	}
@@ -151,8 +198,8 @@ func (j *Journal) line(content any) error {
 	return nil
 }
 
-// Close closes the file.
-func (j *Journal) Close() error { return j.file.Close() }
+// Close closes the file, and lets go of it.
+func (j *Journal) Close() error { return errors.Join(j.file.Close(), j.lock.Unlock()) }
 
 // parseJournal reads a journal from the content of its file. A last line without an end is
 // left out; whole is the length of the lines before it.

@@ -135,19 +135,11 @@ func (a Axes) threads(base Point, f Facts) []int {
 	return upTo(f.Cores)
 }
 
+// batches are the sizes to try. A model of a fixed size takes none above it.
 func (a Axes) batches(f Facts) []int {
 	batches := a.Batches
 	if batches == nil {
-		switch f.Scenario {
-		case loadgen.SingleStream:
-			batches = []int{1}
-		case loadgen.MultiStream:
-			batches = upTo(f.SamplesPerQuery)
-		case loadgen.Server:
-			batches = upTo(either(f.Accelerator, serverBatchElsewhere, serverBatch))
-		default:
-			batches = upTo(either(f.Accelerator, offlineBatchElsewhere, offlineBatch))
-		}
+		batches = upTo(f.largestBatch())
 	}
 	if f.FixedBatch <= 0 {
 		return batches
@@ -159,6 +151,19 @@ func (a Axes) batches(f Facts) []int {
 		}
 	}
 	return fit
+}
+
+// largestBatch is the largest worth trying in a scenario.
+func (f Facts) largestBatch() int {
+	switch f.Scenario {
+	case loadgen.SingleStream:
+		return 1
+	case loadgen.MultiStream:
+		return f.SamplesPerQuery
+	case loadgen.Server:
+		return either(f.Accelerator, serverBatchElsewhere, serverBatch)
+	}
+	return either(f.Accelerator, offlineBatchElsewhere, offlineBatch)
 }
 
 // delays are those worth trying with a batch: only in Server do samples come one by one.
