@@ -81,7 +81,7 @@ func (r *Resolved) Differences(s loadgen.TestSettings, division Division) ([]Dif
 	onlyAccuracy := s.Mode == loadgen.AccuracyOnly && !s.Test05 // LoadGen makes any test with TEST05 one of performance
 	var list []Difference
 	for _, f := range fieldRules() {
-		if f.kind == free || f.applies != nil && !f.applies(s, want) || onlyAccuracy && !f.accuracy {
+		if !f.counts(s, want) || onlyAccuracy && !f.accuracy {
 			continue
 		}
 		if easier, differs := f.compare(s, want); differs {
@@ -148,6 +148,11 @@ type fieldRule struct {
 	unlimited bool
 	// applies says when the field has an effect; nil: always.
 	applies func(s, official loadgen.TestSettings) bool
+}
+
+// counts reports whether the field has an effect on the result.
+func (f fieldRule) counts(s, official loadgen.TestSettings) bool {
+	return f.kind != free && (f.applies == nil || f.applies(s, official))
 }
 
 // compare reports whether the field differs from the rules', and whether that is easier.

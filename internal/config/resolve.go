@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -97,10 +98,7 @@ func Resolve(q Request) (*Resolved, error) {
 		}
 		q.Rules = newest
 	}
-	if err := q.conflicts(); err != nil {
-		return nil, err
-	}
-	if err := q.checkInteractive(); err != nil {
+	if err := cmp.Or(q.conflicts(), q.checkInteractive()); err != nil {
 		return nil, err
 	}
 	r := &resolver{request: q, keys: keys(), made: map[*key]*Setting{}}
@@ -152,15 +150,19 @@ func (q *Request) checkInteractive() error {
 			return nil
 		}
 	}
-	var have []string
-	for _, model := range q.Rules.Conf.models() {
-		if base, ok := strings.CutSuffix(model, interactiveSuffix); ok {
-			have = append(have, base)
-		}
-	}
 	among := "no model has one"
-	if len(have) > 0 {
+	if have := q.Rules.interactive(); len(have) > 0 {
 		among = "those of " + strings.Join(have, ", ") + " have"
 	}
 	return field.Errorf("scenario", "rules %s have no Interactive for the model %s; %s", q.Rules.Version, q.Model.Name, among)
+}
+
+// interactive lists the models that have an interactive variant in the round.
+func (r *RuleSet) interactive() (list []string) {
+	for _, model := range r.Conf.models() {
+		if base, ok := strings.CutSuffix(model, interactiveSuffix); ok {
+			list = append(list, base)
+		}
+	}
+	return list
 }

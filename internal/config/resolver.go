@@ -212,18 +212,27 @@ func (r *resolver) option(o Override) error {
 
 // remarks warns of what was asked for and cannot be.
 func (r *resolver) remarks() {
-	rules := r.request.Rules
-	if r.request.Scenario == loadgen.MultiStream && rules.MultiStream == NoMultiStream {
-		r.warn("rules %s have no MultiStream scenario", rules.Version)
+	kind := r.request.Rules.MultiStream
+	if r.request.Scenario == loadgen.MultiStream {
+		switch {
+		case kind == NoMultiStream:
+			r.warn("rules %s have no MultiStream scenario", r.request.Rules.Version)
+		case kind == FixedIntervalQueries && r.target.runningAtOnce > 1:
+			r.errs = append(r.errs, fmt.Errorf("max_async_queries is %d: MultiStream can have one query running at a time, as the rules ask",
+				r.target.runningAtOnce))
+		}
 	}
-	if r.request.Scenario == loadgen.MultiStream && rules.MultiStream == FixedIntervalQueries && r.target.runningAtOnce > 1 {
-		r.errs = append(r.errs, fmt.Errorf("max_async_queries is %d: MultiStream can have one query running at a time, as the rules ask",
-			r.target.runningAtOnce))
+	if kind == BackToBackQueries {
+		r.dropIntervals()
 	}
+}
+
+// dropIntervals forgets the settings of queries at intervals, which there are no more.
+func (r *resolver) dropIntervals() {
 	for i := range r.keys {
 		k := &r.keys[i]
 		s := r.made[k]
-		if s == nil || !k.fixedInterval || rules.MultiStream != BackToBackQueries {
+		if s == nil || !k.fixedInterval {
 			continue
 		}
 		if r.request.Scenario == loadgen.MultiStream {

@@ -120,20 +120,25 @@ func parseWhole(text string) (uint64, error) {
 		digits, base = digits[1:], 8
 	}
 	v, err := strconv.ParseUint(digits, base, 64)
-	if err == nil {
-		return v, nil
+	if err != nil {
+		return 0, notWhole(text, base)
 	}
+	return v, nil
+}
+
+// notWhole says why a text is no whole number of 64 bits.
+func notWhole(text string, base int) error {
 	switch real, notReal := parseReal(text); {
 	case notReal != nil:
-		return 0, fmt.Errorf("%q is not a number", text)
+		return fmt.Errorf("%q is not a number", text)
 	case real < 0:
-		return 0, fmt.Errorf("must not be negative, is %s", text)
+		return fmt.Errorf("must not be negative, is %s", text)
 	case real >= 1<<64:
-		return 0, fmt.Errorf("%s does not fit into 64 bits", text)
+		return fmt.Errorf("%s does not fit into 64 bits", text)
 	case base == 8 && real == math.Trunc(real):
-		return 0, fmt.Errorf("%s is not an octal number, which is what a leading 0 makes of it", text)
+		return fmt.Errorf("%s is not an octal number, which is what a leading 0 makes of it", text)
 	}
-	return 0, fmt.Errorf("want a whole number, got %s", text)
+	return fmt.Errorf("want a whole number, got %s", text)
 }
 
 // parseReal reads a number as strtod does, without infinities and NaN.

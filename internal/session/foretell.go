@@ -17,13 +17,8 @@ func (r *Resolved) Foretold() string {
 	caveats, _ := r.judge(r.Settings, r.resolved.Origin)
 	caveats = append(caveats, r.caveats()...)
 	q := &r.Request
-	switch builtIn := q.ModelPath == "" && !q.remote(); {
-	case builtIn && q.DatasetPath == "":
-		caveats = append(caveats, "built-in model and data")
-	case builtIn:
-		caveats = append(caveats, "built-in model")
-	case q.DatasetPath == "":
-		caveats = append(caveats, "built-in data")
+	if text := q.builtIn(); text != "" {
+		caveats = append(caveats, text)
 	}
 	if q.Count > 0 {
 		caveats = append(caveats, fmt.Sprintf("the first %d samples", q.Count))
@@ -42,16 +37,7 @@ func (r *Resolved) doom() string {
 	}
 	n := uint64(r.model.PerformanceSampleCount)
 	e := s.Effective(n, n)
-	least := uint64(0)
-	switch e.Scenario {
-	case loadgen.SingleStream, loadgen.MultiStream:
-		least = loadgen.NeededQueries(1, e.TargetLatencyPercentile)
-	case loadgen.Server:
-		least = loadgen.NeededQueries(0, e.TargetLatencyPercentile)
-	}
-	if e.WithoutEarlyStopping || e.FixedInterval {
-		least = 0
-	}
+	least := neededQueries(e)
 	switch most := e.MaxQueryCount; {
 	case most > 0 && most < e.MinQueryCount:
 		return fmt.Sprintf("at most %d queries are issued, and min_query_count is %d", most, e.MinQueryCount)
@@ -59,6 +45,33 @@ func (r *Resolved) doom() string {
 		return fmt.Sprintf("at most %d queries are issued, and early stopping needs %d", most, least)
 	case e.MaxDuration > 0 && e.MaxDuration < e.MinDuration:
 		return fmt.Sprintf("max_duration is %v, and min_duration %v", e.MaxDuration, e.MinDuration)
+	}
+	return ""
+}
+
+// neededQueries is how many queries early stopping needs at least; 0: it does not apply.
+func neededQueries(e loadgen.EffectiveSettings) uint64 {
+	if e.WithoutEarlyStopping || e.FixedInterval {
+		return 0
+	}
+	switch e.Scenario {
+	case loadgen.SingleStream, loadgen.MultiStream:
+		return loadgen.NeededQueries(1, e.TargetLatencyPercentile)
+	case loadgen.Server:
+		return loadgen.NeededQueries(0, e.TargetLatencyPercentile)
+	}
+	return 0
+}
+
+// builtIn says what of the request is made here; empty: nothing is.
+func (q *Request) builtIn() string {
+	switch model, data := q.ModelPath == "" && !q.remote(), q.DatasetPath == ""; {
+	case model && data:
+		return "built-in model and data"
+	case model:
+		return "built-in model"
+	case data:
+		return "built-in data"
 	}
 	return ""
 }

@@ -57,20 +57,22 @@ func (r *Resolved) judgeData(loaded, all int) (caveats []string) {
 // caveats are those that do not follow from a setting.
 func (r *Resolved) caveats() []string {
 	var list []string
-	if n := r.rules.ServerRuns; n > 1 && r.Settings.Scenario == loadgen.Server && r.Settings.Mode != loadgen.AccuracyOnly && r.runs() == 1 {
-		list = append(list, fmt.Sprintf("one Server run, where rules %s want the lowest of %d", r.rules.Version, n))
+	caveat := func(on bool, format string, args ...any) {
+		if on {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
 	}
-	if r.Request.Engine.Name == Simulated {
-		list = append(list, "the engine is simulated: it takes its time and computes nothing")
-	}
-	if r.division == config.Network && !r.Request.remote() {
-		list = append(list, "not of the Network division: the system under test is on this machine")
-	}
-	if r.Request.remote() {
-		list = append(list, "the model is the servers': nobody here knows whether it is the official one")
-	}
-	if r.Request.free() {
-		list = append(list, "no benchmark of the rules: a model and prompts of one's own")
-	}
+	q := &r.Request
+	caveat(r.tooFewRuns(), "one Server run, where rules %s want the lowest of %d", r.rules.Version, r.rules.ServerRuns)
+	caveat(q.Engine.Name == Simulated, "the engine is simulated: it takes its time and computes nothing")
+	caveat(r.division == config.Network && !q.remote(), "not of the Network division: the system under test is on this machine")
+	caveat(q.remote(), "the model is the servers': nobody here knows whether it is the official one")
+	caveat(q.free(), "no benchmark of the rules: a model and prompts of one's own")
 	return list
+}
+
+// tooFewRuns reports whether speed is measured once where the rules want the lowest of several runs.
+func (r *Resolved) tooFewRuns() bool {
+	s := r.Settings
+	return s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && r.runs() < r.rules.ServerRuns
 }

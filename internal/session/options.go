@@ -51,3 +51,19 @@ func optionsOf(of func(workload.Model) []workload.Option) []Option {
 	}
 	return list
 }
+
+// A given is a field, and whether somebody gave it.
+type given struct {
+	name string
+	on   bool
+}
+
+// firstGiven names the first field that somebody gave; empty: nobody did.
+func firstGiven(list []given) string {
+	for _, f := range list {
+		if f.on {
+			return f.name
+		}
+	}
+	return ""
+}

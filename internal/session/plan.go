@@ -68,11 +68,25 @@ type PlannedScenario struct {
 // leastSpeed is that of a system that answers a sample in some days, beyond which there are no durations.
 const leastSpeed = 1e-6
 
+// check finds what no plan can be of.
+func (q PlanRequest) check() error {
+	if q.Model == "" {
+		return field.Missing("model", "want a model of the catalogue")
+	}
+	if q.Speed > 0 && q.Speed < leastSpeed {
+		return field.Invalid("samples_per_second", q.Speed, fmt.Sprintf("at least %g", leastSpeed))
+	}
+	if q.ValueBytes < 1 {
+		return field.Invalid("value_bytes", q.ValueBytes, "at least 1")
+	}
+	return nil
+}
+
 // PlanRuns says for each scenario how many queries the rules ask for and how long they
 // take, and which network a datacenter result needs.
 func PlanRuns(q PlanRequest) (*Plan, error) {
-	if q.Model == "" {
-		return nil, field.Missing("model", "want a model of the catalogue")
+	if err := q.check(); err != nil {
+		return nil, err
 	}
 	m, err := models.LookupAsked(q.Model)
 	if err != nil {
@@ -81,12 +95,6 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 	rules, err := config.Rules(q.Rules)
 	if err != nil {
 		return nil, field.Wrap("rules", err)
-	}
-	if q.Speed > 0 && q.Speed < leastSpeed {
-		return nil, field.Invalid("samples_per_second", q.Speed, fmt.Sprintf("at least %g", leastSpeed))
-	}
-	if q.ValueBytes < 1 {
-		return nil, field.Invalid("value_bytes", q.ValueBytes, "at least 1")
 	}
 	p := &Plan{Model: m.Name, Rules: rules.Version, Speed: q.Speed, Counts: config.QueryCounts()}
 	for _, s := range loadgen.Scenarios() {

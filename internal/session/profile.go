@@ -56,17 +56,28 @@ func (r *Resolved) profile() error {
 	if err != nil {
 		return err
 	}
-	for _, f := range []struct{ what, of, want string }{
-		{"model", p.Model, subject.Model}, {"scenario", p.Scenario, subject.Scenario}, {"device", p.Device, subject.Device},
-	} {
-		if !strings.EqualFold(f.of, f.want) {
-			return field.Errorf("profile", "the profile %s is of %s %s, this run of %s", path, f.what, f.of, f.want)
-		}
+	if err := fits(p.Subject, subject); err != nil {
+		return field.Errorf("profile", "the profile %s %w", path, err)
 	}
 	if p.Machine != subject.Machine {
 		r.Notes = append(r.Notes, fmt.Sprintf("the profile %s was made on another machine: %s, %d cores", path, p.Machine.CPU, p.Machine.Cores))
 	}
 	r.take(p, "profile "+path)
+	if err := r.Request.checkNumbers(); err != nil {
+		return fmt.Errorf("the profile %s: %w", path, err)
+	}
+	return nil
+}
+
+// fits finds what keeps a profile of one subject from being that of another. The machine does not.
+func fits(have, want profile.Subject) error {
+	for _, f := range []struct{ what, of, want string }{
+		{"model", have.Model, want.Model}, {"scenario", have.Scenario, want.Scenario}, {"device", have.Device, want.Device},
+	} {
+		if !strings.EqualFold(f.of, f.want) {
+			return fmt.Errorf("is of %s %s, this run of %s", f.what, f.of, f.want)
+		}
+	}
 	return nil
 }
 
@@ -85,7 +96,7 @@ func (r *Resolved) take(p *profile.Profile, origin string) {
 		{"model_path", "model_path", p.ModelPath, func() { q.ModelPath = p.ModelPath }},
 		{"precision", "precision", p.Precision, func() { q.Precision = p.Precision }},
 	} {
-		if s.value == "" || q.origin(s.field) != config.Default {
+		if s.value == "" || q.origin(s.field) != config.Default || s.field == "intra_threads" && q.Engine.SharedThreads > 0 {
 			continue
 		}
 		s.set()

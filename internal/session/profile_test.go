@@ -108,3 +108,33 @@ func TestWithoutAProfileAutoSaysHowToMakeOne(t *testing.T) {
 		t.Errorf("a file that is not there: %v, want an error that names it", err)
 	}
 }
+
+// A profile is a file from somewhere: its numbers have the bounds that flags have.
+func TestAProfileWithNumbersThatNoMachineHasIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		change func(*profile.Profile)
+		want   string
+	}{
+		{func(p *profile.Profile) { p.Instances = 1 << 30 }, "the profile best.json: instances is 1073741824, want at most 4096"},
+		{func(p *profile.Profile) { p.Threads = 5000 }, "the profile best.json: intra_threads is 5000, want at most 4096"},
+		{func(p *profile.Profile) { p.MaxBatch = 1 << 21 }, "the profile best.json: max_batchsize is 2097152, want at most 1048576"},
+	} {
+		q := tuned(t, "best.json", c.change)
+		q.Profile = "best.json"
+		if _, err := session.Resolve(q); err == nil || err.Error() != c.want {
+			t.Errorf("Resolve = %v, want %q", err, c.want)
+		}
+	}
+}
+
+func TestSharedThreadsAreNotThoseOfAProfile(t *testing.T) {
+	q := tuned(t, "best.json", nil)
+	q.Profile, q.Engine.SharedThreads = "best.json", 4
+	r, err := session.Resolve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Request.Backend.IntraThreads != 0 || r.Request.Instances != 3 || strings.Contains(strings.Join(r.Notes, "\n"), "intra_threads") {
+		t.Errorf("%d threads for each of %d instances beside 4 that all share: %q", r.Request.Backend.IntraThreads, r.Request.Instances, r.Notes)
+	}
+}

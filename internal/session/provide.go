@@ -102,18 +102,8 @@ func (p *Prepared) files(ctx context.Context) (err error) {
 		p.Fingerprint.Data, err = p.dataOf(ctx)
 		return err
 	}
-	if cfg.BuiltInData = q.DatasetPath == ""; cfg.BuiltInData {
-		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.model); err != nil {
-			return err
-		}
-	}
-	if cfg.BuiltInModel = q.ModelPath == "" && !q.remote(); cfg.BuiltInModel {
-		if cfg.Backend.ModelPath, err = p.maker.Model(ctx, p.model); err != nil {
-			return err
-		}
-		if lacks := p.maker.Smaller(p.model); lacks != "" {
-			cfg.Caveats = append(cfg.Caveats, "the built-in model is smaller than the real one: "+lacks)
-		}
+	if err := p.builtIn(ctx); err != nil {
+		return err
 	}
 	if p.Fingerprint.Data, err = p.dataOf(ctx); err != nil {
 		return fmt.Errorf("the data set: %w", err)
@@ -122,6 +112,26 @@ func (p *Prepared) files(ctx context.Context) (err error) {
 		return err
 	}
 	return p.reference(ctx)
+}
+
+// builtIn makes the data and the model that nobody gave.
+func (p *Prepared) builtIn(ctx context.Context) (err error) {
+	q, cfg := &p.Request, p.bench
+	if cfg.BuiltInData = q.DatasetPath == ""; cfg.BuiltInData {
+		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.model); err != nil {
+			return err
+		}
+	}
+	if cfg.BuiltInModel = q.ModelPath == "" && !q.remote(); !cfg.BuiltInModel {
+		return nil
+	}
+	if cfg.Backend.ModelPath, err = p.maker.Model(ctx, p.model); err != nil {
+		return err
+	}
+	if lacks := p.maker.Smaller(p.model); lacks != "" {
+		cfg.Caveats = append(cfg.Caveats, "the built-in model is smaller than the real one: "+lacks)
+	}
+	return nil
 }
 
 // allRight is what can be reached of built-in questions, in percent: their answers are in them.

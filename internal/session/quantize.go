@@ -221,18 +221,9 @@ func (q *QuantizeRequest) knownLayers(c convert.Converter) error {
 	if err != nil {
 		return err
 	}
-	names, ops := map[string]bool{}, map[string]bool{}
-	for _, file := range files {
-		m, err := onnx.ReadFile(file.Path)
-		if err != nil {
-			return err
-		}
-		for _, n := range m.Graph.Nodes {
-			ops[n.Op], names[n.Name] = true, true
-			if n.Name == "" && len(n.Outputs) > 0 { // a layer without a name is called by its output
-				names[n.Outputs[0]] = true
-			}
-		}
+	names, ops, err := layersOf(files)
+	if err != nil {
+		return err
 	}
 	for _, f := range []struct {
 		field, what string
@@ -246,6 +237,25 @@ func (q *QuantizeRequest) knownLayers(c convert.Converter) error {
 		}
 	}
 	return nil
+}
+
+// layersOf are the names of the layers of model files, and their operators. A layer without a name is called by
+// its output.
+func layersOf(files []workload.File) (names, ops map[string]bool, err error) {
+	names, ops = map[string]bool{}, map[string]bool{}
+	for _, file := range files {
+		m, err := onnx.ReadFile(file.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, n := range m.Graph.Nodes {
+			ops[n.Op], names[n.Name] = true, true
+			if n.Name == "" && len(n.Outputs) > 0 {
+				names[n.Outputs[0]] = true
+			}
+		}
+	}
+	return names, ops, nil
 }
 
 func (q *QuantizeRequest) indices(c convert.Converter) ([]int, error) {

@@ -46,19 +46,11 @@ const (
 
 // given names something that was said about servers; empty: nothing was.
 func (r *Remote) given() string {
-	for _, f := range []struct {
-		name string
-		on   bool
-	}{
+	return firstGiven([]given{
 		{"endpoint", len(r.Endpoints) > 0}, {"remote_model", r.Model != ""}, {"remote_version", r.Version != ""}, {"concurrency", r.Concurrency != 0},
 		{"request_timeout", r.Timeout != 0}, {"retry", r.Retry != 0}, {"shared_memory", r.SharedMemory}, {"token_file", r.TokenFile != ""},
 		{"tls_ca", r.CA != ""}, {"tls_cert", r.Cert != ""}, {"tls_key", r.Key != ""},
-	} {
-		if f.on {
-			return f.name
-		}
-	}
-	return ""
+	})
 }
 
 // check finds what cannot be right, whatever the servers are.
@@ -95,37 +87,37 @@ func (q *Request) remote() bool { return q.Engine.Name == OIP || q.Engine.Name =
 // checkRemote finds what is said about servers where there are none, and what only an engine of
 // this machine can do.
 func (q *Request) checkRemote() error {
+	remote := q.Engine.Remote
 	if !q.remote() {
-		if name := q.Engine.Remote.given(); name != "" {
+		if name := remote.given(); name != "" {
 			return field.Errorf(name, "is about servers, and the engine is %s: want %s or %s", q.Engine.Name, OIP, OpenAI)
 		}
 		return nil
 	}
-	elsewhere := q.Backend.Device != "" && q.Backend.Device != "cpu"
-	for _, f := range []struct {
-		name string
-		on   bool
-	}{
-		{"model_path", q.ModelPath != ""}, {"precision", q.Precision != ""}, {"device", elsewhere},
-		{"intra_threads", q.Backend.IntraThreads > 0}, {"pin", q.Pin}, {"shared_threads", q.Engine.SharedThreads > 0},
-	} {
-		if f.on {
-			return field.Errorf(f.name, "is up to the servers: the engine %s only asks them", q.Engine.Name)
-		}
+	if name := q.ofThisMachine(); name != "" {
+		return field.Errorf(name, "is up to the servers: the engine %s only asks them", q.Engine.Name)
 	}
-	if r := q.Engine.Remote; r.Concurrency > 0 && q.Instances > 0 && r.Concurrency != q.Instances {
-		return field.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", r.Concurrency, q.Instances)
+	if remote.Concurrency > 0 && q.Instances > 0 && remote.Concurrency != q.Instances {
+		return field.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", remote.Concurrency, q.Instances)
 	}
-	if err := q.Engine.Remote.check(); err != nil {
+	if err := remote.check(); err != nil {
 		return err
 	}
 	switch {
 	case q.Engine.Name == OIP:
-		return q.Engine.Remote.checkAddresses()
-	case q.Engine.Remote.SharedMemory:
+		return remote.checkAddresses()
+	case remote.SharedMemory:
 		return field.Errorf("shared_memory", "is of servers of tensors: want %s", OIP)
 	}
 	return nil
+}
+
+// ofThisMachine names the first field that is about an engine of this machine; empty: there is none.
+func (q *Request) ofThisMachine() string {
+	return firstGiven([]given{
+		{"model_path", q.ModelPath != ""}, {"precision", q.Precision != ""}, {"device", q.Backend.Device != "" && q.Backend.Device != "cpu"},
+		{"intra_threads", q.Backend.IntraThreads > 0}, {"pin", q.Pin}, {"shared_threads", q.Engine.SharedThreads > 0},
+	})
 }
 
 // forServers chooses what a run on servers needs otherwise than one here: a worker waits for
@@ -244,29 +236,35 @@ func (p *Prepared) openOIP(ctx context.Context) error {
 // openEngines opens the engine, and the one that makes what is built in.
 func (p *Prepared) openEngines(ctx context.Context) (err error) {
 	q := &p.Request
-	switch q.Engine.Name {
-	case ONNXRuntime:
+	switch {
+	case q.Engine.Name == ONNXRuntime:
 		if p.maker.Engine, err = q.Engine.openORT(q.pool()); err == nil {
 			p.bench.Engine = p.maker.Engine
 		}
-	case OpenAI, OIP:
-		if q.asksServers() {
-			p.bench.Engine, err = p.openAI()
-		} else {
-			err = p.openOIP(ctx)
-		}
-		if err != nil || q.free() {
-			return err
-		}
-		library, err := q.Engine.openORT(q.pool())
-		var none *ort.NotFoundError
-		if errors.As(err, &none) {
-			return nil // data are made without it as far as that is possible
-		}
-		if err == nil {
-			p.maker.Engine, p.bench.ScoreEngine = library, library
-		}
 		return err
+	case q.asksServers():
+		p.bench.Engine, err = p.openAI()
+	case q.remote():
+		err = p.openOIP(ctx)
+	default:
+		return nil
+	}
+	if err != nil || q.free() {
+		return err
+	}
+	return p.openBeside()
+}
+
+// openBeside opens the engine of this machine beside one that asks servers: it makes data and scores. Without it,
+// data are made as far as that is possible.
+func (p *Prepared) openBeside() error {
+	library, err := p.Request.Engine.openORT(p.Request.pool())
+	var none *ort.NotFoundError
+	if errors.As(err, &none) {
+		return nil
+	}
+	if err == nil {
+		p.maker.Engine, p.bench.ScoreEngine = library, library
 	}
 	return err
 }

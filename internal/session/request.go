@@ -132,29 +132,26 @@ func (q *Request) loadgenMode() string {
 
 // check finds what cannot be right whatever the model and the rules are.
 func (q *Request) check() error {
-	if err := q.checkNumbers(); err != nil {
-		return err
-	}
-	if err := q.Engine.check(); err != nil {
-		return err
-	}
-	if err := q.checkRemote(); err != nil {
-		return err
-	}
-	if err := q.checkPrompts(); err != nil {
-		return err
-	}
-	if err := q.checkDevice(); err != nil {
-		return err
-	}
-	if q.Power != "" {
-		if _, err := power.Parse(q.Power); err != nil {
-			return field.Wrap("power", err)
+	for _, check := range []func() error{
+		q.checkNumbers, q.checkThreads, q.Engine.check, q.checkRemote, q.checkPrompts, q.checkDevice, q.checkPower, q.checkRanging, q.checkNames,
+	} {
+		if err := check(); err != nil {
+			return err
 		}
 	}
-	if err := q.checkRanging(); err != nil {
-		return err
+	return nil
+}
+
+func (q *Request) checkPower() error {
+	if q.Power == "" {
+		return nil
 	}
+	_, err := power.Parse(q.Power)
+	return field.Wrap("power", err)
+}
+
+// checkNames finds names that are not among the few that there are.
+func (q *Request) checkNames() error {
 	if q.Precision != "" {
 		if err := oneOf("precision", q.Precision, convert.Precisions()...); err != nil {
 			return err
@@ -189,14 +186,19 @@ func (q *Request) checkNumbers() error {
 			return field.Invalid(n.field, n.value, "at most "+strconv.Itoa(n.most))
 		}
 	}
+	if q.MaxDelay < 0 {
+		return field.Invalid("max_batch_delay", q.MaxDelay, "a time, or 0 for none")
+	}
+	return nil
+}
+
+// checkThreads finds ways to have threads that exclude each other.
+func (q *Request) checkThreads() error {
 	if q.Pin && q.Backend.Affinity != "" {
 		return field.Errorf("pin", "processors are chosen for the threads, and thread_affinity chooses them too: want one of the two")
 	}
 	if q.Engine.SharedThreads > 0 && (q.Pin || q.Backend.IntraThreads > 0) {
 		return field.Errorf("shared_threads", "all sessions share %d threads, so that no worker has threads of its own: want neither intra_threads nor pin beside it", q.Engine.SharedThreads)
-	}
-	if q.MaxDelay < 0 {
-		return field.Invalid("max_batch_delay", q.MaxDelay, "a time, or 0 for none")
 	}
 	return nil
 }

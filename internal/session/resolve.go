@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -150,11 +151,8 @@ func (r *Resolved) settings() error {
 	if err != nil {
 		return field.Wrap("scenario", err)
 	}
-	if _, err := config.ParseMode(q.loadgenMode()); err != nil {
-		return field.Errorf("mode", "%w, or find-peak", err)
-	}
-	if q.AutoLatency && scenario != loadgen.Server && !r.atIntervals(scenario) {
-		return field.Errorf("target_latency", "auto is for the Server scenario, which has a latency bound, and for MultiStream at the intervals of rules v0.5 to v1.0")
+	if err := r.checkMode(scenario); err != nil {
+		return err
 	}
 	r.interactive = interactive && !q.free()
 	c := config.Request{
@@ -177,6 +175,17 @@ func (r *Resolved) settings() error {
 	}
 	for _, s := range r.resolved.Made {
 		r.Made = append(r.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
+	}
+	return nil
+}
+
+// checkMode finds modes that there are not, and bounds to be chosen where there are none.
+func (r *Resolved) checkMode(scenario loadgen.Scenario) error {
+	if _, err := config.ParseMode(r.Request.loadgenMode()); err != nil {
+		return field.Errorf("mode", "%w, or find-peak", err)
+	}
+	if r.Request.AutoLatency && scenario != loadgen.Server && !r.atIntervals(scenario) {
+		return field.Errorf("target_latency", "auto is for the Server scenario, which has a latency bound, and for MultiStream at the intervals of rules v0.5 to v1.0")
 	}
 	return nil
 }
@@ -296,29 +305,24 @@ const KeptRuns = "results"
 // output chooses the folder, and refuses one that has results already.
 func (r *Resolved) output() error {
 	q := &r.Request
-	if q.Output == "" {
-		mode := q.Mode
-		if mode == "" {
-			mode = "performance"
-		}
-		r.chosenFolder = true
-		q.Output = filepath.Join(KeptRuns, r.model.Name, strings.ToLower(r.ScenarioName()), mode, time.Now().Format("20060102-150405"))
-		if q.Ranging {
-			r.chosenFolder = false // its runs lie a folder below
-			q.Output = filepath.Join(q.Output, power.Testing)
-		}
-		return nil
+	given := q.Output != ""
+	if !given {
+		q.Output = filepath.Join(KeptRuns, r.model.Name, strings.ToLower(r.ScenarioName()), cmp.Or(q.Mode, "performance"), time.Now().Format("20060102-150405"))
 	}
 	if q.Ranging {
 		q.Output = filepath.Join(q.Output, power.Testing)
 	}
-	if q.Force || !hasResults(q.Output) {
+	r.chosenFolder = !given && !q.Ranging // whose runs lie a folder below
+	if !given || q.Force || !hasResults(q.Output) || q.goesOn() {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(q.Output, bench.PeakFile)); err == nil && q.Mode == FindPeak {
-		return nil // the search goes on
-	}
 	return &ExistsError{Folder: q.Output}
+}
+
+// goesOn reports whether the request is a search that was interrupted in its folder.
+func (q *Request) goesOn() bool {
+	_, err := os.Stat(filepath.Join(q.Output, bench.PeakFile))
+	return err == nil && q.Mode == FindPeak
 }
 
 // An ExistsError says that a folder has the results of a run already.

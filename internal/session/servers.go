@@ -39,30 +39,30 @@ const (
 
 // given names something that was said about prompts; empty: nothing was.
 func (p Prompts) given() string {
-	for _, f := range []struct {
-		name string
-		on   bool
-	}{
+	return firstGiven([]given{
 		{"synthetic_prompts", p.Synthetic != 0}, {"prompt_words", p.Words != 0}, {"answer_tokens", p.Answer != 0}, {"route", p.Route != ""}, {"stream", p.Stream != ""},
 		{"endpoints_artifacts", p.Artifacts != ""},
-	} {
-		if f.on {
-			return f.name
-		}
-	}
-	return ""
+	})
 }
 
 // checkPrompts finds what is said about prompts where nobody is asked, and prompts that there
 // cannot be.
 func (q *Request) checkPrompts() error {
 	p := q.Prompts
-	if name := p.given(); !q.asksServers() && name != "" {
-		return field.Errorf(name, "is about servers of text, and the engine is %s: want %s", q.Engine.Name, OpenAI)
-	}
 	if !q.asksServers() {
+		if name := p.given(); name != "" {
+			return field.Errorf(name, "is about servers of text, and the engine is %s: want %s", q.Engine.Name, OpenAI)
+		}
 		return nil
 	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	return q.checkSource()
+}
+
+// check finds numbers and names that no prompts can have.
+func (p Prompts) check() error {
 	for _, n := range []struct {
 		field       string
 		value, most int
@@ -71,12 +71,10 @@ func (q *Request) checkPrompts() error {
 			return field.Invalid(n.field, n.value, "from 1 to "+strconv.Itoa(n.most)+", or 0 for the default")
 		}
 	}
-	if p.Stream != "" {
-		if err := oneOf("stream", p.Stream, "auto", "on", "off"); err != nil {
-			return err
-		}
+	if p.Stream == "" {
+		return nil
 	}
-	return q.checkSource()
+	return oneOf("stream", p.Stream, "auto", "on", "off")
 }
 
 // checkSource finds what cannot be right about where prompts come from.

@@ -247,6 +247,7 @@ func TestLinesThatNoSearchWroteAreRefused(t *testing.T) {
 }
 
 func TestTheHeaderNamesWhatDecidesAMeasurement(t *testing.T) {
+	base := material(t, "")
 	for _, c := range []struct {
 		scenario   string
 		change     func(*session.Request)
@@ -263,7 +264,8 @@ func TestTheHeaderNamesWhatDecidesAMeasurement(t *testing.T) {
 			q.Settings = []config.Override{{Key: "target_latency", Value: "20ms", Origin: "flag"}}
 		}, 0.99, 0, "20ms"},
 	} {
-		q := material(t, c.scenario)
+		q := base
+		q.Bench.Scenario = c.scenario
 		if c.change != nil {
 			c.change(&q.Bench)
 		}
