@@ -38,11 +38,20 @@ func parseRecommendation(data []byte, labelled bool) (r recommendation, err erro
 	if len(v) < 2 {
 		return r, fmt.Errorf("%d numbers, want a time, a query, and predictions", len(v))
 	}
+	count := float32(0)
+	if labelled {
+		count = v[len(v)-1]
+	}
+	for name, x := range map[string]float32{"time": v[0], "query": v[1], "number of candidates": count} {
+		if !(math.Abs(float64(x)) <= 1<<31) {
+			return r, fmt.Errorf("the %s is %v, want a whole number", name, x)
+		}
+	}
 	r = recommendation{time: int(v[0]), query: int(v[1]), predictions: v[2:]}
 	if !labelled {
 		return r, nil
 	}
-	n := int(v[len(v)-1])
+	n := int(count)
 	if n < 0 || len(v) != 3+3*n {
 		return r, fmt.Errorf("%d numbers for %d candidates, want %d", len(v), n, 3+3*n)
 	}

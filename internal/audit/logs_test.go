@@ -36,6 +36,14 @@ func (f fakeRun) write(t *testing.T) string {
 	return dir
 }
 
+// writeText replaces a file.
+func writeText(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (f fakeRun) validity() string {
 	if f.invalid {
 		return "INVALID"

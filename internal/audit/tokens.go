@@ -131,7 +131,11 @@ func verify06(_ context.Context, v *Verdict, l Logs, o Options) error {
 		}
 		v.write(accuracyFile, name+": "+outcome)
 	}
-	v.write(accuracyFile, v.Test+" verification complete")
+	end := " verification complete"
+	if !v.Passed {
+		end = " verification failed"
+	}
+	v.write(accuracyFile, v.Test+end)
 	return nil
 }
 
