@@ -21,14 +21,7 @@ func (s *session) body(p *backend.Prompt) []byte {
 	d := s.dialect
 	b := append(make([]byte, 0, 256+len(p.Text)+len(p.Text)/8+8*len(p.IDs)), `{"model":`...)
 	b = appendJSON(b, s.model)
-	b = d.prompt(b, p)
-	if p.MaxTokens > 0 {
-		name := `,"max_tokens":`
-		if d.newLimit {
-			name = `,"max_completion_tokens":`
-		}
-		b = strconv.AppendInt(append(b, name...), int64(p.MaxTokens), 10)
-	}
+	b = d.limit(d.prompt(b, p), p.MaxTokens)
 	b = strconv.AppendFloat(append(b, `,"temperature":`...), s.texts.Temperature, 'g', -1, 64)
 	if p.Stop != "" {
 		b = appendJSON(append(b, `,"stop":`...), p.Stop)
@@ -46,6 +39,18 @@ func (s *session) body(p *backend.Prompt) []byte {
 		}
 	}
 	return append(b, '}')
+}
+
+// limit appends how many tokens an answer may have; 0: any number.
+func (d dialect) limit(b []byte, most int) []byte {
+	if most <= 0 {
+		return b
+	}
+	name := `,"max_tokens":`
+	if d.newLimit {
+		name = `,"max_completion_tokens":`
+	}
+	return strconv.AppendInt(append(b, name...), int64(most), 10)
 }
 
 // extras appends what is not OpenAI's.

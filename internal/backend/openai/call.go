@@ -155,20 +155,32 @@ func (c *call) about() *failure {
 	e := &c.event
 	if e.failed {
 		text, _ := unquote(nil, e.fault)
-		return failf(kindError, "%s", cut(c.session.servers.Redact(string(text))))
+		return failf(kindError, "%s", c.session.quote(string(text)))
 	}
 	if e.completion > 0 {
 		c.usage = e.completion
 	}
 	c.promptTokens = max(c.promptTokens, e.prompt)
 	if e.finish != nil {
-		c.finish = cut(c.session.servers.Redact(string(e.finish)))
+		c.finish = c.session.quote(string(e.finish))
 	}
 	if e.ids != nil {
 		var ok bool
 		if c.ids, ok = appendIDs(c.ids, e.ids); !ok {
-			return failf(kindMalformed, "%s", cut(fmt.Sprintf("%q are no token ids", e.ids)))
+			return failf(kindMalformed, "%s", c.session.quote(fmt.Sprintf("%q are no token ids", e.ids)))
 		}
+		return c.checkTokens(len(c.ids))
+	}
+	return nil
+}
+
+// checkTokens refuses an answer that is said to have more tokens than were asked for: they would count.
+func (c *call) checkTokens(n int) *failure {
+	if most := c.prompt.MaxTokens; most > 0 && n > most {
+		return failf(kindTooLong, "the answer has %d tokens as the server says, asked were at most %d", n, most)
+	}
+	if n > maxAnswer {
+		return failf(kindTooLong, "the answer has more than %d tokens", maxAnswer)
 	}
 	return nil
 }
@@ -178,7 +190,7 @@ func (c *call) piece(now time.Duration) *failure {
 	from := len(c.text)
 	var ok bool
 	if c.text, ok = unquote(c.text, c.event.text); !ok {
-		return failf(kindMalformed, "%s", cut(fmt.Sprintf("%q is no text in JSON", c.event.text)))
+		return failf(kindMalformed, "%s", c.session.quote(fmt.Sprintf("%q is no text in JSON", c.event.text)))
 	}
 	if c.pieces++; c.pieces == 1 {
 		c.first(c.text[from:], now)
@@ -233,20 +245,24 @@ func (c *call) check() *failure {
 	case c.usage > 0 && c.pieces > c.usage:
 		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", c.pieces, c.usage)
 	}
+	if f := c.checkTokens(c.usage); f != nil {
+		return f
+	}
 	return c.count()
 }
 
 // count counts the tokens of an answer. One that is kept as token ids has as many as these are.
 func (c *call) count() *failure {
 	texts := &c.session.texts
-	c.cut = len(c.ids) == 0 && len(c.text) > 0 && texts.Tokenize != nil && (texts.Logged || c.usage <= 0)
+	onlyText := len(c.ids) == 0 && len(c.text) > 0
+	c.cut = onlyText && texts.Tokenize != nil && (texts.Logged || c.usage <= 0)
 	if c.cut {
 		var err error
 		if c.ids, err = texts.Tokenize(c.text); err != nil {
 			return &failure{kind: kindMalformed, err: err}
 		}
 	}
-	if texts.Logged && len(c.ids) == 0 && len(c.text) > 0 {
+	if onlyText && !c.cut && texts.Logged {
 		return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of the text")
 	}
 	c.tokens, c.counted = c.counts(texts.Logged)

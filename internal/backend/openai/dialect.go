@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,13 +66,18 @@ func (s *session) dialects(path string) []dialect {
 	wantsExtras := s.config.Exact || s.texts.Least || s.texts.Logged || s.texts.KeepSpecial
 	for _, chat := range routes {
 		for _, ids := range s.forms(chat, len(routes) > 1) {
-			for _, extras := range options(wantsExtras) {
-				for _, usage := range options(s.config.Stream) {
-					list = append(list, dialect{chat: chat, ids: ids, extras: extras, usage: usage})
-					if chat {
-						list = append(list, dialect{chat: true, extras: extras, usage: usage, newLimit: true})
-					}
-				}
+			list = append(list, variants(dialect{chat: chat, ids: ids}, wantsExtras, s.config.Stream)...)
+		}
+	}
+	return list
+}
+
+// variants are those of a dialect that are tried, with all that is wanted first.
+func variants(d dialect, wantsExtras, wantsUsage bool) (list []dialect) {
+	for _, d.extras = range options(wantsExtras) {
+		for _, d.usage = range options(wantsUsage) {
+			for _, d.newLimit = range limits(d.chat) {
+				list = append(list, d)
 			}
 		}
 	}
@@ -90,6 +96,14 @@ func (s *session) forms(chat, choice bool) []bool {
 		return nil
 	}
 	return []bool{true, false}
+}
+
+// limits are the names of the limit of tokens that are tried: the new one, of chat only, or not.
+func limits(chat bool) []bool {
+	if chat {
+		return []bool{false, true}
+	}
+	return []bool{false}
 }
 
 // options are what is tried of something that is wanted or not.
@@ -161,18 +175,21 @@ func (s *session) warm(ctx context.Context, n int) error {
 			errs[i] = fmt.Errorf("%s: %w", all[i], s.redacted(transportFailure(ctx, errs[i])))
 			continue
 		}
-		if r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden {
-			errs[i] = fmt.Errorf("%s: %w", all[i], statusFailure(r.StatusCode, complaint(r.Body, s.servers.Redact)))
-		}
-		_, _ = io.CopyN(io.Discard, r.Body, maxRest)
-		_ = r.Body.Close()
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err // one says it all
+		if f := s.admitted(r); f != nil {
+			errs[i] = fmt.Errorf("%s: %w", all[i], f)
 		}
 	}
-	return nil
+	return cmp.Or(errs...) // one says it all
+}
+
+// admitted reads an answer to its end, and says if the server does not take the key.
+func (s *session) admitted(r *http.Response) (f *failure) {
+	if r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden {
+		f = statusFailure(r.StatusCode, s.complaint(r.Body))
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, maxRest)
+	_ = r.Body.Close()
+	return f
 }
 
 // get asks a server for its models.
@@ -208,9 +225,9 @@ func (s *session) onlyModel(ctx context.Context) (string, error) {
 	if len(models.Data) > 1 {
 		var names []string
 		for _, m := range models.Data {
-			names = append(names, s.servers.Redact(m.ID))
+			names = append(names, m.ID)
 		}
-		return "", field.Missing("model_name", cut(fmt.Sprintf("%s has %s", server, strings.Join(names, ", "))))
+		return "", field.Missing("model_name", s.quote(fmt.Sprintf("%s has %s", server, strings.Join(names, ", "))))
 	}
 	return models.Data[0].ID, nil
 }

@@ -24,34 +24,42 @@ func at(h http.Handler, t *testing.T) asking {
 
 // Over real connections net/http does not read the answers of most systems: they are the same.
 func TestOverRealConnectionsFaultsAreNamedTheSame(t *testing.T) {
-	var next atomic.Int32
-	server := tokenserver.New(tokenserver.Options{Fault: func(int) tokenserver.Fault { return tokenserver.Fault(next.Load()) }})
-	server.RedirectTo = "/v1/chat/completions"
-	g, _, err := open(t, at(server, t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20})
-	if err != nil || want.tokens != 16 || want.text != said(t, "x", 16) {
-		t.Fatalf("%v, %+v", err, want)
-	}
-	texts := faultTexts(time.Second, 300*time.Millisecond)
+	const total, quiet = 400 * ms, 200 * ms // of those that wait for them; the others have more than they need
+	want := said(t, "x", 16)
+	texts := faultTexts(total, quiet)
 	texts[tokenserver.Trickle] = ""
 	for fault, text := range texts {
-		g.Reset()
-		next.Store(int32(fault))
-		h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20})
-		if text == "" && (err != nil || h.text != want.text) || text != "" && (!contains(err, text) || h.dones != 0) {
-			t.Errorf("%v: %v, answered %d times; want %q", fault, err, h.dones, text)
-		}
-		next.Store(0)
-		if h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20}); err != nil || h.text != want.text || h.firsts != 1 || h.dones != 1 {
-			t.Errorf("%v: the next prompt: %v, %+v", fault, err, h)
-		}
-		kind, _, _ := strings.Cut(text, ":")
-		if m := g.Measured(); text != "" && (len(m.Failures) != 1 || m.Failures[0].Kind != kind || m.Answers != 1) {
-			t.Errorf("%v: measured %+v", fault, m)
-		}
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			var next atomic.Int32
+			server := tokenserver.New(tokenserver.Options{Fault: func(int) tokenserver.Fault { return tokenserver.Fault(next.Load()) }})
+			server.RedirectTo = "/v1/chat/completions"
+			c := at(server, t)
+			c.Timeout, c.Quiet = time.Minute, time.Minute
+			switch fault {
+			case tokenserver.Silence:
+				c.Timeout = total
+			case tokenserver.Stall:
+				c.Quiet = quiet
+			}
+			g, _, err := open(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next.Store(int32(fault))
+			h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20})
+			if text == "" && (err != nil || h.text != want) || text != "" && (!contains(err, text) || h.dones != 0) {
+				t.Errorf("%v, answered %d times; want %q", err, h.dones, text)
+			}
+			next.Store(0)
+			if h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 20}); err != nil || h.text != want || h.firsts != 1 || h.dones != 1 {
+				t.Errorf("the next prompt: %v, %+v", err, h)
+			}
+			kind, _, _ := strings.Cut(text, ":")
+			if m := g.Measured(); text != "" && (len(m.Failures) != 1 || m.Failures[0].Kind != kind || m.Answers != 1) {
+				t.Errorf("measured %+v", m)
+			}
+		})
 	}
 }
 

@@ -114,7 +114,7 @@ func (s *session) introduce(ctx context.Context) (notes []string, err error) {
 		if s.model, err = s.onlyModel(ctx); err != nil {
 			return nil, err
 		}
-		notes = append(notes, fmt.Sprintf("the server has one model, %s", s.servers.Redact(s.model)))
+		notes = append(notes, fmt.Sprintf("the server has one model, %s", s.quote(s.model)))
 	}
 	more, err := s.probe(ctx)
 	return append(notes, more...), err

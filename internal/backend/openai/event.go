@@ -140,13 +140,18 @@ func (e *event) choiceMember(s *scanner, key []byte) {
 		}
 		s.skip()
 	case "token_ids":
-		s.peek()
-		from := s.i
-		if s.skip(); from < len(s.b) && s.b[from] == '[' {
-			e.ids = s.b[from:s.i]
-		}
+		e.takeIDs(s)
 	default:
 		s.skip()
+	}
+}
+
+// takeIDs takes a list of tokens, as it is written.
+func (e *event) takeIDs(s *scanner) {
+	isList := s.peek() == '['
+	from := s.i
+	if s.skip(); isList {
+		e.ids = s.b[from:s.i]
 	}
 }
 

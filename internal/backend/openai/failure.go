@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // A failure is why a prompt has no answer, with a kind to count it by.
@@ -67,19 +68,24 @@ func transportFailure(ctx context.Context, err error) *failure {
 		}
 		return &failure{kind: kindEnded, err: cause}
 	}
-	var op *net.OpError
 	switch {
 	case errors.Is(err, errLongEvent):
 		return &failure{kind: kindTooLong, err: err}
 	case strings.Contains(err.Error(), "the server redirects"):
 		return &failure{kind: kindRedirect, err: err}
-	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &op) && op.Op == "dial", strings.Contains(err.Error(), "tls: "):
+	case isUnreachable(err):
 		return &failure{kind: kindConnect, again: true, err: err}
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the server closed it (%w)", err)
 	}
 	return &failure{kind: kindBroken, again: true, err: err}
+}
+
+// isUnreachable reports whether no connection was made.
+func isUnreachable(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &op) && op.Op == "dial" || strings.Contains(err.Error(), "tls: ")
 }
 
 // statusFailure says what a status other than 200 means, and what the server says of it.
@@ -97,18 +103,28 @@ const (
 	longestQuote = 300     // of it that is quoted
 )
 
-// complaint is what a server says instead of answering, on one line and without the key.
-func complaint(body io.Reader, redact func(string) string) string {
+// complaint is what a server says instead of answering.
+func (s *session) complaint(body io.Reader) string {
 	data, _ := io.ReadAll(io.LimitReader(body, maxComplaint)) // what there is will do
-	text := strings.Join(strings.Fields(redact(string(data))), " ")
-	if text == "" {
-		return "the server says nothing else"
+	if text := s.quote(string(data)); text != "" {
+		return text
 	}
-	return cut(strings.ToValidUTF8(text, "?"))
+	return "the server says nothing else"
 }
 
-// cut shortens a text to what is quoted.
+// quote is what a server says, as it is quoted: without the key, which is taken out before the text is cut, as a part
+// of it would not be known any more.
+func (s *session) quote(text string) string { return cut(s.servers.Redact(text)) }
+
+// cut shortens a text to one line of what is quoted, in which nothing changes a terminal.
 func cut(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
 	if len(text) <= longestQuote {
 		return text
 	}

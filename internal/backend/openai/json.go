@@ -24,15 +24,15 @@ func (s *scanner) fail() { s.bad, s.i = true, len(s.b) }
 // peek returns the next byte that is no space; 0 at the end.
 func (s *scanner) peek() byte {
 	for s.i < len(s.b) {
-		switch c := s.b[s.i]; c {
-		case ' ', '\t', '\n', '\r':
-			s.i++
-		default:
+		if c := s.b[s.i]; !isSpace(c) {
 			return c
 		}
+		s.i++
 	}
 	return 0
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // eat takes a byte that has to be there.
 func (s *scanner) eat(c byte) {
@@ -127,8 +127,7 @@ func (s *scanner) scalar() []byte {
 	s.peek()
 	from := s.i
 	for s.i < len(s.b) {
-		c := s.b[s.i]
-		if c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+		if c := s.b[s.i]; c == ',' || c == '}' || c == ']' || isSpace(c) {
 			break
 		}
 		s.i++

@@ -207,15 +207,15 @@ func (s *session) acceptable(r *http.Response) *failure {
 	}
 	switch kind := contentType(r); {
 	case r.StatusCode != http.StatusOK:
-		return statusFailure(r.StatusCode, complaint(r.Body, s.servers.Redact))
+		return statusFailure(r.StatusCode, s.complaint(r.Body))
 	case isPacked(r):
-		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", cut(r.Header.Get("Content-Encoding")))
+		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", s.quote(r.Header.Get("Content-Encoding")))
 	case kind == want:
 		return nil
 	case kind == typeWhole:
-		return failf(kindWhole, "the server ignores that a stream was asked for: it answered %s", complaint(r.Body, s.servers.Redact))
+		return failf(kindWhole, "the server ignores that a stream was asked for: it answered %s", s.complaint(r.Body))
 	}
-	return failf(kindType, "the answer is %q, want %s: %s", cut(r.Header.Get("Content-Type")), want, complaint(r.Body, s.servers.Redact))
+	return failf(kindType, "the answer is %q, want %s: %s", s.quote(r.Header.Get("Content-Type")), want, s.complaint(r.Body))
 }
 
 // address is where a server takes prompts. The address of a server may have the path before the
