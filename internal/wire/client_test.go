@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -280,3 +281,164 @@ func TestNobodyThere(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What follows an answer on its connection decides whether that is used again.
+func TestAConnectionIsUsedAgainOnlyIfItsAnswerWasWholeAndAlone(t *testing.T) {
+	const whole = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	for _, test := range []struct {
+		name, answer, until string
+		again               bool
+	}{
+		{"a length", whole, "", true},
+		{"no body", "HTTP/1.1 204 No Content\r\n\r\n", "", true},
+		{"no body, of length 0", "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", "", true},
+		{"several heads before it", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + whole, "", true},
+		{"chunks with something behind them", ok + "2\r\nok\r\n0\r\nX: y\r\n\r\n", "", true},
+		{"a little that nobody wants", ok + "2\r\nok\r\n3\r\nand\r\n0\r\n\r\n", "ok", true},
+		{"much that nobody wants", ok + "2\r\nok\r\n" + strings.Repeat("1000\r\n"+strings.Repeat("x", 0x1000)+"\r\n", 2*readBuffer/0x1000) + "0\r\n\r\n", "ok", false},
+		{"a second answer", whole + whole, "", false},
+		{"a line more than its length", whole + "\r\n", "", false},
+		{"the last one, it says", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", "", false},
+		{"that of an old server", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var connections atomic.Int32
+			address := serve(t, func(_ int, c net.Conn) {
+				connections.Add(1)
+				for taken(c) {
+					if _, err := io.WriteString(c, test.answer); err != nil {
+						return
+					}
+				}
+			})
+			c := open(t)
+			for n := range 3 {
+				h := &heard{until: test.until}
+				if err := c.Do(t.Context(), address, []byte(request), h); err != nil && err != io.EOF || (err == nil) != (test.until != "") {
+					t.Fatalf("request %d: %v, %q", n, err, h.text)
+				}
+				if test.until != "" && test.again {
+					for kept := 0; kept == 0; { // its end comes behind what was wanted
+						c.mu.Lock()
+						kept = len(c.idle[address])
+						c.mu.Unlock()
+					}
+				}
+			}
+			if got := connections.Load(); (got == 1) != test.again {
+				t.Errorf("%d connections were made for 3 requests, used again shall be %v", got, test.again)
+			}
+		})
+	}
+}
+
+func TestWhatNobodyAskedForClosesTheConnection(t *testing.T) {
+	gone := make(chan error, 1)
+	address := serve(t, func(n int, c net.Conn) {
+		if n == 0 {
+			_, _ = io.WriteString(c, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+			_, err := c.Read(make([]byte, 1))
+			gone <- err
+			return
+		}
+		for taken(c) {
+			say(c, ok+"2\r\nok\r\n0\r\n\r\n")
+		}
+	})
+	c := open(t)
+	c.Warm(t.Context(), address, 1)
+	if err := <-gone; err == nil {
+		t.Error("the connection is used")
+	}
+	for { // until it has been heard that it is closed
+		h := &heard{}
+		if err := c.Do(t.Context(), address, []byte(request), h); err == io.EOF && h.text == "ok" {
+			break
+		} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
+			t.Fatalf("%v, %q", err, h.text)
+		}
+	}
+}
+
+func TestConnectionsThatNobodyUsesAreClosed(t *testing.T) {
+	closed := make(chan bool, 3)
+	address := serve(t, func(_ int, c net.Conn) {
+		_, _ = io.Copy(io.Discard, c)
+		closed <- true
+	})
+	c := open(t)
+	c.Warm(t.Context(), address, 3)
+	now := time.Now()
+	if old := c.old(now.Add(idleTimeout - time.Second)); len(old) != 0 || len(c.idle[address]) != 3 {
+		t.Errorf("%d of 3 connections are old before their time", len(old))
+	}
+	c.idle[address][1].dead.Store(true)
+	if old := c.old(now); len(old) != 0 || len(c.idle[address]) != 2 {
+		t.Errorf("%d connections are old and %d are kept, want none and those 2 that live", len(old), len(c.idle[address]))
+	}
+	old := c.old(now.Add(idleTimeout + time.Second))
+	if len(old) != 2 || len(c.idle[address]) != 0 {
+		t.Fatalf("%d connections are old and %d are kept, want 2 and none", len(old), len(c.idle[address]))
+	}
+	for _, k := range old {
+		k.abandon(anyNumber)
+		k.abandon(anyNumber) // of which nothing is left
+	}
+	c.Warm(t.Context(), "127.0.0.1:1", 2) // where nobody is
+	if len(c.idle["127.0.0.1:1"]) != 0 {
+		t.Error("connections to nobody are kept")
+	}
+}
+
+func TestABodyThatNobodyWantsIsNotWaitedForLong(t *testing.T) {
+	for _, c := range []struct {
+		state  state
+		after  time.Duration
+		closed bool
+	}{{rest, drainTimeout - ms, false}, {rest, drainTimeout + ms, true}, {body, time.Hour, false}, {idle, time.Hour, false}} {
+		r, err := newReader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.close()
+		var pair [2]int
+		if pair, err = syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0); err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Close(pair[1])
+		now := time.Now()
+		k := &conn{reader: r, fd: pair[0], state: c.state, left: now, over: make(chan error, 1)}
+		if err := r.add(k); err != nil {
+			t.Fatal(err)
+		}
+		if r.drained(now.Add(c.after)); k.dead.Load() != c.closed {
+			t.Errorf("in state %d after %v it is closed: %v", c.state, c.after, k.dead.Load())
+		}
+		k.close()
+		k.close() // once more
+		if len(r.all()) != 0 || !k.dead.Load() {
+			t.Error("a connection that is closed is waited for")
+		}
+	}
+}
+
+func TestARequestThatIsAbandonedTooLateHurtsNoOther(t *testing.T) {
+	k := &conn{fd: -1, state: idle, number: 4}
+	k.abandon(3)
+	if _, over, ok := k.begin(&heard{}); ok || k.number != 5 || cap(over) != 1 {
+		t.Errorf("a closed connection begins request %d: %v", k.number, ok)
+	}
+	if n, err := k.write([]byte("x")); n != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a closed connection takes %d bytes, %v", n, err)
+	}
+}
+
+func TestAConnectionCannotBeMadeForEver(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := open(t).Do(ctx, "127.0.0.1:1", []byte(request), &heard{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was given up", err)
+	}
+}
+
+const ms = time.Millisecond

@@ -67,6 +67,35 @@ func TestABodyIsFoundHoweverItIsFramed(t *testing.T) {
 	}
 }
 
+func TestSizesOfChunksAreHexadecimal(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "7": 7, "a": 10, "F": 15, "00ff": 255, "1000": 4096, "3;x=y": 3, "3 ": 3, "3\t;x": 3, "4000000000000": 1 << 50,
+		"": -1, "g": -1, ";": -1, " 3": -1, "-1": -1, "+1": -1, "0x3": -1, "3x": -1, "4000000000001": -1, "fffffffffffffffffffff": -1} {
+		if n, ok := sizeOf([]byte(text)); ok != (want >= 0) || ok && n != want {
+			t.Errorf("sizeOf(%q) = %d, %v, want %d", text, n, ok, want)
+		}
+	}
+}
+
+func TestTheLongestLinesAroundChunksAreTaken(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		ok         bool
+	}{
+		{"an extension", "3;" + strings.Repeat("x", maxLine-4) + "\r\nabc\r\n0\r\n\r\n", true},
+		{"an extension that is longer", "3;" + strings.Repeat("x", maxLine-1) + "\r\nabc\r\n0\r\n\r\n", false},
+		{"many chunks", strings.Repeat("1\r\na\r\n", maxLine) + "0\r\n\r\n", true},
+		{"trailers", "0\r\n" + strings.Repeat("A: b\r\n", maxTrailer/6-1) + "\r\n", true},
+		{"trailers that are longer", "0\r\n" + strings.Repeat("A: b\r\n", maxTrailer/5+2) + "\r\n", false},
+	} {
+		for _, atOnce := range []int{100, 1 << 20} {
+			f := framing{part: size, chunked: true}
+			if _, _, err := unframe(&f, c.text, atOnce); (err == nil) != c.ok || c.ok && f.part != nothing {
+				t.Errorf("%s, %d bytes at once: %v, over %v", c.name, atOnce, err, f.part == nothing)
+			}
+		}
+	}
+}
+
 const chunks = "Transfer-Encoding: chunked\r\n"
 
 // What net/http's own reader takes is the same here, and what is cut elsewhere is no other body.
