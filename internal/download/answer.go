@@ -134,17 +134,9 @@ func (a *answer) readStatus(resp *http.Response, from, to int64) error {
 // readRange understands Content-Range, and wants what was asked for.
 func (a *answer) readRange(resp *http.Response, from, to int64) error {
 	text := resp.Header.Get("Content-Range")
-	m := contentRange.FindStringSubmatch(text)
-	if m == nil {
+	n, ok := parseRange(text)
+	if !ok {
 		return final("%s answers with the range %q, which is not understood", a.url, text)
-	}
-	n := [3]int64{}
-	for i, digits := range m[1:] {
-		v, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil {
-			return final("%s answers with the range %q, which is not understood", a.url, text)
-		}
-		n[i] = v
 	}
 	a.from, a.to, a.size, a.ranges = n[0], n[1], n[2], true
 	if a.from != from || a.to != min(to, a.size-1) || a.to < a.from {
@@ -154,6 +146,22 @@ func (a *answer) readRange(resp *http.Response, from, to int64) error {
 		return final("%s announces %d bytes for the range %q", a.url, n, text)
 	}
 	return nil
+}
+
+// parseRange reads the first and the last byte of a range, and how many the whole has.
+func parseRange(text string) (n [3]int64, ok bool) {
+	m := contentRange.FindStringSubmatch(text)
+	if m == nil {
+		return n, false
+	}
+	for i, digits := range m[1:] {
+		v, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return n, false
+		}
+		n[i] = v
+	}
+	return n, true
 }
 
 var contentRange = regexp.MustCompile(`^bytes (\d+)-(\d+)/(\d+)$`)

@@ -29,10 +29,13 @@ func (f *File) want() want { return want{f.Size, f.MD5, f.SHA256} }
 // known reports whether there is a checksum, not only a size.
 func (w want) known() bool { return w.md5 != "" || w.sha256 != "" }
 
+// maySize reports whether a file may have a size.
+func (w want) maySize(n int64) bool { return w.size <= 0 || n == w.size }
+
 // check compares; name and from say what was compared.
 func (w want) check(got sums, from string) error {
 	switch {
-	case w.size > 0 && got.Size != w.size:
+	case !w.maySize(got.Size):
 		return fmt.Errorf("%s has %d bytes, want %d", from, got.Size, w.size)
 	case w.sha256 != "" && got.SHA256 != w.sha256:
 		return &checksumError{From: from, Algorithm: "SHA-256", Got: got.SHA256, Want: w.sha256}

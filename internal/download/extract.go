@@ -78,15 +78,9 @@ func (x *extraction) tar(ctx context.Context, in *os.File) error {
 		read += int64(n)
 		x.Observer.Bytes(read, x.archiveSize)
 	}}
-	switch x.file.Unpack.Format {
-	case "tar.gz":
-		gz, err := gzip.NewReader(r)
-		if err != nil {
-			return brokenError{err}
-		}
-		r = gz
-	case "tar.bz2":
-		r = bzip2.NewReader(r)
+	r, err := x.unpacked(r)
+	if err != nil {
+		return brokenError{err}
 	}
 	for t := tar.NewReader(r); ; {
 		h, err := t.Next()
@@ -99,10 +93,25 @@ func (x *extraction) tar(ctx context.Context, in *os.File) error {
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
-		if err := x.entry(ctx, h.Name, h.FileInfo().Mode(), h.Typeflag == tar.TypeLink, h.Size, t); err != nil {
+		mode := h.FileInfo().Mode()
+		if h.Typeflag == tar.TypeLink {
+			mode |= fs.ModeIrregular
+		}
+		if err := x.entry(ctx, h.Name, mode, h.Size, t); err != nil {
 			return err
 		}
 	}
+}
+
+// unpacked reads what a tar archive holds, compressed or not.
+func (x *extraction) unpacked(r io.Reader) (io.Reader, error) {
+	switch x.file.Unpack.Format {
+	case "tar.gz":
+		return gzip.NewReader(r)
+	case "tar.bz2":
+		return bzip2.NewReader(r), nil
+	}
+	return r, nil
 }
 
 // drain reads what is behind the last entry: the checksum of compressed data comes at their
@@ -141,37 +150,33 @@ func (x *extraction) zip(ctx context.Context, in *os.File) error {
 
 func (x *extraction) zipEntry(ctx context.Context, f *zip.File) error {
 	if f.FileInfo().IsDir() {
-		return x.entry(ctx, f.Name, fs.ModeDir, false, 0, nil)
+		return x.entry(ctx, f.Name, fs.ModeDir, 0, nil)
 	}
 	r, err := f.Open()
 	if err != nil {
 		return broken("entry %q: %w", f.Name, err)
 	}
 	defer r.Close()
-	return x.entry(ctx, f.Name, f.Mode(), false, int64(f.UncompressedSize64), &watched{ctx, r, nil})
+	return x.entry(ctx, f.Name, f.Mode(), int64(f.UncompressedSize64), &watched{ctx, r, nil})
 }
 
 // entry writes one entry, if it is a file and wanted. Folders come with their files;
 // links, devices and the like are left out.
-func (x *extraction) entry(ctx context.Context, name string, mode fs.FileMode, link bool, size int64, r io.Reader) error {
+func (x *extraction) entry(ctx context.Context, name string, mode fs.FileMode, size int64, r io.Reader) error {
 	if x.entries++; x.entries > maxEntries {
 		return broken("it has more than %d entries", maxEntries)
 	}
 	if x.tryOnly {
 		return errTried
 	}
-	to, err := x.file.Unpack.entryPath(name)
-	switch {
-	case err != nil:
+	to, err := x.wanted(name, mode)
+	if err != nil {
 		return brokenError{err}
-	case to == "" || mode.IsDir():
+	}
+	if to == "" {
 		return nil
-	case !mode.IsRegular() || link:
-		x.skip(name, mode)
-		return nil
-	case x.keep != nil && !x.keep(to):
-		return nil
-	case size > x.limit:
+	}
+	if size > x.limit {
 		return broken("entry %q announces %s: the whole would be more than %d times the archive", name, human(size), maxExpand)
 	}
 	if err := x.write(ctx, to, size, r); err != nil {
@@ -179,6 +184,21 @@ func (x *extraction) entry(ctx context.Context, name string, mode fs.FileMode, l
 	}
 	x.files++
 	return nil
+}
+
+// wanted returns where an entry goes; "" if it is left out.
+func (x *extraction) wanted(name string, mode fs.FileMode) (to string, err error) {
+	to, err = x.file.Unpack.entryPath(name)
+	switch {
+	case err != nil || to == "" || mode.IsDir():
+		return "", err
+	case !mode.IsRegular():
+		x.skip(name, mode)
+		return "", nil
+	case x.keep != nil && !x.keep(to):
+		return "", nil
+	}
+	return to, nil
 }
 
 // skip leaves out what is no file, and says so the first few times.

@@ -63,20 +63,11 @@ const maxAnew = 2
 
 func (f *fetcher) fetchFrom(ctx context.Context, part, address string, w want) (sums, error) {
 	for anew := 0; ; anew++ {
-		resumed, err := f.transfer(ctx, part, address, w)
-		var got sums
+		got, pieced, err := f.attempt(ctx, part, address, w)
 		if err == nil {
-			if got, err = f.sum(ctx, part); err != nil {
-				return sums{}, err
-			}
-			if err = w.check(got, shown(address)); err == nil {
-				return got, nil
-			}
-			err = errors.Join(err, f.discard(part))
+			return got, nil
 		}
-		var changed *changedError
-		pieced := got.Size > 0 && resumed
-		if !errors.As(err, &changed) && !pieced || anew == maxAnew {
+		if !errors.As(err, new(*changedError)) && !pieced || anew == maxAnew {
 			return sums{}, err
 		}
 		f.observer.Note(fmt.Sprintf("%v; beginning anew", err))
@@ -87,6 +78,22 @@ func (f *fetcher) fetchFrom(ctx context.Context, part, address string, w want) (
 			f = f.inOneGo()
 		}
 	}
+}
+
+// attempt completes the part file and checks it. If it is wrong it is discarded; pieced says
+// that it may have been so because a part of it was there already.
+func (f *fetcher) attempt(ctx context.Context, part, address string, w want) (got sums, pieced bool, err error) {
+	resumed, err := f.transfer(ctx, part, address, w)
+	if err != nil {
+		return sums{}, false, err
+	}
+	if got, err = f.sum(ctx, part); err != nil {
+		return sums{}, false, err
+	}
+	if err := w.check(got, shown(address)); err != nil {
+		return sums{}, resumed && got.Size > 0, errors.Join(err, f.discard(part))
+	}
+	return got, false, nil
 }
 
 // inOneGo returns a fetcher that asks for a file as a whole.
@@ -124,7 +131,7 @@ func (f *fetcher) transfer(ctx context.Context, part, address string, w want) (r
 	if j != nil && len(j.missing()) == 0 {
 		return true, nil
 	}
-	if j != nil && w.size > 0 && j.Size != w.size {
+	if j != nil && !w.maySize(j.Size) {
 		j = nil
 	}
 	a, err := f.begin(ctx, j, address)
@@ -132,7 +139,7 @@ func (f *fetcher) transfer(ctx context.Context, part, address string, w want) (r
 		return false, err
 	}
 	defer a.close()
-	if w.size > 0 && a.size >= 0 && a.size != w.size {
+	if a.size >= 0 && !w.maySize(a.size) {
 		return false, final("%s has %d bytes there, want %d", a.url, a.size, w.size)
 	}
 	if j, err = f.goOn(j, a, w); err != nil {

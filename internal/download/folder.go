@@ -55,13 +55,13 @@ func (j *job) wantedFrom(from string) ([]string, error) {
 		}
 		return nil
 	})
-	if err == nil && len(names) == 0 {
-		err = &fs.PathError{Op: "looking for " + j.item.Title, Path: from, Err: errors.New("there is nothing of it")}
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = j.checkCases(from, names)
+	if len(names) == 0 {
+		return nil, &fs.PathError{Op: "looking for " + j.item.Title, Path: from, Err: errors.New("there is nothing of it")}
 	}
-	return names, err
+	return names, j.checkCases(from, names)
 }
 
 // belongs reports whether a file of a folder is one of the item's by its name.
@@ -82,22 +82,29 @@ func (j *job) checkCases(from string, names []string) error {
 		if j.item.Folder.Copy[c] != "" {
 			continue
 		}
-		before := len(missing)
-		for _, pattern := range j.item.Folder.Files {
-			_, rest, _ := strings.Cut(pattern, "/")
-			if name := path.Join(c, rest); !strings.ContainsAny(rest, `*?[\`) && !there[name] {
-				missing = append(missing, name)
-			}
-		}
-		if cases++; len(missing) == before {
+		lacking := j.item.Folder.missing(c, there)
+		if cases++; len(lacking) == 0 {
 			whole++
 		}
+		missing = append(missing, lacking...)
 	}
 	if len(missing) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%s has %d of the %d cases of %s: %s is missing, and %d more files",
 		from, whole, cases, j.item.Name, missing[0], len(missing)-1)
+}
+
+// missing lists the files of a case that are not there.
+func (f *Folder) missing(c string, there map[string]bool) []string {
+	var names []string
+	for _, pattern := range f.Files {
+		_, rest, _ := strings.Cut(pattern, "/")
+		if name := path.Join(c, rest); !strings.ContainsAny(rest, `*?[\`) && !there[name] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // wantedCase leaves out the cases that MLPerf does not use.

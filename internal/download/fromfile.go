@@ -22,13 +22,21 @@ func (j *job) handed(f File) string {
 		case err != nil:
 			continue
 		case info.IsDir():
-			for _, name := range []string{filepath.FromSlash(f.Name), path.Base(f.Name)} {
-				if inside := filepath.Join(given, name); isFile(inside) {
-					return inside
-				}
+			if inside := insideOf(given, f); inside != "" {
+				return inside
 			}
 		case filepath.Base(given) == path.Base(f.Name) || len(j.FromFiles) == 1 && j.only(f):
 			return given
+		}
+	}
+	return ""
+}
+
+// insideOf returns a file of the manifest in a folder of the user's; "" if it is not there.
+func insideOf(folder string, f File) string {
+	for _, name := range []string{filepath.FromSlash(f.Name), path.Base(f.Name)} {
+		if inside := filepath.Join(folder, name); isFile(inside) {
+			return inside
 		}
 	}
 	return ""
@@ -63,19 +71,23 @@ func (j *job) checkHanded() error {
 		}
 	}
 	for _, given := range j.FromFiles {
-		if !isFile(given) || used[given] {
-			continue
+		if isFile(given) && !used[given] {
+			return j.useless(given, names)
 		}
-		if len(names) == 0 {
-			return field.Errorf("from_file", "%s is a file, wanted is a folder with %s", given, j.item.Title)
-		}
-		return field.Errorf("from_file", "%s is none of the files of %s, which are %s", given, j.item.Name, strings.Join(names, ", "))
 	}
 	if from := j.handedFolder(); from != "" && j.item.Folder != nil {
 		_, err := j.wantedFrom(from)
 		return err
 	}
 	return nil
+}
+
+// useless is the error for a file of the user's that is none of those with these names.
+func (j *job) useless(given string, names []string) error {
+	if len(names) == 0 {
+		return field.Errorf("from_file", "%s is a file, wanted is a folder with %s", given, j.item.Title)
+	}
+	return field.Errorf("from_file", "%s is none of the files of %s, which are %s", given, j.item.Name, strings.Join(names, ", "))
 }
 
 // obtainHanded takes what the user has got.
@@ -124,28 +136,34 @@ func (j *job) copyIn(ctx context.Context, file, part string, w want) (fetched, e
 	if err != nil {
 		return fetched{}, err
 	}
-	if w.size > 0 && info.Size() != w.size {
+	if !w.maySize(info.Size()) {
 		return fetched{}, w.check(sums{Size: info.Size()}, file)
 	}
-	if err := j.checkRoom(info.Size()); err != nil {
-		return fetched{}, err
-	}
-	if err := j.fetcher.discard(part); err != nil {
-		return fetched{}, err
-	}
-	out, err := j.root.Create(part)
-	if err != nil {
-		return fetched{}, err
-	}
-	got, err := j.copySum(ctx, out, in, info)
-	err = errors.Join(err, out.Sync(), out.Close())
-	if err == nil {
-		err = w.check(got, file)
-	}
+	got, err := j.copyChecked(ctx, in, part, w)
 	if err != nil {
 		return fetched{}, errors.Join(err, j.fetcher.discard(part))
 	}
 	return fetched{got, "file:" + filepath.Base(file)}, nil
+}
+
+// copyChecked copies an open file into the part file.
+func (j *job) copyChecked(ctx context.Context, in *os.File, part string, w want) (sums, error) {
+	info, err := in.Stat()
+	if err != nil {
+		return sums{}, err
+	}
+	if err := errors.Join(j.checkRoom(info.Size()), j.fetcher.discard(part)); err != nil {
+		return sums{}, err
+	}
+	out, err := j.root.Create(part)
+	if err != nil {
+		return sums{}, err
+	}
+	got, err := j.copySum(ctx, out, in, info)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return sums{}, err
+	}
+	return got, w.check(got, in.Name())
 }
 
 // copySum copies a file of known size and computes its checksums.

@@ -128,15 +128,19 @@ func (j *job) alreadyThere(ctx context.Context) (Result, bool, error) {
 func (j *job) checkRegistration() error {
 	e := &RegistrationError{Item: j.item}
 	for _, f := range j.item.Files {
-		if len(j.Sources(f)) > 0 || f.R2 != "" || j.handed(f) != "" || j.present(f) {
-			continue
+		if !j.obtainable(f) {
+			e.Files = append(e.Files, path.Base(f.Name))
 		}
-		e.Files = append(e.Files, path.Base(f.Name))
 	}
 	if len(e.Files) > 0 || j.item.Folder != nil && j.handedFolder() == "" {
 		return e
 	}
 	return nil
+}
+
+// obtainable reports whether there is anywhere to get a file from.
+func (j *job) obtainable(f File) bool {
+	return len(j.Sources(f)) > 0 || f.R2 != "" || j.handed(f) != "" || j.present(f)
 }
 
 // present reports whether a file, or the archive, is there from an earlier run. Its

@@ -18,12 +18,7 @@ func (m *Manifest) validate() error {
 	if m.Format != manifestFormat {
 		return fmt.Errorf("format is %d, want %d", m.Format, manifestFormat)
 	}
-	var errs []error
-	for key, license := range m.Licenses {
-		if license.Name == "" || license.Summary == "" || checkURL(license.URL) != nil {
-			errs = append(errs, fmt.Errorf("licence %q: want name, url and summary", key))
-		}
-	}
+	errs := []error{m.validateLicenses()}
 	seen := map[string]bool{}
 	for i := range m.Items {
 		it := &m.Items[i]
@@ -37,6 +32,16 @@ func (m *Manifest) validate() error {
 		}
 		if err := it.validate(); err != nil {
 			errs = append(errs, fmt.Errorf("%s %s: %w", it.Kind, it.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Manifest) validateLicenses() error {
+	var errs []error
+	for key, license := range m.Licenses {
+		if license.Name == "" || license.Summary == "" || checkURL(license.URL) != nil {
+			errs = append(errs, fmt.Errorf("licence %q: want name, url and summary", key))
 		}
 	}
 	return errors.Join(errs...)
@@ -94,29 +99,34 @@ func (f *File) validate() error {
 	if err := checkPath(f.Name); err != nil && (f.R2 == "" || f.Name != ".") {
 		errs = append(errs, err)
 	}
+	if (f.R2 == "") == (len(f.URLs) == 0) {
+		errs = append(errs, errors.New("want either urls or r2"))
+	}
 	for _, u := range f.URLs {
 		errs = append(errs, checkURL(u))
 	}
 	if f.R2 != "" {
 		errs = append(errs, checkURL(f.R2))
 	}
-	if (f.R2 == "") == (len(f.URLs) == 0) {
-		errs = append(errs, errors.New("want either urls or r2"))
-	}
+	return errors.Join(append(errs, f.validateContents(), f.Unpack.validate())...)
+}
+
+// validateContents checks what is known of a file.
+func (f *File) validateContents() error {
+	errs := []error{checkHex("md5", f.MD5, 16), checkHex("sha256", f.SHA256, 32)}
 	if f.Size < 0 {
 		errs = append(errs, fmt.Errorf("size is %d", f.Size))
 	}
-	errs = append(errs, checkHex("md5", f.MD5, 16), checkHex("sha256", f.SHA256, 32))
 	for name, sum := range f.Inside {
 		errs = append(errs, checkPath(name), checkHex("md5 of "+name, sum, 16))
-	}
-	if f.Unpack != nil {
-		errs = append(errs, f.Unpack.validate())
 	}
 	return errors.Join(errs...)
 }
 
 func (u *Unpack) validate() error {
+	if u == nil {
+		return nil
+	}
 	var errs []error
 	if !slices.Contains([]string{"zip", "tar", "tar.gz", "tar.bz2"}, u.Format) {
 		errs = append(errs, fmt.Errorf("cannot unpack %q, want zip, tar, tar.gz or tar.bz2", u.Format))

@@ -121,22 +121,28 @@ func findColumns(r *csv.Reader) ([]int, error) {
 	return columns, nil
 }
 
-func parseBox(record []string, columns []int) (row objectRow, err error) {
+func parseBox(record []string, columns []int) (row objectRow, _ error) {
 	row.image = strings.Clone(record[columns[0]])
 	if !imageID.MatchString(row.image) {
 		return row, fmt.Errorf("%q is not an image of OpenImages", row.image)
 	}
 	for i := range row.box {
-		if row.box[i], err = strconv.ParseFloat(record[columns[2+i]], 64); err != nil || !(row.box[i] >= 0 && row.box[i] <= 1) {
+		v, err := strconv.ParseFloat(record[columns[2+i]], 64)
+		if err != nil || !(v >= 0 && v <= 1) {
 			return row, fmt.Errorf("%s is %q, want 0 to 1", boxColumns()[2+i], record[columns[2+i]])
 		}
+		row.box[i] = v
 	}
+	return row, row.parseFlags(record, columns)
+}
+
+func (row *objectRow) parseFlags(record []string, columns []int) error {
 	for i := range row.flags {
 		v, err := strconv.Atoi(record[columns[6+i]])
 		if err != nil || v < -1 || v > 1 {
-			return row, fmt.Errorf("%s is %q, want 0, 1 or -1", boxColumns()[6+i], record[columns[6+i]])
+			return fmt.Errorf("%s is %q, want 0, 1 or -1", boxColumns()[6+i], record[columns[6+i]])
 		}
 		row.flags[i] = v
 	}
-	return row, nil
+	return nil
 }

@@ -144,22 +144,29 @@ func parseR2(folder, base string, list []byte) ([]File, error) {
 	var files []File
 	seen := map[string]bool{}
 	for i, line := range strings.Split(strings.TrimSpace(string(list)), "\n") {
-		sum, name, ok := strings.Cut(strings.TrimSpace(line), " ")
-		name = strings.TrimPrefix(strings.TrimSpace(name), "*")
-		name = strings.TrimPrefix(name, "./")
+		sum, name, err := parseSumLine(line)
 		to := path.Join(folder, name)
-		switch {
-		case !ok || sum == "" || checkHex("checksum", sum, 16) != nil:
-			return nil, fmt.Errorf("line %d: want an MD5 and a path, got %q", i+1, line)
-		case checkPath(name) != nil:
-			return nil, fmt.Errorf("line %d: %w", i+1, checkPath(name))
-		case seen[to]:
-			return nil, fmt.Errorf("line %d: %s is listed twice", i+1, name)
+		if err == nil && seen[to] {
+			err = fmt.Errorf("%s is listed twice", name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 		seen[to] = true
 		files = append(files, File{Name: to, URLs: []string{joinURL(base, name)}, MD5: sum})
 	}
 	return files, nil
+}
+
+// parseSumLine reads a line of md5sum.
+func parseSumLine(line string) (sum, name string, err error) {
+	sum, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+	name = strings.TrimPrefix(strings.TrimSpace(name), "*")
+	name = strings.TrimPrefix(name, "./")
+	if !ok || sum == "" || checkHex("checksum", sum, 16) != nil {
+		return "", "", fmt.Errorf("want an MD5 and a path, got %q", line)
+	}
+	return sum, name, checkPath(name)
 }
 
 // joinURL appends a path to an address, element by element escaped.

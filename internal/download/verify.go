@@ -130,18 +130,26 @@ func (v *verification) unknown(format string, args ...any) {
 func (v *verification) checkPublished(ctx context.Context) error {
 	v.kind()
 	for _, f := range v.item.Files {
-		for name, sum := range f.Inside {
-			if _, err := v.root.Stat(name); f.R2 != "" && err != nil {
-				continue // it may lie in a folder, which only MLCommons' list tells
-			}
-			if err := v.checkFile(ctx, name, want{md5: sum}); err != nil {
-				return err
-			}
+		if err := v.checkInside(ctx, f); err != nil {
+			return err
 		}
 		if f.R2 != "" || f.Unpack != nil {
 			continue
 		}
 		if err := v.checkFile(ctx, f.Name, f.want()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkInside checks the files that came out of another.
+func (v *verification) checkInside(ctx context.Context, f File) error {
+	for name, sum := range f.Inside {
+		if _, err := v.root.Stat(name); f.R2 != "" && err != nil {
+			continue // it may lie in a folder, which only MLCommons' list tells
+		}
+		if err := v.checkFile(ctx, name, want{md5: sum}); err != nil {
 			return err
 		}
 	}
