@@ -164,24 +164,27 @@ func parseArray(r io.Reader, size int64, dtype tensor.DType, width int) (array, 
 	if err != nil {
 		return array{}, err
 	}
-	a := array{first: counted.n, dtype: head.Type, width: 1}
-	shape := head.Shape
-	if len(shape) == 2 && shape[1] >= 1 && shape[1] <= mostHot {
-		a.width, shape = int(shape[1]), shape[:1]
-	}
-	if !isColumn(shape) || head.Type != dtype || head.Swapped() || width != 0 && a.width != width {
+	a := array{first: counted.n, dtype: head.Type}
+	rightType := head.Type == dtype && !head.Swapped()
+	if !a.takeShape(head.Shape) || !rightType || width != 0 && a.width != width {
 		return a, fmt.Errorf("the array is %v%v, want little-endian %v[N %s]", head.Type, head.Shape, dtype, widthText(width))
 	}
-	a.rows = int(shape[0])
 	if want := a.first + int64(a.rows)*int64(a.width)*4; size < want {
 		return a, fmt.Errorf("there are %d bytes, want %d: the array is cut off", size, want)
 	}
 	return a, nil
 }
 
-// isColumn reports whether a shape is one axis, of as many rows as there may be.
-func isColumn(shape tensor.Shape) bool {
-	return len(shape) == 1 && shape[0] >= 1 && shape[0] <= math.MaxInt32
+// takeShape takes rows and width of one or two axes, if there may be so many.
+func (a *array) takeShape(shape tensor.Shape) bool {
+	if len(shape) == 1 {
+		shape = tensor.Shape{shape[0], 1}
+	}
+	if len(shape) != 2 || shape[1] < 1 || shape[1] > mostHot {
+		return false
+	}
+	a.rows, a.width = int(shape[0]), int(shape[1])
+	return shape[0] >= 1 && shape[0] <= math.MaxInt32
 }
 
 func widthText(width int) string {

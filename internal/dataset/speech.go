@@ -210,19 +210,28 @@ func (e speechEntry) utterance(f SpeechForm) (u Utterance, err error) {
 }
 
 func (e speechEntry) check(f SpeechForm) error {
-	switch {
-	case len(e.Files) == 0 || e.Files[0].Name == "":
+	if len(e.Files) == 0 || e.Files[0].Name == "" {
 		return errors.New("no file is named (files, fname)")
-	case !f.anywhere && !filepath.IsLocal(filepath.FromSlash(e.Files[0].Name)):
-		return fmt.Errorf("the file %q is not below the folder of the manifest", e.Files[0].Name)
+	}
+	file := e.Files[0]
+	switch {
+	case !f.anywhere && !filepath.IsLocal(filepath.FromSlash(file.Name)):
+		return fmt.Errorf("the file %q is not below the folder of the manifest", file.Name)
 	case e.Duration == nil || !(*e.Duration >= 0):
 		return errors.New("there is no original_duration")
-	case e.Files[0].Samples < 1 || e.Files[0].Samples > longestRecordings/2:
-		return fmt.Errorf("num_samples is %d, want 1 to %d", e.Files[0].Samples, longestRecordings/2)
-	case *e.Duration <= f.longest && float64(e.Files[0].Samples) > f.longest*speechRate:
-		return fmt.Errorf("num_samples is %d, which is more than the %g s of original_duration", e.Files[0].Samples, *e.Duration)
 	case e.Transcript == nil:
 		return errors.New("there is no transcript")
+	}
+	return checkLength(file.Samples, *e.Duration, f.longest)
+}
+
+// checkLength wants no more samples than a recording of up to the longest time has.
+func checkLength(samples int, duration, longest float64) error {
+	if samples < 1 || samples > longestRecordings/2 {
+		return fmt.Errorf("num_samples is %d, want 1 to %d", samples, longestRecordings/2)
+	}
+	if duration <= longest && float64(samples) > longest*speechRate {
+		return fmt.Errorf("num_samples is %d, which is more than the %g s of original_duration", samples, duration)
 	}
 	return nil
 }

@@ -59,6 +59,18 @@ func parse(data []byte, count int) ([]string, error) {
 	if at < 0 {
 		return nil, fmt.Errorf("the columns are %s, want one %q", strings.Join(header, ", "), column)
 	}
+	list, err := cells(r, at, count)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) < max(count, 1) {
+		return nil, fmt.Errorf("there are %d captions, want %d", len(list), max(count, 1))
+	}
+	return list, nil
+}
+
+// cells reads a column, up to a count if that is not 0. None of its cells may be empty.
+func cells(r *csv.Reader, at, count int) ([]string, error) {
 	var list []string
 	for count == 0 || len(list) < count {
 		row, err := r.Read()
@@ -73,9 +85,6 @@ func parse(data []byte, count int) ([]string, error) {
 			return nil, fmt.Errorf("line %d: the caption of sample %d is empty", line, len(list))
 		}
 		list = append(list, strings.Clone(row[at]))
-	}
-	if len(list) < max(count, 1) {
-		return nil, fmt.Errorf("there are %d captions, want %d", len(list), max(count, 1))
 	}
 	return list, nil
 }

@@ -91,7 +91,8 @@ func (l *Latents) parseNumPy(data []byte) error {
 
 // sizes takes the extents, and makes room.
 func (l *Latents) sizes(shape tensor.Shape) error {
-	if len(shape) != 4 || shape[0] != 1 || shape[1] != channels || shape[2] < 1 || shape[3] < 1 || shape[2] > maxSide || shape[3] > maxSide {
+	isSide := func(n int64) bool { return n >= 1 && n <= maxSide }
+	if len(shape) != 4 || shape[0] != 1 || shape[1] != channels || !isSide(shape[2]) || !isSide(shape[3]) {
 		return fmt.Errorf("the latents have the shape %v, want [1 %d height width] with sides up to %d", shape, channels, maxSide)
 	}
 	l.Height, l.Width = int(shape[2]), int(shape[3])

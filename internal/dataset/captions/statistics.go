@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/regular"
@@ -56,17 +57,14 @@ func readArray(archive *zip.Reader, name string, axes int, n int64) ([]float64, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	fits := len(r.Shape) == axes
-	for _, extent := range r.Shape {
-		fits = fits && extent > 0 && extent <= maxFeatures && (n == 0 || extent == n)
-	}
-	switch {
-	case !fits && n > 0:
+	wrong := func(extent int64) bool { return extent < 1 || extent > maxFeatures || n > 0 && extent != n }
+	switch fits := len(r.Shape) == axes && !slices.ContainsFunc(r.Shape, wrong); {
+	case fits:
+		return readFloats(r, name)
+	case n > 0:
 		return nil, fmt.Errorf("%s has the shape %v, want [%d %d] as mu has %d features", name, r.Shape, n, n, n)
-	case !fits:
-		return nil, fmt.Errorf("%s has the shape %v, want [n] with up to %d features", name, r.Shape, maxFeatures)
 	}
-	return readFloats(r, name)
+	return nil, fmt.Errorf("%s has the shape %v, want [n] with up to %d features", name, r.Shape, maxFeatures)
 }
 
 // readFloats reads numbers of either precision.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/whole"
@@ -148,12 +149,14 @@ func (w *annotationWriter) check(a Annotation) error {
 	case a.Area < 0:
 		return fmt.Errorf("the area %v is negative", a.Area)
 	}
-	for _, v := range append(a.Box[:], a.Area) {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("the box %v or area %v is not finite", a.Box, a.Area)
-		}
+	if !finite(append(a.Box[:], a.Area)...) {
+		return fmt.Errorf("the box %v or area %v is not finite", a.Box, a.Area)
 	}
 	return nil
+}
+
+func finite(values ...float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
 func (w *annotationWriter) writeObject(id int64, a Annotation) {

@@ -38,12 +38,17 @@ func (s CriteoSpec) check() error {
 	switch {
 	case s.Pairs < 1 || s.Pairs > 10_000_000:
 		return fmt.Errorf("pairs is %d, want 1 to 10000000", s.Pairs)
-	case len(s.Rows) != criteoTables || slices.Min(s.Rows) < 1 || slices.Max(s.Rows) > math.MaxInt32:
+	case !perTable(s.Rows, math.MaxInt32):
 		return fmt.Errorf("rows is %v, want %d numbers from 1 to %d", s.Rows, criteoTables, math.MaxInt32)
-	case len(s.Hot) > 0 && (len(s.Hot) != criteoTables || slices.Min(s.Hot) < 1 || slices.Max(s.Hot) > 1000):
+	case len(s.Hot) > 0 && !perTable(s.Hot, 1000):
 		return fmt.Errorf("hot is %v, want %d numbers from 1 to 1000", s.Hot, criteoTables)
 	}
 	return nil
+}
+
+// perTable reports whether a list has a number from 1 to most for each table.
+func perTable(list []int64, most int64) bool {
+	return len(list) == criteoTables && slices.Min(list) >= 1 && slices.Max(list) <= most
 }
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal pairs.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/whole"
 )
@@ -92,11 +93,11 @@ func (m Manifest) check() error {
 	if m.Version < 1 {
 		return fmt.Errorf("version is %d, want 1 or more", m.Version)
 	}
-	switch spec, n := m.spec(); n {
+	switch list := m.specs(); len(list) {
 	case 0:
 		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo, prompts, questions, speech, talk or captions")
 	case 1:
-		return spec.check()
+		return list[0].check()
 	}
 	return errors.New("there are two specs, want one")
 }
@@ -104,55 +105,47 @@ func (m Manifest) check() error {
 // A spec says everything about a data set.
 type spec interface{ check() error }
 
-// spec returns the last spec, and how many there are.
-func (m Manifest) spec() (last spec, n int) {
-	add := func(there bool, s spec) {
-		if there {
-			last, n = s, n+1
+// A namedSpec is a spec of a manifest.
+type namedSpec struct {
+	name string
+	spec
+}
+
+// specs returns those that there are.
+func (m Manifest) specs() []namedSpec {
+	all := []struct {
+		there bool
+		spec  namedSpec
+	}{
+		{m.ImageNet != nil, namedSpec{"ImageNet", m.ImageNet}},
+		{m.COCO != nil, namedSpec{"COCO", m.COCO}},
+		{m.ADE20K != nil, namedSpec{"ADE20K", m.ADE20K}},
+		{m.KiTS19 != nil, namedSpec{"KiTS19", m.KiTS19}},
+		{m.SQuAD != nil, namedSpec{"SQuAD", m.SQuAD}},
+		{m.Criteo != nil, namedSpec{"Criteo", m.Criteo}},
+		{m.Translation != nil, namedSpec{"translation", m.Translation}},
+		{m.Prompts != nil, namedSpec{"prompts", m.Prompts}},
+		{m.Speech != nil, namedSpec{"speech", m.Speech}},
+		{m.Talk != nil, namedSpec{"talk", m.Talk}},
+		{m.Captions != nil, namedSpec{"captions", m.Captions}},
+		{m.Questions != nil, namedSpec{"questions", m.Questions}},
+	}
+	var list []namedSpec
+	for _, s := range all {
+		if s.there {
+			list = append(list, s.spec)
 		}
 	}
-	add(m.ImageNet != nil, m.ImageNet)
-	add(m.COCO != nil, m.COCO)
-	add(m.ADE20K != nil, m.ADE20K)
-	add(m.KiTS19 != nil, m.KiTS19)
-	add(m.SQuAD != nil, m.SQuAD)
-	add(m.Criteo != nil, m.Criteo)
-	add(m.Translation != nil, m.Translation)
-	add(m.Prompts != nil, m.Prompts)
-	add(m.Speech != nil, m.Speech)
-	add(m.Talk != nil, m.Talk)
-	add(m.Captions != nil, m.Captions)
-	add(m.Questions != nil, m.Questions)
-	return last, n
+	return list
 }
 
 // describe names the content in an error.
 func (m Manifest) describe() string {
-	switch {
-	case m.ImageNet != nil:
-		return fmt.Sprintf("version %d, ImageNet %+v", m.Version, *m.ImageNet)
-	case m.COCO != nil:
-		return fmt.Sprintf("version %d, COCO %+v", m.Version, *m.COCO)
-	case m.ADE20K != nil:
-		return fmt.Sprintf("version %d, ADE20K %+v", m.Version, *m.ADE20K)
-	case m.Criteo != nil:
-		return fmt.Sprintf("version %d, Criteo %+v", m.Version, *m.Criteo)
-	case m.Translation != nil:
-		return fmt.Sprintf("version %d, translation %+v", m.Version, *m.Translation)
-	case m.Prompts != nil:
-		return fmt.Sprintf("version %d, prompts %+v", m.Version, *m.Prompts)
-	case m.Speech != nil:
-		return fmt.Sprintf("version %d, speech %+v", m.Version, *m.Speech)
-	case m.Talk != nil:
-		return fmt.Sprintf("version %d, talk %+v", m.Version, *m.Talk)
-	case m.Captions != nil:
-		return fmt.Sprintf("version %d, captions %+v", m.Version, *m.Captions)
-	case m.Questions != nil:
-		return fmt.Sprintf("version %d, questions %+v", m.Version, *m.Questions)
-	case m.SQuAD != nil:
-		return fmt.Sprintf("version %d, SQuAD %+v", m.Version, *m.SQuAD)
+	text := fmt.Sprintf("version %d", m.Version)
+	for _, s := range m.specs() {
+		text += fmt.Sprintf(", %s %s", s.name, strings.TrimPrefix(fmt.Sprintf("%+v", s.spec), "&"))
 	}
-	return fmt.Sprintf("version %d, KiTS19 %+v", m.Version, *m.KiTS19)
+	return text
 }
 
 // sameSet reports whether two manifests belong to equal data sets. Scores do not matter.

@@ -40,6 +40,14 @@ func publish(dir string, m Manifest, fill func(folder string) error, judge Judge
 
 	// A folder inside, because the temporary one is closed to other users.
 	folder := filepath.Join(temporary.Path, name)
+	if err := m.make(folder, fill, judge); err != nil {
+		return err
+	}
+	return install(folder, dir, m)
+}
+
+// make makes a folder with everything in it.
+func (m Manifest) make(folder string, fill func(folder string) error, judge Judge) (err error) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
 	}
@@ -51,10 +59,7 @@ func publish(dir string, m Manifest, fill func(folder string) error, judge Judge
 			return err
 		}
 	}
-	if err := m.Write(folder); err != nil {
-		return err
-	}
-	return install(folder, dir, m)
+	return m.Write(folder)
 }
 
 // published reports whether a folder holds the data set of a manifest. Another content is

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,40 +27,45 @@ var commonWords = strings.Fields("the of and in to a was is for on as with by he
 
 // squadVocabulary makes a vocabulary in which pieces from firstWord on are words.
 func squadVocabulary(seed uint64, firstWord int) *vocabulary {
-	v := &vocabulary{common: commonWords, firstWord: firstWord}
-	seen := make(map[string]bool)
-	add := func(piece string) {
-		if !seen[piece] {
-			seen[piece] = true
-			v.pieces = append(v.pieces, piece)
-		}
-	}
-	for i := range 1000 {
-		if mark, ok := marks[i]; ok {
-			add(mark)
-		} else {
-			add(fmt.Sprintf("[unused%d]", i))
-		}
-	}
-	for _, list := range []string{"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "0123456789abcdefghijklmnopqrstuvwxyz", "–—’“”€"} {
-		for _, r := range list {
-			add(string(r))
-		}
-	}
-	for _, r := range "0123456789abcdefghijklmnopqrstuvwxyz" {
-		add("##" + string(r))
-	}
-	for _, word := range commonWords {
-		add(word)
-	}
+	v := &vocabulary{common: commonWords, firstWord: firstWord, pieces: fixedPieces()}
 	for i := len(v.pieces); i < firstWord; i++ {
 		v.pieces = append(v.pieces, fmt.Sprintf("[unused%d]", i))
 	}
+	seen := make(map[string]bool)
+	for _, piece := range v.pieces {
+		seen[piece] = true
+	}
 	r := newStream("words", seed)
 	for len(v.pieces) < vocabularySize {
-		add(newWord(r))
+		if word := newWord(r); !seen[word] {
+			seen[word] = true
+			v.pieces = append(v.pieces, word)
+		}
 	}
 	return v
+}
+
+// fixedPieces are marks, characters, and the words that every text has, each of them once.
+func fixedPieces() []string {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
+	var pieces []string
+	for i := range 1000 {
+		mark, ok := marks[i]
+		if !ok {
+			mark = fmt.Sprintf("[unused%d]", i)
+		}
+		pieces = append(pieces, mark)
+	}
+	pieces = append(pieces, strings.Split("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"+letters+"–—’“”€", "")...)
+	for _, r := range letters {
+		pieces = append(pieces, "##"+string(r))
+	}
+	for _, word := range commonWords {
+		if !slices.Contains(pieces, word) {
+			pieces = append(pieces, word)
+		}
+	}
+	return pieces
 }
 
 // newWord makes a word of two to four syllables.
