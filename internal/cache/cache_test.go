@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,5 +138,137 @@ func TestSizesAreReadAsPeopleWriteThem(t *testing.T) {
 		if n, err := ParseSize(text); err == nil {
 			t.Errorf("ParseSize(%q) = %d, want an error", text, n)
 		}
+	}
+}
+
+func TestAFailedRemovalDoesNotEndTheOthers(t *testing.T) {
+	dir := fill(t)
+	list, err := List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list[1].Paths = append(list[1].Paths, "no\x00name")
+	freed, err := Remove(dir, list)
+	if err == nil || !strings.Contains(err.Error(), "invalid argument") {
+		t.Errorf("error %v, want that of the name that cannot be", err)
+	}
+	if want := Total(list) - list[1].Bytes; freed != want {
+		t.Errorf("freed %d, want %d: what is not wholly gone does not count", freed, want)
+	}
+	if left, err := List(dir); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", names(left), err)
+	}
+}
+
+func TestNothingIsRemovedOfNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	if freed, err := Remove(dir, nil); freed != 0 || err != nil {
+		t.Errorf("freed %d, %v", freed, err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the cache was made: %v", err)
+	}
+	if _, err := Remove(dir, []Entry{{Name: "a"}}); err == nil || !strings.Contains(err.Error(), "locking the cache") {
+		t.Errorf("a cache that is not there: %v", err)
+	}
+}
+
+// Whoever cannot hold a cache goes on without: nobody else can clear it either.
+func TestACacheThatCannotBeHeldIsNoError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	Hold(filepath.Join(file, "cache"))()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, lockFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	Hold(dir)()
+	made := filepath.Join(t.TempDir(), "new", "cache")
+	release := Hold(made)
+	if _, err := Remove(made, []Entry{{Name: "a"}}); !errors.Is(err, ErrInUse) {
+		t.Errorf("a cache that was made by holding it: %v", err)
+	}
+	release()
+	release() // a second call does nothing
+	if _, err := Remove(made, []Entry{{Name: "a"}}); err != nil {
+		t.Errorf("after the release: %v", err)
+	}
+}
+
+func TestAFileInThePlaceOfAFolderIsAnError(t *testing.T) {
+	for _, name := range []string{"models", "samples"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := List(dir); err == nil || !strings.Contains(err.Error(), "looking at the cache: ") || !strings.Contains(err.Error(), name) {
+			t.Errorf("a file %s: %v, %v", name, list, err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := List(file); err == nil {
+		t.Errorf("a file in the place of the cache: %v", list)
+	}
+}
+
+func TestEveryKindOfEntryIsNamed(t *testing.T) {
+	list, err := List(fill(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := Kinds()
+	for _, e := range list {
+		if !slices.Contains(kinds, e.Kind) {
+			t.Errorf("%s is of the kind %s, which is none of %v", e.Name, e.Kind, kinds)
+		}
+	}
+	for kind := range forms {
+		if !slices.Contains(kinds, kind) {
+			t.Errorf("the kind %s is not named among %v", kind, kinds)
+		}
+	}
+	if len(kinds) != len(forms)+1 || kinds[len(kinds)-1] != "leftovers" {
+		t.Errorf("kinds %v, want those of folders, and leftovers", kinds)
+	}
+}
+
+// The time is that of the latest file, not of the folder, which changes as files are removed.
+func TestAnEntryIsAsOldAsItsLatestFile(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "datasets", "coco-"+key)
+	if err := os.MkdirAll(filepath.Join(folder, "inner"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	old, late := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
+	for name, when := range map[string]time.Time{"a": old, "inner/b": late, "c": old} {
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o644), os.Chtimes(path, when, when)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := List(dir)
+	if err != nil || len(list) != 1 || !list[0].Used.Equal(late) {
+		t.Errorf("%+v, %v, want one of %v", list, err, late)
+	}
+}
+
+func TestEntriesOfOneAgeAreSortedByKindAndName(t *testing.T) {
+	dir := t.TempDir()
+	when := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, path := range []string{"models/b-" + key, "models/a-" + key, "engines/556d0b5d72611e4a"} {
+		full := filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, nil, 0o644), os.Chtimes(full, when, when)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := List(dir)
+	want := []string{"engines 556d0b5d72611e4a", "models a-" + key, "models b-" + key}
+	if diff := cmp.Diff(want, names(list)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -14,16 +14,26 @@ func Nearest(name string, choices []string) string {
 	if len(name) > maxNameLength {
 		return ""
 	}
+	name = strings.ToLower(name)
 	best, least := "", len(name)/3+1
 	for _, c := range choices {
-		if d := Distance(strings.ToLower(name), strings.ToLower(c)); d < least {
+		if d := Distance(name, strings.ToLower(c)); d < least {
 			best, least = c, d
 		}
 	}
-	if i := slices.IndexFunc(choices, func(c string) bool { return strings.HasPrefix(c, name) }); best == "" && i >= 0 && len(name) > 3 {
-		best = choices[i]
+	if best == "" && len(name) > 3 {
+		best = beginning(name, choices)
 	}
 	return best
+}
+
+// beginning returns the first choice that begins with name, in small letters; empty: there is none.
+func beginning(name string, choices []string) string {
+	i := slices.IndexFunc(choices, func(c string) bool { return strings.HasPrefix(strings.ToLower(c), name) })
+	if i < 0 {
+		return ""
+	}
+	return choices[i]
 }
 
 // Distance counts the letters to insert, delete or replace, and the neighbours to

@@ -91,3 +91,73 @@ func TestFilesWithoutASizeAreReadUpToTheLimit(t *testing.T) {
 		t.Error("no error about the limit")
 	}
 }
+
+func TestAFileThatGrowsIsReadUpToTheLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("begin "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(path, 5); err == nil || err.Error() != "read "+path+": is longer than the 5 bytes that are read" {
+		t.Errorf("error %v", err)
+	}
+	if data, err := ReadFile(path, 6); err != nil || string(data) != "begin " {
+		t.Errorf("%q, %v", data, err)
+	}
+	if data, err := ReadFile(path+"x", 6); !errors.Is(err, fs.ErrNotExist) || data != nil {
+		t.Errorf("%q, %v of a file that does not exist", data, err)
+	}
+}
+
+func TestLinksToFilesAreFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), []byte("content"), 0o600), os.Symlink("file", filepath.Join(dir, "link")), os.Symlink("gone", filepath.Join(dir, "broken"))); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := Stat(filepath.Join(dir, "link")); err != nil || info.Size() != 7 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if data, err := ReadFile(filepath.Join(dir, "link"), 100); err != nil || string(data) != "content" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := ReadFile(filepath.Join(dir, "broken"), 100); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v of a link to nothing", err)
+	}
+}
+
+func TestEveryKindOfFileHasWords(t *testing.T) {
+	for mode, want := range map[fs.FileMode]string{
+		fs.ModeDir | 0o755: "is a folder", fs.ModeNamedPipe: "is a pipe", fs.ModeSocket: "is a socket",
+		fs.ModeDevice | fs.ModeCharDevice: "is a device", fs.ModeDevice: "is a device", fs.ModeIrregular: "is special",
+	} {
+		if got := kind(mode); got != want {
+			t.Errorf("%v %s, want %s", mode, got, want)
+		}
+	}
+}
+
+func TestMatchingTakesTheFolderAsItIsCalled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[a-z]*")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"run_2", "run_10", "run_1", "other", ".hidden"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pattern, want := range map[string]string{"run_[0-9]*": "run_1 run_10 run_2", "*.x": "", ".*": ".hidden", "[": "", "other": "other"} {
+		var names []string
+		for _, path := range Matching(dir, pattern) {
+			if filepath.Dir(path) != dir {
+				t.Errorf("%s is not in %s", path, dir)
+			}
+			names = append(names, filepath.Base(path))
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("Matching(%q) = %q, want %q", pattern, got, want)
+		}
+	}
+	if got := Matching(filepath.Join(dir, "none"), "*"); got != nil {
+		t.Errorf("of a folder that is not there: %v", got)
+	}
+}
