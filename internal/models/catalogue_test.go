@@ -1,6 +1,7 @@
 package models
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,22 @@ func TestLookupOfAnUnknownNameListsTheChoices(t *testing.T) {
 			if !strings.Contains(err.Error(), m.Name) {
 				t.Errorf("Lookup(%q): %v; it does not name %s", name, err, m.Name)
 			}
+		}
+	}
+}
+
+func TestLookupOfAMisspeltNameSaysWhatMayBeMeant(t *testing.T) {
+	for name, want := range map[string]string{"resnet51": "; did you mean resnet50?", "retinanett": "; did you mean retinanet?", "whispr": "; did you mean whisper?", "something else entirely": ""} {
+		_, err := Lookup(name)
+		if err == nil {
+			t.Fatalf("Lookup(%q) finds something", name)
+		}
+		if _, meant, found := strings.Cut(err.Error(), "; did"); found != (want != "") || found && "; did"+meant != want {
+			t.Errorf("Lookup(%q): %v, want %q", name, err, want)
+		}
+		list, _, _ := strings.Cut(strings.SplitAfter(err.Error(), "want one of ")[1], ";")
+		if choices := strings.Split(list, ", "); !slices.IsSorted(choices) || len(choices) != len(All()) {
+			t.Errorf("Lookup(%q): the choices are %v", name, choices)
 		}
 	}
 }

@@ -21,3 +21,14 @@ func TestLogsOfBenchmarksThatAreNotRunCanBeScored(t *testing.T) {
 		t.Error("nothing can be scored")
 	}
 }
+
+func TestBenchmarksOfServersAreFoundBesideTheCatalogue(t *testing.T) {
+	for name, want := range map[string]string{"resnet50": "resnet50", "GPT-OSS_120B": "gpt-oss-120b", "llama3_1-405b": "llama3.1-405b", "deepseek-r1": "deepseek-r1", "llama2-70b-99": "llama2-70b"} {
+		if m, err := LookupAsked(name); err != nil || m.Name != want {
+			t.Errorf("LookupAsked(%q) = %s, %v, want %s", name, m.Name, err, want)
+		}
+	}
+	if _, err := LookupAsked("gpt-oss-121"); err == nil {
+		t.Error("something is found that is not there")
+	}
+}
