@@ -78,17 +78,22 @@ func OpenEye(ctx context.Context, engine backend.Engine, path string, kind EyeKi
 
 // ports looks at what a network takes and gives.
 func (e *Eye) ports(inputs, outputs []backend.Port) (out backend.Port, err error) {
-	if len(inputs) != 1 || inputs[0].Type != tensor.Float32 || len(inputs[0].Shape) != 4 || inputs[0].Shape[1] > 0 && inputs[0].Shape[1] != imageChannels {
+	if len(inputs) != 1 || !isImage(inputs[0]) {
 		return out, fmt.Errorf("the inputs are %v, want one, float32[N 3 %d %d]", inputs, e.side, e.side)
 	}
-	in := inputs[0]
-	if in.Shape[2] > 0 {
-		e.side = int(in.Shape[2])
+	images, height, width := inputs[0].Shape[0], inputs[0].Shape[2], inputs[0].Shape[3]
+	if height > 0 {
+		e.side = int(height)
 	}
-	if in.Shape[0] > 1 || in.Shape[3] > 0 && int(in.Shape[3]) != e.side {
-		return out, fmt.Errorf("the input is %v, want one square image at a time", in.Shape)
+	if images > 1 || width > 0 && int(width) != e.side {
+		return out, fmt.Errorf("the input is %v, want one square image at a time", inputs[0].Shape)
 	}
 	return featuresOf(outputs, e.kind.output())
+}
+
+// isImage reports whether an input is one of images of three colours.
+func isImage(p backend.Port) bool {
+	return p.Type == tensor.Float32 && len(p.Shape) == 4 && (p.Shape[1] < 1 || p.Shape[1] == imageChannels)
 }
 
 // featuresOf chooses the output of features: that of the usual name, or else the first one.

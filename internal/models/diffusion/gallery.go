@@ -36,18 +36,9 @@ type gallery struct {
 // of what a run keeps, if the data has those images.
 func newGallery(s workload.Scoring, captions []string) (*gallery, error) {
 	g := &gallery{folder: s.Options[picturesOption], wanted: map[int]bool{}}
-	ids, err := readIDs(s.Options[idsOption])
+	list, err := g.choose(s.Options[idsOption], captions)
 	if err != nil {
 		return nil, field.Wrap(idsOption, err)
-	}
-	var list strings.Builder
-	for _, id := range ids {
-		if id < len(captions) {
-			g.wanted[id] = true
-			fmt.Fprintf(&list, "%d  %s\n", id, captions[id])
-		} else if s.Options[idsOption] != "" {
-			return nil, field.Errorf(idsOption, "sample %d is beyond the %d captions", id, len(captions))
-		}
 	}
 	if g.folder == "" && s.Keep != "" && len(g.wanted) > 0 {
 		g.folder = filepath.Join(s.Keep, picturesFolder)
@@ -58,7 +49,25 @@ func newGallery(s workload.Scoring, captions []string) (*gallery, error) {
 	if err := os.MkdirAll(g.folder, 0o755); err != nil {
 		return nil, err
 	}
-	return g, os.WriteFile(filepath.Join(g.folder, captionsFile), []byte(list.String()), 0o644)
+	return g, os.WriteFile(filepath.Join(g.folder, captionsFile), []byte(list), 0o644)
+}
+
+// choose chooses the images of a file, or those of the official ten that there are, and lists their captions.
+func (g *gallery) choose(file string, captions []string) (string, error) {
+	ids, err := readIDs(file)
+	if err != nil {
+		return "", err
+	}
+	var list strings.Builder
+	for _, id := range ids {
+		if id < len(captions) {
+			g.wanted[id] = true
+			fmt.Fprintf(&list, "%d  %s\n", id, captions[id])
+		} else if file != "" {
+			return "", fmt.Errorf("sample %d is beyond the %d captions", id, len(captions))
+		}
+	}
+	return list.String(), nil
 }
 
 // readIDs reads indices of samples, one a line.

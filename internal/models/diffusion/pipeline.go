@@ -48,13 +48,9 @@ func openPipeline(s workload.Setup) (workload.Workload, error) {
 	if w.latents, err = captions.ReadLatents(s.DatasetDir); err != nil {
 		return nil, err
 	}
-	if w.ports, err = findPorts(s.Ports, own); err != nil {
+	if err := w.join(s.Ports, own); err != nil {
 		return nil, err
 	}
-	if w.sizes, err = w.ports.sizesOf(w.latents.Height, w.latents.Width); err != nil {
-		return nil, err
-	}
-	w.offsets = [2]int{0, w.sizes.first}
 	schedule, err := readSchedule(s.ModelPath)
 	if err != nil {
 		return nil, err
@@ -68,6 +64,16 @@ func openPipeline(s workload.Setup) (workload.Workload, error) {
 	}
 	w.describe(from)
 	return w, w.readNegative()
+}
+
+// join finds out how the files go together.
+func (w *pipeline) join(files map[string]workload.Ports, own map[string]string) (err error) {
+	if w.ports, err = findPorts(files, own); err != nil {
+		return err
+	}
+	w.sizes, err = w.ports.sizesOf(w.latents.Height, w.latents.Width)
+	w.offsets = [2]int{0, w.sizes.first}
+	return err
 }
 
 // readNegative makes tokens of the negative prompt.

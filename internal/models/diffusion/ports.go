@@ -130,11 +130,7 @@ func (w want) check(p backend.Port) error {
 func (p ports) unfed(files map[string]workload.Ports) (errs []error) {
 	for _, role := range roles() {
 		for _, in := range files[role].Inputs {
-			fed := false
-			for _, w := range wants() {
-				fed = fed || w.role == role && !w.output && p[w.role+"."+w.name].Name == in.Name
-			}
-			if !fed {
+			if p.usual(role, in.Name, false) == "" {
 				errs = append(errs, fmt.Errorf("the model's %s has an input %s, for which there is nothing", role, in.Name))
 			}
 		}

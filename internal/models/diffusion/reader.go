@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -53,7 +54,8 @@ func readTable(path string, captions int) (t tensor.Tensor, err error) {
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(r.Shape) != 2 || r.Shape[0] != int64(captions) || r.Shape[1] < 1 || r.Shape[1] > maxFeatures || r.Type != tensor.Float32 {
+	isTable := r.Type == tensor.Float32 && len(r.Shape) == 2
+	if !isTable || r.Shape[0] != int64(captions) || r.Shape[1] < 1 || r.Shape[1] > maxFeatures {
 		return t, fmt.Errorf("%s has %v%v, want float32[%d n]: a row for each caption", path, r.Type, r.Shape, captions)
 	}
 	t = tensor.New(r.Type, r.Shape...)
@@ -63,21 +65,15 @@ func readTable(path string, captions int) (t tensor.Tensor, err error) {
 	return t, nil
 }
 
-// open opens a text tower: one input of token numbers, and an output of features.
+// open opens a text tower.
 func (t *textTower) open(ctx context.Context, engine backend.Engine, path string) error {
 	inputs, outputs, err := engine.Ports(ctx, backend.Options{ModelPath: path})
 	if err != nil {
 		return err
 	}
-	if len(inputs) != 1 || inputs[0].Type != tensor.Int64 && inputs[0].Type != tensor.Int32 || len(inputs[0].Shape) != 2 {
-		return fmt.Errorf("the inputs are %v, want one, int64[N %d]", inputs, clip.Length)
-	}
-	out, err := featuresOf(outputs, "text_embeds")
+	out, err := textPorts(inputs, outputs)
 	if err != nil {
 		return err
-	}
-	if len(out.Shape) != 2 || out.Shape[1] < 1 {
-		return fmt.Errorf("the output %s has the shape %v, want a known number of features", out.Name, out.Shape)
 	}
 	if t.session, err = engine.Open(ctx, backend.Options{ModelPath: path, Outputs: []string{out.Name}}); err != nil {
 		return err
@@ -87,6 +83,20 @@ func (t *textTower) open(ctx context.Context, engine backend.Engine, path string
 	}
 	t.out, err = t.session.Bind(tensor.New(tensor.Float32, 1, out.Shape[1]))
 	return err
+}
+
+// textPorts wants one input of token numbers, and an output of features, which it returns.
+func textPorts(inputs, outputs []backend.Port) (out backend.Port, err error) {
+	if len(inputs) != 1 || !slices.Contains(wholes, inputs[0].Type) || len(inputs[0].Shape) != 2 {
+		return out, fmt.Errorf("the inputs are %v, want one, int64[N %d]", inputs, clip.Length)
+	}
+	if out, err = featuresOf(outputs, "text_embeds"); err != nil {
+		return out, err
+	}
+	if len(out.Shape) != 2 || out.Shape[1] < 1 {
+		return out, fmt.Errorf("the output %s has the shape %v, want a known number of features", out.Name, out.Shape)
+	}
+	return out, nil
 }
 
 // read returns the features of a caption. They are overwritten by the next call.

@@ -304,6 +304,59 @@ func TestSomeImagesAreKeptAsFiles(t *testing.T) {
 	}
 }
 
+// Features that are no numbers would be in the mean of all images.
+func TestFeaturesThatAreNoNumbersAreErrors(t *testing.T) {
+	b := newBench(t)
+	engine, err := simulated.New(simulated.Config{NaNEvery: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := OpenEye(t.Context(), engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile), InceptionEye)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for i, want := range []string{"", "feature 0 of the image is no number", ""} {
+		features, err := e.See(t.Context(), b.images[0], 16, 16)
+		if want == "" && (err != nil || len(features) != e.Features()) || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("image %d: %v, %v, want %q", i, features, err, want)
+		}
+	}
+}
+
+// Whatever fails while the networks are opened, none is left open.
+func TestNetworksThatCannotBeOpenedLeaveNothingOpen(t *testing.T) {
+	b := newBench(t)
+	b.remove(captions.StatisticsFile)
+	if _, err := scoreImages(t.Context(), b.log(b.images...), b.scoring); err == nil {
+		t.Error("images are scored without statistics")
+	}
+	b.scoring.Options[clipTextOption] = filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile)
+	b.scoring.Options[clipTokenizerOption] = "../../tokenizer/clip/testdata"
+	if _, err := scoreImages(t.Context(), b.log(b.images...), b.scoring); err == nil || !strings.Contains(err.Error(), "want one, int64[N 77]") {
+		t.Errorf("a network of images reads captions: %v", err)
+	}
+	if err := b.scoring.Engine.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnEyeThatCannotBeOpenedSaysWhich(t *testing.T) {
+	b := newBench(t)
+	for path, want := range map[string]string{"none.onnx": "none.onnx", captionsPath: "not an ONNX model"} {
+		if _, err := OpenEye(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, path), CLIPEye); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	b.network("one.onnx", "image", "features", 299, 1)
+	if _, err := OpenEye(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, "one.onnx"), InceptionEye); err == nil || !strings.Contains(err.Error(), "has no known number of features") {
+		t.Errorf("one feature: %v", err)
+	}
+	if err := b.scoring.Engine.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestANetworkThatSeesNoImagesIsNamed(t *testing.T) {
 	e := &Eye{kind: CLIPEye, side: 224}
 	in, out := backend.Port{Name: "x", Type: tensor.Float32, Shape: tensor.Shape{-1, 3, 224, 224}}, backend.Port{Name: "y", Type: tensor.Float32, Shape: tensor.Shape{-1, 512}}
