@@ -46,7 +46,7 @@ func TestNumbersAreThoseOfTheRules(t *testing.T) {
 
 // The decoder makes a square of pixels of each latent: as many as its output has, or eight along a side.
 func TestPixelsOfALatentAreThoseOfTheDecoder(t *testing.T) {
-	w := newCanvas(t, 1).open()
+	w := newCanvas(t, 2).open()
 	for _, c := range []struct {
 		height, width int64
 		scale         int
