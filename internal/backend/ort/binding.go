@@ -95,42 +95,53 @@ func (s *session) newBinding(lead *value) (*binding, error) {
 // bind connects what is not connected yet.
 func (b *binding) bind(inputs, outputs []backend.Value) error {
 	for i, given := range inputs {
-		port := &b.session.inputs[i]
-		v, err := own(given, port, "input")
-		if err != nil {
+		if err := b.bindInput(i, given); err != nil {
 			return err
 		}
-		h, err := v.read()
-		if err != nil {
-			return err
-		}
-		if h == b.inputs[i] {
-			continue
-		}
-		b.inputs[i] = nil
-		if err := b.inner.BindInput(port.Name, h); err != nil {
-			return errors.New(readable(err.Error()))
-		}
-		b.inputs[i] = h
 	}
 	for i, given := range outputs {
-		port := &b.session.outputs[i]
-		v, err := own(given, port, "output")
-		if err == nil {
-			err = v.plain()
-		}
-		if err != nil {
+		if err := b.bindOutput(i, given); err != nil {
 			return err
 		}
-		if v.handle == b.outputs[i] {
-			continue
-		}
-		b.outputs[i] = nil
-		if err := b.inner.BindOutput(port.Name, v.handle); err != nil {
-			return errors.New(readable(err.Error()))
-		}
-		b.outputs[i] = v.handle
 	}
+	return nil
+}
+
+func (b *binding) bindInput(i int, given backend.Value) error {
+	port := &b.session.inputs[i]
+	v, err := own(given, port, "input")
+	if err != nil {
+		return err
+	}
+	h, err := v.read()
+	if err != nil {
+		return err
+	}
+	return connect(&b.inputs[i], h, port.Name, b.inner.BindInput)
+}
+
+func (b *binding) bindOutput(i int, given backend.Value) error {
+	port := &b.session.outputs[i]
+	v, err := own(given, port, "output")
+	if err == nil {
+		err = v.plain()
+	}
+	if err != nil {
+		return err
+	}
+	return connect(&b.outputs[i], v.handle, port.Name, b.inner.BindOutput)
+}
+
+// connect binds a handle to a port, unless it is bound already. If that fails nothing counts as bound.
+func connect(bound **handle, h *handle, port string, bind func(string, onnx.Value) error) error {
+	if h == *bound {
+		return nil
+	}
+	*bound = nil
+	if err := bind(port, h); err != nil {
+		return errors.New(readable(err.Error()))
+	}
+	*bound = h
 	return nil
 }
 
@@ -228,26 +239,27 @@ func (s *session) gather(r *plainRun, inputs, outputs []backend.Value) error {
 		r.inputs[i] = h
 	}
 	for i, given := range outputs {
-		if given == nil {
-			v, err := s.preallocate(i, inputs)
-			if err != nil {
-				return err
-			}
-			if v != nil {
-				r.values[i], r.outputs[i] = v, v.handle
-			}
-			continue
-		}
-		v, err := own(given, &s.outputs[i], "output")
-		if err == nil {
-			err = v.plain()
-		}
+		v, err := s.outputOf(i, given, inputs)
 		if err != nil {
 			return err
 		}
-		r.values[i], r.outputs[i] = v, v.handle
+		if v != nil {
+			r.values[i], r.outputs[i] = v, v.handle
+		}
 	}
 	return nil
+}
+
+// outputOf is the value that an output is written to; nil: ONNX Runtime makes one.
+func (s *session) outputOf(i int, given backend.Value, inputs []backend.Value) (*value, error) {
+	if given == nil {
+		return s.preallocate(i, inputs)
+	}
+	v, err := own(given, &s.outputs[i], "output")
+	if err == nil {
+		err = v.plain()
+	}
+	return v, err
 }
 
 func (s *session) call(r *plainRun) (err error) {

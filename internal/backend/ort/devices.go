@@ -154,6 +154,23 @@ func (r request) records() bool {
 // requests reads a list such as "tensorrt,cuda". The processor need not be listed: it is always
 // there, and always last.
 func requests(list string, options map[string]string) ([]request, error) {
+	all, err := requestsOf(list)
+	if err != nil {
+		return nil, err
+	}
+	if len(options) > 0 && all[0].call == callNone {
+		return nil, fmt.Errorf("device %s has no options (%s was given); settings of the session go into its config entries",
+			all[0].name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
+	}
+	if i := slices.IndexFunc(all, func(r request) bool { return r.call == callNone }); i >= 0 && i < len(all)-1 {
+		return nil, fmt.Errorf("device %s runs every operator, so %s after it would run none", all[i].name, all[i+1].name)
+	}
+	all[0].options = options
+	return withBacking(all), nil
+}
+
+// requestsOf reads the names of a list.
+func requestsOf(list string) ([]request, error) {
 	var all []request
 	for name := range strings.SplitSeq(list, ",") {
 		if name = strings.TrimSpace(name); name == "" {
@@ -171,15 +188,7 @@ func requests(list string, options map[string]string) ([]request, error) {
 	if len(all) == 0 {
 		all = []request{{device: &devices[0]}}
 	}
-	if len(options) > 0 && all[0].call == callNone {
-		return nil, fmt.Errorf("device %s has no options (%s was given); settings of the session go into its config entries",
-			all[0].name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
-	}
-	if i := slices.IndexFunc(all, func(r request) bool { return r.call == callNone }); i >= 0 && i < len(all)-1 {
-		return nil, fmt.Errorf("device %s runs every operator, so %s after it would run none", all[i].name, all[i+1].name)
-	}
-	all[0].options = options
-	return withBacking(all), nil
+	return all, nil
 }
 
 // withBacking puts behind a device the one that runs what it cannot, as TensorRT's

@@ -6,6 +6,7 @@ import (
 	"debug/macho"
 	"debug/pe"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -274,7 +275,7 @@ func TestTheLoadersFoldersAreReadFromItsConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("etc/ld.so.conf", "# comment\ninclude ld.so.conf.d/*.conf\ninclude /etc/other.conf\n/opt/last # why\n")
+	write("etc/ld.so.conf", "# comment\ninclude ld.so.conf.d/*.conf /etc/other.conf\t/etc/none.conf\ninclude\n/opt/last # why\n")
 	write("etc/other.conf", "/opt/other\n")
 	write("etc/ld.so.conf.d/a.conf", "/opt/first\n\ninclude a.conf\n")
 	want := r.put("opt/first/libonnxruntime.so.1", "1.24.3")
@@ -284,6 +285,31 @@ func TestTheLoadersFoldersAreReadFromItsConfiguration(t *testing.T) {
 	}
 	if got, _, err := r.search().Find(); err != nil || got.Path != want {
 		t.Errorf("Find() = %+v, %v, want %s", got, err, want)
+	}
+}
+
+// Files that include each other would be read for ever; those that follow each other are read to the eighth.
+func TestIncludedFilesAreFollowedSoFar(t *testing.T) {
+	r := newRoom(t)
+	etc := filepath.Join(r.root, "etc")
+	if err := os.MkdirAll(etc, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 12 {
+		text := fmt.Sprintf("/opt/%d\ninclude %d.conf\nhwcap 1 nosegneg\ninclude\n", i, i+1)
+		if err := os.WriteFile(filepath.Join(etc, fmt.Sprintf("%d.conf", i)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if i <= 8 {
+			want = append(want, filepath.Join(r.root, fmt.Sprintf("opt/%d", i)))
+		}
+	}
+	got := r.search().loaderConf(filepath.Join(etc, "0.conf"), 0)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the folders are %q, want %q", got, want)
 	}
 }
 

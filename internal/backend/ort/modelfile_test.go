@@ -127,3 +127,55 @@ func TestWhatIsNoFileIsNotOpened(t *testing.T) {
 		}
 	}
 }
+
+func TestFreeAxesGetTheExtentsOfTheirNames(t *testing.T) {
+	g := onnxGraph{
+		nodes:   []message{onnxNode("Identity", []string{"x"}, []string{"y"})},
+		inputs:  []message{onnxPort("x", tensor.Float32, "N", 3, "side", "side"), onnxPort("length", tensor.Int64, "")},
+		outputs: []message{onnxPort("y", tensor.Float32, "N", 3, "side", "")},
+	}
+	head, err := headOf(t, g.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		extents map[string]int64
+		want    string // the shapes, or the error
+	}{
+		{nil, "[? 3 ? ?] [?] [? 3 ? ?]"},
+		{map[string]int64{"side": 1}, "[? 3 1 1] [?] [? 3 1 ?]"},
+		{map[string]int64{"N": 8, "side": 224}, "[8 3 224 224] [?] [8 3 224 ?]"},
+		{map[string]int64{"N": 0}, `free axis "N": the extent 0 must be 1 or more`},
+		{map[string]int64{"side": -1}, `free axis "side": the extent -1 must be 1 or more`},
+		{map[string]int64{"batch": 8}, `it has no free axis "batch"; it has N, side`},
+		{map[string]int64{"": 8}, `it has no free axis ""; it has N, side`}, // axes without a name have no name in common
+	} {
+		in, out, err := fixed(head.inputs, head.outputs, c.extents)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(in[0].Shape, in[1].Shape, out[0].Shape)
+		}
+		if got != c.want {
+			t.Errorf("%v: %s, want %s", c.extents, got, c.want)
+		}
+	}
+	if got := fmt.Sprint(head.inputs[0].Shape); got != "[? 3 ? ?]" {
+		t.Errorf("the head of the file is %s now", got)
+	}
+}
+
+// ONNX Runtime 1.24 and all that follow read it.
+func TestTheTinyModelIsAnOldOne(t *testing.T) {
+	head, err := headOf(t, tinyModel())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head.opset != "opset 13" || len(head.inputs) != 1 || len(head.outputs) != 1 {
+		t.Fatalf("%+v", head)
+	}
+	for i, p := range []modelPort{head.inputs[0], head.outputs[0]} {
+		if p.Name != []string{"x", "y"}[i] || p.Type != tensor.Float32 || fmt.Sprint(p.Shape) != "[1]" {
+			t.Errorf("port %d is %s %v%v, want one float", i, p.Name, p.Type, p.Shape)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func (s Search) loaderDirs() []string {
 }
 
 // loaderConf reads a file in the format of ld.so.conf: a folder per line, comments after #,
-// and lines that include other files by pattern.
+// and lines that include other files by patterns.
 func (s Search) loaderConf(path string, depth int) []string {
 	const deepest = 8 // files that include each other would go on for ever
 	text, err := os.ReadFile(path)
@@ -105,15 +105,8 @@ func (s Search) loaderConf(path string, depth int) []string {
 		fields := strings.Fields(line)
 		switch {
 		case len(fields) == 0 || fields[0] == "hwcap":
-		case fields[0] == "include" && len(fields) > 1:
-			pattern := fields[1]
-			if filepath.IsAbs(pattern) {
-				pattern = filepath.Join(s.Root, pattern)
-			} else {
-				pattern = filepath.Join(filepath.Dir(path), pattern)
-			}
-			files, _ := filepath.Glob(pattern)
-			for _, f := range files {
+		case fields[0] == "include":
+			for _, f := range s.included(fields[1:], filepath.Dir(path)) {
 				dirs = append(dirs, s.loaderConf(f, depth+1)...)
 			}
 		default:
@@ -121,6 +114,19 @@ func (s Search) loaderConf(path string, depth int) []string {
 		}
 	}
 	return dirs
+}
+
+// included are the files of patterns that a file in a folder names.
+func (s Search) included(patterns []string, folder string) (files []string) {
+	for _, pattern := range patterns {
+		in := folder
+		if filepath.IsAbs(pattern) {
+			in = s.Root
+		}
+		found, _ := filepath.Glob(filepath.Join(in, pattern))
+		files = append(files, found...)
+	}
+	return files
 }
 
 // loaderHas says whether the system's loader would find a library. It may err on the side of yes.

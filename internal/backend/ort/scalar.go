@@ -23,34 +23,22 @@ type scalarCopier[T onnx.TensorData] struct {
 	bound  []byte // what inner was made from, nil if a run wrote to it
 }
 
+// scalars make room for a scalar of each type that the binding knows.
+var scalars = map[tensor.DType]func() copier{
+	tensor.Float32: scalarOf[float32], tensor.Float64: scalarOf[float64],
+	tensor.Int8: scalarOf[int8], tensor.Int16: scalarOf[int16], tensor.Int32: scalarOf[int32], tensor.Int64: scalarOf[int64],
+	tensor.Uint8: scalarOf[uint8], tensor.Uint16: scalarOf[uint16], tensor.Uint32: scalarOf[uint32], tensor.Uint64: scalarOf[uint64],
+	tensor.Bool: scalarOf[bool],
+}
+
+func scalarOf[T onnx.TensorData]() copier { return &scalarCopier[T]{} }
+
 func newScalar(t tensor.Tensor) (copier, *handle, error) {
-	var c copier
-	switch t.Type {
-	case tensor.Float32:
-		c = &scalarCopier[float32]{}
-	case tensor.Float64:
-		c = &scalarCopier[float64]{}
-	case tensor.Int8:
-		c = &scalarCopier[int8]{}
-	case tensor.Int16:
-		c = &scalarCopier[int16]{}
-	case tensor.Int32:
-		c = &scalarCopier[int32]{}
-	case tensor.Int64:
-		c = &scalarCopier[int64]{}
-	case tensor.Uint8:
-		c = &scalarCopier[uint8]{}
-	case tensor.Uint16:
-		c = &scalarCopier[uint16]{}
-	case tensor.Uint32:
-		c = &scalarCopier[uint32]{}
-	case tensor.Uint64:
-		c = &scalarCopier[uint64]{}
-	case tensor.Bool:
-		c = &scalarCopier[bool]{}
-	default:
+	room, possible := scalars[t.Type]
+	if !possible {
 		return nil, nil, fmt.Errorf("binding %v: a scalar of this type is not possible", t)
 	}
+	c := room()
 	h, err := c.in(t)
 	return c, h, err
 }

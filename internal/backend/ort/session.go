@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -131,33 +132,28 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		return fmt.Errorf("running the model: %w", err)
 	}
 	defer s.turn.leave()
-	var err error
-	switch given := allGiven(outputs); {
-	case s.memory != nil && given:
-		err = s.runOnDevice(ctx, inputs, outputs)
-	case s.bindable && given:
-		err = s.runBound(ctx, inputs, outputs)
-	case len(inputs) == 0:
-		err = errors.New("a model without inputs can only run on the processor, with values for all outputs")
-	default:
-		err = s.runPlain(ctx, inputs, outputs)
+	err := s.run(ctx, inputs, outputs)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx) // ONNX Runtime only says that it was told to end
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx) // ONNX Runtime only says that it was told to end
-		}
-		return fmt.Errorf("running the model: %w", err)
-	}
-	return nil
+	return fmt.Errorf("running the model: %w", err)
 }
 
-func allGiven(values []backend.Value) bool {
-	for _, v := range values {
-		if v == nil {
-			return false
-		}
+// run chooses the quickest way that there is for what is given.
+func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) error {
+	given := !slices.Contains(outputs, nil)
+	switch {
+	case s.memory != nil && given:
+		return s.runOnDevice(ctx, inputs, outputs)
+	case s.bindable && given:
+		return s.runBound(ctx, inputs, outputs)
+	case len(inputs) == 0:
+		return errors.New("a model without inputs can only run on the processor, with values for all outputs")
 	}
-	return true
+	return s.runPlain(ctx, inputs, outputs)
 }
 
 // own returns a value as one of ours that fits a port. What only the run can tell, the extents of
