@@ -183,6 +183,22 @@ var endpointsChanges = []change{
 	{"v6.1 endpoints without tokens per second", llamaServer(func(s *served) { delete(s.summary, "tps") })},
 	{"v6.1 endpoints without queries per second", llamaServer(func(s *served) { delete(s.summary, "qps") })},
 	{"v6.1 endpoints without queries per second and a duration", llamaServer(func(s *served) { delete(s.summary, "qps"); delete(s.summary, "duration_ns") })},
+	{"v6.1 endpoints with queries counted in the configuration", llamaServer(func(s *served) {
+		delete(s.summary, "qps")
+		delete(s.summary, "n_samples_issued")
+		s.config += "n_samples_issued: 13368\n"
+	})},
+	{"v6.1 endpoints of qwen with queries counted in the configuration", endpoints("qwen3-vl-235b-a22b", "Server", "online", func(s *served) {
+		qwen(48289)(s)
+		delete(s.summary, "qps")
+		delete(s.summary, "n_samples_issued")
+		s.config += "n_samples_issued: 13368\n"
+	})},
+	{"v6.1 endpoints of qwen with a count of queries", endpoints("qwen3-vl-235b-a22b", "Server", "online", func(s *served) {
+		qwen(48289)(s)
+		delete(s.summary, "qps")
+		s.summary["generated_query_count"] = 600
+	})},
 	{"v6.1 endpoints with a duration of 0", llamaServer(func(s *served) { delete(s.summary, "qps"); s.summary["duration_ns"] = 0 })},
 	{"v6.1 endpoints with queries in words", llamaServer(func(s *served) { s.summary["qps"] = "many" })},
 	{"v6.1 endpoints with a latency above the bound", endpoints("qwen3-vl-235b-a22b", "Server", "online", func(s *served) {
@@ -226,6 +242,19 @@ var endpointsChanges = []change{
 
 	{"v6.1 endpoints of wan", endpoints("wan-2.2-t2v-a14b", "Offline", "offline", wan)},
 	{"v6.1 endpoints of wan without an audit", audited(``)},
+	{"v6.1 endpoints of wan without videos", func(e *edit) {
+		endpoints("wan-2.2-t2v-a14b", "Offline", "offline", wan)(e)
+		e.remove(openBench("wan-2.2-t2v-a14b/Offline/accuracy/videos"))
+	}},
+	{"v6.1 endpoints of wan with one video less", func(e *edit) {
+		endpoints("wan-2.2-t2v-a14b", "Offline", "offline", wan)(e)
+		e.remove(openBench("wan-2.2-t2v-a14b/Offline/accuracy/videos/130.mp4"))
+	}},
+	{"v6.1 endpoints of wan with a video of another kind", func(e *edit) {
+		endpoints("wan-2.2-t2v-a14b", "Offline", "offline", wan)(e)
+		videos := openBench("wan-2.2-t2v-a14b/Offline/accuracy/videos/")
+		e.rename(videos+"130.mp4", videos+"130.x.webm")
+	}},
 	{"v6.1 endpoints of wan with an audit that failed", audited(`{"test": "output_caching_test", "passed": false}`)},
 	{"v6.1 endpoints of wan with an audit that passed in words", audited(`{"test": "output_caching_test", "passed": "no"}`)},
 	{"v6.1 endpoints of wan with another audit", audited(`{"test": "other", "passed": true}`)},

@@ -192,6 +192,11 @@ var powerChanges = []change{
 		p.said("RR", 1, "RR", "Ranges,0,0,0,-1")
 		p.said("SR,A", 3, "SR,A,Auto", "Range A changed")
 	})},
+	{"v6.1 power, a range of volts not set back", offline(func(p *powered) { p.said("RR", 1, "RR", "Ranges,0,5.0,0,300.0") })},
+	{"v6.1 power, a range of volts set back", offline(func(p *powered) {
+		p.said("RR", 1, "RR", "Ranges,0,5.0,0,300.0")
+		p.said("SR,V", 3, "SR,V,300.0", "Range V changed")
+	})},
 	{"v6.1 power, ranges in words", offline(func(p *powered) { p.said("RR", 1, "RR", "Ranges,0,five,1,300.0") })},
 	{"v6.1 power, ranges that are cut", offline(func(p *powered) { p.said("RR", 1, "RR", "Ranges,0,5.0") })},
 	{"v6.1 power, ranges cut behind the amperes", offline(func(p *powered) { p.said("RR", 1, "RR", "Ranges,0") })},

@@ -36,21 +36,30 @@ type Options struct {
 // errNoResults is the error for a tree in which there is nothing to judge.
 var errNoResults = errors.New("no results")
 
-// Check judges a tree. A tree that does not pass is a report; an error means that there
-// is no judgement: the folder cannot be read, the round is not known, or there are no
-// results (errNoResults).
-func Check(ctx context.Context, o Options) (*Report, error) {
+// check refuses what is not known, and returns the round.
+func (o Options) check() (*rounds.Round, error) {
 	round, err := rounds.Find(o.Rules)
 	if err != nil {
 		return nil, field.Invalid("rules", o.Rules, "one of "+strings.Join(rounds.Versions(), ", "))
 	}
-	if o.Profile = cmp.Or(o.Profile, Reference); o.Profile != Reference && o.Profile != Strict {
+	if o.Profile != Reference && o.Profile != Strict {
 		return nil, field.Invalid("profile", o.Profile, string(Reference+" or "+Strict))
 	}
-	if info, err := os.Stat(o.Tree); err != nil {
+	info, err := os.Stat(o.Tree)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", o.Tree)
+	}
+	return round, err
+}
+
+// Check judges a tree. A tree that does not pass is a report; an error means that there
+// is no judgement: the folder cannot be read, the round is not known, or there are no
+// results (errNoResults).
+func Check(ctx context.Context, o Options) (*Report, error) {
+	o.Profile = cmp.Or(o.Profile, Reference)
+	round, err := o.check()
+	if err != nil {
 		return nil, err
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a folder", o.Tree)
 	}
 	l := &loader{tree: tree.Tree{Root: o.Tree}, round: round, strict: o.Profile == Strict, submitter: o.Submitter}
 	if err := l.load(); err != nil {

@@ -115,14 +115,14 @@ func rangesRestored(list []command) error {
 	third, errThird := nth(list, "SR,A", 3)
 	fourth, errFourth := nth(list, "SR,A", 4)
 	last, errLast := nth(list, "SR,V", 3)
-	if err := errors.Join(errThird, errFourth, errLast); err != nil {
+	wantAmps, wantVolts := "SR,A,"+amps, "SR,V,"+volts
+	switch err := errors.Join(errThird, errFourth, errLast); {
+	case err != nil:
 		return err
-	}
-	if third != "SR,A,"+amps && fourth != "SR,A,"+amps {
-		return fmt.Errorf("the range of amperes was set to %s and %s, want %s as at first", third, fourth, "SR,A,"+amps)
-	}
-	if last != "SR,V,"+volts {
-		return fmt.Errorf("the range of volts was set to %s, want %s as at first", last, "SR,V,"+volts)
+	case third != wantAmps && fourth != wantAmps:
+		return fmt.Errorf("the range of amperes was set to %s and %s, want %s as at first", third, fourth, wantAmps)
+	case last != wantVolts:
+		return fmt.Errorf("the range of volts was set to %s, want %s as at first", last, wantVolts)
 	}
 	return nil
 }
@@ -179,14 +179,24 @@ func (s *session) messages() error {
 		return fmt.Errorf("the client has %d messages and the server %d", len(client), len(server))
 	}
 	for i, c := range client {
-		if c.cmd != server[i].cmd || c.cmd != "time" && !python.Equal(c.reply, server[i].reply) {
+		if !c.same(server[i]) {
 			return fmt.Errorf("message %d is not the same on both sides: %s, %s and %s, %s", i, c.cmd, python.Repr(c.reply), server[i].cmd, python.Repr(server[i].reply))
 		}
 	}
-	greeting, _ := server[0].reply.(string)
-	a, b := clientVersion.FindStringSubmatch(server[0].cmd), serverVersion.FindStringSubmatch(greeting)
+	return versions(server[0])
+}
+
+// same reports whether both sides say the same. What time it is, each says itself.
+func (c command) same(other command) bool {
+	return c.cmd == other.cmd && (c.cmd == "time" || python.Equal(c.reply, other.reply))
+}
+
+// versions checks that both sides greet with the same version.
+func versions(greeting command) error {
+	reply, _ := greeting.reply.(string)
+	a, b := clientVersion.FindStringSubmatch(greeting.cmd), serverVersion.FindStringSubmatch(reply)
 	if a == nil || b == nil || a[1] != b[1] {
-		return fmt.Errorf("versions are not the same: %q and %q", server[0].cmd, greeting)
+		return fmt.Errorf("versions are not the same: %q and %q", greeting.cmd, reply)
 	}
 	return nil
 }

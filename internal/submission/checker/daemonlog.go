@@ -49,14 +49,20 @@ func (s *session) daemonLog() error {
 	if err := r.uncertaintyChecked(lines); err != nil {
 		return err
 	}
+	return r.complaints(lines)
+}
+
+// complaints judges warnings and errors, up to the first that is worth a warning.
+func (r *daemonRun) complaints(lines []string) error {
 	for i, line := range lines {
 		err := r.warning(line)
 		if err == nil {
 			err = r.failure(line)
 		}
-		if errors.Is(err, errStop) {
+		switch {
+		case errors.Is(err, errStop):
 			return err
-		} else if err != nil {
+		case err != nil:
 			return lineError{i + 1, err}
 		}
 	}

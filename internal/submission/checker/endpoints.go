@@ -55,22 +55,16 @@ func (e *endpointsFiles) read() bool {
 	return found
 }
 
-// log returns the keys of LoadGen's log that files have.
-func (e *endpointsFiles) log(path string, sources ...python.Value) *detailLog {
+// log returns the keys of LoadGen's log that a file has, or else the configuration.
+func (e *endpointsFiles) log(path string, source python.Value) *detailLog {
 	log := &detailLog{path: path, values: map[string]entry{}}
 	keys := rounds.EndpointKeys()
 	for own, key := range keys.Keys {
-		for i, source := range append(sources, e.config) {
-			v := nested(source, own)
-			if other, ok := keys.Alternatives[own]; v == nil && ok && i < len(sources) {
-				v = nested(source, other)
-			}
-			if other, ok := keys.YAML[own]; ok && i == len(sources) {
-				if w := nested(source, other); w != nil {
-					v = w
-				}
-			}
-			if v != nil {
+		for _, place := range []struct {
+			in   python.Value
+			path string
+		}{{source, own}, {source, keys.Alternatives[own]}, {e.config, keys.YAML[own]}, {e.config, own}} {
+			if v := nested(place.in, place.path); v != nil {
 				log.values[key] = entry{value: v, whole: true}
 				break
 			}
@@ -85,33 +79,45 @@ func (e *endpointsFiles) log(path string, sources ...python.Value) *detailLog {
 // nested returns the value at a path of names with points between them. A name may
 // have points itself, and a number may end in .0 in the path alone.
 func nested(v python.Value, path string) python.Value {
+	if path == "" {
+		return nil
+	}
 	parts := strings.Split(path, ".")
-	for len(parts) > 0 {
-		d, ok := v.(*python.Dict)
-		if !ok {
-			if _, list := v.([]python.Value); !list && len(parts) == 1 && parts[0] == "0" {
+	for n := 0; len(parts) > 0; parts = parts[n:] {
+		d, isDict := v.(*python.Dict)
+		if !isDict {
+			if !holds(v) && len(parts) == 1 && parts[0] == "0" {
 				return v
 			}
 			return nil
 		}
-		n := len(parts)
-		for ; n > 0; n-- {
-			if member, ok := d.Get(strings.Join(parts[:n], ".")); ok {
-				v, parts = member, parts[n:]
-				break
-			}
-		}
-		if n == 0 {
+		if v, n = longest(d, parts); n == 0 {
 			return nil
 		}
 	}
-	switch v.(type) {
-	case *python.Dict, []python.Value:
-		if !python.Truth(v) {
-			return nil
-		}
+	if holds(v) && !python.Truth(v) {
+		return nil // an empty list or object is nothing
 	}
 	return v
+}
+
+// holds reports whether a value is one that others are in.
+func holds(v python.Value) bool {
+	switch v.(type) {
+	case *python.Dict, []python.Value:
+		return true
+	}
+	return false
+}
+
+// longest returns the member whose name has the most of some parts, and how many.
+func longest(d *python.Dict, parts []string) (member python.Value, n int) {
+	for n = len(parts); n > 0; n-- {
+		if member, ok := d.Get(strings.Join(parts[:n], ".")); ok {
+			return member, n
+		}
+	}
+	return nil, 0
 }
 
 func (e *endpointsFiles) performance() *detailLog {
@@ -131,20 +137,18 @@ func (e *endpointsFiles) addRate(log *detailLog) {
 		return
 	}
 	count, duration := log.values["generated_query_count"].value, log.values["generated_query_duration"].value
-	if !python.IsNumber(count) || !python.IsNumber(duration) || !python.Truth(count) || !python.Truth(duration) {
+	if !python.IsNumber(count) || !python.IsNumber(duration) || !python.Truth(count) {
 		return
 	}
 	seconds, err := python.Div(duration, int64(1e9))
-	if err != nil {
-		return
-	}
-	if rate, err := python.Div(count, seconds); err == nil {
+	rate, errRate := python.Div(count, seconds)
+	if err == nil && errRate == nil {
 		log.values[key] = entry{value: rate, whole: true}
 	}
 }
 
 func (e *endpointsFiles) accuracy() *detailLog {
-	log := e.log(e.folder+"/accuracy/accuracy_results.json", &python.Dict{}, e.results)
+	log := e.log(e.folder+"/accuracy/accuracy_results.json", e.results)
 	if err := e.addScores(log); err != nil {
 		e.fail("log-format", problem{path: log.path, message: err.Error(), wanted: "accuracy_scores, a list of objects"})
 	}
@@ -165,24 +169,20 @@ func (e *endpointsFiles) addScores(log *detailLog) error {
 	if err != nil {
 		return err
 	}
-	samples, counted := python.Value(int64(0)), false
+	counts := []python.Value{}
 	for i, set := range sets {
-		if err := addScore(log, set); err != nil {
-			return fmt.Errorf("accuracy_scores %d: %w", i, err)
-		}
 		n, has, err := samplesOf(set)
-		if err != nil {
+		if err = errors.Join(addScore(log, set), err); err != nil {
 			return fmt.Errorf("accuracy_scores %d: %w", i, err)
 		}
 		if has {
-			counted = true
-			if samples, err = python.Add(samples, n); err != nil {
-				return err
-			}
+			counts = append(counts, n)
 		}
 	}
-	if counted {
+	if len(counts) > 0 {
+		samples, err := sum(counts)
 		log.values["effective_accuracy_sample_count"] = entry{value: samples, whole: true}
+		return err
 	}
 	return nil
 }

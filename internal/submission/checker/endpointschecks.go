@@ -68,13 +68,9 @@ func scoreOf(v python.Value, metrics []rounds.Metric) (float64, error) {
 // checkEndpointsAudits judges the compliance tests of a result without LoadGen.
 func (g *judgement) checkEndpointsAudits() {
 	keys := rounds.EndpointKeys()
-	base := g.folder
-	if g.round.Before6() {
-		base = strings.TrimSuffix(g.auditFolder("TEST01"), "/TEST01")
-	}
 	for _, test := range g.rule.Tests {
 		if name := keys.Audits[test]; name != "" {
-			g.checkEndpointsAudit(base+"/audit/audit_"+name+".json", test, name)
+			g.checkEndpointsAudit(g.folder+"/audit/audit_"+name+".json", test, name)
 		}
 	}
 	if slices.Contains(g.rule.Tests, "TEST09") {

@@ -61,32 +61,35 @@ func (l *loader) entry(path string, entry fs.DirEntry) {
 	switch mode := entry.Type(); {
 	case mode&fs.ModeSymlink != 0:
 		l.link(path)
-	case mode.IsDir() && l.strict:
-		l.folder(path)
-	case mode.IsRegular() && l.strict:
-		l.file(path, entry)
 	case !mode.IsDir() && !mode.IsRegular():
-		level := Notes
-		if l.strict {
-			level = Fails
-		}
-		l.add("tree-special-file", level, problem{path: path, message: "is neither a file nor a folder", found: mode.String(), wanted: "a file"})
+		l.add("tree-special-file", l.strictly(), problem{path: path, message: "is neither a file nor a folder", found: mode.String(), wanted: "a file"})
+	case !l.strict:
+	case mode.IsDir():
+		l.folder(path)
+	default:
+		l.file(path, entry)
 	}
 	if l.strict && path != "." {
 		l.name(path)
 	}
 }
 
+// strictly is the level of what only the profile strict does not accept.
+func (l *loader) strictly() Level {
+	if l.strict {
+		return Fails
+	}
+	return Notes
+}
+
 func (l *loader) link(path string) {
 	outside, err := l.tree.Leaves(path)
 	target, _ := os.Readlink(l.tree.At(path))
 	switch {
+	case err == nil && outside:
+		l.add("tree-link-outside", l.strictly(), problem{path: path, message: "the link leaves the tree", found: target, wanted: "a file of the tree"})
 	case err != nil && l.strict:
 		l.fail("tree-link-broken", problem{path: path, message: "the link leads nowhere", found: target, wanted: "a file"})
-	case err == nil && outside && l.strict:
-		l.fail("tree-link-outside", problem{path: path, message: "the link leaves the tree", found: target, wanted: "a file of the tree"})
-	case err == nil && outside:
-		l.note("tree-link-outside", problem{path: path, message: "the link leaves the tree", found: target, wanted: "a file of the tree"})
 	}
 }
 
@@ -141,17 +144,20 @@ func (l *loader) orphans() {
 	}
 	for home, systems := range homes {
 		l.placeholders(home)
-		files, err := l.tree.Files(home + "/systems")
-		if err != nil {
-			continue // which the results' descriptions say
-		}
+		l.undescribed(home)
+		files, _ := l.tree.Files(home + "/systems") // that there are none, the results' descriptions say
 		for _, f := range files {
 			if name, ok := strings.CutSuffix(f, ".json"); ok && !systems[name] {
 				l.fail("tree-orphan", problem{path: home + "/systems/" + f, message: "the system has no results", wanted: home + "/results/" + name})
 			}
 		}
-		if !strings.HasPrefix(home, "open/") && !l.tree.Exists(home+"/documentation/calibration.md") && !l.tree.Exists(home+"/calibration.md") {
-			l.fail("tree-calibration", problem{path: home + "/documentation/calibration.md", message: "calibration is not described", wanted: "the file"})
-		}
 	}
+}
+
+// undescribed finds a submitter that does not describe calibration.
+func (l *loader) undescribed(home string) {
+	if strings.HasPrefix(home, "open/") || l.tree.Exists(home+"/documentation/calibration.md") || l.tree.Exists(home+"/calibration.md") {
+		return
+	}
+	l.fail("tree-calibration", problem{path: home + "/documentation/calibration.md", message: "calibration is not described", wanted: "the file"})
 }

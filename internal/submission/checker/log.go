@@ -171,26 +171,39 @@ func (d *detailLog) countError(value, metadata []byte, line int) {
 	if bytes.HasPrefix(metadata, noError) && bytes.Count(metadata, []byte("is_error")) == 1 {
 		return
 	}
-	isError := []byte(nil)
-	if err := python.Members(metadata, func(name, v []byte) {
-		if string(name) == "is_error" {
-			isError = v
-		}
-	}); err != nil || isError == nil {
-		if d.noErrors == 0 {
-			d.noErrors = line
-		}
-		return
-	}
-	if v, err := python.DecodeJSON(isError); err == nil && python.Truth(v) {
-		text := string(value)
-		if v, err := python.DecodeJSON(value); err == nil {
-			text = python.Str(v)
-		}
+	isError, known := isErrorOf(metadata)
+	switch {
+	case !known && d.noErrors == 0:
+		d.noErrors = line
+	case python.Truth(isError):
 		if d.errors++; d.errors == 1 {
-			d.first = logError{line, shorten(text)}
+			d.first = logError{line, shorten(valueText(value))}
 		}
 	}
+}
+
+// isErrorOf returns what metadata say of a message, if they do.
+func isErrorOf(metadata []byte) (isError python.Value, known bool) {
+	text := []byte(nil)
+	err := python.Members(metadata, func(name, v []byte) {
+		if string(name) == "is_error" {
+			text = v
+		}
+	})
+	if err != nil || text == nil {
+		return nil, false
+	}
+	isError, err = python.DecodeJSON(text)
+	return isError, err == nil
+}
+
+// valueText is a value for people.
+func valueText(value []byte) string {
+	v, err := python.DecodeJSON(value)
+	if err != nil {
+		return string(value)
+	}
+	return python.Str(v)
 }
 
 // line returns the line of a key, or 0.

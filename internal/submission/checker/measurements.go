@@ -31,17 +31,21 @@ func (g *judgement) checkMeasurements() {
 		return
 	}
 	for _, name := range []string{"user.conf", "README.md"} {
-		if g.endpoints && name == "user.conf" {
-			continue
-		}
-		path := folder + "/" + name
-		if !slices.Contains(files, name) {
-			g.fail("measure-file", problem{path: path, message: "the file is missing"})
-		} else if size, err := g.tree.Size(path); err != nil || size == 0 {
-			g.fail("measure-file", problem{path: path, message: "the file is empty", found: "0 bytes", wanted: "content"})
+		if !g.endpoints || name != "user.conf" {
+			g.checkText(folder, name, files)
 		}
 	}
 	g.checkMeasurementFields(folder + "/" + g.measurementsName(files))
+}
+
+// checkText checks that a text beside the measurements is one of their files and not empty.
+func (g *judgement) checkText(folder, name string, files []string) {
+	path := folder + "/" + name
+	if !slices.Contains(files, name) {
+		g.fail("measure-file", problem{path: path, message: "the file is missing"})
+	} else if size, err := g.tree.Size(path); err != nil || size == 0 {
+		g.fail("measure-file", problem{path: path, message: "the file is empty", found: "0 bytes", wanted: "content"})
+	}
 }
 
 // measurementsName returns the name of the measurements. Up to v5.1 it is the first
@@ -77,15 +81,20 @@ func (g *judgement) checkMeasurementFields(path string) {
 		return
 	}
 	g.measurements = d
+	g.checkFilled(path)
+	if v, _ := d.Get("weight_data_types"); hasSurrogate(str(v)) {
+		g.fail("system-text", problem{path: path, message: "weight_data_types has half of a surrogate pair", wanted: "characters that can be written as UTF-8"})
+	}
+}
+
+// checkFilled looks for the fields of the measurements.
+func (g *judgement) checkFilled(path string) {
 	for _, field := range fields.Names(fields.Measurements(), false) {
-		if v, there := d.Get(field); !there {
+		if v, there := g.measurements.Get(field); !there {
 			g.fail("measure-field", problem{path: path, message: "field " + field + " is missing", wanted: field})
 		} else if !python.Truth(v) {
 			g.fail("measure-field", problem{path: path, message: "field " + field + " is empty", found: str(v), wanted: "a text that is not empty"})
 		}
-	}
-	if v, _ := d.Get("weight_data_types"); hasSurrogate(str(v)) {
-		g.fail("system-text", problem{path: path, message: "weight_data_types has half of a surrogate pair", wanted: "characters that can be written as UTF-8"})
 	}
 }
 

@@ -59,14 +59,19 @@ func (r *run) checkMetric() python.Value {
 	if !ok {
 		return nil
 	}
-	if r.scenario == "SingleStream" || r.scenario == "MultiStream" {
-		v /= nsPerMS
-		if r.model == "wan-2.2-t2v-a14b" {
-			v /= 1000
-		}
-	}
-	if r.inferred() {
+	if v = r.inUnit(v); r.inferred() {
 		return r.inferredMetric(v)
+	}
+	return v
+}
+
+// inUnit turns the ns of a latency into ms, of videos into seconds.
+func (r *run) inUnit(v float64) float64 {
+	if r.scenario != "SingleStream" && r.scenario != "MultiStream" {
+		return v
+	}
+	if v /= nsPerMS; r.model == "wan-2.2-t2v-a14b" {
+		v /= 1000
 	}
 	return v
 }

@@ -42,23 +42,19 @@ func (j *judgement) designWatts() (string, error) {
 // capacity sums the power of the supplies that each part of a system needs: of a part
 // that lists its PSUs and how many it needs, the largest so many.
 func capacity(v python.Value) (python.Value, error) {
-	parts, isList := v.([]python.Value)
+	parts, _ := v.([]python.Value)
 	if d, isDict := v.(*python.Dict); isDict {
-		lower := &python.Dict{}
-		for _, name := range d.Keys() {
-			if number, odd := strings.CutPrefix(name, notText); odd {
-				return nil, fmt.Errorf("the name %s is not a text", number)
-			}
-			member := first(d.Get(name))
-			lower.Set(strings.ToLower(name), member)
-			parts = append(parts, member)
+		lower, err := lowered(d)
+		if err != nil {
+			return nil, err
 		}
 		psus, hasPSUs := lower.Get("psus")
 		if least, ok := lower.Get("min psus needed"); ok && hasPSUs {
 			return largest(psus, least)
 		}
-	} else if !isList {
-		return int64(0), nil
+		for _, name := range d.Keys() {
+			parts = append(parts, first(d.Get(name)))
+		}
 	}
 	watts := make([]python.Value, len(parts))
 	for i, part := range parts {
@@ -70,39 +66,60 @@ func capacity(v python.Value) (python.Value, error) {
 	return sum(watts)
 }
 
-// largest is the power of so many of the largest supplies. Python's slice takes all for
-// null, 1 for true, and leaves the smallest out for a number below 0.
+// lowered returns a part of a system with names in small letters.
+func lowered(d *python.Dict) (*python.Dict, error) {
+	lower := &python.Dict{}
+	for _, name := range d.Keys() {
+		if number, odd := strings.CutPrefix(name, notText); odd {
+			return nil, fmt.Errorf("the name %s is not a text", number)
+		}
+		lower.Set(strings.ToLower(name), first(d.Get(name)))
+	}
+	return lower, nil
+}
+
+// largest is the power of so many of the largest supplies.
 func largest(psus, least python.Value) (python.Value, error) {
 	watts, err := supplies(psus)
 	if err != nil {
 		return nil, err
 	}
-	n := int64(len(watts))
-	switch least := least.(type) {
-	case nil:
-	case int64:
-		n = least
-	case bool:
-		n = 0
-		if least {
-			n = 1
-		}
-	default:
-		return nil, fmt.Errorf("the field Min PSUs Needed is %s: want a whole number", python.Repr(least))
+	n, err := sliceEnd(least, len(watts))
+	if err != nil {
+		return nil, fmt.Errorf("the field Min PSUs Needed %w", err)
 	}
-	slices.SortFunc(watts, func(a, b python.Value) int {
-		switch {
-		case python.Less(b, a):
-			return -1
-		case python.Less(a, b):
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(watts, func(a, b python.Value) int { return order(b, a) })
+	return sum(watts[:n])
+}
+
+// order is below 0 where a is less than b, and above where it is greater.
+func order(a, b python.Value) int {
+	switch {
+	case python.Less(a, b):
+		return -1
+	case python.Less(b, a):
+		return 1
+	}
+	return 0
+}
+
+// sliceEnd is where Python's list[:end] ends: null is the whole list, true is 1, and a
+// number below 0 counts from the end.
+func sliceEnd(end python.Value, size int) (int, error) {
+	if end == nil {
+		return size, nil
+	}
+	n, isInt := end.(int64)
+	if b, isBool := end.(bool); isBool {
+		n, isInt = map[bool]int64{true: 1}[b], true
+	}
+	if !isInt {
+		return 0, fmt.Errorf("is %s: want a whole number", python.Repr(end))
+	}
 	if n < 0 {
-		n = max(0, int64(len(watts))+n)
+		n = max(0, int64(size)+n)
 	}
-	return sum(watts[:min(n, int64(len(watts)))])
+	return int(min(n, int64(size))), nil
 }
 
 // supplies returns the power of each supply of a list.

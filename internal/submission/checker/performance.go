@@ -137,18 +137,24 @@ func usesEarlyStopping(scenario string) bool {
 }
 
 func (r *run) checkLatency() {
-	if usesEarlyStopping(r.scenario) && !r.endpoints {
-		e := r.log.values["early_stopping_met"]
-		if !e.whole || !python.Truth(e.value) {
-			r.problem("perf-early-stopping", e.line, "early stopping is not met: "+r.log.show("early_stopping_result"), r.log.show("early_stopping_met"), "true")
-		} else if most := r.rule.LatencyNS[r.scenario]; most > 0 {
-			r.compare("perf-latency", "effective_target_latency_ns", above, "≤", most)
-		}
-		return
+	switch {
+	case usesEarlyStopping(r.scenario) && !r.endpoints:
+		r.checkEarlyStopping()
+	case !r.endpoints || !r.rule.UsesTokens: // else checkTokens does
+		r.checkMeasuredLatency()
 	}
-	if r.endpoints && r.rule.UsesTokens {
-		return // checkTokens
+}
+
+func (r *run) checkEarlyStopping() {
+	e := r.log.values["early_stopping_met"]
+	if !e.whole || !python.Truth(e.value) {
+		r.problem("perf-early-stopping", e.line, "early stopping is not met: "+r.log.show("early_stopping_result"), r.log.show("early_stopping_met"), "true")
+	} else if most := r.rule.LatencyNS[r.scenario]; most > 0 {
+		r.compare("perf-latency", "effective_target_latency_ns", above, "≤", most)
 	}
+}
+
+func (r *run) checkMeasuredLatency() {
 	folder := r.scenarioFolder()
 	if s := rounds.Scenario(folder); s != "" {
 		folder = s
@@ -166,9 +172,13 @@ func (r *run) checkQueryCount() {
 			r.compare("perf-min-query-count", "effective_min_query_count", below, "≥", least)
 		}
 	}
-	if strings.ToLower(r.scenario) != "offline" {
-		return
+	if strings.ToLower(r.scenario) == "offline" {
+		r.checkOfflineSamples()
 	}
+}
+
+// checkOfflineSamples checks how many samples the one query of Offline has.
+func (r *run) checkOfflineSamples() {
 	least := r.rule.OfflineSamples
 	v, ok := r.number("effective_samples_per_query")
 	if least == nil {

@@ -114,13 +114,13 @@ func (s *session) readWindow(folder string) (begin, end float64, err error) {
 		}
 		return bad == nil && (begin == 0 || end == 0)
 	})
-	if err = errors.Join(err, bad); err == nil && (begin == 0 || end == 0) {
-		err = errors.New("no power_begin and power_end")
+	switch err = errors.Join(err, bad); {
+	case err != nil:
+		return 0, 0, fmt.Errorf("%s/mlperf_log_detail.txt: %w", folder, err)
+	case begin == 0, end == 0:
+		return 0, 0, fmt.Errorf("%s/mlperf_log_detail.txt: no power_begin and power_end", folder)
 	}
-	if err != nil {
-		err = fmt.Errorf("%s/mlperf_log_detail.txt: %w", folder, err)
-	}
-	return begin, end, err
+	return begin, end, nil
 }
 
 func seconds(stamp string) (float64, error) {

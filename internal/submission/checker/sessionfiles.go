@@ -23,35 +23,38 @@ var hashed = []string{
 // checksums compares the files with the checksums that were taken when they were
 // written.
 func (s *session) checksums() error {
-	server, err := at(s.server, "results")
-	client, errClient := at(s.client, "results")
-	serverSums, ok := server.(*python.Dict)
-	clientSums, okClient := client.(*python.Dict)
-	if err = errors.Join(err, errClient); err != nil || !ok || !okClient {
-		return errors.Join(err, errors.New("results is not an object"))
+	server, err := sumsOf(s.server)
+	client, errClient := sumsOf(s.client)
+	if err = errors.Join(err, errClient); err != nil {
+		return err
 	}
 	for _, path := range hashed {
 		sum, err := s.sha1(path)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		a, inServer := serverSums.Get(path)
-		b, inClient := clientSums.Get(path)
-		if !inServer && !inClient {
-			return fmt.Errorf("neither side has a checksum of %s", path)
+		known := false
+		for _, side := range []*python.Dict{server, client} {
+			taken, has := side.Get(path)
+			if known = known || has; has && !python.Equal(taken, sum) {
+				return fmt.Errorf("%s was changed: its SHA-1 is %s, not the %s of the session", path, sum, str(taken))
+			}
 		}
-		if inServer && !python.Equal(a, sum) || inClient && !python.Equal(b, sum) {
-			return fmt.Errorf("%s was changed: its SHA-1 is %s, not the %s of the session", path, sum, str(pick(inServer, a, b)))
+		if !known {
+			return fmt.Errorf("neither side has a checksum of %s", path)
 		}
 	}
 	return nil
 }
 
-func pick(first bool, a, b python.Value) python.Value {
-	if first {
-		return a
+// sumsOf returns the checksums that one side took.
+func sumsOf(side *python.Dict) (*python.Dict, error) {
+	results, err := at(side, "results")
+	sums, ok := results.(*python.Dict)
+	if err == nil && !ok {
+		err = errors.New("results is not an object")
 	}
-	return b
+	return sums, err
 }
 
 func (s *session) sha1(path string) (string, error) {

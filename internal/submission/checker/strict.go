@@ -53,10 +53,10 @@ func (g *judgement) strictRun(log *detailLog, modes ...string) {
 	if mode, _ := log.text("effective_test_mode"); !slices.Contains(modes, mode) {
 		finding("perf-mode", "effective_test_mode", "the run is of another mode", strings.Join(modes, " or "))
 	}
-	if log.errors > 0 {
+	switch {
+	case log.errors > 0:
 		g.fail("perf-errors", problem{path: log.path, line: log.first.line, message: fmt.Sprintf("the run has %d errors", log.errors), found: log.first.text, wanted: "none"})
-	}
-	if e, ok := log.values["num_errors"]; ok && python.Truth(e.value) && log.errors == 0 {
+	case python.Truth(log.values["num_errors"].value):
 		finding("perf-errors", "num_errors", "the run counts errors", "0")
 	}
 }
@@ -131,18 +131,20 @@ func (g *judgement) strictAudit(test string) {
 	if test != "TEST01" && test != "TEST04" || !g.tree.Exists(folder) { // which the test's own check says
 		return
 	}
-	if path := folder + "/performance/run_1/mlperf_log_detail.txt"; g.tree.Exists(path) {
-		if log, err := g.readDetail(path); err == nil {
-			g.strictRun(log, "PerformanceOnly")
-		}
+	if log, err := g.readDetail(folder + "/performance/run_1/mlperf_log_detail.txt"); err == nil {
+		g.strictRun(log, "PerformanceOnly")
 	}
-	if test != "TEST01" {
-		return
+	if test == "TEST01" {
+		g.strictResponses(folder + "/accuracy")
 	}
+}
+
+// strictResponses looks for the responses of TEST01.
+func (g *judgement) strictResponses(folder string) {
 	for _, name := range []string{"mlperf_log_accuracy.json", "accuracy.txt"} {
-		if path := folder + "/accuracy/" + name; !g.tree.Exists(path) {
+		if path := folder + "/" + name; !g.tree.Exists(path) {
 			g.fail("audit-log", problem{path: path, message: "the file is missing", wanted: "the responses of TEST01, cut, and their hash"})
 		}
 	}
-	g.strictDigest(folder + "/accuracy")
+	g.strictDigest(folder)
 }

@@ -53,31 +53,45 @@ var sha256Line = regexp.MustCompile(`^hash=[0-9a-f]{64}$`)
 // strictDigest compares the hash of accuracy.txt with the accuracy log, where that was
 // not cut. Of one that was cut only pack's backup can tell.
 func (g *judgement) strictDigest(folder string) {
-	text, line := folder+"/accuracy.txt", 0
-	hash := ""
-	if err := g.eachLine(text, func(n int, s string) bool {
-		if hashLine.MatchString(s) {
-			hash, line = s, n
-		}
-		return true
-	}); err != nil || hash == "" {
+	text := folder + "/accuracy.txt"
+	hash, line := g.lastHash(text)
+	if hash == "" {
 		return
 	}
 	if !sha256Line.MatchString(hash) {
 		g.fail("acc-digest", problem{path: text, line: line, message: "the hash is not a SHA-256", found: hash, wanted: "hash= and 64 hex digits"})
 		return
 	}
-	name := folder + "/mlperf_log_accuracy.json"
-	size, err := g.tree.Size(name)
-	if err != nil || size > largestAccuracyLog {
-		return
-	}
-	data, err := g.tree.Read(name)
-	if err != nil || size == int64(truncate.CutSize) && bytes.Contains(data, []byte(truncate.Mark)) {
+	data, whole := g.wholeLog(folder + "/mlperf_log_accuracy.json")
+	if !whole {
 		return
 	}
 	sum := sha256.Sum256(data)
 	if want := "hash=" + hex.EncodeToString(sum[:]); hash != want {
 		g.fail("acc-digest", problem{path: text, line: line, message: "the hash is not that of mlperf_log_accuracy.json", found: hash, wanted: want})
 	}
+}
+
+// lastHash returns the last line of a text that has a hash, "" if there is none.
+func (g *judgement) lastHash(path string) (hash string, line int) {
+	if err := g.eachLine(path, func(n int, s string) bool {
+		if hashLine.MatchString(s) {
+			hash, line = s, n
+		}
+		return true
+	}); err != nil {
+		return "", 0 // which the accuracy's own check says
+	}
+	return hash, line
+}
+
+// wholeLog returns an accuracy log that was not cut.
+func (g *judgement) wholeLog(path string) (data []byte, whole bool) {
+	size, err := g.tree.Size(path)
+	if err != nil || size > largestAccuracyLog {
+		return nil, false
+	}
+	data, err = g.tree.Read(path)
+	wasCut := size == int64(truncate.CutSize) && bytes.Contains(data, []byte(truncate.Mark))
+	return data, err == nil && !wasCut
 }

@@ -153,6 +153,14 @@ func (d *description) checkCounts(strict bool) {
 		}
 	}
 	d.checkNotes()
+	d.checkPrinted(strict)
+	if strict {
+		d.checkProcessors()
+	}
+}
+
+// checkPrinted checks that the summary can have what it prints.
+func (d *description) checkPrinted(strict bool) {
 	for _, field := range summaryFields {
 		v, _ := d.dict.Get(field)
 		s := python.Str(v)
@@ -162,9 +170,6 @@ func (d *description) checkCounts(strict bool) {
 		if strict && strings.ContainsAny(s, "\"\n\r") {
 			d.fail("system-quote", problem{path: d.path, message: field + " has a quotation mark or a line break", found: s, wanted: "plain text"})
 		}
-	}
-	if strict {
-		d.checkProcessors()
 	}
 }
 

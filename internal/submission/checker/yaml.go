@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -116,35 +118,55 @@ var (
 	yamlFloat = regexp.MustCompile(`^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?)$`)
 	yamlInt   = regexp.MustCompile(`^[-+]?(?:0b[01_]+|0[0-7_]*|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
 	yamlTimes = regexp.MustCompile(`^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+$`)
+	yamlOdd   = regexp.MustCompile(`^[-+]?\.inf$|^\.nan$`)
 	yamlWords = map[string]python.Value{
 		"": nil, "~": nil, "null": nil, "yes": true, "true": true, "on": true, "no": false, "false": false, "off": false,
 	}
 )
 
+const inQuotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
 // scalar returns what a word means: a text if it is in quotes or nothing else.
 func scalar(n *yaml.Node) (python.Value, error) {
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 || n.Tag == "!!str" && n.Style&yaml.TaggedStyle != 0 {
+	tagged := n.Style&yaml.TaggedStyle != 0
+	switch {
+	case tagged && !strings.HasPrefix(n.Tag, "!!"):
+		return nil, fmt.Errorf("line %d: the tag %s is not known", n.Line, n.Tag)
+	case n.Style&inQuotes != 0, tagged && n.Tag == "!!str":
 		return n.Value, nil
 	}
-	if n.Style&yaml.TaggedStyle != 0 && !strings.HasPrefix(n.Tag, "!!") {
-		return nil, fmt.Errorf("line %d: the tag %s is not known", n.Line, n.Tag)
-	}
-	lower := strings.ToLower(n.Value)
-	if v, ok := yamlWords[lower]; ok && (n.Value == lower || n.Value == strings.ToUpper(lower) || n.Value == strings.ToUpper(lower[:1])+lower[1:]) {
+	if v, ok := yamlWord(n.Value); ok {
 		return v, nil
 	}
-	plain := strings.ReplaceAll(lower, "_", "")
-	switch {
-	case yamlFloat.MatchString(n.Value):
-		return python.Float(plain)
-	case yamlInt.MatchString(n.Value):
-		return yamlWhole(plain), nil
-	case yamlTimes.MatchString(n.Value):
-		return sexagesimal(plain), nil
-	case strings.TrimLeft(plain, "+-") == ".inf" || plain == ".nan":
-		return python.Float(strings.Replace(plain, ".", "", 1))
+	if v, ok := yamlNumber(n.Value); ok {
+		return v, nil
 	}
 	return n.Value, nil
+}
+
+// yamlWord returns what a word such as Yes or null means, in small letters, capitals, or
+// with one.
+func yamlWord(text string) (python.Value, bool) {
+	lower := strings.ToLower(text)
+	v, ok := yamlWords[lower]
+	return v, ok && slices.Contains([]string{lower, strings.ToUpper(lower), strings.ToUpper(lower[:min(1, len(lower))]) + lower[min(1, len(lower)):]}, text)
+}
+
+func yamlNumber(text string) (python.Value, bool) {
+	plain := strings.ReplaceAll(strings.ToLower(text), "_", "")
+	switch {
+	case yamlFloat.MatchString(text), yamlOdd.MatchString(plain):
+		f, err := python.ParseFloat(strings.Replace(plain, ".inf", "inf", 1))
+		if plain == ".nan" {
+			return math.NaN(), true
+		}
+		return f, err == nil
+	case yamlInt.MatchString(text):
+		return yamlWhole(plain), true
+	case yamlTimes.MatchString(text):
+		return sexagesimal(plain), true
+	}
+	return nil, false
 }
 
 // yamlWhole is a whole number whose base is in front: 0b, 0x or 0 for octal.

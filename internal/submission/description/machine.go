@@ -100,25 +100,22 @@ func notes(m machine.Machine) string {
 
 // accelerators fills in what is known of GPUs and their like.
 func accelerators(d Description, i machine.Inventory) {
-	n := len(i.Accelerators)
-	d["accelerators_per_node"] = strconv.Itoa(n)
-	if n == 0 {
+	d["accelerators_per_node"] = strconv.Itoa(len(i.Accelerators))
+	switch len(i.Accelerators) {
+	case 0:
 		for _, f := range fields.System() {
 			if strings.HasPrefix(f.Name, "accelerator_") && f.Filled {
 				d[f.Name] = none
 			}
 		}
 		return
+	case 1:
+		d["accelerator_interconnect"] = none
 	}
-	models, links := []string{}, []string{}
+	var models, links []string
 	memory := i.Accelerators[0].MemoryBytes
 	for _, a := range i.Accelerators {
-		if !slices.Contains(models, a.Name) {
-			models = append(models, a.Name)
-		}
-		if !slices.Contains(links, a.Link) && a.Link != "" {
-			links = append(links, a.Link)
-		}
+		models, links = once(models, a.Name), once(links, a.Link)
 		if a.MemoryBytes != memory {
 			memory = 0 // which of them, only a person can say
 		}
@@ -127,9 +124,6 @@ func accelerators(d Description, i machine.Inventory) {
 		"accelerator_model_name": strings.Join(models, ", "), "accelerator_host_interconnect": strings.Join(links, ", "),
 		"accelerator_memory_capacity": binary(memory),
 	})
-	if n == 1 {
-		d["accelerator_interconnect"] = none
-	}
 }
 
 // software fills in what runs on the machine.
@@ -139,8 +133,8 @@ func software(d Description, m machine.Machine, q Request) {
 		stack = append(stack, "kernel "+m.Kernel)
 	}
 	for _, g := range m.GPUs {
-		if driver := "driver " + g.Driver; g.Driver != "" && !slices.Contains(stack, driver) {
-			stack = append(stack, driver)
+		if g.Driver != "" {
+			stack = once(stack, "driver "+g.Driver)
 		}
 	}
 	d.fill(map[string]string{
@@ -163,16 +157,25 @@ func binary(bytes uint64) string {
 	if bytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3g GiB", float64(bytes)/(1<<30))
+	return rounded(float64(bytes)/(1<<30)) + " GiB"
 }
 
 // decimal writes a size of storage.
 func decimal(bytes uint64) string {
+	size := float64(bytes)
 	switch {
 	case bytes == 0:
 		return ""
-	case bytes >= 1e12:
-		return fmt.Sprintf("%.3g TB", float64(bytes)/1e12)
+	case size >= 999.5e9: // which is 1 TB
+		return rounded(size/1e12) + " TB"
 	}
-	return fmt.Sprintf("%.3g GB", float64(bytes)/1e9)
+	return rounded(size/1e9) + " GB"
+}
+
+// rounded writes three digits, and all that are before the point.
+func rounded(x float64) string {
+	if x >= 999.5 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
 }
