@@ -52,6 +52,12 @@ func (library) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error           
 // written runs a test in fake time and writes it.
 func written(t *testing.T, s loadgen.Scenario, fails loadgen.ResponseID, change func(*loadgen.TestSettings), also func(*Run)) string {
 	t.Helper()
+	return writtenOf(t, system{fails}, s, change, also)
+}
+
+// writtenOf is written for any system.
+func writtenOf(t *testing.T, sut loadgen.SUT, s loadgen.Scenario, change func(*loadgen.TestSettings), also func(*Run)) string {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
 	synctest.Test(t, func(t *testing.T) {
 		set := loadgen.DefaultSettings()
@@ -62,7 +68,7 @@ func written(t *testing.T, s loadgen.Scenario, fails loadgen.ResponseID, change 
 		if change != nil {
 			change(&set)
 		}
-		r, err := loadgen.Run(t.Context(), system{fails}, library{}, set, loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }})
+		r, err := loadgen.Run(t.Context(), sut, library{}, set, loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }})
 		if err != nil {
 			t.Fatal(err)
 		}

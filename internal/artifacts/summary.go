@@ -129,6 +129,9 @@ func (r *Run) summary() summary {
 	if w := int64(t.lastIssued - t.first); r.pattern().Type == poisson && w > 0 && len(t.latency) > 1 {
 		s.Window, window, answers = &w, w, answers-1
 	}
+	if window <= 0 { // no time has passed: there is no rate
+		return s
+	}
 	tokens := 0.0
 	for _, n := range t.output {
 		tokens += n

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,7 +98,7 @@ func (r *Run) config(w io.Writer) error {
 	fmt.Fprintf(&b, "    scheduler_random_seed: %d\n    dataloader_random_seed: %d\n", e.ScheduleRNGSeed, e.SampleIndexRNGSeed)
 	fmt.Fprintf(&b, "  load_pattern:\n    type: %s\n", p.Type)
 	if p.TargetQPS != nil {
-		fmt.Fprintf(&b, "    target_qps: %g\n", *p.TargetQPS)
+		fmt.Fprintf(&b, "    target_qps: %s\n", strconv.FormatFloat(*p.TargetQPS, 'f', -1, 64)) // 1e+06 is a text in YAML
 	}
 	if p.Concurrency != nil {
 		fmt.Fprintf(&b, "    target_concurrency: %d\n", *p.Concurrency)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/bench"
@@ -158,10 +159,8 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store,
 			indices = append(indices, i)
 		}
 	}
-	for _, index := range indices {
-		if index < 0 || index >= w.Len() {
-			return nil, fmt.Errorf("preparing the calibration samples: there is no sample %d, the data set has %d", index, w.Len())
-		}
+	if i := slices.IndexFunc(indices, func(n int) bool { return n < 0 || n >= w.Len() }); i >= 0 {
+		return nil, fmt.Errorf("preparing the calibration samples: there is no sample %d, the data set has %d", indices[i], w.Len())
 	}
 	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
 	if err != nil {

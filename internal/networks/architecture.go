@@ -135,12 +135,19 @@ func (a Architecture) resolve(o Options) (Options, error) {
 		return o, fmt.Errorf("building %s: %d rows, it has %d", a.Name, o.Rows, a.Rows)
 	case o.Layers < 0 || o.Layers > a.Layers:
 		return o, fmt.Errorf("building %s: %d layers, it has %d", a.Name, o.Layers, a.Layers)
-	case a.FeatureSize == 0 && (o.Classes != 0 || o.Classifier != nil):
-		return o, fmt.Errorf("building %s: it has no classes to choose", a.Name)
-	case o.Classes < 0:
-		return o, fmt.Errorf("building %s: %d classes", a.Name, o.Classes)
 	}
-	return o, o.Classifier.validate(a, o.Classes)
+	return o, o.checkClasses(a)
+}
+
+// checkClasses looks at what the last layer would be.
+func (o Options) checkClasses(a Architecture) error {
+	switch {
+	case a.FeatureSize == 0 && (o.Classes != 0 || o.Classifier != nil):
+		return fmt.Errorf("building %s: it has no classes to choose", a.Name)
+	case o.Classes < 0:
+		return fmt.Errorf("building %s: %d classes", a.Name, o.Classes)
+	}
+	return o.Classifier.validate(a, o.Classes)
 }
 
 func (c *Classifier) validate(a Architecture, classes int64) error {

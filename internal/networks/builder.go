@@ -130,7 +130,7 @@ func (b *Builder) Node(op, name string, inputs []*onnx.Value, attrs []onnx.Attri
 	n := &onnx.Node{Name: name, Op: op, Attributes: attrs}
 	for _, v := range inputs {
 		n.Inputs = append(n.Inputs, nameOf(v))
-		if v != nil && b.values[v.Name] != v && b.err == nil {
+		if v != nil && b.values[v.Name] != v {
 			b.fail(op, name, fmt.Errorf("reads %q, which is no value of this model", v.Name))
 		}
 	}

@@ -106,18 +106,8 @@ func reshape(in onnx.Shape, dims []int64) (onnx.Shape, error) {
 
 // fillOpen works out the axis that was given as -1, if there is one.
 func fillOpen(in, rest onnx.Shape, dims []int64, out onnx.Shape, open int) error {
-	have, want := rest.PerSample(), int64(1)
-	for _, d := range dims {
-		if d > 0 {
-			want *= d
-		}
-	}
-	var free []onnx.Dim
-	for _, d := range rest {
-		if !d.Known() {
-			free = append(free, d)
-		}
-	}
+	have, want := rest.PerSample(), product(slices.DeleteFunc(slices.Clone(dims), func(d int64) bool { return d < 1 }))
+	free := slices.DeleteFunc(slices.Clone(rest), onnx.Dim.Known)
 	switch {
 	case have%want != 0, open < 0 && (have != want || len(free) > 0):
 		return fmt.Errorf("%d elements for each of %d", have, want)

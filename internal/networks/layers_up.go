@@ -18,10 +18,7 @@ type ConvTranspose struct {
 
 // ConvTranspose adds a transposed convolution: [N C spatial…] → [N Filters spatial·Kernel…].
 func (b *Builder) ConvTranspose(name string, x *onnx.Value, c ConvTranspose) *onnx.Value {
-	kernel, err := c.Kernel.expand("kernel sizes", max(len(x.Type.Shape)-2, 0), 0)
-	if err == nil && (len(kernel) == 0 || slices.Min(kernel) < 1 || x.Channels() == 0 || c.Filters < 1 || !allKnown(x.Type.Shape[2:])) {
-		err = fmt.Errorf("%d filters of %v elements cannot read input %v", c.Filters, c.Kernel, x)
-	}
+	kernel, err := c.kernelFor(x)
 	if err != nil {
 		return b.fail("ConvTranspose", name, err)
 	}
@@ -36,6 +33,18 @@ func (b *Builder) ConvTranspose(name string, x *onnx.Value, c ConvTranspose) *on
 	}
 	attrs := []onnx.Attribute{onnx.Attr("kernel_shape", kernel), onnx.Attr("strides", kernel)}
 	return b.layer("ConvTranspose", name, inputs, attrs, onnx.Type{Elem: x.Type.Elem, Shape: out}, out.PerSample()*x.Channels())
+}
+
+// kernelFor is the size of the kernel along each spatial axis of an input, if that fits.
+func (c ConvTranspose) kernelFor(x *onnx.Value) ([]int64, error) {
+	kernel, err := c.Kernel.expand("kernel sizes", max(len(x.Type.Shape)-2, 0), 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(kernel) == 0 || slices.Min(kernel) < 1 || c.Filters < 1 || x.Channels() == 0 || !allKnown(x.Type.Shape[2:]) {
+		return nil, fmt.Errorf("%d filters of %v elements cannot read input %v", c.Filters, c.Kernel, x)
+	}
+	return kernel, nil
 }
 
 // InstanceNorm describes a normalisation of each channel of each sample:

@@ -39,6 +39,16 @@ func Pad(n int64) Pads { return Pads{Begin: Axes{n}, End: Axes{n}} }
 // PadSame returns the padding that TensorFlow calls SAME.
 func PadSame() Pads { return Pads{Same: true} }
 
+// expand returns the padding at the beginning of each axis, and then at the end of each. SAME is worked out later.
+func (p Pads) expand(n int) ([]int64, error) {
+	if p.Same || len(p.Begin)+len(p.End) == 0 {
+		return make([]int64, 2*n), nil
+	}
+	begin, errBegin := p.Begin.expand("pads", n, 0)
+	end, errEnd := p.End.expand("pads", n, 0)
+	return slices.Concat(begin, end), errors.Join(errBegin, errEnd)
+}
+
 // A window slides over the spatial axes of a value, those after batch and channel.
 type window struct {
 	kernel, strides, dilations []int64
@@ -52,24 +62,15 @@ func newWindow(x *onnx.Value, kernel, strides, dilations Axes, pads Pads) (windo
 		return window{}, fmt.Errorf("input %v has no spatial axes", x)
 	}
 	var w window
-	var begin, end []int64
 	err := errors.Join(
 		assign(&w.kernel)(kernel.expand("kernel sizes", n, 0)),
 		assign(&w.strides)(strides.expand("strides", n, 1)),
 		assign(&w.dilations)(dilations.expand("dilations", n, 1)),
+		assign(&w.pads)(pads.expand(n)),
 	)
-	if err == nil && !pads.Same && len(pads.Begin)+len(pads.End) > 0 {
-		err = errors.Join(
-			assign(&begin)(pads.Begin.expand("pads", n, 0)),
-			assign(&end)(pads.End.expand("pads", n, 0)),
-		)
-	}
 	if err != nil {
 		return window{}, err
 	}
-	w.pads = make([]int64, 2*n)
-	copy(w.pads, begin)
-	copy(w.pads[n:], end)
 	w.out = make(onnx.Shape, n)
 	for i, in := range x.Type.Shape[2:] {
 		if err := w.slide(i, in, pads.Same); err != nil {

@@ -1,17 +1,19 @@
 package quantize
 
-import "github.com/mlperf-go/mlperf/internal/onnx"
+import (
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/onnx"
+)
 
 // elemTypes works out the element type of every value at the top level of a graph, as
 // far as it can: operators that it does not know make values of unknown type, unless
 // the file tells. A value that is missing in the result is of unknown type.
 func elemTypes(g *onnx.Graph) map[string]onnx.ElemType {
 	types := make(map[string]onnx.ElemType)
-	for _, list := range [][]*onnx.Value{g.Values, g.Outputs, g.Inputs} {
-		for _, v := range list {
-			if v.Type.Elem != onnx.Undefined {
-				types[v.Name] = v.Type.Elem
-			}
+	for _, v := range slices.Concat(g.Values, g.Outputs, g.Inputs) {
+		if v.Type.Elem != onnx.Undefined {
+			types[v.Name] = v.Type.Elem
 		}
 	}
 	for _, t := range g.Initializers {
@@ -43,21 +45,28 @@ func outputType(n *onnx.Node, i int, types map[string]onnx.ElemType) onnx.ElemTy
 	case "Constant":
 		return constantType(n)
 	case "ConstantOfShape":
-		if t := onnx.AttrOr[*onnx.Tensor](n, "value", nil); t != nil {
-			return t.Type
-		}
-		return onnx.Float32
+		return filledType(n)
 	case "Cast":
 		return onnx.ElemType(onnx.AttrOr(n, "to", int64(0)))
-	case "Where", "CastLike":
-		return types[n.Input(1)]
-	case "OneHot":
-		return types[n.Input(2)]
+	}
+	if like, ok := typeLikeInput[n.Op]; ok {
+		return types[n.Input(like)]
 	}
 	if halfOps[n.Op] || sameTypeOps[n.Op] {
 		return types[n.Input(0)]
 	}
 	return onnx.Undefined
+}
+
+// typeLikeInput are the operators whose output has the type of another input than the first.
+var typeLikeInput = map[string]int{"Where": 1, "CastLike": 1, "OneHot": 2}
+
+// filledType returns the element type of a ConstantOfShape.
+func filledType(n *onnx.Node) onnx.ElemType {
+	if t := onnx.AttrOr[*onnx.Tensor](n, "value", nil); t != nil {
+		return t.Type
+	}
+	return onnx.Float32
 }
 
 type outputKey struct {

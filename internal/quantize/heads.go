@@ -31,7 +31,7 @@ func (p *plan) isProduct(n *onnx.Node) bool {
 		return false
 	}
 	w := p.consts[n.Input(1)]
-	if !isFloat32Constant(w) || len(w.Dims) < 3 || slices.Contains(w.Dims, 0) {
+	if filters(n, w) == 0 {
 		return false
 	}
 	return allAre(w.Dims[2:], 1) && onnx.AttrOr(n, "group", int64(1)) == 1 &&

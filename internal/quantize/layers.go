@@ -124,12 +124,14 @@ func (p *plan) candidate(n *onnx.Node, o Options) (kind, string) {
 	if reason := o.excludes(n); reason != "" {
 		return k, reason
 	}
-	switch {
-	case k == weighted:
+	if k == weighted {
 		return k, p.whyNotWeighted(n)
-	case k == joining && slices.ContainsFunc(n.Inputs, func(name string) bool { return !p.isActivation(name) }):
-		return 0, ""
-	case k == carrying && !p.isActivation(n.Input(0)):
+	}
+	read := n.Inputs
+	if k == carrying {
+		read = []string{n.Input(0)}
+	}
+	if slices.ContainsFunc(read, func(name string) bool { return !p.isActivation(name) }) {
 		return 0, ""
 	}
 	return k, ""

@@ -44,10 +44,11 @@ func channelsOf(n *onnx.Node, w *onnx.Tensor) (channels int, axis int64) {
 		return int(w.Dims[0]), 1
 	case isOp(n, "Conv") && whyNotKernels(n, w.Dims) == "":
 		return inputChannels(n, w), 1
-	case isOp(n, "Gemm") && onnx.AttrOr(n, "transA", int64(0)) != 0:
-		return inputChannels(n, w), 0
 	case isOp(n, "Gemm"):
-		return inputChannels(n, w), 1
+		if onnx.AttrOr(n, "transA", int64(0)) == 0 {
+			axis = 1
+		}
+		return inputChannels(n, w), axis
 	}
 	return 0, 0
 }

@@ -32,12 +32,17 @@ func upgrade(m *onnx.Model) error {
 	if err := u.graph(m.Graph); err != nil {
 		return fmt.Errorf("bringing the model from operator set %d to %d: %w", from, quantizedOpset, err)
 	}
+	setOpset(m, quantizedOpset)
+	return nil
+}
+
+// setOpset sets the version of ONNX's own operators.
+func setOpset(m *onnx.Model, version int64) {
 	for i, o := range m.Opsets {
 		if o.Domain == "" || o.Domain == "ai.onnx" {
-			m.Opsets[i].Version = quantizedOpset
+			m.Opsets[i].Version = version
 		}
 	}
-	return nil
 }
 
 // dropDefaults drops constants from the inputs. From IR version 4 on a constant that is
