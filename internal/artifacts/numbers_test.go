@@ -165,6 +165,32 @@ func TestARunThatTookNoTimeHasNoRate(t *testing.T) {
 	}
 }
 
+// The duration is that of the test; rates of requests that arrive by themselves are over another window.
+func TestTheDurationIsNotTheWindowOfTheRates(t *testing.T) {
+	dir := written(t, loadgen.Server, math.MaxUint32, nil, nil)
+	text, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first, last int64
+	for line := range strings.Lines(string(text)) {
+		var e event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case e.Type == "sample.issued" && first == 0:
+			first = e.Timestamp
+		case e.Type == "sample.complete":
+			last = e.Timestamp
+		}
+	}
+	s := read[read1](t, dir, "performance/result_summary.json")
+	if s.Duration != last || *s.Window != last-first || first == 0 {
+		t.Errorf("duration %d, window %d; issued from %d, completed until %d", s.Duration, *s.Window, first, last)
+	}
+}
+
 func TestAnInterruptedRunSaysSo(t *testing.T) {
 	dir := written(t, loadgen.SingleStream, math.MaxUint32, nil, func(r *Run) { r.Test.Interrupted = errors.New("stopped by the user") })
 	s := read[read1](t, dir, "performance/result_summary.json")

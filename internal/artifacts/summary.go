@@ -123,14 +123,22 @@ func (r *Run) summary() summary {
 	if len(t.latency) == 0 {
 		return s
 	}
+	duration := int64(t.last)
+	s.Duration = &duration
+	r.rates(&s, &t)
+	return s
+}
+
+// rates are those of answers and tokens, over the whole test or, where requests arrive by themselves, between
+// the first and the last that were issued.
+func (r *Run) rates(s *summary, t *tally) {
 	window := int64(t.last)
-	s.Duration = &window
 	answers := float64(len(t.latency))
 	if w := int64(t.lastIssued - t.first); r.pattern().Type == poisson && w > 0 && len(t.latency) > 1 {
 		s.Window, window, answers = &w, w, answers-1
 	}
 	if window <= 0 { // no time has passed: there is no rate
-		return s
+		return
 	}
 	tokens := 0.0
 	for _, n := range t.output {
@@ -138,7 +146,6 @@ func (r *Run) summary() summary {
 	}
 	qps, tps := answers/time.Duration(window).Seconds(), tokens/time.Duration(window).Seconds()
 	s.QPS, s.TPS = &qps, &tps
-	return s
 }
 
 // orNothing is an empty object where there are no values.

@@ -50,17 +50,23 @@ func bellOf(r *rand.Rand) float64 {
 	return sum - 6
 }
 
+// shuffled returns the words in any order.
+func (k *gnmtKnowledge) shuffled(r *rand.Rand) []int32 {
+	words := make([]int32, 0, k.rows)
+	for id := gnmtFirstWord; id < k.rows; id++ {
+		words = append(words, int32(id))
+	}
+	for i := len(words) - 1; i > 0; i-- {
+		j := int(r.Uint64() % uint64(i+1))
+		words[i], words[j] = words[j], words[i]
+	}
+	return words
+}
+
 // fillLexicon gives half of the pieces a translation, every fourth in two pieces, every third a decoy, and
 // of those behind these the whole ones a synonym.
 func (k *gnmtKnowledge) fillLexicon(r *rand.Rand) {
-	free := make([]int32, 0, k.rows)
-	for id := gnmtFirstWord; id < k.rows; id++ {
-		free = append(free, int32(id))
-	}
-	for i := len(free) - 1; i > 0; i-- {
-		j := int(r.Uint64() % uint64(i+1))
-		free[i], free[j] = free[j], free[i]
-	}
+	free := k.shuffled(r)
 	take := func() int32 {
 		id := free[len(free)-1]
 		free = free[:len(free)-1]

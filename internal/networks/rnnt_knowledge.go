@@ -57,20 +57,28 @@ func RNNTBands() []int {
 // weights fills a row of a layer of the encoder.
 func (k rnntKnowledge) weights(layer string, row int, w []float32) {
 	gate, unit := onnxGates[row/rnntHidden], row%rnntHidden
-	lower := layer == "pre0" || layer == "pre1"
-	switch {
-	case gate != gateCandidate || lower && unit >= rnntFrames*rnntLabels || !lower && unit >= rnntLabels:
-	case layer == "pre0":
+	if gate != gateCandidate || unit >= k.units(layer) {
+		return
+	}
+	switch layer {
+	case "pre0":
 		k.listen(w[unit%rnntFrames*bandsOfFeatures:][:bandsOfFeatures], unit/rnntFrames)
-	case layer == "pre1":
-		w[unit] += rnntGain / rnntHeld
-	case layer == "post0":
+	case "post0":
 		for frame := range 2 * rnntFrames {
 			w[frame/rnntFrames*rnntHidden+unit*rnntFrames+frame%rnntFrames] += 1 / rnntFull
 		}
 	default:
 		w[unit] += rnntGain / rnntHeld
 	}
+}
+
+// units is how many units of a layer of the encoder have a meaning: one for each character, below the
+// joining of frames one for each in each frame.
+func (k rnntKnowledge) units(layer string) int {
+	if layer == "pre0" || layer == "pre1" {
+		return rnntFrames * rnntLabels
+	}
+	return rnntLabels
 }
 
 // listen fills the weights for a frame: a character is there if its band is louder than those
@@ -87,15 +95,11 @@ func (k rnntKnowledge) listen(w []float32, label int) {
 
 // bias fills a bias of a layer of the encoder. Those for the last output are 0.
 func (k rnntKnowledge) bias(layer string, row int, b []float32) {
-	units := rnntLabels
-	if layer == "pre0" || layer == "pre1" {
-		units *= rnntFrames
-	}
 	if row >= 4*rnntHidden {
 		return
 	}
 	gate := onnxGates[row/rnntHidden]
-	if row%rnntHidden >= units {
+	if row%rnntHidden >= k.units(layer) {
 		if gate == gateForget {
 			b[0] = 1 // forget_gate_bias in rnnt.toml
 		}

@@ -1,6 +1,10 @@
 package quantize
 
-import "github.com/mlperf-go/mlperf/internal/onnx"
+import (
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/onnx"
+)
 
 // boxNodes returns the nodes that compute with the boxes of a detector: those between the
 // layers with weights and the non-maximum suppression, and those that follow on it.
@@ -14,17 +18,15 @@ func boxNodes(g *onnx.Graph) map[*onnx.Node]bool {
 		}
 	}
 	for _, n := range g.Nodes { // in the graph's order, so one pass goes all the way
-		if heavyOps[n.Op] {
-			continue
-		}
-		for _, name := range readsOf(n) {
-			if p := b.index.Producer(name); p != nil && b.found[p] {
-				b.found[n] = true
-			}
+		if !heavyOps[n.Op] && slices.ContainsFunc(readsOf(n), b.isBox) {
+			b.found[n] = true
 		}
 	}
 	return b.found
 }
+
+// isBox reports whether a value is made by a node that was found.
+func (b boxFinder) isBox(value string) bool { return b.found[b.index.Producer(value)] }
 
 // heavyOps are the operators with weights.
 var heavyOps = set("Conv", "ConvTranspose", "Gemm", "MatMul", "GRU", "LSTM", "RNN")

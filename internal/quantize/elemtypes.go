@@ -98,18 +98,19 @@ var sameTypeOps = map[string]bool{
 // constantType returns the element type of a Constant node.
 func constantType(n *onnx.Node) onnx.ElemType {
 	for _, a := range n.Attributes {
-		switch a.Name {
-		case "value":
-			if t, ok := a.Value.(*onnx.Tensor); ok && t != nil {
-				return t.Type
-			}
-		case "value_float", "value_floats":
-			return onnx.Float32
-		case "value_int", "value_ints":
-			return onnx.Int64
-		case "value_string", "value_strings":
-			return onnx.String
+		if t, ok := a.Value.(*onnx.Tensor); ok && a.Name == "value" {
+			return t.Type
+		}
+		if t, ok := constantForms[a.Name]; ok {
+			return t
 		}
 	}
 	return onnx.Undefined
+}
+
+// constantForms are the attributes in which a Constant may be given otherwise than as a tensor.
+var constantForms = map[string]onnx.ElemType{
+	"value_float": onnx.Float32, "value_floats": onnx.Float32,
+	"value_int": onnx.Int64, "value_ints": onnx.Int64,
+	"value_string": onnx.String, "value_strings": onnx.String,
 }

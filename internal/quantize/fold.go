@@ -139,10 +139,9 @@ func (f *folder) affineOf(n *onnx.Node, x convolved) (a affine, ok bool, err err
 	if n == nil || !isONNX(n) || !onlyOutput(n) {
 		return affine{}, false, nil
 	}
-	switch n.Op {
-	case "BatchNormalization":
+	if n.Op == "BatchNormalization" {
 		a, ok, err = f.batchNorm(n, x)
-	case "Mul", "Add", "Sub", "Div":
+	} else if affineOps[n.Op] != nil {
 		a, ok, err = f.arithmetic(n, x)
 	}
 	return a, ok && finite(a.scale) && finite(a.shift), err
@@ -182,20 +181,19 @@ func (f *folder) arithmetic(n *onnx.Node, x convolved) (affine, bool, error) {
 	if !ok || err != nil {
 		return affine{}, false, err
 	}
-	a := affine{ones(x.channels), make([]float64, x.channels)}
+	a := affine{make([]float64, x.channels), make([]float64, x.channels)}
 	for i, v := range c {
-		switch n.Op {
-		case "Mul":
-			a.scale[i] = v
-		case "Div":
-			a.scale[i] = 1 / v
-		case "Add":
-			a.shift[i] = v
-		case "Sub":
-			a.shift[i] = -v
-		}
+		a.scale[i], a.shift[i] = affineOps[n.Op](v)
 	}
 	return a, true, nil
+}
+
+// affineOps are the scale and the shift of x∘v.
+var affineOps = map[string]func(v float64) (scale, shift float64){
+	"Mul": func(v float64) (float64, float64) { return v, 0 },
+	"Div": func(v float64) (float64, float64) { return 1 / v, 0 },
+	"Add": func(v float64) (float64, float64) { return 1, v },
+	"Sub": func(v float64) (float64, float64) { return 1, -v },
 }
 
 // otherOperand returns what x is combined with, and whether it can be folded.
