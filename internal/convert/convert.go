@@ -155,9 +155,7 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store,
 		return nil, err
 	}
 	if indices == nil {
-		for i := range min(defaultSamples, w.Len()) {
-			indices = append(indices, i)
-		}
+		indices = firstSamples(min(defaultSamples, w.Len()))
 	}
 	if i := slices.IndexFunc(indices, func(n int) bool { return n < 0 || n >= w.Len() }); i >= 0 {
 		return nil, fmt.Errorf("preparing the calibration samples: there is no sample %d, the data set has %d", indices[i], w.Len())
@@ -170,6 +168,14 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store,
 		return nil, errors.Join(fmt.Errorf("preparing the calibration samples: %w", err), store.Close())
 	}
 	return store, nil
+}
+
+func firstSamples(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
 // fill has samples prepared in the rows of a store.

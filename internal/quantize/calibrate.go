@@ -76,16 +76,20 @@ func (o *observations) Ranges(m Method) (Ranges, error) {
 	}
 	r := Ranges{Method: m, Samples: o.Samples, Values: make(map[string]Range, len(o.values)), Means: o.channelMeans()}
 	for _, v := range o.values {
-		switch {
-		case m.Name == MinMax || v.low == v.high:
-			r.Values[v.name] = Range{v.low, v.high}
-		case m.Name == Percentile:
-			r.Values[v.name] = v.counts.cut(m.Percentile)
-		default:
-			r.Values[v.name] = v.counts.minimiseDivergence(o.activations.magnitudes(v.low, v.high))
-		}
+		r.Values[v.name] = v.rangeBy(m, o.activations)
 	}
 	return r, nil
+}
+
+// rangeBy returns the range by a method.
+func (v *observed) rangeBy(m Method, a Activations) Range {
+	switch {
+	case m.Name == MinMax || v.low == v.high:
+		return Range{v.low, v.high}
+	case m.Name == Percentile:
+		return v.counts.cut(m.Percentile)
+	}
+	return v.counts.minimiseDivergence(a.magnitudes(v.low, v.high))
 }
 
 func observe(ctx context.Context, m *onnx.Model, c Calibration, count bool) (*observations, error) {

@@ -78,15 +78,25 @@ func (d *dynamizer) constantOf(name string) (*onnx.Tensor, []int64) {
 	if !isOp(n, "Reshape") {
 		return nil, nil
 	}
-	t, shape := d.plan.consts[n.Input(0)], d.plan.consts[n.Input(1)]
-	if t == nil || shape == nil {
-		return nil, nil
-	}
-	dims, err := onnx.Elements[int64](shape)
-	if err != nil || slices.Min(append(dims, 1)) < 1 || !sameSize(t.Dims, dims) {
+	t := d.plan.consts[n.Input(0)]
+	dims := d.shape(n.Input(1))
+	if t == nil || !sameSize(t.Dims, dims) {
 		return nil, nil
 	}
 	return t, dims
+}
+
+// shape returns a constant list of extents; none if it is not constant or leaves some open.
+func (d *dynamizer) shape(name string) []int64 {
+	t := d.plan.consts[name]
+	if t == nil {
+		return nil
+	}
+	dims, err := onnx.Elements[int64](t)
+	if err != nil || slices.Min(append(dims, 1)) < 1 {
+		return nil
+	}
+	return dims
 }
 
 // sameSize reports whether tensors of two shapes have as many elements.

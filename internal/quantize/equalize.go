@@ -78,7 +78,7 @@ type pair struct {
 func (e *equalizer) findPairs() {
 	for _, l := range e.plan.layers {
 		n := l.node
-		if n.Op != "Conv" || e.weights(n).Dims[1] != 1 || l.fused != nil && !e.homogeneous(l.fused) {
+		if !e.scalable(l) {
 			continue
 		}
 		channels := int(e.weights(n).Dims[0])
@@ -86,6 +86,11 @@ func (e *equalizer) findPairs() {
 			e.pairs = append(e.pairs, &pair{n, reader, l.result, make([]float64, channels)})
 		}
 	}
+}
+
+// scalable reports whether a layer is a depthwise convolution of which each channel may be scaled by itself.
+func (e *equalizer) scalable(l *layer) bool {
+	return l.node.Op == "Conv" && e.weights(l.node).Dims[1] == 1 && (l.fused == nil || e.homogeneous(l.fused))
 }
 
 // onlyConv returns the convolution that is the only reader of a value, nil if there is none.
