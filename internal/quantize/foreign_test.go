@@ -169,3 +169,68 @@ func TestRefusalsNameTheLayerAndTheReason(t *testing.T) {
 		}
 	}
 }
+
+// An engine need not hand out an input as it is.
+func TestInputsAreObservedThroughANode(t *testing.T) {
+	m := residualModel(t)
+	before := encoded(t, m)
+	v := valuesModel(m, []string{"image", "stem:0", "logits:0"})
+	if encoded(t, m) != before {
+		t.Error("the model was changed")
+	}
+	if err := v.Check(); err != nil {
+		t.Fatal(err)
+	}
+	out := v.Graph.Outputs
+	if len(out) != 3 || out[1].Name != "stem:0" || out[2].Name != "logits:0" {
+		t.Fatalf("the outputs are %v", out)
+	}
+	p := v.Graph.Index().Producer(out[0].Name)
+	if p == nil || p.Op != "Identity" || p.Inputs[0] != "image" || out[0].Type.Elem != onnx.Float32 {
+		t.Errorf("the input is handed out as %v", out[0])
+	}
+}
+
+func TestAHeadReadsAMatrix(t *testing.T) {
+	m := clone(residualModel(t))
+	// In the place of the last layer a convolution of what was pooled.
+	m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnx.Node) bool { return n.Op == "Flatten" || n.Op == "Gemm" })
+	w := onnx.TensorOf("head", make([]float32, 40), 5, 8, 1, 1)
+	m.Graph.Initializers = append(m.Graph.Initializers, w)
+	head := node("Conv", "head", []string{"mean:0", "head"}, "logits:0")
+	m.Graph.Nodes = append(m.Graph.Nodes, head)
+	for _, c := range []struct {
+		name   string
+		change func()
+		gemm   bool
+	}{
+		{"one pixel", func() {}, true},
+		{"strides and pads that change nothing", func() {
+			head.SetAttr("strides", []int64{1, 1})
+			head.SetAttr("pads", []int64{0, 0, 0, 0})
+		}, true},
+		{"two groups", func() { head.SetAttr("group", int64(2)) }, false},
+		{"pads", func() { head.SetAttr("pads", []int64{0, 1, 0, 0}) }, false},
+		{"strides", func() { head.SetAttr("strides", []int64{1, 2}) }, false},
+		{"what was not pooled", func() { head.Inputs[0] = "depthwise/relu6:0" }, false},
+		{"a larger kernel", func() { w.Dims, w.Data = []int64{5, 8, 1, 3}, onnx.TensorOf("", make([]float32, 120), 120).Data }, false},
+	} {
+		head.Attributes, head.Inputs = nil, []string{"mean:0", "head"}
+		c.change()
+		made := clone(m)
+		headsToGemm(made)
+		n := find(t, made, "head")
+		if got := n.Op == "Gemm"; got != c.gemm {
+			t.Errorf("%s: the head is a %s", c.name, n.Op)
+		}
+		if !c.gemm {
+			continue
+		}
+		if matrix := made.Graph.Index().Initializer(n.Inputs[1]); !slices.Equal(matrix.Dims, []int64{5, 8}) || onnx.AttrOr(n, "transB", int64(0)) != 1 {
+			t.Errorf("%s: the head reads weights of the shape %v", c.name, matrix.Dims)
+		}
+		if err := made.Check(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -20,9 +20,9 @@ func (h *histogram) width() float64 { return (float64(h.high) - float64(h.low)) 
 
 // add counts values.
 func (h *histogram) add(values []float32) {
-	low, scale := h.low, float32(0)
+	low, scale := h.low, 0.0 // not a float32: it is none where values are tiny, nor is the distance of the largest
 	if w := h.width(); w > 0 {
-		scale = float32(1 / w)
+		scale = 1 / w
 	}
 	h.total += int64(len(values))
 	for _, v := range values {
@@ -34,7 +34,7 @@ func (h *histogram) add(values []float32) {
 			h.strange++
 			continue
 		}
-		i := min(int((v-low)*scale), bins-1)
+		i := min(int((float64(v)-float64(low))*scale), bins-1)
 		h.counts[i]++
 	}
 }

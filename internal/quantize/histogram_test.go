@@ -145,3 +145,57 @@ func BenchmarkHistogram(b *testing.B) {
 		h.add(values)
 	}
 }
+
+// The largest and the smallest numbers that there are have their bins too.
+func TestHistogramsOfExtremeNumbers(t *testing.T) {
+	const tiny, huge = math.SmallestNonzeroFloat32, math.MaxFloat32
+	for _, c := range []struct {
+		low, high float32
+		values    []float32
+		bins      []int
+	}{
+		{0, 1e-36, []float32{1e-36, 5e-37}, []int{bins - 1, bins / 2}},
+		{-huge, huge, []float32{-huge, huge, 1}, []int{0, bins - 1, bins / 2}},
+		{0, huge, []float32{huge, huge / 2}, []int{bins - 1, bins / 2}},
+		{-1, 1 + 1e-6, []float32{-1, 1}, []int{0, bins - 1}},
+		{tiny, 4 * tiny, []float32{tiny, 2 * tiny, 4 * tiny}, []int{0, bins / 3, bins - 1}},
+	} {
+		h := &histogram{low: c.low, high: c.high}
+		h.add(c.values)
+		for i, bin := range c.bins {
+			if h.counts[bin] != 1 {
+				t.Errorf("from %g to %g: %g is not in bin %d", c.low, c.high, c.values[i], bin)
+			}
+		}
+		if h.total != int64(len(c.values)) || h.strange != 0 {
+			t.Errorf("from %g to %g: %d values, %d of them strange", c.low, c.high, h.total, h.strange)
+		}
+		if r := h.minimiseDivergence(128); !(r.Min <= r.Max) || r.Min < c.low || r.Max > c.high {
+			t.Errorf("from %g to %g: the range by entropy is %v", c.low, c.high, r)
+		}
+	}
+}
+
+// What lies on one side of zero only is not cut on the other.
+func TestPercentilesKeepTheEndThatIsZero(t *testing.T) {
+	for _, c := range []struct{ low, high float32 }{{0, 100}, {5, 100}, {-100, 0}, {-100, -5}, {-50, 50}} {
+		h := &histogram{low: c.low, high: c.high}
+		values := make([]float32, 2000)
+		for i := range values {
+			values[i] = c.low + (c.high-c.low)*float32(i)/float32(len(values)-1)
+		}
+		h.add(values)
+		r := h.cut(90)
+		tenth := (c.high - c.low) / 10
+		want := Range{c.low + tenth, c.high - tenth}
+		if c.low >= 0 {
+			want.Min = c.low
+		}
+		if c.high <= 0 {
+			want.Max = c.high
+		}
+		if math.Abs(float64(r.Min-want.Min)) > 0.2 || math.Abs(float64(r.Max-want.Max)) > 0.2 {
+			t.Errorf("%g to %g between the percentiles 10 and 90 is %v, want %v", c.low, c.high, r, want)
+		}
+	}
+}
