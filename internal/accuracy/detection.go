@@ -51,26 +51,25 @@ func (p DetectionParams) withDefaults(gt *GroundTruth) (DetectionParams, error) 
 	if err != nil {
 		return p, err
 	}
-	if p.MaxDets == nil {
-		p.MaxDets = []int{1, 10, 100}
-	}
-	p.MaxDets = slices.Sorted(slices.Values(p.MaxDets))
+	p.MaxDets = slices.Sorted(slices.Values(orElse(p.MaxDets, func() []int { return []int{1, 10, 100} })))
 	if len(p.MaxDets) < 3 || p.MaxDets[0] < 1 {
 		return p, fmt.Errorf("max dets %v: want at least three numbers from 1", p.MaxDets)
 	}
-	if p.IoUThresholds == nil {
-		p.IoUThresholds = cocoIoUThresholds()
-	}
-	if p.RecallThresholds == nil {
-		p.RecallThresholds = cocoRecallThresholds()
-	}
-	if p.AreaRanges == nil {
-		p.AreaRanges = cocoAreaRanges()
-	}
+	p.IoUThresholds = orElse(p.IoUThresholds, cocoIoUThresholds)
+	p.RecallThresholds = orElse(p.RecallThresholds, cocoRecallThresholds)
+	p.AreaRanges = orElse(p.AreaRanges, cocoAreaRanges)
 	if len(p.IoUThresholds) == 0 || len(p.RecallThresholds) == 0 || len(p.AreaRanges) == 0 {
 		return p, fmt.Errorf("want at least one IoU threshold, recall threshold and area range")
 	}
 	return p, nil
+}
+
+// orElse is what is given, or else what is usual.
+func orElse[T any](given []T, usual func() []T) []T {
+	if given == nil {
+		return usual()
+	}
+	return given
 }
 
 // withIDs fills in and sorts the ids of images and categories.

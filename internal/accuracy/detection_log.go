@@ -72,14 +72,9 @@ func readDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*LoggedD
 
 // samples returns the images in the order of the QSL.
 func samples(gt *GroundTruth, opts DetectionOptions) ([]*Image, error) {
-	annotated := make(map[int64]bool)
+	var annotated map[int64]bool
 	if opts.RemoveEmptyImages {
-		listed := positions(categoryIDs(gt))
-		for _, a := range gt.Annotations {
-			if _, ok := listed[a.CategoryID]; ok {
-				annotated[a.ImageID] = true
-			}
-		}
+		annotated = annotatedImages(gt)
 	}
 	var images []*Image
 	for i := range gt.Images {
@@ -91,6 +86,18 @@ func samples(gt *GroundTruth, opts DetectionOptions) ([]*Image, error) {
 		return nil, errors.New("the ground truth has no image to score")
 	}
 	return images, nil
+}
+
+// annotatedImages are the images that have an annotation of a category that is listed.
+func annotatedImages(gt *GroundTruth) map[int64]bool {
+	annotated := make(map[int64]bool)
+	listed := positions(categoryIDs(gt))
+	for _, a := range gt.Annotations {
+		if _, ok := listed[a.CategoryID]; ok {
+			annotated[a.ImageID] = true
+		}
+	}
+	return annotated
 }
 
 func categoryIDs(gt *GroundTruth) []int64 {
@@ -119,10 +126,7 @@ func (r *detectionReader) record(rec *Record, image *Image) error {
 	r.out.ImageIDs = append(r.out.ImageIDs, image.ID)
 	n := len(rec.Data) / 4
 	if n < rowLength {
-		r.out.NoResults++
-		if r.opts.Verbose {
-			r.out.Lines = append(r.out.Lines, fmt.Sprintf("no results: %s, idx=%d", pythonString(image.COCOURL), rec.QSLIndex))
-		}
+		r.noResults(rec, image)
 		return nil
 	}
 	if n%rowLength != 0 {
@@ -138,6 +142,14 @@ func (r *detectionReader) record(rec *Record, image *Image) error {
 		}
 	}
 	return nil
+}
+
+// noResults notes an image without a detection.
+func (r *detectionReader) noResults(rec *Record, image *Image) {
+	r.out.NoResults++
+	if r.opts.Verbose {
+		r.out.Lines = append(r.out.Lines, fmt.Sprintf("no results: %s, idx=%d", pythonString(image.COCOURL), rec.QSLIndex))
+	}
 }
 
 // pythonString is str(s) of a string or None.

@@ -97,19 +97,17 @@ func parseFloat(text string) (float64, bool) {
 	if strings.ContainsAny(text, "xXpP") { // Go's hexadecimal numbers
 		return 0, false
 	}
-	digit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
-	var b strings.Builder
 	for i := range len(text) {
-		if text[i] == '_' {
-			if !digit(i-1) || !digit(i+1) {
-				return 0, false
-			}
-			continue
+		if text[i] == '_' && !(isDigitAt(text, i-1) && isDigitAt(text, i+1)) {
+			return 0, false
 		}
-		b.WriteByte(text[i])
 	}
-	v, err := strconv.ParseFloat(b.String(), 64)
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 	return v, err == nil || v != 0 // what is too large is infinite
+}
+
+func isDigitAt(text string, i int) bool {
+	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
 }
 
 // newProgram is the program in a response: what comes before the end of the block of code,

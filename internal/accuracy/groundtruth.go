@@ -224,17 +224,19 @@ func unique[T any, K comparable](unit string, all []T, id func(T) K) error {
 	return nil
 }
 
+func idSet[T any](all []T, id func(T) int64) map[int64]bool {
+	set := make(map[int64]bool, len(all))
+	for _, v := range all {
+		set[id(v)] = true
+	}
+	return set
+}
+
 // Strays describes the annotations without effect because their image or category is
 // not listed; it is empty if there are none.
 func (gt *GroundTruth) Strays() string {
-	images := make(map[int64]bool, len(gt.Images))
-	for _, image := range gt.Images {
-		images[image.ID] = true
-	}
-	categories := make(map[int64]bool, len(gt.Categories))
-	for _, category := range gt.Categories {
-		categories[category.ID] = true
-	}
+	images := idSet(gt.Images, func(v Image) int64 { return v.ID })
+	categories := idSet(gt.Categories, func(v Category) int64 { return v.ID })
 	var noImage, noCategory int
 	for _, a := range gt.Annotations {
 		if !images[a.ImageID] {

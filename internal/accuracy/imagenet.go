@@ -57,16 +57,12 @@ func pythonLines(data []byte, atEOF bool) (advance int, token []byte, err error)
 	switch {
 	case i < 0 && atEOF && len(data) > 0:
 		return len(data), data, nil
-	case i < 0:
-		return 0, nil, nil
-	case data[i] == '\n':
-		return i + 1, data[:i], nil
-	case i+1 < len(data) && data[i+1] == '\n':
+	case i < 0, data[i] == '\r' && i+1 == len(data) && !atEOF:
+		return 0, nil, nil // the next byte decides whether "\r" stands alone
+	case bytes.HasPrefix(data[i:], []byte("\r\n")):
 		return i + 2, data[:i], nil
-	case i+1 < len(data) || atEOF:
-		return i + 1, data[:i], nil
 	}
-	return 0, nil, nil // the next byte decides whether "\r" stands alone
+	return i + 1, data[:i], nil
 }
 
 // ImageNetOptions are the options of accuracy-imagenet.py.

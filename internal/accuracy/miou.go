@@ -34,17 +34,15 @@ func (c *IoUCounts) Add(image int, prediction, truth []uint8) error {
 	right, extra, missed := counts[:n], counts[n:2*n], counts[2*n:]
 	for i, want := range truth {
 		// Class 0 wraps around to 255 and so is beyond the last, like any other non-class.
-		found, want := int(prediction[i]-1), int(want-1)
-		if want >= n {
-			continue
-		}
-		if found == want {
+		switch found, want := int(prediction[i]-1), int(want-1); {
+		case want >= n:
+		case found == want:
 			right[want]++
-			continue
-		}
-		missed[want]++
-		if found < n {
-			extra[found]++
+		default:
+			missed[want]++
+			if found < n {
+				extra[found]++
+			}
 		}
 	}
 	for i := range n {

@@ -118,12 +118,7 @@ func (c *mixedCounts) execute(ctx context.Context, o ProgramOptions) (float64, e
 	if o.Execute == nil || len(c.programs) == 0 {
 		return 0, nil
 	}
-	var programs []Program
-	for _, p := range c.programs {
-		if slices.Contains(programLanguages, p.Language) {
-			programs = append(programs, p)
-		}
-	}
+	programs := slices.DeleteFunc(slices.Clone(c.programs), func(p Program) bool { return !slices.Contains(programLanguages, p.Language) })
 	if len(programs) == 0 {
 		return 0, errors.New("none of the programs of MBXP is in a language that the script runs: " + strings.Join(programLanguages, ", "))
 	}

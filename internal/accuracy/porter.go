@@ -115,25 +115,20 @@ func dropPlural(word string) string {
 
 // dropPast is step 1b.
 func dropPast(word string) string {
-	if stem, ok := strings.CutSuffix(word, "ied"); ok { // NLTK's addition
-		if len(word) == 4 {
-			return stem + "ie"
-		}
-		return stem + "i"
+	switch {
+	case strings.HasSuffix(word, "ied") && len(word) == 4: // NLTK's addition, and the next
+		return word[:3]
+	case strings.HasSuffix(word, "ied"):
+		return word[:len(word)-2]
+	case strings.HasSuffix(word, "eed"):
+		return applyRule(word, []suffixRule{{"eed", "ee", 0}})
 	}
-	if stem, ok := strings.CutSuffix(word, "eed"); ok {
-		if measure(stem) > 0 {
-			return stem + "ee"
-		}
-		return word
-	}
-	stem, ok := strings.CutSuffix(word, "ed")
-	if !ok || !hasVowel(stem) {
-		if stem, ok = strings.CutSuffix(word, "ing"); !ok || !hasVowel(stem) {
-			return word
+	for _, end := range [...]string{"ed", "ing"} {
+		if stem, ok := strings.CutSuffix(word, end); ok && hasVowel(stem) {
+			return mendPast(stem)
 		}
 	}
-	return mendPast(stem)
+	return word
 }
 
 // mendPast gives the stem of a past form or a participle the end that it lost.
@@ -142,15 +137,20 @@ func mendPast(stem string) string {
 	switch {
 	case strings.HasSuffix(stem, "at"), strings.HasSuffix(stem, "bl"), strings.HasSuffix(stem, "iz"):
 		return stem + "e"
-	case n >= 2 && stem[n-1] == stem[n-2] && isConsonant(stem, n-1):
-		if strings.ContainsRune("lsz", rune(stem[n-1])) {
-			return stem
-		}
+	case endsDouble(stem) && strings.ContainsRune("lsz", rune(stem[n-1])):
+		return stem
+	case endsDouble(stem):
 		return stem[:n-1]
 	case measure(stem) == 1 && endsShort(stem):
 		return stem + "e"
 	}
 	return stem
+}
+
+// endsDouble reports whether a stem ends with the same consonant twice.
+func endsDouble(stem string) bool {
+	n := len(stem)
+	return n >= 2 && stem[n-1] == stem[n-2] && isConsonant(stem, n-1)
 }
 
 // turnY is step 1c with NLTK's condition: a consonant, which is not all, stands before the y.

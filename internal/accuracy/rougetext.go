@@ -1,6 +1,9 @@
 package accuracy
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // rougeWords numbers the words of texts for ROUGE, so that equal words have equal numbers:
 // runs of a to z and 0 to 9 after lower-casing, stemmed where they are longer than three
@@ -32,17 +35,11 @@ func (w *rougeWords) append(dst []int32, text string) []int32 {
 		}
 	}
 	for _, r := range text {
-		switch {
-		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
-			word = append(word, byte(r))
-		case 'A' <= r && r <= 'Z':
-			word = append(word, byte(r)+'a'-'A')
-		case r == '\u212a': // the sign of kelvin, whose lower case is a k
-			word = append(word, 'k')
-		case r == '\u0130': // İ becomes an i and a dot, which ends the word
-			word = append(word, 'i')
-			flush()
-		default:
+		c := rougeByte(r)
+		if c != 0 {
+			word = append(word, c)
+		}
+		if c == 0 || r == '\u0130' { // İ becomes an i and a dot, which ends the word
 			flush()
 		}
 	}
@@ -50,6 +47,30 @@ func (w *rougeWords) append(dst []int32, text string) []int32 {
 	w.scratch = word
 	return dst
 }
+
+// rougeByte is a character of a word, lower-cased; 0: it is none.
+func rougeByte(r rune) byte {
+	switch {
+	case r < utf8.RuneSelf:
+		return rougeBytes[r]
+	case r == '\u212a': // the sign of kelvin
+		return 'k'
+	case r == '\u0130':
+		return 'i'
+	}
+	return 0
+}
+
+// rougeBytes are the characters of ASCII in words.
+var rougeBytes = func() (table [utf8.RuneSelf]byte) {
+	for i, c := range "abcdefghijklmnopqrstuvwxyz" {
+		table[c], table['A'+i] = byte(c), byte(c)
+	}
+	for c := '0'; c <= '9'; c++ {
+		table[c] = byte(c)
+	}
+	return table
+}()
 
 func (w *rougeWords) number(word []byte) int32 {
 	if id, ok := w.words[string(word)]; ok {

@@ -1,6 +1,7 @@
 package accuracy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,15 +38,7 @@ var smoothValues = map[string]float64{"exp": 0, "floor": 0.1, "add-k": 1, "none"
 
 // newSacreCounter returns a counter. Options that sacreBLEU does not have are an error.
 func newSacreCounter(o SacreOptions) (*sacreCounter, error) {
-	if o.Tokenize == "" {
-		o.Tokenize = "13a"
-	}
-	if o.Smooth == "" {
-		o.Smooth = "exp"
-	}
-	if o.Order == 0 {
-		o.Order = 4
-	}
+	o.Tokenize, o.Smooth, o.Order = cmp.Or(o.Tokenize, "13a"), cmp.Or(o.Smooth, "exp"), cmp.Or(o.Order, 4)
 	tokenize, ok := sacreTokenizers[o.Tokenize]
 	if !ok {
 		return nil, fmt.Errorf("unknown tokenizer %q of sacreBLEU, want 13a, intl, zh, char or none", o.Tokenize)
@@ -70,17 +63,12 @@ func newSacreCounter(o SacreOptions) (*sacreCounter, error) {
 func (c *sacreCounter) Add(translation string, references ...string) {
 	said := c.split(translation)
 	wanted := make([][]string, len(references))
-	length, closest := 0, -1
 	for i, reference := range references {
 		wanted[i] = c.split(reference)
-		n := len(wanted[i])
-		if off := max(n-len(said), len(said)-n); closest < 0 || off < closest || off == closest && n < length {
-			length, closest = n, off
-		}
 	}
 	c.grams.matches(said, wanted, c.counts, c.totals)
 	c.hypothesisLength += len(said)
-	c.referenceLen += length
+	c.referenceLen += closestLength(wanted, len(said))
 	if c.sentences == 0 {
 		c.references = len(references)
 	} else if c.references != len(references) {
@@ -88,6 +76,16 @@ func (c *sacreCounter) Add(translation string, references ...string) {
 	}
 	c.sentences++
 }
+
+// closestLength is that of the reference whose length is nearest to that of a translation, of two the shorter.
+func closestLength(references [][]string, length int) int {
+	nearest := slices.MinFunc(references, func(a, b []string) int {
+		return cmp.Or(cmp.Compare(distance(len(a), length), distance(len(b), length)), cmp.Compare(len(a), len(b)))
+	})
+	return len(nearest)
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
 
 // split makes words of a line.
 func (c *sacreCounter) split(line string) []string {

@@ -74,14 +74,16 @@ func allBut(some [256]bool) (set [256]bool) {
 	return set
 }
 
+// symbols are those that 13a sets apart wherever they are.
+const symbols = " !\"#$%&()*+/:;<=>?@[\\]^_`{|}~"
+
 // spaceSymbols puts blanks around the symbols of ASCII, except for the apostrophe, the
 // comma, the dash and the period.
 func spaceSymbols(dst []byte, line string) []byte {
 	for i := range len(line) {
-		switch c := line[i]; {
-		case c >= '{' && c <= '~', c >= '[' && c <= '`', c >= ' ' && c <= '&', c >= '(' && c <= '+', c >= ':' && c <= '@', c == '/':
+		if c := line[i]; strings.IndexByte(symbols, c) >= 0 {
 			dst = append(dst, ' ', c, ' ')
-		default:
+		} else {
 			dst = append(dst, c)
 		}
 	}

@@ -180,26 +180,20 @@ func (s *scanner) list(open, end byte, item func(i int) error) error {
 	if s.depth++; s.depth > maxDepth {
 		return s.invalid("values are nested more than %d deep", maxDepth)
 	}
-	if s.next() == end {
-		s.pos++
-		s.depth--
-		return nil
-	}
-	for i := 0; ; i++ {
+	for i := 0; s.next() != end; i++ {
+		if i > 0 {
+			if s.next() != ',' {
+				return s.fail("want ',' or %q, got %s", end, s.got())
+			}
+			s.pos++
+		}
 		if err := item(i); err != nil {
 			return err
 		}
-		switch s.next() {
-		case ',':
-			s.pos++
-		case end:
-			s.pos++
-			s.depth--
-			return nil
-		default:
-			return s.fail("want ',' or %q, got %s", end, s.got())
-		}
 	}
+	s.pos++
+	s.depth--
+	return nil
 }
 
 // atEnd makes sure that nothing but white space follows.

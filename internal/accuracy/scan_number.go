@@ -18,10 +18,7 @@ func (s *scanner) number() ([]byte, error) {
 	s.text = s.text[:0]
 	for s.fill() {
 		rest := s.buf[s.pos:s.end]
-		n := 0
-		for n < len(rest) && isNumberByte(rest[n]) {
-			n++
-		}
+		n := numberPrefix(rest)
 		s.text = append(s.text, rest[:n]...)
 		s.pos += n
 		if len(s.text) > maxNumber {
@@ -37,8 +34,14 @@ func (s *scanner) number() ([]byte, error) {
 	return s.text, nil
 }
 
-func isNumberByte(c byte) bool {
-	return c >= '0' && c <= '9' || c == '.' || c == '-' || c == 'e' || c == 'E' || c == '+'
+// numberPrefix returns how many bytes of b may belong to a number.
+func numberPrefix(b []byte) int {
+	for i, c := range b {
+		if !(c >= '0' && c <= '9' || c == '.' || c == '-' || c == 'e' || c == 'E' || c == '+') {
+			return i
+		}
+	}
+	return len(b)
 }
 
 // validNumber reports whether b follows JSON's grammar, which is narrower than

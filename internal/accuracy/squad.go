@@ -127,10 +127,7 @@ func dropArticles(text string) string {
 
 // isWordCharacter is \w of Python's regular expressions.
 func isWordCharacter(r rune) bool {
-	if r <= unicode.MaxASCII {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
-	}
-	return unicode.IsLetter(r) || unicode.IsNumber(r)
+	return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r)
 }
 
 // wordOverlap is the F1 score of two bags of words, each sorted.

@@ -52,33 +52,39 @@ func ReadSpanLogits(log Input, windows, length int, o SpanOptions, read func(win
 
 // spanLogits fills in the logits of a response.
 func spanLogits(data []byte, dtype DType, transposed bool, starts, ends []float64) error {
-	if err := dtype.checkPayload(data); err != nil {
+	n, err := spanPairs(data, dtype, len(starts))
+	if err != nil {
 		return err
-	}
-	n := len(data) / dtype.size()
-	if n%2 != 0 {
-		return errors.New("response has an odd number of logits, want a start and an end for every place")
-	}
-	if n /= 2; n > len(starts) {
-		return fmt.Errorf("response has %d pairs of logits, want at most %d", n, len(starts))
 	}
 	number, err := numbers(data, dtype)
 	if err != nil {
 		return err
 	}
-	for i := range starts {
+	for i := n; i < len(starts); i++ {
 		starts[i], ends[i] = noLogit, noLogit
-		switch {
-		case i >= n:
-			continue
-		case transposed:
+	}
+	for i := range n {
+		if starts[i], ends[i] = number(2*i), number(2*i+1); transposed {
 			starts[i], ends[i] = number(i), number(n+i)
-		default:
-			starts[i], ends[i] = number(2*i), number(2*i+1)
 		}
 		if math.IsNaN(starts[i]) || math.IsNaN(ends[i]) {
 			return fmt.Errorf("a logit of place %d is not a number", i)
 		}
 	}
 	return nil
+}
+
+// spanPairs is how many pairs of logits a response has.
+func spanPairs(data []byte, dtype DType, most int) (int, error) {
+	if err := dtype.checkPayload(data); err != nil {
+		return 0, err
+	}
+	n := len(data) / dtype.size()
+	if n%2 != 0 {
+		return 0, errors.New("response has an odd number of logits, want a start and an end for every place")
+	}
+	if n /= 2; n > most {
+		return 0, fmt.Errorf("response has %d pairs of logits, want at most %d", n, most)
+	}
+	return n, nil
 }

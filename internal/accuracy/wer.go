@@ -33,12 +33,7 @@ func (c *werCounter) Rate() (float64, error) {
 
 // distance is Levenshtein's: how many words have to be inserted, dropped or replaced.
 func (c *werCounter) distance(a, b []string) int {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
+	a, b = withoutSame(a, b)
 	c.row = c.row[:0]
 	for j := range len(b) + 1 {
 		c.row = append(c.row, j)
@@ -55,6 +50,17 @@ func (c *werCounter) distance(a, b []string) int {
 		}
 	}
 	return c.row[len(b)]
+}
+
+// withoutSame drops the words with which both begin, and those with which both end.
+func withoutSame(a, b []string) ([]string, []string) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
 }
 
 // speechLabels are the characters that RNN-T writes, by their numbers.
@@ -91,7 +97,7 @@ func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels s
 	}
 	var counter werCounter
 	parts := make([][]int, len(transcripts)) // the errors in each, and its words
-	coverage, seen := Coverage{Samples: len(transcripts)}, make([]bool, len(transcripts))
+	coverage := Coverage{Samples: len(transcripts)}
 	for rec, err := range Records(log) {
 		if err != nil {
 			return nil, err
@@ -99,23 +105,21 @@ func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels s
 		if rec.QSLIndex >= uint64(len(transcripts)) {
 			return nil, rec.errorf(log, "the data set has only %d utterances", len(transcripts))
 		}
-		if seen[rec.QSLIndex] {
-			coverage.Repeated++
-		} else {
-			seen[rec.QSLIndex] = true
-			coverage.Scored++
-		}
 		heard, err := spelling(rec.Data, dtype, labels)
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
-		errors, words := counter.Errors, counter.Words
-		add(&counter, heard, transcripts[rec.QSLIndex])
-		if parts[rec.QSLIndex] == nil {
-			parts[rec.QSLIndex] = make([]int, 2)
+		part := &parts[rec.QSLIndex]
+		if *part == nil {
+			*part = make([]int, 2)
+			coverage.Scored++
+		} else {
+			coverage.Repeated++
 		}
-		parts[rec.QSLIndex][0] += counter.Errors - errors
-		parts[rec.QSLIndex][1] += counter.Words - words
+		before := counter
+		add(&counter, heard, transcripts[rec.QSLIndex])
+		(*part)[0] += counter.Errors - before.Errors
+		(*part)[1] += counter.Words - before.Words
 	}
 	rate, err := counter.Rate()
 	if err != nil {

@@ -18,28 +18,31 @@ func Decode(name string, data []byte) ([]float32, error) { return DecodeUpTo(nam
 // DecodeUpTo is Decode for recordings of so many samples at most. It takes memory for no more: a short FLAC file may
 // have hours of silence in it.
 func DecodeUpTo(name string, data []byte, most int) ([]float32, error) {
-	var samples []float32
-	var err error
+	samples, err := decode(data, most)
 	switch {
-	case bytes.HasPrefix(data, []byte("RIFF")):
-		samples, err = decodeWAV(data)
-	case bytes.HasPrefix(data, []byte("fLaC")):
-		samples, err = decodeFLAC(data, most)
-	case len(data) == 0:
-		err = errors.New("the file is empty")
-	default:
-		err = errors.New("the file is neither WAV nor FLAC")
-	}
-	if err == nil && len(samples) == 0 {
+	case err != nil:
+	case len(samples) == 0:
 		err = errors.New("the recording is empty")
-	}
-	if err == nil && len(samples) > most {
+	case len(samples) > most:
 		err = tooLong(most)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return samples, nil
+}
+
+// decode reads a file of the kind that its beginning tells.
+func decode(data []byte, most int) ([]float32, error) {
+	switch {
+	case bytes.HasPrefix(data, []byte("RIFF")):
+		return decodeWAV(data)
+	case bytes.HasPrefix(data, []byte("fLaC")):
+		return decodeFLAC(data, most)
+	case len(data) == 0:
+		return nil, errors.New("the file is empty")
+	}
+	return nil, errors.New("the file is neither WAV nor FLAC")
 }
 
 // checkFormat refuses what RNN-T was not trained for. The reference averages channels over
@@ -131,20 +134,30 @@ func decodeFLAC(data []byte, most int) ([]float32, error) {
 	var samples []float32
 	for {
 		frame, err := stream.ParseNext()
-		switch {
-		case errors.Is(err, io.EOF) && (stream.Info.NSamples == 0 || stream.Info.NSamples == uint64(len(samples))):
-			return samples, nil
-		case errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("FLAC: %d of %d samples are there: the file is cut off", len(samples), stream.Info.NSamples)
-		case err != nil:
+		if errors.Is(err, io.EOF) {
+			return samples, checkLength(stream.Info.NSamples, len(samples))
+		}
+		if err == nil && len(frame.Subframes) != 1 {
+			err = fmt.Errorf("a frame has %d channels, want one", len(frame.Subframes))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("FLAC: after sample %d: %w", len(samples), err)
-		case len(frame.Subframes) != 1:
-			return nil, fmt.Errorf("FLAC: after sample %d: a frame has %d channels, want one", len(samples), len(frame.Subframes))
-		case len(frame.Subframes[0].Samples) > most-len(samples):
+		}
+		more := frame.Subframes[0].Samples
+		if len(more) > most-len(samples) {
 			return nil, tooLong(most)
 		}
-		for _, v := range frame.Subframes[0].Samples {
+		for _, v := range more {
 			samples = append(samples, float32(v)*scale)
 		}
 	}
+}
+
+// checkLength compares how many samples a FLAC file says that it has, 0 if it does not know,
+// with how many there are.
+func checkLength(said uint64, have int) error {
+	if said != 0 && said != uint64(have) {
+		return fmt.Errorf("FLAC: %d of %d samples are there: the file is cut off", have, said)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -117,6 +118,58 @@ func TestATemplateReachesNothingOfThisMachine(t *testing.T) {
 	}
 	if got, err := p.Render(nil); got != "32101" || err != nil {
 		t.Errorf("counted is %q, %v", got, err)
+	}
+}
+
+func TestATemplateCountsAsPythonDoes(t *testing.T) {
+	for args, want := range map[string]string{
+		"3": "012", "0": "", "-2": "", "1, 4": "123", "4, 1": "", "0, 7, 3": "036", "5, 0, -2": "531", "0, 5, -1": "",
+	} {
+		p, err := compile(&config{template: "{% for i in range(" + args + ") %}{{i}}{% endfor %}"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Render(nil); got != want || err != nil {
+			t.Errorf("range(%s) is %q, %v, want %q", args, got, err, want)
+		}
+	}
+	for args, want := range map[string]string{
+		"": "one to three whole numbers", "1, 2, 3, 4": "one to three whole numbers", "1.5": "one to three whole numbers", "0, 5, 0": "not 0", "10001": "counts to 10000",
+	} {
+		p, err := compile(&config{template: "{% for i in range(" + args + ") %}{{i}}{% endfor %}"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Render(nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("range(%s) is %.20q, %v, want an error with %q", args, got, err, want)
+		}
+	}
+}
+
+// What one text counts does not count for the next.
+func TestATemplateIsForSeveralGoroutines(t *testing.T) {
+	p, err := compile(&config{template: "{% for i in range(6000) %}{% endfor %}{{ messages[0].content }}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for _, content := range []string{"a", "b", "c", "d"} {
+		wait.Go(func() {
+			if got, err := p.Render([]map[string]any{{"role": "user", "content": content}}); got != content || err != nil {
+				t.Errorf("the chat of %q is %q, %v", content, got, err)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestATextOfATemplateIsBounded(t *testing.T) {
+	w := &bounded{}
+	if n, err := w.Write(make([]byte, maxText)); n != maxText || err != nil {
+		t.Errorf("the longest text: %d bytes, %v", n, err)
+	}
+	if n, err := w.WriteString("x"); n != 0 || err == nil || w.Len() != maxText {
+		t.Errorf("one byte more: %d bytes, %v", n, err)
 	}
 }
 

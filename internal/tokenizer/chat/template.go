@@ -83,6 +83,8 @@ func (c *counter) count(_ *exec.Evaluator, params *exec.VarArgs) ([]int, error) 
 	return list, nil
 }
 
+var errNoRange = errors.New("range wants one to three whole numbers")
+
 // bounds are the arguments of range.
 func bounds(params *exec.VarArgs) (from, to, step int, err error) {
 	list := [3]int{0, 0, 1}
@@ -90,11 +92,17 @@ func bounds(params *exec.VarArgs) (from, to, step int, err error) {
 	if len(params.Args) == 1 {
 		at = 1
 	}
+	if len(params.Args) == 0 {
+		return 0, 0, 0, errNoRange
+	}
 	for i, a := range params.Args {
 		if at+i > 2 || !a.IsInteger() {
-			return 0, 0, 0, errors.New("range wants one to three whole numbers")
+			return 0, 0, 0, errNoRange
 		}
 		list[at+i] = a.Integer()
+	}
+	if list[2] == 0 {
+		return 0, 0, 0, errors.New("range wants steps that are not 0")
 	}
 	return list[0], list[1], list[2], nil
 }
