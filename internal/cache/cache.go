@@ -82,10 +82,7 @@ func entriesOf(dir, kind string, form *regexp.Regexp) ([]Entry, error) {
 	byName := map[string]*Entry{}
 	var order []string
 	for _, f := range files {
-		name := f.Name()
-		if slices.Contains(grouped, kind) {
-			name = strings.TrimSuffix(name, filepath.Ext(name))
-		}
+		name := entryOf(f.Name(), kind)
 		if !form.MatchString(name) {
 			continue
 		}
@@ -101,6 +98,14 @@ func entriesOf(dir, kind string, form *regexp.Regexp) ([]Entry, error) {
 		list = append(list, *byName[name])
 	}
 	return list, nil
+}
+
+// entryOf is the name of the entry that a file belongs to.
+func entryOf(file, kind string) string {
+	if slices.Contains(grouped, kind) {
+		return strings.TrimSuffix(file, filepath.Ext(file))
+	}
+	return file
 }
 
 // add adds a file or a folder to an entry. What cannot be looked at counts as nothing.
@@ -188,15 +193,20 @@ func Remove(dir string, entries []Entry) (freed int64, err error) {
 	}
 	var errs []error
 	for _, e := range entries {
-		failed := false
-		for _, path := range e.Paths {
-			if err := os.RemoveAll(path); err != nil {
-				errs, failed = append(errs, err), true
-			}
+		if err := e.remove(); err != nil {
+			errs = append(errs, err)
+			continue
 		}
-		if !failed {
-			freed += e.Bytes
-		}
+		freed += e.Bytes
 	}
 	return freed, errors.Join(errs...)
+}
+
+// remove removes all of an entry, as far as that is possible.
+func (e Entry) remove() error {
+	var errs []error
+	for _, path := range e.Paths {
+		errs = append(errs, os.RemoveAll(path))
+	}
+	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -100,13 +101,8 @@ func parsePickledCase(data []byte, which int) (*pickle.Array, [3]int, error) {
 	if !ok || len(a.Shape) != 4 || a.Shape[0] != 1 {
 		return nil, shape, errors.New("want arrays with one channel and three axes")
 	}
-	for axis, n := range a.Shape[1:] {
-		if err := checkExtent(n); err != nil {
-			return nil, shape, err
-		}
-		shape[axis] = n
-	}
-	return a, shape, nil
+	copy(shape[:], a.Shape[1:])
+	return a, shape, cmp.Or(checkExtent(shape[0]), checkExtent(shape[1]), checkExtent(shape[2]))
 }
 
 func (c pickledCase) size() ([3]int, error) {

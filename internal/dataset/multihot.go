@@ -3,6 +3,7 @@ package dataset
 import (
 	"archive/zip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -116,23 +117,29 @@ func (d *MultiHot) openTables(path string) error {
 		if i < 0 {
 			return fmt.Errorf("%s has no %s", path, name)
 		}
-		member := z.File[i]
-		start, err := member.DataOffset()
+		a, err := openMember(f, z.File[i], info.Size())
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", path, name, err)
 		}
-		if member.Method != zip.Store {
-			return fmt.Errorf("%s: %s is compressed, want an archive of numpy.savez", path, name)
-		}
-		size := int64(min(member.UncompressedSize64, uint64(info.Size()))) // what the archive says need not be so
-		a, err := parseArray(io.NewSectionReader(f, start, size), size, tensor.Int32, 0)
-		if err != nil {
-			return fmt.Errorf("%s: %s: %w", path, name, err)
-		}
-		a.path, a.first = path, a.first+start
+		a.path = path
 		d.tables, d.Hot = append(d.tables, a), append(d.Hot, a.width)
 	}
 	return nil
+}
+
+// openMember opens an array in an archive of so many bytes.
+func openMember(f io.ReaderAt, member *zip.File, archive int64) (array, error) {
+	start, err := member.DataOffset()
+	if err != nil {
+		return array{}, err
+	}
+	if member.Method != zip.Store {
+		return array{}, errors.New("it is compressed, want an archive of numpy.savez")
+	}
+	size := int64(min(member.UncompressedSize64, uint64(archive))) // what the archive says need not be so
+	a, err := parseArray(io.NewSectionReader(f, start, size), size, tensor.Int32, 0)
+	a.first += start
+	return a, err
 }
 
 func openArray(path string, dtype tensor.DType, width int) (array, error) {
@@ -214,6 +221,16 @@ func (d *MultiHot) Len() int { return len(d.Runs) }
 // that is none and a label other than 0 and 1 are errors.
 func (d *MultiHot) Read(sample int, c Click) error {
 	r := d.Runs[sample]
+	if err := d.readNumbers(r, c.Numbers); err != nil {
+		return err
+	}
+	if err := d.readLabels(r, c.Labels); err != nil {
+		return err
+	}
+	return d.readTables(r, c.Categories)
+}
+
+func (d *MultiHot) readNumbers(r Run, dst []float32) error {
 	numbers, err := d.numbers.read(r)
 	if err != nil {
 		return err
@@ -223,8 +240,12 @@ func (d *MultiHot) Read(sample int, c Click) error {
 		if v != v || math.IsInf(float64(v), 0) {
 			return fmt.Errorf("%s: pair %d: number %d is %v", d.numbers.path, r.First+i/CriteoNumbers, i%CriteoNumbers, v)
 		}
-		c.Numbers[i] = v
+		dst[i] = v
 	}
+	return nil
+}
+
+func (d *MultiHot) readLabels(r Run, dst []float32) error {
 	labels, err := d.labels.read(r)
 	if err != nil {
 		return err
@@ -233,9 +254,9 @@ func (d *MultiHot) Read(sample int, c Click) error {
 		if v != 0 && v != 1 {
 			return fmt.Errorf("%s: pair %d: the label is %d, want 0 or 1", d.labels.path, r.First+i, v)
 		}
-		c.Labels[i] = float32(v)
+		dst[i] = float32(v)
 	}
-	return d.readTables(r, c.Categories)
+	return nil
 }
 
 func (d *MultiHot) readTables(r Run, categories []int64) error {

@@ -119,7 +119,7 @@ func TestFilesOfDLRMv2ThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}
-	if _, err := OpenMultiHot(multiHotFiles(t, "_sample", 5, zip.Deflate)); err == nil || !strings.Contains(err.Error(), "0.npy is compressed") {
+	if _, err := OpenMultiHot(multiHotFiles(t, "_sample", 5, zip.Deflate)); err == nil || !strings.Contains(err.Error(), "0.npy: it is compressed") {
 		t.Errorf("compressed: error %v", err)
 	}
 }

@@ -135,16 +135,25 @@ func (d *SQuAD) add(p squadParagraph, place string, ids map[string]bool) error {
 		ids[*qa.ID] = true
 		q := SQuADQuestion{Text: len(d.Texts)}
 		q.ID, q.Asked = *qa.ID, *qa.Question
-		for m, answer := range qa.Answers {
-			if answer.Text == nil {
-				return fmt.Errorf("%s.qas[%d].answers[%d]: want \"text\"", place, n, m)
-			}
-			q.Answers = append(q.Answers, *answer.Text)
+		var err error
+		if q.Answers, err = qa.answers(); err != nil {
+			return fmt.Errorf("%s.qas[%d].%w", place, n, err)
 		}
 		d.Questions = append(d.Questions, q)
 	}
 	d.Texts = append(d.Texts, *p.Context)
 	return nil
+}
+
+// answers are the texts of the answers.
+func (q squadQuestion) answers() (texts []string, err error) {
+	for i, answer := range q.Answers {
+		if answer.Text == nil {
+			return nil, fmt.Errorf("answers[%d]: want \"text\"", i)
+		}
+		texts = append(texts, *answer.Text)
+	}
+	return texts, nil
 }
 
 // jsonError adds the line to an error of encoding/json.

@@ -107,6 +107,11 @@ func (a *answer) read(resp *http.Response, from, to int64) error {
 	if a.from > 0 {
 		return nil
 	}
+	return a.checkHead(resp)
+}
+
+// checkHead looks at the first bytes of a file.
+func (a *answer) checkHead(resp *http.Response) error {
 	head, err := a.body.Peek(512)
 	if err != nil && len(head) == 0 && a.size != 0 {
 		return fmt.Errorf("%s: %w", a.url, unexpectedEOF(err))

@@ -48,19 +48,25 @@ func (u *Unpack) entryPath(name string) (string, error) {
 	if len(u.Only) > 0 && !matchAny(u.Only, clean) {
 		return "", nil
 	}
-	to, renamed := u.Rename[clean]
-	if !renamed {
-		elems := strings.Split(clean, "/")
-		if len(elems) <= u.Strip {
-			return "", nil
-		}
-		to = strings.Join(elems[u.Strip:], "/")
+	to := u.stripped(clean)
+	if to == "" {
+		return "", nil
 	}
 	to = path.Join(u.Into, to)
 	if err := checkPath(to); err != nil {
 		return "", fmt.Errorf("entry %q: %w", name, err)
 	}
 	return to, nil
+}
+
+// stripped is the new name of an entry, or its own without the first elements; "" if it has no
+// more than these.
+func (u *Unpack) stripped(name string) string {
+	if to, renamed := u.Rename[name]; renamed {
+		return to
+	}
+	elems := strings.Split(name, "/")
+	return strings.Join(elems[min(u.Strip, len(elems)):], "/")
 }
 
 func matchAny(patterns []string, name string) bool {

@@ -93,14 +93,18 @@ func (x *extraction) tar(ctx context.Context, in *os.File) error {
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
-		mode := h.FileInfo().Mode()
-		if h.Typeflag == tar.TypeLink {
-			mode |= fs.ModeIrregular
-		}
-		if err := x.entry(ctx, h.Name, mode, h.Size, t); err != nil {
+		if err := x.entry(ctx, h.Name, modeOf(h), h.Size, t); err != nil {
 			return err
 		}
 	}
+}
+
+// modeOf is the mode of an entry; a hard link is no file of its own.
+func modeOf(h *tar.Header) fs.FileMode {
+	if h.Typeflag == tar.TypeLink {
+		return fs.ModeIrregular
+	}
+	return h.FileInfo().Mode()
 }
 
 // unpacked reads what a tar archive holds, compressed or not.

@@ -25,7 +25,7 @@ func (j *job) handed(f File) string {
 			if inside := insideOf(given, f); inside != "" {
 				return inside
 			}
-		case filepath.Base(given) == path.Base(f.Name) || len(j.FromFiles) == 1 && j.only(f):
+		case filepath.Base(given) == path.Base(f.Name) || j.only(f):
 			return given
 		}
 	}
@@ -42,8 +42,11 @@ func insideOf(folder string, f File) string {
 	return ""
 }
 
-// only reports whether a file is the only one that the user can be meant to hand over.
+// only reports whether the user hands over one file, and this is the only one that can be meant.
 func (j *job) only(f File) bool {
+	if len(j.FromFiles) != 1 {
+		return false
+	}
 	wanted, registered := 0, 0
 	for _, other := range j.item.Files {
 		wanted++

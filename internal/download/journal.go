@@ -128,12 +128,23 @@ func (j *journal) continues(r remote, checksum bool) error {
 		return nil
 	case r.url != j.URL:
 		return fmt.Errorf("it was begun from %s, and no checksum is known", j.URL)
-	case r.etag != j.ETag:
-		return fmt.Errorf("its ETag was %q and is %q", j.ETag, r.etag)
-	case r.modified != j.Modified:
-		return fmt.Errorf("it was changed at %q and now at %q", j.Modified, r.modified)
-	case r.etag == "" && r.modified == "" && !checksum:
+	}
+	if err := r.sameVersion(j.ETag, j.Modified); err != nil {
+		return err
+	}
+	if r.etag == "" && r.modified == "" && !checksum {
 		return errors.New("the server gives neither ETag nor date, and no checksum is known")
+	}
+	return nil
+}
+
+// sameVersion says whether a file is as it was, and if not, what has changed.
+func (r remote) sameVersion(etag, modified string) error {
+	if r.etag != etag {
+		return fmt.Errorf("its ETag was %q and is %q", etag, r.etag)
+	}
+	if r.modified != modified {
+		return fmt.Errorf("it was changed at %q and now at %q", modified, r.modified)
 	}
 	return nil
 }

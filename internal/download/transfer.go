@@ -114,10 +114,8 @@ func (t *transfer) askAgain(ctx context.Context, from, to int64) (*answer, error
 		err = errors.New("it is served as a whole all of a sudden")
 	case a.size != t.size:
 		err = fmt.Errorf("its size was %d and is %d", t.size, a.size)
-	case a.etag != t.etag:
-		err = fmt.Errorf("its ETag was %q and is %q", t.etag, a.etag)
-	case a.modified != t.modified:
-		err = fmt.Errorf("it was changed at %q and now at %q", t.modified, a.modified)
+	default:
+		err = a.sameVersion(t.etag, t.modified)
 	}
 	if err != nil {
 		a.close()

@@ -93,15 +93,22 @@ func (v *verification) run(ctx context.Context) error {
 	if err := v.checkInstalled(ctx, finished); err != nil {
 		return err
 	}
-	if check := layouts()[v.item.Layout].check; check != nil {
-		if err := check(ctx, v); err != nil {
-			return err
-		}
+	if err := v.checkLayout(ctx); err != nil {
+		return err
 	}
 	if len(v.report.Fine) == 0 && v.report.OK() {
 		v.report.Problems = append(v.report.Problems, "there is nothing in "+v.Dir+" that belongs to "+v.item.Name)
 	}
 	return nil
+}
+
+// checkLayout checks what data sets of the item's layout have.
+func (v *verification) checkLayout(ctx context.Context) error {
+	check := layouts()[v.item.Layout].check
+	if check == nil {
+		return nil
+	}
+	return check(ctx, v)
 }
 
 // kind begins problems of another kind.

@@ -158,7 +158,17 @@ func (v *verification) checkTruth(truth *accuracy.GroundTruth, labels string, cl
 		}
 		seen[image.FileName] = true
 	}
-	if classes != nil && len(truth.Categories) != len(classes) {
+	if classes != nil {
+		v.checkCategories(truth, labels, classes)
+	}
+	if len(v.report.Problems) == before {
+		v.fine("%s: %d objects of %d categories, all in images that are listed", labels, len(truth.Annotations), len(truth.Categories))
+	}
+}
+
+// checkCategories wants the classes in their order.
+func (v *verification) checkCategories(truth *accuracy.GroundTruth, labels string, classes []string) {
+	if len(truth.Categories) != len(classes) {
 		v.problem("%s: %d categories, want %d", labels, len(truth.Categories), len(classes))
 		return
 	}
@@ -166,9 +176,6 @@ func (v *verification) checkTruth(truth *accuracy.GroundTruth, labels string, cl
 		if c := truth.Categories[i]; c.ID != int64(i) || c.Name != class {
 			v.problem("%s: category %d is %q with the number %d, want %q", labels, i, c.Name, c.ID, class)
 		}
-	}
-	if len(v.report.Problems) == before {
-		v.fine("%s: %d objects of %d categories, all in images that are listed", labels, len(truth.Annotations), len(truth.Categories))
 	}
 }
 

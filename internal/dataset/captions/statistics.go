@@ -57,14 +57,20 @@ func readArray(archive *zip.Reader, name string, axes int, n int64) ([]float64, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	wrong := func(extent int64) bool { return extent < 1 || extent > maxFeatures || n > 0 && extent != n }
-	switch fits := len(r.Shape) == axes && !slices.ContainsFunc(r.Shape, wrong); {
-	case fits:
+	if len(r.Shape) == axes && eachIs(r.Shape, n) {
 		return readFloats(r, name)
-	case n > 0:
+	}
+	if n > 0 {
 		return nil, fmt.Errorf("%s has the shape %v, want [%d %d] as mu has %d features", name, r.Shape, n, n, n)
 	}
 	return nil, fmt.Errorf("%s has the shape %v, want [n] with up to %d features", name, r.Shape, maxFeatures)
+}
+
+// eachIs reports whether every axis has n elements; 0: any number that features may have.
+func eachIs(shape tensor.Shape, n int64) bool {
+	return !slices.ContainsFunc(shape, func(extent int64) bool {
+		return extent < 1 || extent > maxFeatures || n > 0 && extent != n
+	})
 }
 
 // readFloats reads numbers of either precision.

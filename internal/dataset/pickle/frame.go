@@ -146,10 +146,7 @@ func (f *frame) empty() (*Frame, error) {
 	if !ok || !ok2 || names.names == nil {
 		return nil, errFrame
 	}
-	out := &Frame{Rows: rows.rows}
-	if rows.names != nil {
-		out.Rows = rows.names.Len()
-	}
+	out := &Frame{Rows: rows.len()}
 	for _, name := range names.names.Objects {
 		text, ok := name.(string)
 		if !ok {
@@ -161,10 +158,18 @@ func (f *frame) empty() (*Frame, error) {
 	return out, nil
 }
 
+// len is how many columns or rows an index has.
+func (i *index) len() int {
+	if i.names != nil {
+		return i.names.Len()
+	}
+	return i.rows
+}
+
 // addBlock takes the columns of a block.
 func (f *Frame) addBlock(v any, depth int, left *int) error {
 	b, ok := v.(*block)
-	if !ok || !b.values.built || len(b.values.Shape) != 2 || b.values.Shape[1] != f.Rows {
+	if !ok || !b.has(f.Rows) {
 		return fmt.Errorf("a block of columns is not one of %d rows", f.Rows)
 	}
 	places, err := b.columns(len(f.columns))
@@ -185,6 +190,11 @@ func (f *Frame) addBlock(v any, depth int, left *int) error {
 		f.columns[places[i/f.Rows]][i%f.Rows] = v
 		return err
 	})
+}
+
+// has reports whether a block is one of columns of so many rows.
+func (b *block) has(rows int) bool {
+	return b.values.built && len(b.values.Shape) == 2 && b.values.Shape[1] == rows
 }
 
 // columns are the places of a block's columns among n.

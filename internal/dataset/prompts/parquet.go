@@ -29,10 +29,7 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 	if most := int64(len(data)) + moreRows; n < 0 || n > most {
 		return fmt.Errorf("the file says that it has %d rows, want at most %d", n, most)
 	}
-	t.rows = make([]row, limit(int(n), count))
-	for i := range t.rows {
-		t.rows[i] = make(row)
-	}
+	t.addRows(limit(int(n), count))
 	for _, column := range file.Root().Columns() {
 		leaf, list := leafOf(column)
 		if leaf == nil {
@@ -43,6 +40,14 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 		}
 	}
 	return nil
+}
+
+// addRows makes rows that have nothing yet.
+func (t *Table) addRows(n int) {
+	t.rows = make([]row, n)
+	for i := range t.rows {
+		t.rows[i] = make(row)
+	}
 }
 
 // moreRows is how many rows more than bytes a file may have: runs of one value take little room,

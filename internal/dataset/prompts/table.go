@@ -135,10 +135,7 @@ func (t *Table) parsePickle(data []byte, count int) error {
 }
 
 func (t *Table) parseFrame(f *pickle.Frame, count int) error {
-	t.rows = make([]row, limit(f.Rows, count))
-	for i := range t.rows {
-		t.rows[i] = make(row, len(f.Names))
-	}
+	t.addRows(limit(f.Rows, count))
 	for _, name := range f.Names {
 		values, _ := f.Column(name)
 		for i, r := range t.rows {

@@ -141,17 +141,26 @@ func (h *header) parseGrid(raw []byte) error {
 	}
 	voxels := 1
 	for i := range h.Shape {
-		n, spacing := int(h.order.Uint16(raw[42+2*i:])), float64(h.float(raw, 80+4*i))
-		if n < 1 || n > math.MaxInt16 || n > maxVoxels/voxels {
-			return fmt.Errorf("axis %d has %d voxels, want at least 1, and %d in all at most", i+1, n, maxVoxels)
+		if err := h.parseAxis(raw, i, maxVoxels/voxels); err != nil {
+			return err
 		}
-		if !(spacing > 1e-3 && spacing < 1e3) {
-			return fmt.Errorf("the voxels along axis %d are %v mm apart, want a distance", i+1, spacing)
-		}
-		voxels *= n
-		h.Shape[i], h.Spacing[i] = n, spacing
+		voxels *= h.Shape[i]
 	}
 	return h.checkPrepared()
+}
+
+// parseAxis reads the number of voxels along an axis, of which there may be so many, and their
+// distance.
+func (h *header) parseAxis(raw []byte, i, most int) error {
+	n, spacing := int(h.order.Uint16(raw[42+2*i:])), float64(h.float(raw, 80+4*i))
+	if n < 1 || n > math.MaxInt16 || n > most {
+		return fmt.Errorf("axis %d has %d voxels, want at least 1, and %d in all at most", i+1, n, maxVoxels)
+	}
+	if !(spacing > 1e-3 && spacing < 1e3) {
+		return fmt.Errorf("the voxels along axis %d are %v mm apart, want a distance", i+1, spacing)
+	}
+	h.Shape[i], h.Spacing[i] = n, spacing
+	return nil
 }
 
 // checkPrepared bounds what becomes of a volume whose header has wrong distances.

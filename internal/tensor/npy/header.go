@@ -77,18 +77,7 @@ func (h header) encode() ([]byte, error) {
 	if _, err := h.bytes(); err != nil {
 		return nil, err
 	}
-	var shape strings.Builder
-	for i, d := range h.Shape {
-		if i > 0 {
-			shape.WriteByte(' ')
-		}
-		fmt.Fprintf(&shape, "%d,", d)
-	}
-	tuple := shape.String()
-	if len(h.Shape) > 1 {
-		tuple = strings.TrimSuffix(tuple, ",")
-	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple)
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, tuple(h.Shape))
 	if len(h.Shape) > 0 {
 		text += strings.Repeat(" ", growDigits-len(fmt.Sprint(h.Shape[0])))
 	}
@@ -101,6 +90,18 @@ func (h header) encode() ([]byte, error) {
 	out := append([]byte(magic), 1, 0)
 	out = binary.LittleEndian.AppendUint16(out, uint16(len(text)))
 	return append(out, text...), nil
+}
+
+// tuple is a shape as Python writes it: (), (2,) and (2, 3).
+func tuple(shape tensor.Shape) string {
+	if len(shape) == 1 {
+		return fmt.Sprintf("(%d,)", shape[0])
+	}
+	parts := make([]string, len(shape))
+	for i, d := range shape {
+		parts[i] = fmt.Sprint(d)
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
 }
 
 // readHeader reads up to the first element. It also reports whether the elements are in

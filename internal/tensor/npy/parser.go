@@ -38,12 +38,17 @@ func (p *parser) dictionary() (d dictionary, err error) {
 	if p.space(); p.rest != "" {
 		return d, fmt.Errorf("unexpected %q behind the dictionary", p.rest)
 	}
+	return d, wantAll(seen)
+}
+
+// wantAll wants each key that a header has.
+func wantAll(seen map[string]bool) error {
 	for _, key := range []string{"descr", "fortran_order", "shape"} {
 		if !seen[key] {
-			return d, fmt.Errorf("key %q is missing", key)
+			return fmt.Errorf("key %q is missing", key)
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // entry reads a key and its value.
