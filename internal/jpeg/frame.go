@@ -63,16 +63,23 @@ func (f *frame) layOut() error {
 	f.mcusX = ceilDiv(f.width, 8*f.maxH)
 	f.mcusY = ceilDiv(f.height, 8*f.maxV)
 	for i := range f.comps {
-		c := &f.comps[i]
-		if f.maxH%c.h != 0 || f.maxV%c.v != 0 {
-			return fmt.Errorf("%w: sampling ratio %d/%d×%d/%d is not a whole number", errUnsupported, f.maxH, c.h, f.maxV, c.v)
+		if err := f.comps[i].layOut(f); err != nil {
+			return err
 		}
-		c.width = ceilDiv(f.width*c.h, f.maxH)
-		c.height = ceilDiv(f.height*c.v, f.maxV)
-		c.blocksX = ceilDiv(f.width*c.h, 8*f.maxH)
-		c.blocksY = ceilDiv(f.height*c.v, 8*f.maxV)
-		c.stride = 8 * c.blocksX
 	}
+	return nil
+}
+
+// layOut computes the sizes of a component.
+func (c *component) layOut(f *frame) error {
+	if f.maxH%c.h != 0 || f.maxV%c.v != 0 {
+		return fmt.Errorf("%w: sampling ratio %d/%d×%d/%d is not a whole number", errUnsupported, f.maxH, c.h, f.maxV, c.v)
+	}
+	c.width = ceilDiv(f.width*c.h, f.maxH)
+	c.height = ceilDiv(f.height*c.v, f.maxV)
+	c.blocksX = ceilDiv(f.width*c.h, 8*f.maxH)
+	c.blocksY = ceilDiv(f.height*c.v, 8*f.maxV)
+	c.stride = 8 * c.blocksX
 	return nil
 }
 

@@ -156,14 +156,9 @@ func (f *frame) read(m byte, seg []byte) error {
 	if err := f.readSize(seg); err != nil {
 		return err
 	}
-	n := int(seg[5])
-	if n != 1 && n != 3 && n != maxComponents {
-		return fmt.Errorf("%w: %d components, want 1, 3 or 4", errUnsupported, n)
-	}
-	f.setComponents(seg[6:], n)
 	f.progressive = m == markerSOF2
 	f.seen = true
-	return nil
+	return f.setComponents(seg[6:], int(seg[5]))
 }
 
 // readSize reads the bits of a sample, height and width.
@@ -183,7 +178,10 @@ func (f *frame) readSize(seg []byte) error {
 }
 
 // setComponents keeps the memory of the components of the previous image.
-func (f *frame) setComponents(specs []byte, n int) {
+func (f *frame) setComponents(specs []byte, n int) error {
+	if n != 1 && n != 3 && n != maxComponents {
+		return fmt.Errorf("%w: %d components, want 1, 3 or 4", errUnsupported, n)
+	}
 	if cap(f.comps) < n {
 		grown := make([]component, n)
 		copy(grown, f.comps[:cap(f.comps)])
@@ -198,6 +196,7 @@ func (f *frame) setComponents(specs []byte, n int) {
 			samples: c.samples, coefs: c.coefs,
 		}
 	}
+	return nil
 }
 
 // supported names the kinds of frame that are not Huffman-coded DCT.

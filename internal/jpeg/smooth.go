@@ -46,11 +46,9 @@ func (f *frame) needsSmoothing(scans int) bool {
 		if !c.quantOK || c.bits[0] < 0 || slices.Contains(c.quant[:smoothed], 0) {
 			return false
 		}
-		for k := range smoothed {
-			useful = useful || k > 0 && c.bits[k] != 0
-			if scans == 1 {
-				c.prevBits[k] = -1
-			}
+		useful = useful || slices.ContainsFunc(c.bits[1:smoothed], func(b int8) bool { return b != 0 })
+		if scans == 1 {
+			copy(c.prevBits[:], slices.Repeat([]int8{-1}, smoothed))
 		}
 	}
 	return useful

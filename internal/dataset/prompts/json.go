@@ -28,6 +28,11 @@ func (t *Table) parseArray(r *bufio.Reader, count int) error {
 			return &Error{t.name, i, "", shortened(err)}
 		}
 	}
+	return t.parseEnd(d)
+}
+
+// parseEnd wants the end of the list, and of the file.
+func (t *Table) parseEnd(d *json.Decoder) error {
 	if _, err := d.Token(); err != nil {
 		return &Error{t.name, len(t.rows), "", shortened(err)}
 	}

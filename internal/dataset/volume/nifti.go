@@ -42,7 +42,7 @@ const headerSize = 348
 type header struct {
 	Grid
 	order            binary.ByteOrder
-	code             uint16
+	voxel            voxelType
 	offset           int64 // of the voxels
 	slope, intercept float64
 }
@@ -174,9 +174,10 @@ func (g Grid) checkPrepared() error {
 
 // parseVoxels reads how and where voxels are stored.
 func (h *header) parseVoxels(raw []byte) error {
-	h.code = h.order.Uint16(raw[70:])
-	if _, _, err := h.decoder(); err != nil {
-		return err
+	code := h.order.Uint16(raw[70:])
+	var known bool
+	if h.voxel, known = voxelTypes[code]; !known {
+		return fmt.Errorf("voxels are of type %d (nifti1.h), want integers of 8 to 32 bits or floats", code)
 	}
 	offset := h.float(raw, 108)
 	if !(offset >= headerSize && offset < 1<<20) {
@@ -198,38 +199,29 @@ func (h *header) float(raw []byte, at int) float32 {
 	return math.Float32frombits(h.order.Uint32(raw[at:]))
 }
 
-// decoder returns the size of a voxel, and how its number is read.
-func (h *header) decoder() (size int, decode func([]byte) float64, err error) {
-	o := h.order
-	switch h.code {
-	case 2:
-		return 1, func(b []byte) float64 { return float64(b[0]) }, nil
-	case 256:
-		return 1, func(b []byte) float64 { return float64(int8(b[0])) }, nil
-	case 4:
-		return 2, func(b []byte) float64 { return float64(int16(o.Uint16(b))) }, nil
-	case 512:
-		return 2, func(b []byte) float64 { return float64(o.Uint16(b)) }, nil
-	case 8:
-		return 4, func(b []byte) float64 { return float64(int32(o.Uint32(b))) }, nil
-	case 768:
-		return 4, func(b []byte) float64 { return float64(o.Uint32(b)) }, nil
-	case 16:
-		return 4, func(b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }, nil
-	case 64:
-		return 8, func(b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }, nil
-	}
-	return 0, nil, fmt.Errorf("voxels are of type %d (nifti1.h), want integers of 8 to 32 bits or floats", h.code)
+// A voxelType says how large a voxel is, and how its number is read.
+type voxelType struct {
+	size   int
+	decode func(o binary.ByteOrder, b []byte) float64
+}
+
+// voxelTypes are those that are read, by their codes in nifti1.h.
+var voxelTypes = map[uint16]voxelType{
+	2:   {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }},
+	256: {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }},
+	4:   {2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
+	512: {2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }},
+	8:   {4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
+	768: {4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }},
+	16:  {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	64:  {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
 }
 
 // voxels reads the numbers, which have the first axis running fastest, and turns them so
 // that the last does. Memory grows with what is really there, so that a header that
 // promises too much costs nothing.
 func (h *header) voxels(r io.Reader) ([]float32, error) {
-	size, decode, err := h.decoder()
-	if err != nil {
-		return nil, err
-	}
+	size := h.voxel.size
 	const piece = 1 << 16 // voxels at a time
 	var stored []float32
 	raw := make([]byte, size*min(h.Len(), piece))
@@ -241,7 +233,7 @@ func (h *header) voxels(r io.Reader) ([]float32, error) {
 		}
 		stored = slices.Grow(stored, min(left, max(len(stored), piece)))
 		for at := 0; at < len(raw); at += size {
-			v := decode(raw[at:])
+			v := h.voxel.decode(h.order, raw[at:])
 			stored = append(stored, float32(float64(v*h.slope)+h.intercept))
 		}
 	}
