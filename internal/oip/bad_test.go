@@ -92,7 +92,8 @@ func TestWhatCannotBeRightInGRPCIsRefused(t *testing.T) {
 		{"an unknown type", raw(input("a", "FP8", 2), 2), "unknown datatype"},
 		{"a negative extent", raw(input("a", "FP32", -2), 8), "negative extent"},
 		{"both forms", raw(typed, 4), "beside raw contents"},
-		{"neither form", &pb.InferRequest{Inputs: []*pb.Tensor{input("a", "FP32", 2)}}, "0 elements, want 2"},
+		{"neither form", &pb.InferRequest{Inputs: []*pb.Tensor{input("a", "FP32", 2)}}, "tensor a FP32[2] has 2 elements, which 0 bytes cannot be"},
+		{"fewer elements than the shape", &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: "FP32", Shape: []int64{2}, Contents: &pb.Contents{FP32: []float32{1}}}}}, "1 elements, want 2"},
 		{"more raw contents than tensors", &pb.InferRequest{Inputs: []*pb.Tensor{typed}, Raw: [][]byte{{}, {}}}, "2 pieces of raw contents"},
 		{"a name twice", &pb.InferRequest{Inputs: []*pb.Tensor{typed, typed}}, "two tensors"},
 		{"contents of another type", &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: "INT64", Shape: []int64{1}, Contents: typed.Contents}}}, "contents of field 6, want 3"},
@@ -154,7 +155,16 @@ func TestNobodyIsAskedForMemoryBeforeAllWasChecked(t *testing.T) {
 	if _, err := ParseRequest([]byte(text), Limits{}); err == nil {
 		t.Error("a size that does not fit is accepted")
 	}
+	for _, text := range []string{`{"inputs":[{"name":"a","datatype":"FP32","shape":[1000000000],"data":[1]}]}`, `{"inputs":[{"name":"a","datatype":"BYTES","shape":[10,10],"data":["a"]}]}`} {
+		if _, err := ParseRequest([]byte(text), Limits{}); err == nil || !strings.Contains(err.Error(), "elements, which ") {
+			t.Errorf("more elements than can be in %s: %v", text, err)
+		}
+	}
 	in := &Receiving{Accept: func(*Head) (Place, error) { return asked, nil }}
+	typed := &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: "INT32", Shape: []int64{1e9}, Contents: &pb.Contents{Int: []int32{1, 2, 3}}}}}
+	if err := in.unmarshal(written(t, typed)); err == nil || !strings.Contains(err.Error(), "has 1000000000 elements, which 5 bytes cannot be") {
+		t.Errorf("more typed elements than can be there: %v", err)
+	}
 	bad := &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: "FP32", Shape: []int64{1e9}}}, Raw: [][]byte{{1, 2, 3, 4}}}
 	if err := in.unmarshal(written(t, bad)); err == nil {
 		t.Error("a size that does not fit is accepted over gRPC")

@@ -94,10 +94,11 @@ func (d *Document) fill(tensors []wireTensor, l Limits) error {
 		return err
 	}
 	for i, s := range d.Tensors {
-		if d.data[i] != nil {
-			continue
+		err := s.sizeFits()
+		if text := d.data[i]; text != nil {
+			err = s.countFits(len(text))
 		}
-		if err := s.sizeFits(); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -129,6 +129,9 @@ func (m *Receiving) check(a *arrival) error {
 		case shared:
 			s.Size = s.Window.Size
 		case typed:
+			if err := s.countFits(len(a.contents[i])); err != nil {
+				return err
+			}
 			continue
 		default:
 			s.Size, sizes = sizes[0], sizes[1:]

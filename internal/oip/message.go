@@ -179,6 +179,15 @@ func placed(place Place, i int, s Spec) (tensor.Tensor, error) {
 	return t, nil
 }
 
+// countFits refuses more elements than so many bytes of JSON, or of typed contents, can have: each takes one or more.
+// Otherwise memory would be asked for that nobody fills.
+func (s Spec) countFits(bytes int) error {
+	if n := s.Shape.Len(); n > int64(bytes) {
+		return fmt.Errorf("tensor %v has %d elements, which %d bytes cannot be", s, n, bytes)
+	}
+	return nil
+}
+
 // sizeFits checks the bytes that a tensor is said to have against its type and shape.
 func (s Spec) sizeFits() error {
 	if s.Type == tensor.String {

@@ -31,11 +31,6 @@ func (m *talker) begin(p *prompt) (*answering, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	for _, id := range ids {
-		if id < 0 {
-			return nil, invalid(fmt.Errorf("token %d is negative", id))
-		}
-	}
 	if _, err := m.Complete([]tensor.Shape{{int64(len(ids))}}); err != nil {
 		return nil, invalid(err)
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -74,10 +75,7 @@ func (p *prompt) limit() int {
 // tokens are those of the prompt, for a model with words and a way to write chats, or without.
 func (p *prompt) tokens(words workload.Words, template workload.Chat) (ids []int32, err error) {
 	if !p.chat && p.Prompt[0] == '[' {
-		if err := json.Unmarshal(p.Prompt, &ids); err != nil {
-			return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
-		}
-		return ids, nil
+		return tokensOf(p.Prompt)
 	}
 	if words == nil {
 		return nil, fmt.Errorf("the model has no tokenizer here: want a prompt that is a list of tokens")
@@ -85,11 +83,29 @@ func (p *prompt) tokens(words workload.Words, template workload.Chat) (ids []int
 	if p.chat {
 		return p.chatTokens(words, template)
 	}
-	var text string
+	var text *string
 	if err := json.Unmarshal(p.Prompt, &text); err != nil {
 		return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
 	}
-	return words.Encode(text)
+	if text == nil {
+		return nil, errors.New("prompt: want a text or a list of tokens: it is null")
+	}
+	return words.Encode(*text)
+}
+
+// tokensOf are the tokens of a list in JSON.
+func tokensOf(list json.RawMessage) (ids []int32, err error) {
+	var found []*int32 // null would be taken for token 0
+	if err := json.Unmarshal(list, &found); err != nil {
+		return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
+	}
+	for i, id := range found {
+		if id == nil || *id < 0 {
+			return nil, fmt.Errorf("prompt: token %d is null or negative", i)
+		}
+		ids = append(ids, *id)
+	}
+	return ids, nil
 }
 
 // chatTokens are those of the messages: by the template of the model, or else one after the other, a line each.

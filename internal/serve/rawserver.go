@@ -66,26 +66,33 @@ func (m *tensorsModel) Statistics() oip.ModelStatistics {
 func (m *tensorsModel) MaxBytes() int64 {
 	n, free := int64(0), false
 	for _, p := range m.table.ports.Inputs {
-		if p.AnyShape || p.Type == tensor.String {
-			free = true
-			continue
-		}
-		size := int64(p.Type.Size())
-		for i, d := range p.Shape {
-			switch {
-			case d < 0 && i == 0 && m.table.batched:
-				d = mostSamples
-			case d < 0:
-				d, free = 1, true
-			}
-			size *= d
-		}
-		n += size
+		size, fixed := m.mostOf(p)
+		n, free = n+size, free || !fixed
 	}
 	if free {
 		n += freeBytes
 	}
 	return n
+}
+
+// mostOf is what an input takes of as many samples as a request may have. It is not fixed where that is up to the
+// request: then it is that of the shortest.
+func (m *tensorsModel) mostOf(p backend.Port) (size int64, fixed bool) {
+	if p.AnyShape || p.Type == tensor.String {
+		return 0, false
+	}
+	size, fixed = int64(p.Type.Size()), true
+	for i, d := range p.Shape {
+		switch {
+		case d >= 0:
+			size *= d
+		case i == 0 && m.table.batched:
+			size *= mostSamples
+		default:
+			fixed = false
+		}
+	}
+	return size, fixed
 }
 
 // Begin implements server.Model.

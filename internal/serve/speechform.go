@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -75,28 +76,32 @@ func (f *speechForm) add(name string, content io.Reader, most int64) error {
 	return nil
 }
 
+// formFieldsOf are what the fields of a form may be, for a model of a language: each says what it wants instead.
+func formFieldsOf(language string) map[string]func(value string) (want string) {
+	among := func(choices ...string) func(string) string {
+		return func(value string) string { return onlyOf(value, choices...) }
+	}
+	return map[string]func(string) string{
+		"model": func(string) string { return "" }, "language": among(language), "response_format": among("json", "text"), "stream": among("false"), "prompt": among(),
+		"temperature": func(value string) string {
+			if t, err := strconv.ParseFloat(value, 64); err != nil || t != 0 {
+				return "0: the likeliest token is always taken"
+			}
+			return ""
+		},
+	}
+}
+
 // check finds what cannot be done, for a model of a language.
 func (f *speechForm) check(language string) error {
-	for name, value := range f.fields {
-		want := ""
-		switch name {
-		case "model":
-		case "language":
-			want = onlyOf(value, language)
-		case "response_format":
-			want = onlyOf(value, "json", "text")
-		case "stream":
-			want = onlyOf(value, "false")
-		case "prompt":
-			want = onlyOf(value)
-		case "temperature":
-			if t, err := strconv.ParseFloat(value, 64); err != nil || t != 0 {
-				want = "0: the likeliest token is always taken"
-			}
-		default:
+	known := formFieldsOf(language)
+	for _, name := range slices.Sorted(maps.Keys(f.fields)) {
+		value := f.fields[name]
+		wants, ok := known[name]
+		if !ok {
 			return oip.Errorf(oip.InvalidArgument, "%s is not known here", name)
 		}
-		if want != "" {
+		if want := wants(value); want != "" {
 			return oip.Errorf(oip.InvalidArgument, "%s is %q, want %s", name, value, want)
 		}
 	}
