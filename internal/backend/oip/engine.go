@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -272,7 +273,9 @@ func (e *Engine) Account(ctx context.Context) (backend.Account, error) {
 			sum.Add(s)
 		}
 	}
-	of := func(s protocol.Sum) backend.Sum { return backend.Sum{Count: s.Count, Time: time.Duration(s.NS)} }
+	of := func(s protocol.Sum) backend.Sum {
+		return backend.Sum{Count: s.Count, Time: time.Duration(min(s.NS, math.MaxInt64))}
+	}
 	a.Server = &backend.ServerCount{Inferences: sum.InferenceCount, Executions: sum.ExecutionCount, CacheHits: sum.InferenceStats.CacheHit.Count,
 		Queue: of(sum.InferenceStats.Queue), Compute: of(sum.InferenceStats.ComputeInfer)}
 	return a, nil

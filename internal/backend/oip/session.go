@@ -41,24 +41,22 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 	if s.closed.Load() {
 		return errors.New("running the model: the session is closed")
 	}
-	r := &client.Request{Model: s.model.name, Version: s.engine.config.Version, Wanted: s.wanted}
-	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
-		return fmt.Errorf("running the model: got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
+	if err := s.run(ctx, inputs, outputs); err != nil {
+		return fmt.Errorf("running the model: %w", err)
 	}
-	for i, in := range inputs {
-		t, err := backend.Viewed(in, s.info.Inputs[i], "input")
-		if err != nil {
-			return fmt.Errorf("running the model: %w", err)
-		}
-		r.Tensors = append(r.Tensors, t)
-		r.Specs = append(r.Specs, protocol.Spec{Name: s.info.Inputs[i].Name, Type: t.Type, Shape: t.Shape})
+	return nil
+}
+
+func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) error {
+	r, err := s.request(inputs, outputs)
+	if err != nil {
+		return err
 	}
-	r.Room = room(outputs)
 	a := answer{session: s, outputs: outputs}
 	r.Accept = a.accept
 	begin := time.Now()
 	if _, err := s.engine.client.Infer(ctx, r); err != nil {
-		return fmt.Errorf("running the model: %w", err)
+		return err
 	}
 	s.engine.took.Add(int64(time.Since(begin)))
 	s.engine.answered.Add(1)
@@ -66,13 +64,28 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		if outputs[i] != nil {
 			continue
 		}
-		v, err := backend.NewView(t)
-		if err != nil {
-			return fmt.Errorf("running the model: %w", err)
+		if outputs[i], err = backend.NewView(t); err != nil {
+			return err
 		}
-		outputs[i] = v
 	}
 	return nil
+}
+
+// request is what a run asks for.
+func (s *session) request(inputs, outputs []backend.Value) (*client.Request, error) {
+	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
+		return nil, fmt.Errorf("got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
+	}
+	r := &client.Request{Model: s.model.name, Version: s.engine.config.Version, Wanted: s.wanted, Room: room(outputs)}
+	for i, in := range inputs {
+		t, err := backend.Viewed(in, s.info.Inputs[i], "input")
+		if err != nil {
+			return nil, err
+		}
+		r.Tensors = append(r.Tensors, t)
+		r.Specs = append(r.Specs, protocol.Spec{Name: s.info.Inputs[i].Name, Type: t.Type, Shape: t.Shape})
+	}
+	return r, nil
 }
 
 // room is how many bytes each output has; 0 where only the answer knows.

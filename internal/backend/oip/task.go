@@ -21,8 +21,7 @@ func (e *Engine) findTask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	counts := len(m.Outputs) == 2 && m.Outputs[1].Name == protocol.TaskTokens && m.Outputs[1].Datatype == "INT32"
-	if len(m.Outputs) != 1 && !counts || m.Outputs[0].Name != protocol.TaskResponse || m.Outputs[0].Datatype != "UINT8" {
+	if !isTask(m.Outputs) {
 		return fmt.Errorf("model %s has the outputs %v, want one of bytes, %q", m.Name, m.Outputs, protocol.TaskResponse)
 	}
 	e.task, e.told = &remote{name: e.config.Task}, len(m.Outputs)
@@ -30,6 +29,13 @@ func (e *Engine) findTask(ctx context.Context) error {
 		e.inputs = append(e.inputs, p.Name)
 	}
 	return nil
+}
+
+// isTask reports whether outputs are those of a task: the response, and the number of its tokens where it counts them.
+func isTask(outputs []protocol.Port) bool {
+	want := []protocol.Port{{Name: protocol.TaskResponse, Datatype: "UINT8"}, {Name: protocol.TaskTokens, Datatype: "INT32"}}
+	same := func(a, b protocol.Port) bool { return a.Name == b.Name && a.Datatype == b.Datatype }
+	return len(outputs) > 0 && len(outputs) <= len(want) && slices.EqualFunc(outputs, want[:len(outputs)], same)
 }
 
 // Respond sends a sample to the task, alone, and appends the response to dst. Tokens are those that the task says it
@@ -87,7 +93,7 @@ func (a *taskAnswer) place(i int, s protocol.Spec) (tensor.Tensor, error) {
 	if s.Name != protocol.TaskResponse || s.Type != tensor.Uint8 || len(s.Shape) != 2 || s.Shape[0] != 1 {
 		return tensor.Tensor{}, fmt.Errorf("it is %v, want %s UINT8[1 ?]", s, protocol.TaskResponse)
 	}
-	a.dst = append(a.dst[:a.start], make([]byte, s.Size)...)
+	a.dst = append(a.dst[:a.start], make([]byte, s.Shape.Len())...)
 	return tensor.FromBytes(tensor.Uint8, a.dst[a.start:], s.Shape...)
 }
 
