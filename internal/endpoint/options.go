@@ -57,7 +57,7 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("%s has a user or a password: put the key into a file", shown)
 	case !isWeb(u.Scheme) || u.Hostname() == "":
 		return nil, fmt.Errorf("%q is no address, want http://HOST:PORT or https://HOST", shown)
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+	case strings.ContainsAny(text, "?#"):
 		return nil, fmt.Errorf("%s: want an address without ? and #", shown)
 	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")

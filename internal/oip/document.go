@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -50,25 +51,24 @@ func parse(text []byte, l Limits) (*wireDocument, *Document, error) {
 
 // wanted reads which outputs a request asks for.
 func (d *Document) wanted(w *wireDocument) error {
-	binary, sent := 0, 0
+	var binary []bool // of each that is sent
 	for _, o := range w.Outputs {
 		if err := o.Parameters.check(); err != nil {
 			return err
 		}
 		at := o.Parameters.window()
 		d.Wanted, d.Windows = append(d.Wanted, o.Name), append(d.Windows, at)
-		if at.Region != "" {
-			continue
-		}
-		sent++
-		if o.Parameters.wantsBinary(w.Parameters.BinaryOutput) {
-			binary++
+		if at.Region == "" {
+			binary = append(binary, o.Parameters.wantsBinary(w.Parameters.BinaryOutput))
 		}
 	}
-	if binary > 0 && binary < sent {
+	if slices.Contains(binary, true) && slices.Contains(binary, false) {
 		return Errorf(Unsupported, "some outputs are asked for in binary and others in JSON: want all in one form")
 	}
-	d.WantsJSON = binary == 0 && (sent > 0 || !w.Parameters.BinaryOutput)
+	if len(binary) == 0 {
+		binary = []bool{w.Parameters.BinaryOutput}
+	}
+	d.WantsJSON = !binary[0] // as all are
 	return nil
 }
 

@@ -63,10 +63,7 @@ func (m *Sending) marshal() (mem.BufferSlice, error) {
 		list = append(list, data)
 	}
 	if m.Stream {
-		n := len(head)
-		for _, b := range list[1:] {
-			n += b.Len()
-		}
+		n := len(head) + list[1:].Len()
 		head = append(protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.BytesType), uint64(n)), head...)
 	}
 	list[0] = mem.SliceBuffer(head)

@@ -130,6 +130,10 @@ func (h *Head) checkNames(l Limits) error {
 		}
 		seen[s.Name] = true
 	}
+	return h.checkWanted()
+}
+
+func (h *Head) checkWanted() error {
 	for i, name := range h.Wanted {
 		if name == "" {
 			return errors.New("an output that is asked for has no name")

@@ -104,7 +104,15 @@ func checkObjects(text []byte, tensors int) error {
 	if bytes.Count(text, []byte("{")) <= most {
 		return nil // strings have few of them, too
 	}
-	n, inString := 0, false
+	if n := objects(text); n > most {
+		return fmt.Errorf("it has %d objects, want at most %d, for %d tensors", n, most, tensors)
+	}
+	return nil
+}
+
+// objects counts those of valid JSON.
+func objects(text []byte) (n int) {
+	inString := false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
@@ -115,8 +123,5 @@ func checkObjects(text []byte, tensors int) error {
 			n++
 		}
 	}
-	if n > most {
-		return fmt.Errorf("it has %d objects, want at most %d, for %d tensors", n, most, tensors)
-	}
-	return nil
+	return n
 }

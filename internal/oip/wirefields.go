@@ -104,11 +104,7 @@ func readContents(b []byte, t tensor.Tensor) error {
 		case f.number != form.number:
 			return fmt.Errorf("contents of field %d, want %d for %s", f.number, form.number, Datatype(t.Type))
 		case t.Type == tensor.String:
-			b, err := r.element(f)
-			if err != nil {
-				return err
-			}
-			return in.putString(b)
+			return in.takeString(r, f)
 		case f.kind == form.kind:
 			return in.put(f.value)
 		}
@@ -143,7 +139,11 @@ func (c *contents) put(v uint64) error {
 	return setNumber(c.t, i, v)
 }
 
-func (c *contents) putString(b []byte) error {
+func (c *contents) takeString(r *scanner, f wireField) error {
+	b, err := r.element(f)
+	if err != nil {
+		return err
+	}
 	i, err := c.next()
 	if err == nil {
 		c.t.Strings()[i] = string(b)

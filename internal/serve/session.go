@@ -56,24 +56,33 @@ func (s *shared) Run(ctx context.Context, inputs, outputs []backend.Value) error
 		return err
 	}
 	defer t.give(row)
-	samples := 1
-	if shape := inputs[0].Tensor().Shape; len(shape) > 0 && t.batched {
-		samples = int(shape[0])
-	}
-	if t.batched && samples == 1 {
-		for k, in := range inputs {
-			copy(t.store.RowBytes(k, row), in.Tensor().Bytes())
-		}
-	} else {
-		r := t.request(row)
-		for _, in := range inputs {
-			r.whole = append(r.whole, in.Tensor())
-		}
-	}
-	list, err := t.answer(row, samples)
+	list, err := t.answer(row, t.put(row, inputs))
 	if err != nil {
 		return err
 	}
+	return s.give(list, outputs)
+}
+
+// put puts the inputs of a run into a row, or beside it where they are more than a sample. It returns how many they are.
+func (t *table) put(row int, inputs []backend.Value) (samples int) {
+	samples = 1
+	if shape := inputs[0].Tensor().Shape; len(shape) > 0 && t.batched {
+		samples = int(shape[0])
+	}
+	r := t.request(row)
+	for k, in := range inputs {
+		if t.batched && samples == 1 {
+			copy(t.store.RowBytes(k, row), in.Tensor().Bytes())
+		} else {
+			r.whole = append(r.whole, in.Tensor())
+		}
+	}
+	return samples
+}
+
+// give hands over those of all outputs that the session has.
+func (s *shared) give(list []tensor.Tensor, outputs []backend.Value) error {
+	t := s.table
 	for i, p := range s.info.Outputs {
 		k := slices.IndexFunc(t.ports.Outputs, func(q backend.Port) bool { return q.Name == p.Name })
 		if outputs[i] == nil {

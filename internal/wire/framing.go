@@ -121,17 +121,23 @@ func (f *framing) take(line []byte) error {
 func sizeOf(line []byte) (n int64, ok bool) {
 	const most = 1 << 50
 	for i, c := range line {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
+		digit, ok := hexDigit(c)
+		if !ok {
 			return n, i > 0 && (c == ';' || c == ' ' || c == '\t')
 		}
-		if n = n<<4 | int64(c); n > most {
+		if n = n<<4 | int64(digit); n > most {
 			return 0, false
 		}
 	}
 	return n, len(line) > 0
+}
+
+func hexDigit(c byte) (digit byte, ok bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
 }

@@ -34,9 +34,9 @@ func (s *session) body(p *backend.Prompt) []byte {
 	}
 	if s.config.Stream {
 		b = append(b, `,"stream":true`...)
-		if d.usage {
-			b = append(b, `,"stream_options":{"include_usage":true}`...)
-		}
+	}
+	if s.config.Stream && d.usage {
+		b = append(b, `,"stream_options":{"include_usage":true}`...)
 	}
 	return append(b, '}')
 }

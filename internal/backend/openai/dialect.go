@@ -87,15 +87,18 @@ func variants(d dialect, wantsExtras, wantsUsage bool) (list []dialect) {
 // forms are those of prompts that are tried on a route: token ids or not. A conversation is no text,
 // unless there is no choice.
 func (s *session) forms(chat, choice bool) []bool {
+	conversation := s.texts.Chat && choice
 	switch {
-	case chat || !s.texts.IDs && !(s.texts.Chat && choice):
+	case chat:
 		return []bool{false}
-	case s.texts.Chat && choice && s.texts.IDs:
+	case conversation && s.texts.IDs:
 		return []bool{true}
-	case s.texts.Chat && choice:
+	case conversation:
 		return nil
+	case s.texts.IDs:
+		return []bool{true, false}
 	}
-	return []bool{true, false}
+	return []bool{false}
 }
 
 // limits are the names of the limit of tokens that are tried: the new one, of chat only, or not.

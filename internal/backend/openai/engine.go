@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,18 +55,11 @@ type Engine struct {
 
 // New reads the files that the configuration names. It connects to nothing.
 func New(c Config) (*Engine, error) {
-	if c.Route == "" {
-		c.Route = Auto
-	}
+	c.Route = cmp.Or(c.Route, Auto)
 	if c.Route != Auto && c.Route != Chat && c.Route != Completions {
 		return nil, field.Invalid("route", c.Route, Auto+", "+Chat+" or "+Completions)
 	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.Quiet == 0 {
-		c.Quiet = DefaultQuiet
-	}
+	c.Timeout, c.Quiet = cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.Quiet, DefaultQuiet)
 	servers, err := endpoint.Open(c.Servers)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strconv"
@@ -114,16 +115,19 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	for _, e := range list {
 		n := &node{endpoint: e}
 		c.nodes = append(c.nodes, n)
-		if e.grpc {
-			n.transport, err = newGRPC(n, o, config)
-		} else {
-			n.transport, err = newHTTP(n, o, config)
-		}
-		if err != nil {
+		if n.transport, err = newTransport(n, o, config); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
 	return c, nil
+}
+
+// newTransport is what speaks with a server. It has to be closed even if there is an error.
+func newTransport(n *node, o Options, config *tls.Config) (transport, error) {
+	if n.grpc {
+		return newGRPC(n, o, config)
+	}
+	return newHTTP(n, o, config)
 }
 
 // Close ends all connections.

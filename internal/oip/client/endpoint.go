@@ -42,12 +42,7 @@ func CheckEndpoint(text string) error {
 // parseEndpoint reads a URL. All says that each address of its name is an endpoint: then the
 // scheme begins with dns+, or it is dns:///host:port, which is gRPC.
 func parseEndpoint(text string) (e endpoint, all bool, err error) {
-	plain := text
-	if rest, ok := strings.CutPrefix(text, "dns:///"); ok {
-		plain, all = "grpc://"+rest, true
-	} else if rest, ok := strings.CutPrefix(text, "dns+"); ok {
-		plain, all = rest, true
-	}
+	plain, all := ofAll(text)
 	u, err := url.Parse(plain)
 	shown := credentials.Address(text)
 	switch {
@@ -66,6 +61,14 @@ func parseEndpoint(text string) (e endpoint, all bool, err error) {
 	}
 	e.name = text
 	return e, all, nil
+}
+
+// ofAll is the URL of one address, of an endpoint that says that it is each one of its name.
+func ofAll(text string) (plain string, all bool) {
+	if rest, ok := strings.CutPrefix(text, "dns:///"); ok {
+		return "grpc://" + rest, true
+	}
+	return strings.CutPrefix(text, "dns+")
 }
 
 // socketEndpoint is a socket of this machine.
@@ -108,23 +111,32 @@ func endpoints(ctx context.Context, urls []string, resolve Resolver) ([]endpoint
 			list = append(list, e)
 			continue
 		}
-		addresses, err := resolve(ctx, e.host)
-		if err == nil && len(addresses) == 0 {
-			err = fmt.Errorf("the name %s has no address", e.host)
-		}
+		each, err := e.resolved(ctx, resolve)
 		if err != nil {
 			return nil, fmt.Errorf("endpoint %q: %w", text, err)
 		}
-		_, port, _ := net.SplitHostPort(e.address)
-		slices.Sort(addresses)
-		for _, a := range slices.Compact(addresses) {
-			one := e
-			one.address = net.JoinHostPort(a, port)
-			one.name = text + " (" + a + ")"
-			list = append(list, one)
-		}
+		list = append(list, each...)
 	}
 	return list, twice(list)
+}
+
+// resolved are endpoints at all addresses of a name.
+func (e endpoint) resolved(ctx context.Context, resolve Resolver) (list []endpoint, err error) {
+	addresses, err := resolve(ctx, e.host)
+	if err != nil {
+		return nil, err
+	}
+	if len(addresses) == 0 {
+		return nil, fmt.Errorf("the name %s has no address", e.host)
+	}
+	_, port, _ := net.SplitHostPort(e.address)
+	slices.Sort(addresses)
+	for _, a := range slices.Compact(addresses) {
+		one := e
+		one.address, one.name = net.JoinHostPort(a, port), e.name+" ("+a+")"
+		list = append(list, one)
+	}
+	return list, nil
 }
 
 // twice finds a server that is named twice: it would get twice the load of the others.

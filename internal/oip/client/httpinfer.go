@@ -24,10 +24,11 @@ func (h *httpNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 	if form == formBinary {
 		return answer, err
 	}
-	if code := oip.CodeOf(err); err == nil || code != oip.InvalidArgument && code != oip.Unsupported {
-		if err == nil {
-			h.form.CompareAndSwap(formAsked, formBinary)
-		}
+	if err == nil {
+		h.form.CompareAndSwap(formAsked, formBinary)
+		return answer, nil
+	}
+	if code := oip.CodeOf(err); code != oip.InvalidArgument && code != oip.Unsupported {
 		return answer, err
 	}
 	again, errJSON := h.post(ctx, r, id, oip.JSON)
@@ -162,7 +163,8 @@ func (h *httpNode) readJSON(resp *http.Response, buffer *[]byte) ([]byte, error)
 		return text, err
 	}
 	n, err := strconv.ParseUint(length, 10, 31)
-	if err != nil || n > maxText || resp.ContentLength >= 0 && int64(n) > resp.ContentLength {
+	beyond := resp.ContentLength >= 0 && int64(n) > resp.ContentLength
+	if err != nil || beyond || n > maxText {
 		return nil, fmt.Errorf("%s is %q, the answer has %d bytes", oip.HeaderLength, describe(length, h.token), resp.ContentLength)
 	}
 	text := (*buffer)[:0]

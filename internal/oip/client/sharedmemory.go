@@ -159,7 +159,7 @@ func (r *Request) occupy(l *lease) error {
 	accept := r.Accept
 	r.Accept = func(h *oip.Head) (oip.Place, error) {
 		for _, s := range h.Tensors {
-			if w := asked[s.Name]; s.Window.Region != "" && (s.Window.Region != w.Region || s.Window.Offset != w.Offset || s.Window.Size > w.Size) {
+			if w := asked[s.Name]; s.Window.Region != "" && !isWithin(s.Window, w) {
 				return nil, fmt.Errorf("output %v is said to be at %+v of shared memory, asked was %+v", s, s.Window, w)
 			}
 		}
@@ -167,4 +167,9 @@ func (r *Request) occupy(l *lease) error {
 	}
 	r.load = func(w oip.Window, dst []byte) error { return l.memory.Read(w.Offset, dst) }
 	return nil
+}
+
+// isWithin reports whether an output is at the place that it was asked for.
+func isWithin(at, asked oip.Window) bool {
+	return at.Region == asked.Region && at.Offset == asked.Offset && at.Size <= asked.Size
 }
