@@ -42,10 +42,8 @@ func parseRecommendation(data []byte, labelled bool) (r recommendation, err erro
 	if labelled {
 		count = v[len(v)-1]
 	}
-	for name, x := range map[string]float32{"time": v[0], "query": v[1], "number of candidates": count} {
-		if !(math.Abs(float64(x)) <= 1<<31) {
-			return r, fmt.Errorf("the %s is %v, want a whole number", name, x)
-		}
+	if err := whole(map[string]float32{"time": v[0], "query": v[1], "number of candidates": count}); err != nil {
+		return r, err
 	}
 	r = recommendation{time: int(v[0]), query: int(v[1]), predictions: v[2:]}
 	if !labelled {
@@ -57,6 +55,16 @@ func parseRecommendation(data []byte, labelled bool) (r recommendation, err erro
 	}
 	r.predictions, r.labels, r.weights = v[2:2+n], v[2+n:2+2*n], v[2+2*n:2+3*n]
 	return r, nil
+}
+
+// whole refuses numbers that are none of a time, a query or a count.
+func whole(numbers map[string]float32) error {
+	for name, x := range numbers {
+		if !(math.Abs(float64(x)) <= 1<<31) {
+			return fmt.Errorf("the %s is %v, want a whole number", name, x)
+		}
+	}
+	return nil
 }
 
 // smallest keeps logarithms finite (run_verification.py, eps).

@@ -115,12 +115,17 @@ func (r *runner) prepare() (err error) {
 	if err := r.Options.check(); err != nil {
 		return err
 	}
-	if r.Mode != "" && r.Mode != "performance" {
+	switch {
+	case r.Mode != "" && r.Mode != "performance":
 		return field.Errorf("mode", "a test has the modes it needs")
-	}
-	if r.AuditConf != "" {
+	case r.AuditConf != "":
 		return field.Errorf("audit_conf", "the test makes its own")
 	}
+	return r.resolve()
+}
+
+// resolve finds out the model, and chooses what nobody has.
+func (r *runner) resolve() error {
 	q := r.Request.Request
 	q.Output = ""
 	resolved, err := session.Resolve(q)

@@ -163,16 +163,9 @@ func verify09(_ context.Context, v *Verdict, l Logs, o Options) error {
 	if _, err := single(v.Test, l, o); err != nil {
 		return err
 	}
-	least, most := o.LeastTokens, o.MostTokens
-	if least == 0 && most == 0 {
-		of, err := boundsOf(l, o)
-		if err != nil {
-			return err
-		}
-		least, most = of.leastTokens, of.mostTokens
-	}
-	if most == 0 {
-		return field.Errorf("max_tokens", "TEST09 has no bounds of its own for this model: want the least and the greatest mean length of answers")
+	least, most, err := lengthBounds(l, o)
+	if err != nil {
+		return err
 	}
 	c := &tokenCheck{path: l.responses}
 	if err := eachRecord(c.path, func(r accuracy.Record) error { _, err := c.read(r); return err }); err != nil {
@@ -190,4 +183,20 @@ func verify09(_ context.Context, v *Verdict, l Logs, o Options) error {
 	}
 	v.write("verify_output_len.txt", v.Test+": length of answers", fmt.Sprintf("mean = %v of %d answers", mean, c.count), verdictLine(passes))
 	return nil
+}
+
+// lengthBounds are the least and the greatest mean length of answers.
+func lengthBounds(l Logs, o Options) (least, most float64, err error) {
+	least, most = o.LeastTokens, o.MostTokens
+	if least == 0 && most == 0 {
+		of, err := boundsOf(l, o)
+		if err != nil {
+			return 0, 0, err
+		}
+		least, most = of.leastTokens, of.mostTokens
+	}
+	if most == 0 {
+		err = field.Errorf("max_tokens", "TEST09 has no bounds of its own for this model: want the least and the greatest mean length of answers")
+	}
+	return least, most, err
 }

@@ -21,7 +21,7 @@ func (d *decider) accuracy() (Metric, bool) {
 		m.Better = "down" // an error rate: its target is above what the reference has
 	}
 	switch paired := pairs(a, b); {
-	case a.Samples != b.Samples || a.Partial || b.Partial:
+	case !sameSamples(a, b):
 		m.Method = "the samples are not the same"
 	case len(a.Right) > 0 && len(a.Right) == len(b.Right):
 		mcNemar(&m, a, b)
@@ -31,6 +31,10 @@ func (d *decider) accuracy() (Metric, bool) {
 		m.Method = "no answers sample by sample are kept of " + a.Metric
 	}
 	return m, true
+}
+
+func sameSamples(a, b *report.Accuracy) bool {
+	return a.Samples == b.Samples && !a.Partial && !b.Partial
 }
 
 // pairs are the differences of the scores of the same sets of samples; nil if there are none.

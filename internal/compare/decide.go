@@ -130,7 +130,7 @@ func (d *decider) single(m *Metric, q quantity) {
 		d.rates(m, a, b)
 	case !q.latency:
 		m.Method = "one run each does not tell: repeats would"
-	case d.sameTraffic() && float64(a.Batches[0].Queries)*(1-q.fraction) >= leastBeyond && batchValues(a, q) != nil && batchValues(b, q) != nil:
+	case d.sameBatches(q):
 		change, i, _ := paired(batchValues(a, q), batchValues(b, q))
 		m.fromLogs(change, i)
 		m.Method = fmt.Sprintf("t over %d pairs of batches of the same traffic, within these two runs", len(a.Batches))
@@ -139,6 +139,12 @@ func (d *decider) single(m *Metric, q quantity) {
 	default:
 		means(m, a, b)
 	}
+}
+
+// sameBatches reports whether the batches of both runs can be compared one by one.
+func (d *decider) sameBatches(q quantity) bool {
+	a, b := d.base[0].Charts, d.new[0].Charts
+	return d.sameTraffic() && float64(a.Batches[0].Queries)*(1-q.fraction) >= leastBeyond && batchValues(a, q) != nil && batchValues(b, q) != nil
 }
 
 // sameTraffic reports whether both runs had the same queries at the same instants.

@@ -69,10 +69,7 @@ func (f *figures) correct(c *report.Constraint) bool {
 		f.counted(c)
 		return !f.withoutCount
 	case loadgen.ConstraintDuration:
-		if c.Observed == nil && !f.withoutDuration {
-			c.Observed = &loadgen.Quantity{Value: float64(p.LastCompletion), Unit: "ns"}
-		}
-		return !f.withoutDuration
+		return f.lastedFor(c)
 	case loadgen.ConstraintEarlyStopping:
 		c.Met = f.stopped(c.Met, "early_stopping_tpot_result")
 		return !f.withoutNeeded
@@ -87,6 +84,14 @@ func (f *figures) correct(c *report.Constraint) bool {
 		return p.TimePerOutputToken.Target > 0
 	}
 	return true
+}
+
+// lastedFor takes the duration, and reports whether the logs have it.
+func (f *figures) lastedFor(c *report.Constraint) bool {
+	if c.Observed == nil && !f.withoutDuration {
+		c.Observed = &loadgen.Quantity{Value: float64(f.performance.LastCompletion), Unit: "ns"}
+	}
+	return !f.withoutDuration
 }
 
 // counted corrects whether there were enough queries and samples. The logs have one verdict for

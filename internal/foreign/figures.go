@@ -205,11 +205,21 @@ func (f *figures) stopping(met bool) {
 	if e.Scenario == loadgen.Server {
 		over = p.Overlatency
 	}
-	f.withoutNeeded = e.UseTokenLatencies || f.withoutCount || over > p.QueryCount || p.QueryCount > 1<<40 ||
-		!(e.TargetLatencyPercentile > 0 && e.TargetLatencyPercentile <= sure)
-	if !f.withoutNeeded {
+	if f.withoutNeeded = e.UseTokenLatencies || !f.calculable(over); !f.withoutNeeded {
 		p.EarlyStopping.Needed = loadgen.NeededQueries(over, e.TargetLatencyPercentile)
 	}
+	f.estimates()
+}
+
+// calculable reports whether the needed queries can be calculated for so many above the limit.
+func (f *figures) calculable(over uint64) bool {
+	n, percentile := f.performance.QueryCount, f.performance.Effective.TargetLatencyPercentile
+	return !f.withoutCount && over <= n && n <= 1<<40 && percentile > 0 && percentile <= sure
+}
+
+// estimates are what early stopping says of latencies.
+func (f *figures) estimates() {
+	p, e := f.performance, f.performance.Effective
 	key := "early_stopping_latency_ss"
 	if e.Scenario == loadgen.MultiStream {
 		key = "early_stopping_latency_ms"

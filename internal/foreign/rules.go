@@ -134,25 +134,9 @@ func (c context) compare(l *logs) (caveats, notes []string) {
 	case c.rules == nil:
 		return caveats, []string{"the settings are not compared with rules: the round is not known"}
 	}
-	fail := func(err error) ([]string, []string) {
+	official, differences, err := c.differences(l)
+	if err != nil {
 		return caveats, []string{fmt.Sprintf("the settings are not compared with rules: %v", err)}
-	}
-	scenario, err := l.detail.Scenario()
-	if err != nil {
-		return fail(err)
-	}
-	official, err := config.Resolve(config.Request{Model: *c.model, Interactive: c.interactive, Scenario: scenario, Rules: c.rules})
-	if err != nil {
-		return fail(err)
-	}
-	settings, err := l.detail.Requested(official.Settings)
-	l.find(err)
-	if settings.Mode == loadgen.PerformanceOnly {
-		settings.WithoutEarlyStopping = !l.stopping
-	}
-	differences, err := official.Differences(settings, c.division)
-	if err != nil {
-		return fail(err)
 	}
 	for _, d := range differences {
 		text := fmt.Sprintf("%v (%s)", d, l.origin(d.Key))
@@ -163,4 +147,23 @@ func (c context) compare(l *logs) (caveats, notes []string) {
 		}
 	}
 	return caveats, append(notes, official.Warnings...)
+}
+
+// differences are those of the requested settings from the official ones, which come first.
+func (c context) differences(l *logs) (*config.Resolved, []config.Difference, error) {
+	scenario, err := l.detail.Scenario()
+	if err != nil {
+		return nil, nil, err
+	}
+	official, err := config.Resolve(config.Request{Model: *c.model, Interactive: c.interactive, Scenario: scenario, Rules: c.rules})
+	if err != nil {
+		return nil, nil, err
+	}
+	settings, err := l.detail.Requested(official.Settings)
+	l.find(err)
+	if settings.Mode == loadgen.PerformanceOnly {
+		settings.WithoutEarlyStopping = !l.stopping
+	}
+	differences, err := official.Differences(settings, c.division)
+	return official, differences, err
 }

@@ -68,16 +68,14 @@ func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 		if err != nil {
 			return s, err
 		}
+		header := false
 		if at < 0 {
-			var header bool
-			if at, watts, header, err = columns(fields); err != nil {
-				return s, err
-			}
-			if header {
-				continue
-			}
+			at, watts, header, err = columns(fields)
 		}
-		if err := s.addLine(fields, at, watts, offset); err != nil {
+		if err == nil && !header {
+			err = s.addLine(fields, at, watts, offset)
+		}
+		if err != nil {
 			line, _ := c.FieldPos(0) // empty ones were passed over
 			return s, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -98,7 +96,7 @@ func columns(fields []string) (at, watts int, header bool, err error) {
 	}
 	at, watts = find(timeColumns), find(wattColumns)
 	if at < 0 || watts < 0 {
-		return -1, -1, false, fmt.Errorf("the first line is %q, want columns named time and watts", strings.Join(fields, ","))
+		return -1, -1, false, fmt.Errorf("%q, want columns named time and watts", strings.Join(fields, ","))
 	}
 	return at, watts, true, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,7 +36,7 @@ func Parse(text string) (Source, error) {
 	kind, rest, more := strings.Cut(text, ":")
 	s := Source{Kind: kind}
 	switch {
-	case !more && (kind == Auto || kind == RAPL || kind == NVML):
+	case !more && slices.Contains([]string{Auto, RAPL, NVML}, kind):
 		return s, nil
 	case more && kind == PTD:
 		return s.daemon(rest)

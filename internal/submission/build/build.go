@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/scratch"
@@ -123,22 +124,35 @@ func (b *builder) check() (err error) {
 	if !slices.Contains([]string{"closed", "open", "network"}, b.Division) {
 		return field.Invalid("division", b.Division, "closed, open or network")
 	}
-	for name, value := range map[string]string{"submitter": b.Submitter, "system": b.System, "implementation": cmp.Or(b.Implementation, defaultImplementation), "name": cmp.Or(b.Name, "x")} {
-		if value == "" || strings.ContainsAny(value, " /\\\x00") || strings.HasPrefix(value, ".") {
+	b.Implementation = cmp.Or(b.Implementation, defaultImplementation)
+	if err := b.checkNames(); err != nil {
+		return err
+	}
+	return b.free()
+}
+
+// checkNames refuses names that no folder of a tree may have, and fields that there are not.
+func (b *builder) checkNames() error {
+	for name, value := range map[string]string{"submitter": b.Submitter, "system": b.System, "implementation": b.Implementation, "name": cmp.Or(b.Name, "x")} {
+		if value == "" || strings.ContainsFunc(value, notInNames) || strings.HasPrefix(value, ".") {
 			return field.Invalid(name, value, "the name of a folder, without spaces")
 		}
 	}
 	if b.Name != "" && b.Division != "open" {
 		return field.Errorf("name", "models have names of their own in the open division only")
 	}
+	known := fields.Names(fields.Measurements(), false)
 	for name := range b.Measurements {
-		if !slices.Contains(fields.Names(fields.Measurements(), false), name) {
-			return field.Errorf("measurement", "there is no field %q; there are %s", name, strings.Join(fields.Names(fields.Measurements(), false), ", "))
+		if !slices.Contains(known, name) {
+			return field.Errorf("measurement", "there is no field %q; there are %s", name, strings.Join(known, ", "))
 		}
 	}
-	b.Implementation = cmp.Or(b.Implementation, defaultImplementation)
-	return b.free()
+	return nil
 }
+
+// notInNames reports whether a character may not be in the name of a folder: it separates
+// folders, or cannot be seen.
+func notInNames(r rune) bool { return r == '/' || r == '\\' || r == ' ' || !unicode.IsPrint(r) }
 
 const defaultImplementation = "mlperf"
 

@@ -197,15 +197,23 @@ func (b *builder) benchmark(r *run) (string, error) {
 		names = append(append(names, m.Name, m.Rules.Name), m.Rules.Aliases...)
 	}
 	official := b.round.Benchmark(names...)
-	switch {
-	case official == "":
+	if official == "" {
 		return "", fmt.Errorf("%s: rules %s have no benchmark %q", r.folder, b.Rules, name)
-	case rounds.Other(name) && b.Division != "open":
-		return "", fmt.Errorf("%s: %s is not %s: the division %s has the reference's model", r.folder, name, official, b.Division)
-	case rounds.Other(name) && b.Name == "":
-		return "", field.Errorf("name", "%s: %s is not %s: want a name of its own", r.folder, name, official)
 	}
-	return official, nil
+	return official, b.admitOther(r, name, official)
+}
+
+// admitOther refuses a network that is not the benchmark's where that may not be.
+func (b *builder) admitOther(r *run, name, official string) error {
+	switch {
+	case !rounds.Other(name):
+		return nil
+	case b.Division != "open":
+		return fmt.Errorf("%s: %s is not %s: the division %s has the reference's model", r.folder, name, official, b.Division)
+	case b.Name == "":
+		return field.Errorf("name", "%s: %s is not %s: want a name of its own", r.folder, name, official)
+	}
+	return nil
 }
 
 // underTest reports whether a run is of a compliance test and none of a result.

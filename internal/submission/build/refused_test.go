@@ -157,3 +157,22 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		})
 	}
 }
+
+func TestNamesThatNoFolderMayHaveAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", "a b", "a/b", `a\b`, ".hidden", "..", "a\tb", "a\nb", "a\x00b", "a\u00a0b", "a\u202eb", "a\u200bb"} {
+		for name, set := range map[string]func(q *Request){
+			"submitter": func(q *Request) { q.Submitter = bad }, "system": func(q *Request) { q.System = bad }, "implementation": func(q *Request) { q.Implementation = bad },
+		} {
+			if bad == "" && name == "implementation" {
+				continue // which then is the usual one
+			}
+			q := Request{Rules: "v6.1", Division: "closed", Submitter: "Org", System: "box", Tree: filepath.Join(t.TempDir(), "tree")}
+			set(&q)
+			var wrong *field.Error
+			if _, err := Build(t.Context(), q); !errors.As(err, &wrong) || wrong.Field != name || !strings.Contains(err.Error(), "the name of a folder, without spaces") {
+				t.Errorf("%s %q: error %v, want one of the field that says what is right", name, bad, err)
+			}
+		}
+	}
+}

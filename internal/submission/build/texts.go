@@ -151,23 +151,24 @@ func (b *builder) copySource(ctx context.Context, to string) error {
 		if err != nil {
 			return err
 		}
-		name := entry.Name()
-		if path != b.Source && (name[0] == '.' || name == "__pycache__") {
-			if entry.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
 		rel, err := filepath.Rel(b.Source, path)
-		if err != nil || entry.IsDir() {
+		hidden := path != b.Source && leftOut(entry.Name())
+		switch {
+		case err != nil:
 			return err
-		}
-		if !entry.Type().IsRegular() {
+		case hidden && entry.IsDir():
+			return fs.SkipDir
+		case hidden, entry.IsDir():
+			return nil
+		case !entry.Type().IsRegular():
 			return fmt.Errorf("%s is a link or no file: a tree has the files themselves", path)
 		}
 		return b.copy(ctx, path, to+"/"+filepath.ToSlash(rel))
 	})
 }
+
+// leftOut reports whether no tree may have a file or folder of that name.
+func leftOut(name string) bool { return name[0] == '.' || name == "__pycache__" }
 
 // replaceable refuses to replace a folder that is no submission.
 func (b *builder) replaceable() error {

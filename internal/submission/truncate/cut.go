@@ -66,12 +66,7 @@ func (c *cutter) change(ctx context.Context, f folder, log Log, text []byte, inf
 		return log, fmt.Errorf("%s has the hash of another log, %s: this one's is %s", textName, log.Hash, hash)
 	}
 	if log.Hash == "" {
-		if f.test == "TEST07" || f.test == "TEST09" {
-			text = fmt.Appendf(nil, "hash=%s\n", hash) // of which nothing else is kept
-		} else {
-			text = fmt.Appendf(text, "\nhash=%s\n", hash)
-		}
-		if err := replace(c.tree.At(f.path+"/"+textName), text, info.Mode().Perm()); err != nil {
+		if err := replace(c.tree.At(f.path+"/"+textName), f.hashed(text, hash), info.Mode().Perm()); err != nil {
 			return log, err
 		}
 	}
@@ -85,6 +80,14 @@ func (c *cutter) change(ctx context.Context, f folder, log Log, text []byte, inf
 		return log, err
 	}
 	return log, replace(c.tree.At(log.Path), ends, info.Mode().Perm())
+}
+
+// hashed is accuracy.txt with the hash. Of TEST07 and TEST09 nothing else is kept.
+func (f folder) hashed(text []byte, hash string) []byte {
+	if f.test == "TEST07" || f.test == "TEST09" {
+		return fmt.Appendf(nil, "hash=%s\n", hash)
+	}
+	return fmt.Appendf(text, "\nhash=%s\n", hash)
 }
 
 // text returns accuracy.txt. The result's own must be there; a test's may be missing.
@@ -142,16 +145,21 @@ func (c *cutter) save(ctx context.Context, path string) (string, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}
+	return have, keep(ctx, c.tree.At(path), to, have)
+}
+
+// keep copies a log with a hash, and reads it again.
+func keep(ctx context.Context, from, to, hash string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return "", err
+		return err
 	}
-	if err := copyFile(ctx, c.tree.At(path), to); err != nil {
-		return "", err
+	if err := copyFile(ctx, from, to); err != nil {
+		return err
 	}
-	if kept, err := sum(ctx, to); err != nil || kept != have {
-		return "", errors.Join(err, fmt.Errorf("the backup %s is not what was copied", to))
+	if kept, err := sum(ctx, to); err != nil || kept != hash {
+		return errors.Join(err, fmt.Errorf("the backup %s is not what was copied", to))
 	}
-	return have, nil
+	return nil
 }
 
 // sum returns the SHA-256 of a file.

@@ -112,19 +112,31 @@ func (c *cutter) find(submitter string) ([]folder, error) {
 			if submitter != "" && s != submitter {
 				continue
 			}
-			for _, part := range []string{"results", "compliance"} {
-				if c.tree.Exists(division + "/" + s + "/" + part) {
-					more, err := c.below(division + "/" + s + "/" + part)
-					if err != nil {
-						return nil, err
-					}
-					found = append(found, more...)
-				}
+			more, err := c.of(division + "/" + s)
+			if err != nil {
+				return nil, err
 			}
+			found = append(found, more...)
 		}
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: no accuracy logs: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>/accuracy/%s", c.tree.Root, logName)
+	}
+	return found, nil
+}
+
+// of lists the folders with accuracy logs of a submitter.
+func (c *cutter) of(home string) ([]folder, error) {
+	var found []folder
+	for _, part := range []string{home + "/results", home + "/compliance"} {
+		if !c.tree.Exists(part) {
+			continue
+		}
+		more, err := c.below(part)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
 	}
 	return found, nil
 }
