@@ -2,6 +2,7 @@ package generative
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,6 +222,21 @@ func TestASamplingIsReadPartByPart(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
+}
+
+func FuzzSampling(f *testing.F) {
+	f.Add("temperature=0.5,top_k=5,top_p=0.9,seed=7")
+	f.Add("greedy")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parseSampling(text)
+		if err != nil {
+			return
+		}
+		again, err := parseSampling(fmt.Sprintf("temperature=%v,top_k=%d,top_p=%v,seed=%d", s.Temperature, s.TopK, s.TopP, s.Seed))
+		if err != nil || again != s || s.Check() != nil {
+			t.Errorf("%q is %+v, written down and read again %+v, %v", text, s, again, err)
+		}
+	})
 }
 
 func TestTypesOfALogAreThoseOfTheReferenceUnlessOneIsNamed(t *testing.T) {

@@ -139,6 +139,29 @@ func TestADecoderIsFoundInItsFolder(t *testing.T) {
 	}
 }
 
+func TestAnswersEndWhereTheExportSays(t *testing.T) {
+	own := strings.NewReplacer("past.%d.k", "past_key_values.%d.key", "past.%d.v", "past_key_values.%d.value", "now.%d.k", "present.%d.key", "now.%d.v", "present.%d.value",
+		`, "past_present_share_buffer": true`, "", "[128001, 128009]", "[7, 9]").Replace(export)
+	for config, want := range map[string][]int32{"": {9}, own: {7, 9}} {
+		files := map[string]string{"cnn_eval.json": twoArticles, "decoder.onnx": "", "model.onnx": ""}
+		if config != "" {
+			files["genai_config.json"] = config
+		}
+		dir := folderWith(t, files)
+		w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+		opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: dir, Ports: decoderPorts()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := opened.(workload.Ending).EndTokens(); !slices.Equal(got, want) || len(opened.(workload.Deviating).Caveats()) != len(want)-1 {
+			t.Errorf("it ends with %v, want %v; caveats %q", got, want, opened.(workload.Deviating).Caveats())
+		}
+		if !slices.Equal(w.rules.Stop, []int32{9}) {
+			t.Errorf("the benchmark ends with %v now", w.rules.Stop)
+		}
+	}
+}
+
 func TestAnExportSaysWhereItsCacheIs(t *testing.T) {
 	for search, want := range map[string]generate.Cache{
 		`"past_present_share_buffer": true`: generate.SharedCache, `"past_present_share_buffer": false`: generate.GrowingCache, `"max_length": 1`: "",

@@ -135,6 +135,14 @@ func TestProgramsAreRunOnTheTestsOfLiveCodeBench(t *testing.T) {
 			}
 		}
 	}
+	var told []int
+	progress := func(done, of int) { told = append(told, done, of) }
+	if _, err := w.score(t.Context(), tokenLog("ANSWER: B", right, right), workload.Scoring{DatasetDir: dir, Options: workload.Values{executeOption: "true", liveOption: beside}, Progress: progress}); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) < 4 || told[0] != 0 || told[1] != 3 { // before the tests are found
+		t.Errorf("progress is %v, want 0 of 3 at first", told)
+	}
 	var of *field.Error
 	_, err := w.score(t.Context(), tokenLog("x", right, right), workload.Scoring{DatasetDir: dir, Options: workload.Values{executeOption: "true"}})
 	if !errors.As(err, &of) || of.Field != liveOption || !strings.Contains(err.Error(), filepath.Join(filepath.Dir(dir), "livecodebench", "test.jsonl")) {

@@ -29,13 +29,16 @@ func TestNumbersAreThoseOfTheRules(t *testing.T) {
 		bound    string
 		built    int
 		parts    []string
-		switches int // options of the score
+		layers   int64 // of the built-in network; 0: all
+		switches int   // options of the score
+		source   string
 	}{
-		"bert":       {config.Model{Name: "bert", Aliases: []string{"bert-large", "bert-99", "bert-99.9"}, Scenarios: bertScenarios, Minima: bert, Sample: window}, 10833, "f1 ≥ 89.9653", 500, []string{"bert"}, 3},
-		"bert-99.9":  {config.Model{Name: "bert", Aliases: []string{"bert-large", "bert-99", "bert-99.9"}, Scenarios: bertScenarios, Minima: bert, Sample: window}, 10833, "f1 ≥ 90.7831", 500, []string{"bert"}, 3},
-		"mobilebert": {config.Model{Name: "mobilebert", Scenarios: []loadgen.Scenario{loadgen.SingleStream}}, 10833, "f1 ≥ 83.142", 500, []string{"mobilebert"}, 2},
+		"bert":      {config.Model{Name: "bert", Aliases: []string{"bert-large", "bert-99", "bert-99.9"}, Scenarios: bertScenarios, Minima: bert, Sample: window}, 10833, "f1 ≥ 89.9653", 500, []string{"bert"}, 3, 3, "https://zenodo.org/record/3733910/files/model.onnx"},
+		"bert-99.9": {config.Model{Name: "bert", Aliases: []string{"bert-large", "bert-99", "bert-99.9"}, Scenarios: bertScenarios, Minima: bert, Sample: window}, 10833, "f1 ≥ 90.7831", 500, []string{"bert"}, 3, 3, "https://zenodo.org/record/3733910/files/model.onnx"},
+		"mobilebert": {config.Model{Name: "mobilebert", Scenarios: []loadgen.Scenario{loadgen.SingleStream}}, 10833, "f1 ≥ 83.142", 500, []string{"mobilebert"}, 0, 2,
+			"https://github.com/mlcommons/mobile_open/raw/main/language/bert/models_and_code/onnx_model/mobilebert_squad11_int8_qdq_89.4f1.onnx"},
 		"gnmt": {config.Model{Name: "gnmt", Scenarios: loadgen.Scenarios(), Minima: []config.RoundMinima{row("v0.5", "v0.5", 3903900, 0, 24576, 0)},
-			Queries: map[loadgen.Scenario]uint64{loadgen.Server: 90112, loadgen.MultiStream: 90112}}, 3003, "BLEU ≥ 23.661", 200, []string{"gnmt-encoder", "gnmt-decoder"}, 3},
+			Queries: map[loadgen.Scenario]uint64{loadgen.Server: 90112, loadgen.MultiStream: 90112}}, 3003, "BLEU ≥ 23.661", 200, []string{"gnmt-encoder", "gnmt-decoder"}, 0, 3, "https://zenodo.org/record/2530924/files/gnmt_model.zip"},
 	}
 	for _, m := range Models() {
 		w := want[m.Name]
@@ -49,6 +52,9 @@ func TestNumbersAreThoseOfTheRules(t *testing.T) {
 		var parts []string
 		for _, p := range r.Parts {
 			parts = append(parts, p.Architecture)
+		}
+		if m.Source != w.source || r.Parts[0].Layers != w.layers {
+			t.Errorf("%s is at %s, and made of %d layers, want %s and %d", m.Name, m.Source, r.Parts[0].Layers, w.source, w.layers)
 		}
 		if m.PerformanceSampleCount != w.samples || r.Samples != w.built || !slices.Equal(parts, w.parts) || len(m.ScoreOptions) != w.switches {
 			t.Errorf("%s keeps %d samples in memory and is made of %v with %d, %d options", m.Name, m.PerformanceSampleCount, parts, r.Samples, len(m.ScoreOptions))
