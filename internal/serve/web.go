@@ -119,9 +119,12 @@ func isLocal(address string) (bool, error) {
 		}
 		return true, nil
 	}
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, fmt.Errorf("want host:port, or unix:/path/of/socket: %w", err)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil { // rather than after models were made
+		return false, fmt.Errorf("%s has no port that there is, want a number from 0 to 65535: %w", address, err)
 	}
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback(), nil
