@@ -47,9 +47,10 @@ const (
 	wide      = 112
 )
 
-// lines are those of the block, none wider than the terminal.
-func (b block) lines(width int) []string {
-	width = max(width, narrowest)
+// lines are those of the block, none wider than the terminal: one that wraps would be two, and what is written next in the
+// wrong place.
+func (b block) lines(terminal int) []string {
+	width := max(terminal, narrowest)
 	list := []string{b.head(width), b.rates(width)}
 	for _, line := range []string{b.latencies(width), b.outlook(width)} {
 		if line != "" {
@@ -60,7 +61,7 @@ func (b block) lines(width int) []string {
 		list = append(list[:1], append([]string{bar(b.glance.share(), width-7) + fmt.Sprintf(" %3.0f %%", 100*b.glance.share())}, list[1:]...)...)
 	}
 	for i, line := range list {
-		list[i] = b.paint.cut(line, width)
+		list[i] = b.paint.cut(line, max(terminal, 1))
 	}
 	return list
 }
@@ -194,7 +195,10 @@ func clock(d time.Duration) string {
 // bar is a bar of a width, in eighths of a character.
 func bar(share float64, width int) string {
 	inner := max(width-2, 1)
-	eighths := int(math.Round(min(max(share, 0), 1) * float64(inner*8)))
+	if !(share > 0) { // nor a number that is none
+		share = 0
+	}
+	eighths := int(math.Round(min(share, 1) * float64(inner*8)))
 	text := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
 		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])

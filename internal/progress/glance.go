@@ -58,7 +58,7 @@ func (g glance) queue() uint64 {
 // does not apply, or no number would do.
 func (g glance) needed() uint64 {
 	t := g.Test
-	if t == nil || g.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies || t.TargetLatencyPercentile <= 0 || t.TargetLatencyPercentile >= 1 {
+	if t == nil || g.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies || !(t.TargetLatencyPercentile > 0 && t.TargetLatencyPercentile < 1) {
 		return 0
 	}
 	switch t.Scenario {
@@ -92,7 +92,7 @@ func (g glance) left() time.Duration {
 	if wanted := max(g.wanted(), g.needed()); wanted > g.Issued && g.Issued > 0 {
 		left = max(left, seconds(float64(wanted-g.Issued)*g.Elapsed.Seconds()/float64(g.Issued)))
 	}
-	return max(left, 0)
+	return min(max(left, 0), math.MaxInt64-max(g.Elapsed, 0)) // both together are a time, too
 }
 
 // wanted is how many queries there have to be. Where one follows the other, those that are

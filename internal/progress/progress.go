@@ -171,7 +171,7 @@ func (p *Display) Bytes(done, of int64) {
 		rate := float64(done-p.first) / s
 		text += fmt.Sprintf(", %s/s", BytesText(int64(rate)))
 		if left := float64(of-done) / rate; of > 0 && rate > 0 {
-			text += fmt.Sprintf(", %v left", (time.Duration(left) * time.Second))
+			text += fmt.Sprintf(", %v left", seconds(left).Truncate(time.Second))
 		}
 	}
 	if of == 0 {
