@@ -88,19 +88,10 @@ func (x run) delays() *Figure {
 	if x.t == nil || x.t.DelayP50 == nil || x.t.DelayMax == nil || x.c.IssueDelay == nil {
 		return nil
 	}
-	floor := func(c charts.Column) Values { // a logarithm needs something
-		out := make(Values, len(c))
-		for i, v := range c {
-			if out[i] = v; v < 10 {
-				out[i] = 10
-			}
-		}
-		return out
-	}
 	f := &Figure{
 		ID: "delay", Title: "Issue delay: is the generator to blame?", Wide: true, X: x.time(), Y: Axis{Label: "delay", Unit: "ns", Log: true}, At: x.instants(),
 		Series: []Series{
-			{Label: "p50", Kind: Line, Color: Main, Values: floor(x.t.DelayP50)}, {Label: "worst", Kind: Dots, Color: Quiet, Values: floor(x.t.DelayMax)},
+			{Label: "p50", Kind: Line, Color: Main, Values: atLeast(10, x.t.DelayP50)}, {Label: "worst", Kind: Dots, Color: Quiet, Values: atLeast(10, x.t.DelayMax)},
 		},
 	}
 	all, own := x.c.IssueDelay, x.c.GeneratorDelay
@@ -118,6 +109,15 @@ func (x run) delays() *Figure {
 	}
 	f.Y.From, f.Y.To = 8, max(most, 100)*3
 	return f
+}
+
+// atLeast lifts what lies below: a logarithm needs something. What is not known stays so.
+func atLeast(least float64, c charts.Column) Values {
+	out := make(Values, len(c))
+	for i, v := range c {
+		out[i] = max(v, least)
+	}
+	return out
 }
 
 // batchSizes are how many samples the model ran with at a time.

@@ -13,17 +13,17 @@ func (x run) power() *Figure {
 	if e == nil {
 		return nil
 	}
-	longest := -1
-	for i, p := range e.Parts {
-		if len(p.Watts) > 1 && (longest < 0 || len(p.Watts) > len(e.Parts[longest].Watts)) {
-			longest = i
+	var longest []report.PowerAt
+	for _, p := range e.Parts {
+		if len(p.Watts) > len(longest) {
+			longest = p.Watts
 		}
 	}
-	if longest < 0 {
+	if len(longest) < 2 {
 		return nil
 	}
 	f := &Figure{ID: "power", Title: "Power", Wide: true, X: Axis{Label: "time", Unit: "s"}, Y: Axis{Label: "power", Unit: "W"}}
-	for _, w := range e.Parts[longest].Watts {
+	for _, w := range longest {
 		f.At = append(f.At, w.Seconds)
 	}
 	var all [][]float64

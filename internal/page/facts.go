@@ -72,13 +72,6 @@ func system(r *report.Results) []pair {
 	if r.Performance != nil {
 		priority = r.Performance.IssuePriority
 	}
-	var devices []string
-	for name, nodes := range b.Devices {
-		if nodes >= 0 {
-			name += fmt.Sprintf(" (%d nodes)", nodes)
-		}
-		devices = append(devices, name)
-	}
 	energy := ""
 	if r.Energy != nil {
 		energy = r.Energy.String()
@@ -87,7 +80,7 @@ func system(r *report.Results) []pair {
 	for _, v := range []pair{
 		{Name: "host", Value: r.Host}, {Name: "processor", Value: cpu}, {Name: "memory", Value: memory},
 		{Name: "system", Value: joined([]string{field(s, "os"), field(s, "kernel")}, ", ")},
-		{Name: "engine", Value: b.Engine}, {Name: "device", Value: sorted(devices)}, {Name: "workers", Value: workers},
+		{Name: "engine", Value: b.Engine}, {Name: "device", Value: devices(b)}, {Name: "workers", Value: workers},
 		{Name: "model", Value: joined([]string{r.Input.ModelPath, shortSum(r.Input.ModelSHA256)}, ", ")},
 		{Name: "data", Value: r.Input.DatasetPath}, {Name: "priority", Value: priority},
 		{Name: "energy", Value: energy}, {Name: "time", Value: strings.Join(phases, ", ")}, {Name: "program", Value: r.Program},
@@ -97,6 +90,18 @@ func system(r *report.Results) []pair {
 		}
 	}
 	return list
+}
+
+// devices are those that ran something, with how much of the graph.
+func devices(b report.Backend) string {
+	var list []string
+	for name, nodes := range b.Devices {
+		if nodes >= 0 {
+			name += fmt.Sprintf(" (%d nodes)", nodes)
+		}
+		list = append(list, name)
+	}
+	return sorted(list)
 }
 
 func shortSum(sum string) string {

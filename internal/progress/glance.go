@@ -142,17 +142,7 @@ func (g glance) line() string {
 	} else if target := g.target(); target > 0 {
 		text += fmt.Sprintf(" of %.4g", target)
 	}
-	bound, percentile := g.bound()
-	judged := bound > 0 && g.RecentTarget > 0
-	if g.RecentP99 > 0 {
-		text += fmt.Sprintf(", p50 %v", short(g.RecentP50))
-		if !judged || percentileName(percentile) != "p99" {
-			text += fmt.Sprintf(", p99 %v", short(g.RecentP99))
-		}
-	}
-	if judged {
-		text += fmt.Sprintf(", %s %v of %v", percentileName(percentile), short(g.RecentTarget), bound)
-	}
+	text += g.latencies()
 	if queue := g.queue(); queue > 0 {
 		text += fmt.Sprintf(", queue %d", queue)
 	}
@@ -161,6 +151,22 @@ func (g glance) line() string {
 	}
 	if g.PlannedDuration > 0 || g.needed() > g.Issued {
 		text += fmt.Sprintf(", %v left", g.left().Round(time.Second))
+	}
+	return text
+}
+
+// latencies are those of recent queries, the one that decides once; empty: there are none yet.
+func (g glance) latencies() (text string) {
+	bound, percentile := g.bound()
+	judged := bound > 0 && g.RecentTarget > 0
+	if g.RecentP99 > 0 {
+		text = fmt.Sprintf(", p50 %v", short(g.RecentP50))
+		if !judged || percentileName(percentile) != "p99" {
+			text += fmt.Sprintf(", p99 %v", short(g.RecentP99))
+		}
+	}
+	if judged {
+		text += fmt.Sprintf(", %s %v of %v", percentileName(percentile), short(g.RecentTarget), bound)
 	}
 	return text
 }

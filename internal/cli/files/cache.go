@@ -151,10 +151,8 @@ nothing is removed.`,
 			if err != nil {
 				return err
 			}
-			for _, a := range args {
-				if !slices.ContainsFunc(list, func(e cache.Entry) bool { return matches(e, a) }) && !slices.Contains(cache.Kinds(), a) {
-					return cli.Usage("there is no entry %q%s, want a kind (%s) or what the name of an entry begins with", a, meant(a, cache.Kinds()), strings.Join(cache.Kinds(), ", "))
-				}
+			if err := checkNames(list, args); err != nil {
+				return err
 			}
 			return r.remove(cmd, dir, slices.DeleteFunc(list, func(e cache.Entry) bool {
 				wanted := len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return matches(e, a) })
@@ -166,6 +164,17 @@ nothing is removed.`,
 	r.define(cmd)
 	cli.DurationVar(cmd.Flags(), &older, "unused", 0, "only what was not used for so long, a `duration` such as 720h")
 	return cmd
+}
+
+// checkNames finds an argument that means no entry and is no kind.
+func checkNames(list []cache.Entry, args []string) error {
+	kinds := cache.Kinds()
+	for _, a := range args {
+		if !slices.ContainsFunc(list, func(e cache.Entry) bool { return matches(e, a) }) && !slices.Contains(kinds, a) {
+			return cli.Usage("there is no entry %q%s, want a kind (%s) or what the name of an entry begins with", a, meant(a, kinds), strings.Join(kinds, ", "))
+		}
+	}
+	return nil
 }
 
 // matches reports whether an argument means an entry. An empty one, of a variable of a shell that is not set, means none.

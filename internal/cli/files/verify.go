@@ -81,18 +81,21 @@ func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.
 	if !found.OK() && (found.Of == "" || found.Of == it.Name) { // not an enlarged copy
 		repair = repairCommand(it, found, usual)
 	}
-	if asJSON {
-		err = cli.PrintJSON(cmd.OutOrStdout(), "verify", struct {
-			*download.Report
-			Repair string `json:"repair,omitempty"`
-		}{found, repair})
-	} else {
-		err = printReport(cmd.OutOrStdout(), it, found, repair)
+	if err := showReport(cmd.OutOrStdout(), it, found, repair, asJSON); err != nil || found.OK() {
+		return err
 	}
-	if err == nil && !found.OK() {
-		err = fmt.Errorf("%s %s in %s is not as it should be", it.Kind, it.Name, o.Dir)
+	return fmt.Errorf("%s %s in %s is not as it should be", it.Kind, it.Name, o.Dir)
+}
+
+// showReport prints what was found, and the command that repairs it if there is one.
+func showReport(w io.Writer, it download.Item, found *download.Report, repair string, asJSON bool) error {
+	if !asJSON {
+		return printReport(w, it, found, repair)
 	}
-	return err
+	return cli.PrintJSON(w, "verify", struct {
+		*download.Report
+		Repair string `json:"repair,omitempty"`
+	}{found, repair})
 }
 
 // repairCommand is the command that gets what is missing or damaged in a folder. A folder

@@ -86,7 +86,8 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 
 // run asks for what the flags say: one run, or a sweep of them.
 func (o *runFlags) run(cmd *cobra.Command) error {
-	if o.Model == "" && o.Engine.Name != session.OpenAI || o.Scenario == "" && !o.sweep.asked() {
+	noModel, noScenario := o.Model == "" && o.Engine.Name != session.OpenAI, o.Scenario == "" && !o.sweep.asked()
+	if noModel || noScenario {
 		return cli.Usage("run needs --model and --scenario, for instance:\n  mlperf run --model resnet50 --scenario offline --quick\nmlperf list names the models; the scenarios are SingleStream, MultiStream, Server and Offline")
 	}
 	q, err := o.Build(cmd.Flags())

@@ -214,17 +214,22 @@ func pointTable(out *tune.Outcome) string {
 		for _, m := range l.stages {
 			row = append(row, cell(m))
 		}
-		var remarks []string
-		if out.Found && out.Finished && l.point == out.Winner.Point {
-			remarks = append(remarks, "fastest")
-		}
-		if l.point == out.Points[0] {
-			remarks = append(remarks, "default")
-		}
-		t.AppendRow(append(row, strings.Join(remarks, ", ")))
+		t.AppendRow(append(row, remarks(out, l.point)))
 	}
 	t.SuppressEmptyColumns()
 	return t.Render()
+}
+
+// remarks say what a point is besides.
+func remarks(out *tune.Outcome, p tune.Point) string {
+	var list []string
+	if out.Found && out.Finished && p == out.Winner.Point {
+		list = append(list, "fastest")
+	}
+	if p == out.Points[0] {
+		list = append(list, "default")
+	}
+	return strings.Join(list, ", ")
 }
 
 func cell(m *tune.Measurement) string {

@@ -37,14 +37,16 @@ func DefineSettings(f *pflag.FlagSet) {
 func (q *Flags) overrides(flags *pflag.FlagSet) ([]config.Override, error) {
 	var list []config.Override
 	for _, s := range settingFlags {
+		measured := s.flag == "target-latency" && q.targetLatency == AutoLatency
 		f := flags.Lookup(s.flag)
-		if f != nil && f.Changed && f.Value.String() == "" { // a variable of a shell that is not set
-			return nil, field.Invalid(strings.ReplaceAll(s.flag, "-", "_"), "", "a value")
-		}
-		if f == nil || !f.Changed || s.flag == "target-latency" && q.targetLatency == AutoLatency {
+		if f == nil || !f.Changed || measured {
 			continue
 		}
-		list = append(list, config.Override{Key: s.key, Value: f.Value.String(), Origin: cli.OriginOf(flags, s.flag)})
+		value := f.Value.String()
+		if value == "" { // a variable of a shell that is not set
+			return nil, field.Invalid(strings.ReplaceAll(s.flag, "-", "_"), "", "a value")
+		}
+		list = append(list, config.Override{Key: s.key, Value: value, Origin: cli.OriginOf(flags, s.flag)})
 	}
 	for _, text := range q.set {
 		key, value, ok := strings.Cut(text, "=")

@@ -71,13 +71,9 @@ func (q compareRequest) run(cmd *cobra.Command, args []string) error {
 	if !slices.Contains(compareFormats, q.format) {
 		return cli.Usage("unknown format %q, want %s", q.format, strings.Join(compareFormats, ", "))
 	}
-	var limits []compare.Limit
-	for _, text := range q.failIf {
-		l, err := compare.ParseLimit(text)
-		if err != nil {
-			return cli.Usage("--fail-if %w", err)
-		}
-		limits = append(limits, l)
+	limits, err := q.limits()
+	if err != nil {
+		return err
 	}
 	base, new, err := sides(cmd, args)
 	if err != nil {
@@ -100,6 +96,19 @@ func (q compareRequest) run(cmd *cobra.Command, args []string) error {
 	return q.judge(cmd, list, limits)
 }
 
+// limits reads the values of --fail-if.
+func (q compareRequest) limits() ([]compare.Limit, error) {
+	var list []compare.Limit
+	for _, text := range q.failIf {
+		l, err := compare.ParseLimit(text)
+		if err != nil {
+			return nil, cli.Usage("--fail-if %w", err)
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
 func (q compareRequest) print(w io.Writer, list []compare.Comparison) error {
 	switch q.format {
 	case "json":
@@ -119,11 +128,7 @@ func (q compareRequest) judge(cmd *cobra.Command, list []compare.Comparison, lim
 	exceeded := false
 	for _, l := range limits {
 		for _, c := range list {
-			if unlike := c.Unlike(); len(unlike) > 0 && !q.anyway {
-				var keys []string
-				for _, d := range unlike {
-					keys = append(keys, d.Key)
-				}
+			if keys := differing(c); len(keys) > 0 && !q.anyway {
 				return fmt.Errorf("--fail-if %s: %s: the runs differ in %s; --anyway judges them all the same", l, c.Title(), strings.Join(keys, ", "))
 			}
 			o := l.Check(c)
@@ -138,6 +143,14 @@ func (q compareRequest) judge(cmd *cobra.Command, list []compare.Comparison, lim
 		return cli.Finished(cli.ExitChanged)
 	}
 	return nil
+}
+
+// differing names in what runs differ that makes them unlike.
+func differing(c compare.Comparison) (keys []string) {
+	for _, d := range c.Unlike() {
+		keys = append(keys, d.Key)
+	}
+	return keys
 }
 
 // sides reads the runs of both.
@@ -158,16 +171,20 @@ func sides(cmd *cobra.Command, args []string) (base, new []compare.Run, err erro
 	return base, new, err
 }
 
-func side(cmd *cobra.Command, args []string) ([]compare.Run, error) {
-	var folders []string
+// foldersOf are the folders that arguments name, which need not be patterns.
+func foldersOf(args []string) (folders []string) {
 	for _, a := range args {
 		found, err := filepath.Glob(a)
 		if err != nil || len(found) == 0 {
-			found = []string{a} // which need not be a pattern
+			found = []string{a}
 		}
 		folders = append(folders, found...)
 	}
-	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) { return foreign.Read(dir, foreign.About{}) })
+	return folders
+}
+
+func side(cmd *cobra.Command, args []string) ([]compare.Run, error) {
+	runs, problems, err := report.Collect(foldersOf(args), func(dir string) (*report.Results, error) { return foreign.Read(dir, foreign.About{}) })
 	if err != nil {
 		return nil, err
 	}

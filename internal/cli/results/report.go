@@ -76,11 +76,8 @@ func (q reportRequest) run(cmd *cobra.Command) error {
 	if q.asJSON {
 		q.format = "json"
 	}
-	if !slices.Contains(reportFormats, q.format) {
-		return cli.Usage("unknown format %q, want %s", q.format, strings.Join(reportFormats, ", "))
-	}
-	if !(q.price >= 0) || math.IsInf(q.price, 1) {
-		return cli.Usage("--price is %g, want dollars", q.price)
+	if err := q.check(); err != nil {
+		return err
 	}
 	lines, runs, err := reportLines(cmd, q.folders, q.price)
 	if err != nil {
@@ -99,6 +96,17 @@ func (q reportRequest) run(cmd *cobra.Command) error {
 		return q.write(cmd, "report.html", func(w io.Writer) error { return page.Runs(w, lines, runs, cli.Program()) })
 	}
 	return q.write(cmd, "", func(w io.Writer) error { return printLines(w, q.format, lines) })
+}
+
+// check finds what cannot be reported.
+func (q reportRequest) check() error {
+	if !slices.Contains(reportFormats, q.format) {
+		return cli.Usage("unknown format %q, want %s", q.format, strings.Join(reportFormats, ", "))
+	}
+	if !(q.price >= 0) || math.IsInf(q.price, 1) {
+		return cli.Usage("--price is %g, want dollars", q.price)
+	}
+	return nil
 }
 
 // picture draws one chart: of a run, or of speed against accuracy if there are several.
