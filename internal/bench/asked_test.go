@@ -69,6 +69,7 @@ func askedModel(t *testing.T, s loadgen.Scenario) Config {
 }
 
 func TestACatalogueModelIsScoredAtAServer(t *testing.T) {
+	t.Parallel()
 	for _, s := range []loadgen.Scenario{loadgen.Offline, loadgen.Server} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := askedModel(t, s)
@@ -85,6 +86,7 @@ func TestACatalogueModelIsScoredAtAServer(t *testing.T) {
 }
 
 func TestACatalogueModelIsMeasuredAtAServer(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, err := Run(t.Context(), askedModel(t, loadgen.Server))
 		if err != nil || r.Result != report.Valid || r.Performance.TimePerOutputTokenNS.P99 != 10e6 || r.Generation.Counted != "usage, as the server tells it" {

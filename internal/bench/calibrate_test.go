@@ -31,6 +31,7 @@ func TestAnAccuracyRunDoesNotWaitForTheDefaultRate(t *testing.T) {
 }
 
 func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
+	t.Parallel()
 	const ms = time.Millisecond
 	tests := []struct {
 		name    string
@@ -85,6 +86,7 @@ func TestTokenLatenciesHaveNoBoundToRaise(t *testing.T) {
 
 // TestNoSampleWaitsLongerThanTheBoundLeaves has a bound of 100 ms and batches that take 30 ms.
 func TestNoSampleWaitsLongerThanTheBoundLeaves(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name        string
 		scenario    loadgen.Scenario
@@ -120,6 +122,7 @@ func TestNoSampleWaitsLongerThanTheBoundLeaves(t *testing.T) {
 // Where 64 queries take over 20 s, a test that may have few has 11, or 22 in Server, and is
 // judged by the median.
 func TestASlowModelMayHaveFewQueries(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name     string
 		scenario loadgen.Scenario

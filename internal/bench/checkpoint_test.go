@@ -15,6 +15,7 @@ import (
 // TestAProgramThatIsKilledLeavesAMarkedResult looks at the folder while the test runs: that
 // is what a killed program would leave.
 func TestAProgramThatIsKilledLeavesAMarkedResult(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(400)

@@ -114,6 +114,7 @@ func TestSamplesThatDoNotFitInMemoryAreRefused(t *testing.T) {
 }
 
 func TestThePerformanceSampleCountIsTheModelsUnlessItIsSaid(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		samples, said int
 		want          uint64

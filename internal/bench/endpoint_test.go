@@ -114,6 +114,7 @@ func TestWaitingForTheClientCounts(t *testing.T) {
 
 // No fault gives a result that is VALID, none hangs, and each is named.
 func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
+	t.Parallel()
 	for fault, want := range map[tokenserver.Fault]string{
 		tokenserver.Silence: "time-out", tokenserver.Refuse: "status 500", tokenserver.Busy: "status 429", tokenserver.Break: "connection broken",
 		tokenserver.ErrorInside: "error in the stream", tokenserver.Stop: "stream without an end", tokenserver.Stall: "time-out",
@@ -148,6 +149,7 @@ func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
 
 // Whole answers, as Offline asks for them, go wrong in fewer ways.
 func TestARunWithAFaultOfWholeAnswersIsInvalidAndSaysWhy(t *testing.T) {
+	t.Parallel()
 	for fault, want := range map[tokenserver.Fault]string{
 		tokenserver.Silence: "time-out", tokenserver.Refuse: "status 500", tokenserver.Busy: "status 429", tokenserver.Empty: "empty answer",
 		tokenserver.WrongType: "wrong content type", tokenserver.Compressed: "compressed answer", tokenserver.RedirectLossy: "redirection",
@@ -186,6 +188,7 @@ func TestAServerThatDiesEndsTheRun(t *testing.T) {
 }
 
 func TestAServerThatIsRestartedCostsItsRequests(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := (*tokentest.Network)(nil)
 		began := time.Now()

@@ -54,6 +54,7 @@ func failures() []failure {
 }
 
 func TestAFailedPredictionEndsTheRunWithResultsThatSayWhy(t *testing.T) {
+	t.Parallel()
 	for i, f := range failures() {
 		for _, scenario := range loadgen.Scenarios() {
 			for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
@@ -116,6 +117,7 @@ func (loss) Error() string    { return "server b: connection reset" }
 func (l loss) Survivors() int { return l.others }
 
 func TestALostServerFailsItsSamplesAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(400)
@@ -242,6 +244,7 @@ func TestAnInterruptionBeforeTheTrafficEndsTheRunWithoutResults(t *testing.T) {
 }
 
 func TestAnInterruptionOfTheTrafficLeavesMarkedResults(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		mode  loadgen.Mode
@@ -286,6 +289,7 @@ func TestAnInterruptionOfTheTrafficLeavesMarkedResults(t *testing.T) {
 // TestNothingIsFreedUnderAPredictionThatDoesNotEnd interrupts predictions that go on for
 // half a minute, and then use their samples and their model once more.
 func TestNothingIsFreedUnderAPredictionThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

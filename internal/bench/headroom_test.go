@@ -18,6 +18,7 @@ func (p latePacer) WaitUntil(ctx context.Context, start time.Time, offset time.D
 }
 
 func TestATargetBeyondHalfOfTheGeneratorsLimitIsWarnedOf(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		target float64

@@ -88,6 +88,7 @@ func TestAWorkerHasAllCoresWhereOneIsTooSlowForTheBound(t *testing.T) {
 }
 
 func TestWorkersWithThreadsHaveSessionsOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ workers, threads, sessions int }{{3, 1, 1}, {3, 2, 3}, {1, 2, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
@@ -122,6 +123,7 @@ func TestAModelFileThatIsReplacedDuringTheRunIsWarnedOf(t *testing.T) {
 
 // An overloaded system is found out, and the test ends in time.
 func TestAnOverloadEndsInTimeAndIsNamed(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		target float64

@@ -131,6 +131,7 @@ func TestAFolderThatCannotBeWrittenToIsNoticedFirst(t *testing.T) {
 
 // TestFilesThatCannotBeWrittenAreErrorsBesideTheResults has folders where files should be.
 func TestFilesThatCannotBeWrittenAreErrorsBesideTheResults(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.TraceFile, AccuracyFile, report.FileName, mlperflog.AccuracyFile} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

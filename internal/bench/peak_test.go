@@ -32,6 +32,7 @@ func peakConfig(t *testing.T, n *numbers) Config {
 }
 
 func TestThePeakIsConfirmedAtFullLength(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := peakConfig(t, n)
@@ -97,6 +98,7 @@ func TestAnInterruptedSearchGoesOn(t *testing.T) {
 }
 
 func TestASearchWithOtherSettingsIsNotContinued(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := peakConfig(t, n)

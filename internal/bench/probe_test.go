@@ -64,6 +64,7 @@ func TestAProbeTimesBatches(t *testing.T) {
 }
 
 func TestAProbeRunsTests(t *testing.T) {
+	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

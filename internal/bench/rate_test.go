@@ -28,6 +28,7 @@ func setting(r *report.Results, key string) report.Setting {
 // TestCalibrationChoosesATargetAndSaysSo has two workers that take 5 ms for a sample and
 // 12 ms for eight.
 func TestCalibrationChoosesATargetAndSaysSo(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		scenario loadgen.Scenario
 		want     report.Calibration
@@ -82,6 +83,7 @@ func spoilTargets(s *loadgen.TestSettings) {
 }
 
 func TestAGivenTargetIsNotMeasured(t *testing.T) {
+	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
@@ -96,6 +98,7 @@ func TestAGivenTargetIsNotMeasured(t *testing.T) {
 }
 
 func TestASmallerBatchThanTheQueryTakesSeveralRounds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
@@ -141,6 +144,7 @@ func TestASlowModelIsMeasuredForLongEnough(t *testing.T) {
 
 // A machine that was busy while it was measured makes the Offline query too short.
 func TestAnOfflineTestThatWasTooShortByOurFaultIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	for _, calibrate := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)

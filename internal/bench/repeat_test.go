@@ -17,6 +17,7 @@ import (
 )
 
 func TestTheLowestOfSeveralRunsCounts(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)

@@ -45,6 +45,7 @@ func checkClosed(t *testing.T, n *numbers, cfg Config) {
 }
 
 func TestEveryScenarioAndModeRunsToItsEnd(t *testing.T) {
+	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly, loadgen.SubmissionRun} {
 			t.Run(fmt.Sprintf("%v %v", scenario, mode), func(t *testing.T) {

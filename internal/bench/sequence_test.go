@@ -40,6 +40,7 @@ func sequenceConfig(t *testing.T, s loadgen.Scenario, m loadgen.Mode, observe fu
 }
 
 func TestSequencesAreAnsweredInEveryScenario(t *testing.T) {
+	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
 			if mode == loadgen.PerformanceOnly && scenario != loadgen.Offline && !longtest.Wanted() {
@@ -81,6 +82,7 @@ func TestSequencesAreAdmittedWhileOthersRun(t *testing.T) {
 }
 
 func TestFirstTokensOfSequencesAreMeasured(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := sequenceConfig(t, loadgen.Server, loadgen.PerformanceOnly, nil)
 		s := &cfg.Settings
@@ -99,6 +101,7 @@ func TestFirstTokensOfSequencesAreMeasured(t *testing.T) {
 
 // A run that is interrupted while sequences are under way ends at once, and is a result.
 func TestSequencesAreCancelledInTheMiddle(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
@@ -120,6 +123,7 @@ func TestSequencesAreCancelledInTheMiddle(t *testing.T) {
 
 // A predictor that gives up has all samples answered with its error: nothing is lost.
 func TestSequencesOfAPredictorThatGivesUpAreAnswered(t *testing.T) {
+	t.Parallel()
 	for _, scenario := range []loadgen.Scenario{loadgen.Offline, loadgen.Server, loadgen.SingleStream} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := sequenceConfig(t, scenario, loadgen.PerformanceOnly, nil)
@@ -143,6 +147,7 @@ func TestSequencesOfAPredictorThatGivesUpAreAnswered(t *testing.T) {
 
 // Sequences that end one by one make room for others: batches would wait for the longest.
 func TestAdmittingIsFasterThanBatches(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
 		r, err := Run(t.Context(), cfg)
@@ -208,6 +213,7 @@ func TestNobodyIsOvertakenWhoHasWaitedLong(t *testing.T) {
 
 // What a run is calibrated by is what it then reaches: sequences are admitted while others run.
 func TestAPullerIsMeasuredByPulling(t *testing.T) {
+	t.Parallel()
 	calibrated := func(t *testing.T, scenario loadgen.Scenario, change func(*Config)) *report.Results {
 		cfg := sequenceConfig(t, scenario, loadgen.PerformanceOnly, nil)
 		spoilTargets(&cfg.Settings)

@@ -13,6 +13,7 @@ import (
 // Queries of four samples come every 50 ms; a run of the model takes 2 ms and so long for each
 // sample.
 func TestQueriesAtIntervalsAreThoseThatTheMachineKeeps(t *testing.T) {
+	t.Parallel()
 	const fit, auto = true, true
 	for _, c := range []struct {
 		name      string

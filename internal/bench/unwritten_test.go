@@ -31,6 +31,7 @@ func TestARunWhoseLogCannotBeWrittenIsInvalid(t *testing.T) {
 }
 
 func TestARunWhoseResultsCannotBeKeptIsInvalid(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, runs := range []int{0, 2} {
 			cfg := config(t, newNumbers(200), loadgen.SingleStream, loadgen.PerformanceOnly)
