@@ -8,7 +8,7 @@ import (
 // A Histogram counts values from 0 up. The zero Histogram cannot be used: see New.
 type Histogram struct {
 	bits     uint
-	counts   []uint64
+	counts   []uint64 // nil: there was no value yet
 	n        uint64
 	min, max int64 // min > max: there is no value
 }
@@ -16,12 +16,19 @@ type Histogram struct {
 // maxBits is the largest number of bits: 32768 buckets an octave.
 const maxBits = 15
 
-// New makes an empty histogram with 2^bits buckets for an octave; bits is 1 to maxBits.
+// New makes an empty histogram with 2^bits buckets for an octave; bits is 1 to maxBits. The buckets, some
+// megabytes where they are fine, are made for the first value.
 func New(bits uint) *Histogram {
-	bits = min(max(bits, 1), maxBits)
-	h := &Histogram{bits: bits, counts: make([]uint64, buckets(bits))}
+	h := &Histogram{bits: min(max(bits, 1), maxBits)}
 	h.empty()
 	return h
+}
+
+// room makes the buckets.
+func (h *Histogram) room() {
+	if h.counts == nil {
+		h.counts = make([]uint64, buckets(h.bits))
+	}
 }
 
 // buckets is how many there are for values up to 2^63-1.
@@ -46,6 +53,7 @@ func (h *Histogram) Reset() {
 
 // Add counts a value; a negative one counts as 0.
 func (h *Histogram) Add(v int64) {
+	h.room()
 	v = max(v, 0)
 	h.counts[h.bucket(v)]++
 	h.n++
@@ -59,6 +67,10 @@ func (h *Histogram) Add(v int64) {
 
 // Merge adds the values of a histogram with as many buckets for an octave, or more.
 func (h *Histogram) Merge(of *Histogram) {
+	if of.n == 0 {
+		return
+	}
+	h.room()
 	first, last := of.used()
 	for i := first; i <= last; i++ {
 		if c := of.counts[i]; c > 0 {

@@ -82,6 +82,52 @@ func TestAboveCountsWhatIsLarger(t *testing.T) {
 	}
 }
 
+// Charts and clients have histograms that most runs leave empty.
+func TestAnEmptyHistogramTakesNoMemory(t *testing.T) {
+	var h *Histogram
+	if n := testing.AllocsPerRun(10, func() { h = New(15); h.Merge(New(15)); h.Reset() }); n > 2 || h.counts != nil {
+		t.Errorf("two empty histograms take %v pieces of memory, %d buckets", n, len(h.counts))
+	}
+	if h.Quantile(0.5) != 0 || h.Above(0) != 0 || h.Count() != 0 || h.Min() != 0 || h.Max() != 0 {
+		t.Errorf("an empty histogram has %d values from %d to %d", h.Count(), h.Min(), h.Max())
+	}
+	h.Each(func(from, to float64, count uint64) { t.Errorf("%d values from %g to %g", count, from, to) })
+	h.Merge(of(15, 3))
+	if h.Count() != 1 || h.Max() != 3 {
+		t.Errorf("merged with one value: %d up to %d", h.Count(), h.Max())
+	}
+}
+
+func TestBitsAreWithinTheirBounds(t *testing.T) {
+	for bits, want := range map[uint]int{0: 63 << 1, 1: 63 << 1, 15: 49 << 15, 16: 49 << 15, 99: 49 << 15} {
+		h := New(bits)
+		h.Add(math.MaxInt64)
+		if len(h.counts) != want || h.Quantile(1) != math.MaxInt64 {
+			t.Errorf("with %d bits: %d buckets, want %d; the largest value is %d", bits, len(h.counts), want, h.Quantile(1))
+		}
+	}
+}
+
+// Every value lies in its bucket, and buckets lie side by side.
+func TestBucketsAreSideBySide(t *testing.T) {
+	for _, bits := range []uint{1, 5, 9} {
+		h := New(bits)
+		before := 0.0
+		for i := range buckets(bits) {
+			from, to := h.bounds(i)
+			if from != before || to <= from {
+				t.Fatalf("with %d bits, bucket %d is from %g to %g, and the one before ends at %g", bits, i, from, to, before)
+			}
+			if before = to; from < 1<<53 && (h.bucket(int64(from)) != i || h.bucket(int64(to)-1) != i) {
+				t.Fatalf("with %d bits, %g and %g do not lie in bucket %d", bits, from, to-1, i)
+			}
+		}
+		if before != 1<<63 {
+			t.Errorf("with %d bits the last bucket ends at %g, want 2^63", bits, before)
+		}
+	}
+}
+
 func TestMergedHistogramsAreThatOfAllValues(t *testing.T) {
 	v := values(5000)
 	h, want := New(9), of(9, v...)

@@ -89,6 +89,7 @@ func (h *Histogram) decode(data []byte) (first, last int, err error) {
 	if len(numbers) == 0 {
 		return 0, -1, nil
 	}
+	h.room()
 	first = -1
 	at := numbers[0]
 	for _, v := range numbers[1:] {

@@ -3,7 +3,6 @@ package workload
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend/hostmem"
@@ -78,20 +77,20 @@ func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, er
 	return c, free, err
 }
 
+// mostBytes is more than any memory has.
+const mostBytes = 1 << 56
+
 // addTo adds the memory of the slot, padded for the next one, to what is needed already. Shapes come from
 // data sets: a wrong one must not become a small number.
 func (s Slot) addTo(total int64) (int64, error) {
-	size := int64(max(s.Type.Size(), 1)) // strings have no size: hostmem refuses them
-	for _, extent := range s.Shape {
-		if extent < 0 {
-			return 0, fmt.Errorf("%v has an axis of %d, want 0 or more", s, extent)
-		}
-		if extent > 0 && size > math.MaxInt64/2/extent {
-			return 0, fmt.Errorf("%v is more than any memory", s)
-		}
-		size *= extent
+	if i := slices.IndexFunc(s.Shape, func(extent int64) bool { return extent < 0 }); i >= 0 {
+		return 0, fmt.Errorf("%v has an axis of %d, want 0 or more", s, s.Shape[i])
 	}
-	if total += size + alignment; total > math.MaxInt64/2 {
+	n := s.Shape.Len()
+	if n < 0 {
+		return 0, fmt.Errorf("%v is more than any memory", s)
+	}
+	if total += n*int64(max(s.Type.Size(), 1)) + alignment; total > mostBytes { // strings have no size: hostmem refuses them
 		return 0, fmt.Errorf("up to %v it is more than any memory", s)
 	}
 	return total, nil

@@ -4,6 +4,7 @@ package hostmem
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,9 @@ func New(d tensor.DType, shape ...int64) (t tensor.Tensor, free func() error, er
 	size := tensor.Shape(shape).Len() * int64(d.Size())
 	if d.Size() == 0 {
 		return tensor.Tensor{}, nil, fmt.Errorf("a tensor of type %v cannot lie outside the Go heap", d)
+	}
+	if len(shape) > 0 && slices.Min(shape) >= 0 && tensor.Shape(shape).Len() < 0 {
+		return tensor.Tensor{}, nil, fmt.Errorf("allocating %v%v: it has more elements than any memory", d, tensor.Shape(shape))
 	}
 	if size <= 0 { // no elements; New panics on a negative axis
 		return tensor.New(d, shape...), func() error { return nil }, nil
