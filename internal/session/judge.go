@@ -63,6 +63,9 @@ func (r *Resolved) caveats() []string {
 		}
 	}
 	q := &r.Request
+	_, has := r.rules.Minima(r.model.Rules)
+	caveat(!has && !q.free(), "rules %s have no benchmark %s: settings are those of their mlperf.conf for any model, or of an earlier round", r.rules.Version, r.model.Name)
+	caveat(r.Settings.Scenario == loadgen.MultiStream && r.rules.MultiStream == config.NoMultiStream, "rules %s have no MultiStream scenario", r.rules.Version)
 	caveat(r.tooFewRuns(), "one Server run, where rules %s want the lowest of %d", r.rules.Version, r.rules.ServerRuns)
 	caveat(q.Engine.Name == Simulated, "the engine is simulated: it takes its time and computes nothing")
 	caveat(r.division == config.Network && !q.remote(), "not of the Network division: the system under test is on this machine")

@@ -90,6 +90,26 @@ func TestADataSetOfOnesOwnHasWhatTheRulesAskFor(t *testing.T) {
 	}
 }
 
+func TestABenchmarkThatTheRoundDoesNotHaveIsMarked(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ model, rules, scenario, want string }{
+		{"resnet50", "v0.5", "offline", ""}, {"mobilenet", "v0.5", "multistream", ""}, {"gnmt", "v0.5", "server", ""},
+		{"resnet50", "v6.1", "offline", ""}, {"bert-99.9", "v6.1", "server", ""}, {"llama2-70b", "v6.1", "interactive", ""}, {"llama3.1-8b-edge", "v6.1", "offline", ""},
+		{"mobilenet", "v6.1", "offline", "rules v6.1 have no benchmark mobilenet"}, {"retinanet", "v6.1", "server", "rules v6.1 have no benchmark retinanet"},
+		{"llama2-70b", "v0.5", "offline", "rules v0.5 have no benchmark llama2-70b"},
+		{"resnet50", "v1.1", "multistream", "rules v1.1 have no MultiStream scenario"}, {"resnet50", "v1.1", "singlestream", ""}, {"resnet50", "v1.0", "multistream", ""},
+	} {
+		r, err := Resolve(Request{Model: c.model, Rules: c.rules, Scenario: c.scenario})
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		if got := strings.Join(r.caveats(), "; "); (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s %s under %s: caveats %q, want %q", c.model, c.scenario, c.rules, got, c.want)
+		}
+	}
+}
+
 func TestOldRulesWantTheLowestOfFiveServerRuns(t *testing.T) {
 	for _, c := range []struct {
 		name   string
