@@ -140,6 +140,9 @@ func TestInputsAreWrittenUnderTheNamesOfTheirFiles(t *testing.T) {
 		{"an option of another model", "colour", func(q *session.PreprocessRequest) { q.Options = map[string]string{"colour": "red"} }},
 		{"a file that is not there", "nowhere.jpg", func(q *session.PreprocessRequest) { q.Files, q.Root = []string{"nowhere.jpg"}, "" }},
 		{"a file in the place of a folder", "not a directory", func(q *session.PreprocessRequest) { q.Output = "tiny.onnx" }},
+		{"two files of one name", "a/x.jpg and b/x.jpg would both be written to " + filepath.Join("out", "x.jpg.npy"), func(q *session.PreprocessRequest) {
+			q.Files, q.Root = []string{"a/x.jpg", "a/x.jpg", "b/x.jpg"}, ""
+		}},
 		{"no image", "tiny.onnx", func(q *session.PreprocessRequest) { q.Files, q.Root = []string{"tiny.onnx"}, "" }},
 	} {
 		bad := q

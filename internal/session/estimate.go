@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -39,7 +40,7 @@ func (r *Resolved) Estimate(speed float64, samples int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	took := p.Duration * time.Duration(r.runs()) / time.Duration(p.Runs)
+	took := lasting(p.Duration.Seconds() * float64(r.runs()) / float64(p.Runs))
 	if r.fewQueries() {
 		few := r.few(time.Duration(float64(took) / float64(max(1, p.Queries))))
 		return min(took, max(few, quickPatience)), nil
@@ -51,7 +52,7 @@ func (r *Resolved) Estimate(speed float64, samples int) (time.Duration, error) {
 func (r *Resolved) simpleEstimate(speed float64, samples int) time.Duration {
 	switch {
 	case speed > 0:
-		return time.Duration(float64(samples) / speed * 1e9)
+		return lasting(float64(samples) / speed)
 	case r.Settings.Mode == loadgen.PerformanceOnly:
 		return time.Duration(r.runs()) * r.Settings.MinDuration
 	}
@@ -65,5 +66,16 @@ func (r *Resolved) few(query time.Duration) time.Duration {
 	if r.Settings.Scenario == loadgen.Server {
 		over = 5
 	}
-	return max(r.Settings.MinDuration, time.Duration(loadgen.NeededQueries(over, percentile))*query)
+	return max(r.Settings.MinDuration, lasting(float64(loadgen.NeededQueries(over, percentile))*query.Seconds()))
+}
+
+// longest is a time to which others may be added.
+const longest = math.MaxInt64 / 2
+
+// lasting is a time in seconds, up to the longest.
+func lasting(seconds float64) time.Duration {
+	if ns := seconds * 1e9; ns < longest {
+		return time.Duration(ns)
+	}
+	return longest
 }

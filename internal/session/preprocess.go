@@ -44,6 +44,9 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
 	if err != nil {
 		return err
 	}
+	if err := q.twice(); err != nil {
+		return err
+	}
 	o.Phase("pre-processing with " + reader.Name())
 	for i, file := range q.Files {
 		if ctx.Err() != nil {
@@ -57,13 +60,38 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
 	return nil
 }
 
-func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
+// twice finds files that would take the place of each other's output.
+func (q *PreprocessRequest) twice() error {
+	of := map[string]string{}
+	for _, file := range q.Files {
+		path, err := q.path(file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if before, taken := of[path]; taken && before != file {
+			return field.Errorf("root", "%s and %s would both be written to %s: want the folder whose structure is kept", before, file, path)
+		}
+		of[path] = file
+	}
+	return nil
+}
+
+// path is where the input that is made of a file goes.
+func (q *PreprocessRequest) path(file string) (string, error) {
 	name := filepath.Base(file)
 	if q.Root != "" {
 		var err error
 		if name, err = filepath.Rel(q.Root, file); err != nil || !filepath.IsLocal(name) {
-			return fmt.Errorf("it is not below %s", q.Root)
+			return "", fmt.Errorf("it is not below %s", q.Root)
 		}
+	}
+	return filepath.Join(q.Output, name+".npy"), nil
+}
+
+func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
+	path, err := q.path(file)
+	if err != nil {
+		return err
 	}
 	data, err := regular.ReadFile(file, maxImage)
 	if err != nil {
@@ -73,7 +101,6 @@ func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(q.Output, name+".npy")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}

@@ -67,6 +67,29 @@ func TestHowLongTrafficWillTake(t *testing.T) {
 	}
 }
 
+// Speeds come from results of earlier runs, whatever those say.
+func TestTheTimeOfAVerySlowModelIsTheLongestAndNotNegative(t *testing.T) {
+	for _, c := range []struct {
+		rules, scenario, mode string
+		quick                 bool
+	}{
+		{"v0.5", "server", "performance", false}, {"v0.5", "server", "performance", true}, {"v6.1", "single-stream", "performance", true},
+		{"v6.1", "offline", "performance", false}, {"v6.1", "offline", "accuracy", false}, {"v0.5", "multi-stream", "performance", true},
+	} {
+		q := request(t)
+		q.Settings, q.Rules, q.Scenario, q.Mode, q.Quick = nil, c.rules, c.scenario, c.mode, c.quick
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, speed := range []float64{1e-3, 1e-12, 1e-300} {
+			if got, err := r.Estimate(speed, 50_000); err == nil && got <= 0 {
+				t.Errorf("%+v at %g samples a second: %v", c, speed, got)
+			}
+		}
+	}
+}
+
 // TestHowLongAQuickRunWillTake has a model that takes 2 s for a sample: of 64 queries, 11 are made, 22
 // of Server, which is asked at 60 % of what the machine does; those at intervals take twice as long as one.
 func TestHowLongAQuickRunWillTake(t *testing.T) {

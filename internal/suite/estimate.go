@@ -54,7 +54,7 @@ func (p *Plan) Estimate() Estimate {
 			continue
 		}
 		e.Steps++
-		e.Traffic += s.Estimate
+		e.Traffic = max(e.Traffic, e.Traffic+s.Estimate) // a sum beyond the longest time is negative
 		if s.Guessed {
 			e.Guessed++
 		}

@@ -349,3 +349,17 @@ func TestTheBaseIsWhatARunChoosesAmongTheAxes(t *testing.T) {
 		t.Errorf("bound %v, %v", cfg.Header.Bound, err)
 	}
 }
+
+func TestASearchWhoseModelDoesNotOpenIsAnError(t *testing.T) {
+	broken := errors.New("the file is cut off")
+	cfg := Config{
+		Settings: settingsOf(loadgen.Offline), Budget: time.Minute, Journal: filepath.Join(t.TempDir(), "j.jsonl"), Observer: &recorder{},
+		Open: func(context.Context, Point) (Opened, error) { return nil, broken },
+	}
+	if out, err := Run(t.Context(), cfg); out != nil || !errors.Is(err, broken) {
+		t.Errorf("Run = %+v, %v", out, err)
+	}
+	if _, err := os.Stat(cfg.Journal); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a journal: %v", err)
+	}
+}

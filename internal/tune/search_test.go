@@ -223,6 +223,7 @@ func TestBest(t *testing.T) {
 		{name: "a later stage decides", done: []Measurement{m(base, 0, 5), m(a, 0, 7), m(b, 0, 7), m(a, 1, 4), m(base, 1, 5)}, want: m(base, 1, 5)},
 		{name: "one point of a stage decides nothing", done: []Measurement{m(base, 0, 7), m(a, 0, 8), m(a, 1, 1)}, want: m(a, 0, 8)},
 		{name: "what failed later does not win", done: []Measurement{m(base, 0, 7), m(a, 0, 8), m(a, 1, 0)}, want: m(base, 0, 7)},
+		{name: "what failed in the same stage before counts for what it gave then", done: []Measurement{m(base, 0, 5), m(a, 0, 0), m(a, 0, 9)}, want: m(a, 0, 9)},
 		{name: "a failure is no value", done: []Measurement{m(base, 0, 5), failed}, want: m(base, 0, 5)},
 		{name: "nothing keeps the bound", done: []Measurement{m(base, 0, 0), m(a, 0, 0)}, none: true},
 		{name: "nothing keeps the bound under traffic", done: []Measurement{m(base, 0, 5), m(a, 0, 6), m(b, 0, 6), m(a, 1, 0), m(base, 1, 0)}, none: true},
@@ -296,6 +297,16 @@ func TestPoints(t *testing.T) {
 			name: "Server delays batches, but not single samples", base: Point{Instances: 1, Threads: 1, MaxBatch: 1},
 			facts: Facts{Scenario: loadgen.Server, Cores: 1, Bound: 10 * time.Millisecond}, axes: Axes{Batches: []int{1, 2}},
 			want: []string{"1 × 1 threads, batch 2", "1 × 1 threads, batch 2, delay 200µs", "1 × 1 threads, batch 2, delay 1ms"},
+		},
+		{
+			name: "delays that the user gives, and no others", base: Point{Instances: 1, Threads: 1, MaxBatch: 1},
+			facts: Facts{Scenario: loadgen.Server, Cores: 1, Bound: 10 * time.Millisecond}, axes: Axes{Batches: []int{1, 2}, Delays: []time.Duration{3 * time.Millisecond, 0}},
+			want: []string{"1 × 1 threads, batch 2", "1 × 1 threads, batch 2, delay 3ms"},
+		},
+		{
+			name: "values that are given twice are tried once", base: Point{Instances: 1, Threads: 1, MaxBatch: 1},
+			facts: Facts{Scenario: loadgen.Offline, Cores: 1}, axes: Axes{Instances: []int{1, 1}, Threads: []int{1}, Batches: []int{1, 2, 2, 1}},
+			want: []string{"1 × 1 threads, batch 2"},
 		},
 		{
 			name: "MultiStream splits its queries", facts: Facts{Scenario: loadgen.MultiStream, Cores: 1, SamplesPerQuery: 6},
