@@ -29,7 +29,7 @@ func (silent) Traffic(loadgen.Progress) {}
 func (silent) Note(string)              {}
 
 // material makes a folder with a small classifier and data, goes there, and asks for a search of
-// batches on an engine that takes a millisecond for any.
+// batches on an engine that takes 20 ms for any.
 func material(t *testing.T, scenario string) Request {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func material(t *testing.T, scenario string) Request {
 	return Request{
 		Bench: session.Request{
 			Program: "mlperf test", Model: "resnet50", Scenario: scenario, ModelPath: "tiny.onnx", DatasetPath: "imagenet", Output: "out",
-			Engine:   session.Engine{Name: session.Simulated, Latency: time.Millisecond},
+			Engine:   session.Engine{Name: session.Simulated, Latency: 20 * time.Millisecond},
 			NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 		},
 		Budget: time.Minute, Axes: Axes{Instances: []int{1}, Threads: []int{1}, Batches: []int{1, 4}}, Output: filepath.Join("profiles", "p.json"),
