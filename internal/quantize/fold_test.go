@@ -115,6 +115,36 @@ func TestBatchNormsFoldIntoTransposedConvolutionsByTheirOwnLayout(t *testing.T) 
 	}
 }
 
+// Element by element: [channels, filters of a group, kernel…], filter j of group g being g·filters+j.
+func TestEveryWeightOfATransposedConvolutionIsScaledByItsFilter(t *testing.T) {
+	const channels, groups, filters, kernel = 6, 2, 3, 4
+	data := make([]float32, channels*filters*kernel)
+	for i := range data {
+		data[i] = float32(i + 1)
+	}
+	scale := []float32{1, 10, 100, 1000, 10_000, 100_000}
+	m := handmade(13, []*onnx.Node{
+		node("ConvTranspose", "up", []string{"x", "w"}, "c", onnx.Attr("group", int64(groups))), node("Mul", "n", []string{"c", "k"}, "y"),
+	}, onnx.TensorOf("w", data, channels, filters, 2, 2), onnx.TensorOf("k", scale, groups*filters, 1, 1))
+	if n, err := foldAffine(m); n != 1 || err != nil {
+		t.Fatalf("%d nodes were folded, %v, want 1", n, err)
+	}
+	got, err := onnx.Elements[float32](m.Graph.Index().Initializer(find(t, m, "up").Inputs[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := range channels {
+		for j := range filters {
+			for p := range kernel {
+				i := (c*filters+j)*kernel + p
+				if want := data[i] * scale[c/(channels/groups)*filters+j]; got[i] != want {
+					t.Errorf("channel %d, filter %d, place %d is %v, want %v", c, j, p, got[i], want)
+				}
+			}
+		}
+	}
+}
+
 func TestQuantizedAndBrokenModelsAreRefused(t *testing.T) {
 	m, ranges := calibrated(t)
 	q, _, err := Quantize(m, ranges, Options{})

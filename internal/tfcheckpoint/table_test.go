@@ -81,6 +81,7 @@ func TestTablesThatMakeNoSenseAreRefused(t *testing.T) {
 		{"sizes that overflow", rawTable("\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a", 1), "cut off"},
 		{"a size without an end", rawTable("\x00\xff\xff", 1), "cut off"},
 		{"a name of 5000 bytes", rawTable(rawEntry(0, strings.Repeat("a", 5000), ""), 1), "a name of 5000 bytes, want at most 4096"},
+		{"a block that ends where there is no room for its check sum", closed(block, rawEntry(0, "k", rawHandle(16, 30))), "cut off"},
 		{"a name that grows", rawTable(rawEntry(0, strings.Repeat("a", 4000), "")+rawEntry(4000, strings.Repeat("a", 97), ""), 1), "a name of 4097 bytes"},
 		{"a compressed block", closed(sealed(rawEntry(0, "a", "1"), 1), rawEntry(0, "k", rawHandle(0, 13))), "the block is compressed (kind 1)"},
 		{"a block past the end", closed(block, rawEntry(0, "k", rawHandle(1000, 13))), "the block at byte 1000: the table is cut off"},
@@ -93,6 +94,13 @@ func TestTablesThatMakeNoSenseAreRefused(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestTheLongestNameIsRead(t *testing.T) {
+	name := strings.Repeat("a", longestKey)
+	if got, err := keysOf(rawTable(rawEntry(0, name, ""), 1)); err != nil || len(got) != 1 || got[0] != name+"=" {
+		t.Errorf("%d names, %v", len(got), err)
 	}
 }
 
