@@ -24,7 +24,12 @@ func rawHandle(offset, size int) string {
 
 // sealed is a block with one restart, its kind of compression and its check sum.
 func sealed(content string, kind byte) string {
-	b := append([]byte(content), 0, 0, 0, 0, 1, 0, 0, 0, kind)
+	return summed(content+"\x00\x00\x00\x00\x01\x00\x00\x00", kind)
+}
+
+// summed is a block as it is, with its kind of compression and its check sum.
+func summed(content string, kind byte) string {
+	b := append([]byte(content), kind)
 	return string(binary.LittleEndian.AppendUint32(b, masked(crc32.Checksum(b, castagnoli))))
 }
 
@@ -87,6 +92,8 @@ func TestTablesThatMakeNoSenseAreRefused(t *testing.T) {
 		{"a block past the end", closed(block, rawEntry(0, "k", rawHandle(1000, 13))), "the block at byte 1000: the table is cut off"},
 		{"a block that is larger than the file", closed(block, rawEntry(0, "k", rawHandle(0, 1<<40))), "the block at byte 0: the table is cut off"},
 		{"a list of blocks without places", closed(block, rawEntry(0, "k", "\xff")), "cut off"},
+		{"a block of two bytes", closed(summed("ab", 0), rawEntry(0, "k", rawHandle(0, 2))), "cut off"},
+		{"more restarts than there are bytes", closed(summed("\x00\x00\x00\x00\x02\x00\x00\x00", 0), rawEntry(0, "k", rawHandle(0, 8))), "cut off"},
 		{"a part of a block", closed(block, rawEntry(0, "k", rawHandle(0, 2))), "check sum"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,6 +101,17 @@ func TestTablesThatMakeNoSenseAreRefused(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestRestartsAreNoEntries(t *testing.T) {
+	block := summed(rawEntry(0, "a", "1")+rawEntry(0, "b", "2")+"\x00\x00\x00\x00\x05\x00\x00\x00\x02\x00\x00\x00", 0)
+	got, err := keysOf(closed(block, rawEntry(0, "k", rawHandle(0, len(block)-trailerBytes))))
+	if diff := cmp.Diff([]string{"a=1", "b=2"}, got); err != nil || diff != "" {
+		t.Errorf("%v, entries (-want +got):\n%s", err, diff)
+	}
+	if _, err := keysOf(closed("", "")); err != nil {
+		t.Errorf("a table of nothing: %v", err)
 	}
 }
 
