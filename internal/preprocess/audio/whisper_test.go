@@ -3,6 +3,7 @@ package audio
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
 	"strings"
 	"testing"
 )
@@ -100,4 +101,46 @@ func BenchmarkWhisper(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A click near an end is in the frames there twice: as it is, and reflected.
+func TestBothEndsAreReflected(t *testing.T) {
+	w, err := NewWhisper(80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ column, click, reflected int }{
+		{0, 30, -30},
+		{1, 25, -25},
+		{WhisperFrames - 1, WhisperSamples - 30, WhisperSamples + 28},
+	} {
+		samples := make([]float32, WhisperSamples)
+		samples[c.click] = 1
+		got := make([]float32, w.Len())
+		if err := w.Features(got, samples); err != nil {
+			t.Fatal(err)
+		}
+		start := c.column*hop - whisperTransform/2
+		energies := clickEnergies(c.click-start, c.reflected-start)
+		for i := range w.bands {
+			want := float32(math.Log10(max(w.bands[i].energy(energies), whisperFloor))+4) / 4
+			if have := got[i*WhisperFrames+c.column]; math.Abs(float64(have-want)) > 1e-5 {
+				t.Errorf("a click at %d: column %d, band %d is %v, want %v", c.click, c.column, i, have, want)
+			}
+		}
+	}
+}
+
+// clickEnergies is the spectrum of a frame with two clicks, by the definition of the transform.
+func clickEnergies(places ...int) []float64 {
+	energies := make([]float64, whisperTransform/2+1)
+	for k := range energies {
+		var sum complex128
+		for _, at := range places {
+			angle := 2 * math.Pi * float64(at) / whisperTransform
+			sum += complex(0.5-0.5*math.Cos(angle), 0) * cmplx.Exp(complex(0, -angle*float64(k)))
+		}
+		energies[k] = real(sum)*real(sum) + imag(sum)*imag(sum)
+	}
+	return energies
 }
