@@ -165,3 +165,14 @@ func BenchmarkROUGE(b *testing.B) {
 		})
 	}
 }
+
+// What PorterStemmer of NLTK 3.8 makes of words that are little more than a suffix.
+func TestStemsOfWordsThatAreNearlySuffixes(t *testing.T) {
+	for word, want := range map[string]string{
+		"": "", "s": "s", "ss": "ss", "ied": "i", "ies": "i", "yies": "yie", "eed": "eed", "ed": "ed", "ing": "ing", "bled": "bled", "y": "y", "yy": "yy", "e": "e", "ll": "ll",
+	} {
+		if got := stemPorter(word); got != want {
+			t.Errorf("stemPorter(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // maxNumber is how long a number may be. A float64 has 17 digits that count.
@@ -37,7 +38,7 @@ func (s *scanner) number() ([]byte, error) {
 // numberPrefix returns how many bytes of b may belong to a number.
 func numberPrefix(b []byte) int {
 	for i, c := range b {
-		if !(c >= '0' && c <= '9' || c == '.' || c == '-' || c == 'e' || c == 'E' || c == '+') {
+		if strings.IndexByte("0123456789.-+eE", c) < 0 {
 			return i
 		}
 	}

@@ -45,13 +45,16 @@ func apart(s string) string {
 	}
 	var b strings.Builder
 	for i := range len(s) {
-		if i > 0 && (isLetter(s[i-1]) && isDigit(s[i]) || isDigit(s[i-1]) && isLetter(s[i])) {
+		if i > 0 && meet(s[i-1], s[i]) {
 			b.WriteByte(' ')
 		}
 		b.WriteByte(s[i])
 	}
 	return b.String()
 }
+
+// meet reports whether one is a letter and the other a digit.
+func meet(a, b byte) bool { return isLetter(a) && isDigit(b) || isDigit(a) && isLetter(b) }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

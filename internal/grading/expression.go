@@ -20,7 +20,7 @@ func sameExpression(a, b string) bool {
 		x, errX := evaluate(a, point)
 		y, errY := evaluate(b, point)
 		switch {
-		case errX != nil || errY != nil:
+		case errors.Join(errX, errY) != nil:
 			return false
 		case !finite(x) || !finite(y):
 			continue

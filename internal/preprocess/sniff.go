@@ -43,6 +43,15 @@ var signatures = []struct {
 	{"P6", "looks like a PPM image"},
 }
 
+// documents are text, of which neither capitals nor blanks at the beginning count.
+var documents = []struct {
+	prefix string
+	kind   kind
+}{
+	{"<!doctype html", "looks like an HTML page"}, {"<html", "looks like an HTML page"},
+	{"<svg", "looks like an XML or SVG document"}, {"<?xml", "looks like an XML or SVG document"},
+}
+
 // sniff tells the kind of a file by its content.
 func sniff(data []byte) kind {
 	if len(data) == 0 {
@@ -54,11 +63,10 @@ func sniff(data []byte) kind {
 		}
 	}
 	head := strings.ToLower(string(bytes.TrimLeft(data[:min(len(data), 512)], "\xEF\xBB\xBF \t\r\n")))
-	switch {
-	case strings.HasPrefix(head, "<!doctype html") || strings.HasPrefix(head, "<html"):
-		return "looks like an HTML page"
-	case strings.HasPrefix(head, "<svg") || strings.HasPrefix(head, "<?xml"):
-		return "looks like an XML or SVG document"
+	for _, s := range documents {
+		if strings.HasPrefix(head, s.prefix) {
+			return s.kind
+		}
 	}
 	return kind(fmt.Sprintf("is of an unknown type (it begins with % X)", data[:min(len(data), 8)]))
 }

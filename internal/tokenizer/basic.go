@@ -86,16 +86,25 @@ func splitASCII(word string, kinds byte, memory *scratch, emit func([]byte)) {
 	}
 	lower := append(memory[:0], word...)
 	if kinds&upper != 0 {
-		for i, c := range lower {
-			if classes[c] == upper {
-				lower[i] = c + 'a' - 'A'
-			}
-		}
+		lowerASCII(lower)
 	}
 	if kinds&punctuation == 0 {
 		emit(lower)
 		return
 	}
+	splitMarks(lower, emit)
+}
+
+func lowerASCII(word []byte) {
+	for i, c := range word {
+		if classes[c] == upper {
+			word[i] = c + 'a' - 'A'
+		}
+	}
+}
+
+// splitMarks makes a word of each mark of ASCII.
+func splitMarks(lower []byte, emit func([]byte)) {
 	start := 0
 	for i, c := range lower {
 		if classes[c] != punctuation {

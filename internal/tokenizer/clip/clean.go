@@ -93,22 +93,27 @@ func plain(text string) string {
 		if r >= 0x80 && r < 0xa0 {
 			r = charmap.Windows1252.DecodeByte(byte(r))
 		}
-		switch {
-		case r == 0x3000:
-			r = ' '
-		case r >= 0xff01 && r <= 0xffef:
+		if r >= 0xff01 && r <= 0xffef {
 			out.WriteString(norm.NFKC.String(string(r)))
-			continue
-		case r == 0x02bc, r >= 0x2018 && r <= 0x201b:
-			r = '\''
-		case r >= 0x201c && r <= 0x201f:
-			r = '"'
-		case r == '\r', r == 0x2028, r == 0x2029:
-			r = '\n'
+		} else {
+			out.WriteRune(plainRune(r))
 		}
-		out.WriteRune(r)
 	}
 	return out.String()
+}
+
+func plainRune(r rune) rune {
+	switch r {
+	case 0x3000:
+		return ' '
+	case 0x02bc, 0x2018, 0x2019, 0x201a, 0x201b:
+		return '\''
+	case 0x201c, 0x201d, 0x201e, 0x201f:
+		return '"'
+	case '\r', 0x2028, 0x2029:
+		return '\n'
+	}
+	return r
 }
 
 // escapes are what programs write to colour the text of a terminal.

@@ -130,10 +130,8 @@ func (m gptMatcher) shortForm(text string) int {
 		return len("'ſ")
 	}
 	for _, form := range [...]string{"s", "t", "re", "ve", "m", "ll", "d"} {
-		if len(text) <= len(form) {
-			continue
-		}
-		if got := text[1 : 1+len(form)]; got == form || m.modern && strings.EqualFold(got, form) {
+		got := text[1:min(len(text), 1+len(form))]
+		if got == form || m.modern && strings.EqualFold(got, form) {
 			return 1 + len(form)
 		}
 	}
