@@ -80,7 +80,7 @@ func scoreManyClicks(t testing.TB, records int) (score *ClickScore, bytes uint64
 
 // Predictions take little more than two bytes each, however many there are: the log is not kept.
 func TestPredictionsTakeTwoBytesEach(t *testing.T) {
-	const records = 8_000 // 2.2 million predictions
+	const records = 20_000 // 5.4 million predictions
 	_, bytes := scoreManyClicks(t, records)
 	if each := float64(bytes) / (records * 270); each > 8 {
 		t.Errorf("%.2f bytes a prediction", each)
