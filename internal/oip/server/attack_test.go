@@ -139,6 +139,23 @@ func TestWhoIsSlowIsCutOff(t *testing.T) {
 	honest(t, address)
 }
 
+func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
+	address := start(t, &oiptest.Doubler{Name: "m", Width: 4}, server.Limits{})
+	c := connect(t, address)
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_, _ = io.WriteString(c, post("", `{"inputs":[]`, 100))
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil || r.StatusCode != 400 {
+		t.Fatalf("%v, %v, want status 400", r, err)
+	}
+	if text, _ := io.ReadAll(r.Body); !strings.Contains(string(text), "unexpected EOF") {
+		t.Errorf("it says %s", text)
+	}
+}
+
 func TestClientsThatVanishTakeNothingAlong(t *testing.T) {
 	address := start(t, &oiptest.Doubler{Name: "m", Width: 4, Room: 2, Time: 20 * time.Millisecond}, server.Limits{})
 	input := `{"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"parameters":{"binary_data_size":16}}]}`
