@@ -332,3 +332,19 @@ func TestAxesHaveTheRangeOfTheFigure(t *testing.T) {
 		t.Errorf("a logarithmic axis from 0 to 7 goes from %g to %g", a.Min, a.Max)
 	}
 }
+
+func TestDashedMarksAreDashedAndOthersAreNot(t *testing.T) {
+	f := plain()
+	f.Marks = []figures.Mark{{Axis: "x", Value: 50, Color: figures.Good, Dashed: true}, {Axis: "y", Value: 50, Color: figures.Bad}}
+	d := drawSVG(t, f)
+	for c, want := range map[figures.Color]bool{figures.Good: true, figures.Bad: false} {
+		for _, line := range d.of("stroke", c) {
+			if strings.Contains(line.style, "stroke-dasharray") != want {
+				t.Errorf("the line of %s is %s, want dashes: %v", c, line.style, want)
+			}
+		}
+	}
+	if !slices.ContainsFunc(d.shapes, func(s shape) bool { return strings.Contains(s.style, "stroke:#E3E8ED") }) {
+		t.Error("there is no grid")
+	}
+}

@@ -194,6 +194,8 @@ func TestRareInstructionsAreRead(t *testing.T) {
 		"Ix\n.":                                  "invalid syntax",
 		"Fx\n.":                                  "invalid syntax",
 		"NNR.":                                   "what is called is no function",
+		"cnumpy\ndtype\nNR.":                     "what is called is no function, or has no arguments",
+		"N)R.":                                   "what is called is no function, or has no arguments",
 		"NN\x93.":                                "a name is not a string",
 		"NNb.":                                   "an object's state is not as NumPy writes it",
 		"N)b.":                                   "an object's state is not as NumPy writes it",
