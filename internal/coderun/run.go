@@ -106,16 +106,21 @@ func (r *Runner) Run(ctx context.Context, p Program) (passed bool, err error) {
 	if err := os.WriteFile(filepath.Join(dir, program+l.end), []byte(p.Code), 0o600); err != nil {
 		return false, err
 	}
-	if l.compile != nil {
-		c := command{args: l.compile, limit: r.limits.Compile, virtual: true}
-		status, err := r.status(ctx, dir, c)
-		if err != nil || status != 0 && status != l.accept {
-			return false, err
-		}
+	if ok, err := r.compile(ctx, dir, l); !ok || err != nil {
+		return false, err
 	}
 	c := command{args: l.run, limit: cmp.Or(p.Time, r.limits.Time), virtual: l.virtual, input: p.Input, output: p.Output}
 	status, err := r.status(ctx, dir, c)
 	return status == 0 && err == nil, err
+}
+
+// compile compiles the program in a folder, if its language has that, and reports whether there is one to run.
+func (r *Runner) compile(ctx context.Context, dir string, l language) (ok bool, err error) {
+	if l.compile == nil {
+		return true, nil
+	}
+	status, err := r.status(ctx, dir, command{args: l.compile, limit: r.limits.Compile, virtual: true})
+	return status == 0 || status == l.accept, err
 }
 
 // noStatus is the status of what was ended by a signal, or was not in time.
@@ -132,10 +137,7 @@ type command struct {
 
 // status runs a command in a folder and returns its status.
 func (r *Runner) status(ctx context.Context, dir string, c command) (int, error) {
-	full := make([]string, len(c.args))
-	for i, arg := range c.args {
-		full[i] = withName(arg)
-	}
+	full := withNames(c.args)
 	path, err := lookUp(dir, full[0])
 	if err != nil {
 		return noStatus, err
@@ -163,6 +165,13 @@ func (r *Runner) status(ctx context.Context, dir string, c command) (int, error)
 		return noStatus, nil
 	}
 	return noStatus, err
+}
+
+func withNames(args []string) (list []string) {
+	for _, arg := range args {
+		list = append(list, withName(arg))
+	}
+	return list
 }
 
 // withName puts the name of the program in the place of a mark.

@@ -20,14 +20,11 @@ const maxPEM = 16 << 20
 
 // Client returns the settings of connections to a server.
 func (t TLS) Client() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if t.CA != "" {
-		pool, err := Authorities("tls_ca", t.CA)
-		if err != nil {
-			return nil, err
-		}
-		config.RootCAs = pool
+	pool, err := Authorities("tls_ca", t.CA)
+	if err != nil {
+		return nil, err
 	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 	switch {
 	case t.Cert == "" && t.Key == "":
 		return config, nil
@@ -61,8 +58,11 @@ func (t TLS) Pair() (tls.Certificate, error) {
 	return pair, nil
 }
 
-// Authorities reads the certificates of authorities. Errors are of the field.
+// Authorities reads the certificates of authorities; of no path they are nil, the system's. Errors are of the field.
 func Authorities(name, path string) (*x509.CertPool, error) {
+	if path == "" {
+		return nil, nil
+	}
 	text, err := regular.ReadFile(path, maxPEM)
 	if err != nil {
 		return nil, field.Wrap(name, err)

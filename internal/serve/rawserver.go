@@ -134,16 +134,20 @@ func (m *tensorsModel) check(h *oip.Head) (bytes int64, err error) {
 		if first := h.Tensors[0].Shape; m.table.batched && first[0] != s.Shape[0] {
 			return 0, oip.Errorf(oip.InvalidArgument, "inputs of %d and of %d samples", first[0], s.Shape[0])
 		}
-		size := int64(s.Type.Size())
-		if s.Type == tensor.String {
-			size = stringBytes
-		}
-		bytes += s.Shape.Len() * size
+		bytes += bytesOf(s)
 	}
 	if bytes > m.MaxBytes() {
 		return 0, oip.Errorf(oip.TooLarge, "the inputs take %d bytes, the model takes at most %d", bytes, m.MaxBytes())
 	}
 	return bytes, checkWanted(h, m.table.ports.Outputs)
+}
+
+// bytesOf is what an input takes.
+func bytesOf(s oip.Spec) int64 {
+	if s.Type == tensor.String {
+		return s.Shape.Len() * stringBytes
+	}
+	return s.Shape.Len() * int64(s.Type.Size())
 }
 
 // stringBytes is what a string takes beside its own bytes.

@@ -231,13 +231,10 @@ func (e *Engine) facts() map[string]string {
 	if len(names) > 0 {
 		facts["remote model"] = strings.Join(names, " ")
 	}
-	for name, value := range map[string]string{"remote version": e.config.Version, "concurrency": positive(c.Concurrency), "retry": positive(c.Retry)} {
+	for name, value := range map[string]string{"remote version": e.config.Version, "concurrency": positive(c.Concurrency), "retry": positive(c.Retry), "request timeout": positive(c.Timeout)} {
 		if value != "" {
 			facts[name] = value
 		}
-	}
-	if c.Timeout > 0 {
-		facts["request timeout"] = c.Timeout.String()
 	}
 	if c.SharedMemory {
 		facts["shared memory"] = "on"
@@ -248,7 +245,8 @@ func (e *Engine) facts() map[string]string {
 	return facts
 }
 
-func positive(n int) string {
+// positive is a number as a text; empty: it is not set.
+func positive[N int | time.Duration](n N) string {
 	if n <= 0 {
 		return ""
 	}

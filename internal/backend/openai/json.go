@@ -151,14 +151,11 @@ func isNumber(b []byte) bool {
 	if whole == 0 || whole > 1 && b[0] == '0' {
 		return false
 	}
-	b = rest
-	if len(b) > 0 && b[0] == '.' {
-		n, rest := digits(b[1:])
-		if b = rest; n == 0 {
-			return false
-		}
+	if len(rest) == 0 || rest[0] != '.' {
+		return len(rest) == 0 || isExponent(rest)
 	}
-	return len(b) == 0 || isExponent(b)
+	fraction, rest := digits(rest[1:])
+	return fraction > 0 && (len(rest) == 0 || isExponent(rest))
 }
 
 // isExponent reports whether a text is that of a number.

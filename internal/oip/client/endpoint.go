@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,13 +82,11 @@ func socketEndpoint(u *url.URL, all bool) (endpoint, error) {
 
 // hostEndpoint is a port of a host.
 func hostEndpoint(u *url.URL) (endpoint, error) {
-	port, ok := ports[u.Scheme]
+	usual, ok := ports[u.Scheme]
 	if !ok || u.Host == "" || u.Opaque != "" {
 		return endpoint{}, fmt.Errorf("want a URL with the scheme %s, as http://host:8000", schemes)
 	}
-	if p := u.Port(); p != "" {
-		port = p
-	}
+	port := cmp.Or(u.Port(), usual)
 	e := endpoint{grpc: strings.HasPrefix(u.Scheme, "grpc"), tls: strings.HasSuffix(u.Scheme, "s"), network: "tcp",
 		host: u.Hostname(), address: net.JoinHostPort(u.Hostname(), port), prefix: strings.TrimSuffix(u.Path, "/")}
 	if e.host == "" || e.grpc && e.prefix != "" {

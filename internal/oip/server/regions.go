@@ -53,9 +53,6 @@ func (s *Server) register(g *oip.Region) error {
 	if err != nil {
 		return &oip.Error{Code: oip.InvalidArgument, Err: err}
 	}
-	if r.open == nil {
-		r.open = map[string]region{}
-	}
 	r.open[g.Name] = region{*g, memory}
 	return nil
 }
@@ -148,20 +145,25 @@ func (s *Server) store(asked *oip.Head, specs []oip.Spec, outputs []tensor.Tenso
 		if w.Region == "" || i < 0 {
 			continue
 		}
-		data := outputs[i].Bytes()
-		if outputs[i].Type == tensor.String || int64(len(data)) > w.Size {
-			return oip.Errorf(oip.InvalidArgument, "output %v has %d bytes, there is room for %d in shared memory", specs[i], len(data), w.Size)
-		}
-		memory, err := s.memoryOf(w)
-		if err == nil {
-			err = memory.Write(w.Offset, data)
-		}
-		if err != nil {
+		if err := s.storeIn(w, &specs[i], outputs[i]); err != nil {
 			return err
 		}
-		specs[i].Window = oip.Window{Region: w.Region, Offset: w.Offset, Size: int64(len(data))}
 	}
 	return nil
+}
+
+// storeIn puts an output into shared memory, and has its spec say so.
+func (s *Server) storeIn(w oip.Window, spec *oip.Spec, output tensor.Tensor) error {
+	data := output.Bytes()
+	if output.Type == tensor.String || int64(len(data)) > w.Size {
+		return oip.Errorf(oip.InvalidArgument, "output %v has %d bytes, there is room for %d in shared memory", *spec, len(data), w.Size)
+	}
+	memory, err := s.memoryOf(w)
+	if err == nil {
+		err = memory.Write(w.Offset, data)
+	}
+	spec.Window = oip.Window{Region: w.Region, Offset: w.Offset, Size: int64(len(data))}
+	return err
 }
 
 // handleRegions adds the paths of Triton's extension.

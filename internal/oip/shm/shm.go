@@ -46,7 +46,7 @@ func Create(size int64) (*Object, error) {
 // Open opens a part of an object that is there already.
 func Open(key string, offset, size int64) (*Object, error) {
 	name := strings.TrimPrefix(key, "/")
-	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+	if !isName(name) {
 		return nil, fmt.Errorf("shared memory %q: want a name such as /images", key)
 	}
 	root, err := os.OpenRoot(folder) // no link leads out of it
@@ -62,6 +62,11 @@ func Open(key string, offset, size int64) (*Object, error) {
 		return nil, errors.Join(fmt.Errorf("shared memory %q: %w", key, err), f.Close())
 	}
 	return &Object{f, offset, size}, nil
+}
+
+// isName reports whether a text can be the name of an object, and is no path.
+func isName(text string) bool {
+	return text != "" && text != "." && text != ".." && !strings.ContainsAny(text, "/\x00")
 }
 
 func fits(f *os.File, offset, size int64) error {
