@@ -186,7 +186,7 @@ func whyNot(test *loadgen.Result) string {
 			return fmt.Sprint(e.Value)
 		}
 	}
-	return test.Performance.Problems()[0]
+	return test.Problems()[0]
 }
 
 // finishPeak adds the search to the results and writes them.

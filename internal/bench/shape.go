@@ -111,17 +111,22 @@ func (w wish) sizes(batch int) []int {
 	case w.scenario == loadgen.SingleStream:
 		return []int{1}
 	case w.scenario == loadgen.MultiStream:
-		sizes := []int{min(batch, w.samplesPerQuery)}
-		if rest := w.samplesPerQuery % batch; rest != 0 && rest != sizes[0] {
-			sizes = append(sizes, rest)
-		}
-		return sizes
+		return w.querySizes(batch)
 	case w.scenario == loadgen.Offline:
 		return []int{batch}
 	}
 	var sizes []int
 	for n := batch; n > 0; n-- {
 		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// querySizes are those of the batches that a query of several samples is split into.
+func (w wish) querySizes(batch int) []int {
+	sizes := []int{min(batch, w.samplesPerQuery)}
+	if rest := w.samplesPerQuery % batch; rest != 0 && rest != sizes[0] {
+		sizes = append(sizes, rest)
 	}
 	return sizes
 }

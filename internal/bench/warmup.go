@@ -56,14 +56,8 @@ func (r *run) tryModel(ctx context.Context) error {
 		if r.asksServers() && time.Since(start) > warmUpBudget {
 			break
 		}
-		began := time.Now()
-		for i, n := range r.warmSizes() {
-			if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget {
-				break
-			}
-			if err := tryOut(ctx, p, items[:n]); err != nil {
-				return err
-			}
+		if err := r.trySizes(ctx, p, items); err != nil {
+			return err
 		}
 	}
 	if err := r.warmLengths(ctx); err != nil {
@@ -71,6 +65,21 @@ func (r *run) tryModel(ctx context.Context) error {
 	}
 	r.warm, err = stableTime(ctx, r.model.predictors[0], items[:1])
 	return err
+}
+
+// trySizes has a worker answer a batch of each size that it will see, as far as time allows: a device that
+// compiles the model for each has to see them all.
+func (r *run) trySizes(ctx context.Context, p workload.Predictor, items []workload.Item) error {
+	began := time.Now()
+	for i, n := range r.warmSizes() {
+		if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget {
+			return nil
+		}
+		if err := tryOut(ctx, p, items[:n]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // asksServers reports whether the model runs elsewhere: all workers ask the same servers, which are as warm for one as for

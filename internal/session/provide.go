@@ -143,16 +143,19 @@ func (p *Prepared) reference(ctx context.Context) (err error) {
 	if cfg.Precision = q.Precision; cfg.Precision == "" {
 		cfg.Precision = p.ownPrecision()
 	}
-	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
 	if _, asked := p.model.BuiltIn.(workload.Questions); asked && cfg.BuiltInData {
 		cfg.Reference = allRight
 		return nil
 	}
-	if cfg.BuiltInData && (cfg.BuiltInModel || q.remote()) && scored && p.maker.Engine != nil {
+	builtIn := cfg.BuiltInData && (cfg.BuiltInModel || q.remote())
+	if builtIn && scored(cfg.Settings.Mode) && p.maker.Engine != nil {
 		cfg.Reference, err = p.maker.Reference(ctx, p.model)
 	}
 	return err
 }
+
+// scored reports whether a test of a mode has a score.
+func scored(m loadgen.Mode) bool { return m == loadgen.AccuracyOnly || m == loadgen.SubmissionRun }
 
 // ownPrecision is that of the model's files; empty: they are elsewhere, or of a format that only the engine reads.
 func (p *Prepared) ownPrecision() string {

@@ -103,10 +103,15 @@ func (q *Request) checkRemote() error {
 	if err := remote.check(); err != nil {
 		return err
 	}
+	return q.Engine.checkKind()
+}
+
+// checkKind finds what is wrong with servers of tensors, or of text, only.
+func (e *Engine) checkKind() error {
 	switch {
-	case q.Engine.Name == OIP:
-		return remote.checkAddresses()
-	case remote.SharedMemory:
+	case e.Name == OIP:
+		return e.Remote.checkAddresses()
+	case e.Remote.SharedMemory:
 		return field.Errorf("shared_memory", "is of servers of tensors: want %s", OIP)
 	}
 	return nil

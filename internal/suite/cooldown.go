@@ -37,24 +37,34 @@ const (
 // coolDown waits as long as the suite says, and longer if the machine is still too hot.
 func (p *Plan) coolDown(ctx context.Context, s *Step, o session.Observer) error {
 	o.Phase("cool-down")
-	limit, begin := p.Suite.Temperature, time.Now()
+	begin := time.Now()
 	for {
 		waited := time.Since(begin)
 		now, known := p.clock()
 		s.Celsius = now
-		hot := limit > 0 && known && now > limit
-		if waited >= p.cooldown && !(hot && waited < p.cooldown+thermalPatience) {
-			if hot {
-				o.Note(fmt.Sprintf("the machine has %.0f °C after %v, the suite wants %.0f: its speed may suffer", now, waited.Round(time.Second), limit))
-			} else if limit > 0 && !known {
-				o.Note("how hot the machine is cannot be read here: the suite's limit was not checked")
-			}
+		hot := known && p.tooHot(now)
+		if waited >= p.cooldown && (!hot || waited >= p.cooldown+thermalPatience) {
+			p.noteHeat(o, now, known, waited)
 			return nil
 		}
 		o.Loading(int(waited/time.Second), int(max(p.cooldown, waited)/time.Second))
 		if err := pause(ctx, min(thermalLook, max(p.cooldown-waited, time.Second))); err != nil {
 			return err
 		}
+	}
+}
+
+func (p *Plan) tooHot(celsius float64) bool {
+	return p.Suite.Temperature > 0 && celsius > p.Suite.Temperature
+}
+
+// noteHeat says that a machine did not become as cool as the suite wants, or that nobody knows.
+func (p *Plan) noteHeat(o session.Observer, celsius float64, known bool, waited time.Duration) {
+	switch limit := p.Suite.Temperature; {
+	case limit > 0 && !known:
+		o.Note("how hot the machine is cannot be read here: the suite's limit was not checked")
+	case p.tooHot(celsius):
+		o.Note(fmt.Sprintf("the machine has %.0f °C after %v, the suite wants %.0f: its speed may suffer", celsius, waited.Round(time.Second), limit))
 	}
 }
 

@@ -94,11 +94,11 @@ func (a Axes) shapes(base Point, f Facts) [][2]int {
 	if many := f.Scenario == loadgen.Offline || f.Scenario == loadgen.Server; many && a.Instances == nil && a.Threads == nil {
 		least = (f.Cores + 1) / 2
 	}
-	instances, threads := a.workers(f), a.threads(base, f)
+	threads := a.threads(base, f)
 	var shapes [][2]int
-	for _, i := range instances {
+	for _, i := range a.workers(f) {
 		for _, t := range threads {
-			if i*t >= least && i*t <= f.Cores || f.Accelerator || a.asks(i, t) {
+			if fits := i*t >= least && i*t <= f.Cores; fits || f.Accelerator || a.asks(i, t) {
 				shapes = append(shapes, [2]int{i, t})
 			}
 		}
