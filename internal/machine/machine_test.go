@@ -200,10 +200,24 @@ func TestLimitsOfContainersAreFound(t *testing.T) {
 			if got := cpuQuota(root); got != test.quota {
 				t.Errorf("cpuQuota = %v, want %v", got, test.quota)
 			}
+			if c := describeCPU(root); test.quota > 0 && c.Usable != min(test.quota, float64(c.Affinity)) || test.quota == 0 && c.Usable != float64(c.Affinity) {
+				t.Errorf("of %d processors %v are usable", c.Affinity, c.Usable)
+			}
 			if got := memoryLimit(root, 1<<40); got != test.memory {
 				t.Errorf("memoryLimit = %v, want %v", got, test.memory)
 			}
 		})
+	}
+}
+
+func TestAQuotaIsSharedByItsPeriod(t *testing.T) {
+	for text, want := range map[string]float64{
+		"100000 50000": 2, "25000 100000": 0.25, "max 100000": 0, "-1 100000": 0, "100000": 0, "": 0, "x 5": 0, "5 x": 0, "5 0": 0, "0 5": 0, "5 -5": 0,
+		"nan 5": 0, "5 nan": 0, "inf 5": 0, "1e308 1e-308": 0,
+	} {
+		if got := processorsWorth(text); got != want {
+			t.Errorf("processorsWorth(%q) = %v, want %v", text, got, want)
+		}
 	}
 }
 

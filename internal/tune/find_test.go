@@ -172,6 +172,12 @@ func TestASearchThatCannotBeIsRefusedByItsField(t *testing.T) {
 	}
 }
 
+func TestASampleNeedNotWait(t *testing.T) {
+	if err := (Axes{Instances: []int{1}, Threads: []int{1}, Batches: []int{1}, Delays: []time.Duration{0, time.Second}}).check(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTwoSearchesDoNotWriteToOneJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "j.jsonl")
 	first, err := openJournal(path, header, false)

@@ -66,7 +66,7 @@ func TestRunFindsTheFastestPointAndClosesEverything(t *testing.T) {
 				t.Errorf("the observer is told %d of %d measurements", len(r.measured), len(out.Done))
 			}
 			p := out.Profile(subject)
-			if err := p.Check(); err != nil || p.Points == 0 || p.Value != out.Winner.Value {
+			if err := p.Check(); err != nil || p.Points == 0 || p.Value != out.Winner.Value || p.Default <= 0 {
 				t.Errorf("profile = %+v, %v", p, err)
 			}
 		})
