@@ -51,13 +51,9 @@ func NewStore(rows int, row func(i int) []Slot) (*Store, error) {
 
 func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, err error) {
 	first := slot(0)
-	same, total := true, int64(0)
-	for i := range rows {
-		s := slot(i)
-		if total, err = s.addTo(total); err != nil {
-			return c, nil, fmt.Errorf("sample %d: %w", i, err)
-		}
-		same = same && slices.Equal(s.Shape, first.Shape)
+	same, err := alike(rows, slot)
+	if err != nil {
+		return c, nil, err
 	}
 	if same {
 		c.all, free, err = hostmem.New(first.Type, append([]int64{int64(rows)}, first.Shape...)...)
@@ -75,6 +71,20 @@ func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, er
 	}
 	c.all, free, err = hostmem.New(tensor.Uint8, end)
 	return c, free, err
+}
+
+// alike reports whether the slots of all rows have the same shape, and finds what no memory holds.
+func alike(rows int, slot func(i int) Slot) (same bool, err error) {
+	first, total := slot(0), int64(0)
+	same = true
+	for i := range rows {
+		s := slot(i)
+		if total, err = s.addTo(total); err != nil {
+			return false, fmt.Errorf("sample %d: %w", i, err)
+		}
+		same = same && slices.Equal(s.Shape, first.Shape)
+	}
+	return same, nil
 }
 
 // mostBytes is more than any memory has.
