@@ -211,6 +211,7 @@ func TestContradictionsAreRefused(t *testing.T) {
 
 // FuzzUnmarshal never panics, and what it accepts survives being written and read again.
 func FuzzUnmarshal(f *testing.F) {
+	f.Add([]byte(`{"unit":"ns","bits_per_octave":1,"counts":"000="}`)) // a first bucket, and no counts
 	for _, h := range []*Histogram{New(9), of(9, 1, 2, 3), of(5, values(100)...), of(1, math.MaxInt64)} {
 		text, err := json.Marshal(h)
 		if err != nil {

@@ -89,15 +89,14 @@ func (h *Histogram) decode(data []byte) (first, last int, err error) {
 	if len(numbers) == 0 {
 		return 0, -1, nil
 	}
-	h.room()
 	first = -1
-	at := numbers[0]
+	at, size := numbers[0], int64(buckets(h.bits))
 	for _, v := range numbers[1:] {
-		if at < 0 || at >= int64(len(h.counts)) {
+		if at < 0 || at >= size {
 			return 0, 0, fmt.Errorf("there is no bucket %d", at)
 		}
 		if v < 0 {
-			at -= max(v, -int64(len(h.counts)))
+			at -= max(v, -size)
 			continue
 		}
 		if err := h.put(int(at), v); err != nil {
@@ -120,6 +119,7 @@ func (h *Histogram) put(bucket int, c int64) error {
 	case carry != 0 || sum > math.MaxInt64:
 		return errors.New("the counts are too large")
 	}
+	h.room()
 	h.counts[bucket], h.n = uint64(c), sum
 	return nil
 }
