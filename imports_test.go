@@ -17,8 +17,8 @@ const module = "github.com/mlperf-go/mlperf/"
 var mayImport = map[string]string{
 	"cmd/mlperf": "internal/cli internal/cli/files internal/cli/measure internal/cli/request internal/cli/results internal/cli/selftest internal/cli/serving " +
 		"internal/cli/submit internal/cli/survey internal/config internal/field internal/names internal/progress internal/report internal/session " +
-		"internal/suite",
-	"internal/cli":         "internal/config internal/field internal/loadgen internal/machine internal/progress",
+		"internal/suite internal/visible",
+	"internal/cli":         "internal/config internal/field internal/loadgen internal/machine internal/progress internal/visible",
 	"internal/cli/request": "internal/cli internal/config internal/field internal/session",
 	"internal/cli/clitest": "internal/cli",
 	"internal/cli/files": "configs internal/cache internal/cli internal/cli/request internal/download internal/field internal/home internal/machine internal/names " +
@@ -53,7 +53,7 @@ var mayImport = map[string]string{
 	"internal/quantize": "internal/backend internal/onnx internal/parallel internal/scratch internal/tensor",
 
 	"internal/submission/checker":  "internal/field internal/parallel internal/submission/fields internal/submission/python internal/submission/rounds internal/submission/tree internal/submission/truncate",
-	"internal/submission/output":   "internal/field internal/submission/checker internal/submission/rounds",
+	"internal/submission/output":   "internal/field internal/submission/checker internal/submission/rounds internal/visible",
 	"internal/submission/python":   "",
 	"internal/submission/rounds":   "",
 	"internal/submission/tree":     "internal/regular",
@@ -66,7 +66,7 @@ var mayImport = map[string]string{
 
 	"internal/audit": "internal/accuracy internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models " +
 		"internal/regular internal/report internal/scratch internal/session internal/submission/rounds",
-	"internal/report": "internal/loadgen internal/regular internal/whole",
+	"internal/report": "internal/loadgen internal/regular internal/visible internal/whole",
 	"internal/suite": "internal/whole internal/config internal/field internal/machine internal/models internal/names internal/regular internal/report internal/session " +
 		"internal/submission/rounds internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
@@ -76,7 +76,8 @@ var mayImport = map[string]string{
 		"internal/dataset internal/field internal/home internal/loadgen internal/loadgen/mlperflog internal/machine internal/models internal/oip/client internal/onnx " +
 		"internal/cache internal/power " +
 		"internal/profile internal/quantize internal/report internal/tensor internal/tensor/npy internal/tokenserver internal/workload internal/regular",
-	"internal/progress":    "internal/loadgen",
+	"internal/progress":    "internal/loadgen internal/visible",
+	"internal/visible":     "",
 	"internal/profile":     "internal/loadgen internal/regular internal/whole",
 	"internal/config":      "configs internal/field internal/loadgen internal/names internal/regular",
 	"internal/field":       "",

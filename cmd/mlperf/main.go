@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 func main() {
@@ -35,7 +36,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	}
 	status := cli.StatusOf(err)
 	if text := textOf(cmd, err); text != "" {
-		fmt.Fprintf(stderr, "mlperf: %s\n", text)
+		fmt.Fprintf(stderr, "mlperf: %s\n", visible.Text(text))
 	}
 	if status == cli.ExitUsage {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())

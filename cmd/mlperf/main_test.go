@@ -222,3 +222,11 @@ func checkStatus(ts *testscript.TestScript, err error, want int) {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
 }
+
+func TestErrorsDoNotSteerATerminal(t *testing.T) {
+	var stdout, stderr strings.Builder
+	execute([]string{"explain", "no\x1b[2Jwhere"}, &stdout, &stderr)
+	if text := stdout.String() + stderr.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, `no\x1b[2Jwhere`) {
+		t.Errorf("said %q", text)
+	}
+}

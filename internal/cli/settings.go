@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"strings"
 
@@ -53,7 +52,7 @@ func settle(cmd *cobra.Command) error {
 		return Usage("%w", err)
 	}
 	for _, w := range merged.Warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+		_ = Say(cmd.ErrOrStderr(), "warning: %s\n", w)
 	}
 	for _, o := range options {
 		if origin := merged.Origin(o.Name); origin != config.Default {

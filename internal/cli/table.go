@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -26,6 +25,5 @@ func PrintTable[T any](w io.Writer, header Row, rows []T, columns func(T) Row) e
 	for _, r := range rows {
 		t.AppendRow(columns(r))
 	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return Say(w, "%s\n", t.Render())
 }

@@ -245,6 +245,24 @@ func TestWhoWantsNoProgressStillGetsNotes(t *testing.T) {
 	}
 }
 
+func TestNothingThatIsSaidSteersATerminal(t *testing.T) {
+	const hostile = "fast\x1b[2J\r\u009b1A"
+	for _, style := range []Style{Plain, None, Auto} {
+		var out strings.Builder
+		p := With(&out, style)
+		if style == Auto {
+			p.view = &screen{terminal: &terminal{out: &out, width: func() int { return 80 }}}
+		}
+		p.About(hostile)
+		p.Phase(hostile)
+		p.Note(hostile)
+		p.Done()
+		if text := out.String(); strings.ContainsAny(text, "\x1b\u009b\r") || !strings.Contains(text, `fast\x1b[2J\x0d\x9b1A`) {
+			t.Errorf("%s: %q", style, text)
+		}
+	}
+}
+
 func TestStylesHaveNames(t *testing.T) {
 	for _, name := range Styles() {
 		if s, err := ParseStyle(name); err != nil || string(s) != name {

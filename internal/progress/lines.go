@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // plainEvery is how often a plain line tells of the progress.
@@ -20,7 +22,7 @@ type lines struct {
 func (l *lines) phase(name string) {
 	now := time.Now()
 	l.name, l.begun, l.said, l.moved = name, now, now, now
-	fmt.Fprintf(l.out, "%s …\n", name)
+	fmt.Fprintf(l.out, "%s …\n", visible.Line(name))
 }
 
 func (l *lines) step(c count) {
@@ -30,7 +32,7 @@ func (l *lines) step(c count) {
 
 func (l *lines) traffic(g glance) { l.step(count{now: g.now, text: g.line()}) }
 
-func (l *lines) note(text string) { fmt.Fprintln(l.out, text) }
+func (l *lines) note(text string) { fmt.Fprintln(l.out, visible.Text(text)) }
 
 func (l *lines) tick(now time.Time) {
 	if now.Sub(l.moved) >= plainEvery {
@@ -43,7 +45,7 @@ func (l *lines) say(now time.Time, text string) {
 		return
 	}
 	l.said = now
-	fmt.Fprintf(l.out, "%s: %s\n", l.name, text)
+	fmt.Fprintf(l.out, "%s: %s\n", visible.Line(l.name), text)
 }
 
 func (l *lines) end() {}
@@ -56,7 +58,7 @@ type silent struct{ out io.Writer }
 func (*silent) phase(string)       {}
 func (*silent) step(count)         {}
 func (*silent) traffic(glance)     {}
-func (s *silent) note(text string) { fmt.Fprintln(s.out, text) }
+func (s *silent) note(text string) { fmt.Fprintln(s.out, visible.Text(text)) }
 func (*silent) tick(time.Time)     {}
 func (*silent) end()               {}
 

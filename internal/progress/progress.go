@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // A Style is how progress is shown.
@@ -116,7 +117,7 @@ func (p *Display) About(test string) {
 	defer p.mu.Unlock()
 	switch v := p.view.(type) {
 	case *screen:
-		v.test = test
+		v.test = visible.Line(test)
 	case *objects:
 		v.test = test
 	}

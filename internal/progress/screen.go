@@ -9,6 +9,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // A terminal is where a person looks.
@@ -52,7 +54,7 @@ const silence = 2 * time.Second
 
 func (s *screen) phase(name string) {
 	now := time.Now()
-	s.name, s.begun, s.moved, s.drawn = name, now, now, time.Time{}
+	s.name, s.begun, s.moved, s.drawn = visible.Line(name), now, now, time.Time{}
 }
 
 func (s *screen) step(c count) {
@@ -133,7 +135,7 @@ func (s *screen) note(text string) {
 	if s.bar != nil {
 		_ = s.bar.Clear()
 	}
-	fmt.Fprintf(s.out, "%s%s\n", s.erased(), text)
+	fmt.Fprintf(s.out, "%s%s\n", s.erased(), visible.Text(text))
 	if s.block != nil && !s.drawn.IsZero() {
 		s.draw()
 	}

@@ -47,8 +47,7 @@ func Explain(w io.Writer, r *Results) error {
 	if r.Backend.Engine != NotKnown {
 		systemLines(&b, r)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return say(w, b.String())
 }
 
 func advice(constraints []Constraint) []string {

@@ -36,8 +36,7 @@ func MLMark(w io.Writer, lines []Line) error {
 		}
 		t.AppendRow(append(row, l.Result))
 	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return say(w, t.Render()+"\n")
 }
 
 // Table prints runs with the metric of their scenarios.
@@ -53,8 +52,7 @@ func Table(w io.Writer, lines []Line) error {
 		}
 		t.AppendRow(table.Row{l.Model, l.Scenario, l.Mode, l.Result, metric, strings.TrimSpace(accuracy), l.Device, orDash(l.Engine), orDash(l.Precision), l.Folder})
 	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return say(w, t.Render()+"\n")
 }
 
 // CSV prints runs with all digits, one line each after a line of names. What was not

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // Summary prints the outcome of a run: the result, whether it is valid, each
@@ -44,8 +45,7 @@ func Summary(w io.Writer, r *Results) error {
 	list(&b, "Warnings", r.warnings())
 	list(&b, "Caveats", r.Caveats)
 	list(&b, "Notes", r.Notes)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return say(w, b.String())
 }
 
 func headline(b *strings.Builder, r *Results) {
@@ -80,13 +80,18 @@ func system(r *Results) string {
 	return strings.Join(parts, ", ")
 }
 
+// say writes what people read. Documents and logs may be of anybody: nothing in them steers a terminal.
+func say(w io.Writer, text string) error {
+	_, err := io.WriteString(w, visible.Text(text))
+	return err
+}
+
 // simulatedEngine is how the names of engines begin that compute nothing.
 const simulatedEngine = "simulated"
 
 // Score prints an accuracy: what the official script prints, and the target.
 func Score(w io.Writer, a *Accuracy) error {
-	_, err := io.WriteString(w, strings.Join(accuracyLines(a), "\n")+"\n")
-	return err
+	return say(w, strings.Join(accuracyLines(a), "\n")+"\n")
 }
 
 func accuracyLines(a *Accuracy) []string {

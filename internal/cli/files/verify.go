@@ -118,21 +118,21 @@ func repairCommand(it download.Item, found *download.Report, usual string) strin
 }
 
 func printReport(w io.Writer, it download.Item, r *download.Report, repair string) error {
-	fmt.Fprintf(w, "%s %s in %s\n", it.Kind, it.Name, r.Dir)
+	_ = cli.Say(w, "%s %s in %s\n", it.Kind, it.Name, r.Dir)
 	for _, text := range r.Fine {
-		fmt.Fprintf(w, "  fine     %s\n", text)
+		_ = cli.Say(w, "  fine     %s\n", text)
 	}
 	for _, text := range r.Unknown {
-		fmt.Fprintf(w, "  unknown  %s\n", text)
+		_ = cli.Say(w, "  unknown  %s\n", text)
 	}
 	for _, text := range r.Problems {
-		fmt.Fprintf(w, "  wrong    %s\n", text)
+		_ = cli.Say(w, "  wrong    %s\n", text)
 	}
 	if r.More > 0 {
-		fmt.Fprintf(w, "  wrong    … and %d more\n", r.More)
+		_ = cli.Say(w, "  wrong    … and %d more\n", r.More)
 	}
 	if repair != "" {
-		fmt.Fprintf(w, "  repair   %s\n", repair)
+		_ = cli.Say(w, "  repair   %s\n", repair)
 	}
 	_, err := fmt.Fprintln(w, problems(len(r.Problems)+r.More))
 	return err

@@ -81,7 +81,7 @@ func (q compareRequest) run(cmd *cobra.Command, args []string) error {
 	}
 	list, left, err := compare.Of(base, new)
 	for _, text := range left {
-		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s\n", text)
+		_ = cli.Say(cmd.ErrOrStderr(), "left out: %s\n", text)
 	}
 	if err != nil {
 		return err
@@ -120,7 +120,11 @@ func (q compareRequest) print(w io.Writer, list []compare.Comparison) error {
 	case formatHTML:
 		return page.Compare(w, list, cli.Program())
 	}
-	return compare.Text(w, list)
+	var b strings.Builder
+	if err := compare.Text(&b, list); err != nil {
+		return err
+	}
+	return cli.Say(w, "%s", b.String())
 }
 
 // judge says what became of each limit, and fails if one is exceeded.
@@ -136,7 +140,7 @@ func (q compareRequest) judge(cmd *cobra.Command, list []compare.Comparison, lim
 			if o.Met {
 				word, exceeded = "FAIL", true
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s %s: %s: %s\n", word, l, c.Title(), o.Reason)
+			_ = cli.Say(cmd.ErrOrStderr(), "%s %s: %s: %s\n", word, l, c.Title(), o.Reason)
 		}
 	}
 	if exceeded {
@@ -189,7 +193,7 @@ func side(cmd *cobra.Command, args []string) ([]compare.Run, error) {
 		return nil, err
 	}
 	for _, p := range problems {
-		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %v\n", p)
+		_ = cli.Say(cmd.ErrOrStderr(), "left out: %v\n", p)
 	}
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("there are no runs below %s", strings.Join(args, ", "))
@@ -198,7 +202,7 @@ func side(cmd *cobra.Command, args []string) ([]compare.Run, error) {
 	for _, r := range runs {
 		c, err := charts.Read(r.Folder)
 		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "without charts: %v\n", err)
+			_ = cli.Say(cmd.ErrOrStderr(), "without charts: %v\n", err)
 		}
 		list = append(list, compare.Run{Run: r, Charts: c})
 	}

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -107,10 +106,10 @@ func showScore(cmd *cobra.Command, s *session.Scored, asJSON bool) error {
 		return err
 	}
 	for _, w := range s.Warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+		_ = cli.Say(cmd.ErrOrStderr(), "warning: %s\n", w)
 	}
 	if s.Run != nil && !s.Run.Valid() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: the run is %s\n", s.Run.Result)
+		_ = cli.Say(cmd.ErrOrStderr(), "warning: the run is %s\n", s.Run.Result)
 	}
 	if s.Accuracy.Below() {
 		return cli.Finished(cli.ExitInaccurate)

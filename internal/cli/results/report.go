@@ -106,6 +106,9 @@ func (q reportRequest) check() error {
 	if !(q.price >= 0) || math.IsInf(q.price, 1) {
 		return cli.Usage("--price is %g, want dollars", q.price)
 	}
+	if q.chart != "" && !slices.Contains(picture.Formats(), q.format) {
+		return cli.Usage("--chart %s is of a picture, want --format %s, not %s", q.chart, strings.Join(picture.Formats(), " or "), q.format)
+	}
 	return nil
 }
 
@@ -162,7 +165,7 @@ func reportLines(cmd *cobra.Command, folders []string, price float64) ([]report.
 		return nil, nil, err
 	}
 	for _, p := range problems {
-		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %v\n", p)
+		_ = cli.Say(cmd.ErrOrStderr(), "left out: %v\n", p)
 	}
 	if len(runs) == 0 {
 		return nil, nil, fmt.Errorf("there are no runs below %s", strings.Join(folders, ", "))

@@ -84,6 +84,9 @@ func TestRunsAreListedInEachForm(t *testing.T) {
 		{Name: "the first chart", Args: []string{"report", "--format", "svg", "--output", "-", "results/one"}, Want: []string{"<svg", "Latency distribution"}},
 		{Name: "a chart that is none", Args: []string{"report", "--format", "png", "--chart", "nothing", "results/one"}, Status: cli.ExitUsage, Want: []string{`there is no chart "nothing", there are distribution`}},
 		{Name: "a chart of runs without accuracy", Args: []string{"report", "--format", "png"}, Status: cli.ExitError, Want: []string{"there is nothing to draw"}},
+		{Name: "a chart in a table", Args: []string{"report", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"--chart latency is of a picture, want --format png or svg, not table"}},
+		{Name: "a chart on a page", Args: []string{"report", "--format", "html", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"not html"}},
+		{Name: "a chart as JSON", Args: []string{"report", "--json", "--format", "svg", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"not json"}},
 		{Name: "a form that is none", Args: []string{"report", "--format", "pdf"}, Status: cli.ExitUsage, Want: []string{`unknown format "pdf", want mlmark, table, csv, json, html, `}},
 		{Name: "a price below nothing", Args: []string{"report", "--price", "-1"}, Status: cli.ExitUsage, Want: []string{"--price is -1, want dollars"}},
 		{Name: "a price that is no number", Args: []string{"report", "--price", "NaN"}, Status: cli.ExitUsage, Want: []string{"--price is NaN, want dollars"}},
@@ -96,6 +99,33 @@ func TestRunsAreListedInEachForm(t *testing.T) {
 	}
 	if o := clitest.Run(t, Commands(), "report", "bare"); o.Status != cli.ExitError || o.Err != "there are no runs below bare" {
 		t.Errorf("status %d: %s", o.Status, o.Err)
+	}
+}
+
+// hostile is a text of somebody who wants a terminal to show something else.
+const hostile = "fast\x1b[2J\x1b[31m\u009b1A\r"
+
+func TestNothingInARunSteersATerminal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	change := func(r *report.Results) {
+		r.Model, r.Rules, r.Program = hostile, hostile, hostile
+		r.Notes, r.Problems, r.Warnings = []string{hostile}, []string{hostile}, []string{hostile}
+		r.Backend.Engine, r.Backend.Devices, r.Input.Precision = hostile, map[string]int{hostile: 1}, hostile
+		r.Settings = []report.Setting{{Key: hostile, Value: hostile, Origin: hostile}}
+		r.Metric.Unit = hostile
+	}
+	keep(t, "results/one", change)
+	keep(t, "results/two", change)
+	for _, args := range []string{"report", "report --format mlmark", "explain results/one", "compare results/one results/two"} {
+		o := clitest.Run(t, Commands(), strings.Fields(args)...)
+		for _, text := range []string{o.Stdout, o.Stderr} {
+			if strings.ContainsAny(text, "\x1b\u009b\r") {
+				t.Errorf("%s prints %q", args, text)
+			}
+		}
+		if !strings.Contains(o.Stdout, `fast\x1b[2J`) {
+			t.Errorf("%s does not show what is in the run:\n%s%s%s", args, o.Stdout, o.Stderr, o.Err)
+		}
 	}
 }
 
@@ -176,6 +206,9 @@ func TestSetsOfRunsAreCompared(t *testing.T) {
 			Want: []string{"--fail-if p50>+5%: resnet50 SingleStream, PerformanceOnly: the runs differ in rules", "--anyway judges them all the same"}},
 		{Name: "unlike runs are judged anyway", Args: []string{"compare", "base", "other", "--fail-if", "p50>+5%", "--anyway"}, Want: []string{"ok p50>+5%"}},
 		{Name: "a metric that is none", Args: []string{"compare", "base", "new", "--fail-if", "p98>5%"}, Status: cli.ExitUsage, Want: []string{`--fail-if "p98>5%": unknown metric "p98", want one of `}},
+		{Name: "a chart in a table", Args: []string{"report", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"--chart latency is of a picture, want --format png or svg, not table"}},
+		{Name: "a chart on a page", Args: []string{"report", "--format", "html", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"not html"}},
+		{Name: "a chart as JSON", Args: []string{"report", "--json", "--format", "svg", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"not json"}},
 		{Name: "a form that is none", Args: []string{"compare", "base", "new", "--format", "pdf"}, Status: cli.ExitUsage, Want: []string{`unknown format "pdf", want table, json, csv, markdown, html`}},
 		{Name: "three folders", Args: []string{"compare", "base", "new", "other"}, Status: cli.ExitUsage, Want: []string{"compare: 3 folders: want -- between those of the base and the new ones"}},
 		{Name: "nothing after --", Args: []string{"compare", "base", "new", "--"}, Status: cli.ExitUsage, Want: []string{"compare: want folders before and after --"}},

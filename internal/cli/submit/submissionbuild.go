@@ -130,11 +130,11 @@ func printBuilt(w io.Writer, built *build.Built) error {
 		return err
 	}
 	for _, line := range built.LeftOut {
-		fmt.Fprintf(w, "Left out: %s\n", line)
+		_ = cli.Say(w, "Left out: %s\n", line)
 	}
 	if len(built.Unfinished) > 0 {
-		fmt.Fprintf(w, "To fill in: %s\n", strings.Join(built.Unfinished, ", "))
+		_ = cli.Say(w, "To fill in: %s\n", strings.Join(built.Unfinished, ", "))
 	}
-	fmt.Fprintf(w, "The tree is %s.\n\n", built.Tree)
+	_ = cli.Say(w, "The tree is %s.\n\n", built.Tree)
 	return output.Text(w, built.Check)
 }

@@ -152,6 +152,6 @@ func assignments(flag string, list []string) (map[string]string, error) {
 
 func printUnfinished(w io.Writer, d description.Description) {
 	if names := d.Unfinished(); len(names) > 0 {
-		fmt.Fprintf(w, "To fill in: %s\n", strings.Join(names, ", "))
+		_ = cli.Say(w, "To fill in: %s\n", strings.Join(names, ", "))
 	}
 }

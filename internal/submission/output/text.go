@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // JSON writes a report as an indented object.
@@ -23,7 +23,7 @@ func Text(w io.Writer, r *checker.Report) error {
 	var b strings.Builder
 	for _, one := range r.Results {
 		if !one.Passes {
-			fmt.Fprintf(&b, "does not pass  %s\n", visible(one.Path))
+			fmt.Fprintf(&b, "does not pass  %s\n", visible.Line(one.Path))
 		}
 	}
 	links := map[string]string{}
@@ -31,12 +31,12 @@ func Text(w io.Writer, r *checker.Report) error {
 		links[rule.ID] = rule.Link
 	}
 	for _, f := range findings(r) {
-		fmt.Fprintf(&b, "\n%s: %s: %s\n", place(f), f.Level, visible(f.Message))
+		fmt.Fprintf(&b, "\n%s: %s: %s\n", place(f), f.Level, visible.Line(f.Message))
 		for _, line := range []struct{ name, text string }{
 			{"found", f.Found}, {"wanted", f.Wanted}, {"fix", f.Fix}, {"rule", f.Rule + " " + links[f.Rule]},
 		} {
 			if line.text != "" {
-				fmt.Fprintf(&b, "  %-7s %s\n", line.name, visible(line.text))
+				fmt.Fprintf(&b, "  %-7s %s\n", line.name, visible.Line(line.text))
 			}
 		}
 	}
@@ -60,9 +60,9 @@ func verdict(b *strings.Builder, r *checker.Report) {
 
 func place(f checker.Finding) string {
 	if f.Line > 0 {
-		return fmt.Sprintf("%s:%d", visible(f.Path), f.Line)
+		return fmt.Sprintf("%s:%d", visible.Line(f.Path), f.Line)
 	}
-	return visible(f.Path)
+	return visible.Line(f.Path)
 }
 
 // findings lists every finding once: what is wrong with a system is a finding of each
@@ -83,21 +83,4 @@ func findings(r *checker.Report) []checker.Finding {
 		add(one.Findings)
 	}
 	return list
-}
-
-// visible writes what cannot be printed, of what somebody else wrote, as a number, so that
-// it neither steers a terminal nor turns the direction of a line.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r < 0x100:
-			fmt.Fprintf(&b, "\\x%02x", r)
-		default:
-			fmt.Fprintf(&b, "\\u%04x", r)
-		}
-	}
-	return b.String()
 }

@@ -1,0 +1,30 @@
+package visible
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Line is a text in one line: ends of lines are numbers, too.
+func Line(s string) string { return write(s, unicode.IsPrint) }
+
+// Text is a text whose lines stay lines.
+func Text(s string) string {
+	return write(s, func(r rune) bool { return r == '\n' || unicode.IsPrint(r) })
+}
+
+func write(s string, stays func(rune) bool) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case stays(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, "\\x%02x", r)
+		default:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.String()
+}
