@@ -173,6 +173,14 @@ var contentRange = regexp.MustCompile(`^bytes (\d+)-(\d+)/(\d+)$`)
 
 var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>\s*(.*?)\s*</title>`)
 
+// describePage names an HTML page by its title.
+func describePage(head []byte) string {
+	if m := htmlTitle.FindSubmatch(head); m != nil {
+		return fmt.Sprintf("an HTML page (%q)", html.UnescapeString(string(m[1])))
+	}
+	return "an HTML page"
+}
+
 // impostor says what the beginning of a file is, if it is surely not what was asked for.
 func impostor(head []byte, contentType, address string) string {
 	switch strings.ToLower(path.Ext(strings.SplitN(path.Base(address), "?", 2)[0])) {
@@ -184,10 +192,7 @@ func impostor(head []byte, contentType, address string) string {
 	switch {
 	case strings.HasPrefix(sniffed, "text/html"),
 		strings.HasPrefix(contentType, "text/html") && bytes.HasPrefix(trimmed, []byte("<")):
-		if m := htmlTitle.FindSubmatch(head); m != nil {
-			return fmt.Sprintf("an HTML page (%q)", html.UnescapeString(string(m[1])))
-		}
-		return "an HTML page"
+		return describePage(head)
 	case bytes.HasPrefix(trimmed, []byte("<?xml")) && bytes.Contains(head, []byte("<Error>")):
 		return "an XML error message"
 	case bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")):

@@ -85,6 +85,15 @@ func sumReader(ctx context.Context, r io.Reader, progress func(n int)) (sums, er
 	return s.sums(), err
 }
 
+// sumObserved computes the checksums of a file, and tells of the progress.
+func sumObserved(ctx context.Context, root *os.Root, name string, o Observer) (sums, error) {
+	var progress func(int)
+	if info, err := root.Stat(name); err == nil {
+		progress = progressOf(o, info.Size())
+	}
+	return sumFile(ctx, root, name, progress)
+}
+
 // sumFile computes the checksums of a file below a folder.
 func sumFile(ctx context.Context, root *os.Root, name string, progress func(n int)) (sums, error) {
 	f, err := openFile(root, name)

@@ -45,12 +45,11 @@ func (j *job) obtainFolder(ctx context.Context) error {
 // belongs to the cases has to be there.
 func (j *job) wantedFrom(from string) ([]string, error) {
 	var names []string
-	tree := os.DirFS(from)
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(from), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !j.belongs(name) {
 			return err
 		}
-		if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() { // or a link to a file
+		if isFile(filepath.Join(from, filepath.FromSlash(name))) { // or a link to one
 			names = append(names, name)
 		}
 		return nil

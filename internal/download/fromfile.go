@@ -65,6 +65,18 @@ func isFile(name string) bool {
 // checkHanded wants a use for every file that the user hands over, and all cases in a
 // folder that is to have them.
 func (j *job) checkHanded() error {
+	if err := j.checkUsed(); err != nil {
+		return err
+	}
+	if from := j.handedFolder(); from != "" && j.item.Folder != nil {
+		_, err := j.wantedFrom(from)
+		return err
+	}
+	return nil
+}
+
+// checkUsed wants a use for every file that the user hands over.
+func (j *job) checkUsed() error {
 	used := map[string]bool{}
 	var names []string
 	for _, f := range j.item.Files {
@@ -77,10 +89,6 @@ func (j *job) checkHanded() error {
 		if isFile(given) && !used[given] {
 			return j.useless(given, names)
 		}
-	}
-	if from := j.handedFolder(); from != "" && j.item.Folder != nil {
-		_, err := j.wantedFrom(from)
-		return err
 	}
 	return nil
 }

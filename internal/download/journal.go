@@ -124,11 +124,16 @@ func (j *journal) continues(r remote, checksum bool) error {
 	switch {
 	case r.size != j.Size:
 		return fmt.Errorf("its size was %d and is %d", j.Size, r.size)
-	case r.url != j.URL && checksum:
+	case r.url == j.URL:
+		return j.unchanged(r, checksum)
+	case checksum:
 		return nil
-	case r.url != j.URL:
-		return fmt.Errorf("it was begun from %s, and no checksum is known", j.URL)
 	}
+	return fmt.Errorf("it was begun from %s, and no checksum is known", j.URL)
+}
+
+// unchanged says whether a file is still the same at the address that it was begun from.
+func (j *journal) unchanged(r remote, checksum bool) error {
 	if err := r.sameVersion(j.ETag, j.Modified); err != nil {
 		return err
 	}

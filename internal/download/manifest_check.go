@@ -71,12 +71,19 @@ func (it *Item) validate() error {
 
 // validateKind checks what an item is, before what it has.
 func (it *Item) validateKind() error {
-	_, known := layouts()[it.Layout]
 	switch {
 	case it.Kind != Dataset && it.Kind != Model:
 		return fmt.Errorf("kind is %q, want %s or %s", it.Kind, Dataset, Model)
 	case !it.named():
 		return errors.New("want a name without slashes and spaces, and a title")
+	}
+	return it.validateSource()
+}
+
+// validateSource checks where the contents come from, and their layout.
+func (it *Item) validateSource() error {
+	_, known := layouts()[it.Layout]
+	switch {
 	case len(it.Files) == 0 && it.Folder == nil:
 		return errors.New("has neither files nor a folder")
 	case it.Folder != nil && len(it.Steps) == 0:

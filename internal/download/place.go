@@ -23,20 +23,33 @@ func (j *job) keep(ctx context.Context, f File) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return j.judge(f, got)
+}
+
+// judge reports whether a file with these checksums may stay.
+func (j *job) judge(f File, got sums) (bool, error) {
 	ours := j.list.get(f.Name)
-	wrong := f.want().check(got, "it")
+	wrong := wrongWith(f.want(), got, ours)
 	switch {
-	case wrong == nil && (f.want().known() || ours == got.SHA256):
-		if ours != got.SHA256 {
-			err = j.list.add(f.Name, got.SHA256)
-		}
-		return true, err
+	case wrong == nil && ours == got.SHA256:
+		return true, nil
+	case wrong == nil:
+		return true, j.list.add(f.Name, got.SHA256)
 	case ours != "" || j.Force: // it was ours and is damaged, or may be replaced
 		return false, nil
-	case wrong != nil:
-		return false, j.inTheWay(f.Name, wrong.Error())
 	}
-	return false, j.inTheWay(f.Name, "no checksum says whether it is right")
+	return false, j.inTheWay(f.Name, wrong.Error())
+}
+
+// wrongWith says why a file that is there may not stay. ours is the checksum that is listed.
+func wrongWith(w want, got sums, ours string) error {
+	if err := w.check(got, "it"); err != nil {
+		return err
+	}
+	if !w.known() && ours != got.SHA256 {
+		return errors.New("no checksum says whether it is right")
+	}
+	return nil
 }
 
 func (j *job) inTheWay(name, why string) error { return &InTheWayError{j.path(name), why} }

@@ -82,18 +82,24 @@ func (p pace) retry(ctx context.Context, note func(string), f func() (progress b
 			tries = 1
 			pauses.Reset()
 		}
-		switch {
-		case err == nil:
-		case !passing(err):
-			err = backoff.Permanent(err)
-		case tries >= p.attempts:
-			err = final("given up after %d attempts: %w", tries, err)
-		}
-		return struct{}{}, err
+		return struct{}{}, p.judge(err, tries)
 	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
 		if tries > 1 {
 			note(fmt.Sprintf("%v; trying again", err))
 		}
 	}))
+	return err
+}
+
+// judge says whether another try follows a failure: not after a permanent error.
+func (p pace) judge(err error, tries int) error {
+	switch {
+	case err == nil:
+		return nil
+	case !passing(err):
+		return backoff.Permanent(err)
+	case tries >= p.attempts:
+		return final("given up after %d attempts: %w", tries, err)
+	}
 	return err
 }

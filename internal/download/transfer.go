@@ -55,16 +55,24 @@ func (t *transfer) run(ctx context.Context, a *answer) error {
 }
 
 // open makes the part file, or opens the one that its journal is about.
-func (t *transfer) open() (err error) {
+func (t *transfer) open() error {
 	if t.journal != nil {
-		t.done = t.journal.have()
-		if err := t.room(t.size-t.done, t.size); err != nil {
-			return err
-		}
-		t.observer.Note(fmt.Sprintf("going on after %s of %s", human(t.done), human(t.size)))
-		t.file, err = t.root.OpenFile(t.part, os.O_RDWR, 0)
+		return t.reopen()
+	}
+	return t.create()
+}
+
+func (t *transfer) reopen() (err error) {
+	t.done = t.journal.have()
+	if err := t.room(t.size-t.done, t.size); err != nil {
 		return err
 	}
+	t.observer.Note(fmt.Sprintf("going on after %s of %s", human(t.done), human(t.size)))
+	t.file, err = t.root.OpenFile(t.part, os.O_RDWR, 0)
+	return err
+}
+
+func (t *transfer) create() (err error) {
 	if err := t.room(t.size, t.size); err != nil {
 		return err
 	}
@@ -195,19 +203,24 @@ func (f *fetcher) whole(ctx context.Context, part string, a *answer, w want) err
 	return err
 }
 
+// anew makes an empty part file where there is room for so many bytes.
+func (f *fetcher) anew(part string, size int64) (*os.File, error) {
+	if err := f.room(size, size); err != nil {
+		return nil, err
+	}
+	if err := f.discard(part); err != nil {
+		return nil, err
+	}
+	return f.root.Create(part)
+}
+
 // stream writes a whole file.
 func (f *fetcher) stream(part string, a *answer, w want) error {
 	limit := a.size
 	if limit < 0 && w.size > 0 {
 		limit = w.size
 	}
-	if err := f.room(max(limit, 0), max(limit, 0)); err != nil {
-		return backoff.Permanent(err)
-	}
-	if err := f.discard(part); err != nil {
-		return backoff.Permanent(err)
-	}
-	file, err := f.root.Create(part)
+	file, err := f.anew(part, max(limit, 0))
 	if err != nil {
 		return backoff.Permanent(err)
 	}

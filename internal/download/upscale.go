@@ -99,13 +99,18 @@ func (j *job) upscale(ctx context.Context, in *os.Root, u Upscaling) (result Res
 	if err := j.upscaleImages(ctx, in, c, u); err != nil {
 		return result, err
 	}
-	if err := c.scale(u); err != nil {
-		return result, err
-	}
-	if err := j.replace(cocoLabels, c.bytes()); err != nil {
+	if err := j.upscaleLabels(c, u); err != nil {
 		return result, err
 	}
 	return j.finish()
+}
+
+// upscaleLabels writes the labels of the larger images.
+func (j *job) upscaleLabels(c *cocoFile, u Upscaling) error {
+	if err := c.scale(u); err != nil {
+		return err
+	}
+	return j.replace(cocoLabels, c.bytes())
 }
 
 // sourceFingerprint names the annotations from which the copy is made.

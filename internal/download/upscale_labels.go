@@ -12,17 +12,11 @@ func (c *cocoFile) scale(u Upscaling) error {
 	factors := map[int64][2]float64{}
 	for i := range c.images {
 		image := &c.images[i]
-		var w, h int
-		if err := errors.Join(image.fields.get("width", &w), image.fields.get("height", &h)); err != nil {
-			return fmt.Errorf("image %d: %w", image.ID, err)
+		f, err := image.upscale(u)
+		if err != nil {
+			return err
 		}
-		if w < 1 || h < 1 {
-			return fmt.Errorf("image %d is %d × %d", image.ID, w, h)
-		}
-		factors[image.ID] = [2]float64{float64(u.Width) / float64(w), float64(u.Height) / float64(h)}
-		image.fields.put("file_name", u.fileName(image.FileName))
-		image.fields.put("width", u.Width)
-		image.fields.put("height", u.Height)
+		factors[image.ID] = f
 	}
 	for i := range c.annotations {
 		a := &c.annotations[i]
@@ -46,6 +40,21 @@ func (e *cocoEntry) scale(sx, sy float64) error {
 	e.fields.put("bbox", [4]float64{box[0] * sx, box[1] * sy, box[2] * sx, box[3] * sy})
 	e.fields.put("area", area*sx*sy)
 	return nil
+}
+
+// upscale gives an image its new name and size. It returns how much wider and higher it gets.
+func (e *cocoEntry) upscale(u Upscaling) (factors [2]float64, err error) {
+	var w, h int
+	if err := errors.Join(e.fields.get("width", &w), e.fields.get("height", &h)); err != nil {
+		return factors, fmt.Errorf("image %d: %w", e.ID, err)
+	}
+	if w < 1 || h < 1 {
+		return factors, fmt.Errorf("image %d is %d × %d", e.ID, w, h)
+	}
+	e.fields.put("file_name", u.fileName(e.FileName))
+	e.fields.put("width", u.Width)
+	e.fields.put("height", u.Height)
+	return [2]float64{float64(u.Width) / float64(w), float64(u.Height) / float64(h)}, nil
 }
 
 // put sets a field to a number, a text or a list of numbers.

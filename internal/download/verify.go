@@ -166,11 +166,7 @@ func (v *verification) checkInside(ctx context.Context, f File) error {
 // checkFile checks one file against what is published.
 func (v *verification) checkFile(ctx context.Context, name string, w want) error {
 	v.Observer.Phase("checking " + name)
-	var progress func(int)
-	if info, err := v.root.Stat(name); err == nil {
-		progress = progressOf(v.Observer, info.Size())
-	}
-	got, err := sumFile(ctx, v.root, name, progress)
+	got, err := sumObserved(ctx, v.root, name, v.Observer)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}

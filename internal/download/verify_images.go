@@ -84,7 +84,7 @@ func (v *verification) checkImage(name string, width, height int) error {
 	if err != nil {
 		return err
 	}
-	if width > 0 && (w != width || h != height) {
+	if width > 0 && [2]int{w, h} != [2]int{width, height} {
 		return fmt.Errorf("is %d × %d pixels, listed are %d × %d", w, h, width, height)
 	}
 	return nil
