@@ -49,23 +49,31 @@ func (e *entropy) start(src *source, f *frame, s *scan, t *tables) error {
 
 // buildTables builds the Huffman tables of the scan's i-th component.
 func (e *entropy) buildTables(i int, s *scan, t *tables, needDC, needAC bool) error {
-	if dc := s.dcSlot[i]; needDC {
-		if dc >= 4 || !t.dcOK[dc] {
-			return fmt.Errorf("DC Huffman table %d is missing", dc)
-		}
-		e.slots[i].dc = &e.huffDC[dc]
-		if err := e.huffDC[dc].build(&t.dc[dc], true); err != nil {
+	if needDC {
+		if err := e.buildDC(i, s.dcSlot[i], t); err != nil {
 			return err
 		}
 	}
-	if ac := s.acSlot[i]; needAC {
-		if ac >= 4 || !t.acOK[ac] {
-			return fmt.Errorf("AC Huffman table %d is missing", ac)
-		}
-		e.slots[i].ac = &e.huffAC[ac]
-		return e.huffAC[ac].build(&t.ac[ac], false)
+	if needAC {
+		return e.buildAC(i, s.acSlot[i], t)
 	}
 	return nil
+}
+
+func (e *entropy) buildDC(i int, slot uint8, t *tables) error {
+	if slot >= 4 || !t.dcOK[slot] {
+		return fmt.Errorf("DC Huffman table %d is missing", slot)
+	}
+	e.slots[i].dc = &e.huffDC[slot]
+	return e.huffDC[slot].build(&t.dc[slot], true)
+}
+
+func (e *entropy) buildAC(i int, slot uint8, t *tables) error {
+	if slot >= 4 || !t.acOK[slot] {
+		return fmt.Errorf("AC Huffman table %d is missing", slot)
+	}
+	e.slots[i].ac = &e.huffAC[slot]
+	return e.huffAC[slot].build(&t.ac[slot], false)
 }
 
 func (e *entropy) resetPredictions() {

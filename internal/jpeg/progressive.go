@@ -33,10 +33,13 @@ func (s *scan) noteProgression() error {
 
 // allowed reports whether a scan is one of those that T.81 table G.1 knows.
 func (s *scan) allowed() bool {
-	if s.ss == 0 && s.se != 0 || s.ah != 0 && s.al != s.ah-1 || s.al > 13 {
+	if s.al > 13 || s.ah != 0 && s.al != s.ah-1 {
 		return false
 	}
-	return s.ss == 0 || s.ss <= s.se && s.se <= 63 && len(s.comps) == 1
+	if s.ss == 0 { // DC
+		return s.se == 0
+	}
+	return s.ss <= s.se && s.se <= 63 && len(s.comps) == 1
 }
 
 // blockDecoder returns what decodes one block of the scan into a coefficient buffer;

@@ -75,14 +75,7 @@ func (c *component) smoothRow(y, lastMCU int, bits *[64]int8) {
 	if slices.ContainsFunc(bits[1:smoothed], func(b int8) bool { return b != -1 }) {
 		kernels = &partlyKnown
 	}
-	// The window slides as in libjpeg: at the edges it repeats what it last held, which
-	// for a component two blocks wide is not the edge block.
-	var window [25]int32
-	for j, row := range rows {
-		for i := range 5 {
-			window[5*j+i] = int32(row[0].coefs[0])
-		}
-	}
+	window := newWindow(rows)
 	for x := range c.blocksX {
 		for j, row := range rows {
 			if x == 0 && c.blocksX > 1 {
@@ -95,9 +88,25 @@ func (c *component) smoothRow(y, lastMCU int, bits *[64]int8) {
 		b := rows[2][x]
 		c.estimate(&b, &window, kernels, bits)
 		c.transform(&b, x, y)
-		for j := range 5 {
-			copy(window[5*j:5*j+4], window[5*j+1:5*j+5])
-		}
+		window.slide()
+	}
+}
+
+// A dcWindow holds the DC coefficients of 5 × 5 blocks. It slides as in libjpeg: at the edges
+// it repeats what it last held, which for a component two blocks wide is not the edge block.
+type dcWindow [25]int32
+
+// newWindow holds the first block of each row in all its places.
+func newWindow(rows [5][]codedBlock) (w dcWindow) {
+	for i := range w {
+		w[i] = int32(rows[i/5][0].coefs[0])
+	}
+	return w
+}
+
+func (w *dcWindow) slide() {
+	for j := range 5 {
+		copy(w[5*j:5*j+4], w[5*j+1:5*j+5])
 	}
 }
 
@@ -133,7 +142,7 @@ func (c *component) neighbours(y, lastMCU int) [5][]codedBlock {
 }
 
 // estimate fills in coefficients of b that are zero but not known to be.
-func (c *component) estimate(b *codedBlock, window *[25]int32, kernels *[smoothed]kernel, bits *[64]int8) {
+func (c *component) estimate(b *codedBlock, window *dcWindow, kernels *[smoothed]kernel, bits *[64]int8) {
 	for k := 1; k < smoothed; k++ {
 		al := bits[k]
 		if k > 5 && kernels != &dcOnly || al == 0 || b.coefs[k] != 0 {
@@ -148,7 +157,7 @@ func (c *component) estimate(b *codedBlock, window *[25]int32, kernels *[smoothe
 
 // predict returns the estimate for coefficient k. Of its al lowest bits, if any, none
 // is known, so it must be smaller than the lowest known bit.
-func (c *component) predict(weights *kernel, window *[25]int32, k int, al int8) int16 {
+func (c *component) predict(weights *kernel, window *dcWindow, k int, al int8) int16 {
 	num := int64(0)
 	for i, w := range weights {
 		num += int64(w) * int64(window[i])

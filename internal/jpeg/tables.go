@@ -88,16 +88,21 @@ func (t *tables) readHuffman(seg []byte) error {
 		}
 		copy(h.values[:], seg[:total])
 		seg = seg[total:]
-		if class == 0 {
-			t.dc[slot], t.dcOK[slot] = h, true
-		} else {
-			t.ac[slot], t.acOK[slot] = h, true
-		}
+		t.define(class, slot, h)
 	}
 	if len(seg) != 0 {
 		return fmt.Errorf("segment of Huffman tables has %d bytes too many", len(seg))
 	}
 	return nil
+}
+
+// define takes a Huffman table. Those of class 0 are for DC, of class 1 for AC.
+func (t *tables) define(class, slot byte, h huffSpec) {
+	if class == 0 {
+		t.dc[slot], t.dcOK[slot] = h, true
+	} else {
+		t.ac[slot], t.acOK[slot] = h, true
+	}
 }
 
 // addStandard supplies those of the tables in T.81 annex K.3 that a file omits, as the
