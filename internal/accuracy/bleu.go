@@ -84,13 +84,8 @@ func (b *bleuCounter) Score() (BLEU, error) {
 		TranslationLength: b.translationLength, ReferenceLength: b.referenceLength,
 	}
 	logs, least := 0.0, math.Inf(1)
-	for k, n := range b.totals {
-		switch {
-		case b.smooth:
-			s.Precisions[k] = (float64(b.counts[k]) + 1) / (float64(n) + 1)
-		case n > 0:
-			s.Precisions[k] = float64(b.counts[k]) / float64(n)
-		}
+	for k := range b.totals {
+		s.Precisions[k] = b.precision(k)
 		least = min(least, s.Precisions[k])
 		logs += 1 / float64(len(b.counts)) * math.Log(s.Precisions[k])
 	}
@@ -101,6 +96,18 @@ func (b *bleuCounter) Score() (BLEU, error) {
 		s.BLEU = math.Exp(logs) * s.BrevityPenalty
 	}
 	return s, nil
+}
+
+// precision is that of n-grams of order k+1.
+func (b *bleuCounter) precision(k int) float64 {
+	count, total := float64(b.counts[k]), float64(b.totals[k])
+	switch {
+	case b.smooth:
+		return (count + 1) / (total + 1)
+	case total > 0:
+		return count / total
+	}
+	return 0
 }
 
 // CleanReference makes words of a line of a reference as the scripts do: pieces of words are
@@ -115,6 +122,14 @@ type TranslationOptions struct {
 	Sacre *SacreOptions
 }
 
+// sacreCounter is a counter for sacreBLEU, nil if nobody asks for that.
+func (o TranslationOptions) sacreCounter() (*sacreCounter, error) {
+	if o.Sacre == nil {
+		return nil, nil
+	}
+	return newSacreCounter(*o.Sacre)
+}
+
 // A TranslationScore is what ScoreTranslations finds. Its first value is "BLEU" in percent.
 type TranslationScore struct {
 	Score
@@ -126,12 +141,9 @@ type TranslationScore struct {
 // do not count. Unlike the script, it does not score a log that was cut off.
 func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (*TranslationScore, error) {
 	score, counter := &TranslationScore{}, newBLEUCounter(4, false)
-	var sacre *sacreCounter
-	if o.Sacre != nil {
-		var err error
-		if sacre, err = newSacreCounter(*o.Sacre); err != nil {
-			return nil, err
-		}
+	sacre, err := o.sacreCounter()
+	if err != nil {
+		return nil, err
 	}
 	score.Coverage.Samples = len(references)
 	parts := make([][]int, len(references))

@@ -34,6 +34,7 @@ type ClickScore struct {
 // clicks are the pairs that were read.
 type clicks struct {
 	score *ClickScore
+	seen  map[uint64]bool // samples
 	area  aucCounter
 	kept  pairKeeper
 }
@@ -49,36 +50,44 @@ func ScoreClicks(log Input, o ClickOptions) (*ClickScore, error) {
 		o.Samples = o.Truth.Len()
 	}
 	score := &ClickScore{}
-	pairs := &clicks{score: score}
-	seen := make(map[uint64]bool)
-	for rec, err := range Records(log) {
-		if err != nil {
-			return nil, err
-		}
-		if seen[rec.QSLIndex] {
-			score.Coverage.Repeated++
-			continue
-		}
-		if o.Samples > 0 && rec.QSLIndex >= uint64(o.Samples) {
-			return nil, rec.errorf(log, "the data set has only %d samples", o.Samples)
-		}
-		seen[rec.QSLIndex] = true
-		if err := pairs.add(rec, dtype, o.Truth); err != nil {
-			return nil, rec.errorf(log, "%w", err)
-		}
+	pairs := &clicks{score: score, seen: make(map[uint64]bool)}
+	if err := pairs.read(log, dtype, o); err != nil {
+		return nil, err
 	}
-	score.Coverage.Scored, score.Coverage.Samples = len(seen), max(len(seen), o.Samples)
+	samples := len(pairs.seen)
+	score.Coverage.Scored, score.Coverage.Samples = samples, max(samples, o.Samples)
 	auc, err := pairs.area.Area()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", log.Name(), err)
 	}
 	good := float64(score.Good) / float64(score.Total)
 	score.Values = []Value{{Name: "AUC", Value: 100 * auc, Unit: "%", Resampled: pairs.kept.resampled(score.Coverage.Samples)}, {Name: "accuracy", Value: 100 * good, Unit: "%"}}
-	score.printf("AUC=%.3f%%, accuracy=%.3f%%, good=%d, total=%d, queries=%d", 100*auc, 100*good, score.Good, score.Total, len(seen))
+	score.printf("AUC=%.3f%%, accuracy=%.3f%%, good=%d, total=%d, queries=%d", 100*auc, 100*good, score.Good, score.Total, samples)
 	if o.Verbose {
 		score.printf("found and ignored %d query dupes", score.Coverage.Repeated)
 	}
 	return score, nil
+}
+
+// read adds the pairs of the first record of each sample.
+func (c *clicks) read(log Input, dtype DType, o ClickOptions) error {
+	for rec, err := range Records(log) {
+		if err != nil {
+			return err
+		}
+		if c.seen[rec.QSLIndex] {
+			c.score.Coverage.Repeated++
+			continue
+		}
+		if o.Samples > 0 && rec.QSLIndex >= uint64(o.Samples) {
+			return rec.errorf(log, "the data set has only %d samples", o.Samples)
+		}
+		c.seen[rec.QSLIndex] = true
+		if err := c.add(rec, dtype, o.Truth); err != nil {
+			return rec.errorf(log, "%w", err)
+		}
+	}
+	return nil
 }
 
 // add adds the pairs of a record.
@@ -86,10 +95,7 @@ func (c *clicks) add(rec Record, dtype DType, truth ClickTruth) error {
 	if err := dtype.checkPayload(rec.Data); err != nil {
 		return err
 	}
-	number, err := numbers(rec.Data, dtype)
-	if err != nil {
-		return err
-	}
+	number := numbers(rec.Data, dtype)
 	n := len(rec.Data) / dtype.size()
 	labels, err := clickLabels(rec.QSLIndex, n, truth)
 	if err != nil {

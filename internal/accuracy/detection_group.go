@@ -1,6 +1,10 @@
 package accuracy
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/parallel"
+)
 
 // A matcher matches the boxes of one group after another. Its fields are memory for that.
 type matcher struct {
@@ -15,6 +19,20 @@ type matcher struct {
 
 // unmatched is the place of no truth.
 const unmatched = -1
+
+// match decides the outcome of every detection.
+func (e *evaluation) match() {
+	e.outcomes = make([]outcome, len(e.slots)*len(e.p.AreaRanges)*len(e.p.IoUThresholds))
+	const block = 64
+	parallel.ComputeWith(e.p.Workers, (len(e.groups)+block-1)/block, func() func(int) {
+		m := matcher{evaluation: e}
+		return func(i int) {
+			for g := i * block; g < min((i+1)*block, len(e.groups)); g++ {
+				m.matchGroup(g)
+			}
+		}
+	})
+}
 
 // matchGroup decides the outcomes of one group.
 func (m *matcher) matchGroup(index int) {

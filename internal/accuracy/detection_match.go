@@ -145,11 +145,8 @@ func (e *evaluation) group(truths, slots []groupKey) {
 	}
 	e.classes = make([]class, n)
 	for t, s := 0, 0; t < len(truths) || s < len(slots); {
-		first := slots[s:min(s+1, len(slots))]
-		if len(first) == 0 || t < len(truths) && before(truths[t], first[0]) {
-			first = truths[t:]
-		}
-		g := group{class: first[0].class, image: first[0].image}
+		first := earliest(truths[t:], slots[s:])
+		g := group{class: first.class, image: first.image}
 		g.truths, g.slots = g.run(truths, t), g.run(slots, s)
 		t, s = g.truths.last, g.slots.last
 		c := &e.classes[g.class]
@@ -168,6 +165,14 @@ func (g *group) run(keys []groupKey, first int) span {
 		last++
 	}
 	return span{first, last}
+}
+
+// earliest is the first key of two sorted lists, of which one is not empty.
+func earliest(truths, slots []groupKey) groupKey {
+	if len(slots) == 0 || len(truths) > 0 && before(truths[0], slots[0]) {
+		return truths[0]
+	}
+	return slots[0]
 }
 
 func before(a, b groupKey) bool {
@@ -229,18 +234,4 @@ func scoreKey(score float64) uint64 {
 		return bits
 	}
 	return ^bits &^ (1 << 63)
-}
-
-// match decides the outcome of every detection.
-func (e *evaluation) match() {
-	e.outcomes = make([]outcome, len(e.slots)*len(e.p.AreaRanges)*len(e.p.IoUThresholds))
-	const block = 64
-	parallel.ComputeWith(e.p.Workers, (len(e.groups)+block-1)/block, func() func(int) {
-		m := matcher{evaluation: e}
-		return func(i int) {
-			for g := i * block; g < min((i+1)*block, len(e.groups)); g++ {
-				m.matchGroup(g)
-			}
-		}
-	})
 }

@@ -56,14 +56,22 @@ func numberAt(text string, at int) (to, next int) {
 			to = end
 		}
 	}
-	if end < len(text) && text[end] == '.' {
-		fraction := end + 1
-		for digitAt(text, fraction) > 0 {
-			fraction += digitAt(text, fraction)
-			to = fraction
-		}
+	return max(to, fractionEnd(text, end)), max(end, at+1)
+}
+
+// fractionEnd is where a point and the digits after it end; 0 if they are not there.
+func fractionEnd(text string, at int) int {
+	if at == len(text) || text[at] != '.' {
+		return 0
 	}
-	return to, max(end, at+1)
+	end := at + 1
+	for n := digitAt(text, end); n > 0; n = digitAt(text, end) {
+		end += n
+	}
+	if end == at+1 {
+		return 0
+	}
+	return end
 }
 
 // digitAt is how many bytes a digit has; 0 if there is none.

@@ -103,10 +103,8 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
-		scored[rec.QSLIndex/8] |= 1 << (rec.QSLIndex % 8)
-		if score.count(truth[rec.QSLIndex], found, opts.Verbose) {
-			score.Right[rec.QSLIndex/8] |= 1 << (rec.QSLIndex % 8)
-		}
+		setBit(scored, rec.QSLIndex)
+		score.count(rec.QSLIndex, truth[rec.QSLIndex], found, opts.Verbose)
 	}
 	if score.Total == 0 {
 		return nil, fmt.Errorf("%s: the log has no record", log.Name())
@@ -120,17 +118,16 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 	return score, nil
 }
 
-// count reports whether an answer is right.
-func (s *ClassificationScore) count(want LabeledImage, found int64, verbose bool) bool {
+// count counts the answer to a sample.
+func (s *ClassificationScore) count(sample uint64, want LabeledImage, found int64, verbose bool) {
 	s.Total++
-	if found == want.Label {
+	switch {
+	case found == want.Label:
 		s.Good++
-		return true
-	}
-	if verbose {
+		setBit(s.Right, sample)
+	case verbose:
 		s.printf("%s, expected: %d, found %d", want.Name, want.Label, found)
 	}
-	return false
 }
 
 // label returns the first number of a payload as an integer.

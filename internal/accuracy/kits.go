@@ -149,35 +149,41 @@ func ScoreKiTS(log Input, truth []KiTSCase, opts KiTSOptions) (*KiTSScore, error
 		return nil, err
 	}
 	score := &KiTSScore{Cases: make([]CaseDice, len(truth))}
-	records := 0
+	score.Coverage.Samples = len(truth)
+	if err := score.read(log, truth, dtype); err != nil {
+		return nil, err
+	}
+	if n := score.Coverage.Scored; n != len(truth) || n == 0 {
+		return nil, fmt.Errorf("%s: %d records for %d cases, want one per case", log.Name(), n, len(truth))
+	}
+	score.describe()
+	return score, nil
+}
+
+// read fills in the cases that are in a log.
+func (s *KiTSScore) read(log Input, truth []KiTSCase, dtype DType) error {
 	var labels []uint8
 	for rec, err := range Records(log) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if rec.QSLIndex >= uint64(len(truth)) {
-			return nil, rec.errorf(log, "the ground truth has only %d cases", len(truth))
+			return rec.errorf(log, "the ground truth has only %d cases", len(truth))
 		}
-		c := &truth[rec.QSLIndex]
-		result := &score.Cases[rec.QSLIndex]
+		c, result := &truth[rec.QSLIndex], &s.Cases[rec.QSLIndex]
 		if result.Case != "" {
-			return nil, rec.errorf(log, "second record of %s, want one per case", c.Name)
+			return rec.errorf(log, "second record of %s, want one per case", c.Name)
 		}
 		result.Case = c.Name
 		if labels, err = voxelLabels(labels[:0], rec.Data, dtype); err == nil {
 			result.Dice, err = kitsDice(labels, c.Truth)
 		}
 		if err != nil {
-			return nil, rec.errorf(log, "%s: %w", c.Name, err)
+			return rec.errorf(log, "%s: %w", c.Name, err)
 		}
-		records++
+		s.Coverage.Scored++
 	}
-	if records != len(truth) || records == 0 {
-		return nil, fmt.Errorf("%s: %d records for %d cases, want one per case", log.Name(), records, len(truth))
-	}
-	score.Coverage = Coverage{Samples: len(truth), Scored: records}
-	score.describe()
-	return score, nil
+	return nil
 }
 
 func kitsDType(d DType) (DType, error) {
@@ -214,10 +220,7 @@ func voxelLabels(dst, data []byte, dtype DType) ([]uint8, error) {
 	if dtype == Uint8 {
 		return data, nil
 	}
-	number, err := numbers(data, dtype)
-	if err != nil {
-		return dst, err
-	}
+	number := numbers(data, dtype)
 	for i := range len(data) / dtype.size() {
 		v := number(i)
 		if !(v > -1 && v < math.MaxUint8+1) {
@@ -226,26 +229,4 @@ func voxelLabels(dst, data []byte, dtype DType) ([]uint8, error) {
 		dst = append(dst, uint8(v))
 	}
 	return dst, nil
-}
-
-// numbers returns a function for number i of a payload as a float64, which holds every
-// value of these types but the largest of int64.
-func numbers(data []byte, dtype DType) (func(i int) float64, error) {
-	switch dtype {
-	case Int8:
-		return func(i int) float64 { return float64(int8(data[i])) }, nil
-	case Int16:
-		return func(i int) float64 { return float64(int16At(data, i)) }, nil
-	case Int32:
-		return func(i int) float64 { return float64(int32At(data, i)) }, nil
-	case Int64:
-		return func(i int) float64 { return float64(int64At(data, i)) }, nil
-	case Float16:
-		return func(i int) float64 { return float16At(data, i) }, nil
-	case Float32:
-		return func(i int) float64 { return float64(float32At(data, i)) }, nil
-	case Float64:
-		return func(i int) float64 { return float64At(data, i) }, nil
-	}
-	return nil, fmt.Errorf("no numbers of type %q", string(dtype))
 }

@@ -41,7 +41,8 @@ func (c *commonSubsequence) marks(line []int32, others [][]int32) []bool {
 	return c.marked
 }
 
-func (c *commonSubsequence) markOne(line, other []int32) {
+// fill returns the lengths for all beginnings of a line and another, a row for each of the line.
+func (c *commonSubsequence) fill(line, other []int32) []uint32 {
 	width := len(other) + 1
 	t := c.zeros((len(line) + 1) * width)
 	for i, x := range line {
@@ -54,6 +55,11 @@ func (c *commonSubsequence) markOne(line, other []int32) {
 			}
 		}
 	}
+	return t
+}
+
+func (c *commonSubsequence) markOne(line, other []int32) {
+	width, t := len(other)+1, c.fill(line, other)
 	for i, j := len(line), len(other); i > 0 && j > 0; {
 		switch {
 		case line[i-1] == other[j-1]:

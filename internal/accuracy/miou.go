@@ -30,6 +30,21 @@ func (c *IoUCounts) Add(image int, prediction, truth []uint8) error {
 		return fmt.Errorf("prediction has %d pixels, the ground truth %d", len(prediction), len(truth))
 	}
 	n := len(c.Right)
+	counts := countPixels(n, prediction, truth)
+	for i := range n {
+		c.Right[i] += counts[i]
+		c.Extra[i] += counts[n+i]
+		c.Missed[i] += counts[2*n+i]
+	}
+	if image >= len(c.images) {
+		c.images = append(c.images, make([][]uint64, image+1-len(c.images))...)
+	}
+	c.images[image] = counts
+	return nil
+}
+
+// countPixels counts those of n classes that are right, extra and missed, one kind after the other.
+func countPixels(n int, prediction, truth []uint8) []uint64 {
 	counts := make([]uint64, 3*n)
 	right, extra, missed := counts[:n], counts[n:2*n], counts[2*n:]
 	for i, want := range truth {
@@ -45,16 +60,7 @@ func (c *IoUCounts) Add(image int, prediction, truth []uint8) error {
 			}
 		}
 	}
-	for i := range n {
-		c.Right[i] += right[i]
-		c.Extra[i] += extra[i]
-		c.Missed[i] += missed[i]
-	}
-	if image >= len(c.images) {
-		c.images = append(c.images, make([][]uint64, image+1-len(c.images))...)
-	}
-	c.images[image] = counts
-	return nil
+	return counts
 }
 
 // resampled computes the mean over the classes that occur in sets of images: a class that a few

@@ -101,3 +101,25 @@ func truncate(v float64) (int64, error) {
 	}
 	return int64(v), nil
 }
+
+// numbers returns a function for number i of a payload as a float64, which holds every
+// value of these types but the largest of int64. Of uint8 there is none.
+func numbers(data []byte, dtype DType) func(i int) float64 {
+	switch dtype {
+	case Int8:
+		return func(i int) float64 { return float64(int8(data[i])) }
+	case Int16:
+		return func(i int) float64 { return float64(int16At(data, i)) }
+	case Int32:
+		return func(i int) float64 { return float64(int32At(data, i)) }
+	case Int64:
+		return func(i int) float64 { return float64(int64At(data, i)) }
+	case Float16:
+		return func(i int) float64 { return float16At(data, i) }
+	case Float32:
+		return func(i int) float64 { return float64(float32At(data, i)) }
+	case Float64:
+		return func(i int) float64 { return float64At(data, i) }
+	}
+	panic("no numbers of type " + string(dtype))
+}

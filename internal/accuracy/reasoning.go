@@ -49,17 +49,13 @@ func ScoreReasoning(ctx context.Context, log Input, wanted []Reasoning, decode D
 			return nil, rec.errorf(log, "%w", err)
 		}
 	}
-	unrun := len(count.programs)
-	if o.Execute != nil {
-		unrun = 0
-		if err := count.execute(ctx, o); err != nil {
-			return nil, err
-		}
+	if err := count.execute(ctx, o); err != nil {
+		return nil, err
 	}
 	score.describe(&count)
-	if unrun > 0 {
+	if count.unrun > 0 {
 		score.Right = nil
-		score.warnf("the programs of %d answers to LiveCodeBench were not run and count as wrong: exact_match is the least that it can be", unrun)
+		score.warnf("the programs of %d answers to LiveCodeBench were not run and count as wrong: exact_match is the least that it can be", count.unrun)
 	}
 	return score, nil
 }
@@ -127,6 +123,7 @@ type reasoningCount struct {
 	order              []string                // of the names, as the log has them
 	programs           []Program
 	asked              []reasonedProgram // whose the programs are
+	unrun              int               // programs that nobody wanted to be run
 }
 
 // A reasonedSet is what is counted of a data set.
@@ -171,8 +168,12 @@ func (f ReasoningForm) program(text string) string {
 	return grading.Code(text)
 }
 
-// execute runs the programs, and counts those that pass.
+// execute runs the programs, if that is wanted, and counts those that pass.
 func (c *reasoningCount) execute(ctx context.Context, o ProgramOptions) error {
+	if o.Execute == nil {
+		c.unrun = len(c.programs)
+		return nil
+	}
 	passed, err := o.execute(ctx, c.programs)
 	for i, ok := range passed {
 		if ok {
@@ -186,7 +187,7 @@ func (c *reasoningCount) execute(ctx context.Context, o ProgramOptions) error {
 func (c *reasoningCount) pass(index uint64, set string) {
 	c.right++
 	c.sets[set].right++
-	c.marks[index/8] |= 1 << (index % 8)
+	setBit(c.marks, index)
 }
 
 // points are the right answers, and all of them, where those to a question that is repeated count once together.

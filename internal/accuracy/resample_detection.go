@@ -53,12 +53,7 @@ func (e *evaluation) weighedScore(classes []weighedClass) func(weights []int) fl
 }
 
 func (e *evaluation) weighedClasses() []weighedClass {
-	image := make([]int32, len(e.slots))
-	for _, g := range e.groups {
-		for slot := g.slots.first; slot < g.slots.last; slot++ {
-			image[slot] = g.image
-		}
-	}
+	image := e.imageOfSlots()
 	all := make([]weighedClass, len(e.classes))
 	for k, c := range e.classes {
 		for _, s := range c.byScore {
@@ -73,6 +68,17 @@ func (e *evaluation) weighedClasses() []weighedClass {
 		}
 	}
 	return all
+}
+
+// imageOfSlots has the image of each slot.
+func (e *evaluation) imageOfSlots() []int32 {
+	image := make([]int32, len(e.slots))
+	for _, g := range e.groups {
+		for slot := g.slots.first; slot < g.slots.last; slot++ {
+			image[slot] = g.image
+		}
+	}
+	return image
 }
 
 // weighed gathers the outcomes of a slot at the first area range.

@@ -87,14 +87,8 @@ func (s *rougeScorer) Score(said, wanted string) rouges {
 // one of the said lines or another, each as often as both texts have it.
 func (s *rougeScorer) union() int {
 	said, wanted := s.left[0], s.left[1]
-	clear(said)
-	clear(wanted)
-	for _, id := range s.said.ids {
-		said[id]++
-	}
-	for _, id := range s.wanted.ids {
-		wanted[id]++
-	}
+	countWords(said, s.said.ids)
+	countWords(wanted, s.wanted.ids)
 	hits := 0
 	for _, line := range s.wanted.lines {
 		for i, common := range s.lcs.marks(line, s.said.lines) {
@@ -106,4 +100,12 @@ func (s *rougeScorer) union() int {
 		}
 	}
 	return hits
+}
+
+// countWords fills in how often a text has each word.
+func countWords(counts map[int32]int, ids []int32) {
+	clear(counts)
+	for _, id := range ids {
+		counts[id]++
+	}
 }

@@ -34,8 +34,20 @@ type Coverage struct {
 	Repeated int // records of a sample that was seen before, which do not count
 }
 
+// count counts a record of a sample, of which there may have been one before.
+func (c *Coverage) count(repeated bool) {
+	if repeated {
+		c.Repeated++
+	} else {
+		c.Scored++
+	}
+}
+
 // records returns the number of records that were read.
 func (c Coverage) records() int { return c.Scored + c.Repeated }
+
+// setBit sets a bit, as in Score.Right.
+func setBit(bits []byte, sample uint64) { bits[sample/8] |= 1 << (sample % 8) }
 
 // A Value is one named number of a Score.
 type Value struct {

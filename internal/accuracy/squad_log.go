@@ -36,12 +36,8 @@ func ReadSpanLogits(log Input, windows, length int, o SpanOptions, read func(win
 		if err := spanLogits(rec.Data, dtype, o.Transposed, starts, ends); err != nil {
 			return c, rec.errorf(log, "%w", err)
 		}
-		if seen[rec.QSLIndex] {
-			c.Repeated++
-		} else {
-			seen[rec.QSLIndex] = true
-			c.Scored++
-		}
+		c.count(seen[rec.QSLIndex])
+		seen[rec.QSLIndex] = true
 		read(int(rec.QSLIndex), starts, ends)
 	}
 	if c.Scored == 0 {
@@ -56,10 +52,7 @@ func spanLogits(data []byte, dtype DType, transposed bool, starts, ends []float6
 	if err != nil {
 		return err
 	}
-	number, err := numbers(data, dtype)
-	if err != nil {
-		return err
-	}
+	number := numbers(data, dtype)
 	for i := n; i < len(starts); i++ {
 		starts[i], ends[i] = noLogit, noLogit
 	}

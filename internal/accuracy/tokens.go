@@ -44,11 +44,9 @@ func tokenRecords(log Input, dtype DType, c *Coverage) iter.Seq2[tokenRecord, er
 			return
 		}
 		for rec, err := range FirstRecords(log, c) {
-			t := tokenRecord{Record: rec}
+			var t tokenRecord
 			if err == nil {
-				if t.ids, err = tokenIDs(rec.Data, dtype); err != nil {
-					err = rec.errorf(log, "%w", err)
-				}
+				t, err = newTokenRecord(log, rec, dtype)
 			}
 			if !yield(t, err) || err != nil {
 				return
@@ -58,6 +56,15 @@ func tokenRecords(log Input, dtype DType, c *Coverage) iter.Seq2[tokenRecord, er
 			yield(tokenRecord{}, fmt.Errorf("%s: the log has no record", log.Name()))
 		}
 	}
+}
+
+// newTokenRecord reads the tokens of a record.
+func newTokenRecord(log Input, rec Record, dtype DType) (tokenRecord, error) {
+	ids, err := tokenIDs(rec.Data, dtype)
+	if err != nil {
+		return tokenRecord{}, rec.errorf(log, "%w", err)
+	}
+	return tokenRecord{rec, ids}, nil
 }
 
 // tokenTexts reads the first record of each sample with its text, until ctx ends.
@@ -85,10 +92,7 @@ func tokenIDs(data []byte, dtype DType) ([]int32, error) {
 	if err := dtype.checkPayload(data); err != nil {
 		return nil, err
 	}
-	number, err := numbers(data, dtype)
-	if err != nil {
-		return nil, err
-	}
+	number := numbers(data, dtype)
 	ids := make([]int32, len(data)/dtype.size())
 	for i := range ids {
 		v := number(i)

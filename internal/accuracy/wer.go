@@ -88,12 +88,9 @@ func ScoreSpeech(log Input, transcripts []string, o SpeechOptions) (*SpeechScore
 
 // scoreTranscripts is ScoreSpeech for responses of other labels, compared in another way.
 func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels string, add func(c *werCounter, heard, said string)) (*SpeechScore, error) {
-	dtype, err := o.DType.check("output_dtype", Int64, Int32, Int16, Int8)
+	dtype, err := o.dtype()
 	if err != nil {
 		return nil, err
-	}
-	if dtype == Int32 {
-		dtype = Int64
 	}
 	var counter werCounter
 	parts := make([][]int, len(transcripts)) // the errors in each, and its words
@@ -109,17 +106,10 @@ func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels s
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
-		part := &parts[rec.QSLIndex]
-		if *part == nil {
-			*part = make([]int, 2)
-			coverage.Scored++
-		} else {
-			coverage.Repeated++
-		}
-		before := counter
+		part, before := &parts[rec.QSLIndex], counter
+		coverage.count(*part != nil)
 		add(&counter, heard, transcripts[rec.QSLIndex])
-		(*part)[0] += counter.Errors - before.Errors
-		(*part)[1] += counter.Words - before.Words
+		*part = addCounts(*part, counter.Errors-before.Errors, counter.Words-before.Words)
 	}
 	rate, err := counter.Rate()
 	if err != nil {
@@ -133,15 +123,32 @@ func scoreTranscripts(log Input, transcripts []string, o SpeechOptions, labels s
 	return score, nil
 }
 
+// dtype is the type that numbers of the log have.
+func (o SpeechOptions) dtype() (DType, error) {
+	dtype, err := o.DType.check("output_dtype", Int64, Int32, Int16, Int8)
+	if dtype == Int32 {
+		dtype = Int64
+	}
+	return dtype, err
+}
+
+// addCounts adds to what was counted of a sample, nil if nothing was.
+func addCounts(counts []int, more ...int) []int {
+	if counts == nil {
+		return more
+	}
+	for i, n := range more {
+		counts[i] += n
+	}
+	return counts
+}
+
 // spelling is the text of a response.
 func spelling(data []byte, dtype DType, labels string) (string, error) {
 	if err := dtype.checkPayload(data); err != nil {
 		return "", err
 	}
-	number, err := numbers(data, dtype)
-	if err != nil {
-		return "", err
-	}
+	number := numbers(data, dtype)
 	var b strings.Builder
 	for i := range len(data) / dtype.size() {
 		v := number(i)
