@@ -1,6 +1,7 @@
 package preprocess
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 )
@@ -136,14 +137,11 @@ func PadClasses(classes []uint8, from Size, size int) ([]uint8, error) {
 		return nil, fmt.Errorf("padding classes of %v pixels to %d: there are %d", from, size, len(classes))
 	}
 	x, y := PadDeepLab.spans(from, size)
-	out := make([]uint8, 0, size*size)
-	for i := range size {
-		for k := range size {
-			class := uint8(noClass)
-			if i < y.size && k < x.size {
-				class = classes[nearest(i, y)*from.Width+nearest(k, x)]
-			}
-			out = append(out, class)
+	out := bytes.Repeat([]byte{noClass}, size*size)
+	for i := range y.size {
+		row := classes[nearest(i, y)*from.Width:][:from.Width]
+		for k := range x.size {
+			out[i*size+k] = row[nearest(k, x)]
 		}
 	}
 	return out, nil

@@ -16,6 +16,11 @@ type Image struct {
 	Damaged       bool // part of the file was missing or wrong, and has been made up for
 }
 
+// whole reports whether there are pixels, and bytes for all of them.
+func (i Image) whole() bool {
+	return i.Width > 0 && i.Height > 0 && len(i.Pix) == 3*i.Width*i.Height
+}
+
 // Scratch is the working memory of decoding and of pipelines. The zero value is ready
 // for use. It serves one goroutine, and one image at a time: an Image that it returns
 // is valid until the next.

@@ -80,7 +80,7 @@ func (p Pipeline) Apply(dst tensor.Tensor, img Image, s *Scratch) error {
 	if err := p.validate(dst); err != nil {
 		return fmt.Errorf("pipeline %s: %w", p.Name, err)
 	}
-	if img.Width < 1 || img.Height < 1 || len(img.Pix) != 3*img.Width*img.Height {
+	if !img.whole() {
 		return fmt.Errorf("pipeline %s: image of %d×%d pixels has %d bytes", p.Name, img.Width, img.Height, len(img.Pix))
 	}
 	x, y := p.Fit.spans(Size{img.Width, img.Height}, p.Size)
@@ -104,7 +104,7 @@ func (p Pipeline) validate(dst tensor.Tensor) error {
 	if !slices.Contains([]tensor.DType{tensor.Float32, tensor.Uint8, tensor.Int8}, p.Type) {
 		return fmt.Errorf("output type is %v, want float32, uint8 or int8", p.Type)
 	}
-	if p.Size < 1 || p.Fit > PadDeepLab || p.Float && p.Fit == PadDeepLab || p.Layout > NHWC {
+	if p.Size < 1 || p.Layout > NHWC || !p.canFit() {
 		return fmt.Errorf("size %d, fit %d or layout %v is not valid", p.Size, p.Fit, p.Layout)
 	}
 	for _, s := range p.Steps {
@@ -114,6 +114,9 @@ func (p Pipeline) validate(dst tensor.Tensor) error {
 	}
 	return p.checkOutput(dst)
 }
+
+// canFit reports whether there is the fit; that of DeepLab is for bytes.
+func (p Pipeline) canFit() bool { return p.Fit < PadDeepLab || p.Fit == PadDeepLab && !p.Float }
 
 // checkOutput wants a tensor for one image, with or without an axis for the batch.
 func (p Pipeline) checkOutput(dst tensor.Tensor) error {
@@ -127,14 +130,17 @@ func (p Pipeline) checkOutput(dst tensor.Tensor) error {
 	return nil
 }
 
+// channelOrder is the channel of the image for each of the output.
+func (p Pipeline) channelOrder() [3]int {
+	if p.BGR {
+		return [3]int{2, 1, 0}
+	}
+	return [3]int{0, 1, 2}
+}
+
 // run resizes row by row, and does to each row the steps and writes it.
 func run[T element](p Pipeline, dst []T, t task, pix []byte, s *Scratch, tab *tables[T]) error {
-	out := output[T]{dst: dst, size: p.Size, planar: p.Layout == NCHW}
-	if p.BGR {
-		out.order = [3]int{2, 1, 0}
-	} else {
-		out.order = [3]int{0, 1, 2}
-	}
+	out := output[T]{dst: dst, size: p.Size, planar: p.Layout == NCHW, order: p.channelOrder()}
 	if p.Float {
 		return runFloats(p, out, t, pix, s)
 	}
@@ -171,9 +177,8 @@ func runFloats[T element](p Pipeline, out output[T], t task, pix []byte, s *Scra
 	}
 	s.fline = resized(s.fline, t.width())
 	steps, divisor := p.Steps, (*[3]float32)(nil)
-	if n := len(steps); n > 0 && steps[n-1].Op == Divide && out.planar {
-		// Division is slow; do the last one while values are moved anyway.
-		steps, divisor = steps[:n-1], &steps[n-1].By
+	if out.planar {
+		steps, divisor = cutDivision(steps) // it is slow: do it while values are moved anyway
 	}
 	for y := range p.Size {
 		s.mixed.row(y, s.fline)
@@ -192,63 +197,17 @@ func runFloats[T element](p Pipeline, out output[T], t task, pix []byte, s *Scra
 	return nil
 }
 
+// cutDivision cuts off the last step if it is a division; nil: it is none.
+func cutDivision(steps []Step) ([]Step, *[3]float32) {
+	n := len(steps)
+	if n == 0 || steps[n-1].Op != Divide {
+		return steps, nil
+	}
+	return steps[:n-1], &steps[n-1].By
+}
+
 func swapRedBlue(pixels []float32) {
 	for ; len(pixels) >= 3; pixels = pixels[3:] {
 		pixels[0], pixels[2] = pixels[2], pixels[0]
-	}
-}
-
-// An output is where the rows of an image go.
-type output[T element] struct {
-	dst    []T
-	size   int
-	planar bool
-	order  [3]int // channel of the image for each of the output; for bytes only
-}
-
-// plane returns the place of row y in the plane of channel c.
-func (o *output[T]) plane(c, y int) []T {
-	return o.dst[(c*o.size+y)*o.size:][:o.size]
-}
-
-func (o *output[T]) bytes(y int, line []byte, tab *tables[T]) {
-	a, b, c := &tab[0], &tab[1], &tab[2]
-	i, j, k := o.order[0], o.order[1], o.order[2]
-	if o.planar {
-		p, q, r := o.plane(0, y), o.plane(1, y), o.plane(2, y)
-		for x := range p {
-			pixel := line[3*x:][:3]
-			p[x], q[x], r[x] = a[pixel[i]], b[pixel[j]], c[pixel[k]]
-		}
-		return
-	}
-	row := o.dst[3*y*o.size:][:3*o.size]
-	for x := 0; x < len(row); x += 3 {
-		pixel, to := line[x:][:3], row[x:][:3]
-		to[0], to[1], to[2] = a[pixel[i]], b[pixel[j]], c[pixel[k]]
-	}
-}
-
-func (o *output[T]) floats(y int, line []float32) {
-	if o.planar {
-		p, q, r := o.plane(0, y), o.plane(1, y), o.plane(2, y)
-		for x := range p {
-			pixel := line[3*x:][:3]
-			p[x], q[x], r[x] = T(pixel[0]), T(pixel[1]), T(pixel[2])
-		}
-		return
-	}
-	row := o.dst[3*y*o.size:][:3*o.size]
-	for i, v := range line[:len(row)] {
-		row[i] = T(v)
-	}
-}
-
-// quotients is floats for a planar output, with a division on the way.
-func (o *output[T]) quotients(y int, line []float32, by [3]float32) {
-	p, q, r := o.plane(0, y), o.plane(1, y), o.plane(2, y)
-	for x := range p {
-		pixel := line[3*x:][:3]
-		p[x], q[x], r[x] = T(pixel[0]/by[0]), T(pixel[1]/by[1]), T(pixel[2]/by[2])
 	}
 }

@@ -2,6 +2,7 @@ package preprocess
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,44 +43,50 @@ func (s *Scratch) decodePNG(data []byte) (Image, int, error) {
 // pixels (gamma, transparency), and like libpng we do not mind if they are damaged. The
 // orientation is that of an eXIf chunk.
 func stripPNG(data []byte) (stripped []byte, orientation int, err error) {
-	orientation = 1
-	seenEXIF := false
-	const signature, overhead = 8, 12 // length, type and checksum of a chunk
+	const signature = 8
 	stripped = append(stripped, data[:signature]...)
-	for rest := data[signature:]; ; {
-		if len(rest) < overhead || uint64(binary.BigEndian.Uint32(rest)) > uint64(len(rest)-overhead) {
-			return nil, 0, errors.New("file is truncated")
+	rest := data[signature:]
+	for name := ""; name != "IEND"; {
+		size, err := chunkSize(rest)
+		if err != nil {
+			return nil, 0, err
 		}
-		size := overhead + int(binary.BigEndian.Uint32(rest))
 		chunk := rest[:size]
 		rest = rest[size:]
-		name := string(chunk[4:8])
+		name = string(chunk[4:8])
 		switch {
 		case slices.Contains([]string{"IHDR", "PLTE", "IDAT", "IEND"}, name):
 			stripped = append(stripped, chunk...)
-			if name == "IEND" {
-				return stripped, orientation, nil
-			}
-		case name == "eXIf" && !seenEXIF && intact(chunk):
-			seenEXIF = true
-			orientation = orientationOf(chunk[8 : size-4])
+		case name == "eXIf":
+			orientation = cmp.Or(orientation, orientationOf(chunk)) // the first one counts
 		case name[0]&0x20 == 0: // PNG specification, 5.4: upper case is critical
 			return nil, 0, fmt.Errorf("chunk type %q is not known", name)
 		}
 	}
+	return stripped, cmp.Or(orientation, 1), nil
 }
 
-// orientationOf reads an eXIf chunk. Unlike in JPEG files its header must be right.
-func orientationOf(tiff []byte) int {
-	if bytes.HasPrefix(tiff, []byte("II")) || bytes.HasPrefix(tiff, []byte("MM")) {
+// chunkSize is how many bytes the first chunk has, with its length, type and checksum.
+func chunkSize(data []byte) (int, error) {
+	const overhead = 12
+	if len(data) < overhead || uint64(binary.BigEndian.Uint32(data)) > uint64(len(data)-overhead) {
+		return 0, errors.New("file is truncated")
+	}
+	return overhead + int(binary.BigEndian.Uint32(data)), nil
+}
+
+// orientationOf reads an eXIf chunk; 0 if it is damaged. Unlike in JPEG files its header must
+// be right.
+func orientationOf(chunk []byte) int {
+	end := len(chunk) - 4
+	tiff := chunk[8:end]
+	switch {
+	case crc32.ChecksumIEEE(chunk[4:end]) != binary.BigEndian.Uint32(chunk[end:]):
+		return 0
+	case bytes.HasPrefix(tiff, []byte("II")), bytes.HasPrefix(tiff, []byte("MM")):
 		return exif.Orientation(tiff)
 	}
 	return 1
-}
-
-func intact(chunk []byte) bool {
-	n := len(chunk) - 4
-	return crc32.ChecksumIEEE(chunk[4:n]) == binary.BigEndian.Uint32(chunk[n:])
 }
 
 // writeRGB writes m to dst as OpenCV converts PNG images: 16 bits lose their lower
@@ -99,18 +106,22 @@ func writeRGB(dst []byte, m image.Image) error {
 	case *image.NRGBA64:
 		spread(dst, m.Pix, 8, 0, 2, 4)
 	case *image.Paletted:
-		var rgb [3 * 256]byte
-		for i, c := range m.Palette {
-			v := color.NRGBAModel.Convert(c).(color.NRGBA)
-			rgb[3*i], rgb[3*i+1], rgb[3*i+2] = v.R, v.G, v.B
-		}
-		for i, p := range m.Pix {
-			copy(dst[3*i:3*i+3], rgb[3*int(p):])
-		}
+		writePaletted(dst, m)
 	default:
 		return fmt.Errorf("decoding PNG: images of type %T are not expected", m)
 	}
 	return nil
+}
+
+func writePaletted(dst []byte, m *image.Paletted) {
+	var rgb [3 * 256]byte
+	for i, c := range m.Palette {
+		v := color.NRGBAModel.Convert(c).(color.NRGBA)
+		rgb[3*i], rgb[3*i+1], rgb[3*i+2] = v.R, v.G, v.B
+	}
+	for i, p := range m.Pix {
+		copy(dst[3*i:3*i+3], rgb[3*int(p):])
+	}
 }
 
 // spread takes R, G and B from the given places of each pixel of so many bytes. Images

@@ -115,19 +115,26 @@ func (t task) method() method {
 	if always := methodOf[t.kernel]; always != methodUnknown {
 		return always
 	}
-	return t.methodOfOpenCV()
+	if t.kernel == CV2Linear {
+		return t.linearMethod()
+	}
+	return t.areaMethod()
 }
 
-func (t task) methodOfOpenCV() method {
-	fx, fy := wholeFactor(t.x), wholeFactor(t.y)
-	switch {
-	case t.kernel == CV2Linear && fx == 2 && fy == 2:
+// linearMethod is the method of CV2Linear.
+func (t task) linearMethod() method {
+	if wholeFactor(t.x) == 2 && wholeFactor(t.y) == 2 {
 		return methodCells
-	case t.kernel == CV2Linear:
-		return methodLinear
+	}
+	return methodLinear
+}
+
+// areaMethod is the method of CV2Area.
+func (t task) areaMethod() method {
+	switch {
 	case t.x.scale() < 1 || t.y.scale() < 1:
 		return methodLinearArea
-	case fx > 0 && fy > 0:
+	case wholeFactor(t.x) > 0 && wholeFactor(t.y) > 0:
 		return methodCells
 	}
 	return methodArea

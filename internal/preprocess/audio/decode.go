@@ -133,24 +133,37 @@ func decodeFLAC(data []byte, most int) ([]float32, error) {
 	scale := 1 / float32(int64(1)<<(stream.Info.BitsPerSample-1))
 	var samples []float32
 	for {
-		frame, err := stream.ParseNext()
+		more, err := nextFrame(stream)
 		if errors.Is(err, io.EOF) {
 			return samples, checkLength(stream.Info.NSamples, len(samples))
-		}
-		if err == nil && len(frame.Subframes) != 1 {
-			err = fmt.Errorf("a frame has %d channels, want one", len(frame.Subframes))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("FLAC: after sample %d: %w", len(samples), err)
 		}
-		more := frame.Subframes[0].Samples
 		if len(more) > most-len(samples) {
 			return nil, tooLong(most)
 		}
-		for _, v := range more {
-			samples = append(samples, float32(v)*scale)
-		}
+		samples = appendScaled(samples, more, scale)
 	}
+}
+
+// nextFrame returns the samples of the next frame.
+func nextFrame(stream *flac.Stream) ([]int32, error) {
+	frame, err := stream.ParseNext()
+	if err != nil {
+		return nil, err
+	}
+	if len(frame.Subframes) != 1 {
+		return nil, fmt.Errorf("a frame has %d channels, want one", len(frame.Subframes))
+	}
+	return frame.Subframes[0].Samples, nil
+}
+
+func appendScaled(dst []float32, samples []int32, scale float32) []float32 {
+	for _, v := range samples {
+		dst = append(dst, float32(v)*scale)
+	}
+	return dst
 }
 
 // checkLength compares how many samples a FLAC file says that it has, 0 if it does not know,

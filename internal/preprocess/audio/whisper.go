@@ -62,24 +62,32 @@ func (w *Whisper) Features(dst, samples []float32) error {
 	}
 	largest := math.Inf(-1)
 	for column := range WhisperFrames {
-		silent := !w.load(samples, column*hop-whisperTransform/2)
-		if !silent {
-			w.transform()
-		}
-		for i := range w.bands {
-			v := math.Log10(whisperFloor)
-			if !silent {
-				v = math.Log10(max(w.bands[i].energy(w.power), whisperFloor))
-			}
-			dst[i*WhisperFrames+column] = float32(v)
-			largest = max(largest, v)
-		}
+		largest = max(largest, w.column(dst, samples, column))
 	}
 	floor := float32(largest) - whisperRange
 	for i, v := range dst {
 		dst[i] = (max(v, floor) + 4) / 4
 	}
 	return nil
+}
+
+// column writes the features of a frame, and returns the largest.
+func (w *Whisper) column(dst, samples []float32, column int) float64 {
+	sound := w.load(samples, column*hop-whisperTransform/2)
+	if sound {
+		w.transform()
+	}
+	largest := math.Inf(-1)
+	for i := range w.bands {
+		energy := 0.0
+		if sound {
+			energy = w.bands[i].energy(w.power)
+		}
+		v := math.Log10(max(energy, whisperFloor))
+		dst[i*WhisperFrames+column] = float32(v)
+		largest = max(largest, v)
+	}
+	return largest
 }
 
 // load brings a frame into memory, multiplied by the window, and reports whether there is

@@ -73,7 +73,7 @@ func Answer(windows []Window, ends []Ends, words []string, v *tokenizer.Vocabula
 func appendCandidates(found []candidate, w *Window, ends Ends) []candidate {
 	for _, start := range ends.Starts {
 		from := start.Index - w.First
-		if from < 0 || from >= len(w.Best) || !w.Best[from] {
+		if !w.showsBest(from) {
 			continue
 		}
 		for _, stop := range ends.Stops {
@@ -85,6 +85,11 @@ func appendCandidates(found []candidate, w *Window, ends Ends) []candidate {
 		}
 	}
 	return found
+}
+
+// showsBest reports whether a place is in the document, and no other window shows more around it.
+func (w *Window) showsBest(at int) bool {
+	return at >= 0 && at < len(w.Best) && w.Best[at]
 }
 
 // text returns the answer in the words of the document.
