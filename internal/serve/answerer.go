@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 
+	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -17,14 +18,23 @@ type answerer struct {
 func (m *taskModel) take(row []workload.Slot) (*answerer, error) {
 	a, err := m.unoccupied()
 	if err == nil && a.store == nil {
-		if a.store, err = workload.NewStore(1, func(int) []workload.Slot { return row }); err == nil {
-			err = a.predictor.Use(a.store)
-		}
-		if err != nil {
-			err = errors.Join(err, a.close())
-		}
+		err = a.use(row)
 	}
-	return a, err
+	if err != nil {
+		return nil, oip.Errorf(oip.Internal, "a sample more: %w", err)
+	}
+	return a, nil
+}
+
+// use gives an answerer memory for a sample, or closes it.
+func (a *answerer) use(row []workload.Slot) (err error) {
+	if a.store, err = workload.NewStore(1, func(int) []workload.Slot { return row }); err == nil {
+		err = a.predictor.Use(a.store)
+	}
+	if err != nil {
+		err = errors.Join(err, a.close())
+	}
+	return err
 }
 
 func (m *taskModel) unoccupied() (*answerer, error) {

@@ -69,45 +69,54 @@ func (a *answering) whole(w http.ResponseWriter) error {
 // stream answers token by token.
 func (a *answering) stream(w http.ResponseWriter, control *http.ResponseController) error {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	gone := false // the client has; the answer goes on, as a worker uses the row
-	send := func(document any) {
-		text, err := json.Marshal(document)
-		if gone = gone || err != nil || control.SetWriteDeadline(time.Now().Add(answerTime)) != nil; gone {
-			return
-		}
-		_, err = fmt.Fprintf(w, "data: %s\n\n", text)
-		gone = err != nil || control.Flush() != nil
-	}
+	e := &eventWriter{w: w, control: control}
 	for token := range a.calls[a.row].tokens {
 		a.tokens = a.Tokens(a.tokens, token)
-		a.tell(send, false)
+		a.tell(e, false)
 	}
 	response, err := a.wait(a.row)
 	if err != nil {
-		send(map[string]any{"error": map[string]any{"message": err.Error(), "code": http.StatusInternalServerError}})
+		e.send(map[string]any{"error": map[string]any{"message": err.Error(), "code": http.StatusInternalServerError}})
 		return nil
 	}
 	a.tokens = a.Tokens(a.tokens[:0], response) // of beams nothing was told before
-	a.tell(send, true)
-	send(a.document(a.choice("", nil, a.finish(), true), false, true))
+	a.tell(e, true)
+	e.send(a.document(a.choice("", nil, a.finish(), true), false, true))
 	if a.prompt.StreamOptions.Usage {
-		send(a.document(nil, true, true))
+		e.send(a.document(nil, true, true))
 	}
-	if !gone {
+	if !e.gone {
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	}
 	return nil
 }
 
+// An eventWriter sends documents as the events of a stream.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	gone    bool // the client has; the answer goes on, as a worker uses the row
+}
+
+// send sends a document, unless the client has gone.
+func (e *eventWriter) send(document any) {
+	text, err := json.Marshal(document)
+	if e.gone = e.gone || err != nil || e.control.SetWriteDeadline(time.Now().Add(answerTime)) != nil; e.gone {
+		return
+	}
+	_, err = fmt.Fprintf(e.w, "data: %s\n\n", text)
+	e.gone = err != nil || e.control.Flush() != nil
+}
+
 // tell sends what is new of the text. The last letter may not be whole before the end.
-func (a *answering) tell(send func(any), last bool) {
+func (a *answering) tell(e *eventWriter, last bool) {
 	text, err := a.text()
 	if err != nil || !last && strings.HasSuffix(text, undecided) {
 		return
 	}
 	ids := a.tokens[a.toldIDs:]
 	if a.told = min(a.told, len(text)); len(text) > a.told || len(ids) > 0 && a.prompt.ReturnIDs {
-		send(a.document(a.choice(text[a.told:], ids, "", true), false, true))
+		e.send(a.document(a.choice(text[a.told:], ids, "", true), false, true))
 		a.told, a.toldIDs = len(text), len(a.tokens)
 	}
 }

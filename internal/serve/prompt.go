@@ -1,10 +1,10 @@
 package serve
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -42,24 +42,34 @@ func readPrompt(text []byte, chats bool) (*prompt, error) {
 	if err := json.Unmarshal(text, p); err != nil {
 		return nil, err
 	}
+	return p, p.check()
+}
+
+// check finds what cannot be done.
+func (p *prompt) check() error {
 	for _, c := range []struct {
 		on   bool
 		what string
 	}{
 		{p.Temperature != nil && *p.Temperature > 0, "temperature: the likeliest token is always taken, want 0"},
 		{p.N != nil && *p.N != 1, "n: there is one answer"},
-		{len(p.Stop) > 0 && !bytes.Equal(p.Stop, []byte("null")) && !bytes.Equal(p.Stop, []byte("[]")), "stop: answers end where the model ends them"},
+		{p.stops(), "stop: answers end where the model ends them"},
 		{p.IgnoreEnd, "ignore_eos: answers end where the model ends them"},
 		{p.MinTokens > 0, "min_tokens: answers end where the model ends them"},
 		{p.limit() < 0, "max_tokens is negative"},
-		{chats && len(p.Messages) == 0, "messages are missing"},
-		{!chats && len(p.Prompt) == 0, "prompt is missing"},
+		{p.chat && len(p.Messages) == 0, "messages are missing"},
+		{!p.chat && len(p.Prompt) == 0, "prompt is missing"},
 	} {
 		if c.on {
-			return nil, fmt.Errorf("%s", c.what)
+			return errors.New(c.what)
 		}
 	}
-	return p, nil
+	return nil
+}
+
+// stops reports whether a text is to end the answer.
+func (p *prompt) stops() bool {
+	return !slices.Contains([]string{"", "null", "[]"}, string(p.Stop))
 }
 
 // limit is how many tokens the answer may have; 0: as many as the benchmark allows.

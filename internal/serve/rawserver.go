@@ -107,7 +107,7 @@ func (m *tensorsModel) Begin(h *oip.Head) (server.Job, error) {
 		return nil, oip.Errorf(oip.Unavailable, "the queue is full: %d requests are under way", t.room)
 	}
 	j := &tensorsJob{model: m, head: h, row: row, samples: 1}
-	if len(h.Tensors[0].Shape) > 0 && t.batched {
+	if t.batched {
 		j.samples = int(h.Tensors[0].Shape[0])
 	}
 	if t.batched && j.samples == 1 {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +59,7 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 	if o.Room < 0 {
 		return nil, fmt.Errorf("room for %d requests", o.Room)
 	}
-	if o.Room == 0 {
-		o.Room = defaultRoom
-	}
+	o.Room = cmp.Or(o.Room, defaultRoom)
 	files, err := s.Parts()
 	if err != nil {
 		return nil, err
@@ -119,14 +118,23 @@ func (o *Offer) openTask(ctx context.Context, s Source, options Options) error {
 		o.why = "the answers of this benchmark need its data set, which only the client has"
 		return nil
 	}
-	sessions := workload.Sessions{}
-	for _, p := range o.parts {
-		if sessions[p.role], err = newShared(p.table, p.table.service.Info(), w.Outputs(p.role)); err != nil {
-			return err
-		}
+	sessions, err := o.sessions(w)
+	if err != nil {
+		return err
 	}
 	o.task, err = newTask(w, portable, sessions, names(ports[workload.Only], w.Row(0)), options.Name+oip.TaskSuffix, s.Version(), o.ready)
 	return err
+}
+
+// sessions run a sample of the workload on the files of the model, by role.
+func (o *Offer) sessions(w workload.Workload) (sessions workload.Sessions, err error) {
+	sessions = workload.Sessions{}
+	for _, p := range o.parts {
+		if sessions[p.role], err = newShared(p.table, p.table.service.Info(), w.Outputs(p.role)); err != nil {
+			return nil, err
+		}
+	}
+	return sessions, nil
 }
 
 // Models are what clients may ask for.

@@ -30,25 +30,40 @@ type speechForm struct {
 
 // readSpeech reads a form with a file of so many bytes at most.
 func readSpeech(body io.Reader, contentType string, most int64) (*speechForm, error) {
-	kind, options, err := mime.ParseMediaType(contentType)
-	if err != nil || kind != "multipart/form-data" || options["boundary"] == "" {
-		return nil, oip.Errorf(oip.InvalidArgument, "the request is %q, want multipart/form-data with a file", contentType)
+	boundary, err := boundaryOf(contentType)
+	if err != nil {
+		return nil, err
 	}
 	f := &speechForm{fields: map[string]string{}}
-	for parts := multipart.NewReader(body, options["boundary"]); ; {
+	for parts := multipart.NewReader(body, boundary); ; {
 		part, err := parts.NextPart()
-		switch {
-		case errors.Is(err, io.EOF) && f.file == nil:
-			return nil, oip.Errorf(oip.InvalidArgument, "file is missing")
-		case errors.Is(err, io.EOF):
-			return f, nil
-		case err == nil:
+		if errors.Is(err, io.EOF) {
+			return f, f.hasFile()
+		}
+		if err == nil {
 			err = f.add(part.FormName(), part, most)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// boundaryOf is what stands between the parts of a form.
+func boundaryOf(contentType string) (string, error) {
+	kind, options, err := mime.ParseMediaType(contentType)
+	if err != nil || kind != "multipart/form-data" || options["boundary"] == "" {
+		return "", oip.Errorf(oip.InvalidArgument, "the request is %q, want multipart/form-data with a file", contentType)
+	}
+	return options["boundary"], nil
+}
+
+// hasFile refuses a form without a file.
+func (f *speechForm) hasFile() error {
+	if f.file == nil {
+		return oip.Errorf(oip.InvalidArgument, "file is missing")
+	}
+	return nil
 }
 
 // add takes a field.

@@ -153,13 +153,21 @@ func (t *Talk) read(w http.ResponseWriter, r *http.Request, most int64, read fun
 		return oip.Errorf(oip.Unavailable, "requests of %d bytes are arriving: there is no room for %d more", sum-size, size)
 	}
 	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(promptTime)); err != nil {
+	if err := setReadDeadline(control, time.Now().Add(promptTime)); err != nil {
 		return err
 	}
 	if err := read(http.MaxBytesReader(w, r.Body, most)); err != nil {
 		return err
 	}
-	return control.SetReadDeadline(time.Time{})
+	return setReadDeadline(control, time.Time{})
+}
+
+// setReadDeadline bounds how long a request may take to arrive. Where it cannot, that is no fault of the client.
+func setReadDeadline(control *http.ResponseController, at time.Time) error {
+	if err := control.SetReadDeadline(at); err != nil {
+		return oip.Errorf(oip.Internal, "a deadline of reading: %w", err)
+	}
+	return nil
 }
 
 func (t *Talk) find(name string) (*talker, error) {

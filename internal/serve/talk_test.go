@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -391,4 +392,29 @@ func FuzzPrompt(f *testing.F) {
 			t.Error("a negative limit is taken")
 		}
 	})
+}
+
+// A deadWriter cannot bound how long a request may take to arrive.
+type deadWriter struct{ *httptest.ResponseRecorder }
+
+func (deadWriter) SetReadDeadline(time.Time) error {
+	return errors.New("use of closed network connection")
+}
+func (deadWriter) SetWriteDeadline(time.Time) error { return nil }
+
+func TestARequestThatCannotBeBoundedIsNoFaultOfTheClient(t *testing.T) {
+	talk := &Talk{}
+	for _, c := range []struct {
+		path   string
+		handle func(http.ResponseWriter, *http.Request) error
+	}{
+		{"/v1/completions", func(w http.ResponseWriter, r *http.Request) error { return talk.complete(w, r, false) }},
+		{"/v1/audio/transcriptions", talk.transcribe},
+	} {
+		w := deadWriter{httptest.NewRecorder()}
+		err := c.handle(w, httptest.NewRequest(http.MethodPost, c.path, strings.NewReader(`{"prompt":[1]}`)))
+		if got := w.Body.String(); err != nil || w.Code != http.StatusInternalServerError || !strings.Contains(got, "a deadline of reading: use of closed network connection") {
+			t.Errorf("%s: %v, %d %s, want status 500", c.path, err, w.Code, got)
+		}
+	}
 }

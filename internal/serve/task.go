@@ -119,25 +119,29 @@ func (m *taskModel) Begin(h *oip.Head) (server.Job, error) {
 	if m.free {
 		j.bytes = workload.Bytes(row)
 	}
-	busy, used := m.busy.Add(1), m.used.Add(j.bytes)
-	switch {
-	case busy > m.most:
-		err = oip.Errorf(oip.Unavailable, "the queue is full: %d samples are under way", m.most)
-	case used > mostVaried && used > j.bytes:
-		err = oip.Errorf(oip.Unavailable, "samples under way take %d bytes: there is no room for %d more", used-j.bytes, j.bytes)
-	default:
-		if j.answerer, err = m.take(row); err != nil {
-			err = oip.Errorf(oip.Internal, "a sample more: %w", err)
-		}
+	if file {
+		j.file = make([]string, 1)
+	}
+	if err = m.enter(j); err == nil {
+		j.answerer, err = m.take(row)
 	}
 	if err != nil {
 		m.leave(j)
 		return nil, err
 	}
-	if file {
-		j.file = make([]string, 1)
-	}
 	return j, nil
+}
+
+// enter takes the room of a sample, and refuses one for which there is none: it has to leave, too.
+func (m *taskModel) enter(j *taskJob) error {
+	busy, used := m.busy.Add(1), m.used.Add(j.bytes)
+	switch {
+	case busy > m.most:
+		return oip.Errorf(oip.Unavailable, "the queue is full: %d samples are under way", m.most)
+	case used > mostVaried && used > j.bytes:
+		return oip.Errorf(oip.Unavailable, "samples under way take %d bytes: there is no room for %d more", used-j.bytes, j.bytes)
+	}
+	return nil
 }
 
 // leave gives the room of a sample back.
@@ -153,22 +157,27 @@ func (m *taskModel) check(h *oip.Head) (file bool, row []workload.Slot, err erro
 		return false, nil, err
 	}
 	if len(h.Tensors) == 1 && len(m.sent) == 1 && h.Tensors[0].Type == tensor.String {
-		if n := h.Tensors[0].Shape.Len(); n != 1 {
-			return false, nil, oip.Errorf(oip.InvalidArgument, "%d files, want one", n)
-		}
-		if !m.TakesFiles() {
-			return false, nil, oip.Errorf(oip.InvalidArgument, "%w", workload.ErrNoFile)
-		}
-		return true, m.row, nil
+		return true, m.row, m.checkFiles(h.Tensors[0].Shape.Len())
 	}
 	shapes, err := m.shapes(h)
 	if err != nil || !m.free {
 		return false, m.row, err
 	}
 	if row, err = m.varied.Complete(shapes); err != nil {
-		return false, nil, &oip.Error{Code: oip.InvalidArgument, Err: err}
+		return false, nil, invalid(err)
 	}
 	return false, row, nil
+}
+
+// checkFiles refuses what is no file of a sample.
+func (m *taskModel) checkFiles(n int64) error {
+	if n != 1 {
+		return oip.Errorf(oip.InvalidArgument, "%d files, want one", n)
+	}
+	if !m.TakesFiles() {
+		return invalid(workload.ErrNoFile)
+	}
+	return nil
 }
 
 // shapes are those of the tensors of a sample, without the batch, in the order of sent.

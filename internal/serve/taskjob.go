@@ -32,7 +32,9 @@ func (j *taskJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
 func (j *taskJob) Run(ctx context.Context) (specs []oip.Spec, outputs []tensor.Tensor, err error) {
 	r := &request{submitted: time.Now(), samples: 1, first: true}
 	r.begin(true)
-	r.err = j.predict(ctx)
+	if r.err = j.complete(); r.err == nil {
+		r.err = j.predict(ctx)
+	}
 	j.model.count.add(r, time.Now())
 	if r.err != nil {
 		return nil, nil, r.err
@@ -43,18 +45,25 @@ func (j *taskJob) Run(ctx context.Context) (specs []oip.Spec, outputs []tensor.T
 	return []oip.Spec{{Name: oip.TaskResponse, Type: out.Type, Shape: shape}}, []tensor.Tensor{out}, nil
 }
 
-func (j *taskJob) predict(ctx context.Context) error {
-	a := j.answerer
+// complete makes the sample of its file, if it came as one, and checks it.
+func (j *taskJob) complete() error {
+	row := j.answerer.store.Row(0)
 	if j.file != nil {
-		if err := j.model.portable.Decode([]byte(j.file[0]), a.store.Row(0)); err != nil {
+		if err := j.model.portable.Decode([]byte(j.file[0]), row); err != nil {
 			return oip.Errorf(oip.InvalidArgument, "the file of the sample: %w", err)
 		}
 	}
 	if c, ok := j.model.portable.(workload.Checking); ok {
-		if err := c.Check(a.store.Row(0)); err != nil {
-			return &oip.Error{Code: oip.InvalidArgument, Err: err}
+		if err := c.Check(row); err != nil {
+			return invalid(err)
 		}
 	}
+	return nil
+}
+
+// predict answers the sample.
+func (j *taskJob) predict(ctx context.Context) error {
+	a := j.answerer
 	a.response = a.response[:0]
 	replied := reply{answerer: a}
 	err := a.predictor.Predict(ctx, []workload.Item{{}}, &replied)
