@@ -93,10 +93,15 @@ func respond(w http.ResponseWriter, status int, document any) error {
 	if err != nil {
 		return err
 	}
+	return respondText(w, status, "application/json", text)
+}
+
+// respondText writes an answer of a type, which the client has to take in time.
+func respondText(w http.ResponseWriter, status int, kind string, text []byte) error {
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // whom it does not reach does not want it
 	return nil

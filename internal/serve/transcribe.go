@@ -39,9 +39,7 @@ func (t *Talk) transcribe(w http.ResponseWriter, r *http.Request) error {
 		return refuse(w, err)
 	}
 	if f.fields["response_format"] == "text" {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, text+"\n") // whom it does not reach does not want it
-		return nil
+		return respondText(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text+"\n"))
 	}
 	return respond(w, http.StatusOK, map[string]any{"text": text})
 }

@@ -5,8 +5,10 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 )
@@ -164,4 +166,26 @@ func FuzzSpeechForm(f *testing.F) {
 		}
 		_ = form.check("en")
 	})
+}
+
+// A deadlineWriter keeps until when an answer has to be taken.
+type deadlineWriter struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (*deadlineWriter) SetReadDeadline(time.Time) error       { return nil }
+func (w *deadlineWriter) SetWriteDeadline(at time.Time) error { w.until = at; return nil }
+
+func TestATranscriptionHasToBeTakenInTime(t *testing.T) {
+	talk, _ := startEar(t)
+	for format, want := range map[string]string{"json": `{"text":"said cab"}`, "text": "said cab\n"} {
+		kind, body := form(t, formPart{"response_format", format}, formPart{"file", "\x02\x00\x01"})
+		r := httptest.NewRequest(http.MethodPost, "/v1/audio/transcriptions", bytes.NewReader(body))
+		r.Header.Set("Content-Type", kind)
+		w := &deadlineWriter{ResponseRecorder: httptest.NewRecorder()}
+		if err := talk.transcribe(w, r); err != nil || w.Body.String() != want || w.until.IsZero() {
+			t.Errorf("%s: %v, %q, to be taken until %v; want %q with a deadline", format, err, w.Body, w.until, want)
+		}
+	}
 }
