@@ -28,25 +28,34 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 			continue // there is no such route
 		}
 		s.dialect = d
-		err := s.Generate(ctx, &backend.Prompt{Text: "Hello", IDs: []int32{1, 2, 3}, MaxTokens: 2, MinTokens: 1, Exact: s.config.Exact}, discard{})
-		var f *failure
-		if err == nil || errors.As(err, &f) && f.kind == kindEmpty {
+		f := s.greet(ctx)
+		if f == nil {
 			return differences(wanted, d, refused), nil
 		}
-		if f == nil || !isRefusal(f.kind) {
-			return nil, s.unusable(err, f)
+		if !isRefusal(f.kind) {
+			return nil, s.unusable(f)
 		}
 		refused = f
 	}
 	return nil, fmt.Errorf("%s takes no prompts: %w", s.servers.List()[0], refused)
 }
 
-// unusable says why a server cannot be measured.
-func (s *session) unusable(err error, f *failure) error {
-	if f != nil && f.kind == kindWhole {
-		return field.Errorf("stream", "%s: %w; with off the answers are measured as a whole, without first tokens", s.servers.List()[0], err)
+// greet asks for two tokens, and returns why there is no answer. An empty one will do.
+func (s *session) greet(ctx context.Context) *failure {
+	err := s.Generate(ctx, &backend.Prompt{Text: "Hello", IDs: []int32{1, 2, 3}, MaxTokens: 2, MinTokens: 1, Exact: s.config.Exact}, discard{})
+	var f *failure
+	if errors.As(err, &f) && f.kind == kindEmpty {
+		return nil
 	}
-	return fmt.Errorf("%s: %w", s.servers.List()[0], err)
+	return f
+}
+
+// unusable says why a server cannot be measured.
+func (s *session) unusable(f *failure) error {
+	if f.kind == kindWhole {
+		return field.Errorf("stream", "%s: %w; with off the answers are measured as a whole, without first tokens", s.servers.List()[0], f)
+	}
+	return fmt.Errorf("%s: %w", s.servers.List()[0], f)
 }
 
 func statusKind(status int) string { return fmt.Sprintf("status %d", status) }

@@ -53,10 +53,17 @@ func (s *session) tryDirect(ctx context.Context, c *call, server *endpoint.Serve
 	case !c.streams:
 		c.answer.Body = io.NopCloser(bytes.NewReader(c.refusal))
 		return true, s.acceptable(c.answer)
+	}
+	return true, c.conclude(ctx, err)
+}
+
+// conclude hands over what came as a stream, if it is an answer. Err is what the stream ended with.
+func (c *call) conclude(ctx context.Context, err error) *failure {
+	switch {
 	case errors.Is(err, io.EOF):
 		c.fault = c.ended(c.heard)
 	case err != nil:
-		return true, transportFailure(ctx, err)
+		return transportFailure(ctx, err)
 	}
 	if c.fault == nil {
 		c.fault = c.check()
@@ -64,7 +71,7 @@ func (s *session) tryDirect(ctx context.Context, c *call, server *endpoint.Serve
 	if c.fault == nil {
 		c.answered(c.heard)
 	}
-	return true, c.fault
+	return c.fault
 }
 
 // appendRequest appends the text of a request.

@@ -32,13 +32,18 @@ func (sh *shape) read(e *event, data []byte) bool {
 		}
 	}
 	ok := e.parse(data)
-	if ok && len(e.text) > 0 && e.finish == nil && e.ids == nil && !e.failed {
+	if ok && e.isUsual() {
 		sh.before = append(sh.before[:0], data[:e.at]...)
 		sh.after = append(sh.after[:0], data[e.at+len(e.text):]...)
 		sh.event = *e
 		sh.event.text = nil
 	}
 	return ok
+}
+
+// isUsual reports whether an event has a text, and nothing else that the next one may not have.
+func (e *event) isUsual() bool {
+	return len(e.text) > 0 && e.finish == nil && e.ids == nil && !e.failed
 }
 
 // levels of an event's objects.

@@ -62,11 +62,7 @@ func failf(kind, format string, args ...any) *failure {
 // transportFailure says what an error of the HTTP client means.
 func transportFailure(ctx context.Context, err error) *failure {
 	if cause := context.Cause(ctx); cause != nil {
-		var late *failure
-		if errors.As(cause, &late) {
-			return late
-		}
-		return &failure{kind: kindEnded, err: cause}
+		return endedBy(cause)
 	}
 	switch {
 	case errors.Is(err, errLongEvent):
@@ -80,6 +76,15 @@ func transportFailure(ctx context.Context, err error) *failure {
 		err = fmt.Errorf("the server closed it (%w)", err)
 	}
 	return &failure{kind: kindBroken, again: true, err: err}
+}
+
+// endedBy says what the cause of the end of a context means.
+func endedBy(cause error) *failure {
+	var late *failure
+	if errors.As(cause, &late) {
+		return late
+	}
+	return &failure{kind: kindEnded, err: cause}
 }
 
 // isUnreachable reports whether no connection was made.

@@ -126,10 +126,7 @@ func (s *scanner) skip() {
 func (s *scanner) scalar() []byte {
 	s.peek()
 	from := s.i
-	for s.i < len(s.b) {
-		if c := s.b[s.i]; c == ',' || c == '}' || c == ']' || isSpace(c) {
-			break
-		}
+	for s.i < len(s.b) && !endsScalar(s.b[s.i]) {
 		s.i++
 	}
 	text := s.b[from:s.i]
@@ -144,6 +141,9 @@ func (s *scanner) scalar() []byte {
 	return text
 }
 
+// endsScalar reports whether a byte stands behind a number or a word.
+func endsScalar(c byte) bool { return c == ',' || c == '}' || c == ']' || isSpace(c) }
+
 // isNumber reports whether a text is a number as JSON has it.
 func isNumber(b []byte) bool {
 	b = bytes.TrimPrefix(b, []byte("-"))
@@ -152,15 +152,18 @@ func isNumber(b []byte) bool {
 		return false
 	}
 	if len(rest) == 0 || rest[0] != '.' {
-		return len(rest) == 0 || isExponent(rest)
+		return isExponent(rest)
 	}
 	fraction, rest := digits(rest[1:])
-	return fraction > 0 && (len(rest) == 0 || isExponent(rest))
+	return fraction > 0 && isExponent(rest)
 }
 
-// isExponent reports whether a text is that of a number.
+// isExponent reports whether a text is the exponent of a number, or nothing.
 func isExponent(b []byte) bool {
-	if b[0] != 'e' && b[0] != 'E' {
+	if len(b) == 0 {
+		return true
+	}
+	if b[0]|0x20 != 'e' {
 		return false
 	}
 	b = b[1:]

@@ -58,14 +58,20 @@ func (e *events) next() (data []byte, ok bool) {
 			}
 			continue
 		}
-		if line := e.buf[from:to]; bytes.HasPrefix(line, dataField) {
-			from += len(dataField)
-			if from < to && e.buf[from] == ' ' {
-				from++
-			}
-			e.add(from, to)
-		}
+		e.look(from, to)
 	}
+}
+
+// look takes what a line has of data.
+func (e *events) look(from, to int) {
+	if !bytes.HasPrefix(e.buf[from:to], dataField) {
+		return
+	}
+	from += len(dataField)
+	if from < to && e.buf[from] == ' ' {
+		from++
+	}
+	e.add(from, to)
 }
 
 // add adds a line of data to the event.
@@ -92,14 +98,8 @@ func (e *events) take() []byte {
 
 // last returns the event that the stream ended in, without an empty line behind it.
 func (e *events) last() (data []byte, ok bool) {
-	if line := e.buf[e.line:e.end]; bytes.HasPrefix(line, dataField) {
-		line = bytes.TrimSuffix(line, []byte{'\r'})
-		from := e.line + len(dataField)
-		if from < e.line+len(line) && e.buf[from] == ' ' {
-			from++
-		}
-		e.add(from, e.line+len(line))
-	}
+	line := bytes.TrimSuffix(e.buf[e.line:e.end], []byte{'\r'})
+	e.look(e.line, e.line+len(line))
 	if !e.has {
 		return nil, false
 	}
