@@ -31,6 +31,14 @@ type Options struct {
 	Fault func(n int) Fault
 }
 
+// faultOf is what is wrong with the answer to the nth request.
+func (o *Options) faultOf(n int) Fault {
+	if o.Fault == nil {
+		return None
+	}
+	return o.Fault(n)
+}
+
 // A Fault is something that the server does instead of answering well.
 type Fault uint8
 

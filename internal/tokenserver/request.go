@@ -73,6 +73,14 @@ func (s *Server) read(r *http.Request) (*request, *refusal) {
 	return q, nil
 }
 
+// spoil takes out of an answer what a fault does not leave in it.
+func (q *request) spoil(fault Fault) {
+	if fault == Empty {
+		q.tokens = 0
+	}
+	q.mute = fault == Mute
+}
+
 // check finds fields that are not understood, or make no sense.
 func (s *Server) check(q *request) error {
 	if s.options.NoExtras && (q.IgnoreEOS != nil || q.MinTokens != nil || q.ReturnIDs != nil) {

@@ -89,10 +89,7 @@ func refuse(w http.ResponseWriter, r *refusal) {
 // answer answers a prompt, or does what is wrong with it.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	n := int(s.requests.Add(1)) - 1
-	fault := None
-	if s.options.Fault != nil {
-		fault = s.options.Fault(n)
-	}
+	fault := s.options.faultOf(n)
 	if wrong := instead[fault]; wrong != nil {
 		wrong(s, w, r)
 		return
@@ -106,10 +103,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.free()
-	if fault == Empty {
-		q.tokens = 0
-	}
-	q.mute = fault == Mute
+	q.spoil(fault)
 	if !q.Stream || s.options.WholeOnly {
 		s.answerWhole(w, r.Context(), q)
 		return

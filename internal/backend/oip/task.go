@@ -85,16 +85,21 @@ func (a *taskAnswer) accept(h *protocol.Head) (protocol.Place, error) {
 // place finds the memory of an output: the response first, then its tokens.
 func (a *taskAnswer) place(i int, s protocol.Spec) (tensor.Tensor, error) {
 	if i == 1 {
-		if s.Name != protocol.TaskTokens || s.Type != tensor.Int32 || !slices.Equal(s.Shape, tensor.Shape{1}) {
-			return tensor.Tensor{}, fmt.Errorf("it is %v, want %s INT32[1]", s, protocol.TaskTokens)
-		}
-		return tensor.Of(a.count, 1), nil
+		return a.placeTokens(s)
 	}
 	if s.Name != protocol.TaskResponse || s.Type != tensor.Uint8 || len(s.Shape) != 2 || s.Shape[0] != 1 {
 		return tensor.Tensor{}, fmt.Errorf("it is %v, want %s UINT8[1 ?]", s, protocol.TaskResponse)
 	}
 	a.dst = append(a.dst[:a.start], make([]byte, s.Shape.Len())...)
 	return tensor.FromBytes(tensor.Uint8, a.dst[a.start:], s.Shape...)
+}
+
+// placeTokens finds the memory of the number of tokens.
+func (a *taskAnswer) placeTokens(s protocol.Spec) (tensor.Tensor, error) {
+	if s.Name != protocol.TaskTokens || s.Type != tensor.Int32 || !slices.Equal(s.Shape, tensor.Shape{1}) {
+		return tensor.Tensor{}, fmt.Errorf("it is %v, want %s INT32[1]", s, protocol.TaskTokens)
+	}
+	return tensor.Of(a.count, 1), nil
 }
 
 // Nodes asks every server for its name, which the endpoint makes the only one.

@@ -8,14 +8,12 @@ import (
 	"math"
 	"net"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -133,12 +131,17 @@ func (g *grpcNode) call(ctx context.Context, c *grpcConn, method string, in, out
 	case s.Code() == codes.Unavailable && len(trailer) == 0:
 		return lost{text} // a connection that broke: a server that is busy says so, with headers of its own
 	}
+	return &oip.Error{Code: codeFor(s.Code()), Err: text}
+}
+
+// codeFor is the code that one of gRPC stands for.
+func codeFor(c codes.Code) oip.Code {
 	for code := oip.Internal; code <= oip.TimedOut; code++ {
-		if code.GRPC() == s.Code() {
-			return &oip.Error{Code: code, Err: text}
+		if code.GRPC() == c {
+			return code
 		}
 	}
-	return &oip.Error{Code: oip.Internal, Err: text}
+	return oip.Internal
 }
 
 func (g *grpcNode) first() *grpcConn { return g.conns[0] }
@@ -197,53 +200,4 @@ func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 		release.within(patience)
 	}
 	return nil, err
-}
-
-// patience is how long the memory of a request that failed may be in use before its connection
-// is closed.
-const patience = 200 * time.Millisecond
-
-// A release knows when the buffers of a request are no longer used.
-type release struct {
-	used  atomic.Int64
-	freed chan struct{}
-}
-
-func newRelease() *release { return &release{freed: make(chan struct{}, 1)} }
-
-// buffer makes a buffer over memory. Package mem does not tell when small ones are freed, so
-// these are copies.
-func (r *release) buffer(data []byte) mem.Buffer {
-	if mem.IsBelowBufferPoolingThreshold(len(data)) {
-		return mem.SliceBuffer(append([]byte(nil), data...))
-	}
-	r.used.Add(1)
-	return mem.NewBuffer(&data, r)
-}
-
-// Get implements mem.BufferPool, which nobody asks for memory.
-func (*release) Get(n int) *[]byte { b := make([]byte, n); return &b }
-
-// Put implements mem.BufferPool: a buffer is no longer used.
-func (r *release) Put(*[]byte) {
-	if r.used.Add(-1) == 0 {
-		select {
-		case r.freed <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// within waits until nothing is used, and returns false if that takes too long.
-func (r *release) within(d time.Duration) bool {
-	late := time.NewTimer(d)
-	defer late.Stop()
-	for r.used.Load() != 0 {
-		select {
-		case <-r.freed:
-		case <-late.C:
-			return r.used.Load() == 0
-		}
-	}
-	return true
 }

@@ -112,18 +112,9 @@ func (h *httpNode) readAnswer(resp *http.Response, r *Request) (*Answer, error) 
 	if err := h.readable(resp); err != nil {
 		return nil, err
 	}
-	buffer := h.heads.Get().(*[]byte)
-	defer h.heads.Put(buffer)
-	text, err := h.readJSON(resp, buffer)
-	if err != nil {
-		return nil, fmt.Errorf("reading the answer: %w", err)
-	}
-	d, err := oip.ParseResponse(text, oip.Limits{})
+	d, err := h.readDocument(resp)
 	if err != nil {
 		return nil, err
-	}
-	if n := d.BinarySize(); n < 0 || n > h.most-int64(len(text)) {
-		return nil, fmt.Errorf("the answer claims tensors of %d bytes, want at most %d", n, h.most)
 	}
 	place, err := r.Accept(&d.Head)
 	if err != nil {
@@ -138,6 +129,24 @@ func (h *httpNode) readAnswer(resp *http.Response, r *Request) (*Answer, error) 
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
 	return &Answer{d.Head, outputs}, nil
+}
+
+// readDocument reads what an answer says of its tensors.
+func (h *httpNode) readDocument(resp *http.Response) (*oip.Document, error) {
+	buffer := h.heads.Get().(*[]byte)
+	defer h.heads.Put(buffer)
+	text, err := h.readJSON(resp, buffer)
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	d, err := oip.ParseResponse(text, oip.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	if n := d.BinarySize(); n < 0 || n > h.most-int64(len(text)) {
+		return nil, fmt.Errorf("the answer claims tensors of %d bytes, want at most %d", n, h.most)
+	}
+	return d, nil
 }
 
 // readable finds out from its head whether an answer can be read.
@@ -156,11 +165,7 @@ func (h *httpNode) readable(resp *http.Response) error {
 func (h *httpNode) readJSON(resp *http.Response, buffer *[]byte) ([]byte, error) {
 	length := resp.Header.Get(oip.HeaderLength)
 	if length == "" {
-		text, err := io.ReadAll(io.LimitReader(resp.Body, h.most+1))
-		if err == nil && int64(len(text)) > h.most {
-			err = fmt.Errorf("it has more than %d bytes", h.most)
-		}
-		return text, err
+		return h.readAll(resp.Body)
 	}
 	n, err := strconv.ParseUint(length, 10, 31)
 	beyond := resp.ContentLength >= 0 && int64(n) > resp.ContentLength
@@ -173,6 +178,15 @@ func (h *httpNode) readJSON(resp *http.Response, buffer *[]byte) ([]byte, error)
 	}
 	text = text[:n]
 	_, err = io.ReadFull(resp.Body, text)
+	return text, err
+}
+
+// readAll reads an answer to its end.
+func (h *httpNode) readAll(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, h.most+1))
+	if err == nil && int64(len(text)) > h.most {
+		err = fmt.Errorf("it has more than %d bytes", h.most)
+	}
 	return text, err
 }
 

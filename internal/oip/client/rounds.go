@@ -150,25 +150,32 @@ func (r *rounds) begin(ctx context.Context, pieces net.Buffers) (*exchange, erro
 		return nil, err
 	}
 	x := &exchange{rounds: r, line: l, stop: context.AfterFunc(ctx, func() { _ = l.raw.SetDeadline(past) })}
-	unsent := l.send(pieces)
-	if unsent != nil {
-		l.cut = true
-		if ctx.Err() == nil {
-			_ = l.raw.SetReadDeadline(time.Now().Add(patience)) // it may have said why, before it closed the connection
-		}
-	}
-	x.Response, err = l.head()
-	switch {
-	case err != nil && unsent != nil:
-		err = unsent // the cause
-	case err == nil && unsent != nil && x.StatusCode == http.StatusOK:
-		err = errEarly
+	if unsent := l.send(pieces); unsent != nil {
+		err = x.refusal(ctx, unsent)
+	} else {
+		x.Response, err = l.head()
 	}
 	if err != nil {
 		x.end(false)
 		return nil, err
 	}
 	return x, nil
+}
+
+// refusal reads the head of the answer to a request that was not sent whole. The server may have said why, before it
+// closed the connection.
+func (x *exchange) refusal(ctx context.Context, unsent error) (err error) {
+	x.line.cut = true
+	if ctx.Err() == nil {
+		_ = x.line.raw.SetReadDeadline(time.Now().Add(patience))
+	}
+	if x.Response, err = x.line.head(); err != nil {
+		return unsent // the cause
+	}
+	if x.StatusCode == http.StatusOK {
+		return errEarly
+	}
+	return nil
 }
 
 // end ends an exchange: read says that its answer was read to the end.
@@ -209,39 +216,4 @@ func (l *line) send(pieces net.Buffers) error {
 		}
 	}
 	return nil
-}
-
-// A watch looks, while a request is sent, whether the server has answered it.
-type watch struct {
-	line  *line
-	mu    sync.Mutex
-	timer *time.Timer
-	over  bool
-}
-
-func (w *watch) begin() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(patience, w.look)
-}
-
-func (w *watch) look() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.over:
-	case w.line.raw.silent():
-		w.timer.Reset(patience)
-	default:
-		w.line.cut = true // subtle: the last byte may have been sent just now, and the answer be that to all of it
-		_ = w.line.raw.SetWriteDeadline(past)
-	}
-}
-
-// end is called when everything was sent, or nothing more will be.
-func (w *watch) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.over = true
-	w.timer.Stop()
 }

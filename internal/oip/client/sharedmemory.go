@@ -158,14 +158,22 @@ func (r *Request) occupy(l *lease) error {
 	}
 	accept := r.Accept
 	r.Accept = func(h *oip.Head) (oip.Place, error) {
-		for _, s := range h.Tensors {
-			if w := asked[s.Name]; s.Window.Region != "" && !isWithin(s.Window, w) {
-				return nil, fmt.Errorf("output %v is said to be at %+v of shared memory, asked was %+v", s, s.Window, w)
-			}
+		if err := checkWindows(h, asked); err != nil {
+			return nil, err
 		}
 		return accept(h)
 	}
 	r.load = func(w oip.Window, dst []byte) error { return l.memory.Read(w.Offset, dst) }
+	return nil
+}
+
+// checkWindows refuses outputs that are said to be elsewhere in shared memory than was asked for.
+func checkWindows(h *oip.Head, asked map[string]oip.Window) error {
+	for _, s := range h.Tensors {
+		if w := asked[s.Name]; s.Window.Region != "" && !isWithin(s.Window, w) {
+			return fmt.Errorf("output %v is said to be at %+v of shared memory, asked was %+v", s, s.Window, w)
+		}
+	}
 	return nil
 }
 
