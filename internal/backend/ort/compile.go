@@ -27,18 +27,7 @@ var cacheOption = map[string]string{
 // compileOptions returns the options of a device that compiles, besides those asked for, and
 // warnings. version and root are ONNX Runtime's version and the root of the file system.
 func (p plan) compileOptions(ctx context.Context, r request, inputs []modelPort, version, root string) (map[string]string, []string, error) {
-	add := map[string]string{}
-	var warnings []string
-	profile := profilePrefix[r.name]
-	if p.options.ProfileShapes[1] > 0 && profile != "" {
-		low, high, free := profileShapes(inputs, p.options.ProfileShapes)
-		if free != "" {
-			warnings = append(warnings, fmt.Sprintf(
-				"device %s compiles when it first sees a shape: input %s has free axes besides the batch", r.name, free))
-		} else if low != "" {
-			add[profile+"min_shapes"], add[profile+"max_shapes"], add[profile+"opt_shapes"] = low, high, high
-		}
-	}
+	add, warnings := p.profileOptions(r.name, inputs)
 	if p.options.EngineCacheDir == "" {
 		return add, warnings, nil
 	}
@@ -56,6 +45,24 @@ func (p plan) compileOptions(ctx context.Context, r request, inputs []modelPort,
 		})
 	}
 	return add, warnings, nil
+}
+
+// profileOptions returns the options that say for which shapes a device compiles, or a warning.
+func (p plan) profileOptions(device string, inputs []modelPort) (add map[string]string, warnings []string) {
+	add = map[string]string{}
+	prefix := profilePrefix[device]
+	if p.options.ProfileShapes[1] == 0 || prefix == "" {
+		return add, nil
+	}
+	low, high, free := profileShapes(inputs, p.options.ProfileShapes)
+	switch {
+	case free != "":
+		warnings = append(warnings, fmt.Sprintf(
+			"device %s compiles when it first sees a shape: input %s has free axes besides the batch", device, free))
+	case low != "":
+		add[prefix+"min_shapes"], add[prefix+"max_shapes"], add[prefix+"opt_shapes"] = low, high, high
+	}
+	return add, warnings
 }
 
 // tellCompiling says that a device is about to compile the model, unless what it compiled

@@ -3,6 +3,7 @@
 package ort
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,6 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	if !o.plan.options.CountDeviceNode {
 		return nil, nil
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	folder, err := scratch.Folder("profile")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a profile: %w", err)
@@ -40,31 +38,35 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = o.runOnZeros(ctx, inner)
+	failed := o.runOnZeros(ctx, inner)
 	if err := inner.Destroy(); err != nil {
 		return nil, err
 	}
-	var counts map[string]int
-	if err == nil {
-		counts, err = readProfile(folder.Path)
-	}
+	counts, err := readProfile(folder.Path)
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
-	if err != nil {
+	if err := cmp.Or(failed, err); err != nil {
 		o.warn(fmt.Sprintf("which device runs which nodes could not be found out: %s", readable(err.Error())))
 		return nil, nil
 	}
-	if err := unused(o.plan.requests, counts); err != nil {
-		if !o.plan.options.AllowFallback {
-			return nil, err
-		}
-		o.warn(err.Error())
-	}
-	return counts, nil
+	return counts, o.checkUse(counts)
 }
 
-func (o *opening) runOnZeros(ctx context.Context, inner *onnx.DynamicAdvancedSession) (err error) {
+// checkUse wants each device that was asked for to run something.
+func (o *opening) checkUse(counts map[string]int) error {
+	err := unused(o.plan.requests, counts)
+	switch {
+	case err == nil:
+		return nil
+	case o.plan.options.AllowFallback:
+		o.warn(err.Error())
+		return nil
+	}
+	return err
+}
+
+func (o *opening) runOnZeros(ctx context.Context, inner *onnx.DynamicAdvancedSession) error {
 	if len(o.inputs) == 0 {
 		return errors.New("the model has no inputs") // the binding cannot run it this way
 	}
@@ -85,8 +87,12 @@ func (o *opening) runOnZeros(ctx context.Context, inner *onnx.DynamicAdvancedSes
 	if err := stopper.watch(ctx); err != nil {
 		return err
 	}
-	outputs := make([]onnx.Value, len(o.outputs))
-	keepSignals(func() { err = inner.RunWithOptions(inputs, outputs, stopper.options) })
+	return runOnce(inner, inputs, make([]onnx.Value, len(o.outputs)), stopper.options)
+}
+
+// runOnce runs a model, and drops its outputs.
+func runOnce(inner *onnx.DynamicAdvancedSession, inputs, outputs []onnx.Value, options *onnx.RunOptions) (err error) {
+	keepSignals(func() { err = inner.RunWithOptions(inputs, outputs, options) })
 	for _, v := range outputs {
 		destroyOutput(v)
 	}

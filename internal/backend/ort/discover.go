@@ -86,17 +86,9 @@ func (s Search) Find() (Library, []Candidate, error) {
 	var all []Candidate
 	for _, place := range s.places() {
 		for _, path := range s.files(place) {
-			c := Candidate{Path: path, Where: place.where}
 			library, err := try(path, place.where)
-			c.Version = library.Version
-			switch {
-			case err != nil:
-				c.Reason = reason(err)
-			case found.Path == library.Path:
-				c.Reason = "the same file as one before"
-			case found.Path != "":
-				c.Reason = "another was found before it"
-			default:
+			c := Candidate{Path: path, Where: place.where, Version: library.Version, Reason: passedOver(library, err, found)}
+			if c.Reason == "" {
 				found, c.Chosen = library, true
 			}
 			all = append(all, c)
@@ -106,6 +98,19 @@ func (s Search) Find() (Library, []Candidate, error) {
 		return Library{}, all, &NotFoundError{Candidates: all}
 	}
 	return found, all, nil
+}
+
+// passedOver says why a library is not the one to use, which may have been found already; empty if it is.
+func passedOver(library Library, err error, found Library) string {
+	switch {
+	case err != nil:
+		return reason(err)
+	case found.Path == library.Path:
+		return "the same file as one before"
+	case found.Path != "":
+		return "another was found before it"
+	}
+	return ""
 }
 
 func explicit(path, where string) (Library, []Candidate, error) {

@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	onnx "github.com/yalue/onnxruntime_go"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	format "github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // An Engine opens models with one ONNX Runtime library.
@@ -126,8 +123,8 @@ func (e *Engine) forget(s *session) {
 	delete(e.sessions, s)
 }
 
-func (e *Engine) open(ctx context.Context, options backend.Options) (*session, error) {
-	start := time.Now()
+// opening looks at the options and the model file, and loads nothing yet.
+func (e *Engine) opening(options backend.Options) (*opening, error) {
 	p, err := planOf(options)
 	if err != nil {
 		return nil, fmt.Errorf("opening model %s: %w", options.ModelPath, err)
@@ -143,17 +140,25 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 	if in, out, err = fixed(in, out, options.FreeDimensions); err != nil {
 		return nil, &modelError{options.ModelPath, err.Error()}
 	}
-	o := opening{engine: e, plan: p, head: head, inputs: in, outputs: out}
+	return &opening{engine: e, plan: p, head: head, inputs: in, outputs: out}, nil
+}
+
+func (e *Engine) open(ctx context.Context, options backend.Options) (*session, error) {
+	start := time.Now()
+	o, err := e.opening(options)
+	if err != nil {
+		return nil, err
+	}
 	turn := o.turn()
 	if err := turn.take(ctx); err != nil {
 		return nil, err
 	}
 	defer turn.leave()
-	counts, err := o.count(ctx)
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	counts, err := o.count(ctx)
+	if err != nil {
 		return nil, err
 	}
 	inner, err := o.load(ctx, "")
@@ -165,68 +170,6 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 		return nil, errors.Join(fmt.Errorf("opening model %s: %w", options.ModelPath, err), inner.Destroy())
 	}
 	return s, nil
-}
-
-// head describes the model. What the file does not tell is asked of ONNX Runtime, which costs
-// one more loading.
-func (e *Engine) head(path string) (modelHead, error) {
-	head, err := readModelHead(path)
-	if err != nil && !errors.Is(err, format.ErrORTFormat) {
-		return modelHead{}, err
-	}
-	if err == nil && head.complete() {
-		return head, nil
-	}
-	options, err := onnx.NewSessionOptions()
-	if err != nil {
-		return modelHead{}, err
-	}
-	defer options.Destroy()
-	err = errors.Join(options.SetGraphOptimizationLevel(onnx.GraphOptimizationLevelDisableAll),
-		options.SetIntraOpNumThreads(1), options.SetLogSeverityLevel(onnx.LoggingLevelFatal))
-	if err != nil {
-		return modelHead{}, err
-	}
-	in, out, err := onnx.GetInputOutputInfoWithOptions(path, options)
-	if err != nil {
-		return modelHead{}, &modelError{path, withOpset(readable(err.Error()), head)}
-	}
-	head.inputs, head.outputs = inferred(head.inputs, in), inferred(head.outputs, out)
-	return head, nil
-}
-
-// inferred describes ports as ONNX Runtime does, which calls the shape empty where it is unknown. told
-// are those of the file; none if it could not be read.
-func inferred(told []modelPort, info []onnx.InputOutputInfo) []modelPort {
-	ports := make([]modelPort, len(info))
-	for i, v := range info {
-		p := &ports[i]
-		p.Name, p.axes = v.Name, make([]string, len(v.Dimensions))
-		if v.OrtValueType != onnx.ONNXTypeTensor {
-			p.Other = strings.ToLower(strings.TrimPrefix(v.OrtValueType.String(), "ONNX_TYPE_"))
-			continue
-		}
-		elem := format.ElemType(v.DataType) // the C interface numbers types as ONNX does
-		if p.Type = elem.DType(); p.Type == tensor.Invalid {
-			p.Other = fmt.Sprintf("tensor of %v", elem)
-		}
-		for _, extent := range v.Dimensions {
-			p.Shape = append(p.Shape, max(extent, -1))
-		}
-		p.AnyShape = len(v.Dimensions) == 0 && i < len(told) && told[i].AnyShape
-		if i < len(told) && len(told[i].axes) == len(p.axes) {
-			p.axes = told[i].axes
-		}
-	}
-	return ports
-}
-
-// withOpset adds the model's opset to a message about operators or versions.
-func withOpset(text string, head modelHead) string {
-	if opset := head.opset; opset != "" {
-		return fmt.Sprintf("%s (the model uses %s)", text, opset)
-	}
-	return text
 }
 
 // session wraps what was loaded.

@@ -14,7 +14,7 @@ import (
 // environment is the one ONNX Runtime environment of this process. The binding keeps its
 // library, environment and allocator in package variables, so who uses them has to be counted
 // for the process too; this is why it is a variable.
-var environment sharedEnvironment
+var environment = sharedEnvironment{users: map[*Engine]struct{}{}}
 
 type sharedEnvironment struct {
 	mu      sync.Mutex
@@ -55,9 +55,6 @@ func (e *sharedEnvironment) acquire(user *Engine, path string, pool *Pool) (vers
 		return "", native{}, fmt.Errorf("this process uses the ONNX Runtime library %s already, and can use only one", e.path)
 	case pool != nil && (e.pool == nil || *e.pool != *pool):
 		return "", native{}, errors.New("this process has opened ONNX Runtime already, with other threads")
-	}
-	if e.users == nil {
-		e.users = map[*Engine]struct{}{}
 	}
 	e.users[user] = struct{}{}
 	return e.version, e.native, nil

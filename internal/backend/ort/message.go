@@ -73,8 +73,18 @@ func afterSignature(text string) string {
 		_, rest, _ := strings.Cut(text, " ")
 		return rest
 	}
+	rest := strings.TrimPrefix(afterParentheses(text[open:]), " const")
+	if strings.HasPrefix(rest, " [with ") {
+		_, rest, _ = strings.Cut(rest, "] ")
+	}
+	return strings.TrimSpace(rest)
+}
+
+// afterParentheses returns what comes after the parenthesis that closes the one that text begins with;
+// nothing if none does.
+func afterParentheses(text string) string {
 	depth := 0
-	for i := open; i < len(text); i++ {
+	for i := range len(text) {
 		switch text[i] {
 		case '(':
 			depth++
@@ -82,11 +92,7 @@ func afterSignature(text string) string {
 			depth--
 		}
 		if depth == 0 {
-			rest := strings.TrimPrefix(text[i+1:], " const")
-			if strings.HasPrefix(rest, " [with ") {
-				_, rest, _ = strings.Cut(rest, "] ")
-			}
-			return strings.TrimSpace(rest)
+			return text[i+1:]
 		}
 	}
 	return ""

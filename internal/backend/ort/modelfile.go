@@ -121,30 +121,31 @@ func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
 
 // fixed returns ports with the extents that are given for free axes by name.
 func fixed(in, out []modelPort, extents map[string]int64) (fixedIn, fixedOut []modelPort, err error) {
-	used := map[string]bool{}
-	fix := func(ports []modelPort) []modelPort {
-		ports = slices.Clone(ports)
-		for i := range ports {
-			p := &ports[i]
-			p.Shape = slices.Clone(p.Shape)
-			for k, axis := range p.axes {
-				if extent, given := extents[axis]; given && axis != "" {
-					p.Shape[k], used[axis] = extent, true
-				}
-			}
-		}
-		return ports
-	}
-	in, out = fix(in), fix(out)
+	free := freeAxes(in, out)
 	for _, axis := range slices.Sorted(maps.Keys(extents)) {
-		if !used[axis] {
-			return nil, nil, fmt.Errorf("it has no free axis %q; it has %s", axis, strings.Join(freeAxes(in, out), ", "))
+		if !slices.Contains(free, axis) {
+			return nil, nil, fmt.Errorf("it has no free axis %q; it has %s", axis, strings.Join(free, ", "))
 		}
 		if extents[axis] < 1 {
 			return nil, nil, fmt.Errorf("free axis %q: the extent %d must be 1 or more", axis, extents[axis])
 		}
 	}
-	return in, out, nil
+	return withExtents(in, extents), withExtents(out, extents), nil
+}
+
+// withExtents returns ports with extents for their axes by name.
+func withExtents(ports []modelPort, extents map[string]int64) []modelPort {
+	ports = slices.Clone(ports)
+	for i := range ports {
+		p := &ports[i]
+		p.Shape = slices.Clone(p.Shape)
+		for k, axis := range p.axes {
+			if extent, given := extents[axis]; given {
+				p.Shape[k] = extent
+			}
+		}
+	}
+	return ports
 }
 
 func freeAxes(in, out []modelPort) []string {

@@ -11,35 +11,41 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
+// A profileEvent is an element of a profile that ONNX Runtime wrote.
+type profileEvent struct {
+	Category string `json:"cat"`
+	Name     string `json:"name"`
+	Args     struct {
+		Index    string `json:"node_index"`
+		Operator string `json:"op_name"`
+		Provider string `json:"provider"`
+	} `json:"args"`
+}
+
+// isRun reports whether a device ran a node.
+func (e profileEvent) isRun() bool {
+	return e.Category == "Node" && e.Args.Provider != "" && strings.HasSuffix(e.Name, "_kernel_time")
+}
+
 // countNodes counts, by device, the nodes in a profile that ONNX Runtime wrote: a JSON array of
 // events. A node is counted once however often it ran, as those of loops do. A device that
 // compiles part of the model runs it as one node.
 func countNodes(profile io.Reader) (map[string]int, error) {
-	type event struct {
-		Category string `json:"cat"`
-		Name     string `json:"name"`
-		Args     struct {
-			Index    string `json:"node_index"`
-			Operator string `json:"op_name"`
-			Provider string `json:"provider"`
-		} `json:"args"`
-	}
 	decoder := json.NewDecoder(profile)
 	if _, err := decoder.Token(); err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
 	}
 	counts := map[string]int{}
-	seen := map[event]bool{}
+	seen := map[profileEvent]bool{}
 	for decoder.More() {
-		var e event
+		var e profileEvent
 		if err := decoder.Decode(&e); err != nil {
 			return nil, fmt.Errorf("reading the profile: %w", err)
 		}
-		if e.Category != "Node" || e.Args.Provider == "" || !strings.HasSuffix(e.Name, "_kernel_time") || seen[e] {
-			continue
+		if e.isRun() && !seen[e] {
+			seen[e] = true
+			counts[deviceOf(e.Args.Provider)]++
 		}
-		seen[e] = true
-		counts[deviceOf(e.Args.Provider)]++
 	}
 	return counts, nil
 }

@@ -46,10 +46,6 @@ func (e *brokenCopyError) Error() string {
 func (e *brokenCopyError) remove() error { return os.Remove(e.key) }
 
 // optimized looks for the file that the options name.
-//
-// The optimised model depends on the processor it was made on (at the highest level), so the key
-// has the processor's features too. It has the content of all files of the model, because those
-// may change under an old time.
 func (p plan) optimized(ctx context.Context, version string) (optimized, error) {
 	path := p.options.OptimizedModel
 	if path == "" {
@@ -59,8 +55,23 @@ func (p plan) optimized(ctx context.Context, version string) (optimized, error) 
 	if err != nil {
 		return optimized{}, fmt.Errorf("reading model %s for the key of its optimised model: %w", p.options.ModelPath, err)
 	}
+	o := optimized{path: path, key: path + ".key", text: p.optimizedKey(model.SHA256, version)}
+	if have, err := os.ReadFile(o.key); err == nil {
+		file, err := os.Stat(path)
+		o.ready = err == nil && string(have) == o.text+fileMark(file)
+	}
+	if !o.ready {
+		o.temporary, err = temporaryBeside(path)
+	}
+	return o, err
+}
+
+// optimizedKey is the text of the key of an optimised model. It has the processor's features, since the
+// model depends on the processor it was made on (at the highest level), and the content of all files
+// of the model, because those may change under an old time.
+func (p plan) optimizedKey(model, version string) string {
 	lines := []string{
-		"model sha256 " + model.SHA256, "onnxruntime " + version, "level " + p.level.name,
+		"model sha256 " + model, "onnxruntime " + version, "level " + p.level.name,
 		"machine " + runtime.GOARCH + " " + strings.Join(processorFeatures(), " "),
 	}
 	given := len(lines)
@@ -71,15 +82,7 @@ func (p plan) optimized(ctx context.Context, version string) (optimized, error) 
 		lines = append(lines, "config "+key+" "+value)
 	}
 	sort.Strings(lines[given:])
-	o := optimized{path: path, key: path + ".key", text: strings.Join(lines, "\n") + "\n"}
-	if have, err := os.ReadFile(o.key); err == nil {
-		file, err := os.Stat(path)
-		o.ready = err == nil && string(have) == o.text+fileMark(file)
-	}
-	if !o.ready {
-		o.temporary, err = temporaryBeside(path)
-	}
-	return o, err
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // temporaryBeside makes a file in the folder of another one, and removes those that were left there

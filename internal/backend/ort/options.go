@@ -39,7 +39,7 @@ const (
 
 // planOf checks options as far as that is possible without the library and the model.
 func planOf(o backend.Options) (plan, error) {
-	p := plan{options: o, severity: o.LogSeverity}
+	p := plan{options: o, severity: severityOf(o.LogSeverity)}
 	var err error
 	if o.ModelPath == "" {
 		return plan{}, fmt.Errorf("no model file given")
@@ -56,15 +56,20 @@ func planOf(o backend.Options) (plan, error) {
 	if err := p.setPrecision(o.Precision); err != nil {
 		return plan{}, err
 	}
-	switch {
-	case p.severity == 0:
-		p.severity = severityFatal
-	case p.severity < 0:
-		p.severity = severityVerbose
-	}
 	p.config, p.runConfig = configOf(o)
 	p.warnings = unknownConfig(p.config)
 	return p, nil
+}
+
+// severityOf is what ONNX Runtime calls the severity of options, whose zero value is the quietest.
+func severityOf(given int) int {
+	switch {
+	case given == 0:
+		return severityFatal
+	case given < 0:
+		return severityVerbose
+	}
+	return given
 }
 
 func levelNamed(name string) (level, error) {
@@ -225,57 +230,6 @@ var knownConfig = strings.Fields(`
 	session.use_device_allocator_for_initializers session.use_env_allocators
 	session.use_ort_model_bytes_directly session.use_ort_model_bytes_for_initializers
 	session.x64quantprecision`)
-
-// facts lists the settings that somebody needs to repeat the run.
-func (p plan) facts() map[string]string {
-	o := p.options
-	threads := func(n int, otherwise string) string {
-		if n == 0 {
-			return otherwise
-		}
-		return strconv.Itoa(n)
-	}
-	mode, inter := "sequential", "1"
-	if o.Parallel {
-		mode, inter = "parallel", "default"
-	}
-	facts := map[string]string{
-		"intra_threads":  threads(o.IntraThreads, "default"),
-		"inter_threads":  threads(o.InterThreads, inter),
-		"execution_mode": mode,
-		"optimize_level": p.level.name,
-		"arena":          onOff(!o.NoArena),
-		"memory_pattern": onOff(!o.NoMemoryPattern),
-		"spinning":       onOff(p.config[keyIntraSpinning] != "0"),
-	}
-	for _, entries := range []map[string]string{p.config, p.runConfig} {
-		for key, value := range entries {
-			facts["config "+key] = value
-		}
-	}
-	for axis, extent := range o.FreeDimensions {
-		facts["extent "+axis] = strconv.FormatInt(extent, 10)
-	}
-	if o.DeviceMemory || p.requests[0].records() {
-		facts["device_memory"] = p.requests[0].memory
-	}
-	if len(o.CustomOps) > 0 {
-		facts["custom_ops"] = strings.Join(o.CustomOps, ", ")
-	}
-	for _, r := range p.requests {
-		for key, value := range r.options {
-			facts["option "+r.name+" "+key] = value
-		}
-	}
-	return facts
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
 
 // directMLDevice reads the only option that the binding can pass to DirectML.
 func directMLDevice(keys map[string]string) (int, error) {

@@ -13,16 +13,18 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// preallocate makes the value for an output that the binding cannot allocate: a scalar, and
-// 16-bit floating point, of which it would copy only half the bytes. The shape must
+// allocatedByBinding reports whether the binding can allocate an output: neither a scalar, nor 16-bit
+// floating point, of which it would copy only half the bytes.
+func allocatedByBinding(port *modelPort) bool {
+	half := port.Type == tensor.Float16 || port.Type == tensor.BFloat16
+	return !half && (port.AnyShape || len(port.Shape) > 0 || port.Type == tensor.String)
+}
+
+// preallocate makes the value for an output that the binding cannot allocate. The shape must
 // follow from the model and the inputs. nil means that the binding can do it.
 func (s *session) preallocate(i int, inputs []backend.Value) (*value, error) {
 	port := &s.outputs[i]
-	half := port.Type == tensor.Float16 || port.Type == tensor.BFloat16
-	if !half && (len(port.Shape) > 0 || port.Type == tensor.String) {
-		return nil, nil
-	}
-	if !half && port.AnyShape {
+	if allocatedByBinding(port) {
 		return nil, nil
 	}
 	shape := s.resolve(port, inputs)

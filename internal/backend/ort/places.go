@@ -1,6 +1,7 @@
 package ort
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -70,22 +71,15 @@ func systemDirs() []string {
 // loaderDirs are the folders that the system's loader searches beside those of systemDirs: its
 // path variable, and on Linux what /etc/ld.so.conf lists, which is what its cache is made from.
 func (s Search) loaderDirs() []string {
-	variable := map[string]string{"darwin": "DYLD_LIBRARY_PATH", "windows": "PATH"}[runtime.GOOS]
-	if variable == "" {
-		variable = "LD_LIBRARY_PATH"
+	variable := cmp.Or(map[string]string{"darwin": "DYLD_LIBRARY_PATH", "windows": "PATH"}[runtime.GOOS], "LD_LIBRARY_PATH")
+	searched := filepath.SplitList(os.Getenv(variable))
+	if runtime.GOOS == "linux" {
+		searched = append(searched, s.loaderConf(filepath.Join(s.Root, "/etc/ld.so.conf"), 0)...)
 	}
 	var dirs []string
-	add := func(dir string) {
+	for _, dir := range searched {
 		if dir != "" && !slices.Contains(dirs, dir) && !slices.Contains(systemDirs(), dir) {
 			dirs = append(dirs, dir)
-		}
-	}
-	for _, dir := range filepath.SplitList(os.Getenv(variable)) {
-		add(dir)
-	}
-	if runtime.GOOS == "linux" {
-		for _, dir := range s.loaderConf(filepath.Join(s.Root, "/etc/ld.so.conf"), 0) {
-			add(dir)
 		}
 	}
 	return dirs

@@ -11,6 +11,7 @@ import (
 	"io"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/regular"
@@ -79,14 +80,15 @@ func probeELF(r io.ReaderAt) (probed, error) {
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return p, fmt.Errorf("damaged library file: %w", err)
 	}
-	for _, s := range symbols {
-		if s.Name == entryPoint && s.Section != elf.SHN_UNDEF {
-			p.version = strings.TrimPrefix(s.Version, "VERS_")
-			return p, nil
-		}
+	i := slices.IndexFunc(symbols, isEntryPoint)
+	if i < 0 {
+		return p, errNotORT
 	}
-	return p, errNotORT
+	p.version = strings.TrimPrefix(symbols[i].Version, "VERS_")
+	return p, nil
 }
+
+func isEntryPoint(s elf.Symbol) bool { return s.Name == entryPoint && s.Section != elf.SHN_UNDEF }
 
 var elfArch = map[elf.Machine]string{
 	elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64", elf.EM_386: "386", elf.EM_ARM: "arm",
@@ -168,21 +170,26 @@ func probePE(r io.ReaderAt) (probed, error) {
 		return probed{}, fmt.Errorf("damaged library file: %w", err)
 	}
 	p := probed{os: "windows", arch: peArch(file.Machine)}
-	if resources := file.Section(".rsrc"); resources != nil {
-		if data, err := resources.Data(); err == nil {
-			p.version = peVersion(data)
-		}
-	}
+	p.version = peVersion(peSection(file, ".rsrc"))
 	for _, name := range []string{".edata", ".rdata"} {
-		section := file.Section(name)
-		if section == nil {
-			continue
-		}
-		if data, err := section.Data(); err == nil && bytes.Contains(data, []byte("\x00"+entryPoint+"\x00")) {
+		if bytes.Contains(peSection(file, name), []byte("\x00"+entryPoint+"\x00")) {
 			return p, nil
 		}
 	}
 	return p, errNotORT
+}
+
+// peSection returns the data of a section; nothing if there is none that can be read.
+func peSection(file *pe.File, name string) []byte {
+	section := file.Section(name)
+	if section == nil {
+		return nil
+	}
+	data, err := section.Data()
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 func peArch(machine uint16) string {

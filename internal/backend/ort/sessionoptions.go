@@ -110,9 +110,7 @@ func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r
 	if o.facts == nil {
 		o.facts = map[string]string{}
 	}
-	for key, value := range add {
-		o.facts["option "+r.name+" "+key] = value
-	}
+	addFacts(o.facts, "option "+r.name+" ", add)
 	if err := appendDevice(options, r.device, with(r.options, add)); err != nil {
 		return deviceError(r.device, library.Path, err)
 	}
@@ -124,25 +122,9 @@ func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r
 func appendDevice(options *onnx.SessionOptions, d *device, keys map[string]string) error {
 	switch d.call {
 	case callCUDA:
-		cuda, err := onnx.NewCUDAProviderOptions()
-		if err != nil {
-			return err
-		}
-		defer cuda.Destroy()
-		if err := cuda.Update(withDeviceID(keys)); err != nil {
-			return err
-		}
-		return options.AppendExecutionProviderCUDA(cuda)
+		return appendCUDA(options, keys)
 	case callTensorRT:
-		trt, err := onnx.NewTensorRTProviderOptions()
-		if err != nil {
-			return err
-		}
-		defer trt.Destroy()
-		if err := trt.Update(withDeviceID(keys)); err != nil {
-			return err
-		}
-		return options.AppendExecutionProviderTensorRT(trt)
+		return appendTensorRT(options, keys)
 	case callOpenVINO:
 		return options.AppendExecutionProviderOpenVINO(keys)
 	case callCoreML:
@@ -155,6 +137,30 @@ func appendDevice(options *onnx.SessionOptions, d *device, keys map[string]strin
 		return options.AppendExecutionProviderDirectML(id)
 	}
 	return options.AppendExecutionProvider(d.by, keys)
+}
+
+func appendCUDA(options *onnx.SessionOptions, keys map[string]string) error {
+	cuda, err := onnx.NewCUDAProviderOptions()
+	if err != nil {
+		return err
+	}
+	defer cuda.Destroy()
+	if err := cuda.Update(withDeviceID(keys)); err != nil {
+		return err
+	}
+	return options.AppendExecutionProviderCUDA(cuda)
+}
+
+func appendTensorRT(options *onnx.SessionOptions, keys map[string]string) error {
+	trt, err := onnx.NewTensorRTProviderOptions()
+	if err != nil {
+		return err
+	}
+	defer trt.Destroy()
+	if err := trt.Update(withDeviceID(keys)); err != nil {
+		return err
+	}
+	return options.AppendExecutionProviderTensorRT(trt)
 }
 
 // withDeviceID sees to it that there is at least one option: only Update tells which file is
