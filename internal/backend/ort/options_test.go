@@ -294,6 +294,27 @@ func TestOtherCompilingDevicesGetTheirOwnCacheOption(t *testing.T) {
 	}
 }
 
+func TestShapesAreToldOnlyWhereSomeAreGivenAndTheDeviceTakesThem(t *testing.T) {
+	free := []modelPort{port("x", -1, 4)}
+	for _, test := range []struct {
+		name, device string
+		batches      [2]int
+		want         map[string]string
+	}{
+		{"no batches", "tensorrt", [2]int{}, map[string]string{}},
+		{"a device without profiles", "openvino", [2]int{1, 2}, map[string]string{}},
+		{"batches of one", "tensorrt", [2]int{1, 1}, map[string]string{
+			"trt_profile_min_shapes": "x:1x4", "trt_profile_max_shapes": "x:1x4", "trt_profile_opt_shapes": "x:1x4",
+		}},
+	} {
+		p := plan{options: backend.Options{ProfileShapes: test.batches}}
+		got, warnings := p.profileOptions(test.device, free)
+		if diff := cmp.Diff(test.want, got); diff != "" || len(warnings) > 0 {
+			t.Errorf("%s: warnings %q, options (-want +got):\n%s", test.name, warnings, diff)
+		}
+	}
+}
+
 // TestCompilingIsAnnouncedUnlessTheResultIsThere looks at the folder as a device leaves it.
 func TestCompilingIsAnnouncedUnlessTheResultIsThere(t *testing.T) {
 	dir := t.TempDir()
@@ -356,6 +377,9 @@ func TestNodesAreCountedOnceByDevice(t *testing.T) {
 		event("a", "0", "CUDAExecutionProvider"), // once more round a loop
 		event("trt", "4", "TensorrtExecutionProvider"), event("new", "5", "FutureExecutionProvider"),
 		`{"cat":"Node","name":"a_fence_before","args":{"op_name":"Add"}}`,
+		`{"cat":"Node","name":"a_fence_after","args":{"op_name":"Add","provider":"CPUExecutionProvider"}}`,
+		`{"cat":"Session","name":"a_kernel_time","args":{"provider":"CPUExecutionProvider"}}`,
+		`{"cat":"Node","name":"a_kernel_time","args":{"op_name":"Add"}}`,
 	}, ",\n") + "]"
 	got, err := countNodes(strings.NewReader(profile))
 	want := map[string]int{"cuda": 2, "cpu": 2, "tensorrt": 1, "FutureExecutionProvider": 1}

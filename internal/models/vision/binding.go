@@ -108,38 +108,49 @@ const background = 1001
 // there is one, scores otherwise. Models with 1001 classes count from a background
 // class, so that label = class − 1; those with 1000 do not.
 func bindClasses(outputs []backend.Port, override binding) (classOutput, error) {
-	argmax, scores := classPorts(outputs, override)
 	out := classOutput{offset: -1} // the official models have a background class
-	counted := outputs             // those that tell how many classes there are
+	argmax, scores := classPorts(outputs, override)
+	unknown := shapeless(outputs, override)
+	counted := outputs // those that tell how many classes there are
 	switch {
 	case argmax != nil:
 		out.port, out.argmax = *argmax, true
 	case scores != nil:
 		out.port, counted = *scores, []backend.Port{*scores}
-	case shapeless(outputs, override) != nil:
-		out.port = *shapeless(outputs, override)
-		out.argmax, out.open = !isScore(out.port.Type), isScore(out.port.Type) && override.labelOffset == nil
-	case override.output != "":
-		return out, field.Errorf(outputOption, "the model has no output %q that tells a class; it has %s", override.output, describePorts(outputs))
+	case unknown != nil:
+		out.port, out.argmax = *unknown, !isScore(unknown.Type)
+		out.open = !out.argmax && override.labelOffset == nil
 	default:
-		return out, fmt.Errorf("no output of the model tells a class: want integers [N] or %d or %d scores; it has %s",
-			background-1, background, describePorts(outputs))
+		return out, noClass(outputs, override)
 	}
-	for _, port := range counted {
-		if _, n := classPort(port); n == background-1 {
-			out.offset = 0
-		}
-	}
-	if override.labelOffset != nil {
+	switch {
+	case override.labelOffset != nil:
 		out.offset = *override.labelOffset
+	case slices.ContainsFunc(counted, lacksBackground):
+		out.offset = 0
 	}
 	return out, nil
+}
+
+// noClass is the error if no output tells the class.
+func noClass(outputs []backend.Port, override binding) error {
+	if override.output != "" {
+		return field.Errorf(outputOption, "the model has no output %q that tells a class; it has %s", override.output, describePorts(outputs))
+	}
+	return fmt.Errorf("no output of the model tells a class: want integers [N] or %d or %d scores; it has %s",
+		background-1, background, describePorts(outputs))
+}
+
+// lacksBackground reports whether an output has a score for each class, and none for a background.
+func lacksBackground(port backend.Port) bool {
+	_, n := classPort(port)
+	return n == background-1
 }
 
 // classPorts returns the first output that is a class, and the first that is scores.
 func classPorts(outputs []backend.Port, override binding) (argmax, scores *backend.Port) {
 	for i, port := range outputs {
-		if override.output != "" && port.Name != override.output {
+		if !override.allows(port) {
 			continue
 		}
 		switch isIndex, n := classPort(port); {
@@ -152,12 +163,14 @@ func classPorts(outputs []backend.Port, override binding) (argmax, scores *backe
 	return argmax, scores
 }
 
+// allows reports whether an output may be the one to read.
+func (b binding) allows(port backend.Port) bool { return b.output == "" || b.output == port.Name }
+
 // shapeless returns the only output of which the file tells no shape, as many converters leave it.
 func shapeless(outputs []backend.Port, override binding) *backend.Port {
 	var found []*backend.Port
 	for i, port := range outputs {
-		named := override.output == "" || port.Name == override.output
-		if port.AnyShape && named && (isScore(port.Type) || isWhole(port.Type)) {
+		if port.AnyShape && override.allows(port) && (isScore(port.Type) || isWhole(port.Type)) {
 			found = append(found, &outputs[i])
 		}
 	}
@@ -173,22 +186,29 @@ func isScore(d tensor.DType) bool { return isFloat(d) || d == tensor.Uint8 || d 
 // classPort says whether an output is a class index, or else how many scores it has; 0
 // if it is neither.
 func classPort(port backend.Port) (isIndex bool, scores int64) {
-	shape := port.Shape
-	for len(shape) > 2 && shape[len(shape)-1] == 1 { // [N 1001 1 1]
-		shape = shape[:len(shape)-1]
-	}
-	each := int64(1) // numbers of a sample
-	if len(shape) == 2 {
-		each = shape[1]
-	}
+	each := numbersEach(port.Shape)
 	switch {
-	case len(shape) == 0 || len(shape) > 2:
 	case isWhole(port.Type):
 		return each == 1, 0
 	case isScore(port.Type) && (each == background || each == background-1):
 		return false, each
 	}
 	return false, 0
+}
+
+// numbersEach is how many numbers of a sample an output has, which may be -1, unknown; 0 if they are more
+// than a row.
+func numbersEach(shape tensor.Shape) int64 {
+	for len(shape) > 2 && shape[len(shape)-1] == 1 { // [N 1001 1 1]
+		shape = shape[:len(shape)-1]
+	}
+	switch len(shape) {
+	case 1:
+		return 1
+	case 2:
+		return shape[1]
+	}
+	return 0
 }
 
 func (out classOutput) String() string {

@@ -78,21 +78,28 @@ func (b *boxes) respond(dst []byte, outputs []tensor.Tensor, k int, item workloa
 		case score < b.threshold:
 			return dst, nil
 		}
-		label, err := b.label(list.class(i))
-		if err != nil {
+		if dst, err = b.appendBox(dst, &list, i, item); err != nil {
 			return dst, fmt.Errorf("box %d: %w", i, err)
 		}
-		corners, err := b.corners([4]float32(list.corners[4*i:]))
-		if err != nil {
-			return dst, fmt.Errorf("box %d: %w", i, err)
-		}
-		dst = appendFloat(dst, float32(item.Index))
-		for _, v := range corners {
-			dst = appendFloat(dst, v)
-		}
-		dst = appendFloat(appendFloat(dst, score), float32(label))
 	}
 	return dst, nil
+}
+
+// appendBox appends the i-th box of an image.
+func (b *boxes) appendBox(dst []byte, list *boxList, i int, item workload.Item) ([]byte, error) {
+	label, err := b.label(list.class(i))
+	if err != nil {
+		return dst, err
+	}
+	corners, err := b.corners([4]float32(list.corners[4*i:]))
+	if err != nil {
+		return dst, err
+	}
+	dst = appendFloat(dst, float32(item.Index))
+	for _, v := range corners {
+		dst = appendFloat(dst, v)
+	}
+	return appendFloat(appendFloat(dst, list.scores[i]), float32(label)), nil
 }
 
 // corners returns a box as parts of the image: ymin, xmin, ymax, xmax.

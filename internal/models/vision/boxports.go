@@ -36,15 +36,13 @@ func bindBoxes(outputs []backend.Port, override binding) (boxPorts, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ports boxPorts
-	for role, port := range found {
-		switch {
-		case port != nil:
-			ports = append(ports, *port)
-		case role < 3:
-			return nil, field.Errorf(outputOption, "no output of the model is known as the %s; it has %s: name boxes, scores, classes and perhaps their number",
-				boxRoles()[role][0], describePorts(outputs))
-		}
+	if role := slices.Index(found[:3], nil); role >= 0 {
+		return nil, field.Errorf(outputOption, "no output of the model is known as the %s; it has %s: name boxes, scores, classes and perhaps their number",
+			boxRoles()[role][0], describePorts(outputs))
+	}
+	ports := boxPorts{*found[0], *found[1], *found[2]}
+	if found[3] != nil {
+		ports = append(ports, *found[3])
 	}
 	return ports.check()
 }
@@ -67,11 +65,8 @@ func guessPorts(outputs []backend.Port) (found [4]*backend.Port, err error) {
 
 // roleOf guesses what an output is, -1 if nothing of a detector.
 func roleOf(port backend.Port) int {
-	name := strings.ToLower(port.Name)
-	for _, role := range []int{3, 1, 2, 0} { // "num_boxes", "box_scores" and "box_classes" are no boxes
-		if slices.ContainsFunc(boxRoles()[role], func(word string) bool { return strings.Contains(name, word) }) {
-			return role
-		}
+	if role := namedRole(port.Name); role >= 0 {
+		return role
 	}
 	switch axes := len(port.Shape); {
 	case axes == 0:
@@ -84,6 +79,17 @@ func roleOf(port backend.Port) int {
 		return 0
 	}
 	return 1
+}
+
+// namedRole is what the name of an output tells of it, -1 if nothing.
+func namedRole(name string) int {
+	name = strings.ToLower(name)
+	for _, role := range []int{3, 1, 2, 0} { // "num_boxes", "box_scores" and "box_classes" are no boxes
+		if slices.ContainsFunc(boxRoles()[role], func(word string) bool { return strings.Contains(name, word) }) {
+			return role
+		}
+	}
+	return -1
 }
 
 // isWhole reports whether a type is one of whole numbers that count or name things.

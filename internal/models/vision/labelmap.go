@@ -67,14 +67,9 @@ func readLabelMap(r io.Reader) (map[int]int, error) {
 		if len(fields) == 0 {
 			continue
 		}
-		class, label, err := parseLabel(fields)
-		if before, ok := table[class]; ok && err == nil {
-			err = fmt.Errorf("class %d has the label %d already", class, before)
-		}
-		if err != nil {
+		if err := addLabel(table, fields); err != nil {
 			return nil, fmt.Errorf("%d: %w", line, err)
 		}
-		table[class] = label
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%d: %w", line+1, err)
@@ -87,6 +82,19 @@ func readLabelMap(r io.Reader) (map[int]int, error) {
 
 // byteOrderMark begins files of some editors.
 const byteOrderMark = "\ufeff"
+
+// addLabel adds a class and its label to a table.
+func addLabel(table map[int]int, fields []string) error {
+	class, label, err := parseLabel(fields)
+	if err != nil {
+		return err
+	}
+	if before, ok := table[class]; ok {
+		return fmt.Errorf("class %d has the label %d already", class, before)
+	}
+	table[class] = label
+	return nil
+}
 
 // parseLabel reads a class and its label.
 func parseLabel(fields []string) (class, label int, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -58,23 +59,26 @@ func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, r
 	for _, slot := range row {
 		p.buffer = append(p.buffer, tensor.New(slot.Type, append([]int64{int64(p.batch)}, slot.Shape...)...))
 	}
-	for _, port := range info.Outputs {
-		out, ok := batchOf(port, p.batch, p.fixed)
-		if !ok {
-			p.outputs = nil
-			break
-		}
-		p.outputs = append(p.outputs, out)
-	}
-	for _, port := range info.Outputs {
-		if isOtherFloat(port.Type) {
-			p.floats, p.readers = make([][]float32, len(info.Outputs)), make([]tensor.Tensor, len(info.Outputs))
-		}
+	p.outputs = p.batchesOf(info.Outputs)
+	if slices.ContainsFunc(info.Outputs, func(port backend.Port) bool { return isOtherFloat(port.Type) }) {
+		p.floats, p.readers = make([][]float32, len(info.Outputs)), make([]tensor.Tensor, len(info.Outputs))
 	}
 	p.copied = make([][]backend.Value, p.batch+1)
 	p.results = make([][]backend.Value, p.batch+1)
 	p.views = make([][]tensor.Tensor, p.batch+1)
 	return p, nil
+}
+
+// batchesOf makes room for a batch of each output; nil if only a run knows the shape of one.
+func (p *singlePass) batchesOf(outputs []backend.Port) []tensor.Tensor {
+	all := make([]tensor.Tensor, len(outputs))
+	for i, port := range outputs {
+		var ok bool
+		if all[i], ok = batchOf(port, p.batch, p.fixed); !ok {
+			return nil
+		}
+	}
+	return all
 }
 
 // batchOf makes room for a batch of a port's values, if its first axis is the batch and
