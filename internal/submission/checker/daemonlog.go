@@ -75,12 +75,24 @@ func cutStamp(line string) (stamp, rest string, found bool) {
 	rest = line
 	for _, want := range "00-00-0000 00:00:00.000" {
 		r, size := utf8.DecodeRuneInString(rest)
-		if size == 0 || want == '0' && !unicode.IsDigit(r) || want != '0' && want != '.' && r != want {
+		if size == 0 || !fits(r, want) {
 			return "", line, false
 		}
 		rest = rest[size:]
 	}
 	return line[:len(line)-len(rest)], rest, true
+}
+
+// fits compares a character with what is wanted of it: 0 stands for every digit, a point for
+// every character.
+func fits(r, want rune) bool {
+	switch want {
+	case '0':
+		return unicode.IsDigit(r)
+	case '.':
+		return true
+	}
+	return r == want
 }
 
 func lineTime(line string) (t float64, rest string, has bool, err error) {

@@ -86,10 +86,7 @@ func nested(v python.Value, path string) python.Value {
 	for n := 0; len(parts) > 0; parts = parts[n:] {
 		d, isDict := v.(*python.Dict)
 		if !isDict {
-			if !holds(v) && len(parts) == 1 && parts[0] == "0" {
-				return v
-			}
-			return nil
+			return atZero(v, parts)
 		}
 		if v, n = longest(d, parts); n == 0 {
 			return nil
@@ -97,6 +94,15 @@ func nested(v python.Value, path string) python.Value {
 	}
 	if holds(v) && !python.Truth(v) {
 		return nil // an empty list or object is nothing
+	}
+	return v
+}
+
+// atZero returns a value that holds no others if what is left of its path is the .0 of a
+// number.
+func atZero(v python.Value, rest []string) python.Value {
+	if holds(v) || len(rest) != 1 || rest[0] != "0" {
+		return nil
 	}
 	return v
 }
@@ -136,15 +142,19 @@ func (e *endpointsFiles) addRate(log *detailLog) {
 	if _, has := log.values[key]; has || scenario == "" {
 		return
 	}
-	count, duration := log.values["generated_query_count"].value, log.values["generated_query_duration"].value
+	if rate, ok := perSecond(log.values["generated_query_count"].value, log.values["generated_query_duration"].value); ok {
+		log.values[key] = entry{value: rate, whole: true}
+	}
+}
+
+// perSecond divides a count that is not 0 by nanoseconds.
+func perSecond(count, duration python.Value) (python.Value, bool) {
 	if !python.IsNumber(count) || !python.IsNumber(duration) || !python.Truth(count) {
-		return
+		return nil, false
 	}
 	seconds, err := python.Div(duration, int64(1e9))
 	rate, errRate := python.Div(count, seconds)
-	if err == nil && errRate == nil {
-		log.values[key] = entry{value: rate, whole: true}
-	}
+	return rate, err == nil && errRate == nil
 }
 
 func (e *endpointsFiles) accuracy() *detailLog {

@@ -65,15 +65,16 @@ var everywhere = []string{"mlperf_log_trace.json", "results.json", ".gitkeep"}
 
 // difference lists files that are missing or too many in a folder.
 func difference(have, want, optional []string) (missing, extra []string) {
-	for _, name := range want {
-		if !slices.Contains(have, name) && !slices.Contains(optional, name) {
-			missing = append(missing, name)
+	return without(want, have, optional), without(have, want, optional, everywhere)
+}
+
+// without returns the names that are in none of the lists.
+func without(names []string, lists ...[]string) (rest []string) {
+	known := slices.Concat(lists...)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			rest = append(rest, name)
 		}
 	}
-	for _, name := range have {
-		if !slices.Contains(want, name) && !slices.Contains(optional, name) && !slices.Contains(everywhere, name) {
-			extra = append(extra, name)
-		}
-	}
-	return missing, extra
+	return rest
 }

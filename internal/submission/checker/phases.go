@@ -44,29 +44,38 @@ func (s *session) phases() error {
 
 // sameClock returns the times at which the phases of a run began.
 func (s *session) sameClock(mode string) ([]float64, error) {
-	sides := [2][]float64{}
-	for i, d := range []*python.Dict{s.client, s.server} {
-		list, err := listAt(d, "phases", mode)
-		if err != nil {
-			return nil, err
-		}
-		for _, phase := range list {
-			at, err := numberAt(phase, 0)
-			if err != nil {
-				return nil, err
-			}
-			sides[i] = append(sides[i], at)
-		}
+	client, err := begins(s.client, mode)
+	if err != nil {
+		return nil, err
 	}
-	if len(sides[0]) != len(sides[1]) {
-		return nil, fmt.Errorf("%s has %d phases for the client and %d for the server", mode, len(sides[0]), len(sides[1]))
+	server, err := begins(s.server, mode)
+	if err != nil {
+		return nil, err
 	}
-	for i := range sides[0] {
-		if d := math.Abs(sides[0][i] - sides[1][i]); !(d <= clockTolerance/1000.0) {
+	if len(client) != len(server) {
+		return nil, fmt.Errorf("%s has %d phases for the client and %d for the server", mode, len(client), len(server))
+	}
+	for i := range client {
+		if d := math.Abs(client[i] - server[i]); !(d <= clockTolerance/1000.0) {
 			return nil, fmt.Errorf("phase %d of %s began %.0f ms apart for client and server, want at most %d ms", i+1, mode, d*1000, clockTolerance)
 		}
 	}
-	return sides[0], nil
+	return client, nil
+}
+
+// begins returns the times at which the phases of a run began for one side.
+func begins(side *python.Dict, mode string) ([]float64, error) {
+	list, err := listAt(side, "phases", mode)
+	if err != nil {
+		return nil, err
+	}
+	times := make([]float64, len(list))
+	for i, phase := range list {
+		if times[i], err = numberAt(phase, 0); err != nil {
+			return nil, err
+		}
+	}
+	return times, nil
 }
 
 // inPhase checks that a run lies in its phase, or one hour after it: where clocks

@@ -78,21 +78,26 @@ func (s *session) descriptor(name string) *python.Dict {
 func at(v python.Value, path ...any) (python.Value, error) {
 	for _, p := range path {
 		ok := false
-		switch p := p.(type) {
-		case string:
-			if d, isDict := v.(*python.Dict); isDict {
-				v, ok = d.Get(p)
-			}
-		case int:
-			if list, isList := v.([]python.Value); isList && p < len(list) {
-				v, ok = list[p], true
-			}
-		}
-		if !ok {
+		if v, ok = step(v, p); !ok {
 			return nil, fmt.Errorf("%v of %v is missing", p, path)
 		}
 	}
 	return v, nil
+}
+
+// step returns what a value has at a key (a text) or a place (an int).
+func step(v python.Value, p any) (python.Value, bool) {
+	switch p := p.(type) {
+	case string:
+		if d, isDict := v.(*python.Dict); isDict {
+			return d.Get(p)
+		}
+	case int:
+		if list, isList := v.([]python.Value); isList && p < len(list) {
+			return list[p], true
+		}
+	}
+	return nil, false
 }
 
 // textAt is at for a text, listAt for a list, numberAt for a number.

@@ -33,16 +33,24 @@ func (s *session) checksums() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		known := false
-		for _, side := range []*python.Dict{server, client} {
-			taken, has := side.Get(path)
-			if known = known || has; has && !python.Equal(taken, sum) {
-				return fmt.Errorf("%s was changed: its SHA-1 is %s, not the %s of the session", path, sum, str(taken))
-			}
+		if err := unchanged(path, sum, server, client); err != nil {
+			return err
 		}
-		if !known {
-			return fmt.Errorf("neither side has a checksum of %s", path)
+	}
+	return nil
+}
+
+// unchanged compares a checksum with those that either side has of the file: one at least.
+func unchanged(path, sum string, server, client *python.Dict) error {
+	known := false
+	for _, side := range []*python.Dict{server, client} {
+		taken, has := side.Get(path)
+		if known = known || has; has && !python.Equal(taken, sum) {
+			return fmt.Errorf("%s was changed: its SHA-1 is %s, not the %s of the session", path, sum, str(taken))
 		}
+	}
+	if !known {
+		return fmt.Errorf("neither side has a checksum of %s", path)
 	}
 	return nil
 }

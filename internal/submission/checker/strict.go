@@ -111,12 +111,7 @@ func (g *judgement) strictAccuracy() {
 	if mode, _ := log.text("effective_test_mode"); mode != "AccuracyOnly" && mode != "SubmissionRun" {
 		g.fail("acc-mode", problem{path: log.path, line: log.line("effective_test_mode"), message: "the run is of another mode", found: log.show("effective_test_mode"), wanted: "AccuracyOnly"})
 	}
-	if g.performance != nil {
-		a, _ := log.text("effective_scenario")
-		if p, _ := g.performance.text("effective_scenario"); a != p {
-			g.fail("acc-mode", problem{path: log.path, line: log.line("effective_scenario"), message: "the accuracy run is of another scenario than the performance run", found: a, wanted: p})
-		}
-	}
+	g.strictScenario()
 	for _, name := range percentages {
 		value, _ := g.accuracies.Get(name)
 		if v, err := python.Float(value); err == nil && v > 100 {
@@ -124,6 +119,18 @@ func (g *judgement) strictAccuracy() {
 		}
 	}
 	g.strictDigest(g.folder + "/accuracy")
+}
+
+// strictScenario judges whether both runs are of one scenario.
+func (g *judgement) strictScenario() {
+	if g.performance == nil {
+		return
+	}
+	log := g.accuracy
+	a, _ := log.text("effective_scenario")
+	if p, _ := g.performance.text("effective_scenario"); a != p {
+		g.fail("acc-mode", problem{path: log.path, line: log.line("effective_scenario"), message: "the accuracy run is of another scenario than the performance run", found: a, wanted: p})
+	}
 }
 
 func (g *judgement) strictAudit(test string) {

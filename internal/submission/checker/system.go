@@ -96,8 +96,8 @@ func (d *description) checkType() {
 }
 
 func (d *description) checkNetwork(division string) {
-	v, there := d.dict.Get("is_network")
-	if there && v != nil {
+	v, _ := d.dict.Get("is_network")
+	if v != nil {
 		s, isText := v.(string)
 		if !isText {
 			d.fail("system-network", problem{path: d.path, message: "is_network is not a text", found: python.Str(v), wanted: `"true", or no such field`})

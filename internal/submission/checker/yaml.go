@@ -60,17 +60,21 @@ func (y *yamlReader) value(n *yaml.Node) (python.Value, error) {
 	case yaml.MappingNode:
 		return y.mapping(n)
 	case yaml.SequenceNode:
-		list := make([]python.Value, 0, len(n.Content))
-		for _, member := range n.Content {
-			v, err := y.value(member)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		return list, nil
+		return y.sequence(n)
 	}
 	return scalar(n)
+}
+
+func (y *yamlReader) sequence(n *yaml.Node) (python.Value, error) {
+	list := make([]python.Value, 0, len(n.Content))
+	for _, member := range n.Content {
+		v, err := y.value(member)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }
 
 func (y *yamlReader) mapping(n *yaml.Node) (python.Value, error) {
