@@ -134,7 +134,7 @@ func (b *builder) check() (err error) {
 // checkNames refuses names that no folder of a tree may have, and fields that there are not.
 func (b *builder) checkNames() error {
 	for name, value := range map[string]string{"submitter": b.Submitter, "system": b.System, "implementation": b.Implementation, "name": cmp.Or(b.Name, "x")} {
-		if value == "" || strings.ContainsFunc(value, notInNames) || strings.HasPrefix(value, ".") {
+		if !namesFolder(value) {
 			return field.Invalid(name, value, "the name of a folder, without spaces")
 		}
 	}
@@ -154,6 +154,11 @@ func (b *builder) checkNames() error {
 // folders, or cannot be seen.
 func notInNames(r rune) bool { return r == '/' || r == '\\' || r == ' ' || !unicode.IsPrint(r) }
 
+// namesFolder reports whether a folder of a tree may have that name.
+func namesFolder(name string) bool {
+	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsFunc(name, notInNames)
+}
+
 const defaultImplementation = "mlperf"
 
 // free refuses a tree that is there, unless it is to be replaced or grown.
@@ -162,12 +167,12 @@ func (b *builder) free() error {
 	switch {
 	case err == nil && !b.Force && !b.Add:
 		return &ExistsError{b.Tree}
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return err
-	case err != nil && b.Add:
-		return field.Errorf("add", "there is no %s to add to", b.Tree)
 	case err == nil:
 		return b.replaceable()
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	case b.Add:
+		return field.Errorf("add", "there is no %s to add to", b.Tree)
 	}
 	return nil
 }

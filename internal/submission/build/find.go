@@ -178,9 +178,14 @@ func (r *run) interactive(limits map[string]rounds.TokenLimits) bool {
 		}
 	}
 	most, has := limits["Interactive"]
+	return has && most != limits["Server"] && r.within(most)
+}
+
+// within reports whether the bounds that were asked for are known, and none is above those.
+func (r *run) within(most rounds.TokenLimits) bool {
 	ttft, errTTFT := r.log.Uint("requested_server_ttft_latency")
 	tpot, errTPOT := r.log.Uint("requested_server_tpot_latency")
-	return has && most != limits["Server"] && errTTFT == nil && errTPOT == nil && ttft <= uint64(most.TTFT) && tpot <= uint64(most.TPOT)
+	return errTTFT == nil && errTPOT == nil && ttft <= uint64(most.TTFT) && tpot <= uint64(most.TPOT)
 }
 
 // benchmark is the official name of what a run is of.

@@ -15,14 +15,7 @@ func (b *builder) infer(list []*result) ([]*result, error) {
 	if !strings.Contains(b.Description["system_type"], "edge") {
 		return nil, fmt.Errorf("results are inferred for edge systems only, this one's system_type is %q", b.Description["system_type"])
 	}
-	measured := map[string]map[string]*result{}
-	for _, r := range list {
-		if measured[r.benchmark] == nil {
-			measured[r.benchmark] = map[string]*result{}
-		}
-		measured[r.benchmark][r.scenario] = r
-	}
-	for benchmark, have := range measured {
+	for benchmark, have := range byScenario(list) {
 		for _, scenario := range b.round.Model(benchmark).Required["edge"] {
 			from := source(scenario, have)
 			if have[scenario] != nil || from == nil {
@@ -37,6 +30,18 @@ func (b *builder) infer(list []*result) ([]*result, error) {
 		}
 	}
 	return list, nil
+}
+
+// byScenario finds results by benchmark and scenario.
+func byScenario(list []*result) map[string]map[string]*result {
+	measured := map[string]map[string]*result{}
+	for _, r := range list {
+		if measured[r.benchmark] == nil {
+			measured[r.benchmark] = map[string]*result{}
+		}
+		measured[r.benchmark][r.scenario] = r
+	}
+	return measured
 }
 
 // source is the result that a scenario's may be inferred from; nil: there is none.

@@ -34,18 +34,21 @@ func (r *result) measured(division string) map[string]string {
 	if weights != "" {
 		values["starting_weights_filename"] = weights
 	}
-	switch precision {
-	case "":
-		return values
-	case "fp32":
-		values["weight_transformations"] = "none"
-	case "fp16":
-		values["weight_transformations"] = "converted from fp32 to fp16"
-	default:
-		values["weight_transformations"] = "quantised after training to " + precision + "; calibration.md says how"
+	if precision != "" {
+		values["weight_data_types"], values["weight_transformations"] = precision, transformation(precision)
 	}
-	values["weight_data_types"] = precision
 	return values
+}
+
+// transformation is how the reference's weights became those of a precision.
+func transformation(precision string) string {
+	switch precision {
+	case "fp32":
+		return "none"
+	case "fp16":
+		return "converted from fp32 to fp16"
+	}
+	return "quantised after training to " + precision + "; calibration.md says how"
 }
 
 // originLine is how package convert says, in the description of a model, what it is made of.
@@ -105,16 +108,10 @@ func (b *builder) calibration(ctx context.Context, results []*result) error {
 // numerics describes the numbers that a model computes with. What quantised it has left a
 // description beside it.
 func (r *result) numerics() string {
+	unknown := fields.Placeholder("which numbers the model computes with, how they were chosen, and from which data") + "\n"
 	run := r.performance.results
-	if run == nil || run.Input.Precision == "" {
-		text := ""
-		if run != nil {
-			text = quantised(run.Input.ModelPath)
-		}
-		if text == "" {
-			text = fields.Placeholder("which numbers the model computes with, how they were chosen, and from which data") + "\n"
-		}
-		return text
+	if run == nil {
+		return unknown
 	}
 	switch run.Input.Precision {
 	case "fp32":
@@ -124,6 +121,9 @@ func (r *result) numerics() string {
 	}
 	if text := quantised(run.Input.ModelPath); text != "" {
 		return text
+	}
+	if run.Input.Precision == "" {
+		return unknown
 	}
 	return fields.Placeholder("how the model was quantised to "+run.Input.Precision+", and from which data") + "\n"
 }

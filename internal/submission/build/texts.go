@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,27 +58,33 @@ func (b *builder) describe(r *result) error {
 	)
 }
 
+// An expectation is where a log has what the user said of the speed, and how user.conf says it.
+type expectation struct {
+	key, name string
+	scale     float64
+}
+
+// expectations of each scenario.
+var expectations = map[string]expectation{
+	"Offline":      {"requested_offline_expected_qps", "target_qps", 1},
+	"Server":       {"requested_server_target_qps", "target_qps", 1},
+	"SingleStream": {"requested_single_stream_expected_latency_ns", "target_latency", 1e-6},
+	"MultiStream":  {"requested_multi_stream_expected_latency_ns", "target_latency", 1e-6},
+}
+
 // userConf is the file that the run had, or one that asks for the same.
 func (r *result) userConf() ([]byte, error) {
 	own, err := regular.ReadFile(filepath.Join(r.performance.folder, "user.conf"), largestText)
 	if err == nil && len(own) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return own, err
 	}
-	key, name, scale := "requested_offline_expected_qps", "target_qps", 1.0
-	switch scenario, _ := r.performance.log.Text("effective_scenario"); scenario {
-	case "SingleStream":
-		key, name, scale = "requested_single_stream_expected_latency_ns", "target_latency", 1e-6
-	case "MultiStream":
-		key, name, scale = "requested_multi_stream_expected_latency_ns", "target_latency", 1e-6
-	case "Server":
-		key = "requested_server_target_qps"
-	}
-	value, err := r.performance.log.Float(key)
+	scenario, errScenario := r.performance.log.Text("effective_scenario")
+	asked := cmp.Or(expectations[scenario], expectations["Offline"])
+	value, err := r.performance.log.Float(asked.key)
 	if err != nil {
 		return nil, err
 	}
-	scenario, err := r.performance.log.Text("effective_scenario")
-	return fmt.Appendf(nil, "# What the run had besides the mlperf.conf of the round.\n*.%s.%s = %v\n", scenario, name, value*scale), err
+	return fmt.Appendf(nil, "# What the run had besides the mlperf.conf of the round.\n*.%s.%s = %v\n", scenario, asked.name, value*asked.scale), errScenario
 }
 
 // keeps reports whether a file of a tree that is added to stays.
