@@ -27,15 +27,9 @@ var boundsByModel = map[string]bounds{
 // boundsOf returns the bounds of the model whose logs these are; of logs that do not say it,
 // those of gpt-oss-120b, as the reference's scripts.
 func boundsOf(l Logs, o Options) (bounds, error) {
-	name := o.Model
-	if name == "" {
-		results, err := resultsIn(l.Audit)
-		if err != nil {
-			return bounds{}, err
-		}
-		if results != nil {
-			name = results.Model
-		}
+	name, err := modelOf(l, o)
+	if err != nil {
+		return bounds{}, err
 	}
 	if name == "" || name == report.NotKnown {
 		name = gptOSS
@@ -48,6 +42,18 @@ func boundsOf(l Logs, o Options) (bounds, error) {
 		return bounds{}, field.Errorf("model", "unknown model %q, want the name of a benchmark in the rules", name)
 	}
 	return boundsByModel[m.Name], nil
+}
+
+// modelOf returns the name that was given, or that of the test's run; "": neither says it.
+func modelOf(l Logs, o Options) (string, error) {
+	if o.Model != "" {
+		return o.Model, nil
+	}
+	results, err := resultsIn(l.Audit)
+	if results == nil {
+		return "", err
+	}
+	return results.Model, err
 }
 
 // resultsIn reads what this program knows of a run; nil: it did not make it.

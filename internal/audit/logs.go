@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -173,30 +174,35 @@ func checkAccuracy(dir string, ref *runLog) error {
 // refuses those of different models.
 func (v *Verdict) remarks(dirs ...string) error {
 	var first *report.Results
-	seen := map[string]bool{}
+	var caveats []string
 	for _, dir := range dirs {
-		path := filepath.Join(dir, report.FileName)
-		if _, err := os.Stat(path); err != nil {
-			continue // made elsewhere
-		}
-		r, err := report.Read(dir)
+		r, err := resultsIn(dir)
 		if err != nil {
 			return err
 		}
-		if first == nil {
-			first = r
+		if r == nil {
+			continue
 		}
+		first = cmp.Or(first, r)
 		if r.Model != first.Model {
-			return fmt.Errorf("%s is a run of %s, the others are of %s", path, r.Model, first.Model)
+			return fmt.Errorf("%s is a run of %s, the others are of %s", filepath.Join(dir, report.FileName), r.Model, first.Model)
 		}
-		for _, c := range r.Caveats {
-			if !seen[c] && !strings.Contains(c, confFile+":") { // the settings of the test are as they should be
-				v.Caveats = append(v.Caveats, c)
-			}
-			seen[c] = true
-		}
+		caveats = append(caveats, r.Caveats...)
 	}
+	v.addCaveats(caveats)
 	return nil
+}
+
+// addCaveats adds each caveat once, but not that there are settings of the test: they are as
+// they should be.
+func (v *Verdict) addCaveats(caveats []string) {
+	seen := map[string]bool{}
+	for _, c := range caveats {
+		if !seen[c] && !strings.Contains(c, confFile+":") {
+			v.Caveats = append(v.Caveats, c)
+		}
+		seen[c] = true
+	}
 }
 
 // eachRecord calls f with each record of an accuracy log.

@@ -84,14 +84,7 @@ func (r *runner) all(ctx context.Context) (*Verdict, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	steps := []func(context.Context) error{r.performance, r.accuracy, r.audit}
-	switch {
-	case r.Test == Test03:
-		steps[2] = r.custom
-	case pairOfRuns(r.Test, r.version):
-		steps = []func(context.Context) error{r.unique, r.audit}
-	}
-	for _, step := range steps {
+	for _, step := range r.steps() {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

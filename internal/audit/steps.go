@@ -11,6 +11,17 @@ import (
 	"github.com/mlperf-go/mlperf/internal/session"
 )
 
+// steps are the runs that a test needs.
+func (r *runner) steps() []func(context.Context) error {
+	switch {
+	case r.Test == Test03:
+		return []func(context.Context) error{r.performance, r.accuracy, r.custom}
+	case pairOfRuns(r.Test, r.version):
+		return []func(context.Context) error{r.unique, r.audit}
+	}
+	return []func(context.Context) error{r.performance, r.accuracy, r.audit}
+}
+
 func (r *runner) work(run string) string { return filepath.Join(r.Output, workFolder, run) }
 
 // performance runs the result's performance test, if this test compares with it and there

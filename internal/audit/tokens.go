@@ -64,11 +64,7 @@ func (c *tokenCheck) record(r accuracy.Record) error {
 	if err != nil {
 		return err
 	}
-	ends := 0
-	for i := len(tokens) - 1; i > 0 && slices.Contains(c.eos, tokens[i]); i-- {
-		ends++
-	}
-	if ends >= 2 {
+	if ends := c.endsWith(tokens); ends >= 2 {
 		c.fault(endToken, r, "ends with %d end tokens (%v), want one at most", ends, c.eos)
 	}
 	if r.TokenCount == nil || int64(len(tokens)) != *r.TokenCount {
@@ -79,6 +75,15 @@ func (c *tokenCheck) record(r accuracy.Record) error {
 		c.fault(length, r, "has %d tokens and %s", len(tokens), said)
 	}
 	return c.first(r, tokens)
+}
+
+// endsWith counts the end tokens at the end of an answer. The first token is none.
+func (c *tokenCheck) endsWith(tokens []int32) int {
+	ends := 0
+	for i := len(tokens) - 1; i > 0 && slices.Contains(c.eos, tokens[i]); i-- {
+		ends++
+	}
+	return ends
 }
 
 // first compares what was reported as the first token with the answer.
@@ -120,6 +125,20 @@ func verify06(_ context.Context, v *Verdict, l Logs, o Options) error {
 		return fmt.Errorf("%s has no responses", c.path)
 	}
 	v.Facts = append(v.Facts, fmt.Sprintf("%d answers", c.count))
+	c.judge(v)
+	end := " verification complete"
+	if !v.Passed {
+		end = " verification failed"
+	}
+	v.write(accuracyFile, v.Test+end)
+	return nil
+}
+
+// usualEnd is the end token of Llama 2, which the reference's script takes for all models.
+const usualEnd = 2
+
+// judge writes what came of each check.
+func (c *tokenCheck) judge(v *Verdict) {
 	causes := [3]string{"the first token is reported before it is final", "answers are filled up with end tokens", "filling up is counted, or tokens are cut off"}
 	for kind, name := range tokenChecks {
 		outcome := "True"
@@ -131,16 +150,7 @@ func verify06(_ context.Context, v *Verdict, l Logs, o Options) error {
 		}
 		v.write(accuracyFile, name+": "+outcome)
 	}
-	end := " verification complete"
-	if !v.Passed {
-		end = " verification failed"
-	}
-	v.write(accuracyFile, v.Test+end)
-	return nil
 }
-
-// usualEnd is the end token of Llama 2, which the reference's script takes for all models.
-const usualEnd = 2
 
 // endTokens are those that end answers.
 func (v *Verdict) endTokens(l Logs, o Options) ([]int32, error) {

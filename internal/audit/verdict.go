@@ -84,27 +84,32 @@ func (v *Verdict) writeTo(folder, run string, texts map[string]string, force boo
 	if _, err := os.Stat(folder); err == nil && !force {
 		return fmt.Errorf("%s is there already: choose another folder, or have it replaced", folder)
 	}
+	texts = maps.Clone(texts)
+	if score := filepath.Join("accuracy", scoreFile); kinds[v.Test].keepsLog && texts[score] == "" {
+		texts[score] = "" // may be empty, must be there
+	}
+	errs := []error{clearFallback(folder)}
+	for name, text := range texts {
+		errs = append(errs, writeFile(filepath.Join(folder, name), strings.NewReader(text)))
+	}
+	for name, source := range v.logs(run) {
+		errs = append(errs, copyFile(filepath.Join(folder, name), source))
+	}
+	return errors.Join(errs...)
+}
+
+// logs says which logs of a run the folder of the test keeps, and from where.
+func (v *Verdict) logs(run string) map[string]string {
 	copies := map[string]string{}
 	if kinds[v.Test].keepsRun {
 		for _, name := range []string{mlperflog.SummaryFile, mlperflog.DetailFile} {
 			copies[filepath.Join("performance", "run_1", name)] = filepath.Join(run, name)
 		}
 	}
-	texts = maps.Clone(texts)
 	if kinds[v.Test].keepsLog {
 		copies[filepath.Join("accuracy", mlperflog.AccuracyFile)] = v.log
-		if score := filepath.Join("accuracy", scoreFile); texts[score] == "" {
-			texts[score] = "" // may be empty, must be there
-		}
 	}
-	errs := []error{clearFallback(folder)}
-	for name, text := range texts {
-		errs = append(errs, writeFile(filepath.Join(folder, name), strings.NewReader(text)))
-	}
-	for name, source := range copies {
-		errs = append(errs, copyFile(filepath.Join(folder, name), source))
-	}
-	return errors.Join(errs...)
+	return copies
 }
 
 // clearFallback removes what a fallback before left: beside a test that passes without,
