@@ -53,11 +53,7 @@ const byteOrderMark = "\ufeff"
 // not go back.
 func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 	var s Series
-	text := bufio.NewReader(r)
-	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
-		_, _ = text.Discard(len(byteOrderMark)) // it was there
-	}
-	c := csv.NewReader(text)
+	c := csv.NewReader(withoutMark(r))
 	c.FieldsPerRecord, c.TrimLeadingSpace, c.ReuseRecord = -1, true, true
 	at, watts := -1, -1
 	for {
@@ -86,6 +82,15 @@ func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 	return s, nil
 }
 
+// withoutMark passes over a byte order mark.
+func withoutMark(r io.Reader) io.Reader {
+	text := bufio.NewReader(r)
+	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark)) // it was there
+	}
+	return text
+}
+
 // columns finds where times and watts are.
 func columns(fields []string) (at, watts int, header bool, err error) {
 	if len(fields) >= 4 && fields[0] == "Time" && fields[2] == "Watts" {
@@ -109,9 +114,9 @@ func (s *Series) addLine(fields []string, at, watts int, offset time.Duration) e
 	if err != nil {
 		return err
 	}
-	w, err := strconv.ParseFloat(strings.TrimSpace(fields[watts]), 64)
-	if err != nil || !(w >= 0) || math.IsInf(w, 0) {
-		return fmt.Errorf("%q is not a power in watts", fields[watts])
+	w, err := parseWatts(fields[watts])
+	if err != nil {
+		return err
 	}
 	t = t.Add(offset)
 	if n := len(s.Points); n > 0 && !t.After(s.Points[n-1].At) {
@@ -119,6 +124,14 @@ func (s *Series) addLine(fields []string, at, watts int, offset time.Duration) e
 	}
 	s.addWatts(t, w)
 	return nil
+}
+
+func parseWatts(text string) (float64, error) {
+	w, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(w >= 0) || math.IsInf(w, 0) {
+		return 0, fmt.Errorf("%q is not a power in watts", text)
+	}
+	return w, nil
 }
 
 // ptdTime is how PTDaemon writes times; it and forms without a zone are taken for UTC.
@@ -132,10 +145,9 @@ func parseTime(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	n, err := strconv.ParseFloat(text, 64)
+	n, _ := strconv.ParseFloat(text, 64) // of what is no number, 0 or infinity
 	const year2001, year2286 = 1e9, 1e10 // in seconds; the same in milliseconds is a thousand times later
 	switch {
-	case err != nil:
 	case n >= year2001 && n < year2286:
 		return time.UnixMicro(int64(math.Round(n * 1e6))), nil
 	case n >= year2001*1e3 && n < year2286*1e3:

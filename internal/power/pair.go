@@ -153,9 +153,9 @@ func highest(lines []string) ranges {
 	for _, line := range lines {
 		fields := strings.Split(line, ",")
 		for i := 0; i+1 < len(fields); i += 2 {
-			v, err := strconv.ParseFloat(fields[i+1], 64)
+			v, _ := strconv.ParseFloat(fields[i+1], 64) // of what is no number, 0
 			switch {
-			case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+			case math.IsNaN(v) || math.IsInf(v, 0):
 			case fields[i] == "Volts":
 				volts = max(volts, v)
 			case fields[i] == "Amps":

@@ -139,20 +139,15 @@ func (a *analyser) fetch() (record *Record, lines []string, err error) {
 	return record, lines, nil
 }
 
-// samples fetches all lines of samples. The first line of the answer has their number in its
-// second word.
+// samples fetches all lines of samples.
 func (a *analyser) samples() ([]string, error) {
 	head, err := a.ask("RL,*,*")
 	if err != nil {
 		return nil, err
 	}
-	words := strings.Fields(strings.ReplaceAll(head, ",", " "))
-	if len(words) < 2 {
-		return nil, fmt.Errorf("the answer to RL is %q, want a number of samples", head)
-	}
-	n, err := strconv.Atoi(words[1])
-	if err != nil || n < 0 || n > maxSamples {
-		return nil, fmt.Errorf("the answer to RL is %q, want a number of samples", head)
+	n, err := countOf(head)
+	if err != nil {
+		return nil, err
 	}
 	var lines []string
 	for range n {
@@ -168,6 +163,17 @@ func (a *analyser) samples() ([]string, error) {
 	return lines, nil
 }
 
+// countOf reads the number of samples, the second word of the first line of the answer.
+func countOf(head string) (int, error) {
+	words := strings.Fields(strings.ReplaceAll(head, ",", " "))
+	if len(words) > 1 {
+		if n, err := strconv.Atoi(words[1]); err == nil && n >= 0 && n <= maxSamples {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("the answer to RL is %q, want a number of samples", head)
+}
+
 // recordOf makes a record of samples. The analyser's clock is another one: its first sample is
 // that of the first interval after it was told to begin, and from that follows how far the clocks
 // are apart, up to what it takes to begin.
@@ -175,7 +181,7 @@ func recordOf(lines []string, began time.Time) (*Record, error) {
 	var s Series
 	for i, line := range lines {
 		fields := strings.Split(line, ",")
-		if len(fields) < 4 || fields[0] != "Time" || fields[2] != "Watts" {
+		if !hasWatts(fields) {
 			return nil, fmt.Errorf("sample %d is %q, want Time,…,Watts,…", i+1, line)
 		}
 		if err := s.addLine(fields, 1, 3, 0); err != nil {
@@ -190,6 +196,11 @@ func recordOf(lines []string, began time.Time) (*Record, error) {
 		s.Points[i].At = s.Points[i].At.Add(offset)
 	}
 	return &Record{Series: []Series{s}, Offset: offset, Marked: true, Samples: shifted(lines, s)}, nil
+}
+
+// hasWatts reports whether a sample begins with its time and watts.
+func hasWatts(fields []string) bool {
+	return len(fields) >= 4 && fields[0] == "Time" && fields[2] == "Watts"
 }
 
 // shifted are the lines of samples with times of this machine's clock, in UTC, as the log of the

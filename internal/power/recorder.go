@@ -46,7 +46,6 @@ func Start(ctx context.Context, s Source) (*Recorder, error) {
 
 func start(ctx context.Context, s Source, find finders) (*Recorder, error) {
 	r := &Recorder{source: s}
-	kinds := []string{s.Kind}
 	switch s.Kind {
 	case PTD:
 		var err error
@@ -54,18 +53,9 @@ func start(ctx context.Context, s Source, find finders) (*Recorder, error) {
 		return r, err
 	case File:
 		return r, checkFile(s.Path)
-	case Auto:
-		kinds = []string{RAPL, NVML}
 	}
-	for _, kind := range kinds {
-		counters, err := find[kind]()
-		if err != nil && s.Kind != Auto {
-			return nil, err
-		}
-		if err != nil {
-			r.notes = append(r.notes, err.Error())
-		}
-		r.counters = append(r.counters, counters...)
+	if err := r.open(find); err != nil {
+		return nil, err
 	}
 	for _, c := range r.counters {
 		r.series = append(r.series, Series{Name: c.name()})
@@ -74,6 +64,25 @@ func start(ctx context.Context, s Source, find finders) (*Recorder, error) {
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.done.Go(func() { r.watch(ctx) })
 	return r, nil
+}
+
+// open opens the counters of the kind that was asked for, or of every kind that there is.
+func (r *Recorder) open(find finders) error {
+	kinds := []string{r.source.Kind}
+	if r.source.Kind == Auto {
+		kinds = []string{RAPL, NVML}
+	}
+	for _, kind := range kinds {
+		counters, err := find[kind]()
+		if err != nil && r.source.Kind != Auto {
+			return err
+		}
+		if err != nil {
+			r.notes = append(r.notes, err.Error())
+		}
+		r.counters = append(r.counters, counters...)
+	}
+	return nil
 }
 
 // watch reads the counters until it is told to end.

@@ -131,20 +131,13 @@ func (s *Series) between(begin, end time.Time) (Part, error) {
 	if len(s.Points) == 0 || s.Points[0].At.After(begin.Add(slack)) || s.Points[len(s.Points)-1].At.Before(end.Add(-slack)) {
 		return part, fmt.Errorf("%s: the test ran from %s to %s, and %s", s.Name, stamp(begin), stamp(end), s.covers())
 	}
-	last := begin
-	for _, p := range s.Points {
-		if p.At.Before(begin) || p.At.After(end) {
-			continue
-		}
-		if d := p.At.Sub(last); d > gap {
-			return part, fmt.Errorf("%s: nothing was measured for %v from %s on", s.Name, d.Round(time.Second), stamp(last))
-		}
-		last = p.At
+	inside := s.inside(begin, end)
+	if err := s.unbroken(begin, end, inside); err != nil {
+		return part, err
+	}
+	for _, p := range inside {
 		part.PeakWatts = max(part.PeakWatts, p.Watts)
 		part.Watts = append(part.Watts, Watt{round(p.At.Sub(begin).Seconds()), round(p.Watts)})
-	}
-	if d := end.Sub(last); d > gap {
-		return part, fmt.Errorf("%s: nothing was measured for %v from %s on", s.Name, d.Round(time.Second), stamp(last))
 	}
 	if part.Joules = s.at(end) - s.at(begin); !(part.Joules > 0) {
 		return part, fmt.Errorf("%s: it shows no energy for the %v of the test", s.Name, end.Sub(begin).Round(time.Millisecond))
@@ -153,6 +146,29 @@ func (s *Series) between(begin, end time.Time) (Part, error) {
 	part.PeakWatts = max(part.PeakWatts, part.MeanWatts)
 	part.Watts = thin(part.Watts)
 	return part, nil
+}
+
+// inside are the points from begin to end.
+func (s *Series) inside(begin, end time.Time) []Point {
+	var inside []Point
+	for _, p := range s.Points {
+		if !p.At.Before(begin) && !p.At.After(end) {
+			inside = append(inside, p)
+		}
+	}
+	return inside
+}
+
+// unbroken refuses points with a gap between them, after begin or before end.
+func (s *Series) unbroken(begin, end time.Time, points []Point) error {
+	last := begin
+	for _, p := range slices.Concat(points, []Point{{At: end}}) {
+		if d := p.At.Sub(last); d > gap {
+			return fmt.Errorf("%s: nothing was measured for %v from %s on", s.Name, d.Round(time.Second), stamp(last))
+		}
+		last = p.At
+	}
+	return nil
 }
 
 func (s *Series) covers() string {
