@@ -65,18 +65,12 @@ func (p *parser) number(keep bool) (Value, error) {
 			return -infinity, nil
 		}
 	}
-	first := p.pos
-	if p.peek() == '0' {
-		p.pos++
-	} else if p.skipDigits() == 0 {
+	count := p.integer()
+	if count == 0 {
 		p.pos = start
 		return nil, p.fail("a value")
 	}
-	count := p.pos - first
-	isFloat := p.fraction()
-	if p.exponent() {
-		isFloat = true
-	}
+	isFloat := p.decimals()
 	if count > maxDigits && !isFloat {
 		return nil, p.fail(fmt.Sprintf("at most %d digits", maxDigits))
 	}
@@ -94,6 +88,21 @@ func (p *parser) fraction() bool {
 	start := p.pos
 	p.pos++
 	return p.orBack(start)
+}
+
+// integer reads a 0 or other digits, and returns how many.
+func (p *parser) integer() int {
+	if p.peek() == '0' {
+		p.pos++
+		return 1
+	}
+	return p.skipDigits()
+}
+
+// decimals reads a fraction and an exponent, and reports whether there was either.
+func (p *parser) decimals() bool {
+	fraction := p.fraction()
+	return p.exponent() || fraction
 }
 
 // exponent reads an e, a sign and digits, or nothing.

@@ -69,12 +69,17 @@ func Str(v Value) string {
 // Repr is repr(v).
 func Repr(v Value) string { return inPython.print(v) }
 
+// quoteOf chooses the quotes of a text, so that few in it need an escape.
+func quoteOf(s string) string {
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		return `"`
+	}
+	return "'"
+}
+
 // reprText puts a text into quotes. What cannot be printed is written as a number.
 func reprText(s string) string {
-	quote := "'"
-	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		quote = `"`
-	}
+	quote := quoteOf(s)
 	escapes := map[rune]string{'\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, rune(quote[0]): `\` + quote}
 	var b strings.Builder
 	b.WriteString(quote)
