@@ -20,17 +20,22 @@ func (d *decider) accuracy() (Metric, bool) {
 	if a.Target > a.Reference {
 		m.Better = "down" // an error rate: its target is above what the reference has
 	}
+	m.weigh(a, b)
+	return m, true
+}
+
+// weigh says how sure the change is, by the best method that there are samples for.
+func (m *Metric) weigh(a, b *report.Accuracy) {
 	switch paired := pairs(a, b); {
 	case !sameSamples(a, b):
 		m.Method = "the samples are not the same"
 	case len(a.Right) > 0 && len(a.Right) == len(b.Right):
-		mcNemar(&m, a, b)
+		mcNemar(m, a, b)
 	case len(paired) > 1:
-		bootstrap(&m, paired, a.Samples)
+		bootstrap(m, paired, a.Samples)
 	default:
 		m.Method = "no answers sample by sample are kept of " + a.Metric
 	}
-	return m, true
 }
 
 func sameSamples(a, b *report.Accuracy) bool {

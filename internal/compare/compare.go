@@ -46,20 +46,7 @@ func (c *Comparison) Unlike() []Difference {
 
 // Of compares runs, benchmark by benchmark. Runs without a partner are named in left.
 func Of(base, new []Run) (list []Comparison, left []string, err error) {
-	groups := map[string]*[2][]Run{}
-	var order []string
-	for side, runs := range [][]Run{base, new} {
-		for _, r := range runs {
-			key := fmt.Sprintf("%q %q %q", r.Results.Model, r.Results.Scenario, r.Results.Mode)
-			if groups[key] == nil {
-				groups[key] = &[2][]Run{}
-				order = append(order, key)
-			}
-			groups[key][side] = append(groups[key][side], r)
-		}
-	}
-	for _, key := range order {
-		g := groups[key]
+	for _, g := range byBenchmark(base, new) {
 		if len(g[0]) == 0 || len(g[1]) == 0 {
 			for _, r := range slices.Concat(g[0], g[1]) {
 				left = append(left, fmt.Sprintf("%s: the other side has no run of %s %s, %s", r.Folder, r.Results.Model, r.Results.Scenario, r.Results.Mode))
@@ -72,6 +59,23 @@ func Of(base, new []Run) (list []Comparison, left []string, err error) {
 		return nil, left, fmt.Errorf("no benchmark has runs on both sides: there are %d and %d runs", len(base), len(new))
 	}
 	return list, left, nil
+}
+
+// byBenchmark puts the runs of one benchmark together, those of base before those of new.
+func byBenchmark(base, new []Run) []*[2][]Run {
+	var groups []*[2][]Run
+	known := map[string]*[2][]Run{}
+	for side, runs := range [][]Run{base, new} {
+		for _, r := range runs {
+			key := fmt.Sprintf("%q %q %q", r.Results.Model, r.Results.Scenario, r.Results.Mode)
+			if known[key] == nil {
+				known[key] = &[2][]Run{}
+				groups = append(groups, known[key])
+			}
+			known[key][side] = append(known[key][side], r)
+		}
+	}
+	return groups
 }
 
 func newComparison(base, new []Run) Comparison {

@@ -19,6 +19,13 @@ type Limit struct {
 // String writes the limit as it was given.
 func (l Limit) String() string { return l.text }
 
+// parsePercent reads a signed number and a percent sign.
+func parsePercent(text string) (float64, bool) {
+	number, found := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.Replace(strings.TrimSpace(number), "−", "-", 1), 64)
+	return v, err == nil && found && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
 // ParseLimit reads a limit: a metric, > or <, a signed number and a percent sign.
 func ParseLimit(text string) (Limit, error) {
 	at := strings.IndexAny(text, "<>")
@@ -27,9 +34,8 @@ func ParseLimit(text string) (Limit, error) {
 	}
 	l := Limit{Metric: strings.TrimSpace(text[:at]), Above: text[at] == '>', text: text}
 	number := strings.TrimSpace(text[at+1:])
-	percent, found := strings.CutSuffix(number, "%")
-	v, err := strconv.ParseFloat(strings.Replace(strings.TrimSpace(percent), "−", "-", 1), 64)
-	if err != nil || !found || math.IsNaN(v) || math.IsInf(v, 0) {
+	v, ok := parsePercent(number)
+	if !ok {
 		return Limit{}, fmt.Errorf("%q: the change is %q, want a signed number of percent such as +5%%", text, number)
 	}
 	l.Change = v / 100

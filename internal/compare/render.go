@@ -24,30 +24,35 @@ func render(w io.Writer, list []Comparison, draw func(table.Writer) string, head
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "%s%s: %s against %s\n", head, c.Title(), runs(len(c.New)), runs(len(c.Base)))
-		unlike := c.Unlike()
-		if len(unlike) > 0 {
-			b.WriteString("\nNOT LIKE WITH LIKE:\n")
-		} else if len(c.Differences) > 0 {
-			b.WriteString("\nWhat differs besides:\n")
-		}
-		if len(c.Differences) > 0 {
-			b.WriteString("\n" + draw(differencesTable(c.Differences)) + "\n")
-		}
-		b.WriteString("\n" + draw(metricsTable(c.Metrics)) + "\n\n")
-		for _, n := range c.Notes {
-			b.WriteString(n + "\n")
-		}
-		for _, cmd := range c.Commands {
-			fence := ""
-			if head != "" {
-				fence = "```\n"
-			}
-			fmt.Fprintf(&b, "To be sure, in turns:\n%s%s\n%s", fence, cmd, fence)
-		}
+		b.WriteString(textOf(c, draw, head))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func textOf(c Comparison, draw func(table.Writer) string, head string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s: %s against %s\n", head, c.Title(), runs(len(c.New)), runs(len(c.Base)))
+	if len(c.Unlike()) > 0 {
+		b.WriteString("\nNOT LIKE WITH LIKE:\n")
+	} else if len(c.Differences) > 0 {
+		b.WriteString("\nWhat differs besides:\n")
+	}
+	if len(c.Differences) > 0 {
+		b.WriteString("\n" + draw(differencesTable(c.Differences)) + "\n")
+	}
+	b.WriteString("\n" + draw(metricsTable(c.Metrics)) + "\n\n")
+	for _, n := range c.Notes {
+		b.WriteString(n + "\n")
+	}
+	fence := ""
+	if head != "" {
+		fence = "```\n"
+	}
+	for _, cmd := range c.Commands {
+		fmt.Fprintf(&b, "To be sure, in turns:\n%s%s\n%s", fence, cmd, fence)
+	}
+	return b.String()
 }
 
 func runs(n int) string {
