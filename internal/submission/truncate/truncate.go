@@ -147,17 +147,10 @@ var tests = []string{"TEST01", "TEST07", "TEST09"} // which keep responses
 func (c *cutter) below(part string) ([]folder, error) {
 	scenarios := []string{part}
 	for range 3 { // systems, benchmarks, scenarios
-		var next []string
-		for _, path := range scenarios {
-			names, err := c.tree.Folders(path)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
-			for _, name := range names {
-				next = append(next, path+"/"+name)
-			}
+		var err error
+		if scenarios, err = c.inside(scenarios); err != nil {
+			return nil, err
 		}
-		scenarios = next
 	}
 	var found []folder
 	for _, scenario := range scenarios {
@@ -166,6 +159,21 @@ func (c *cutter) below(part string) ([]folder, error) {
 			if c.tree.Exists(path + "/" + logName) {
 				found = append(found, folder{path, test})
 			}
+		}
+	}
+	return found, nil
+}
+
+// inside lists the folders in folders.
+func (c *cutter) inside(folders []string) ([]string, error) {
+	var found []string
+	for _, path := range folders {
+		names, err := c.tree.Folders(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		for _, name := range names {
+			found = append(found, path+"/"+name)
 		}
 	}
 	return found, nil
