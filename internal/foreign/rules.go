@@ -81,14 +81,20 @@ func (l *logs) findRules(c *context, named string, path []string) error {
 		c.rules = rules
 		return nil
 	}
+	l.guessRules(c, path)
+	return nil
+}
+
+// guessRules finds the round by the path, or else by what LoadGen says of itself.
+func (l *logs) guessRules(c *context, path []string) {
 	for _, folder := range path {
 		if m := roundName.FindStringSubmatch(folder); m != nil && l.setRules(c, m[1], "as the path says") {
-			return nil
+			return
 		}
 	}
 	if m := versionNumber.FindStringSubmatch(l.text("loadgen_version", "")); m != nil {
 		l.setRules(c, m[1], "by the version of LoadGen")
-		return nil
+		return
 	}
 	// Before v1.0 all had the same number. v0.5 was in 2019, v0.7 in 2020.
 	date := l.text("loadgen_git_commit_date", "")
@@ -97,7 +103,6 @@ func (l *logs) findRules(c *context, named string, path []string) error {
 			l.setRules(c, round, "by the date of LoadGen")
 		}
 	}
-	return nil
 }
 
 // setRules reports whether there are rules of that name.
