@@ -158,6 +158,11 @@ func (t *Timeline) check() error {
 	if t.BucketNS < 1 || n < 1 || n > mostBuckets {
 		return fmt.Errorf("%d buckets of %d ns, want 1 to %d of a positive length", n, t.BucketNS, mostBuckets)
 	}
+	return t.checkColumns(n)
+}
+
+// checkColumns finds columns that have not as many entries as there are buckets.
+func (t *Timeline) checkColumns(n int) error {
 	for _, c := range t.columns() {
 		if len(*c) != n && len(*c) != 0 {
 			return fmt.Errorf("a column has %d entries, another %d", len(*c), n)

@@ -36,10 +36,13 @@ const named = 3
 // classes draws the scores by class, the worst first.
 func (x run) classes() *Figure {
 	a := x.r.Accuracy
-	if a == nil || a.Classes == nil || len(a.Classes.Values) < 2 {
+	if a == nil {
 		return nil
 	}
 	c, list := a.Classes, Classes(a.Classes)
+	if len(list) < 2 {
+		return nil
+	}
 	f := &Figure{
 		ID: "classes", Title: c.Metric + " by class", Wide: true,
 		X: Axis{Label: "class", From: 0.4, To: float64(len(list)) + 0.6}, Y: Axis{Label: c.Metric, Unit: c.Unit},

@@ -104,12 +104,16 @@ const logBeyond = 8
 // drawable reports whether the axes have a range. Files may hold numbers that nothing measured.
 func (f *Figure) drawable() bool {
 	for _, a := range []*Axis{&f.X, &f.Y, f.Right} {
-		if a != nil && (!finite(a.From) || !finite(a.To) || a.To <= a.From || a.Log && a.From <= 0) {
+		if a != nil && !a.hasRange() {
 			return false
 		}
 	}
 	f.Marks = slices.DeleteFunc(f.Marks, func(m Mark) bool { return !finite(m.Value) })
 	return true
+}
+
+func (a *Axis) hasRange() bool {
+	return finite(a.From) && finite(a.To) && a.From < a.To && (a.From > 0 || !a.Log)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -16,10 +16,7 @@ func (x run) throughput() *Figure {
 	if x.t == nil {
 		return nil
 	}
-	answered := 0.0
-	for _, v := range x.t.Completed {
-		answered += v
-	}
+	answered := sum(x.t.Completed)
 	n := len(x.t.Completed)
 	step := max(1, int(math.Ceil(leastCounted*float64(n)/max(answered, 1))))
 	step = min(step, max(n/10, 1))
@@ -55,13 +52,17 @@ func (x run) X() float64 { return float64(len(x.t.Issued)) * float64(x.t.BucketN
 func perSecond(c charts.Column, step int, seconds float64) Values {
 	var out Values
 	for i := 0; i+step <= len(c); i += step {
-		sum := 0.0
-		for _, v := range c[i : i+step] {
-			sum += v
-		}
-		out = append(out, sum/seconds)
+		out = append(out, sum(c[i:i+step])/seconds)
 	}
 	return out
+}
+
+func sum(values charts.Column) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
 }
 
 // outstanding is what waits or is being answered.
@@ -85,7 +86,7 @@ func (x run) outstanding() *Figure {
 
 // delays are how late queries were issued.
 func (x run) delays() *Figure {
-	if x.t == nil || x.t.DelayP50 == nil || x.t.DelayMax == nil || x.c.IssueDelay == nil {
+	if !x.hasDelays() {
 		return nil
 	}
 	f := &Figure{
@@ -101,14 +102,27 @@ func (x run) delays() *Figure {
 	if own != nil && all.Quantile(0.99) > 2*own.Quantile(0.99)+1000 {
 		f.Sentence += fmt.Sprintf(" The generator's own part is %s at p99; the rest is the SUT's, which was still inside IssueQuery.", Text(float64(own.Quantile(0.99)), "ns"))
 	}
-	for _, c := range x.r.Constraints {
-		if c.ID == "generator" && c.Required.Unit == "ns" {
-			f.Marks = []Mark{{Axis: "y", Value: c.Required.Value, Label: "allowed " + Text(c.Required.Value, "ns"), Color: Ink}}
-			most = max(most, c.Required.Value)
-		}
+	if allowed, ok := x.allowedDelay(); ok {
+		f.Marks = []Mark{{Axis: "y", Value: allowed, Label: "allowed " + Text(allowed, "ns"), Color: Ink}}
+		most = max(most, allowed)
 	}
 	f.Y.From, f.Y.To = 8, max(most, 100)*3
 	return f
+}
+
+// hasDelays reports whether it is known how late queries were issued, over time and in all.
+func (x run) hasDelays() bool {
+	return x.t != nil && x.t.DelayP50 != nil && x.t.DelayMax != nil && x.c.IssueDelay != nil
+}
+
+// allowedDelay is how late the generator may be; false: the rules do not say.
+func (x run) allowedDelay() (ns float64, ok bool) {
+	for _, c := range x.r.Constraints {
+		if c.ID == "generator" && c.Required.Unit == "ns" {
+			return c.Required.Value, true
+		}
+	}
+	return 0, false
 }
 
 // atLeast lifts what lies below: a logarithm needs something. What is not known stays so.
@@ -126,10 +140,7 @@ func (x run) batchSizes() *Figure {
 	if len(list) == 0 || len(list) == 1 && list[0].Samples == 1 {
 		return nil
 	}
-	batches, samples, largest := 0.0, 0.0, 0
-	for _, s := range list {
-		batches, samples, largest = batches+float64(s.Batches), samples+float64(s.Batches)*float64(s.Samples), max(largest, s.Samples)
-	}
+	batches, samples, largest := totals(list)
 	if batches == 0 {
 		return nil
 	}
@@ -147,4 +158,12 @@ func (x run) batchSizes() *Figure {
 	f.Series = []Series{{Label: "share of batches", Kind: Bars, Color: Main, Values: share}}
 	f.Sentence = fmt.Sprintf("The model ran %s times with %s samples on average; %s of the batches were full (%d).", digits(batches), digits(samples/batches), percent(full/batches), x.r.Backend.MaxBatch)
 	return f
+}
+
+// totals are how many batches and samples there were, and the samples of the largest batch.
+func totals(list []charts.Size) (batches, samples float64, largest int) {
+	for _, s := range list {
+		batches, samples, largest = batches+float64(s.Batches), samples+float64(s.Batches)*float64(s.Samples), max(largest, s.Samples)
+	}
+	return batches, samples, largest
 }

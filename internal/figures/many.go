@@ -50,40 +50,61 @@ type dot struct {
 }
 
 func (t trade) figures(lines []report.Line) []Figure {
-	groups := map[string][]dot{}
-	units := map[string][2]string{}
-	left := map[string]int{}
-	var titles []string
-	for _, l := range lines {
-		v, label, unit, ok := t.value(l)
-		if !ok || l.SamplesPerSecond <= 0 {
-			continue
-		}
-		title := l.Model + " " + l.Scenario + ": speed against " + label
-		if l.Result == report.Invalid || l.Result == report.Interrupted {
-			left[title]++
-			continue
-		}
-		if groups[title] == nil {
-			titles = append(titles, title)
-		}
-		groups[title], units[title] = append(groups[title], dot{l, v}), [2]string{label, unit}
-	}
+	titles, groups := t.groups(lines)
 	var list []Figure
 	for i, title := range titles {
-		if len(groups[title]) < 2 {
+		g := groups[title]
+		if len(g.dots) < 2 {
 			continue
 		}
-		f := t.front(groups[title], Axis{Label: units[title][0], Unit: units[title][1]})
+		f := t.front(g.dots, g.axis)
 		f.ID, f.Title = fmt.Sprintf("%s-%d", t.id, i), title
-		if n := left[title]; n > 0 {
-			f.Sentence += fmt.Sprintf(" Not shown: %d that are not VALID.", n)
+		if g.left > 0 {
+			f.Sentence += fmt.Sprintf(" Not shown: %d that are not VALID.", g.left)
 		}
 		if f.drawable() {
 			list = append(list, f)
 		}
 	}
 	return list
+}
+
+// A group are the runs of a figure.
+type group struct {
+	axis Axis
+	dots []dot
+	left int // that have no speed to go by
+}
+
+// groups are the runs by the title of their figure, and the titles of those with something to show in order.
+func (t trade) groups(lines []report.Line) (titles []string, groups map[string]*group) {
+	groups = map[string]*group{}
+	for _, l := range lines {
+		v, label, unit, ok := t.value(l)
+		if !ok || l.SamplesPerSecond <= 0 {
+			continue
+		}
+		title := l.Model + " " + l.Scenario + ": speed against " + label
+		g := groups[title]
+		if g == nil {
+			g = &group{}
+			groups[title] = g
+		}
+		if unfinished(l) {
+			g.left++
+			continue
+		}
+		if len(g.dots) == 0 {
+			titles = append(titles, title)
+		}
+		g.dots, g.axis = append(g.dots, dot{l, v}), Axis{Label: label, Unit: unit}
+	}
+	return titles, groups
+}
+
+// unfinished reports whether a run has no speed to go by.
+func unfinished(l report.Line) bool {
+	return l.Result == report.Invalid || l.Result == report.Interrupted
 }
 
 // onFront reports which runs no other one beats: is as fast and as good, and one of the two

@@ -12,23 +12,14 @@ import (
 // peak is the curve of the search for the highest load: latency by load.
 func (x run) peak() *Figure {
 	p := x.r.Peak
-	if p == nil || len(p.Steps) == 0 {
+	if p == nil {
 		return nil
 	}
 	steps := slices.SortedStableFunc(slices.Values(p.Steps), func(a, b report.PeakStep) int { return cmp.Compare(a.Load, b.Load) })
 	f := &Figure{ID: "peak", Title: "Search for the highest load", Wide: true, X: Axis{Label: "load", Unit: p.Unit}, Y: Axis{Label: "latency", Unit: "ns"}}
 	kept, failed := Values{}, Values{}
 	for _, s := range steps {
-		latency, none := float64(s.LatencyNS), math.NaN()
-		if s.LatencyNS <= 0 {
-			latency = none
-		}
-		f.At = append(f.At, s.Load)
-		if s.Met {
-			kept, failed = append(kept, latency), append(failed, none)
-		} else {
-			kept, failed = append(kept, none), append(failed, latency)
-		}
+		f.At, kept, failed = append(f.At, s.Load), append(kept, latencyIf(s.Met, s)), append(failed, latencyIf(!s.Met, s))
 	}
 	f.Series = []Series{{Label: "kept the bound", Kind: Dots, Color: Good, Values: kept}, {Label: "did not", Kind: Dots, Color: Bad, Values: failed}}
 	least, most, any := extremes(kept, failed)
@@ -50,4 +41,12 @@ func (x run) peak() *Figure {
 		f.Sentence = fmt.Sprintf("Of %d loads that were tried, %s is the highest that kept the bound.", len(steps), Text(p.Best, p.Unit))
 	}
 	return f
+}
+
+// latencyIf is the latency of a load if that belongs into a series, and was measured.
+func latencyIf(belongs bool, s report.PeakStep) float64 {
+	if !belongs || s.LatencyNS <= 0 {
+		return math.NaN()
+	}
+	return float64(s.LatencyNS)
 }

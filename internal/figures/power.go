@@ -13,17 +13,12 @@ func (x run) power() *Figure {
 	if e == nil {
 		return nil
 	}
-	var longest []report.PowerAt
-	for _, p := range e.Parts {
-		if len(p.Watts) > len(longest) {
-			longest = p.Watts
-		}
-	}
-	if len(longest) < 2 {
+	instants := longest(e.Parts)
+	if len(instants) < 2 {
 		return nil
 	}
 	f := &Figure{ID: "power", Title: "Power", Wide: true, X: Axis{Label: "time", Unit: "s"}, Y: Axis{Label: "power", Unit: "W"}}
-	for _, w := range longest {
+	for _, w := range instants {
 		f.At = append(f.At, w.Seconds)
 	}
 	var all [][]float64
@@ -45,6 +40,16 @@ func (x run) power() *Figure {
 	}
 	f.Sentence += "."
 	return f
+}
+
+// longest are the powers of the part of which there are most.
+func longest(parts []report.EnergyPart) (most []report.PowerAt) {
+	for _, p := range parts {
+		if len(p.Watts) > len(most) {
+			most = p.Watts
+		}
+	}
+	return most
 }
 
 // following are the newest powers that were known at instants, which are in order.

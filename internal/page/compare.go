@@ -46,13 +46,7 @@ func Compare(w io.Writer, list []compare.Comparison, program string) error {
 }
 
 func newComparison(c compare.Comparison) comparison {
-	reach := 0.01
-	for _, m := range c.Metrics {
-		if m.Interval != nil && !m.Points {
-			reach = max(reach, math.Abs(m.Interval.Lower), math.Abs(m.Interval.Upper))
-		}
-	}
-	reach = min(reach, 1) // beyond, bars are cut off
+	reach := reachOf(c)
 	out := comparison{
 		C: c, Scale: fmt.Sprintf("±%.2g %%", 100*reach), Runs: fmt.Sprintf("%d new against %d of the base", len(c.New), len(c.Base)),
 	}
@@ -70,6 +64,17 @@ func newComparison(c compare.Comparison) comparison {
 		out.Rows = append(out.Rows, row)
 	}
 	return out
+}
+
+// reachOf is how great a change the bars have room for.
+func reachOf(c compare.Comparison) float64 {
+	reach := 0.01
+	for _, m := range c.Metrics {
+		if m.Interval != nil && !m.Points {
+			reach = max(reach, math.Abs(m.Interval.Lower), math.Abs(m.Interval.Upper))
+		}
+	}
+	return min(reach, 1) // beyond, bars are cut off
 }
 
 // place is a share from -1 to 1 on a bar of 1000.

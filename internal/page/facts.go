@@ -19,12 +19,7 @@ func percentiles(r *report.Results, c *charts.Charts) []pair {
 	if l == nil {
 		return nil
 	}
-	intervals, target := map[string]string{}, ""
-	if c != nil {
-		for _, p := range c.Percentiles {
-			intervals[figures.Percentile(p.Percentile)] = interval(p)
-		}
-	}
+	notes, target := intervals(c), ""
 	if r.Test != nil {
 		target = figures.Percentile(r.Test.TargetLatencyPercentile)
 	}
@@ -33,13 +28,25 @@ func percentiles(r *report.Results, c *charts.Charts) []pair {
 		name  string
 		value int64
 	}{{"min", l.Min}, {"mean", l.Mean}, {"p50", l.P50}, {"p90", l.P90}, {"p95", l.P95}, {"p97", l.P97}, {"p99", l.P99}, {"p99.9", l.P999}, {"max", l.Max}} {
-		row := pair{Name: v.name, Value: figures.Text(float64(v.value), "ns"), Note: intervals[v.name], Key: v.name == target}
+		row := pair{Name: v.name, Value: figures.Text(float64(v.value), "ns"), Note: notes[v.name], Key: v.name == target}
 		if row.Key {
 			row.Note = joined([]string{"decides", row.Note}, ", ")
 		}
 		list = append(list, row)
 	}
 	return list
+}
+
+// intervals are those of the percentiles that are known to lie within some, by name.
+func intervals(c *charts.Charts) map[string]string {
+	if c == nil {
+		return nil
+	}
+	of := map[string]string{}
+	for _, p := range c.Percentiles {
+		of[figures.Percentile(p.Percentile)] = interval(p)
+	}
+	return of
 }
 
 func interval(p charts.Percentile) string {
@@ -52,18 +59,6 @@ func interval(p charts.Percentile) string {
 // system says what answered.
 func system(r *report.Results) []pair {
 	s, b := r.System, r.Backend
-	cpu := field(s, "cpu", "model")
-	if n := number(s, "cpu", "cores"); n > 0 {
-		cpu += fmt.Sprintf(", %g cores", n)
-	}
-	memory := ""
-	if n := number(s, "memory", "total_bytes"); n > 0 {
-		memory = fmt.Sprintf("%.0f GiB", n/(1<<30))
-	}
-	workers := ""
-	if b.Instances > 0 {
-		workers = fmt.Sprintf("%d × %d threads, batches of up to %d, delay %s", b.Instances, b.Threads, b.MaxBatch, b.MaxDelay)
-	}
 	var phases []string
 	for _, p := range r.Phases {
 		phases = append(phases, p.Name+" "+figures.Text(p.Seconds*1e9, "ns"))
@@ -78,9 +73,9 @@ func system(r *report.Results) []pair {
 	}
 	var list []pair
 	for _, v := range []pair{
-		{Name: "host", Value: r.Host}, {Name: "processor", Value: cpu}, {Name: "memory", Value: memory},
+		{Name: "host", Value: r.Host}, {Name: "processor", Value: processor(s)}, {Name: "memory", Value: memory(s)},
 		{Name: "system", Value: joined([]string{field(s, "os"), field(s, "kernel")}, ", ")},
-		{Name: "engine", Value: b.Engine}, {Name: "device", Value: devices(b)}, {Name: "workers", Value: workers},
+		{Name: "engine", Value: b.Engine}, {Name: "device", Value: devices(b)}, {Name: "workers", Value: workers(b)},
 		{Name: "model", Value: joined([]string{r.Input.ModelPath, shortSum(r.Input.ModelSHA256)}, ", ")},
 		{Name: "data", Value: r.Input.DatasetPath}, {Name: "priority", Value: priority},
 		{Name: "energy", Value: energy}, {Name: "time", Value: strings.Join(phases, ", ")}, {Name: "program", Value: r.Program},
@@ -90,6 +85,29 @@ func system(r *report.Results) []pair {
 		}
 	}
 	return list
+}
+
+func processor(system any) string {
+	text := field(system, "cpu", "model")
+	if n := number(system, "cpu", "cores"); n > 0 {
+		text += fmt.Sprintf(", %g cores", n)
+	}
+	return text
+}
+
+func memory(system any) string {
+	n := number(system, "memory", "total_bytes")
+	if !(n > 0) {
+		return ""
+	}
+	return fmt.Sprintf("%.0f GiB", n/(1<<30))
+}
+
+func workers(b report.Backend) string {
+	if b.Instances <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d × %d threads, batches of up to %d, delay %s", b.Instances, b.Threads, b.MaxBatch, b.MaxDelay)
 }
 
 // devices are those that ran something, with how much of the graph.

@@ -144,34 +144,44 @@ func cards(r *report.Results, price float64) []pair {
 	if p == nil {
 		return nil
 	}
-	ns := func(v int64) string { return figures.Text(float64(v), "ns") }
-	var list []pair
-	add := func(name, value string) { list = append(list, pair{Name: name, Value: value}) }
-	if l := cmp.Or(p.QueryLatencyNS, p.LatencyNS); l != nil && r.Scenario != "Offline" {
-		add("median latency", ns(l.P50))
-		add("p90 latency", ns(l.P90))
-		add("p99 latency", ns(l.P99))
-	}
-	if p.FirstTokenNS != nil {
-		add("p99 time to first token", ns(p.FirstTokenNS.P99))
-	}
-	if p.TimePerOutputTokenNS != nil {
-		add("p99 time per token", ns(p.TimePerOutputTokenNS.P99))
-	}
-	if p.SamplesPerSecond > 0 {
-		add("samples/s", figures.Text(p.SamplesPerSecond, ""))
-	}
-	if price > 0 && p.SamplesPerSecond > 0 {
-		add("samples/s per dollar", figures.Text(p.SamplesPerSecond/price, ""))
-	}
-	add("samples", figures.Text(float64(p.Samples), ""))
+	list := append(latencyCards(r.Scenario, p), rateCards(p, price)...)
+	list = append(list, pair{Name: "samples", Value: figures.Text(float64(p.Samples), "")})
 	if q := r.Queue; q != nil {
-		add("most waiting", figures.Text(float64(q.Peak), ""))
+		list = append(list, pair{Name: "most waiting", Value: figures.Text(float64(q.Peak), "")})
 	}
 	if d := cmp.Or(p.GeneratorDelayNS, p.IssueDelayNS); d != nil {
-		add("p99 issue delay", ns(d.P99))
+		list = append(list, pair{Name: "p99 issue delay", Value: nanoseconds(d.P99)})
 	}
 	return append(list, energyCards(r.Energy)...)
+}
+
+// latencyCards are the latencies. Those of Offline say nothing: all samples wait from the beginning.
+func latencyCards(scenario string, p *report.Performance) []pair {
+	var list []pair
+	if l := cmp.Or(p.QueryLatencyNS, p.LatencyNS); l != nil && scenario != "Offline" {
+		list = append(list, pair{Name: "median latency", Value: nanoseconds(l.P50)}, pair{Name: "p90 latency", Value: nanoseconds(l.P90)}, pair{Name: "p99 latency", Value: nanoseconds(l.P99)})
+	}
+	if l := p.FirstTokenNS; l != nil {
+		list = append(list, pair{Name: "p99 time to first token", Value: nanoseconds(l.P99)})
+	}
+	if l := p.TimePerOutputTokenNS; l != nil {
+		list = append(list, pair{Name: "p99 time per token", Value: nanoseconds(l.P99)})
+	}
+	return list
+}
+
+func nanoseconds(v int64) string { return figures.Text(float64(v), "ns") }
+
+// rateCards say how fast it was, and what for a dollar.
+func rateCards(p *report.Performance, price float64) []pair {
+	if !(p.SamplesPerSecond > 0) {
+		return nil
+	}
+	list := []pair{{Name: "samples/s", Value: figures.Text(p.SamplesPerSecond, "")}}
+	if price > 0 {
+		list = append(list, pair{Name: "samples/s per dollar", Value: figures.Text(p.SamplesPerSecond/price, "")})
+	}
+	return list
 }
 
 // energyCards say what was taken, or that it was not measured though somebody asked.

@@ -47,13 +47,20 @@ type meter struct {
 func meters(r *report.Results) []meter {
 	var list []meter
 	for _, c := range r.Constraints {
-		if c.Bound != loadgen.AtMost || c.Percentile == 0 || c.Observed == nil || c.Required.Unit != "ns" || c.Required.Value <= 0 ||
-			!slices.Contains([]loadgen.ConstraintID{loadgen.ConstraintLatency, loadgen.ConstraintFirstToken, loadgen.ConstraintPerToken}, c.ID) {
-			continue
+		if boundsLatency(c) {
+			list = append(list, newMeter(r, c))
 		}
-		list = append(list, newMeter(r, c))
 	}
 	return list
+}
+
+// boundsLatency reports whether a constraint is a bound on a latency, of which there was one.
+func boundsLatency(c report.Constraint) bool {
+	if c.Bound != loadgen.AtMost || c.Percentile == 0 || c.Observed == nil {
+		return false
+	}
+	bound := c.Required.Unit == "ns" && c.Required.Value > 0
+	return bound && slices.Contains([]loadgen.ConstraintID{loadgen.ConstraintLatency, loadgen.ConstraintFirstToken, loadgen.ConstraintPerToken}, c.ID)
 }
 
 func newMeter(r *report.Results, c report.Constraint) meter {

@@ -86,24 +86,25 @@ func (b block) rates(width int) string {
 	if g.Accuracy {
 		text = fmt.Sprintf("%d of %d, set %d of %d, %s", g.Completed, g.Samples, g.Set, g.Sets, text)
 	}
-	queue := ""
-	if b.history.mostQueue > 0 {
-		queue = fmt.Sprintf("queue %d (most %d)", g.queue(), b.history.mostQueue)
+	if width >= middle {
+		text = "rate     " + text
 	}
-	if width < middle {
-		if g.Accuracy {
-			queue = ""
-		}
-		return strings.TrimRight(text+"   "+queue, " ")
-	}
-	text = "rate     " + text
 	if width >= wide {
 		text += "  " + sparkline(b.history.rate)
-		if queue != "" {
-			queue += " " + sparkline(b.history.queue)
-		}
 	}
-	return strings.TrimRight(text+"   "+queue, " ")
+	return strings.TrimRight(text+"   "+b.queue(width), " ")
+}
+
+// queue says how many samples wait, if any ever did and there is room.
+func (b block) queue(width int) string {
+	if b.history.mostQueue == 0 || width < middle && b.glance.Accuracy {
+		return ""
+	}
+	text := fmt.Sprintf("queue %d (most %d)", b.glance.queue(), b.history.mostQueue)
+	if width >= wide {
+		text += " " + sparkline(b.history.queue)
+	}
+	return text
 }
 
 func (b block) latencies(width int) string {
@@ -111,14 +112,10 @@ func (b block) latencies(width int) string {
 	if g.RecentP99 == 0 {
 		return ""
 	}
-	bound, percentile := g.bound()
 	if width < middle {
-		text := fmt.Sprintf("p50 %v  p99 %v", short(g.RecentP50), short(g.RecentP99))
-		if bound > 0 {
-			text = fmt.Sprintf("p50 %v  %s %s of %v", short(g.RecentP50), percentileName(percentile), b.paint.against(g.RecentTarget, bound), bound)
-		}
-		return text
+		return b.fewLatencies()
 	}
+	bound, percentile := g.bound()
 	text := fmt.Sprintf("latency  p50 %v", short(g.RecentP50))
 	if name := percentileName(percentile); bound == 0 {
 		text += fmt.Sprintf("  p90 %v  p99 %v", short(g.RecentP90), short(g.RecentP99))
@@ -132,6 +129,16 @@ func (b block) latencies(width int) string {
 		text += "  " + sparkline(b.history.latency)
 	}
 	return text
+}
+
+// fewLatencies are two: the median, and the one that decides.
+func (b block) fewLatencies() string {
+	g := b.glance
+	bound, percentile := g.bound()
+	if bound == 0 {
+		return fmt.Sprintf("p50 %v  p99 %v", short(g.RecentP50), short(g.RecentP99))
+	}
+	return fmt.Sprintf("p50 %v  %s %s of %v", short(g.RecentP50), percentileName(percentile), b.paint.against(g.RecentTarget, bound), bound)
 }
 
 // outlook says what the verdict will be, and what early stopping still wants.

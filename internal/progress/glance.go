@@ -58,7 +58,7 @@ func (g glance) queue() uint64 {
 // does not apply, or no number would do.
 func (g glance) needed() uint64 {
 	t := g.Test
-	if t == nil || g.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies || !(t.TargetLatencyPercentile > 0 && t.TargetLatencyPercentile < 1) {
+	if !g.stopsEarly() {
 		return 0
 	}
 	switch t.Scenario {
@@ -71,6 +71,16 @@ func (g glance) needed() uint64 {
 		return loadgen.NeededQueries(uint64((1-g.RecentWithin)*float64(g.Issued)), t.TargetLatencyPercentile)
 	}
 	return 0
+}
+
+// stopsEarly reports whether early stopping judges the test.
+func (g glance) stopsEarly() bool {
+	t := g.Test
+	if t == nil || g.Accuracy || t.WithoutEarlyStopping {
+		return false
+	}
+	share := t.TargetLatencyPercentile
+	return !t.FixedInterval && !t.UseTokenLatencies && share > 0 && share < 1
 }
 
 // share is how much of the test is over.

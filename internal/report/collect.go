@@ -22,7 +22,7 @@ type Run struct {
 // of another. What cannot be read is left out and named in problems. Runs are sorted by
 // model, scenario and age.
 func Collect(roots []string, read func(dir string) (*Results, error)) (runs []Run, problems []error, err error) {
-	seen := map[string]bool{}
+	c := collector{read: read, seen: map[string]bool{}}
 	for _, root := range roots {
 		if real, err := filepath.EvalSymlinks(root); err == nil {
 			root = real
@@ -30,36 +30,45 @@ func Collect(roots []string, read func(dir string) (*Results, error)) (runs []Ru
 		if _, err := os.Stat(root); err != nil {
 			return nil, nil, fmt.Errorf("looking for runs: %w", err)
 		}
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				problems = append(problems, err)
-				return nil
-			}
-			if !entry.IsDir() {
-				return nil
-			}
-			if seen[path] {
-				return filepath.SkipDir
-			}
-			r, err := read(path)
-			if errors.Is(err, ErrNoRun) {
-				return nil
-			}
-			seen[path] = true
-			if err != nil {
-				problems = append(problems, err)
-				return filepath.SkipDir
-			}
-			runs = append(runs, Run{path, r})
-			return filepath.SkipDir
-		})
-		if err != nil {
+		if err := filepath.WalkDir(root, c.visit); err != nil {
 			return nil, nil, fmt.Errorf("looking for runs: %w", err)
 		}
 	}
-	slices.SortStableFunc(runs, func(a, b Run) int {
+	slices.SortStableFunc(c.runs, func(a, b Run) int {
 		return cmp.Or(cmp.Compare(a.Results.Model, b.Results.Model), cmp.Compare(a.Results.Scenario, b.Results.Scenario),
 			a.Results.Created.Compare(b.Results.Created), cmp.Compare(a.Folder, b.Folder))
 	})
-	return runs, problems, nil
+	return c.runs, c.problems, nil
+}
+
+// A collector walks through folders.
+type collector struct {
+	read     func(dir string) (*Results, error)
+	seen     map[string]bool // folders of runs
+	runs     []Run
+	problems []error
+}
+
+// visit reads the run of a folder, if there is one. What lies below it is part of it.
+func (c *collector) visit(path string, entry fs.DirEntry, err error) error {
+	switch {
+	case err != nil:
+		c.problems = append(c.problems, err)
+		return nil
+	case !entry.IsDir():
+		return nil
+	case c.seen[path]:
+		return filepath.SkipDir
+	}
+	r, err := c.read(path)
+	if errors.Is(err, ErrNoRun) {
+		return nil
+	}
+	c.seen[path] = true
+	if err != nil {
+		c.problems = append(c.problems, err)
+	} else {
+		c.runs = append(c.runs, Run{path, r})
+	}
+	return filepath.SkipDir
 }

@@ -34,19 +34,14 @@ func Explain(w io.Writer, r *Results) error {
 		b.WriteString(strings.Join(accuracyLines(r.Accuracy), "\n") + "\n")
 	}
 	generationLines(&b, r.Generation)
-	list(&b, "Why it is not valid", r.Problems)
-	list(&b, "Warnings", r.warnings())
-	list(&b, "Caveats", r.Caveats)
-	list(&b, "Notes", r.Notes)
+	remarks(&b, r)
 	if c := r.Calibration; c != nil {
 		fmt.Fprintf(&b, "The target was chosen by measuring: %s = %s, because %s.\n", c.Chosen.Name, number(c.Chosen), c.Reason)
 	}
 	b.WriteString("\n")
 	b.WriteString(settingsTable(r.Settings))
 	b.WriteString("\n")
-	if r.Backend.Engine != NotKnown {
-		systemLines(&b, r)
-	}
+	systemLines(&b, r)
 	return say(w, b.String())
 }
 
@@ -68,8 +63,11 @@ func settingsTable(settings []Setting) string {
 	return t.Render() + "\n"
 }
 
-// systemLines say what answered the queries, and how long the parts of the run took.
+// systemLines say what answered the queries, if that is known, and how long the parts of the run took.
 func systemLines(b *strings.Builder, r *Results) {
+	if r.Backend.Engine == NotKnown {
+		return
+	}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(b, "%-9s"+format+"\n", append([]any{name}, args...)...)
 	}

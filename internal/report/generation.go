@@ -109,14 +109,9 @@ func generationLines(b *strings.Builder, e *Generation) {
 	if e == nil {
 		return
 	}
-	for _, l := range []struct {
-		name string
-		of   *Latencies
-	}{{"from send: time to first token", e.FirstTokenFromSendNS}, {"from send: latency", e.LatencyFromSendNS}, {"inter-token latency", e.BetweenPiecesNS}} {
-		if l.of != nil {
-			latencyLine(b, l.name, *l.of)
-		}
-	}
+	latencyLine(b, "from send: time to first token", e.FirstTokenFromSendNS)
+	latencyLine(b, "from send: latency", e.LatencyFromSendNS)
+	latencyLine(b, "inter-token latency", e.BetweenPiecesNS)
 	rateLines(b, e)
 	limit := "no limit"
 	if e.Limit > 0 {

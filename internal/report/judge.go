@@ -93,16 +93,23 @@ func metric(p *loadgen.Performance, scheduled bool) *Metric {
 		return &Metric{Name: "streams", Value: float64(e.SamplesPerQuery), Unit: "samples per query"}
 	case e.Scenario == loadgen.MultiStream:
 		return latencyMetric(percentile+" query latency", p, p.QueryLatency)
-	case e.UseTokenLatencies && e.Scenario == loadgen.Server:
-		return rateMetric("completed tokens", perSecond(p.TokenCount, p.FinalQueryCompleted), "tokens/s")
+	case e.Scenario == loadgen.Server:
+		return serverMetric(p, scheduled)
 	case e.UseTokenLatencies:
 		return rateMetric("tokens", perSecond(p.TokenCount, p.SampleLatency.Max), "tokens/s")
-	case e.Scenario == loadgen.Server && scheduled:
-		return rateMetric("scheduled samples", p.ScheduledQPS(), "samples/s")
-	case e.Scenario == loadgen.Server:
-		return rateMetric("completed samples", p.CompletedQPS(), "samples/s")
 	}
 	return rateMetric("samples", p.SamplesPerSecond(), "samples/s")
+}
+
+// serverMetric is that of the Server scenario: a rate, of what was completed or of what was scheduled.
+func serverMetric(p *loadgen.Performance, scheduled bool) *Metric {
+	switch {
+	case p.Effective.UseTokenLatencies:
+		return rateMetric("completed tokens", perSecond(p.TokenCount, p.FinalQueryCompleted), "tokens/s")
+	case scheduled:
+		return rateMetric("scheduled samples", p.ScheduledQPS(), "samples/s")
+	}
+	return rateMetric("completed samples", p.CompletedQPS(), "samples/s")
 }
 
 // rateMetric is nil for a rate that is no number: nothing was measured.

@@ -103,13 +103,19 @@ func accuracyOf(r *Results, runs []Run) *LineAccuracy {
 		if o.Accuracy == nil || o.Result == Interrupted || !sameSystem(r, o) {
 			continue
 		}
-		worse := best != nil && (o.Accuracy.Partial && !best.Accuracy.Partial ||
-			o.Accuracy.Partial == best.Accuracy.Partial && o.Created.Before(best.Created))
-		if !worse {
+		if best == nil || !tellsLess(o, best) {
 			best, found = o, lineAccuracy(other)
 		}
 	}
 	return found
+}
+
+// tellsLess reports whether the accuracy of a run says less than that of another: it is of a part of the data, or older.
+func tellsLess(a, b *Results) bool {
+	if a.Accuracy.Partial != b.Accuracy.Partial {
+		return a.Accuracy.Partial
+	}
+	return a.Created.Before(b.Created)
 }
 
 // sameSystem reports whether two runs should give the same answers. The same file may answer

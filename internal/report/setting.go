@@ -71,6 +71,13 @@ func newTest(e loadgen.EffectiveSettings) *Test {
 
 // SameTraffic reports whether two tests draw the same samples at the same instants.
 func (t *Test) SameTraffic(o *Test) bool {
-	return t != nil && o != nil && t.TargetQPS == o.TargetQPS && t.SamplesPerQuery == o.SamplesPerQuery && t.PerformanceSampleCount == o.PerformanceSampleCount &&
-		t.QSLSeed == o.QSLSeed && t.SampleSeed == o.SampleSeed && t.ScheduleSeed == o.ScheduleSeed
+	return t != nil && o != nil && t.traffic() == o.traffic()
+}
+
+// traffic are the settings that samples and instants follow from.
+func (t *Test) traffic() Test {
+	return Test{
+		TargetQPS: t.TargetQPS, SamplesPerQuery: t.SamplesPerQuery, PerformanceSampleCount: t.PerformanceSampleCount,
+		QSLSeed: t.QSLSeed, SampleSeed: t.SampleSeed, ScheduleSeed: t.ScheduleSeed,
+	}
 }

@@ -28,9 +28,7 @@ func Summary(w io.Writer, r *Results) error {
 	if len(r.Constraints) > 0 {
 		b.WriteString(indent(constraintTable(r.Constraints, false)))
 	}
-	if p := r.Performance; p != nil {
-		performanceLines(&b, p)
-	}
+	performanceLines(&b, r.Performance)
 	generationLines(&b, r.Generation)
 	if r.Energy != nil {
 		fmt.Fprintf(&b, "  energy: %v\n", r.Energy)
@@ -41,11 +39,16 @@ func Summary(w io.Writer, r *Results) error {
 	if len(r.Runs) > 0 {
 		b.WriteString(indent(runTable(r.Runs)))
 	}
-	list(&b, "Why it is not valid", r.Problems)
-	list(&b, "Warnings", r.warnings())
-	list(&b, "Caveats", r.Caveats)
-	list(&b, "Notes", r.Notes)
+	remarks(&b, r)
 	return say(w, b.String())
+}
+
+// remarks are what is to be said about the run, by weight.
+func remarks(b *strings.Builder, r *Results) {
+	list(b, "Why it is not valid", r.Problems)
+	list(b, "Warnings", r.warnings())
+	list(b, "Caveats", r.Caveats)
+	list(b, "Notes", r.Notes)
 }
 
 func headline(b *strings.Builder, r *Results) {
@@ -110,18 +113,18 @@ func accuracyLines(a *Accuracy) []string {
 	return append(slices.Clone(a.Lines), target)
 }
 
+// performanceLines say what was measured, if anything was.
 func performanceLines(b *strings.Builder, p *Performance) {
+	if p == nil {
+		return
+	}
 	if p.QueryLatencyNS != nil {
-		latencyLine(b, "query latency", *p.QueryLatencyNS)
-	} else if p.LatencyNS != nil {
-		latencyLine(b, "latency", *p.LatencyNS)
+		latencyLine(b, "query latency", p.QueryLatencyNS)
+	} else {
+		latencyLine(b, "latency", p.LatencyNS)
 	}
-	if p.FirstTokenNS != nil {
-		latencyLine(b, "time to first token", *p.FirstTokenNS)
-	}
-	if p.TimePerOutputTokenNS != nil {
-		latencyLine(b, "time per output token", *p.TimePerOutputTokenNS)
-	}
+	latencyLine(b, "time to first token", p.FirstTokenNS)
+	latencyLine(b, "time per output token", p.TimePerOutputTokenNS)
 	queries := "queries"
 	if p.Queries == 1 {
 		queries = "query"
@@ -152,7 +155,11 @@ func delayLines(b *strings.Builder, p *Performance) {
 	}
 }
 
-func latencyLine(b *strings.Builder, name string, l Latencies) {
+// latencyLine says what latencies there were, if they were measured.
+func latencyLine(b *strings.Builder, name string, l *Latencies) {
+	if l == nil {
+		return
+	}
 	fmt.Fprintf(b, "  %s: min %v, p50 %v, p90 %v, p99 %v, max %v\n",
 		name, shorten(l.Min), shorten(l.P50), shorten(l.P90), shorten(l.P99), shorten(l.Max))
 }
