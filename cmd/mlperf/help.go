@@ -149,35 +149,44 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	all.AddFlagSet(cmd.LocalFlags())
 	all.AddFlagSet(cmd.InheritedFlags())
-	n := 0
+	if shown(all) < manyFlags {
+		fmt.Fprintf(b, "\nFlags:\n%s", all.FlagUsagesWrapped(helpWidth))
+		return
+	}
+	for _, g := range flagGroups {
+		if of := flagsOf(g.flags, all); of.HasAvailableFlags() {
+			fmt.Fprintf(b, "\n%s:\n%s", g.title, of.FlagUsagesWrapped(helpWidth))
+		}
+	}
+}
+
+// shown counts the flags that are not hidden.
+func shown(all *pflag.FlagSet) (n int) {
 	all.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			n++
 		}
 	})
-	if n < manyFlags {
-		fmt.Fprintf(b, "\nFlags:\n%s", all.FlagUsagesWrapped(helpWidth))
-		return
+	return n
+}
+
+// flagsOf are some of the flags, in the order of their names; without names, those that no group has.
+func flagsOf(names []string, all *pflag.FlagSet) *pflag.FlagSet {
+	of := pflag.NewFlagSet("", pflag.ContinueOnError)
+	of.SortFlags = false
+	for _, name := range names {
+		if f := all.Lookup(name); f != nil {
+			of.AddFlag(f)
+		}
 	}
-	for _, g := range flagGroups {
-		of := pflag.NewFlagSet("", pflag.ContinueOnError)
-		of.SortFlags = false
-		for _, name := range g.flags {
-			if f := all.Lookup(name); f != nil {
+	if names == nil {
+		all.VisitAll(func(f *pflag.Flag) {
+			if !inGroup(f.Name) {
 				of.AddFlag(f)
 			}
-		}
-		if g.flags == nil {
-			all.VisitAll(func(f *pflag.Flag) {
-				if !inGroup(f.Name) {
-					of.AddFlag(f)
-				}
-			})
-		}
-		if of.HasAvailableFlags() {
-			fmt.Fprintf(b, "\n%s:\n%s", g.title, of.FlagUsagesWrapped(helpWidth))
-		}
+		})
 	}
+	return of
 }
 
 func inGroup(flag string) bool {

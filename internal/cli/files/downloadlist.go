@@ -59,14 +59,7 @@ func showFile(w io.Writer, f download.File, o download.Options) {
 	if f.Size > 0 {
 		facts[0] = progress.BytesText(f.Size)
 	}
-	switch {
-	case f.SHA256 != "":
-		facts = append(facts, "SHA-256 "+f.SHA256)
-	case f.MD5 != "":
-		facts = append(facts, "MD5 "+f.MD5)
-	default:
-		facts = append(facts, "no checksum published")
-	}
+	facts = append(facts, checksum(f))
 	if f.Registration {
 		facts = append(facts, "wants registration")
 	}
@@ -75,6 +68,17 @@ func showFile(w io.Writer, f download.File, o download.Options) {
 		showSources(w, f.URLs)
 	}
 	showSources(w, o.Sources(f))
+}
+
+// checksum is the one by which a file is known.
+func checksum(f download.File) string {
+	switch {
+	case f.SHA256 != "":
+		return "SHA-256 " + f.SHA256
+	case f.MD5 != "":
+		return "MD5 " + f.MD5
+	}
+	return "no checksum published"
 }
 
 func showSources(w io.Writer, addresses []string) {

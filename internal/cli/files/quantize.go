@@ -84,11 +84,7 @@ func (o *quantizeFlags) run(cmd *cobra.Command) error {
 	defer display.Done()
 	if o.sensitivity {
 		scores, err := session.Sensitivity(cmd.Context(), q, display)
-		if err != nil || o.asJSON {
-			return cli.OrJSON(w, "sensitivity", scores, err)
-		}
-		return cli.PrintTable(w, cli.Row{"layer", "signal to noise if it alone is quantised"}, scores,
-			func(s session.LayerNoise) cli.Row { return cli.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
+		return o.showSensitivity(w, scores, err)
 	}
 	made, err := session.Quantize(cmd.Context(), q, display)
 	switch {
@@ -103,6 +99,15 @@ func (o *quantizeFlags) run(cmd *cobra.Command) error {
 		err = cli.Finished(cli.ExitInaccurate)
 	}
 	return err
+}
+
+// showSensitivity prints what each layer costs alone, if that is known.
+func (o *quantizeFlags) showSensitivity(w io.Writer, scores []session.LayerNoise, err error) error {
+	if err != nil || o.asJSON {
+		return cli.OrJSON(w, "sensitivity", scores, err)
+	}
+	return cli.PrintTable(w, cli.Row{"layer", "signal to noise if it alone is quantised"}, scores,
+		func(s session.LayerNoise) cli.Row { return cli.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
 }
 
 // quantized is what --json says of a model that was made.

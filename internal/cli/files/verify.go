@@ -77,11 +77,7 @@ func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.
 	if err != nil {
 		return wrongFlag(err)
 	}
-	repair := ""
-	if !found.OK() && (found.Of == "" || found.Of == it.Name) { // not an enlarged copy
-		repair = repairCommand(it, found, usual)
-	}
-	if err := showReport(cmd.OutOrStdout(), it, found, repair, asJSON); err != nil || found.OK() {
+	if err := showReport(cmd.OutOrStdout(), it, found, remedy(it, found, usual), asJSON); err != nil || found.OK() {
 		return err
 	}
 	return fmt.Errorf("%s %s in %s is not as it should be", it.Kind, it.Name, o.Dir)
@@ -96,6 +92,15 @@ func showReport(w io.Writer, it download.Item, found *download.Report, repair st
 		*download.Report
 		Repair string `json:"repair,omitempty"`
 	}{found, repair})
+}
+
+// remedy is the command that repairs a folder; empty: nothing is wrong, or none does, as it is an enlarged copy.
+func remedy(it download.Item, found *download.Report, usual string) string {
+	enlarged := found.Of != "" && found.Of != it.Name
+	if found.OK() || enlarged {
+		return ""
+	}
+	return repairCommand(it, found, usual)
 }
 
 // repairCommand is the command that gets what is missing or damaged in a folder. A folder

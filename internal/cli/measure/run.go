@@ -86,8 +86,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 
 // run asks for what the flags say: one run, or a sweep of them.
 func (o *runFlags) run(cmd *cobra.Command) error {
-	noModel, noScenario := o.Model == "" && o.Engine.Name != session.OpenAI, o.Scenario == "" && !o.sweep.asked()
-	if noModel || noScenario {
+	if !o.complete() {
 		return cli.Usage("run needs --model and --scenario, for instance:\n  mlperf run --model resnet50 --scenario offline --quick\nmlperf list names the models; the scenarios are SingleStream, MultiStream, Server and Offline")
 	}
 	q, err := o.Build(cmd.Flags())
@@ -95,7 +94,7 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
-	remote := q.Engine.Name == session.OpenAI || q.Engine.Name == session.OIP
+	remote := answersElsewhere(q.Engine.Name)
 	if remote {
 		q.Cores = cli.MakePlaces()
 	}
@@ -111,6 +110,16 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	}
 	return o.carryOut(cmd, resolved)
 }
+
+// complete reports whether the flags say which benchmark it is.
+func (o *runFlags) complete() bool {
+	model := o.Model != "" || o.Engine.Name == session.OpenAI
+	scenario := o.Scenario != "" || o.sweep.asked()
+	return model && scenario
+}
+
+// answersElsewhere reports whether servers compute what an engine answers, so that this process is only their client.
+func answersElsewhere(engine string) bool { return engine == session.OpenAI || engine == session.OIP }
 
 // carryOut provides what is missing, runs, and shows what came of it.
 func (o *runFlags) carryOut(cmd *cobra.Command, resolved *session.Resolved) error {

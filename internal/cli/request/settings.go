@@ -48,12 +48,19 @@ func (q *Flags) overrides(flags *pflag.FlagSet) ([]config.Override, error) {
 		}
 		list = append(list, config.Override{Key: s.key, Value: value, Origin: cli.OriginOf(flags, s.flag)})
 	}
+	free, err := q.freeOverrides(cli.OriginOf(flags, "set"))
+	return append(list, free...), err
+}
+
+// freeOverrides are the settings of --set, which takes any key.
+func (q *Flags) freeOverrides(origin string) ([]config.Override, error) {
+	var list []config.Override
 	for _, text := range q.set {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok {
 			return nil, cli.Usage("--set %s: want key=value", text)
 		}
-		list = append(list, config.Override{Key: key, Value: value, Origin: cli.OriginOf(flags, "set")})
+		list = append(list, config.Override{Key: key, Value: value, Origin: origin})
 	}
 	return list, nil
 }

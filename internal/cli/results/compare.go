@@ -64,14 +64,8 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 	return cmd
 }
 
-func (q compareRequest) run(cmd *cobra.Command, args []string) error {
-	if q.asJSON {
-		q.format = "json"
-	}
-	if !slices.Contains(compareFormats, q.format) {
-		return cli.Usage("unknown format %q, want %s", q.format, strings.Join(compareFormats, ", "))
-	}
-	limits, err := q.limits()
+func (q *compareRequest) run(cmd *cobra.Command, args []string) error {
+	limits, err := q.check()
 	if err != nil {
 		return err
 	}
@@ -86,18 +80,26 @@ func (q compareRequest) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	name := ""
-	if q.format == formatHTML {
-		name = "compare.html"
-	}
-	if err := (reportRequest{output: q.output}).write(cmd, name, func(w io.Writer) error { return q.print(w, list) }); err != nil {
+	names := map[string]string{formatHTML: "compare.html"} // other formats go to standard output
+	if err := (reportRequest{output: q.output}).write(cmd, names[q.format], func(w io.Writer) error { return q.print(w, list) }); err != nil {
 		return err
 	}
 	return q.judge(cmd, list, limits)
 }
 
+// check finds what is no comparison, and returns the limits of others.
+func (q *compareRequest) check() ([]compare.Limit, error) {
+	if q.asJSON {
+		q.format = "json"
+	}
+	if !slices.Contains(compareFormats, q.format) {
+		return nil, cli.Usage("unknown format %q, want %s", q.format, strings.Join(compareFormats, ", "))
+	}
+	return q.limits()
+}
+
 // limits reads the values of --fail-if.
-func (q compareRequest) limits() ([]compare.Limit, error) {
+func (q *compareRequest) limits() ([]compare.Limit, error) {
 	var list []compare.Limit
 	for _, text := range q.failIf {
 		l, err := compare.ParseLimit(text)
@@ -109,7 +111,7 @@ func (q compareRequest) limits() ([]compare.Limit, error) {
 	return list, nil
 }
 
-func (q compareRequest) print(w io.Writer, list []compare.Comparison) error {
+func (q *compareRequest) print(w io.Writer, list []compare.Comparison) error {
 	switch q.format {
 	case "json":
 		return cli.PrintJSON(w, "compare", list)
@@ -128,7 +130,7 @@ func (q compareRequest) print(w io.Writer, list []compare.Comparison) error {
 }
 
 // judge says what became of each limit, and fails if one is exceeded.
-func (q compareRequest) judge(cmd *cobra.Command, list []compare.Comparison, limits []compare.Limit) error {
+func (q *compareRequest) judge(cmd *cobra.Command, list []compare.Comparison, limits []compare.Limit) error {
 	exceeded := false
 	for _, l := range limits {
 		for _, c := range list {

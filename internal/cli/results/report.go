@@ -86,14 +86,8 @@ func (q reportRequest) run(cmd *cobra.Command) error {
 	switch {
 	case slices.Contains(picture.Formats(), q.format):
 		return q.picture(cmd, lines, runs)
-	case q.format == formatHTML && len(runs) == 1:
-		c, err := charts.Read(runs[0].Folder)
-		if err != nil {
-			return err
-		}
-		return q.write(cmd, "report.html", func(w io.Writer) error { return page.Run(w, runs[0].Results, c, q.price) })
 	case q.format == formatHTML:
-		return q.write(cmd, "report.html", func(w io.Writer) error { return page.Runs(w, lines, runs, cli.Program()) })
+		return q.page(cmd, lines, runs)
 	}
 	return q.write(cmd, "", func(w io.Writer) error { return printLines(w, q.format, lines) })
 }
@@ -110,6 +104,19 @@ func (q reportRequest) check() error {
 		return cli.Usage("--chart %s is of a picture, want --format %s, not %s", q.chart, strings.Join(picture.Formats(), " or "), q.format)
 	}
 	return nil
+}
+
+// page writes the page of a run, or a list of several.
+func (q reportRequest) page(cmd *cobra.Command, lines []report.Line, runs []report.Run) error {
+	const name = "report.html"
+	if len(runs) > 1 {
+		return q.write(cmd, name, func(w io.Writer) error { return page.Runs(w, lines, runs, cli.Program()) })
+	}
+	c, err := charts.Read(runs[0].Folder)
+	if err != nil {
+		return err
+	}
+	return q.write(cmd, name, func(w io.Writer) error { return page.Run(w, runs[0].Results, c, q.price) })
 }
 
 // picture draws one chart: of a run, or of speed against accuracy if there are several.

@@ -74,12 +74,7 @@ func (o *buildFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if o.Measurements, err = assignments("measurement", o.measurements); err != nil {
 		return err
 	}
-	if o.system.from = o.description; o.description == "" {
-		o.Description, err = o.system.describe(cmd)
-	} else {
-		err = o.read(cmd)
-	}
-	if err != nil {
+	if err := o.describe(cmd); err != nil {
 		return err
 	}
 	built, err := build.Build(cmd.Context(), o.Request)
@@ -98,6 +93,15 @@ func (o *buildFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err == nil && !built.Check.Passes {
 		return cli.Finished(cli.ExitInvalid)
 	}
+	return err
+}
+
+// describe describes the system: as a file does, or this machine.
+func (o *buildFlags) describe(cmd *cobra.Command) (err error) {
+	if o.description != "" {
+		return o.read(cmd)
+	}
+	o.Description, err = o.system.describe(cmd)
 	return err
 }
 

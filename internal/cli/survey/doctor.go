@@ -13,8 +13,14 @@ import (
 	"github.com/mlperf-go/mlperf/internal/session"
 )
 
+// doctorFlags are the flags of doctor.
+type doctorFlags struct {
+	library           string
+	mend, yes, asJSON bool
+}
+
 func newDoctor() *cobra.Command {
-	asJSON, mend, yes, library := false, false, false, ""
+	o := &doctorFlags{}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at this machine: ONNX Runtime, devices, processor, timers, disk, and what is missing",
@@ -23,36 +29,42 @@ command fixes that.
 
 Exit status: 0 if nothing is missing, 1 otherwise.`,
 		Example: "  mlperf doctor\n  mlperf doctor --fix",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := session.Diagnose(cmd.Context(), cli.Program(), library)
-			if err != nil {
-				return err
-			}
-			if mend {
-				if ran, err := fix(cmd, d, yes); err != nil {
-					return err
-				} else if ran {
-					if d, err = session.Diagnose(cmd.Context(), cli.Program(), library); err != nil {
-						return err
-					}
-				}
-			}
-			if asJSON {
-				err = cli.PrintJSON(cmd.OutOrStdout(), "doctor", d)
-			} else {
-				err = printDiagnosis(cmd.OutOrStdout(), d)
-			}
-			if err == nil && len(d.Missing) > 0 {
-				return cli.Finished(cli.ExitError)
-			}
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	cmd.Flags().StringVar(&library, "ort-lib", "", "ONNX Runtime library to look at (default: the installed one)")
-	cmd.Flags().BoolVar(&mend, "fix", false, "install what is missing, after asking")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
-	cli.JSONFlag(cmd.Flags(), &asJSON)
+	cmd.Flags().StringVar(&o.library, "ort-lib", "", "ONNX Runtime library to look at (default: the installed one)")
+	cmd.Flags().BoolVar(&o.mend, "fix", false, "install what is missing, after asking")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "with --fix: do not ask")
+	cli.JSONFlag(cmd.Flags(), &o.asJSON)
 	return cmd
+}
+
+func (o *doctorFlags) run(cmd *cobra.Command) error {
+	d, err := o.diagnose(cmd)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		err = cli.PrintJSON(cmd.OutOrStdout(), "doctor", d)
+	} else {
+		err = printDiagnosis(cmd.OutOrStdout(), d)
+	}
+	if err == nil && len(d.Missing) > 0 {
+		return cli.Finished(cli.ExitError)
+	}
+	return err
+}
+
+// diagnose looks at the machine: once more after something was installed.
+func (o *doctorFlags) diagnose(cmd *cobra.Command) (*session.Diagnosis, error) {
+	d, err := session.Diagnose(cmd.Context(), cli.Program(), o.library)
+	if err != nil || !o.mend {
+		return d, err
+	}
+	ran, err := fix(cmd, d, o.yes)
+	if err != nil || !ran {
+		return d, err
+	}
+	return session.Diagnose(cmd.Context(), cli.Program(), o.library)
 }
 
 func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
@@ -81,6 +93,14 @@ func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
 	if d.Library != "" {
 		fmt.Fprintf(&b, "ONNX Runtime %s, %s\n", d.Version, d.Library)
 	}
+	printDevices(&b, d)
+	printMissing(&b, d.Missing)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// printDevices says which devices the library can use.
+func printDevices(b *strings.Builder, d *session.Diagnosis) {
 	for _, p := range d.Providers {
 		state := "works"
 		switch {
@@ -89,18 +109,20 @@ func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
 		case !p.Usable:
 			state = "cannot be used: " + p.Reason
 		}
-		fmt.Fprintf(&b, "  %-10s %s\n", p.Device, state)
+		fmt.Fprintf(b, "  %-10s %s\n", p.Device, state)
 	}
-	if len(d.Missing) == 0 {
+}
+
+// printMissing says what is missing, and how to get it.
+func printMissing(b *strings.Builder, missing []session.Remedy) {
+	if len(missing) == 0 {
 		b.WriteString("Nothing is missing.\n")
 	}
-	for _, r := range d.Missing {
+	for _, r := range missing {
 		fix := r.Fix
 		if r.Installs {
 			fix = "mlperf doctor --fix; or " + fix
 		}
-		fmt.Fprintf(&b, "MISSING: %s\n  fix: %s\n", r.What, fix)
+		fmt.Fprintf(b, "MISSING: %s\n  fix: %s\n", r.What, fix)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
