@@ -41,6 +41,15 @@ func WriteRuns(w io.Writer, runs []Run) error {
 	return b.Flush()
 }
 
+// parseNext reads a run that has to begin where the one before ends.
+func parseNext(text string, end int) (Run, error) {
+	r, err := parseRun(text)
+	if err == nil && r.First != end {
+		err = fmt.Errorf("it begins with pair %d, the one before ends with %d", r.First, end)
+	}
+	return r, err
+}
+
 // readRuns reads such a trace.
 func readRuns(path string) ([]Run, error) {
 	f, err := regular.Open(path)
@@ -51,10 +60,7 @@ func readRuns(path string) ([]Run, error) {
 	var runs []Run
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		r, err := parseRun(lines.Text())
-		if end := endOf(runs); err == nil && r.First != end {
-			err = fmt.Errorf("it begins with pair %d, the one before ends with %d", r.First, end)
-		}
+		r, err := parseNext(lines.Text(), endOf(runs))
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, len(runs)+1, err)
 		}

@@ -129,11 +129,16 @@ func parseCaseNames(data []byte) ([]string, error) {
 	return names, checkNames(names)
 }
 
+// isCase reports whether a name can be that of a file in the folder.
+func isCase(name string) bool {
+	return name != "" && name != "." && filepath.IsLocal(name) && filepath.Base(name) == name
+}
+
 // checkNames wants names of files in the folder, each once.
 func checkNames(names []string) error {
 	seen := make(map[string]bool)
 	for i, name := range names {
-		if name == "" || name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
+		if !isCase(name) {
 			return fmt.Errorf("name %d, %q, is not one of a case", i, name)
 		}
 		if seen[name] {

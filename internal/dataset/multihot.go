@@ -53,6 +53,16 @@ func OpenMultiHot(dir string) (*MultiHot, error) {
 	return d, nil
 }
 
+// checkRows wants as many rows in all arrays.
+func (d *MultiHot) checkRows() error {
+	for _, a := range append([]array{d.labels}, d.tables...) {
+		if a.rows != d.numbers.rows {
+			return fmt.Errorf("%s has %d rows, %s has %d", a.path, a.rows, d.numbers.path, d.numbers.rows)
+		}
+	}
+	return nil
+}
+
 func openMultiHot(dir string) (*MultiHot, error) {
 	end := ""
 	if exists(filepath.Join(dir, multiHotDay+"_dense"+multiHotSample+".npy")) {
@@ -70,10 +80,8 @@ func openMultiHot(dir string) (*MultiHot, error) {
 	if err := d.openTables(path("sparse_multi_hot", ".npz")); err != nil {
 		return nil, err
 	}
-	for _, a := range append([]array{d.labels}, d.tables...) {
-		if a.rows != d.numbers.rows {
-			return nil, fmt.Errorf("%s has %d rows, %s has %d", a.path, a.rows, d.numbers.path, d.numbers.rows)
-		}
+	if err := d.checkRows(); err != nil {
+		return nil, err
 	}
 	pairs := d.numbers.rows
 	if end == "" {

@@ -104,14 +104,8 @@ func parseSQuAD(data []byte) (*SQuAD, error) {
 	}
 	d, ids := &SQuAD{}, make(map[string]bool)
 	for i, article := range *file.Data {
-		if article.Paragraphs == nil {
-			return nil, fmt.Errorf("data[%d] has no \"paragraphs\"", i)
-		}
-		for k, p := range *article.Paragraphs {
-			place := fmt.Sprintf("data[%d].paragraphs[%d]", i, k)
-			if err := d.add(p, place, ids); err != nil {
-				return nil, err
-			}
+		if err := d.addArticle(article.Paragraphs, fmt.Sprintf("data[%d]", i), ids); err != nil {
+			return nil, err
 		}
 	}
 	if len(d.Questions) == 0 {
@@ -120,28 +114,49 @@ func parseSQuAD(data []byte) (*SQuAD, error) {
 	return d, nil
 }
 
-// add adds a paragraph and its questions. ids are those of the questions before.
+// addArticle adds the paragraphs of an article. ids are those of the questions before.
+func (d *SQuAD) addArticle(paragraphs *[]squadParagraph, place string, ids map[string]bool) error {
+	if paragraphs == nil {
+		return fmt.Errorf("%s has no \"paragraphs\"", place)
+	}
+	for i, p := range *paragraphs {
+		if err := d.add(p, fmt.Sprintf("%s.paragraphs[%d]", place, i), ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a paragraph and its questions.
 func (d *SQuAD) add(p squadParagraph, place string, ids map[string]bool) error {
 	if p.Context == nil || p.QAs == nil {
 		return fmt.Errorf("%s: want \"context\" and \"qas\"", place)
 	}
-	for n, qa := range *p.QAs {
-		switch {
-		case qa.ID == nil || qa.Question == nil:
-			return fmt.Errorf("%s.qas[%d]: want \"id\" and \"question\"", place, n)
-		case ids[*qa.ID]:
-			return fmt.Errorf("%s.qas[%d]: id %q is there already", place, n, *qa.ID)
+	for i, qa := range *p.QAs {
+		if err := d.ask(qa, fmt.Sprintf("%s.qas[%d]", place, i), ids); err != nil {
+			return err
 		}
-		ids[*qa.ID] = true
-		q := SQuADQuestion{Text: len(d.Texts)}
-		q.ID, q.Asked = *qa.ID, *qa.Question
-		var err error
-		if q.Answers, err = qa.answers(); err != nil {
-			return fmt.Errorf("%s.qas[%d].%w", place, n, err)
-		}
-		d.Questions = append(d.Questions, q)
 	}
 	d.Texts = append(d.Texts, *p.Context)
+	return nil
+}
+
+// ask adds a question about the text that is next.
+func (d *SQuAD) ask(qa squadQuestion, place string, ids map[string]bool) error {
+	switch {
+	case qa.ID == nil || qa.Question == nil:
+		return fmt.Errorf("%s: want \"id\" and \"question\"", place)
+	case ids[*qa.ID]:
+		return fmt.Errorf("%s: id %q is there already", place, *qa.ID)
+	}
+	ids[*qa.ID] = true
+	q := SQuADQuestion{Text: len(d.Texts)}
+	q.ID, q.Asked = *qa.ID, *qa.Question
+	var err error
+	if q.Answers, err = qa.answers(); err != nil {
+		return fmt.Errorf("%s.%w", place, err)
+	}
+	d.Questions = append(d.Questions, q)
 	return nil
 }
 

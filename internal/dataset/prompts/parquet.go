@@ -10,6 +10,22 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
+// openParquet opens a file that has a believable number of rows.
+func openParquet(data []byte) (*parquet.File, error) {
+	if err := checkFooter(data); err != nil {
+		return nil, err
+	}
+	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, err
+	}
+	n := file.NumRows()
+	if most := int64(len(data)) + moreRows; n < 0 || n > most {
+		return nil, fmt.Errorf("the file says that it has %d rows, want at most %d", n, most)
+	}
+	return file, nil
+}
+
 // parseParquet reads columns of texts, numbers and lists of them. Columns of other types are
 // left out.
 func (t *Table) parseParquet(data []byte, count int) (err error) {
@@ -18,18 +34,11 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 			err = fmt.Errorf("the file is damaged: %v", v)
 		}
 	}()
-	if err := checkFooter(data); err != nil {
-		return err
-	}
-	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	file, err := openParquet(data)
 	if err != nil {
 		return err
 	}
-	n := file.NumRows()
-	if most := int64(len(data)) + moreRows; n < 0 || n > most {
-		return fmt.Errorf("the file says that it has %d rows, want at most %d", n, most)
-	}
-	t.addRows(limit(int(n), count))
+	t.addRows(limit(int(file.NumRows()), count))
 	for _, column := range file.Root().Columns() {
 		leaf, list := leafOf(column)
 		if leaf == nil {

@@ -20,6 +20,22 @@ type liveTest struct {
 	Type   string `json:"testtype"`
 }
 
+// encodeLive deals the problems that want a program out to so many files.
+func encodeLive(list []question, files int) ([]bytes.Buffer, error) {
+	lines := make([]bytes.Buffer, files)
+	next := 0
+	for _, q := range list {
+		if q.sum == 0 {
+			continue
+		}
+		if err := json.NewEncoder(&lines[next%files]).Encode(q.problem()); err != nil {
+			return nil, err
+		}
+		next++
+	}
+	return lines, nil
+}
+
 // writeLive writes the tests of programs as code_generation_lite has them, spread over so many files.
 func writeLive(folder string, list []question, files int) error {
 	if files == 0 {
@@ -28,16 +44,9 @@ func writeLive(folder string, list []question, files int) error {
 	if err := os.Mkdir(filepath.Join(folder, liveFolder), 0o755); err != nil {
 		return err
 	}
-	lines := make([]bytes.Buffer, files)
-	next := 0
-	for _, q := range list {
-		if q.sum == 0 {
-			continue
-		}
-		if err := json.NewEncoder(&lines[next%files]).Encode(q.problem()); err != nil {
-			return err
-		}
-		next++
+	lines, err := encodeLive(list, files)
+	if err != nil {
+		return err
 	}
 	for i := range lines {
 		if err := os.WriteFile(filepath.Join(folder, liveFolder, livecode.FileName(i)), lines[i].Bytes(), 0o644); err != nil {

@@ -21,14 +21,7 @@ func (s Scene) Objects(width, height int) []Object {
 			unseen[x] = untaken
 		}
 		for i := len(p.figures) - 1; i >= 0; i-- {
-			first, last := p.figures[i].cover(y, p.cover)
-			for x := first; x < last; x++ {
-				taken := unseen[x] / opaque * uint32(p.cover[x])
-				unseen[x] -= taken
-				if taken >= untaken/2 {
-					boxes[i].add(x, y)
-				}
-			}
+			p.take(i, y, unseen, &boxes[i])
 		}
 	}
 	var objects []Object
@@ -46,6 +39,18 @@ func (s Scene) Objects(width, height int) []Object {
 const untaken = opaque * opaque * opaque * opaque * opaque
 
 // An extent is the box around some pixels. It is empty if right is 0.
+// take takes from row y what is seen of a figure, and adds pixels that are mostly its own to its box.
+func (p *painter) take(figure, y int, unseen []uint32, box *extent) {
+	first, last := p.figures[figure].cover(y, p.cover)
+	for x := first; x < last; x++ {
+		taken := unseen[x] / opaque * uint32(p.cover[x])
+		unseen[x] -= taken
+		if taken >= untaken/2 {
+			box.add(x, y)
+		}
+	}
+}
+
 type extent struct{ left, top, right, bottom int }
 
 func (b *extent) add(x, y int) {

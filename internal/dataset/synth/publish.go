@@ -74,14 +74,19 @@ func published(dir string, m Manifest) (bool, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
+	return false, checkEmpty(dir)
+}
+
+// checkEmpty wants a folder without a manifest to have nothing else, or not to be there.
+func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil
 	}
 	if err == nil && len(entries) > 0 {
 		err = fmt.Errorf("%s is not empty and has no %s: it was not made here", dir, manifestName)
 	}
-	return false, err
+	return err
 }
 
 // install gives a folder its name, unless the name is taken by the same data set.

@@ -44,13 +44,21 @@ const (
 // talkMarks are the first tokens (openai-whisper, whisper/tokenizer.py).
 var talkMarks = [talkMarkCount]string{"<|endoftext|>", "<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>"}
 
+func (s TalkSpec) hasTones() bool {
+	return min(len(s.Low), len(s.High)) >= 1 && max(len(s.Low), len(s.High)) <= mostTones
+}
+
+func (s TalkSpec) hasTime() bool {
+	return s.Start >= 0 && s.Each >= leastOfAWord && s.mostWords() > fewestSpoken
+}
+
 func (s TalkSpec) check() error {
 	switch {
 	case s.Recordings < 1 || s.Recordings > 100_000:
 		return fmt.Errorf("recordings is %d, want 1 to 100000", s.Recordings)
-	case min(len(s.Low), len(s.High)) < 1 || max(len(s.Low), len(s.High)) > mostTones:
+	case !s.hasTones():
 		return fmt.Errorf("there are %d low tones and %d high ones, want 1 to %d", len(s.Low), len(s.High), mostTones)
-	case !(s.Start >= 0 && s.Each >= leastOfAWord && s.mostWords() > fewestSpoken):
+	case !s.hasTime():
 		return fmt.Errorf("words begin at %v s and take %v s: of %d none are left in %v s", s.Start, s.Each, fewestSpoken, longestTalk)
 	case s.FirstWord < talkMarkCount || s.FirstWord > 1<<20:
 		return fmt.Errorf("first_word is %d, want at least %d", s.FirstWord, talkMarkCount)

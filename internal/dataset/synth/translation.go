@@ -66,31 +66,38 @@ func WriteTranslation(ctx context.Context, dir string, spec TranslationSpec, lex
 	return nil
 }
 
-// fill writes the files.
-func (s TranslationSpec) fill(folder string, lexicon Lexicon) error {
-	pieces := s.vocabulary(lexicon)
-	vocabulary := strings.Join(pieces, "\n") + "\n"
+// words returns the pieces that have a translation.
+func (l Lexicon) words() []int32 {
 	var words []int32
-	for w, to := range lexicon.Pieces {
+	for w, to := range l.Pieces {
 		if to != nil {
 			words = append(words, int32(w))
 		}
 	}
+	return words
+}
+
+// writePieces writes a line of pieces.
+func writePieces(b *strings.Builder, pieces []string, ids []int32) {
+	for k, id := range ids {
+		if k > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(pieces[id])
+	}
+	b.WriteByte('\n')
+}
+
+// fill writes the files.
+func (s TranslationSpec) fill(folder string, lexicon Lexicon) error {
+	pieces := s.vocabulary(lexicon)
+	vocabulary := strings.Join(pieces, "\n") + "\n"
+	words := lexicon.words()
 	var source, reference strings.Builder
 	for i := range s.Sentences {
 		from, to := s.sentence(newStream("sentence", s.Seed, uint64(i)), words, lexicon)
-		for _, part := range []struct {
-			b   *strings.Builder
-			ids []int32
-		}{{&source, from}, {&reference, to}} {
-			for k, id := range part.ids {
-				if k > 0 {
-					part.b.WriteByte(' ')
-				}
-				part.b.WriteString(pieces[id])
-			}
-			part.b.WriteByte('\n')
-		}
+		writePieces(&source, pieces, from)
+		writePieces(&reference, pieces, to)
 	}
 	for name, text := range map[string]string{
 		"newstest2014.tok.bpe.32000.en": source.String(), "newstest2014.tok.bpe.32000.de": reference.String(),

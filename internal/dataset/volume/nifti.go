@@ -184,7 +184,11 @@ func (h *header) parseVoxels(raw []byte) error {
 		return fmt.Errorf("the voxels begin at byte %v, want one from %d to %d", offset, headerSize, 1<<20)
 	}
 	h.offset = int64(offset)
-	// Like nibabel: without a slope numbers are as they are.
+	return h.parseScale(raw)
+}
+
+// parseScale reads what stored numbers stand for. Like nibabel: without a slope they are as they are.
+func (h *header) parseScale(raw []byte) error {
 	h.slope, h.intercept = float64(h.float(raw, 112)), float64(h.float(raw, 116))
 	if h.slope == 0 || math.IsNaN(h.slope) {
 		h.slope, h.intercept = 1, 0

@@ -176,7 +176,7 @@ func Unprepare(labels []uint8, g Grid) []uint8 {
 		for _, y := range to[1] {
 			for _, x := range to[2] {
 				label := uint8(0)
-				if z >= 0 && y >= 0 && x >= 0 {
+				if min(z, y, x) >= 0 {
 					label = labels[(z*shape[1]+y)*shape[2]+x]
 				}
 				out = append(out, label)
