@@ -79,6 +79,17 @@ func (b *textBeams) Advance(logits func(beam int) []float32) {
 	for i := range b.Open() {
 		b.look(i, logits(i))
 	}
+	b.choose()
+	b.beams, b.next = b.next, b.beams
+	if b.steps++; len(b.ended) < b.width && b.steps >= b.rules.MaxNew {
+		for i := range b.beams {
+			b.end(i, b.beams[i].score/float64(b.steps))
+		}
+	}
+}
+
+// choose puts answers that end aside, and has the best of the others go on.
+func (b *textBeams) choose() {
 	n := 0
 	for rank, c := range b.found {
 		if c.token == b.stop {
@@ -92,12 +103,6 @@ func (b *textBeams) Advance(logits func(beam int) []float32) {
 			to.tokens = append(append(to.tokens[:0], b.beams[c.beam].tokens...), c.token)
 			to.score, to.parent = c.score, c.beam
 			n++
-		}
-	}
-	b.beams, b.next = b.next, b.beams
-	if b.steps++; len(b.ended) < b.width && b.steps >= b.rules.MaxNew {
-		for i := range b.beams {
-			b.end(i, b.beams[i].score/float64(b.steps))
 		}
 	}
 }

@@ -74,6 +74,15 @@ func (s *sampler) draw(logits []float32, sample, n int, banned []int32) int {
 	return s.list[s.among(float64(stream.Uint64()>>11)*0x1p-53)].token
 }
 
+// nucleus returns how many of the first in the list reach a sum, and the sum that they have.
+func (s *sampler) nucleus(enough float64) (kept int, sum float64) {
+	for kept < len(s.list) && sum < enough {
+		sum += s.list[kept].score
+		kept++
+	}
+	return kept, sum
+}
+
 // among finds the place in the list that a number from 0 to 1 falls on.
 func (s *sampler) among(chance float64) int {
 	best, total := s.list[0].score, 0.0
@@ -83,11 +92,7 @@ func (s *sampler) among(chance float64) int {
 	}
 	kept := len(s.list)
 	if s.TopP > 0 && s.TopP < 1 {
-		sum := 0.0
-		for kept = 0; kept < len(s.list) && sum < s.TopP*total; kept++ {
-			sum += s.list[kept].score
-		}
-		total = sum
+		kept, total = s.nucleus(s.TopP * total)
 	}
 	left := chance * total
 	for i := range kept {

@@ -31,14 +31,18 @@ func serveAll(ctx context.Context, b rounds, source workload.Source) error {
 			}
 			continue
 		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := b.read(ctx, source); err != nil {
-			return err
-		}
-		if err := b.step(ctx, source); err != nil {
+		if err := round(ctx, b, source); err != nil {
 			return err
 		}
 	}
+}
+
+func round(ctx context.Context, b rounds, reply workload.Reply) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if err := b.read(ctx, reply); err != nil {
+		return err
+	}
+	return b.step(ctx, reply)
 }

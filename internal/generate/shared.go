@@ -72,24 +72,11 @@ func newSharedSteps(d *Decoder) (*sharedSteps, error) {
 	if l.Mask != "" {
 		s.mask = newNumbers(d.portType(l.Mask), room.Slots*room.Context)
 	}
-	scores, err := d.memory(tensor.Float32, int64(room.Slots), l.Rows)
-	if err != nil {
+	if err := s.takeScores(); err != nil {
 		return nil, err
 	}
-	d.logits = tensor.Data[float32](scores)
-	if l.AllRows {
-		all, err := d.memory(tensor.Float32, int64(room.Chunk), l.Rows)
-		if err != nil {
-			return nil, err
-		}
-		s.chunkScore = tensor.Data[float32](all)
-	}
-	for range 2 * l.Layers {
-		slab, err := d.slab(int64(room.Slots) * s.slotSize())
-		if err != nil {
-			return nil, err
-		}
-		s.slabs = append(s.slabs, slab)
+	if err := s.takeSlabs(); err != nil {
+		return nil, err
 	}
 	for slot := range room.Slots {
 		if err := s.addCalls(slot); err != nil {
@@ -97,6 +84,34 @@ func newSharedSteps(d *Decoder) (*sharedSteps, error) {
 		}
 	}
 	return s, nil
+}
+
+// takeScores takes memory for the scores of all slots, and of a chunk where all rows have scores.
+func (s *sharedSteps) takeScores() (err error) {
+	if s.d.logits, err = s.d.scores(s.d.room.Slots); err == nil && s.d.layout.AllRows {
+		s.chunkScore, err = s.d.scores(s.d.room.Chunk)
+	}
+	return err
+}
+
+func (d *Decoder) scores(rows int) ([]float32, error) {
+	m, err := d.memory(tensor.Float32, int64(rows), d.layout.Rows)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Data[float32](m), nil
+}
+
+// takeSlabs takes memory for the keys and values of all layers.
+func (s *sharedSteps) takeSlabs() error {
+	for range 2 * s.d.layout.Layers {
+		slab, err := s.d.slab(int64(s.d.room.Slots) * s.slotSize())
+		if err != nil {
+			return err
+		}
+		s.slabs = append(s.slabs, slab)
+	}
+	return nil
 }
 
 func (s *sharedSteps) prefill(ctx context.Context, slot int, tokens []int32) error {

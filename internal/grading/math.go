@@ -3,6 +3,7 @@ package grading
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,15 +22,10 @@ func SameMath(said, wanted string) bool {
 		return said == wanted
 	}
 	a, b := elements(said), elements(wanted)
-	if len(a) != len(b) || len(b) > 1 && ends(said) != ends(wanted) {
+	if len(b) > 1 && ends(said) != ends(wanted) {
 		return false
 	}
-	for i := range b {
-		if !sameElement(a[i], b[i]) {
-			return false
-		}
-	}
-	return len(b) > 0
+	return slices.EqualFunc(a, b, sameElement)
 }
 
 // ends are the brackets of a tuple.

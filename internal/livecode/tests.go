@@ -123,14 +123,18 @@ func questionID(line []byte) (string, error) {
 			return "", fmt.Errorf("%v: %w", key, err)
 		}
 		if key == "question_id" {
-			var id string
-			if err := json.Unmarshal(value, &id); err != nil || id == "" {
-				return "", fmt.Errorf("question_id is %s, want a text", value)
-			}
-			return id, nil
+			return textOf(value)
 		}
 	}
 	return "", fmt.Errorf("there is no question_id: %w", errNoProblem)
+}
+
+func textOf(id json.RawMessage) (string, error) {
+	var text string
+	if err := json.Unmarshal(id, &text); err != nil || text == "" {
+		return "", fmt.Errorf("question_id is %s, want a text", id)
+	}
+	return text, nil
 }
 
 var errNoProblem = errors.New("not a problem of code_generation_lite")

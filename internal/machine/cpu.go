@@ -25,16 +25,23 @@ type CPU struct {
 	Usable   float64 `json:"usable"`          // the smaller of the two
 }
 
+// identify finds the model and the number of its sockets. It returns its flags.
+func (c *CPU) identify() []string {
+	info, err := cpu.Info()
+	if err != nil || len(info) == 0 {
+		return nil
+	}
+	sockets := map[string]bool{}
+	for _, i := range info {
+		sockets[i.PhysicalID] = true
+	}
+	c.Model, c.MHz, c.Sockets = info[0].ModelName, info[0].Mhz, len(sockets)
+	return info[0].Flags
+}
+
 func describeCPU(root string) CPU {
 	c := CPU{Threads: runtime.NumCPU(), Affinity: runtime.NumCPU(), Quota: cpuQuota(root)}
-	var flags []string
-	if info, err := cpu.Info(); err == nil && len(info) > 0 {
-		sockets := map[string]bool{}
-		for _, i := range info {
-			sockets[i.PhysicalID] = true
-		}
-		c.Model, c.MHz, c.Sockets, flags = info[0].ModelName, info[0].Mhz, len(sockets), info[0].Flags
-	}
+	flags := c.identify()
 	if n, err := cpu.Counts(false); err == nil {
 		c.Cores = n
 	}

@@ -3,13 +3,9 @@
 package wire
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -157,9 +153,13 @@ func (k *conn) ready(events uint32, buf []byte) {
 		default:
 		}
 	}
-	if events&^syscall.EPOLLOUT == 0 {
-		return
+	if events&^syscall.EPOLLOUT != 0 {
+		k.readSome(events, buf)
 	}
+}
+
+// readSome reads what is there, but not for ever.
+func (k *conn) readSome(events uint32, buf []byte) {
 	for turn := 0; k.fd >= 0; turn++ {
 		// One that does not fill the memory took all that there was: what comes later is told of again, but
 		// for the end, which may have been told of with it.
@@ -210,107 +210,4 @@ func (k *conn) end() {
 		return
 	}
 	k.fail(errClosed)
-}
-
-// heard takes what was read.
-func (k *conn) heard(p []byte, at time.Time) {
-	switch k.state {
-	case idle:
-		k.close() // it answers what nobody asked
-		return
-	case rest:
-		if k.drained += len(p); k.drained > maxRest {
-			k.close()
-			return
-		}
-	case head:
-		var err error
-		if p, err = k.head(p); err != nil {
-			k.fail(err)
-			return
-		}
-	}
-	if k.state != head {
-		k.body(p, at)
-	}
-}
-
-var headEnd = []byte("\r\n\r\n")
-
-// head takes the head of an answer, and returns what is behind it.
-func (k *conn) head(p []byte) ([]byte, error) {
-	for len(p) > 0 {
-		before := len(k.begun)
-		k.begun = append(k.begun, p...)
-		i := bytes.Index(k.begun[max(0, before-len(headEnd)):], headEnd)
-		if i < 0 {
-			if len(k.begun) > maxHead {
-				return nil, fmt.Errorf("the header of the answer is longer than %d bytes", maxHead)
-			}
-			return nil, nil
-		}
-		i += max(0, before-len(headEnd)) + len(headEnd)
-		p = p[i-before:]
-		answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(k.begun[:i])), &http.Request{Method: http.MethodPost})
-		if err != nil {
-			return nil, fmt.Errorf("the answer is no HTTP: %w", err)
-		}
-		k.begun = k.begun[:0]
-		if answer.StatusCode >= 100 && answer.StatusCode < 200 {
-			continue // the answer follows
-		}
-		k.framing.frame(answer)
-		k.keeps, k.state, k.drained = !answer.Close && !k.framing.closes, body, 0
-		answer.Body = http.NoBody
-		k.to.Head(answer)
-		return p, nil
-	}
-	return nil, nil
-}
-
-// body takes bytes of the body, and what ends it.
-func (k *conn) body(p []byte, at time.Time) {
-	for {
-		piece, behind, err := k.framing.next(p)
-		switch p = behind; {
-		case err != nil:
-			k.fail(err)
-			return
-		case len(piece) > 0:
-			if k.state == body && !k.to.Piece(piece, at) {
-				k.state, k.left = rest, at
-				k.finish(nil)
-			}
-			continue
-		}
-		break
-	}
-	if k.framing.part == nothing {
-		k.answered(len(p))
-	}
-}
-
-// answered is the end of an answer. What is behind it belongs to none.
-func (k *conn) answered(behind int) {
-	wanted := k.state == body
-	if k.state = idle; !k.keeps || !k.sent || behind > 0 {
-		k.close()
-	} else {
-		k.number++ // who gives up now is too late
-	}
-	if k.fd >= 0 {
-		k.client.keep(k) // before who waits is told, and asks again
-	}
-	if wanted {
-		k.finish(io.EOF)
-	}
-}
-
-// drain closes the connection if the end of its answer does not come.
-func (k *conn) drain(now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.state == rest && now.Sub(k.left) > drainTimeout {
-		k.close()
-	}
 }

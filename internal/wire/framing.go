@@ -54,28 +54,34 @@ func (f *framing) next(p []byte) (body, rest []byte, err error) {
 		if f.part == data {
 			return f.data(p)
 		}
-		i := bytes.IndexByte(p, '\n')
-		if f.lines += len(p); i >= 0 {
-			f.lines += i - len(p)
-		}
-		if f.lines > maxTrailer || f.part != trailer && f.lines > maxLine {
-			return nil, nil, errors.New("the server sends lines without an end around the chunks of its answer")
-		}
-		if i < 0 {
-			f.line = append(f.line, p...)
-			return nil, nil, nil
-		}
-		line := p[:i]
-		if len(f.line) > 0 {
-			f.line = append(f.line, line...)
-			line = f.line
+		line, rest, err := f.cut(p)
+		if line == nil {
+			return nil, nil, err
 		}
 		err = f.take(bytes.TrimSuffix(line, []byte{'\r'}))
-		if f.line, p = f.line[:0], p[i+1:]; err != nil {
+		if f.line, p = f.line[:0], rest; err != nil {
 			return nil, nil, err
 		}
 	}
 	return nil, p, nil
+}
+
+// cut returns the line that ends in p, and what is behind it. nil: none ends there, and its beginning is kept.
+func (f *framing) cut(p []byte) (line, rest []byte, err error) {
+	line, rest, ends := bytes.Cut(p, []byte{'\n'})
+	f.lines += len(line)
+	if f.lines > maxTrailer || f.part != trailer && f.lines > maxLine {
+		return nil, nil, errors.New("the server sends lines without an end around the chunks of its answer")
+	}
+	if !ends {
+		f.line = append(f.line, p...)
+		return nil, nil, nil
+	}
+	if len(f.line) > 0 {
+		f.line = append(f.line, line...)
+		line = f.line
+	}
+	return line, rest, nil
 }
 
 // data returns what of p is in the chunk, or the body.
@@ -106,13 +112,19 @@ func (f *framing) take(line []byte) error {
 			f.part = nothing
 		}
 	case size:
-		n, ok := sizeOf(line)
-		if !ok {
-			return fmt.Errorf("%.20q is no size of a chunk of the answer", line)
-		}
-		if f.part, f.left = data, n; n == 0 {
-			f.part = trailer
-		}
+		return f.begin(line)
+	}
+	return nil
+}
+
+// begin begins a chunk. One of no bytes is the last.
+func (f *framing) begin(line []byte) error {
+	n, ok := sizeOf(line)
+	if !ok {
+		return fmt.Errorf("%.20q is no size of a chunk of the answer", line)
+	}
+	if f.part, f.left = data, n; n == 0 {
+		f.part = trailer
 	}
 	return nil
 }
