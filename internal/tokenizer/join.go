@@ -8,15 +8,16 @@ const joiner = "@@"
 // JoinBPE glues the pieces of words together, with a blank between words. Pieces at the
 // end that wait for another are dropped, as the reference does.
 func JoinBPE(pieces []string) string {
-	var words []string
-	word := ""
+	var text strings.Builder
+	complete := 0 // how much of the text is of complete words
 	for _, piece := range pieces {
 		if head, ok := strings.CutSuffix(piece, joiner); ok {
-			word += head
+			text.WriteString(head)
 			continue
 		}
-		words = append(words, word+piece)
-		word = ""
+		text.WriteString(piece)
+		complete = text.Len()
+		text.WriteByte(' ')
 	}
-	return strings.Join(words, " ")
+	return text.String()[:complete]
 }

@@ -90,6 +90,8 @@ func TestPiecesAreJoinedAgain(t *testing.T) {
 		{"pieces are glued", JoinBPE, []string{"a@@", "b@@", "c", "d"}, "abc d"},
 		{"a piece that waits at the end is dropped", JoinBPE, []string{"a", "b@@"}, "a"},
 		{"nothing", JoinBPE, nil, ""},
+		{"empty words have a blank between", JoinBPE, []string{"", "@@", "", "a"}, "  a"},
+		{"only pieces that wait are nothing", JoinBPE, []string{"a@@", "b@@"}, ""},
 		{"WordPiece glues what goes on", JoinWordPieces, []string{"a", "##b", "c"}, "ab c"},
 		{"also at the beginning", JoinWordPieces, []string{"##b", "c"}, "b c"},
 	} {
@@ -98,6 +100,13 @@ func TestPiecesAreJoinedAgain(t *testing.T) {
 				t.Errorf("%q become %q, want %q", c.in, got, c.want)
 			}
 		})
+	}
+}
+
+func TestALongWordIsJoinedWithFewAllocations(t *testing.T) {
+	pieces := slices.Repeat([]string{"ab@@"}, 10_000)
+	if n := testing.AllocsPerRun(1, func() { JoinBPE(pieces) }); n > 100 {
+		t.Errorf("JoinBPE of %d pieces of one word allocates %v times, want at most 100", len(pieces), n)
 	}
 }
 
