@@ -72,38 +72,48 @@ func (m Maker) markPictures(ctx context.Context, model workload.Model, spec synt
 // markSimilarity writes the stand-in of CLIP's image tower, whose features have the mean 0 over all
 // images, and what is to become of the captions.
 func (m Maker) markSimilarity(ctx context.Context, spec synth.CaptionSpec, images [][]byte, folder string) error {
-	const n, own = networks.EyesFeatures, networks.EyesFeatures - networks.EyesUnused
+	const n = networks.EyesFeatures
 	path := filepath.Join(folder, diffusion.CLIPImageFile)
 	eyes := networks.Eyes{Input: "pixel_values", Output: "image_embeds", Side: 224, Seed: 35, Scale: 1}
 	seen, err := m.see(ctx, eyes, path, diffusion.CLIPEye, images)
 	if err != nil {
 		return err
 	}
-	eyes.Shift = make([]float32, n)
-	for k := range eyes.Shift {
-		sum := 0.0
-		for _, features := range seen {
-			sum += float64(features[k])
-		}
-		eyes.Shift[k] = -float32(sum / float64(len(seen)))
-	}
+	eyes.Shift = shiftToZero(seen, n)
 	if seen, err = m.see(ctx, eyes, path, diffusion.CLIPEye, images); err != nil {
 		return err
 	}
 	table := make([]float32, 0, n*len(seen))
 	for i, features := range seen {
-		aside := newChance("caption features", spec.Seed, uint64(i))
-		text := make([]float32, n)
-		for k := own; k < n; k++ {
-			text[k] = float32(aside.bell())
-		}
-		toward, away := pictureCosine/lengthOf(features), math.Sqrt(1-pictureCosine*pictureCosine)/lengthOf(text)
-		for k := range text {
-			text[k] = float32(toward*float64(features[k])) + float32(away*float64(text[k]))
-		}
-		table = append(table, text...)
+		table = append(table, captionFeatures(features, newChance("caption features", spec.Seed, uint64(i)))...)
 	}
 	return npy.WriteFile(filepath.Join(folder, diffusion.CLIPTextTable), tensor.Of(table, int64(len(seen)), n))
+}
+
+// shiftToZero returns what makes the mean of each of n features 0.
+func shiftToZero(seen [][]float32, n int) []float32 {
+	shift := make([]float32, n)
+	for k := range shift {
+		sum := 0.0
+		for _, features := range seen {
+			sum += float64(features[k])
+		}
+		shift[k] = -float32(sum / float64(len(seen)))
+	}
+	return shift
+}
+
+// captionFeatures returns what is to become of the caption of an image with these features.
+func captionFeatures(features []float32, aside *chance) []float32 {
+	text := make([]float32, len(features))
+	for k := len(features) - networks.EyesUnused; k < len(features); k++ {
+		text[k] = float32(aside.bell())
+	}
+	toward, away := pictureCosine/lengthOf(features), math.Sqrt(1-pictureCosine*pictureCosine)/lengthOf(text)
+	for k := range text {
+		text[k] = float32(toward*float64(features[k])) + float32(away*float64(text[k]))
+	}
+	return text
 }
 
 // markDistance writes the stand-in of Inception-v3, and the statistics of photographs that nobody
@@ -118,13 +128,7 @@ func (m Maker) markDistance(ctx context.Context, spec synth.CaptionSpec, images 
 		if err != nil {
 			return err
 		}
-		var features accuracy.FeatureTable
-		for _, row := range seen {
-			if err := features.Add(row); err != nil {
-				return err
-			}
-		}
-		if photos, err = features.Statistics(); err != nil {
+		if photos, err = statisticsOf(seen); err != nil {
 			return err
 		}
 		spread := 0.0
@@ -137,6 +141,16 @@ func (m Maker) markDistance(ctx context.Context, spec synth.CaptionSpec, images 
 		photos.Mean[k] = math.Sqrt(pictureDistance / (n - own))
 	}
 	return captions.WriteStatistics(filepath.Join(folder, captions.StatisticsFile), photos)
+}
+
+func statisticsOf(seen [][]float32) (accuracy.FeatureStatistics, error) {
+	var features accuracy.FeatureTable
+	for _, row := range seen {
+		if err := features.Add(row); err != nil {
+			return accuracy.FeatureStatistics{}, err
+		}
+	}
+	return features.Statistics()
 }
 
 func lengthOf(v []float32) float64 {

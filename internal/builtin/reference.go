@@ -42,15 +42,21 @@ func (m Maker) Reference(ctx context.Context, model workload.Model) (float64, er
 	if err != nil {
 		return 0, fmt.Errorf("measuring the reference accuracy of %s: %w", model.Name, err)
 	}
-	// Another program may have added scores meanwhile.
-	if manifest, err = synth.ReadManifest(dir); err != nil {
-		return 0, err
+	return score, keepScore(dir, name, score)
+}
+
+// keepScore adds a score to those that are kept with the data. Another program may have added some
+// since they were read.
+func keepScore(dir, name string, score float64) error {
+	manifest, err := synth.ReadManifest(dir)
+	if err != nil {
+		return err
 	}
 	if manifest.Scores == nil {
 		manifest.Scores = map[string]float64{}
 	}
 	manifest.Scores[name] = score
-	return score, manifest.Write(dir)
+	return manifest.Write(dir)
 }
 
 // measure runs the model over the whole data set.

@@ -18,12 +18,17 @@ type set struct {
 
 // set returns the data set of a model.
 func (m Maker) set(model workload.Model) (set, error) {
-	if r, ok := model.BuiltIn.(workload.Recipe); ok {
-		return m.recipeSet(model, r)
+	switch of := model.BuiltIn.(type) {
+	case workload.Recipe:
+		return m.recipeSet(model, of)
+	case workload.Questions:
+		return m.questionSet(of), nil
 	}
-	if q, ok := model.BuiltIn.(workload.Questions); ok {
-		return m.questionSet(q), nil
-	}
+	return m.picturesOrVolumes(model)
+}
+
+// picturesOrVolumes returns the data set of a model of vision.
+func (m Maker) picturesOrVolumes(model workload.Model) (set, error) {
 	r, err := recipe(model)
 	if err != nil {
 		return set{}, err

@@ -54,17 +54,23 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 	c.Observer.Phase("converting to " + r.Precision)
 	var all Descriptions
 	for i, f := range files {
-		q, d, err := c.alone(f.Path, r)
+		d, err := c.intoFolder(ctx, f.Path, r, folder)
 		if err != nil {
-			return nil, err
-		}
-		if err := q.WriteFile(ctx, filepath.Join(folder, filepath.Base(f.Path))); err != nil {
 			return nil, err
 		}
 		all = append(all, d)
 		c.Observer.Loading(i+1, len(files))
 	}
 	return all, nil
+}
+
+// intoFolder converts one file of several.
+func (c Converter) intoFolder(ctx context.Context, path string, r Request, folder string) (Description, error) {
+	q, d, err := c.alone(path, r)
+	if err != nil {
+		return nil, err
+	}
+	return d, q.WriteFile(ctx, filepath.Join(folder, filepath.Base(path)))
 }
 
 // alone converts a file for which there are no samples.

@@ -18,29 +18,36 @@ func (k *gnmtKnowledge) fill(cell string, gate, unit int, x, h []float32) {
 		clear(x)
 		clear(h)
 	}
-	add := func(w []float32, at int, v float32) {
-		if w != nil {
-			w[at] += v
-		}
-	}
 	switch cell {
 	case "fw":
-		k.fillForward(gate, unit, x, h, add)
+		k.fillForward(gate, unit, x, h)
 	case "bw":
-		if gate == gateCandidate && unit == gnmtLast {
-			add(h, gnmtConstant, -2*gnmtWord/gnmtHeld)
-		}
+		k.fillBackward(gate, unit, h)
 	case "uni0":
-		k.fillLower(gate, unit, x, add)
+		k.fillLower(gate, unit, x)
 	case "decoder0":
-		k.fillDecoder0(gate, unit, x, h, add)
+		k.fillDecoder0(gate, unit, x, h)
 	case "decoder1":
-		k.fillDecoder1(gate, unit, x, add)
+		k.fillDecoder1(gate, unit, x)
+	}
+}
+
+// add adds to a weight, if those that are filled are of its kind: for the input, or for the last output.
+func add(w []float32, at int, v float32) {
+	if w != nil {
+		w[at] += v
+	}
+}
+
+// fillBackward: the last word, which is read first, is unlike all others.
+func (k *gnmtKnowledge) fillBackward(gate, unit int, h []float32) {
+	if gate == gateCandidate && unit == gnmtLast {
+		add(h, gnmtConstant, -2*gnmtWord/gnmtHeld)
 	}
 }
 
 // fillForward: code and shade go through; the place begins with a kick, and turns.
-func (k *gnmtKnowledge) fillForward(gate, unit int, x, h []float32, add func([]float32, int, float32)) {
+func (k *gnmtKnowledge) fillForward(gate, unit int, x, h []float32) {
 	if gate != gateCandidate {
 		return
 	}
@@ -51,13 +58,13 @@ func (k *gnmtKnowledge) fillForward(gate, unit int, x, h []float32, add func([]f
 		add(x, unit, 1)
 	}
 	if p, ok := k.place(unit); ok {
-		k.turn(p, h, add)
+		k.turn(p, h)
 		add(h, gnmtConstant, -k.kick[p]/gnmtHeld)
 	}
 }
 
 // turn makes a number of the place the turned pair of the last output.
-func (k *gnmtKnowledge) turn(p int, h []float32, add func([]float32, int, float32)) {
+func (k *gnmtKnowledge) turn(p int, h []float32) {
 	sin, cos := math.Sincos(k.turns[p/2])
 	if p%2 == 0 {
 		sin = -sin
@@ -67,7 +74,7 @@ func (k *gnmtKnowledge) turn(p int, h []float32, add func([]float32, int, float3
 }
 
 // fillLower: code, shade and place of the way forth, and the last word of the way back.
-func (k *gnmtKnowledge) fillLower(gate, unit int, x []float32, add func([]float32, int, float32)) {
+func (k *gnmtKnowledge) fillLower(gate, unit int, x []float32) {
 	if gate != gateCandidate {
 		return
 	}
@@ -85,17 +92,9 @@ func (k *gnmtKnowledge) fillLower(gate, unit int, x []float32, add func([]float3
 
 // fillDecoder0: the place turns when a word is finished, and stays otherwise; the end may
 // come after the last word.
-func (k *gnmtKnowledge) fillDecoder0(gate, unit int, x, h []float32, add func([]float32, int, float32)) {
+func (k *gnmtKnowledge) fillDecoder0(gate, unit int, x, h []float32) {
 	if p, ok := k.place(unit); ok {
-		switch gate {
-		case gateInput:
-			add(x, 0, gnmtOpen)
-		case gateForget:
-			add(x, 0, -gnmtOpen)
-		case gateCandidate:
-			k.turn(p, h, add)
-			add(x, 1, k.kick[p])
-		}
+		k.fillDecoderPlace(gate, p, x, h)
 	}
 	switch {
 	case unit == gnmtDone && gate == gateInput:
@@ -107,13 +106,26 @@ func (k *gnmtKnowledge) fillDecoder0(gate, unit int, x, h []float32, add func([]
 	}
 }
 
+// fillDecoderPlace: the place begins with a kick, and turns.
+func (k *gnmtKnowledge) fillDecoderPlace(gate, p int, x, h []float32) {
+	switch gate {
+	case gateInput:
+		add(x, 0, gnmtOpen)
+	case gateForget:
+		add(x, 0, -gnmtOpen)
+	case gateCandidate:
+		k.turn(p, h)
+		add(x, 1, k.kick[p])
+	}
+}
+
 // fillDecoder1: the code of the word that is attended to, for its first or its second piece,
 // its shade, and the end.
-func (k *gnmtKnowledge) fillDecoder1(gate, unit int, x []float32, add func([]float32, int, float32)) {
+func (k *gnmtKnowledge) fillDecoder1(gate, unit int, x []float32) {
 	const sure = gnmtOpen / 0.76
 	switch {
 	case gate == gateCandidate:
-		fillDecoder1Candidate(unit, x, add)
+		fillDecoder1Candidate(unit, x)
 	case gate != gateInput:
 	case unit < gnmtSecond:
 		add(x, gnmtAuto, sure)
@@ -122,7 +134,7 @@ func (k *gnmtKnowledge) fillDecoder1(gate, unit int, x []float32, add func([]flo
 	}
 }
 
-func fillDecoder1Candidate(unit int, x []float32, add func([]float32, int, float32)) {
+func fillDecoder1Candidate(unit int, x []float32) {
 	switch {
 	case unit < gnmtSecond:
 		add(x, gnmtHidden+unit, gnmtWord)

@@ -147,90 +147,6 @@ func (k mobileKnowledge) shared(layer int) func(row int, w []float32) {
 	}
 }
 
-// projection fills the weights of queries, keys or values.
-func (k mobileKnowledge) projection(layer int, part string) func(row int, w []float32) {
-	return func(row int, w []float32) {
-		switch {
-		case k.compares(layer):
-			k.match(row, w[:mobileHeadSize], part)
-		case k.looksBack(layer):
-			for head := range mobileHeads {
-				k.look(row, w[head*mobileHeadSize:][:mobileHeadSize], part, k.lengthOf(layer, head))
-			}
-		}
-	}
-}
-
-// lengthOf is the length of answer that a head looks for; beyond BERTLengths: none.
-func (k mobileKnowledge) lengthOf(layer, head int) int { return (layer-1)*mobileHeads + head }
-
-// match makes a head compare the piece before with all of the question.
-func (k mobileKnowledge) match(row int, w []float32, part string) {
-	clear(w)
-	switch {
-	case part == "query" && row >= mobileBefore && row < mobileBefore+mobileCode:
-		w[row-mobileBefore] = mobileSharp
-	case part == "key" && row < mobileCode:
-		w[row] = 1
-	case part == "key" && row == sharedSegment:
-		w[mobileGate] = mobileAway / 2
-	case part == "key" && row == sharedBegin:
-		w[mobileRest] = mobileSink
-	case part == "value" && row == mobileWord:
-		w[0] = 1
-	}
-}
-
-// look makes a head look back, to where an answer would start that ends here.
-func (k mobileKnowledge) look(row int, w []float32, part string, length int) {
-	if length >= BERTLengths {
-		return
-	}
-	clear(w)
-	switch {
-	case part == "value" && row == mobileStarts+length:
-		w[0] = 1
-	case part == "value" || row >= mobileHeadSize:
-	case part == "key":
-		w[row] = 1
-	default:
-		turnBack(w, row, length, mobileSharp)
-	}
-}
-
-// projectionBias fills the biases.
-func (k mobileKnowledge) projectionBias(layer int, part string) func(at int, b []float32) {
-	return func(at int, b []float32) {
-		switch {
-		case k.compares(layer) && part == "query" && (at == mobileGate || at == mobileRest):
-			b[0] = float32(math.Sqrt(mobileHeadSize)) // which the scale of attention scores takes away
-		case k.compares(layer) && part == "key" && at == mobileGate:
-			b[0] = mobileAway / 2
-		}
-	}
-}
-
-// output fills the weights by which heads write.
-func (k mobileKnowledge) output(layer int) func(row int, w []float32) {
-	return func(row int, w []float32) {
-		head, at := row/mobileHeadSize, row%mobileHeadSize
-		switch {
-		case k.compares(layer) && head == 0:
-			clear(w)
-			if at == 0 {
-				w[narrowFlag] = 1
-			}
-		case k.looksBack(layer) && k.lengthOf(layer, head) < BERTLengths:
-			clear(w)
-			if at == 0 {
-				w[narrowEnd] = 1
-			}
-		case layer <= 2:
-			clear(w[:narrowUsed])
-		}
-	}
-}
-
 // inner and outer fill the dense layers: a unit for each length, where the flag is up.
 func (k mobileKnowledge) inner(layer, pair int) func(row int, w []float32) {
 	return func(row int, w []float32) {
@@ -275,14 +191,21 @@ func (k mobileKnowledge) widen(layer int) func(row int, w []float32) {
 		if row < narrowUsed {
 			clear(w)
 		}
-		switch l := row - narrowStarts; {
-		case k.compares(layer) && row == narrowFlag:
-			w[mobileFlag] = 1
-		case k.compares(layer) && l >= 0 && l < BERTLengths:
-			w[mobileStarts+l] = 1
-		case k.looksBack(layer) && row == narrowEnd:
-			w[mobileEnd] = 1
+		if to, has := k.widened(layer, row); has {
+			w[to] = 1
 		}
+	}
+}
+
+// widened returns where a number of one of the first layers goes, and whether it has a meaning.
+func (k mobileKnowledge) widened(layer, row int) (int, bool) {
+	switch l := row - narrowStarts; {
+	case k.looksBack(layer):
+		return mobileEnd, row == narrowEnd
+	case row == narrowFlag:
+		return mobileFlag, true
+	default:
+		return mobileStarts + l, l >= 0 && l < BERTLengths
 	}
 }
 

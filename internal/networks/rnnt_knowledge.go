@@ -106,13 +106,13 @@ func (k rnntKnowledge) bias(layer string, row int, b []float32) {
 		return
 	}
 	b[0] = openBias(gate)
-	switch {
-	case gate == gateCandidate && layer == "pre0":
-		b[0] = -rnntSteep * rnntLoud
-	case gate == gateCandidate && layer == "post0":
-		b[0] = -rnntEnough
+	if gate == gateCandidate {
+		b[0] = rnntThresholds[layer]
 	}
 }
+
+// rnntThresholds are the biases of what the units of a layer make of their input.
+var rnntThresholds = map[string]float32{"pre0": -rnntSteep * rnntLoud, "post0": -rnntEnough}
 
 // openBias is that of a unit that gives out what it reads and keeps nothing.
 func openBias(gate int) float32 {

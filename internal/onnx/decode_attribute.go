@@ -117,20 +117,28 @@ func (r *attributeReader) finish() error {
 // settledKind returns the kind as encoded, or that of the value.
 func (r *attributeReader) settledKind() (int64, error) {
 	seen := r.seen &^ (1 << kindUndefined)
+	if seen == 0 {
+		return r.kindWithoutValue()
+	}
 	found := int64(bits.TrailingZeros(seen))
 	switch {
 	case bits.OnesCount(seen) > 1:
 		return 0, errors.New("it has values of several kinds")
-	case seen == 0 && r.kind == kindUndefined:
-		return 0, errors.New("it has neither kind nor value")
-	case seen == 0 && messageKinds[r.kind]:
-		return 0, fmt.Errorf("its kind is %d but it has no value", r.kind)
-	case seen == 0:
-		return r.kind, nil
 	case r.kind != kindUndefined && r.kind != found:
 		return 0, fmt.Errorf("its kind is %d but its value of kind %d", r.kind, found)
 	}
 	return found, nil
+}
+
+// kindWithoutValue returns the kind as encoded, whose value is zero or empty.
+func (r *attributeReader) kindWithoutValue() (int64, error) {
+	switch {
+	case r.kind == kindUndefined:
+		return 0, errors.New("it has neither kind nor value")
+	case messageKinds[r.kind]:
+		return 0, fmt.Errorf("its kind is %d but it has no value", r.kind)
+	}
+	return r.kind, nil
 }
 
 // messageKinds are the kinds of which a value is never left out: an empty message is no default.

@@ -31,6 +31,22 @@ func (a *Attribute) encodeValue(out *message) (kind int64) {
 	case string:
 		out.string(attributeS, v)
 		return kindString
+	case []float32:
+		out.floats(attributeFloats, v)
+		return kindFloats
+	case []int64:
+		out.ints(attributeInts, v)
+		return kindInts
+	case []string:
+		out.strings(attributeStrings, v)
+		return kindStrings
+	}
+	return a.encodeMessage(out)
+}
+
+// encodeMessage is encodeValue for values that are messages, or lists of them.
+func (a *Attribute) encodeMessage(out *message) (kind int64) {
+	switch v := a.Value.(type) {
 	case *Tensor:
 		out.message(attributeT, v.encode)
 		return kindTensor
@@ -44,22 +60,11 @@ func (a *Attribute) encodeValue(out *message) (kind int64) {
 		out.message(attributeTP, v.encode)
 		return kindType
 	}
-	return a.encodeList(out)
+	return a.encodeMessages(out)
 }
 
-func (a *Attribute) encodeList(out *message) (kind int64) {
+func (a *Attribute) encodeMessages(out *message) (kind int64) {
 	switch v := a.Value.(type) {
-	case []float32:
-		for _, f := range v {
-			out.float(attributeFloats, f)
-		}
-		return kindFloats
-	case []int64:
-		out.ints(attributeInts, v)
-		return kindInts
-	case []string:
-		out.strings(attributeStrings, v)
-		return kindStrings
 	case []*Tensor:
 		encodeAll(out, attributeTensors, v, (*Tensor).encode)
 		return kindTensors

@@ -61,6 +61,12 @@ func (m *message) strings(num protowire.Number, list []string) {
 	}
 }
 
+func (m *message) floats(num protowire.Number, list []float32) {
+	for _, v := range list {
+		m.float(num, v)
+	}
+}
+
 func (m *message) ints(num protowire.Number, list []int64) {
 	for _, v := range list {
 		m.int(num, v)
