@@ -216,6 +216,20 @@ func TestFloatsAreParsedAsPythonDoes(t *testing.T) {
 	}
 }
 
+func TestOnlyNumbersAreTheSame(t *testing.T) {
+	for _, c := range []struct {
+		said, wanted string
+		want         bool
+	}{
+		{"42", "42.0", true}, {"0", "-0", true}, {"42", "43", false},
+		{"0", "none", false}, {"none", "0", false}, {"none", "none", false}, {"", "", false},
+	} {
+		if got := sameNumber(c.said, c.wanted); got != c.want {
+			t.Errorf("sameNumber(%q, %q) = %t, want %t", c.said, c.wanted, got, c.want)
+		}
+	}
+}
+
 func TestProgramsAreCutFromResponses(t *testing.T) {
 	p, err := newProgram(MixedText{ID: "python_add_two", Wanted: "\ndef check(f): pass"}, "\n  def add\\_two(): ...\n```\nThat was it.")
 	want := Program{"python", "python_add_two", "def add_two(): ...\n\ndef check(f): pass\ncheck(add_two)"}
