@@ -148,7 +148,6 @@ func replaceWords(s, short, long string) string {
 	if !strings.Contains(s, short) {
 		return s
 	}
-	ownWord := short[0] != '\'' && short != "n't"
 	var b strings.Builder
 	from := 0
 	for at := 0; ; {
@@ -160,12 +159,19 @@ func replaceWords(s, short, long string) string {
 		i += at
 		end := i + len(short)
 		at = i + 1
-		if boundary(s, end) && (!ownWord || boundary(s, i)) {
+		if isForm(s, short, i) {
 			b.WriteString(s[from:i])
 			b.WriteString(long)
 			at, from = end, end
 		}
 	}
+}
+
+// isForm reports whether a short form, which is in s at a place, is a word of its own or, if it
+// needs not be, the end of one.
+func isForm(s, short string, at int) bool {
+	ownWord := short[0] != '\'' && short != "n't"
+	return boundary(s, at+len(short)) && (!ownWord || boundary(s, at))
 }
 
 // letters are those that are no other letter with an accent.

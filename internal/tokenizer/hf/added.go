@@ -130,7 +130,7 @@ func (f *tokenFinder) find(text string) []found {
 		}
 		start, end := at, at+n
 		at = end // where the search goes on, whatever blanks the token takes
-		if token.SingleWord && (wordEnds(text[:start]) || wordBegins(text[end:])) {
+		if !token.fits(text[:start], text[end:]) {
 			continue
 		}
 		start, end = token.withBlanks(text, from, start, end)
@@ -142,6 +142,11 @@ func (f *tokenFinder) find(text string) []found {
 	}
 	between(len(text))
 	return parts
+}
+
+// fits reports whether a token counts between two texts: a single word is no part of another.
+func (a addedToken) fits(before, after string) bool {
+	return !a.SingleWord || !wordEnds(before) && !wordBegins(after)
 }
 
 // withBlanks is where a token begins and ends that takes the blanks around it, but for those

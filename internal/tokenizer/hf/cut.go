@@ -125,13 +125,16 @@ func (b behavior) cut(out []piece, m matcher, p piece) ([]piece, error) {
 
 // joins reports whether a part belongs to the one before.
 func (b behavior) joins(previous, matched, notFirst bool) bool {
+	if !notFirst {
+		return false
+	}
 	switch b {
 	case contiguous:
-		return notFirst && previous == matched
+		return previous == matched
 	case mergedWithPrevious:
-		return notFirst && matched && !previous
+		return matched && !previous
 	case mergedWithNext:
-		return notFirst && previous && !matched
+		return previous && !matched
 	}
 	return false
 }

@@ -77,7 +77,7 @@ func (m gptMatcher) number(text string) int {
 // marks is where a run of marks ends that begins at from.
 func (m gptMatcher) marks(text string, from int) int {
 	end := run(text, from, mark)
-	for m.modern && end < len(text) && (text[end] == '\r' || text[end] == '\n') {
+	for m.modern && end < len(text) && endsLine(text[end]) {
 		end++
 	}
 	return end
@@ -86,9 +86,9 @@ func (m gptMatcher) marks(text string, from int) int {
 // afterBlank is the length of the word of a text that begins with white space of n bytes.
 func (m gptMatcher) afterBlank(text string, n int) int {
 	next, _ := classify(text[n:])
-	space, line := text[0] == ' ', text[0] == '\r' || text[0] == '\n'
+	space := text[0] == ' '
 	switch {
-	case next == letter && (space || m.modern && !line):
+	case next == letter && (space || m.modern && !endsLine(text[0])):
 		return run(text, n, letter)
 	case next == digit && space && !m.modern:
 		return n + m.number(text[n:])
@@ -97,6 +97,8 @@ func (m gptMatcher) afterBlank(text string, n int) int {
 	}
 	return m.blanks(text)
 }
+
+func endsLine(c byte) bool { return c == '\r' || c == '\n' }
 
 // blanks is the length of the white space that makes a word: up to the last end of a line, or
 // else without the last blank before a word, unless there is only one.
@@ -107,7 +109,7 @@ func (m gptMatcher) blanks(text string) int {
 		if c != blank {
 			break
 		}
-		if text[end] == '\r' || text[end] == '\n' {
+		if endsLine(text[end]) {
 			line = end + n
 		}
 		last, end = end, end+n
@@ -131,11 +133,16 @@ func (m gptMatcher) shortForm(text string) int {
 	}
 	for _, form := range [...]string{"s", "t", "re", "ve", "m", "ll", "d"} {
 		got := text[1:min(len(text), 1+len(form))]
-		if got == form || m.modern && strings.EqualFold(got, form) {
+		if m.isForm(got, form) {
 			return 1 + len(form)
 		}
 	}
 	return 0
+}
+
+// isForm compares letters with those of a short form.
+func (m gptMatcher) isForm(got, form string) bool {
+	return got == form || m.modern && strings.EqualFold(got, form)
 }
 
 // A class is what a character is to the patterns.

@@ -1,6 +1,7 @@
 package hf
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,20 +11,30 @@ import (
 
 // newMatcher makes a matcher of a pattern.
 func newMatcher(p *pattern, where string) (matcher, error) {
-	switch {
-	case p == nil || p.String == nil && p.Regex == nil:
+	if p == nil || p.String == nil && p.Regex == nil {
 		return nil, fmt.Errorf("%s: there is no pattern, want a String or a Regex", where)
-	case p.String != nil && *p.String == "":
-		return nil, fmt.Errorf("%s: the pattern is empty", where)
-	case p.String != nil:
-		return literalMatcher(*p.String), nil
 	}
-	if m, ok := knownPatterns[*p.Regex]; ok {
+	var m matcher
+	var err error
+	if p.String != nil {
+		m, err = newLiteralMatcher(*p.String)
+	} else {
+		m, err = newRegexMatcher(*p.Regex)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	return m, nil
+}
+
+// newRegexMatcher makes a matcher of a regular expression, without an engine if it is known.
+func newRegexMatcher(text string) (matcher, error) {
+	if m, ok := knownPatterns[text]; ok {
 		return m, nil
 	}
-	compiled, err := regexp2.Compile(*p.Regex, regexp2.None)
+	compiled, err := regexp2.Compile(text, regexp2.None)
 	if err != nil {
-		return nil, fmt.Errorf("%s: pattern %q: %w", where, *p.Regex, err)
+		return nil, fmt.Errorf("pattern %q: %w", text, err)
 	}
 	compiled.MatchTimeout = patience
 	return regexMatcher{compiled}, nil
@@ -34,6 +45,13 @@ const patience = 5 * time.Second
 
 // A literalMatcher matches a text.
 type literalMatcher string
+
+func newLiteralMatcher(text string) (matcher, error) {
+	if text == "" {
+		return nil, errors.New("the pattern is empty")
+	}
+	return literalMatcher(text), nil
+}
 
 func (m literalMatcher) divide(text string, emit func(string, bool)) error {
 	for {

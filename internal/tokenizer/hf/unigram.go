@@ -40,13 +40,22 @@ func (p *scoredPiece) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func newUnigram(f *modelFile) (model, []string, error) {
+// readScored reads the vocabulary of a unigram model.
+func readScored(data []byte) ([]scoredPiece, error) {
 	var vocab []scoredPiece
-	if err := json.Unmarshal(f.Vocab, &vocab); err != nil {
-		return nil, nil, fmt.Errorf("vocab: want a list of tokens with their scores: %w", err)
+	if err := json.Unmarshal(data, &vocab); err != nil {
+		return nil, fmt.Errorf("vocab: want a list of tokens with their scores: %w", err)
 	}
 	if len(vocab) == 0 || len(vocab) > maxID {
-		return nil, nil, fmt.Errorf("vocab: there are %d tokens, want 1 to %d", len(vocab), maxID)
+		return nil, fmt.Errorf("vocab: there are %d tokens, want 1 to %d", len(vocab), maxID)
+	}
+	return vocab, nil
+}
+
+func newUnigram(f *modelFile) (model, []string, error) {
+	vocab, err := readScored(f.Vocab)
+	if err != nil {
+		return nil, nil, err
 	}
 	m := &unigram{ids: make(map[string]int32, len(vocab)), unknown: -1, penalty: math.Inf(1)}
 	pieces := make([]string, len(vocab))
