@@ -193,6 +193,32 @@ func TestAShapeChangesNothing(t *testing.T) {
 	}
 }
 
+// The memory of an event is used again for others, so that a shape may have nothing of it.
+func TestAShapeKeepsNothingOfTheMemoryOfAnEvent(t *testing.T) {
+	for _, text := range []string{
+		`{"choices":[{"text":"m"}]}`,
+		`{"choices":[{"text":"m","finish_reason":"stop"}]}`,
+		`{"choices":[{"text":"m","token_ids":[1,2]}]}`,
+		`{"choices":[{"text":"m"}],"error":{"message":"it broke"}}`,
+		`{"choices":[{"text":""}],"usage":{"completion_tokens":2}}`,
+	} {
+		var sh shape
+		var want, got event
+		memory := []byte(text)
+		if !sh.read(&got, memory) || !want.parse([]byte(text)) {
+			t.Fatalf("%s is no event", text)
+		}
+		clear(memory)
+		if ok := sh.read(&got, []byte(text)); !ok {
+			t.Errorf("%s is no event the second time", text)
+		}
+		want.at, got.at = 0, 0
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(event{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s the second time (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
 // What encoding/json takes is taken, and means the same; nothing panics.
 func FuzzEvent(f *testing.F) {
 	for _, text := range samples {

@@ -109,7 +109,7 @@ func TestServersThatCannotBeMeasuredAreRefusedAtOnce(t *testing.T) {
 	}{
 		"a wrong key":           {tokenserver.Options{Key: "right"}, nil, "status 401"},
 		"no route":              {tokenserver.Options{NoChat: true, NoText: true}, nil, "takes no prompts: status 404"},
-		"ignores stream":        {tokenserver.Options{WholeOnly: true}, nil, "ignores that a stream was asked for"},
+		"ignores stream":        {tokenserver.Options{WholeOnly: true}, nil, "; with off the answers are measured as a whole, without first tokens"},
 		"nobody knows the host": {tokenserver.Options{}, func(c *asking) { c.Servers.Dial = byHost(nil) }, "no connection: "},
 		"a page":                {always(tokenserver.WrongType), nil, "wrong content type"},
 		"it never answers":      {always(tokenserver.Silence), nil, "time-out"},
@@ -266,4 +266,18 @@ func pour(w http.ResponseWriter, first, again string) {
 			time.Sleep(time.Second)
 		}
 	}
+}
+
+func TestAServerWhoseFirstAnswerIsEmptyCanBeMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := mustOpen(t, tokenserver.Options{Fault: func(n int) tokenserver.Fault {
+			if n == 0 {
+				return tokenserver.Empty
+			}
+			return tokenserver.None
+		}}, nil)
+		if h, err := ask(t, g, backend.Prompt{Text: "a", MaxTokens: 4}); err != nil || h.tokens == 0 {
+			t.Errorf("%d tokens, %v", h.tokens, err)
+		}
+	})
 }
