@@ -237,3 +237,25 @@ func TestWhatIsNoTerminalIsWrittenInLines(t *testing.T) {
 		t.Errorf("%q %q", up(0), up(3))
 	}
 }
+
+func TestEarlyStoppingIsForTestsThatItJudges(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(g *glance)
+		want   bool
+	}{
+		"a percentile":               {func(*glance) {}, true},
+		"accuracy":                   {func(g *glance) { g.Accuracy = true }, false},
+		"rules without it":           {func(g *glance) { g.Test.WithoutEarlyStopping = true }, false},
+		"queries at fixed intervals": {func(g *glance) { g.Test.FixedInterval = true }, false},
+		"bounds of tokens":           {func(g *glance) { g.Test.UseTokenLatencies = true }, false},
+		"no percentile":              {func(g *glance) { g.Test.TargetLatencyPercentile = 0 }, false},
+		"the slowest query":          {func(g *glance) { g.Test.TargetLatencyPercentile = 1 }, false},
+		"nobody said which test":     {func(g *glance) { g.Test = nil }, false},
+	} {
+		g := late()
+		c.change(&g)
+		if got := g.stopsEarly(); got != c.want {
+			t.Errorf("%s: stopsEarly() = %v, want %v", name, got, c.want)
+		}
+	}
+}

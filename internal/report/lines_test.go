@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
@@ -83,5 +84,27 @@ func TestAConstraintOfAnOlderFileHasItsSentence(t *testing.T) {
 	c.ID, c.Advice = loadgen.ConstraintLatency, "be faster"
 	if got := c.Sentence(); got != "latency: 7ms, want ≤ 5ms; be faster" {
 		t.Errorf("Sentence() = %q", got)
+	}
+}
+
+func TestTheAccuracyOfAllDataTellsMoreThanThatOfAPart(t *testing.T) {
+	of := func(partial bool, day int) *Results {
+		return &Results{Created: time.Date(2026, 7, day, 0, 0, 0, 0, time.UTC), Accuracy: &Accuracy{Partial: partial}}
+	}
+	for _, c := range []struct {
+		name string
+		a, b *Results
+		want bool
+	}{
+		{"a newer part", of(true, 2), of(false, 1), true},
+		{"older, but all", of(false, 1), of(true, 2), false},
+		{"both all, the older", of(false, 1), of(false, 2), true},
+		{"both all, the newer", of(false, 2), of(false, 1), false},
+		{"both parts, the older", of(true, 1), of(true, 2), true},
+		{"of the same time", of(true, 1), of(true, 1), false},
+	} {
+		if got := tellsLess(c.a, c.b); got != c.want {
+			t.Errorf("%s: tellsLess() = %v, want %v", c.name, got, c.want)
+		}
 	}
 }

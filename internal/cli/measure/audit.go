@@ -136,8 +136,7 @@ func printVerdict(w io.Writer, v *audit.Verdict, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(w, "audit", v)
 	}
-	_, err := io.WriteString(w, verdictText(v))
-	return err
+	return cli.Say(w, "%s", verdictText(v))
 }
 
 func verdictText(v *audit.Verdict) string {
