@@ -40,7 +40,8 @@ func TestReferenceAgreesWithTheOfficialChecker(t *testing.T) {
 		changes    []change
 	}{
 		{"table", v6, tableChanges}, {"logs", v6, logChanges}, {"tree", v6, treeChanges}, {"audits", v6, auditChanges}, {"v5.1", v5, olderChanges},
-		{"scenarios", v6, scenarioChanges}, {"closed", v6, closedChanges}, {"power", one, powerChanges}, {"endpoints", one, endpointsChanges},
+		{"scenarios", v6, scenarioChanges}, {"closed", v6, closedChanges}, {"power", one, powerChanges},
+		{"daemon", one, daemonChanges}, {"nameplate", one, plateChanges}, {"endpoints", one, endpointsChanges},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()
