@@ -21,24 +21,37 @@ func TestNothingWaitsForWhatIsNoFile(t *testing.T) {
 		"link to itself":   func(path string) error { return os.Symlink(filepath.Base(path), path) },
 		"folder":           func(path string) error { return os.Mkdir(path, 0o755) },
 	} {
-		for _, path := range []string{perf("S"), acc("S"), "S/accuracy/accuracy.txt", "S/measurements.json", home + "/systems/board1.json", "S/TEST01/verify_accuracy.txt", "S/TEST04/verify_performance.txt"} {
-			t.Run(name+" as "+path, func(t *testing.T) {
-				t.Parallel()
-				e := &edit{t, t.TempDir()}
-				e.link(base)
-				e.remove(path)
-				e.ok(plant(e.at(path)))
-				done := make(chan *Report, 1)
-				go func() { done <- check(t, e.root, Strict) }()
-				select {
-				case r := <-done:
-					if r.Passes {
-						t.Error("the tree passes")
-					}
-				case <-time.After(20 * time.Second):
-					t.Fatal("the check waits")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, kept := &edit{t, t.TempDir()}, filepath.Join(t.TempDir(), "kept")
+			e.link(base)
+			if r := check(t, e.root, Strict); !r.Passes {
+				t.Fatalf("the tree does not pass: %s", findingsOf(r))
+			}
+			for _, path := range []string{perf("S"), acc("S"), "S/accuracy/accuracy.txt", "S/measurements.json", home + "/systems/board1.json", "S/TEST01/verify_accuracy.txt", "S/TEST04/verify_performance.txt"} {
+				at := e.at(path)
+				e.ok(os.Rename(at, kept))
+				e.ok(plant(at))
+				if r := checkSoon(t, e.root); r.Passes {
+					t.Errorf("the tree passes with it as %s", path)
 				}
-			})
-		}
+				e.ok(os.Remove(at))
+				e.ok(os.Rename(kept, at))
+			}
+		})
+	}
+}
+
+// checkSoon is check, which must not wait.
+func checkSoon(t *testing.T, root string) *Report {
+	t.Helper()
+	done := make(chan *Report, 1)
+	go func() { done <- check(t, root, Strict) }()
+	select {
+	case r := <-done:
+		return r
+	case <-time.After(20 * time.Second):
+		t.Fatal("the check waits")
+		return nil
 	}
 }
