@@ -43,3 +43,35 @@ func TestClicksOfASampleBeyondTheDataSetAreAnError(t *testing.T) {
 		t.Errorf("with one sample: error %v", err)
 	}
 }
+
+// fewLabels are those of samples.
+type fewLabels [][]bool
+
+func (l fewLabels) Len() int                     { return len(l) }
+func (l fewLabels) Labels(i int) ([]bool, error) { return l[i], nil }
+
+func TestPredictionsNeedALabelEach(t *testing.T) {
+	const log = `[{"seq_id":0,"qsl_idx":0,"data":"0000803F00000000"}]`
+	score, err := ScoreClicks(Named("log", strings.NewReader(log)), ClickOptions{Truth: fewLabels{{true, false}, nil}})
+	if err != nil || score.Good != 2 || score.Coverage.Samples != 2 {
+		t.Errorf("two predictions and two labels: %+v, %v", score, err)
+	}
+	_, err = ScoreClicks(Named("log", strings.NewReader(log)), ClickOptions{Truth: fewLabels{{true}}})
+	if err == nil || !strings.Contains(err.Error(), "log: record 0 (qsl_idx 0): response has 2 predictions, the sample has 1 pairs") {
+		t.Errorf("two predictions and one label: error %v", err)
+	}
+}
+
+func TestAccuracyOfClicksIsInPercent(t *testing.T) {
+	// Both are predicted to be clicked on, and one was.
+	const log = `[{"seq_id":0,"qsl_idx":0,"data":"0000803F0000803F0000803F00000000"}]`
+	score, err := ScoreClicks(Named("log", strings.NewReader(log)), ClickOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"AUC", "accuracy"} {
+		if v, ok := score.Lookup(name); !ok || v.Value != 50 || v.Unit != "%" {
+			t.Errorf("%s = %v%s, want 50%%", name, v.Value, v.Unit)
+		}
+	}
+}

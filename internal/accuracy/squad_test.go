@@ -39,3 +39,11 @@ func TestOnlyQuestionsWithoutPredictionsAreWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+func TestAnArticleAfterOtherCharactersIsDropped(t *testing.T) {
+	for text, want := range map[string]string{" the cat": "cat", "“the cat”": "“ cat”", "cat – a dog": "cat – dog"} {
+		if got := strings.Join(answerWords(text), " "); got != want {
+			t.Errorf("words of %q are %q, want %q", text, got, want)
+		}
+	}
+}
