@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"math"
 	"sort"
 	"time"
 
@@ -60,8 +61,12 @@ func minPassing(t uint64, p float64) uint64 {
 
 // NeededQueries returns how many queries a run needs so that early stopping accepts it
 // if over of them are above the latency limit, and the limit is for the given fraction
-// of queries. SingleStream and MultiStream need NeededQueries(1, …).
+// of queries. SingleStream and MultiStream need NeededQueries(1, …). No number would do for
+// what is no fraction below 1: then it is math.MaxUint64.
 func NeededQueries(over uint64, percentile float64) uint64 {
+	if !(percentile >= 0 && percentile < 1) {
+		return math.MaxUint64
+	}
 	return minPassing(over, percentile) + over
 }
 
