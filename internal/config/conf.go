@@ -159,11 +159,8 @@ func (p *confParser) line(words []string) error {
 		return err
 	}
 	for _, word := range words[2:] {
-		if strings.HasPrefix(word, "#") {
-			return p.syntax("a comment needs a line of its own: LoadGen reads %q as a value", word)
-		}
 		entry.Value = word
-		if err := p.check(matching, entry); err != nil {
+		if err := p.value(matching, entry); err != nil {
 			return err
 		}
 	}
@@ -218,9 +215,8 @@ func (p *confParser) unknownScenario(name string) error {
 	return newKeyError(p.at, "scenario", name, confScenarios())
 }
 
-// meaning returns the keys that an entry may set; none if it is left out.
-func (p *confParser) meaning(e Entry) ([]*key, error) {
-	var named, matching []*key
+// rows are the keys that an entry names, and those of them that LoadGen looks up in its scenario.
+func (p *confParser) rows(e Entry) (named, matching []*key) {
 	for i := range p.keys {
 		k := &p.keys[i]
 		if k.name != e.Key || k.optionOnly {
@@ -231,6 +227,20 @@ func (p *confParser) meaning(e Entry) ([]*key, error) {
 			matching = append(matching, k)
 		}
 	}
+	return named, matching
+}
+
+// value finds a value that none of the keys can have.
+func (p *confParser) value(keys []*key, e Entry) error {
+	if strings.HasPrefix(e.Value, "#") {
+		return p.syntax("a comment needs a line of its own: LoadGen reads %q as a value", e.Value)
+	}
+	return p.check(keys, e)
+}
+
+// meaning returns the keys that an entry may set; none if it is left out.
+func (p *confParser) meaning(e Entry) ([]*key, error) {
+	named, matching := p.rows(e)
 	switch {
 	case len(named) == 0 && p.opts.AllowUnknownKeys:
 		p.conf.warn(p.at, "unknown key %q is left out", e.Key)

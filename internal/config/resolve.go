@@ -114,8 +114,8 @@ func Resolve(q Request) (*Resolved, error) {
 		r.audit(q.AuditConf)
 	}
 	r.remarks()
-	if len(r.errs) > 0 {
-		return nil, errors.Join(r.errs...)
+	if err := errors.Join(r.errs...); err != nil {
+		return nil, err
 	}
 	return r.resolved(), nil
 }

@@ -39,6 +39,26 @@ func TestTheLaterSourceWinsAndIsRemembered(t *testing.T) {
 	}
 }
 
+func TestAnAuditConfigThatChangesTheModeIsWarnedOf(t *testing.T) {
+	for _, c := range []struct {
+		asked, audit, want string
+	}{
+		{"performance", "*.*.mode = 2\n", ""},
+		{"performance", "*.*.min_query_count = 2\n", ""},
+		{"performance", "*.*.mode = 1\n", "audit.config:1: the mode is AccuracyOnly, not the PerformanceOnly of flag --mode"},
+		{"accuracy", "*.*.mode = 3\n", "audit.config:1: the mode is FindPeakPerformance, not the AccuracyOnly of flag --mode"},
+		{"", "*.*.mode = 1\n", ""},
+	} {
+		q := Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"), AuditConf: mustParse(t, "audit.config", c.audit)}
+		if c.asked != "" {
+			q.Options = []Override{{"mode", c.asked, "flag --mode"}}
+		}
+		if got := strings.Join(mustResolve(t, q).Warnings, "; "); got != c.want {
+			t.Errorf("asked for %q, %s: warnings %q, want %q", c.asked, c.audit, got, c.want)
+		}
+	}
+}
+
 func TestASettingKnowsWhatItReplaced(t *testing.T) {
 	r := mustResolve(t, Request{
 		Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"),

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,18 +122,25 @@ func allModels() []string {
 // audit applies an audit.config in two passes, as a reference SUT and LoadGen together
 // do: the SUT loads it for its model, and then LoadGen once more for any model.
 func (r *resolver) audit(c *Conf) {
+	asked := r.target.Mode
 	r.file(c, r.request.Rules.OpenSeeds)
 	r.lookUp(c, []string{"*"}, r.request.Rules.OpenSeeds, func(e Entry) string { return c.at(e).String() })
+	r.otherMode(asked)
+}
+
+// otherMode warns of a test in another mode than the one that was asked for. LoadGen warns of the file.
+func (r *resolver) otherMode(asked loadgen.Mode) {
+	i := slices.IndexFunc(r.keys, func(k key) bool { return k.name == "mode" })
+	if s := r.made[&r.keys[i]]; s != nil && s.Replaces != nil && r.target.Mode != asked {
+		r.warn("%s: the mode is %v, not the %v of %s", s.Origin, r.target.Mode, asked, s.Replaces.Origin)
+	}
 }
 
 // lookUp applies what a file has for the model, by any of its names, and the scenarios.
 func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Entry) string) {
 	for i := range r.keys {
 		k := &r.keys[i]
-		scenario := k.scenario
-		if scenario == "" {
-			scenario = r.request.Scenario.String()
-		}
+		scenario := cmp.Or(k.scenario, r.request.Scenario.String())
 		e, ok := c.Lookup(scenario, k.name, names...)
 		switch {
 		case !ok || k.optionOnly:
@@ -141,14 +149,19 @@ func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Ent
 		case !k.enabled(&r.target):
 			r.warnOnce("%v: %s has no effect: %s is off", c.at(e), k.name, k.needs)
 		default:
-			v, err := parseValue(k.kind, e.Value)
-			if err != nil { // ParseConf has checked it
-				r.errs = append(r.errs, &syntaxError{c.at(e), err.Error()})
-				continue
-			}
-			r.assign(k, v, e.Value, origin(e))
+			r.errs = append(r.errs, r.apply(k, e.Value, c.at(e), origin(e)))
 		}
 	}
+}
+
+// apply makes a setting of the text of a file. ParseConf has checked the text.
+func (r *resolver) apply(k *key, text string, at Place, origin string) error {
+	v, err := parseValue(k.kind, text)
+	if err != nil {
+		return &syntaxError{at, err.Error()}
+	}
+	r.assign(k, v, text, origin)
+	return nil
 }
 
 func (r *resolver) warnOnce(format string, args ...any) {

@@ -183,17 +183,22 @@ func optionText(v any) (string, error) {
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
 	case []any:
-		items := make([]string, len(v))
-		for i := range v {
-			text, err := optionText(v[i])
-			if err != nil {
-				return "", err
-			}
-			items[i] = text
-		}
-		return strings.Join(items, ","), nil
+		return listText(v)
 	case nil:
 		return "", errors.New("has no value")
 	}
 	return "", errors.New("want one value or a list of values")
+}
+
+// listText writes the values of a list, with commas between.
+func listText(list []any) (string, error) {
+	items := make([]string, len(list))
+	for i, v := range list {
+		text, err := optionText(v)
+		if err != nil {
+			return "", err
+		}
+		items[i] = text
+	}
+	return strings.Join(items, ","), nil
 }
