@@ -29,13 +29,18 @@ func (r *run) calibrate(ctx context.Context) error {
 		if err := r.phase(ctx, "calibration", func() error { return r.chooseRate(ctx) }); err != nil {
 			return err
 		}
-		if c := r.calibration; c != nil {
-			r.cfg.Observer.Note(fmt.Sprintf("nobody gave a target: %s = %.4g %s, because %s",
-				c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
-		}
+		r.noteTarget()
 	}
 	r.chooseQueryCount()
 	return r.warmRemainder(ctx)
+}
+
+// noteTarget says which target was chosen.
+func (r *run) noteTarget() {
+	if c := r.calibration; c != nil {
+		r.cfg.Observer.Note(fmt.Sprintf("nobody gave a target: %s = %.4g %s, because %s",
+			c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
+	}
 }
 
 const (

@@ -43,12 +43,17 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 		}
 		r.model.predictors = append(r.model.predictors, pinned(p, r.cfg.cores(s, i)))
 	}
+	r.warnOfModel()
+	return nil
+}
+
+// warnOfModel repeats what the engine said of the files.
+func (r *run) warnOfModel() {
 	for _, info := range r.model.infos {
 		for _, w := range info.Warnings {
 			r.warnings.add(errors.New(w))
 		}
 	}
-	return nil
 }
 
 // openSessions opens a session for each file of the model, for a worker, or if that has only one
@@ -58,21 +63,8 @@ func (r *run) openSessions(ctx context.Context, worker int) error {
 	sessions := workload.Sessions{}
 	r.model.sessions = append(r.model.sessions, sessions)
 	for _, f := range r.files {
-		opts := r.cfg.Backend
-		opts.ModelPath, opts.Outputs = f.Path, r.workload.Outputs(f.Role)
-		opts.IntraThreads = r.model.shape.threads
-		if r.model.shape.threads > 1 {
-			opts.Cores = r.cfg.cores(r.model.shape, worker)
-		}
-		opts.ProfileShapes = [2]int{1, r.model.shape.batch}
+		opts := r.sessionOptions(f, worker)
 		opts.CountDeviceNode = first && opts.Device != "" && opts.Device != "cpu" // it loads the model twice
-		opts.Note = r.cfg.Observer.Note
-		if w, ok := r.workload.(workload.Prompting); ok {
-			opts.Texts = w.Texts()
-		}
-		if opts.OptimizedModel != "" && len(r.files) > 1 {
-			opts.OptimizedModel += "." + f.Role
-		}
 		session, err := r.cfg.Engine.Open(ctx, opts)
 		if err != nil {
 			return r.inRole(f, err)
@@ -185,4 +177,23 @@ func (r *run) reopen(ctx context.Context, s shape) error {
 		return err
 	}
 	return r.tryModel(ctx)
+}
+
+// sessionOptions are those of the engine for a file of the model, for a worker.
+func (r *run) sessionOptions(f workload.File, worker int) backend.Options {
+	opts := r.cfg.Backend
+	opts.ModelPath, opts.Outputs = f.Path, r.workload.Outputs(f.Role)
+	opts.IntraThreads = r.model.shape.threads
+	if r.model.shape.threads > 1 {
+		opts.Cores = r.cfg.cores(r.model.shape, worker)
+	}
+	opts.ProfileShapes = [2]int{1, r.model.shape.batch}
+	opts.Note = r.cfg.Observer.Note
+	if w, ok := r.workload.(workload.Prompting); ok {
+		opts.Texts = w.Texts()
+	}
+	if opts.OptimizedModel != "" && len(r.files) > 1 {
+		opts.OptimizedModel += "." + f.Role
+	}
+	return opts
 }

@@ -156,6 +156,11 @@ func (r *run) tryLoad(ctx context.Context, t trial, unit, dir string) (test *loa
 	return test, err
 }
 
+// growing reports whether a queue grew without a break through the second half of a test.
+func growing(queue *report.QueueStats, p *loadgen.Performance) bool {
+	return queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2
+}
+
 // peakStep says what came of a test. A short one need not satisfy early stopping, but its
 // queue must not have grown without a break through its second half: that would go on.
 func peakStep(t trial, test *loadgen.Result, queue *report.QueueStats) report.PeakStep {
@@ -165,7 +170,7 @@ func peakStep(t trial, test *loadgen.Result, queue *report.QueueStats) report.Pe
 		step.LatencyNS = int64(p.QueryLatency.Target)
 	}
 	step.Met = test.Valid() || !t.full && metButStopping(p)
-	if !t.full && queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2 {
+	if !t.full && growing(queue, p) {
 		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %.3f s on", queue.GrewSeconds)
 	}
 	if !step.Met && step.Reason == "" {

@@ -96,11 +96,15 @@ func energyOf(p *report.Performance, record *power.Record, err error) *report.En
 		e.JoulesPerSample = taken.Joules / float64(p.Samples)
 	}
 	for _, part := range taken.Parts {
-		watts := make([]report.PowerAt, len(part.Watts))
-		for i, w := range part.Watts {
-			watts[i] = report.PowerAt(w)
-		}
-		e.Parts = append(e.Parts, report.EnergyPart{Name: part.Name, Joules: part.Joules, MeanWatts: part.MeanWatts, PeakWatts: part.PeakWatts, Watts: watts})
+		e.Parts = append(e.Parts, report.EnergyPart{Name: part.Name, Joules: part.Joules, MeanWatts: part.MeanWatts, PeakWatts: part.PeakWatts, Watts: powersAt(part.Watts)})
 	}
 	return e
+}
+
+func powersAt(series []power.Watt) []report.PowerAt {
+	watts := make([]report.PowerAt, len(series))
+	for i, w := range series {
+		watts[i] = report.PowerAt(w)
+	}
+	return watts
 }

@@ -27,20 +27,7 @@ const maxImage = 1 << 30
 
 // Preprocess writes what the model would get of each file, NAME.npy for NAME.
 func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
-	if q.Model == "" {
-		return field.Missing("model", "want a model of the catalogue")
-	}
-	model, err := models.LookupScored(q.Model)
-	if err != nil {
-		return field.Wrap("model", err)
-	}
-	if model.NewReader == nil {
-		return field.Errorf("model", "the samples of %s are not images", model.Name)
-	}
-	if err := model.CheckReaderOptions(q.Options); err != nil {
-		return err
-	}
-	reader, err := model.NewReader(q.Options)
+	reader, err := q.reader()
 	if err != nil {
 		return err
 	}
@@ -105,4 +92,22 @@ func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
 		return err
 	}
 	return npy.WriteFile(path, t)
+}
+
+// reader is what makes inputs of images for the model.
+func (q *PreprocessRequest) reader() (workload.Reader, error) {
+	if q.Model == "" {
+		return nil, field.Missing("model", "want a model of the catalogue")
+	}
+	model, err := models.LookupScored(q.Model)
+	if err != nil {
+		return nil, field.Wrap("model", err)
+	}
+	if model.NewReader == nil {
+		return nil, field.Errorf("model", "the samples of %s are not images", model.Name)
+	}
+	if err := model.CheckReaderOptions(q.Options); err != nil {
+		return nil, err
+	}
+	return model.NewReader(q.Options)
 }

@@ -84,15 +84,20 @@ func (r *Remote) checkAddresses() error {
 // remote reports whether the models of a request run elsewhere.
 func (q *Request) remote() bool { return q.Engine.Name == OIP || q.Engine.Name == OpenAI }
 
+// withoutServers finds what is said about servers where the engine asks none.
+func (q *Request) withoutServers() error {
+	if name := q.Engine.Remote.given(); name != "" {
+		return field.Errorf(name, "is about servers, and the engine is %s: want %s or %s", q.Engine.Name, OIP, OpenAI)
+	}
+	return nil
+}
+
 // checkRemote finds what is said about servers where there are none, and what only an engine of
 // this machine can do.
 func (q *Request) checkRemote() error {
 	remote := q.Engine.Remote
 	if !q.remote() {
-		if name := remote.given(); name != "" {
-			return field.Errorf(name, "is about servers, and the engine is %s: want %s or %s", q.Engine.Name, OIP, OpenAI)
-		}
-		return nil
+		return q.withoutServers()
 	}
 	if name := q.ofThisMachine(); name != "" {
 		return field.Errorf(name, "is up to the servers: the engine %s only asks them", q.Engine.Name)

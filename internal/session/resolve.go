@@ -166,17 +166,22 @@ func (r *Resolved) settings() error {
 	if r.resolved, err = config.Resolve(c); err != nil {
 		return err
 	}
-	r.Settings, r.Warnings = r.resolved.Settings, r.resolved.Warnings
-	if q.free() { // that the rules do not know the model goes without saying
-		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "have no settings for the model") })
-	}
+	r.adopt()
 	if err := r.Settings.Validate(); err != nil {
 		return field.Wrap("settings", err)
+	}
+	return nil
+}
+
+// adopt takes over what came of merging.
+func (r *Resolved) adopt() {
+	r.Settings, r.Warnings = r.resolved.Settings, r.resolved.Warnings
+	if r.Request.free() { // that the rules do not know the model goes without saying
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "have no settings for the model") })
 	}
 	for _, s := range r.resolved.Made {
 		r.Made = append(r.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
 	}
-	return nil
 }
 
 // checkMode finds modes that there are not, and bounds to be chosen where there are none.

@@ -97,17 +97,22 @@ func (p *Plan) score(s *Step) Score {
 	} else {
 		a = p.accuracyElsewhere(s)
 	}
-	switch {
-	case a == nil:
-	case a.Results != nil && a.Results.Accuracy != nil:
-		out.Accuracy = a.Results.Accuracy
-	default:
-		out.AccuracyError = cmp.Or(a.Error, verdict(a))
-		if a.State == Planned {
-			out.AccuracyError = notRun
-		}
+	if a != nil {
+		out.scored(a)
 	}
 	return out
+}
+
+// scored adds what came out of an accuracy step.
+func (out *Score) scored(s *Step) {
+	switch {
+	case s.Results != nil && s.Results.Accuracy != nil:
+		out.Accuracy = s.Results.Accuracy
+	case s.State == Planned:
+		out.AccuracyError = notRun
+	default:
+		out.AccuracyError = cmp.Or(s.Error, verdict(s))
+	}
 }
 
 // measured takes over what a performance run says.
@@ -152,17 +157,21 @@ func verdict(s *Step) string {
 // VALID, and those of the rest whose accuracy is below the target or could not be measured.
 func (o *Outcome) Failures() (none, invalid, inaccurate int) {
 	for _, s := range o.Scores {
-		switch s.Result {
-		case failed, notRun:
-			none++
-		case report.Invalid, report.Interrupted:
-			invalid++
-		}
 		if s.Accuracy.Below() || s.AccuracyError != "" && s.Result != lacking && s.Result != notRun {
 			inaccurate++
 		}
 	}
-	return none, invalid, inaccurate
+	return o.count(failed, notRun), o.count(report.Invalid, report.Interrupted), inaccurate
+}
+
+// count is how many scores have one of the results.
+func (o *Outcome) count(results ...string) (n int) {
+	for _, s := range o.Scores {
+		if slices.Contains(results, s.Result) {
+			n++
+		}
+	}
+	return n
 }
 
 // seconds are those of all runs.
@@ -176,15 +185,7 @@ func (o *Outcome) seconds() float64 {
 
 // headline says in one line how it went.
 func (o *Outcome) headline() string {
-	valid, lack := 0, 0
-	for _, s := range o.Scores {
-		switch s.Result {
-		case report.Valid:
-			valid++
-		case lacking:
-			lack++
-		}
-	}
+	valid, lack := o.count(report.Valid), o.count(lacking)
 	text := fmt.Sprintf("suite %s%s, rules %s: %d of %d VALID", o.Suite, quickly(o.Quick), o.Rules, valid, len(o.Scores)-lack)
 	none, invalid, inaccurate := o.Failures()
 	for _, n := range []struct {

@@ -87,14 +87,19 @@ func (a Axes) Points(base Point, f Facts) []Point {
 	return points
 }
 
+// leastCores is how many cores a shape has to occupy that nobody asked for.
+func (a Axes) leastCores(f Facts) int {
+	many := f.Scenario == loadgen.Offline || f.Scenario == loadgen.Server
+	if many && a.Instances == nil && a.Threads == nil {
+		return (f.Cores + 1) / 2
+	}
+	return 0
+}
+
 // shapes pairs numbers of workers and threads that occupy the cores, at most once, and at
 // least half of them where many workers compute at once.
 func (a Axes) shapes(base Point, f Facts) [][2]int {
-	least := 0
-	if many := f.Scenario == loadgen.Offline || f.Scenario == loadgen.Server; many && a.Instances == nil && a.Threads == nil {
-		least = (f.Cores + 1) / 2
-	}
-	threads := a.threads(base, f)
+	least, threads := a.leastCores(f), a.threads(base, f)
 	var shapes [][2]int
 	for _, i := range a.workers(f) {
 		for _, t := range threads {

@@ -202,15 +202,20 @@ func (s Search) Best(done []Measurement) (Measurement, bool) {
 		if len(ranked) == 0 {
 			return Measurement{}, false
 		}
-		best := ranked[0]
-		for _, m := range ranked {
-			if m.Point == s.Points[0] && s.Objective.score(best.Value) < clear*s.Objective.score(m.Value) {
-				best = m
-			}
-		}
-		return best, true
+		return s.bestOrBase(ranked), true
 	}
 	return Measurement{}, false
+}
+
+// bestOrBase is the first of the ranked, or the base if the first is not clearly better.
+func (s Search) bestOrBase(ranked []Measurement) Measurement {
+	best := ranked[0]
+	for _, m := range ranked {
+		if m.Point == s.Points[0] && s.Objective.score(best.Value) < clear*s.Objective.score(m.Value) {
+			best = m
+		}
+	}
+	return best
 }
 
 // tried counts the points that a stage has measured.

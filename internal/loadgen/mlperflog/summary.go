@@ -80,6 +80,12 @@ func (s *summaryWriter) metrics(p *loadgen.Performance) {
 	if e.UseTokenLatencies {
 		s.tokenMetrics(p, percentile)
 	}
+	s.inferred(p)
+}
+
+// inferred are the tokens of a test that infers them from samples.
+func (s *summaryWriter) inferred(p *loadgen.Performance) {
+	e := p.Effective
 	switch {
 	case e.InferTokenLatencies && e.Scenario == loadgen.Server:
 		s.rate("Completed tokens per second (inferred): ", inferredTokens(p), twoDecimals)
