@@ -127,3 +127,11 @@ func tokens(list ...byte) string {
 	}
 	return hex.EncodeToString(data)
 }
+
+func TestCaveatsAreSaidOnceWithoutTheSettingsOfTheTest(t *testing.T) {
+	v := &Verdict{}
+	v.addCaveats([]string{"a", "set by " + confFile + ": x", "b", "a"})
+	if want := []string{"a", "b"}; !slices.Equal(v.Caveats, want) {
+		t.Errorf("caveats %q, want %q", v.Caveats, want)
+	}
+}
