@@ -63,17 +63,22 @@ func OpenEye(ctx context.Context, engine backend.Engine, path string, kind EyeKi
 	if e.session, err = engine.Open(ctx, backend.Options{ModelPath: path, Outputs: []string{out.Name}}); err != nil {
 		return nil, err
 	}
-	shape := slices.Clone(out.Shape)
-	for i, extent := range shape {
-		shape[i] = max(extent, 1) // free axes are the batch, and those of a pooled image
-	}
-	if err = e.bind(shape); err == nil && e.Features() < 2 {
+	if err = e.bind(ofOneImage(out.Shape)); err == nil && e.Features() < 2 {
 		err = fmt.Errorf("the output %v has no known number of features", out.Shape)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), e.Close())
 	}
 	return e, nil
+}
+
+// ofOneImage is the shape of features of one image. Free axes are the batch, and those of a pooled image.
+func ofOneImage(shape tensor.Shape) tensor.Shape {
+	shape = slices.Clone(shape)
+	for i, extent := range shape {
+		shape[i] = max(extent, 1)
+	}
+	return shape
 }
 
 // ports looks at what a network takes and gives.

@@ -42,10 +42,7 @@ func openPipeline(s workload.Setup) (workload.Workload, error) {
 		return nil, field.Wrap(portsOption, err)
 	}
 	w := &pipeline{guidance: guidance}
-	if w.captions, err = captions.Read(s.DatasetDir, s.Count); err != nil {
-		return nil, err
-	}
-	if w.latents, err = captions.ReadLatents(s.DatasetDir); err != nil {
+	if err := w.readData(s.DatasetDir, s.Count); err != nil {
 		return nil, err
 	}
 	if err := w.join(s.Ports, own); err != nil {
@@ -64,6 +61,15 @@ func openPipeline(s workload.Setup) (workload.Workload, error) {
 	}
 	w.describe(from)
 	return w, w.readNegative()
+}
+
+// readData reads the captions, and the noise that images begin with.
+func (w *pipeline) readData(folder string, count int) (err error) {
+	if w.captions, err = captions.Read(folder, count); err != nil {
+		return err
+	}
+	w.latents, err = captions.ReadLatents(folder)
+	return err
 }
 
 // join finds out how the files go together.

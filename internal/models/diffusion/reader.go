@@ -44,7 +44,6 @@ func openTextTower(ctx context.Context, engine backend.Engine, path, tokenizer s
 
 // readTable reads the features of all captions.
 func readTable(path string, captions int) (t tensor.Tensor, err error) {
-	const maxFeatures = 1 << 14
 	f, err := regular.Open(path)
 	if err != nil {
 		return t, err
@@ -54,8 +53,7 @@ func readTable(path string, captions int) (t tensor.Tensor, err error) {
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", path, err)
 	}
-	isTable := r.Type == tensor.Float32 && len(r.Shape) == 2
-	if !isTable || r.Shape[0] != int64(captions) || r.Shape[1] < 1 || r.Shape[1] > maxFeatures {
+	if !isTable(r, captions) {
 		return t, fmt.Errorf("%s has %v%v, want float32[%d n]: a row for each caption", path, r.Type, r.Shape, captions)
 	}
 	t = tensor.New(r.Type, r.Shape...)
@@ -63,6 +61,13 @@ func readTable(path string, captions int) (t tensor.Tensor, err error) {
 		return t, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
+}
+
+// isTable reports whether a file has a row of features for each caption.
+func isTable(r *npy.Reader, captions int) bool {
+	const maxFeatures = 1 << 14
+	isMatrix := r.Type == tensor.Float32 && len(r.Shape) == 2
+	return isMatrix && r.Shape[0] == int64(captions) && r.Shape[1] >= 1 && r.Shape[1] <= maxFeatures
 }
 
 // open opens a text tower.

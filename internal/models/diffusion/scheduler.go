@@ -60,10 +60,15 @@ func (s noiseSchedule) check() error {
 			errs = append(errs, fmt.Errorf("%s is %q, want %q", text.key, text.got, text.want))
 		}
 	}
-	if s.Karras || s.Exp || s.Beta || s.Rescale || len(s.Betas) > 0 {
+	if s.hasOtherNoise() {
 		errs = append(errs, errors.New("the noise is of Karras, exponential, of betas or rescaled, want neither"))
 	}
 	return errors.Join(append(errs, s.checkNumbers())...)
+}
+
+// hasOtherNoise reports whether the noise is computed in a way that is not known here.
+func (s noiseSchedule) hasOtherNoise() bool {
+	return s.Karras || s.Exp || s.Beta || s.Rescale || len(s.Betas) > 0
 }
 
 // checkNumbers wants noise that grows, over a number of steps.

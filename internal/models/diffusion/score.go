@@ -76,11 +76,7 @@ func (j *judge) score(ctx context.Context, log accuracy.Input, list []string, sh
 		}
 		similarities = append(similarities, similarity)
 	}
-	statistics, err := features.Statistics()
-	if err != nil {
-		return nil, err
-	}
-	distance, err := accuracy.FrechetDistance(statistics, j.photos)
+	distance, err := j.distance(&features)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +85,15 @@ func (j *judge) score(ctx context.Context, log accuracy.Input, list []string, sh
 		score.Warnings = append(score.Warnings, j.warnings...)
 	}
 	return score, err
+}
+
+// distance is that of images to the photographs.
+func (j *judge) distance(images *accuracy.FeatureTable) (float64, error) {
+	statistics, err := images.Statistics()
+	if err != nil {
+		return 0, err
+	}
+	return accuracy.FrechetDistance(statistics, j.photos)
 }
 
 // look judges one image.

@@ -36,17 +36,28 @@ func (w writer) ask(s workload.Setup) (workload.Workload, error) {
 	if s.Scored && w.asked.maxScored > 0 {
 		a.rules.MaxNew = w.asked.maxScored
 	}
-	switch a.words, err = from.openTokenizer(); {
-	case err == nil:
-		a.tokenizer = from.tokenizerPath()
-	case s.Scored || from.tokenizer != "":
-		return nil, field.Wrap(tokenizerOption, err) // what is kept are tokens, and the score is one of texts
+	if err := a.openWords(from); err != nil {
+		return nil, field.Wrap(tokenizerOption, err)
 	}
 	a.prompts = make([]backend.Prompt, len(data.tokens))
 	for i := range a.prompts {
 		a.prompts[i] = a.promptOf(i)
 	}
 	return a, nil
+}
+
+// openWords opens the tokenizer. It may be missing if nobody named one, and nothing is scored: what is kept
+// are tokens, and the score is one of texts.
+func (a *asked) openWords(from source) (err error) {
+	a.words, err = from.openTokenizer()
+	switch {
+	case err == nil:
+		a.tokenizer = from.tokenizerPath()
+		return nil
+	case from.scored || from.tokenizer != "":
+		return err
+	}
+	return nil
 }
 
 // promptOf is what servers are sent of a prompt.

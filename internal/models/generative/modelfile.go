@@ -60,6 +60,14 @@ func (c modelCard) endsBefore(stop []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(c.stop), func(id int32) bool { return slices.Contains(stop, id) })
 }
 
+// stopOr are the model's own tokens that end answers, or those of the official one.
+func (c modelCard) stopOr(official []int32) []int32 {
+	if len(c.stop) > 0 {
+		return c.stop
+	}
+	return official
+}
+
 // folderOf is where a model file is, or the folder itself.
 func folderOf(path string) string {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {

@@ -38,9 +38,7 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 		return nil, err
 	}
 	t := &texts{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card, chunk: cmp.Or(set.chunk, defaultChunk)}
-	if len(card.stop) > 0 {
-		t.rules.Stop = card.stop
-	}
+	t.rules.Stop = card.stopOr(w.rules.Stop)
 	t.early = card.endsBefore(w.rules.Stop)
 	if t.rules.Sampling, err = set.samplingOf(card, t.beams); err != nil {
 		return nil, err

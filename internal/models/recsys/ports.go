@@ -34,22 +34,18 @@ type pairInput struct {
 func bindPairs(ports []backend.Port, hot []int) ([]pairInput, error) {
 	var inputs []pairInput
 	seen := map[pairKind][]int{} // the tables of the inputs of a kind
-	flat := false
 	for _, port := range ports {
 		in, err := bindPair(port)
+		if err == nil {
+			err = in.fits(hot)
+		}
 		if err != nil {
 			return nil, err
-		}
-		if in.kind == categories {
-			flat = flat || in.flat()
-			if err := in.fits(hot); err != nil {
-				return nil, err
-			}
 		}
 		seen[in.kind] = append(seen[in.kind], in.table)
 		inputs = append(inputs, in)
 	}
-	if !flat && len(seen[categories]) > 0 && len(seen[offsets]) == 0 {
+	if !slices.ContainsFunc(inputs, pairInput.flat) && len(seen[categories]) > 0 && len(seen[offsets]) == 0 {
 		seen[offsets] = []int{allTables} // none is needed
 	}
 	return inputs, checkKinds(seen)
@@ -114,13 +110,18 @@ func (in pairInput) checkNumbers() error {
 	return nil
 }
 
-// flat reports whether the categories of all pairs follow each other, so that offsets have to say
-// where those of a pair begin.
-func (in pairInput) flat() bool { return in.table < 0 || len(in.port.Shape) < 2 }
+// flat reports whether an input has the categories of all pairs one after the other, so that offsets
+// have to say where those of a pair begin.
+func (in pairInput) flat() bool {
+	return in.kind == categories && (in.table < 0 || len(in.port.Shape) < 2)
+}
 
-// fits wants an input to have room for the categories of a pair, of which each table has so
+// fits wants an input of categories to have room for those of a pair, of which each table has so
 // many.
 func (in pairInput) fits(hot []int) error {
+	if in.kind != categories {
+		return nil
+	}
 	if in.table < 0 && slices.Max(hot) > 1 {
 		return fmt.Errorf("input %s of the model is for all tables, but the data have up to %d categories of a pair: want an input for each table", in.port.Name, slices.Max(hot))
 	}

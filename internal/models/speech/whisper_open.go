@@ -49,15 +49,8 @@ func openWhisper(s workload.Setup) (workload.Workload, error) {
 		return nil, err
 	}
 	w := &talk{data: data}
-	names, err := generate.ParseNames(s.Options[namesOption], generate.ListenNames())
-	if err != nil {
-		return nil, field.Wrap(namesOption, err)
-	}
-	if w.layout, err = generate.ReadListenLayout(s.Ports, names); err != nil {
-		return nil, fmt.Errorf("the model is no Whisper that is known: %w", err)
-	}
-	if w.layout.Bands != whisperBands || w.layout.Frames != audio.WhisperFrames {
-		return nil, fmt.Errorf("the model's encoder reads %d bands over %d frames, want %d over %d", w.layout.Bands, w.layout.Frames, whisperBands, audio.WhisperFrames)
+	if w.layout, err = readWhisperLayout(s); err != nil {
+		return nil, err
 	}
 	if w.words, err = openWords(s); err != nil {
 		return nil, err
@@ -66,6 +59,22 @@ func openWhisper(s workload.Setup) (workload.Workload, error) {
 		return nil, err
 	}
 	return w, w.findMarks()
+}
+
+// readWhisperLayout finds out how the files of a model go together.
+func readWhisperLayout(s workload.Setup) (generate.ListenLayout, error) {
+	names, err := generate.ParseNames(s.Options[namesOption], generate.ListenNames())
+	if err != nil {
+		return generate.ListenLayout{}, field.Wrap(namesOption, err)
+	}
+	layout, err := generate.ReadListenLayout(s.Ports, names)
+	if err != nil {
+		return layout, fmt.Errorf("the model is no Whisper that is known: %w", err)
+	}
+	if layout.Bands != whisperBands || layout.Frames != audio.WhisperFrames {
+		return layout, fmt.Errorf("the model's encoder reads %d bands over %d frames, want %d over %d", layout.Bands, layout.Frames, whisperBands, audio.WhisperFrames)
+	}
+	return layout, nil
 }
 
 // findMarks finds the tokens that texts begin with, and the one that ends them.

@@ -160,43 +160,49 @@ func (r *spanReader) run(at shape) (*spanRun, error) {
 		return run, nil
 	}
 	run := &spanRun{}
-	var err error
-	bind := func(t tensor.DType, memory []byte, dims ...int64) backend.Value {
-		if err != nil {
-			return nil
-		}
-		bytes := tensor.Shape(dims).Len() * int64(t.Size())
-		var x tensor.Tensor
-		var v backend.Value
-		if x, err = tensor.FromBytes(t, memory[:bytes], dims...); err == nil {
-			v, err = r.session.Bind(x)
-		}
-		return v
-	}
-	n, pieces := int64(at.windows), int64(at.pieces)
-	for k, in := range r.w.inputs {
-		run.inputs = append(run.inputs, bind(in.port.Type, r.inputs[k], n, pieces))
-	}
-	for k := range r.outputs {
-		dims := []int64{n, pieces}
-		if r.w.outputs.joint {
-			dims = append(dims, 2)
-		}
-		run.outputs = append(run.outputs, bind(tensor.Float32, r.outputs[k], dims...))
-	}
-	if err != nil {
+	if err := r.bindAll(run, at); err != nil {
 		return nil, errors.Join(err, run.close())
 	}
 	r.bound[at] = run
 	return run, nil
 }
 
+// bindAll makes the values of a run, over the memory of all runs.
+func (r *spanReader) bindAll(run *spanRun, at shape) error {
+	dims := []int64{int64(at.windows), int64(at.pieces)}
+	for k, in := range r.w.inputs {
+		v, err := r.bind(in.port.Type, r.inputs[k], dims)
+		if err != nil {
+			return err
+		}
+		run.inputs = append(run.inputs, v)
+	}
+	if r.w.outputs.joint {
+		dims = append(dims, 2)
+	}
+	for _, memory := range r.outputs {
+		v, err := r.bind(tensor.Float32, memory, dims)
+		if err != nil {
+			return err
+		}
+		run.outputs = append(run.outputs, v)
+	}
+	return nil
+}
+
+// bind makes a value over the beginning of memory.
+func (r *spanReader) bind(t tensor.DType, memory []byte, dims tensor.Shape) (backend.Value, error) {
+	x, err := tensor.FromBytes(t, memory[:dims.Len()*int64(t.Size())], dims...)
+	if err != nil {
+		return nil, err
+	}
+	return r.session.Bind(x)
+}
+
 func (r *spanRun) close() error {
 	var errs []error
-	for _, v := range append(r.inputs, r.outputs...) {
-		if v != nil {
-			errs = append(errs, v.Close())
-		}
+	for _, v := range slices.Concat(r.inputs, r.outputs) {
+		errs = append(errs, v.Close())
 	}
 	return errors.Join(errs...)
 }

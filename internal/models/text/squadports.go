@@ -39,20 +39,27 @@ func bindInputs(ports []backend.Port) ([]squadInput, error) {
 		return nil, fmt.Errorf("the model has %d inputs (%s), want pieces, mask and perhaps segments", len(ports), workload.DescribePorts(ports))
 	}
 	inputs := make([]squadInput, len(ports))
-	named := true
+	slots := slotsOf(ports)
 	for i, port := range ports {
 		if err := checkInput(port); err != nil {
 			return nil, err
 		}
-		slot, known := slotOf(port.Name)
-		inputs[i], named = squadInput{port, slot}, named && known
-	}
-	if !named {
-		for i := range inputs {
-			inputs[i].slot = i
-		}
+		inputs[i] = squadInput{port, slots[i]}
 	}
 	return inputs, checkSlots(inputs, ports)
+}
+
+// slotsOf tells inputs apart by their names, or else by their order.
+func slotsOf(ports []backend.Port) []int {
+	slots := make([]int, len(ports))
+	for i, port := range ports {
+		slot, known := slotOf(port.Name)
+		if !known {
+			return []int{pieceInput, maskInput, segmentInput}
+		}
+		slots[i] = slot
+	}
+	return slots
 }
 
 // checkInput wants numbers of windows.
