@@ -41,13 +41,8 @@ func outputType(n *onnx.Node, i int, types map[string]onnx.ElemType) onnx.ElemTy
 	if fixed, ok := fixedOutputs[outputKey{n.Op, i}]; ok {
 		return fixed
 	}
-	switch n.Op {
-	case "Constant":
-		return constantType(n)
-	case "ConstantOfShape":
-		return filledType(n)
-	case "Cast":
-		return onnx.ElemType(onnx.AttrOr(n, "to", int64(0)))
+	if byAttribute, ok := typeByAttribute[n.Op]; ok {
+		return byAttribute(n)
 	}
 	if like, ok := typeLikeInput[n.Op]; ok {
 		return types[n.Input(like)]
@@ -60,6 +55,15 @@ func outputType(n *onnx.Node, i int, types map[string]onnx.ElemType) onnx.ElemTy
 
 // typeLikeInput are the operators whose output has the type of another input than the first.
 var typeLikeInput = map[string]int{"Where": 1, "CastLike": 1, "OneHot": 2}
+
+// typeByAttribute are the operators whose attributes say the type of the output.
+var typeByAttribute = map[string]func(*onnx.Node) onnx.ElemType{
+	"Constant":        constantType,
+	"ConstantOfShape": filledType,
+	"Cast":            castType,
+}
+
+func castType(n *onnx.Node) onnx.ElemType { return onnx.ElemType(onnx.AttrOr(n, "to", int64(0))) }
 
 // filledType returns the element type of a ConstantOfShape.
 func filledType(n *onnx.Node) onnx.ElemType {

@@ -60,26 +60,29 @@ func (f *folder) fold(conv *onnx.Node) error {
 	if !ok || err != nil {
 		return err
 	}
-	total := affine{ones(channels), shift}
-	name := conv.Outputs[0]
-	for {
-		x := convolved{conv.Outputs[0], channels, len(weights.Dims)}
-		n := f.onlyReader(x.name)
-		a, ok, err := f.affineOf(n, x)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		total.then(a)
-		conv.Outputs[0] = n.Outputs[0]
-		f.dropped[n] = true
-	}
-	if conv.Outputs[0] == name {
-		return nil
+	x := convolved{conv.Outputs[0], channels, len(weights.Dims)}
+	total, err := f.absorb(conv, x, shift)
+	if err != nil || conv.Outputs[0] == x.name {
+		return err
 	}
 	return f.rewrite(conv, weights, total)
+}
+
+// absorb drops the affine nodes behind a convolution, which makes their result instead, and returns what its
+// bias and they do together.
+func (f *folder) absorb(conv *onnx.Node, x convolved, shift []float64) (affine, error) {
+	total := affine{ones(x.channels), shift}
+	for {
+		n := onlyReader(f.index, x.name)
+		a, ok, err := f.affineOf(n, x)
+		if !ok || err != nil {
+			return total, err
+		}
+		total.then(a)
+		f.dropped[n] = true
+		x.name = n.Outputs[0]
+		conv.Outputs[0] = x.name
+	}
 }
 
 func (a *affine) then(b affine) {
@@ -123,34 +126,23 @@ func (f *folder) bias(conv *onnx.Node, channels int64) ([]float64, bool, error) 
 	return f.perChannel(conv.Input(2), channels)
 }
 
-// onlyReader returns the one node that reads a value; nil if there are several, or the
-// value is an output.
-func (f *folder) onlyReader(value string) *onnx.Node {
-	readers := f.index.Consumers(value)
-	if len(readers) != 1 || f.index.IsOutput(value) {
-		return nil
-	}
-	return readers[0]
-}
-
 // affineOf returns what a node does to each channel of x, and whether that is all it
 // does.
 func (f *folder) affineOf(n *onnx.Node, x convolved) (a affine, ok bool, err error) {
 	if n == nil || !isONNX(n) || !onlyOutput(n) {
 		return affine{}, false, nil
 	}
+	of := f.arithmetic
 	if n.Op == "BatchNormalization" {
-		a, ok, err = f.batchNorm(n, x)
-	} else if affineOps[n.Op] != nil {
-		a, ok, err = f.arithmetic(n, x)
+		of = f.batchNorm
 	}
+	a, ok, err = of(n, x)
 	return a, ok && finite(a.scale) && finite(a.shift), err
 }
 
 // batchNorm returns scale = γ/√(variance+ε) and shift = β - mean·scale.
 func (f *folder) batchNorm(n *onnx.Node, x convolved) (affine, bool, error) {
-	if len(n.Inputs) != 5 || n.Inputs[0] != x.name ||
-		onnx.AttrOr(n, "training_mode", int64(0)) != 0 || onnx.AttrOr(n, "spatial", int64(1)) != 1 {
+	if !hasFixedStatistics(n) || n.Inputs[0] != x.name {
 		return affine{}, false, nil
 	}
 	var p [4][]float64
@@ -171,10 +163,16 @@ func (f *folder) batchNorm(n *onnx.Node, x convolved) (affine, bool, error) {
 	return a, true, nil
 }
 
+// hasFixedStatistics reports whether a norm has constants for each channel, as in inference.
+func hasFixedStatistics(n *onnx.Node) bool {
+	return len(n.Inputs) == 5 && onnx.AttrOr(n, "training_mode", int64(0)) == 0 && onnx.AttrOr(n, "spatial", int64(1)) == 1
+}
+
 // arithmetic returns what x∘c does, or c∘x where the order does not matter.
 func (f *folder) arithmetic(n *onnx.Node, x convolved) (affine, bool, error) {
+	apply, known := affineOps[n.Op]
 	other, ok := otherOperand(n, x)
-	if !ok {
+	if !known || !ok {
 		return affine{}, false, nil
 	}
 	c, ok, err := f.broadcast(other, x)
@@ -183,7 +181,7 @@ func (f *folder) arithmetic(n *onnx.Node, x convolved) (affine, bool, error) {
 	}
 	a := affine{make([]float64, x.channels), make([]float64, x.channels)}
 	for i, v := range c {
-		a.scale[i], a.shift[i] = affineOps[n.Op](v)
+		a.scale[i], a.shift[i] = apply(v)
 	}
 	return a, true, nil
 }
@@ -225,19 +223,25 @@ func (f *folder) perChannel(name string, channels int64) ([]float64, bool, error
 // channel, and whether it is one.
 func (f *folder) broadcast(name string, x convolved) ([]float64, bool, error) {
 	t := f.consts[name]
-	if !isFloat32Constant(t) || len(t.Dims) > x.rank {
+	if !isFloat32Constant(t) || !x.perChannel(t.Dims) {
 		return nil, false, nil
-	}
-	for i, d := range t.Dims {
-		if axis := x.rank - len(t.Dims) + i; d != 1 && (axis != 1 || d != x.channels) {
-			return nil, false, nil
-		}
 	}
 	values, err := onnx.Elements[float32](t)
 	if len(values) == 1 {
 		values = slices.Repeat(values, int(x.channels))
 	}
 	return widen(values), err == nil, err
+}
+
+// perChannel reports whether a shape is broadcast to that of x with one number for each channel, or one for all.
+func (x convolved) perChannel(dims []int64) bool {
+	first := x.rank - len(dims)
+	for i, d := range dims {
+		if d != 1 && (first+i != 1 || d != x.channels) {
+			return false
+		}
+	}
+	return first >= 0
 }
 
 func widen(values []float32) []float64 {

@@ -115,6 +115,16 @@ func output(n *onnx.Node, i int) string {
 	return ""
 }
 
+// onlyReader returns the one node that reads a value; nil if there are several, or the
+// value is an output.
+func onlyReader(x *onnx.Index, value string) *onnx.Node {
+	readers := x.Consumers(value)
+	if len(readers) != 1 || x.IsOutput(value) {
+		return nil
+	}
+	return readers[0]
+}
+
 // onlyOutput reports whether nothing but the node's first output exists.
 func onlyOutput(n *onnx.Node) bool {
 	if output(n, 0) == "" {

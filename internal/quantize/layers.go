@@ -127,14 +127,19 @@ func (p *plan) candidate(n *onnx.Node, o Options) (kind, string) {
 	if k == weighted {
 		return k, p.whyNotWeighted(n)
 	}
+	if !p.readsActivations(n, k) {
+		return 0, ""
+	}
+	return k, ""
+}
+
+// readsActivations reports whether all inputs of a node are activations; of one that carries only the first counts.
+func (p *plan) readsActivations(n *onnx.Node, k kind) bool {
 	read := n.Inputs
 	if k == carrying {
 		read = []string{n.Input(0)}
 	}
-	if slices.ContainsFunc(read, func(name string) bool { return !p.isActivation(name) }) {
-		return 0, ""
-	}
-	return k, ""
+	return !slices.ContainsFunc(read, func(name string) bool { return !p.isActivation(name) })
 }
 
 // excludes says why a node is not wanted; "" if it is.
@@ -154,12 +159,15 @@ func (o Options) excludes(n *onnx.Node) string {
 
 // constant reports whether a node has no input that varies.
 func (p *plan) constant(n *onnx.Node) bool {
-	return !slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && p.consts[name] == nil })
+	return !slices.ContainsFunc(n.Inputs, p.varies)
 }
+
+// varies reports whether there is a value of that name, and it is no constant.
+func (p *plan) varies(name string) bool { return name != "" && p.consts[name] == nil }
 
 // isActivation reports whether a value is a float32 that varies.
 func (p *plan) isActivation(name string) bool {
-	return name != "" && p.consts[name] == nil && p.types[name] == onnx.Float32
+	return p.varies(name) && p.types[name] == onnx.Float32
 }
 
 // whyNotWeighted says what keeps a node with weights from being quantised.
@@ -232,17 +240,12 @@ func unitAxis(n *onnx.Node) int {
 // activationBehind returns the Relu or Clip that is the only reader of a node's result:
 // the saturation of the integers does its work.
 func (p *plan) activationBehind(n *onnx.Node) *onnx.Node {
-	readers := p.index.Consumers(n.Outputs[0])
-	if len(readers) != 1 || p.index.IsOutput(n.Outputs[0]) {
+	value := n.Outputs[0]
+	r := onlyReader(p.index, value)
+	if r == nil || !onlyOutput(r) || r.Input(0) != value {
 		return nil
 	}
-	r := readers[0]
-	if !onlyOutput(r) || r.Input(0) != n.Outputs[0] {
-		return nil
-	}
-	constantLimits := isOp(r, "Clip") && !slices.ContainsFunc(r.Inputs[1:], func(name string) bool {
-		return name != "" && p.consts[name] == nil
-	})
+	constantLimits := isOp(r, "Clip") && !slices.ContainsFunc(r.Inputs[1:], p.varies)
 	if isOp(r, "Relu") || constantLimits {
 		return r
 	}

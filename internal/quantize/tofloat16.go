@@ -216,7 +216,7 @@ func (h *halver) keepOperator(n *onnx.Node) string {
 	switch {
 	case !isONNX(n):
 		return "the operator is not one of ONNX's own"
-	case slices.Contains(h.options.Keep, n.Op) || slices.Contains(h.options.Keep, layerName(n)):
+	case h.options.keeps(n):
 		return "excluded by name"
 	case hasSubgraphs(n):
 		return fullOps["Loop"]
@@ -224,11 +224,18 @@ func (h *halver) keepOperator(n *onnx.Node) string {
 		return fullOps[n.Op]
 	case !halfOps[n.Op]:
 		return "nothing is known of the operator"
-	case n.Op == "LayerNormalization" && !onlyOutput(n):
+	case handsOutStatistics(n):
 		return "its statistics are float32"
 	}
 	return ""
 }
+
+// keeps reports whether a node is to stay in FP32, by its operator or its name.
+func (o Float16Options) keeps(n *onnx.Node) bool {
+	return slices.Contains(o.Keep, n.Op) || slices.Contains(o.Keep, layerName(n))
+}
+
+func handsOutStatistics(n *onnx.Node) bool { return n.Op == "LayerNormalization" && !onlyOutput(n) }
 
 // followIntegers notes values that are made from integers: by a Cast, and by
 // arithmetic on nothing but such values and constants.

@@ -94,23 +94,22 @@ func (u *upgrader) subgraphs(n *onnx.Node) error {
 // node returns what a node becomes.
 func (u *upgrader) node(n *onnx.Node) ([]*onnx.Node, error) {
 	if !isONNX(n) {
-		return []*onnx.Node{n}, nil
+		return only(n)
 	}
 	if n.Op == "Scan" && u.from < 9 {
 		return nil, fmt.Errorf("its meaning has changed in operator set 9")
 	}
 	if steadyOps[n.Op] {
-		return []*onnx.Node{n}, nil
+		return only(n)
 	}
-	for _, c := range changes {
-		if c.op == n.Op && u.from < c.since {
-			return c.apply(u, n)
-		}
+	at := slices.IndexFunc(changes, func(c change) bool { return c.op == n.Op })
+	if at < 0 {
+		return nil, fmt.Errorf("it is not known whether its meaning has changed")
 	}
-	if slices.ContainsFunc(changes, func(c change) bool { return c.op == n.Op }) {
-		return []*onnx.Node{n}, nil
+	if c := changes[at]; u.from < c.since {
+		return c.apply(u, n)
 	}
-	return nil, fmt.Errorf("it is not known whether its meaning has changed")
+	return only(n)
 }
 
 // steadyOps mean in operator set 13 what they meant in 7, or in the set that first had
@@ -137,6 +136,7 @@ type change struct {
 	apply func(*upgrader, *onnx.Node) ([]*onnx.Node, error)
 }
 
+// changes has at most one of each operator.
 var changes = []change{
 	{"BatchNormalization", 9, dropSpatial},
 	{"Clip", 11, clipLimits},
