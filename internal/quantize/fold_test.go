@@ -95,6 +95,24 @@ func TestArithmeticWithOneConstantForEachChannelIsFolded(t *testing.T) {
 	}
 }
 
+func TestOnlyBatchNormsWithStatisticsForEachChannelAreFolded(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		attrs  []onnx.Attribute
+		folded int
+	}{
+		{"as in inference", []onnx.Attribute{onnx.Attr("training_mode", int64(0)), onnx.Attr("spatial", int64(1))}, 1},
+		{"in training", []onnx.Attribute{onnx.Attr("training_mode", int64(1))}, 0},
+		{"for each pixel", []onnx.Attribute{onnx.Attr("spatial", int64(0))}, 0},
+	} {
+		k := onnx.TensorOf("k", []float32{1, 2}, 2)
+		m := convolution([]*onnx.Node{node("BatchNormalization", "n", []string{"c", "k", "k", "k", "k"}, "y", c.attrs...)}, k)
+		if n, err := foldAffine(m); n != c.folded || err != nil {
+			t.Errorf("%s: %d nodes were folded, %v, want %d", c.name, n, err, c.folded)
+		}
+	}
+}
+
 func TestBatchNormsFoldIntoTransposedConvolutionsByTheirOwnLayout(t *testing.T) {
 	m := handmade(13, []*onnx.Node{
 		node("ConvTranspose", "up", []string{"x", "w"}, "c", onnx.Attr("group", int64(2))), node("Mul", "n", []string{"c", "k"}, "y"),

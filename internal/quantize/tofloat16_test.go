@@ -216,6 +216,26 @@ func TestUnknownOperatorsStayInFP32(t *testing.T) {
 	}
 }
 
+func TestLayerNormsStayInFP32ForTheirStatistics(t *testing.T) {
+	for name, c := range map[string]struct {
+		outputs []string
+		kept    int
+	}{
+		"without statistics": {[]string{"y", "", ""}, 0},
+		"with statistics":    {[]string{"y", "mean"}, 1},
+	} {
+		n := node("LayerNormalization", "norm", []string{"x", "k"}, "y")
+		n.Outputs = c.outputs
+		_, report, err := ToFloat16(handmade(17, []*onnx.Node{n}, onnx.TensorOf("k", []float32{1, 2}, 2)), Float16Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Kept) != c.kept || c.kept > 0 && report.Kept[0].Reason != "its statistics are float32" {
+			t.Errorf("%s: kept are %v, want %d for the statistics", name, report.Kept, c.kept)
+		}
+	}
+}
+
 func TestConversionReportsWhatDoesNotFit(t *testing.T) {
 	m := handmade(13, []*onnx.Node{node("Mul", "m", []string{"x", "k"}, "a"), node("Add", "n", []string{"a", "epsilon"}, "y")},
 		onnx.TensorOf("k", []float32{1e6, 1e-9, 1}, 3), onnx.TensorOf("epsilon", []float32{1e-12}))
