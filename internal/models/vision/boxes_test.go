@@ -165,6 +165,7 @@ func TestPortsOfDetectorsAreKnownByNameTypeAndShape(t *testing.T) {
 		{"RetinaNet", []backend.Port{port("boxes", f, -1, 4), port("scores", f, -1), port("labels", i, -1)}, "", "boxes scores labels"},
 		{"TFLite", []backend.Port{port("TFLite_Detection_PostProcess", f, 1, 100, 4), port("TFLite_Detection_PostProcess:1", f, 1, 100), port("TFLite_Detection_PostProcess:2", f, 1, 100), port("TFLite_Detection_PostProcess:3", f, 1)}, "",
 			"TFLite_Detection_PostProcess TFLite_Detection_PostProcess:2 TFLite_Detection_PostProcess:1 TFLite_Detection_PostProcess:3"},
+		{"names in capitals", []backend.Port{port("Labels", f, -1), port("Boxes", f, -1, 4), port("Scores", f, -1)}, "", "Boxes Scores Labels"},
 		{"numbers for names", []backend.Port{port("811", i, -1), port("812", f, -1, 4), port("813", f, -1)}, "", "812 813 811"},
 		{"as the user says", []backend.Port{port("a", f, -1, 4), port("b", f, -1), port("c", f, -1)}, "a, c,b", "a c b"},
 		{"two may be boxes", []backend.Port{port("raw_boxes", f, -1, 4), port("boxes", f, -1, 4), port("scores", f, -1), port("labels", i, -1)}, "",
