@@ -45,8 +45,8 @@ func TestAnAuditConfigThatChangesTheModeIsWarnedOf(t *testing.T) {
 	}{
 		{"performance", "*.*.mode = 2\n", ""},
 		{"performance", "*.*.min_query_count = 2\n", ""},
-		{"performance", "*.*.mode = 1\n", "audit.config:1: the mode is AccuracyOnly, not the PerformanceOnly of flag --mode"},
-		{"accuracy", "*.*.mode = 3\n", "audit.config:1: the mode is FindPeakPerformance, not the AccuracyOnly of flag --mode"},
+		{"performance", "*.*.mode = 1\n", "audit.config:1: the mode is AccuracyOnly, in place of PerformanceOnly (flag --mode)"},
+		{"accuracy", "*.*.mode = 3\n", "audit.config:1: the mode is FindPeakPerformance, in place of AccuracyOnly (flag --mode)"},
 		{"", "*.*.mode = 1\n", ""},
 	} {
 		q := Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"), AuditConf: mustParse(t, "audit.config", c.audit)}

@@ -132,7 +132,7 @@ func (r *resolver) audit(c *Conf) {
 func (r *resolver) otherMode(asked loadgen.Mode) {
 	i := slices.IndexFunc(r.keys, func(k key) bool { return k.name == "mode" })
 	if s := r.made[&r.keys[i]]; s != nil && s.Replaces != nil && r.target.Mode != asked {
-		r.warn("%s: the mode is %v, not the %v of %s", s.Origin, r.target.Mode, asked, s.Replaces.Origin)
+		r.warn("%s: the mode is %v, in place of %v (%s)", s.Origin, r.target.Mode, asked, s.Replaces.Origin)
 	}
 }
 

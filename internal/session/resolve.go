@@ -179,6 +179,9 @@ func (r *Resolved) adopt() {
 	if r.Request.free() { // that the rules do not know the model goes without saying
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "have no settings for the model") })
 	}
+	if s, ok := r.resolved.Setting("mode"); ok && r.Request.Mode == FindPeak && s.Replaces != nil && r.Settings.Mode == loadgen.PerformanceOnly {
+		r.Warnings = append(r.Warnings, s.Origin+": the mode is that of each test: find-peak still searches")
+	}
 	for _, s := range r.resolved.Made {
 		r.Made = append(r.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
 	}
