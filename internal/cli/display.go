@@ -17,5 +17,5 @@ func DefineProgress(f *pflag.FlagSet) {
 
 // NewDisplay shows how the job of a verb goes on, as that flag says.
 func NewDisplay(cmd *cobra.Command) *progress.Display {
-	return progress.With(cmd.ErrOrStderr(), progress.Style(cmd.Flag(progressFlag).Value.String()))
+	return progress.New(cmd.ErrOrStderr(), progress.Style(cmd.Flag(progressFlag).Value.String()))
 }

@@ -204,7 +204,7 @@ func TestATerminalHasOneBlockThatIsWrittenAgain(t *testing.T) {
 func TestJSONIsAnObjectALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		p := With(&out, JSON)
+		p := New(&out, JSON)
 		p.About("mobilenet Server")
 		p.Phase("loading")
 		p.Loading(3, 10)
@@ -234,7 +234,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 
 func TestWhoWantsNoProgressStillGetsNotes(t *testing.T) {
 	var out strings.Builder
-	p := With(&out, None)
+	p := New(&out, None)
 	p.Phase("loading")
 	p.Loading(3, 10)
 	p.Traffic(late().Progress)
@@ -249,7 +249,7 @@ func TestNothingThatIsSaidSteersATerminal(t *testing.T) {
 	const hostile = "fast\x1b[2J\r\u009b1A"
 	for _, style := range []Style{Plain, None, Auto} {
 		var out strings.Builder
-		p := With(&out, style)
+		p := New(&out, style)
 		if style == Auto {
 			p.view = &screen{terminal: &terminal{out: &out, width: func() int { return 80 }}}
 		}

@@ -2,7 +2,7 @@
 // plain line now and then elsewhere, as JSON for machines, or not at all. Of a phase that counts
 // nothing it shows how long it takes already.
 //
-//	p := progress.New(os.Stderr)
+//	p := progress.New(os.Stderr, progress.Auto)
 //	defer p.Done()
 //	p.Phase("loading")
 //	p.Loading(3, 10)

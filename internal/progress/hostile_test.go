@@ -182,7 +182,7 @@ func TestBytesAreCountedWithTheirRate(t *testing.T) {
 		{"as long as there is no time for", 0, 6, math.MaxInt64, "6 B of 9.22 EB, 1 B/s, 2562047h47m16s left"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p, seen := With(&strings.Builder{}, None), &recorder{silent: silent{&strings.Builder{}}}
+			p, seen := New(&strings.Builder{}, None), &recorder{silent: silent{&strings.Builder{}}}
 			p.view = seen
 			p.Phase("data")
 			p.Bytes(c.first, c.of)
@@ -199,7 +199,7 @@ func TestBytesAreCountedWithTheirRate(t *testing.T) {
 func TestSeveralTellADisplayAtOnce(t *testing.T) {
 	for _, style := range []Style{Plain, JSON, None, Auto} {
 		var out strings.Builder
-		p := With(&out, style)
+		p := New(&out, style)
 		p.Phase("all at once")
 		var all sync.WaitGroup
 		for i := range 8 {

@@ -69,11 +69,8 @@ type Display struct {
 	first int64     // bytes that were there when the phase began; -1: not known yet
 }
 
-// New returns a display in the style Auto. It must be ended with Done.
-func New(out io.Writer) *Display { return With(out, Auto) }
-
-// With returns a display in a style. It must be ended with Done.
-func With(out io.Writer, style Style) *Display {
+// New returns a display in a style. It must be ended with Done.
+func New(out io.Writer, style Style) *Display {
 	p := &Display{clock: time.NewTicker(time.Second), over: make(chan struct{}), view: newView(out, style)}
 	go p.watch()
 	return p

@@ -13,7 +13,7 @@ import (
 func TestAPhaseThatTakesLongIsSeenToGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		p := progress.New(&out)
+		p := progress.New(&out, progress.Auto)
 		p.Phase("model")
 		time.Sleep(11500 * time.Millisecond)
 		p.Phase("loading")
