@@ -85,14 +85,14 @@ var mayImport = map[string]string{
 
 	"internal/backend":             "internal/histogram internal/onnx internal/tensor",
 	"internal/backend/hostmem":     "internal/tensor",
-	"internal/backend/openai":      "internal/backend internal/endpoint internal/field internal/tensor internal/wire",
+	"internal/backend/openai":      "internal/backend internal/endpoint internal/field internal/tensor internal/visible internal/wire",
 	"internal/backend/ort":         "internal/backend internal/home internal/names internal/onnx internal/regular internal/scratch internal/tensor",
 	"internal/backend/ort/orttest": "internal/backend/ort",
 	"internal/backend/simulated":   "internal/backend internal/tensor",
 	"internal/backend/oip":         "internal/backend internal/oip internal/oip/client internal/tensor",
 
 	"internal/oip":            "internal/tensor",
-	"internal/oip/client":     "internal/credentials internal/oip internal/oip/shm internal/tensor",
+	"internal/oip/client":     "internal/credentials internal/oip internal/oip/shm internal/tensor internal/visible",
 	"internal/oip/oiptest":    "internal/oip internal/oip/server internal/tensor",
 	"internal/oip/oiptest/pb": "",
 	"internal/oip/shm":        "internal/scratch",

@@ -107,7 +107,7 @@ func (p *predictor) Use(store *workload.Store) error {
 func (p *predictor) unbind() error {
 	var errs []error
 	for _, values := range p.bound {
-		errs = append(errs, closeAll(values))
+		errs = append(errs, backend.CloseAll(values))
 	}
 	clear(p.bound)
 	return errors.Join(errs...)
@@ -147,14 +147,14 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 
 // runWhole runs a request as it is.
 func (p *predictor) runWhole(ctx context.Context, inputs []tensor.Tensor) ([]tensor.Tensor, error) {
-	values, err := p.bind(inputs)
+	values, err := backend.BindAll(p.session, inputs)
 	if err != nil {
 		return nil, err
 	}
 	outputs := make([]backend.Value, len(p.table.ports.Outputs))
 	err = p.session.Run(ctx, values, outputs)
 	list := p.taken(outputs, &err)
-	return list, errors.Join(err, closeAll(values))
+	return list, errors.Join(err, backend.CloseAll(values))
 }
 
 // taken copies outputs that the engine made into memory of their own, and closes them.
@@ -186,11 +186,11 @@ func (p *predictor) runGroup(ctx context.Context) error {
 	for i, port := range p.table.ports.Outputs {
 		rows[i] = tensor.New(port.Type, append(tensor.Shape{int64(n)}, port.Shape[1:]...)...)
 		if outputs[i], err = p.session.Bind(rows[i]); err != nil {
-			return errors.Join(err, closeAll(outputs[:i]), closeAll(own))
+			return errors.Join(err, backend.CloseAll(outputs[:i]), backend.CloseAll(own))
 		}
 	}
 	err = p.session.Run(ctx, values, outputs)
-	if err = errors.Join(err, closeAll(outputs), closeAll(own)); err != nil {
+	if err = errors.Join(err, backend.CloseAll(outputs), backend.CloseAll(own)); err != nil {
 		return err
 	}
 	for k, item := range p.group {
@@ -207,7 +207,7 @@ func (p *predictor) inputs(n int) (values, own []backend.Value, err error) {
 	if n == len(p.group) && p.store.Alike(p.group) {
 		at := rowRange{p.group[0].Row, n}
 		if p.bound[at] == nil {
-			p.bound[at], err = p.bind(p.store.Batch(at.first, n))
+			p.bound[at], err = backend.BindAll(p.session, p.store.Batch(at.first, n))
 		}
 		return p.bound[at], nil, err
 	}
@@ -220,28 +220,6 @@ func (p *predictor) inputs(n int) (values, own []backend.Value, err error) {
 			copy(batch[k].Bytes()[i*size:(i+1)*size], p.store.RowBytes(k, row))
 		}
 	}
-	own, err = p.bind(batch)
+	own, err = backend.BindAll(p.session, batch)
 	return own, own, err
-}
-
-func (p *predictor) bind(tensors []tensor.Tensor) ([]backend.Value, error) {
-	var values []backend.Value
-	for _, t := range tensors {
-		v, err := p.session.Bind(t)
-		if err != nil {
-			return nil, errors.Join(err, closeAll(values))
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
-func closeAll(values []backend.Value) error {
-	var errs []error
-	for _, v := range values {
-		if v != nil {
-			errs = append(errs, v.Close())
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -28,3 +28,19 @@ func write(s string, stays func(rune) bool) string {
 	}
 	return b.String()
 }
+
+// Quote is what somebody else said, as an error quotes it: one line of at most so many bytes, in which
+// single blanks are between words and what cannot be printed is a question mark.
+func Quote(s string, most int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…" // a letter may have been cut
+}

@@ -9,7 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
-	"unicode"
+
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // A failure is why a prompt has no answer, with a kind to count it by.
@@ -121,17 +122,5 @@ func (s *session) complaint(body io.Reader) string {
 // of it would not be known any more.
 func (s *session) quote(text string) string { return cut(s.servers.Redact(text)) }
 
-// cut shortens a text to one line of what is quoted, in which nothing changes a terminal.
-func cut(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, text)
-	if len(text) <= longestQuote {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longestQuote], "") + "…"
-}
+// cut shortens a text to what is quoted of it.
+func cut(text string) string { return visible.Quote(text, longestQuote) }

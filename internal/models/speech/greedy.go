@@ -224,7 +224,7 @@ func valuesFor(made map[int]*bindings, s backend.Session, rows int, tensors map[
 		v.outputs, err = bindAll(s, info.Outputs, tensors)
 	}
 	if err != nil {
-		return nil, errors.Join(err, closeAll(v.inputs, v.outputs))
+		return nil, errors.Join(err, backend.CloseAll(v.inputs, v.outputs))
 	}
 	made[rows] = v
 	return v, nil
@@ -235,7 +235,7 @@ func (g *greedy) close() error {
 	var errs []error
 	for _, made := range []map[int]*bindings{g.jointValues, g.predictionValues} {
 		for rows, v := range made {
-			errs = append(errs, closeAll(v.inputs, v.outputs))
+			errs = append(errs, backend.CloseAll(v.inputs, v.outputs))
 			delete(made, rows)
 		}
 	}

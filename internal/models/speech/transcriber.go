@@ -149,18 +149,8 @@ func bindAll(s backend.Session, ports []backend.Port, tensors map[string]tensor.
 	return values, nil
 }
 
-func closeAll(lists ...[]backend.Value) error {
-	var errs []error
-	for _, list := range lists {
-		for _, v := range list {
-			errs = append(errs, v.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
 func (t *transcriber) unbind() error {
-	err := closeAll(t.bound.inputs, t.bound.outputs)
+	err := backend.CloseAll(t.bound.inputs, t.bound.outputs)
 	t.bound = bindings{}
 	return err
 }

@@ -202,7 +202,7 @@ func (p *singlePass) readable(outputs []tensor.Tensor) []tensor.Tensor {
 func (p *singlePass) Close() error {
 	errs := []error{p.closeWindows()}
 	for n := range p.copied {
-		errs = append(errs, closeAll(p.copied[n]), closeAll(p.results[n]))
+		errs = append(errs, backend.CloseAll(p.copied[n]), backend.CloseAll(p.results[n]))
 		p.copied[n], p.results[n], p.views[n] = nil, nil, nil
 	}
 	return errors.Join(errs...)

@@ -33,7 +33,7 @@ func (p *singlePass) window(w window) ([]backend.Value, error) {
 	for k := range slots {
 		slots[k] = p.store.Slot(k, w.first, w.n)
 	}
-	values, err := p.bind(slots)
+	values, err := backend.BindAll(p.session, slots)
 	if err == nil {
 		p.windows[w] = values
 	}
@@ -58,25 +58,13 @@ func (p *singlePass) bindRows(of []tensor.Tensor, n int) ([]backend.Value, error
 	for i, t := range of {
 		rows[i] = t.Rows(0, n)
 	}
-	return p.bind(rows)
-}
-
-func (p *singlePass) bind(tensors []tensor.Tensor) ([]backend.Value, error) {
-	var values []backend.Value
-	for _, t := range tensors {
-		v, err := p.session.Bind(t)
-		if err != nil {
-			return nil, errors.Join(err, closeAll(values))
-		}
-		values = append(values, v)
-	}
-	return values, nil
+	return backend.BindAll(p.session, rows)
 }
 
 func (p *singlePass) closeWindows() error {
 	var errs []error
 	for _, values := range p.windows {
-		errs = append(errs, closeAll(values))
+		errs = append(errs, backend.CloseAll(values))
 	}
 	clear(p.windows)
 	return errors.Join(errs...)
@@ -88,14 +76,4 @@ func tensorsOf(values []backend.Value) []tensor.Tensor {
 		tensors[i] = v.Tensor()
 	}
 	return tensors
-}
-
-func closeAll(values []backend.Value) error {
-	var errs []error
-	for _, v := range values {
-		if v != nil {
-			errs = append(errs, v.Close())
-		}
-	}
-	return errors.Join(errs...)
 }

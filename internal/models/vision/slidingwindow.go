@@ -210,4 +210,6 @@ func (p *slidingWindow) finish(labels []byte, n [3]int, first, end int) error {
 }
 
 // Close implements workload.Predictor.
-func (p *slidingWindow) Close() error { return errors.Join(closeAll(p.inputs), closeAll(p.outputs)) }
+func (p *slidingWindow) Close() error {
+	return backend.CloseAll(p.inputs, p.outputs)
+}

@@ -1,10 +1,8 @@
 package client
 
 import (
-	"strings"
-	"unicode"
-
 	"github.com/mlperf-go/mlperf/internal/credentials"
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // mostSaid is how many bytes of what a server said are shown.
@@ -13,17 +11,7 @@ const mostSaid = 200
 // describe shortens what a server said to a line, in which nothing changes a terminal. The token is
 // taken out before, as a part of it would not be known any more.
 func describe(text, token string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(credentials.Redact(text, token), "?")), " ")
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, text)
-	if len(text) > mostSaid {
-		text = strings.ToValidUTF8(text[:mostSaid], "") + "…" // a letter may have been cut
-	}
-	return text
+	return visible.Quote(credentials.Redact(text, token), mostSaid)
 }
 
 // A redacted error does not show the token, wherever in an answer the server wrote it.
