@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/jpeg"
 )
 
 // picture returns a PNG file of one class.
@@ -106,7 +108,7 @@ func TestADE20KNamesWhatIsWrong(t *testing.T) {
 		{"a mask is missing", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "annotations/b.png")) }, 0, "image b.png: "},
 		{"a mask of another size", func(t *testing.T, dir string) { put(t, dir, "annotations/a.png", picture(t, image.NewGray(small), 1)) }, 0,
 			"annotations/a.png has 512×500 pixels, the image 512×512"},
-		{"an image that is none", func(t *testing.T, dir string) { put(t, dir, "images/a.png", "<html>") }, 0, "images/a.png: image: unknown format"},
+		{"an image that is none", func(t *testing.T, dir string) { put(t, dir, "images/a.png", "<html>") }, 0, "images/a.png: it is neither a JPEG nor a PNG picture"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -114,6 +116,39 @@ func TestADE20KNamesWhatIsWrong(t *testing.T) {
 			test.change(t, dir)
 			if d, err := OpenADE20K(dir, Options{Count: test.count}); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), test.want) {
 				t.Errorf("%v, error %v, want %q", d, err, test.want)
+			}
+		})
+	}
+}
+
+// Pictures are those that the pre-processing reads, which are more than image/jpeg does: CMYK of two ratios of
+// sampling, wrong lengths of notes, and what lies behind long ones.
+func TestSizesOfPicturesAreReadAsTheirPixelsAre(t *testing.T) {
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, jpeg.NewRGB(37, 21), jpeg.EncodeOptions{Quality: 50, Sampling: jpeg.Sampling420}); err != nil {
+		t.Fatal(err)
+	}
+	plain := b.String()
+	note := "\xff\xfe\xff\xff" + strings.Repeat("n", 0xffff-2)
+	for name, c := range map[string]struct{ data, err string }{
+		"a JPEG":                          {data: plain},
+		"a JPEG behind long notes":        {data: plain[:2] + note + note + plain[2:]},
+		"a JPEG with a wrong note":        {data: plain[:2] + "\xff\xfe\x00\x00" + plain[2:]},
+		"a PNG":                           {data: picture(t, image.NewGray(image.Rect(0, 0, 37, 21)), 1)},
+		"a JPEG that ends before":         {data: plain[:100], err: "file ends before any image data"},
+		"a JPEG that ends in a long note": {data: plain[:2] + note + note, err: "file ends before any image data"},
+		"nothing":                         {err: "it is neither a JPEG nor a PNG picture"},
+		"a PNG that ends before":          {data: "\x89PNG\r\n\x1a\n", err: "unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "picture")
+			put(t, filepath.Dir(path), "picture", c.data)
+			size, err := pictureSize(path)
+			switch {
+			case c.err == "" && (err != nil || size != image.Pt(37, 21)):
+				t.Errorf("pictureSize = %v, %v, want 37×21", size, err)
+			case c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), c.err)):
+				t.Errorf("pictureSize = %v, %v, want %q", size, err, c.err)
 			}
 		})
 	}

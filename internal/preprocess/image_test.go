@@ -91,6 +91,7 @@ func idat(rows string) string {
 // What OpenCV 4.6.0 with libpng 1.6.39 makes of these files was found by trying.
 func TestDecodeTreatsUnusualPNGLikeOpenCV(t *testing.T) {
 	header, data, end := ihdr(2, 1, 8, 2), idat("\x00abcdef"), chunk("IEND", "")
+	data1, data2 := chunk("IDAT", data[8:12]), chunk("IDAT", data[12:len(data)-4])
 	turned := string(tiff(binary.LittleEndian, 6))
 	damage := func(chunk string) string { return chunk[:len(chunk)-1] + string(chunk[len(chunk)-1]^1) }
 	upright := string(tiff(binary.LittleEndian, 1))
@@ -111,6 +112,13 @@ func TestDecodeTreatsUnusualPNGLikeOpenCV(t *testing.T) {
 		{"an unknown critical chunk", []string{header, chunk("ABCD", ""), data, end}, "", false},
 		{"garbage behind the end", []string{header, data, end, "garbage"}, "abcdef", false},
 		{"a missing end", []string{header, data}, "", false},
+		{"a text before the header", []string{chunk("tEXt", "a\x00b"), header, data, end}, "", false},
+		{"data before the header", []string{data, header, end}, "", false},
+		{"data in two chunks", []string{header, data1, data2, end}, "abcdef", false},
+		{"a text between the data", []string{header, data1, chunk("tEXt", "a\x00b"), data2, end}, "", false},
+		{"empty data, a text and all data in two chunks", []string{header, chunk("IDAT", ""), chunk("tEXt", "a\x00b"), data1, data2, end}, "", false},
+		{"more data behind a text", []string{header, data, chunk("tEXt", "a\x00b"), data, end}, "abcdef", false},
+		{"a header cut off", []string{header[:20]}, "", false},
 		{"a palette index too large", []string{ihdr(2, 1, 8, 3), chunk("PLTE", "abc"), idat("\x00\x00\x07"), end}, "abc\x00\x00\x00", false},
 		{"a missing palette", []string{ihdr(2, 1, 8, 3), idat("\x00\x00\x00"), end}, "", false},
 		{"16-bit grey and alpha", []string{ihdr(1, 1, 16, 4), idat("\x00a\xFF\x00\x00"), end}, "aaa", false},

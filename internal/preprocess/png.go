@@ -44,26 +44,63 @@ func (s *Scratch) decodePNG(data []byte) (Image, int, error) {
 // orientation is that of an eXIf chunk.
 func stripPNG(data []byte) (stripped []byte, orientation int, err error) {
 	const signature = 8
-	stripped = append(stripped, data[:signature]...)
+	p := pngChunks{kept: slices.Clone(data[:signature])}
 	rest := data[signature:]
-	for name := ""; name != "IEND"; {
+	for p.last != "IEND" {
 		size, err := chunkSize(rest)
 		if err != nil {
 			return nil, 0, err
 		}
-		chunk := rest[:size]
+		if err := p.add(string(rest[4:8]), rest[:size]); err != nil {
+			return nil, 0, err
+		}
 		rest = rest[size:]
-		name = string(chunk[4:8])
-		switch {
-		case slices.Contains([]string{"IHDR", "PLTE", "IDAT", "IEND"}, name):
-			stripped = append(stripped, chunk...)
-		case name == "eXIf":
-			orientation = cmp.Or(orientation, orientationOf(chunk)) // the first one counts
-		case name[0]&0x20 == 0: // PNG specification, 5.4: upper case is critical
-			return nil, 0, fmt.Errorf("chunk type %q is not known", name)
+	}
+	return p.kept, cmp.Or(p.orientation, 1), nil
+}
+
+// pngChunks are the chunks of a file as far as they have been looked at.
+type pngChunks struct {
+	kept        []byte // the critical ones
+	last        string // name of the last one; none yet: empty
+	pixels      pixelChunks
+	orientation int // of the first eXIf chunk; 0: none
+}
+
+// pixelChunks says where in a file its pixels are.
+type pixelChunks uint8
+
+const (
+	pixelsToCome pixelChunks = iota
+	pixelsHere
+	pixelsOver // libpng does not look at what is apart from the first
+)
+
+// add takes the next chunk.
+func (p *pngChunks) add(name string, chunk []byte) error {
+	if p.last == "" && name != "IHDR" {
+		return fmt.Errorf("the first chunk is %q, want IHDR", name)
+	}
+	p.last = name
+	switch {
+	case name == "IDAT" && p.pixels != pixelsOver:
+		p.pixels = pixelsHere
+		p.kept = append(p.kept, chunk...)
+	case name != "IDAT" && p.pixels == pixelsHere:
+		p.pixels = pixelsOver
+	}
+	switch name {
+	case "IDAT":
+	case "IHDR", "PLTE", "IEND":
+		p.kept = append(p.kept, chunk...)
+	case "eXIf":
+		p.orientation = cmp.Or(p.orientation, orientationOf(chunk))
+	default:
+		if name[0]&0x20 == 0 { // PNG specification, 5.4: upper case is critical
+			return fmt.Errorf("chunk type %q is not known", name)
 		}
 	}
-	return stripped, cmp.Or(orientation, 1), nil
+	return nil
 }
 
 // chunkSize is how many bytes the first chunk has, with its length, type and checksum.

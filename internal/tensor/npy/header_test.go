@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -195,5 +196,26 @@ func TestErrorsOfWritingAreReturned(t *testing.T) {
 	name = filepath.Join(t.TempDir(), "a.npy")
 	if err := WriteFile(name, tensor.New(tensor.String, 1)); err == nil || !strings.HasPrefix(err.Error(), name+": element type string") {
 		t.Errorf("WriteFile of texts = %v", err)
+	}
+}
+
+func TestAFileThatCannotBeReplacedStays(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a.npy")
+	if err := WriteFile(name, tensor.New(tensor.Float32, 2)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(name, tensor.New(tensor.String, 1)); err == nil {
+		t.Error("texts are written")
+	}
+	if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the file has become %q, %v", after, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("the folder has %v, %v", left, err)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // A Reader reads one array from a stream, in pieces.
@@ -92,14 +92,9 @@ func Write(w io.Writer, t tensor.Tensor) error {
 	return nil
 }
 
-// WriteFile writes t to a file, which it creates or replaces.
-func WriteFile(name string, t tensor.Tensor) (err error) {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := Write(f, t); err != nil {
+// WriteFile writes t to a file, which it creates or replaces: whole, or what is there stays.
+func WriteFile(name string, t tensor.Tensor) error {
+	if err := whole.Write(name, 0o644, func(w io.Writer) error { return Write(w, t) }); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
