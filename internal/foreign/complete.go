@@ -70,11 +70,7 @@ func (f *figures) correct(c *report.Constraint) bool {
 		return !f.withoutCount
 	case loadgen.ConstraintDuration:
 		return f.lastedFor(c)
-	case loadgen.ConstraintEarlyStopping:
-		c.Met = f.stopped(c.Met, "early_stopping_tpot_result")
-		return !f.withoutNeeded
-	case loadgen.ConstraintFirstTokenStopping:
-		c.Met = f.stopped(c.Met, "early_stopping_ttft_result")
+	case loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
 		return !f.withoutNeeded
 	case loadgen.ConstraintLatency:
 		return p.SampleLatency.Target > 0
@@ -100,13 +96,6 @@ func (f *figures) counted(c *report.Constraint) {
 	if f.withoutCount || f.performance.MinQueriesMet {
 		c.Met = f.performance.MinQueriesMet
 	}
-}
-
-// stopped is what the text of one of the two criteria with token latencies says; the verdict is
-// one for both.
-func (f *figures) stopped(met bool, key string) bool {
-	text, err := f.detail.Text(key)
-	return met || err == nil && strings.Contains(text, "Run successful")
 }
 
 // reasons are why a result is INVALID: the constraints that were not met, and what the logs

@@ -38,6 +38,7 @@ func (l *logs) figures(e loadgen.EffectiveSettings) *figures {
 	p.MinDurationMet, _ = l.met("result_min_duration_met", "Min duration satisfied")
 	p.MinQueriesMet, _ = l.met("result_min_queries_met", "Min queries satisfied")
 	stopping, has := l.met("early_stopping_met", "Early stopping satisfied")
+	has = has && !l.withoutCriterion(e.Scenario, stopping)
 	l.stopping, p.Effective.WithoutEarlyStopping = has, !has
 	p.Effective.FixedInterval = e.Scenario == loadgen.MultiStream && !has
 	f.counts()
@@ -189,47 +190,5 @@ func (f *figures) tokens() {
 		if n := v * lasted.Seconds(); n >= 0 && n < math.MaxInt64 {
 			p.TokenCount = int64(n)
 		}
-	}
-}
-
-// sure is the highest percentile for which early stopping is calculated: a log may have any.
-const sure = 0.99999
-
-// stopping are the criteria of early stopping. LoadGen does not log how many queries they
-// wanted; without token latencies that can be calculated.
-func (f *figures) stopping(met bool) {
-	p, e := f.performance, f.performance.Effective
-	p.EarlyStopping = loadgen.EarlyStopping{Met: met, Processed: p.QueryCount, Percentile: e.TargetLatencyPercentile}
-	p.FirstTokenEarlyStopping = p.EarlyStopping
-	over := uint64(1)
-	if e.Scenario == loadgen.Server {
-		over = p.Overlatency
-	}
-	if f.withoutNeeded = e.UseTokenLatencies || !f.calculable(over); !f.withoutNeeded {
-		p.EarlyStopping.Needed = loadgen.NeededQueries(over, e.TargetLatencyPercentile)
-	}
-	f.estimates()
-}
-
-// calculable reports whether the needed queries can be calculated for so many above the limit.
-func (f *figures) calculable(over uint64) bool {
-	n, percentile := f.performance.QueryCount, f.performance.Effective.TargetLatencyPercentile
-	return !f.withoutCount && over <= n && n <= 1<<40 && percentile > 0 && percentile <= sure
-}
-
-// estimates are what early stopping says of latencies.
-func (f *figures) estimates() {
-	p, e := f.performance, f.performance.Effective
-	key := "early_stopping_latency_ss"
-	if e.Scenario == loadgen.MultiStream {
-		key = "early_stopping_latency_ms"
-	}
-	if v, err := f.detail.Time(key); err == nil {
-		p.EarlyStopping.Estimate = v
-	} else if v, ok := f.summary.Estimate(e.TargetLatencyPercentile * 100); ok {
-		p.EarlyStopping.Estimate = time.Duration(v)
-	}
-	if e.Scenario == loadgen.SingleStream {
-		p.EarlyStopping.MultiStreamEstimate, _ = f.detail.Time("early_stopping_latency_ms")
 	}
 }
