@@ -39,7 +39,9 @@ func groupQueryAttention(n *onnx.Node, in []array) []array {
 		row := func(s, head int) []float64 {
 			return slices.Clone(qkv.data[((b*sequence+s)*(heads+2*kvHeads)+head)*size:][:size])
 		}
-		kept := func(a array, head, at int) []float64 { return a.data[((b*kvHeads+head)*int(a.shape[2])+at)*size:][:size] }
+		kept := func(a array, head, at int) []float64 {
+			return a.data[((b*kvHeads+head)*int(a.shape[2])+at)*size:][:size]
+		}
 		for head := range kvHeads {
 			for at := range past {
 				copy(kept(keys, head, at), kept(pastKey, head, at))

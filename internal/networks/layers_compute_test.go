@@ -59,7 +59,9 @@ func TestLayersThatMoveElementsMoveTheRightOnes(t *testing.T) {
 	}{
 		{"a slice of the middle", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Slice("l", b.Slice("s", x, 0, 1, 2), 2, 1, 3) },
 			floats([]int64{1, 3, 2}, 13, 14, 17, 18, 21, 22)},
-		{"a slice from the end", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Slice("l", b.Slice("s", x, -3, -1, 2), -1, -2, -1) },
+		{"a slice from the end", func(b *Builder, x *onnx.Value) *onnx.Value {
+			return b.Slice("l", b.Slice("s", x, -3, -1, 2), -1, -2, -1)
+		},
 			floats([]int64{1, 3, 1}, 14, 18, 22)},
 		{"rows by their numbers", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Gather("l", x, b.ints(2, 0), 1) },
 			floats([]int64{2, 2, 4}, 8, 9, 10, 11, 0, 1, 2, 3, 20, 21, 22, 23, 12, 13, 14, 15)},
