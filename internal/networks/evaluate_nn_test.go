@@ -13,8 +13,11 @@ func matMul(_ *onnx.Node, in []array) []array {
 	rows, inner, columns := int(a.shape[len(a.shape)-2]), int(a.shape[len(a.shape)-1]), int(b.shape[len(b.shape)-1])
 	matrices := func(x array) array { return array{shape: x.shape[:len(x.shape)-2]} }
 	outer := broadcastShape(matrices(a), matrices(b))
-	a = a.spread(slices.Concat(outer, a.shape[len(a.shape)-2:]))
-	b = b.spread(slices.Concat(outer, b.shape[len(b.shape)-2:]))
+	for _, x := range []*array{&a, &b} {
+		if shape := slices.Concat(outer, x.shape[len(x.shape)-2:]); !slices.Equal(shape, x.shape) {
+			*x = x.spread(shape)
+		}
+	}
 	y := newArray(a.elem, slices.Concat(outer, []int64{int64(rows), int64(columns)})...)
 	for m := range int(product(outer)) {
 		multiply(y.data[m*rows*columns:][:rows*columns], a.data[m*rows*inner:], b.data[m*inner*columns:], rows, inner, columns)
@@ -35,13 +38,17 @@ func multiply(y, a, b []float64, rows, inner, columns int) {
 	}
 }
 
+// gemm multiplies with a matrix of a row for each output, and adds a bias.
 func gemm(n *onnx.Node, in []array) []array {
-	b := in[1]
-	if onnx.AttrOr(n, "transB", int64(0)) == 1 {
-		b = transposed(&onnx.Node{Attributes: []onnx.Attribute{onnx.Attr("perm", []int64{1, 0})}}, []array{b})[0]
+	if onnx.AttrOr(n, "transB", int64(0)) != 1 {
+		panic("the built-in models have no other Gemm")
 	}
-	y := matMul(nil, []array{in[0], b})
-	return broadcasted(func(x, y float64) float64 { return x + y })(nil, []array{y[0], in[2]})
+	rows, inner, units := in[0].shape[0], int(in[0].shape[1]), in[1].shape[0]
+	y := newArray(in[0].elem, rows, units)
+	for r := range int(rows) {
+		copy(y.data[r*int(units):], timesRows(in[1].data, int(units), in[0].data[r*inner:][:inner]))
+	}
+	return broadcasted(func(x, y float64) float64 { return x + y })(nil, []array{y, in[2]})
 }
 
 // windows calls f for each place of an output of n spatial axes, and each element of the kernel that lies within the input:

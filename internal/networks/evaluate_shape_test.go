@@ -120,7 +120,7 @@ func sliced(_ *onnx.Node, in []array) []array {
 	return []array{in[0].taken(axis, keep)}
 }
 
-// padded adds zeros around an array.
+// padded adds zeros around an array. Of an axis whose padding is negative elements are cut off.
 func padded(_ *onnx.Node, in []array) []array {
 	x, pads := in[0], in[1].data
 	axes := len(x.shape)
@@ -133,7 +133,10 @@ func padded(_ *onnx.Node, in []array) []array {
 	x.each(func(index []int, p int) {
 		at := 0
 		for i, k := range index {
-			at += (k + int(pads[i])) * strides[i]
+			if k += int(pads[i]); k < 0 || k >= int(y.shape[i]) {
+				return
+			}
+			at += (index[i] + int(pads[i])) * strides[i]
 		}
 		y.data[at] = x.data[p]
 	})
