@@ -28,6 +28,7 @@ type golden struct {
 	Times  map[string]*string
 	Spaces string
 	Lines  map[string][]string
+	Broken map[string][]int // by their hexadecimal digits
 }
 
 func readGolden(t *testing.T) *golden {

@@ -1,12 +1,15 @@
 package python
 
 import (
+	"encoding/hex"
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -105,5 +108,24 @@ func TestALineThatNeverEndsIsAnError(t *testing.T) {
 	}
 	if _, err := lines.Next(); !errors.Is(err, errLineTooLong) || err.Error() != "line is longer than 64 MiB" {
 		t.Errorf("error %v, want %v", err, errLineTooLong)
+	}
+}
+
+// The lengths are of the lines that Python returned before its exception.
+func TestLinesBeforeBadBytesAreThoseOfPython(t *testing.T) {
+	for data, want := range readGolden(t).Broken {
+		text, err := hex.DecodeString(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := readAll(string(text))
+		got := []int{}
+		for _, line := range lines {
+			got = append(got, utf8.RuneCountInString(line))
+		}
+		var encoding *EncodingError
+		if !errors.As(err, &encoding) || !slices.Equal(got, want) {
+			t.Errorf("%.20q…%q: lines of %v characters, %v, want %v and an EncodingError", text, text[max(0, len(text)-5):], got, err, want)
+		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 // Lines reads lines of text as Python's open and readline do: UTF-8 that must be right,
 // and lines that end in \n, \r or \r\n. Like there, bytes that are not UTF-8 are an
-// error when the 8 KiB that they are part of are read, not when their line is.
+// error when the 8 KiB that they are part of are read, not when their line is; but a
+// character that the end of the text cuts is one after the lines before.
 type Lines struct {
 	// Line counts the lines that Next has returned.
 	Line int
@@ -83,7 +84,7 @@ func (l *Lines) cut() ([]byte, bool) {
 	next := end + 1
 	if cr := bytes.IndexByte(text[l.scan:end], '\r'); cr >= 0 {
 		cr += l.scan
-		if cr+1 == len(text) && l.err == nil {
+		if cr+1 == len(text) && l.err != io.EOF {
 			l.scan = cr // whether \n follows is not known yet
 			return nil, false
 		}
@@ -119,22 +120,27 @@ func (l *Lines) fill() {
 	l.err = err
 	fresh := l.buf[l.valid:]
 	whole := fresh[:len(fresh)-incomplete(fresh)]
-	if err != nil {
-		whole = fresh
-	}
 	if !utf8.Valid(whole) {
-		l.err = &EncodingError{Line: l.Line + 1 + bytes.Count(l.buf[:l.valid+firstInvalid(whole)], []byte("\n"))}
-		l.buf = l.buf[:l.valid]
+		l.stop(l.valid + firstInvalid(whole))
 		return
 	}
-	l.valid += len(whole)
+	if l.valid += len(whole); err == io.EOF && len(whole) < len(fresh) {
+		l.stop(l.valid) // the lines before it are good, as in Python
+	}
+}
+
+// stop ends the text where it is not UTF-8.
+func (l *Lines) stop(at int) {
+	l.err = &EncodingError{Line: l.Line + 1 + bytes.Count(l.buf[:at], []byte("\n"))}
+	l.buf = l.buf[:l.valid]
 }
 
 // incomplete returns how many bytes at the end are the start of a character.
 func incomplete(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {
-			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+			// Of half a surrogate pair Python waits for the third byte.
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) || n == 2 && c == 0xed && b[len(b)-1] >= 0xa0 {
 				return n
 			}
 			return 0

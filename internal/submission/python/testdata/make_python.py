@@ -68,7 +68,21 @@ for text in ["", "a", "a\n", "a\nb", "a\r\nb\rc\n\nd\r", "\r\r\n\n", "a\u0085b\u
         f.write(text)
     with open("make_python.tmp", encoding="utf-8") as f:
         lines[text] = [line.rstrip("\n") for line in f]
+# What is read before bytes that are not UTF-8: nothing of their 8 KiB, but all lines before
+# a character that the end cuts.
+broken = {}
+for data in [b"a\nb\xff", b"a\nb\n\xc3", b"a\nb\xc3", b"a\r\xe6\x97", b"a\r\n\xe6\x97", b"a\n\xc0", b"a\n\xed\xa0", b"a\n\xf0\x9f\x98", b"\xc3", b"a\n\xc3\nb\n",
+             b"x" * 8190 + b"\ny\n\xff", b"x" * 8190 + b"\n\xc3", b"x" * 8191 + b"\xc3\xa9\nz\n\xe6"]:
+    with open("make_python.tmp", "wb") as f:
+        f.write(data)
+    read = []
+    try:
+        with open("make_python.tmp", encoding="utf-8") as f:
+            for line in f:
+                read.append(len(line.rstrip("\n")))
+    except UnicodeDecodeError:
+        broken[data.hex()] = read
 os.remove("make_python.tmp")
 
-tables = {"decoded": decoded, "parsed": parsed, "pairs": pairs, "single": single, "times": times, "spaces": spaces, "lines": lines}
+tables = {"decoded": decoded, "parsed": parsed, "pairs": pairs, "single": single, "times": times, "spaces": spaces, "lines": lines, "broken": broken}
 print("{" + ",\n".join(json.dumps(name) + ": " + json.dumps(table) for name, table in tables.items()) + "}")
