@@ -34,7 +34,7 @@ type Record struct {
 func Records(log Input) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		s := newScanner(log)
-		var data, token []byte // memory for every record
+		data, token := []byte{}, []byte{} // memory for every record; not nil, which is no token_data
 		err := s.array(func(i int) error {
 			s.unit, s.index = "record", i
 			rec := Record{Number: i, Data: data[:0]}

@@ -3,10 +3,13 @@ package audit
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/field"
 )
 
 // said is what a language model answered: its tokens, those that were reported first, and
@@ -98,11 +101,9 @@ func TestAnEndTokenMayBeAnother(t *testing.T) {
 
 func TestResponsesThatAreNoTokensAreErrors(t *testing.T) {
 	for name, c := range map[string]struct{ test, record, want string }{
-		"half a token":             {Test06, `"data" : "070000", "token_count" : 1`, "record 0: 3 bytes are not tokens of 4 bytes"},
-		"half a first token":       {Test06, `"data" : "07000000", "token_data" : "0700", "token_count" : 1`, "record 0: token_data: 2 bytes are not tokens of 4 bytes"},
-		"half a token of a length": {Test09, `"data" : "0700000008"`, "record 0: 5 bytes are not tokens of 4 bytes"},
-		"no responses":             {Test06, "", "has no responses"},
-		"no responses to measure":  {Test09, "", "has no responses"},
+		"half a token":            {Test06, `"data" : "070000", "token_count" : 1`, "record 0: 3 bytes are not tokens of 4 bytes"},
+		"no responses":            {Test06, "", "has no responses"},
+		"no responses to measure": {Test09, "", "has no responses"},
 	} {
 		dir := fakeRun{scenario: "Server", metric: 1, settings: settings01}.write(t)
 		log := "[\n]\n"
@@ -113,6 +114,63 @@ func TestResponsesThatAreNoTokensAreErrors(t *testing.T) {
 		if _, err := Verify(t.Context(), c.test, Logs{Audit: dir}, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+// What the reference's script lets pass is noted, and what it cannot read is a fault of the check.
+func TestFirstTokensThatSayLittleAreNoted(t *testing.T) {
+	for _, c := range []struct{ name, record, outcome, says string }{
+		{"none", `"data" : "07000000", "token_data" : "", "token_count" : 1`, "True", "1 answers report no first token, or more than they have, which the reference accepts"},
+		{"more than the answer has", `"data" : "07000000", "token_data" : "0700000008000000", "token_count" : 1`, "True", "1 answers report no first token, or more"},
+		{"no token_data", `"data" : "07000000", "token_count" : 1`, "False", "sample 5 (record 0 of "},
+		{"half a token", `"data" : "07000000", "token_data" : "0700", "token_count" : 1`, "False", "token_data: 2 bytes are not tokens of 4 bytes"},
+		{"one that is right", `"data" : "07000000", "token_data" : "07000000", "token_count" : 1`, "True", ""},
+	} {
+		dir := fakeRun{scenario: "Server", metric: 1, settings: settings01}.write(t)
+		writeText(t, dir, "mlperf_log_accuracy.json", `[{ "seq_id" : 0, "qsl_idx" : 5, `+c.record+" }]\n")
+		v, err := Verify(t.Context(), Test06, Logs{Audit: dir}, Options{EOS: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Join(append(v.Notes, v.Findings...), "\n")
+		if !strings.Contains(v.texts[accuracyFile], "First token check pass: "+c.outcome+"\n") || !strings.Contains(all, c.says) || (all == "") != (c.says == "") {
+			t.Errorf("%s: the text is\n%sand it says %q, want %s and %q", c.name, v.texts[accuracyFile], all, c.outcome, c.says)
+		}
+	}
+}
+
+func TestTokensHaveTheSizeOfTheirType(t *testing.T) {
+	for dtype, data := range map[string]string{"": "07000000FFFFFFFF", "int32": "07000000FFFFFFFF", "int16": "0700FFFF", "int64": "0700000000000000FFFFFFFFFFFFFFFF"} {
+		dir := fakeRun{scenario: "Offline", metric: 1, settings: settings01, responses: []string{"0 " + data}, extra: `, "token_count" : 2`}.write(t)
+		if v, err := Verify(t.Context(), Test06, Logs{Audit: dir}, Options{DType: dtype, EOS: -1}); err != nil || !v.Passed {
+			t.Errorf("tokens of type %q: %+v, %v, want two of them, of which one ends the answer", dtype, v, err)
+		}
+	}
+	dir := fakeRun{scenario: "Offline", metric: 1, settings: settings01}.write(t)
+	for _, dtype := range []string{"byte", "float32"} {
+		var wrong *field.Error
+		if _, err := Verify(t.Context(), Test06, Logs{Audit: dir}, Options{DType: dtype}); !errors.As(err, &wrong) || wrong.Field != "dtype" || !strings.Contains(err.Error(), "int16, int32 or int64") {
+			t.Errorf("tokens of type %s: %v", dtype, err)
+		}
+	}
+}
+
+// 32 bits of 64 that are an end token are none.
+func TestALargeTokenIsNotTheEndTokenOfItsLowBits(t *testing.T) {
+	c := &tokenCheck{eos: []int32{2}}
+	if n := c.endsWith([]int64{7, 2, 1<<32 + 2}); n != 0 {
+		t.Errorf("%d end tokens, want none", n)
+	}
+	if n := c.endsWith([]int64{7, 2, 2}); n != 2 {
+		t.Errorf("%d end tokens, want 2", n)
+	}
+}
+
+func TestPartsOfTokensAreNotCountedAndNoted(t *testing.T) {
+	dir := fakeRun{scenario: "Offline", metric: 1, settings: settings01, responses: []string{"0 0700000008", "1 070000000800000009", "2 07000000"}}.write(t)
+	v, err := Verify(t.Context(), Test09, Logs{Audit: dir}, Options{LeastTokens: 1.3, MostTokens: 1.4})
+	if err != nil || !v.Passed || len(v.Notes) != 1 || !strings.HasPrefix(v.Notes[0], "2 answers end in part of a token") {
+		t.Errorf("%+v, %v, want a mean of 4/3 and a note about 2 answers", v, err)
 	}
 }
 

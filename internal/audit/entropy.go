@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -70,14 +71,16 @@ func whole(numbers map[string]float32) error {
 // smallest keeps logarithms finite (run_verification.py, eps).
 const smallest = 1e-7
 
-func clip(x float64) float64 { return min(max(x, smallest), 1-smallest) }
+// clip is numpy's, which has the bounds in the precision of what it clips: the upper one is
+// 1.2e-7 below 1.
+func clip(x float32) float64 { return float64(min(max(x, smallest), float32(1-smallest))) }
 
 // entropy is the cross entropy of predictions, normalised by that of the mean label: of
 // which 1 is no better than a guess.
 func entropy(predictions, labels, weights []float32) float64 {
 	total, cross, mean := 0.0, 0.0, 0.0
 	for i, w := range weights {
-		p, l, w := clip(float64(predictions[i])), clip(float64(labels[i])), float64(w)
+		p, l, w := clip(predictions[i]), clip(labels[i]), float64(w)
 		total += w
 		cross -= w * (l*math.Log(p) + (1-l)*math.Log(1-p))
 		mean += w * l
@@ -85,7 +88,7 @@ func entropy(predictions, labels, weights []float32) float64 {
 	if total == 0 {
 		return 0
 	}
-	mean = clip(mean / total)
+	mean = min(max(mean/total, smallest), 1-smallest)
 	baseline := -mean*math.Log(mean) - (1-mean)*math.Log(1-mean)
 	return cross / (baseline * total)
 }
@@ -144,9 +147,10 @@ func (c *entropyComparison) note(format string, args ...any) {
 	}
 }
 
-// alike compares two entropies. None is near to 0.
+// alike compares two entropies. None is near to 0, and two that are no numbers are alike. One
+// alone is not, though the reference's script passes it: NaN is not more than its tolerance.
 func (c *entropyComparison) alike(a, b float64) bool {
-	return a == b || a != 0 && b != 0 && math.Abs(b-a)/math.Abs(a) <= c.tolerance
+	return a == b || math.IsNaN(a) && math.IsNaN(b) || a != 0 && b != 0 && math.Abs(b-a)/math.Abs(a) <= c.tolerance
 }
 
 // verify08 compares the entropy of recommendations (compliance/TEST08/run_verification.py).
@@ -158,10 +162,7 @@ func verify08(_ context.Context, v *Verdict, l Logs, o Options) error {
 	if err := checkAccuracy(l.Accuracy, run); err != nil {
 		return err
 	}
-	c := &entropyComparison{tolerance: o.Tolerance, known: map[[2]int]recommendation{}}
-	if c.tolerance == 0 {
-		c.tolerance = 0.001
-	}
+	c := &entropyComparison{tolerance: cmp.Or(o.Tolerance, usualTolerance), known: map[[2]int]recommendation{}}
 	if err := eachRecord(l.accuracyLog(), c.learn(l.accuracyLog())); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -51,8 +52,22 @@ func (v *Verdict) fallback(ctx context.Context, l Logs, o Options, c *responseCo
 	if err != nil {
 		return fmt.Errorf("scoring the responses of the test: %w", err)
 	}
-	v.judgeScores(a, b, o.MaxLoss, c)
+	most, err := mostLoss(l, o)
+	if err != nil {
+		return err
+	}
+	v.judgeScores(a, b, most, c)
 	return nil
+}
+
+// mostLoss is how many percent scores may differ (submission_checker, get_delta_perc).
+func mostLoss(l Logs, o Options) (float64, error) {
+	name, err := modelOf(l, o)
+	usual := 1.0
+	if strings.Contains(name, "99.9") {
+		usual = 0.1
+	}
+	return cmp.Or(o.MaxLoss, usual), err
 }
 
 // linked puts a link to a log into a folder of its own: scores are kept beside logs, and
@@ -70,9 +85,6 @@ func linked(dir, log string) (string, error) {
 }
 
 func (v *Verdict) judgeScores(baseline, run *report.Accuracy, most float64, c *responseComparison) {
-	if most == 0 {
-		most = 1
-	}
 	for name, score := range map[string]*report.Accuracy{scoreFile: run, baselineFile: baseline, complianceFile: run} {
 		v.write(filepath.Join("accuracy", name), score.Lines...)
 	}

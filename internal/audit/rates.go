@@ -24,14 +24,23 @@ func tolerance(s loadgen.Scenario, score, usual float64) float64 {
 	return usual
 }
 
-// bothValid fails a test one of whose runs is INVALID.
+// bothValid fails a test one of whose runs is INVALID, as either of its logs says.
 func (v *Verdict) bothValid(ref, run *runLog) bool {
+	both := true
 	for _, r := range []*runLog{ref, run} {
+		name := ""
+		if valid, has, err := r.detail.Valid(); err == nil && has && !valid {
+			name = r.detail.Name
+		}
 		if !r.summary.Valid {
-			v.fail(r.summary.Name+" is of a run that is INVALID", "a run that is too short, or a target that the system does not reach")
+			name = r.summary.Name
+		}
+		if name != "" {
+			both = false
+			v.fail(name+" is of a run that is INVALID", "a run that is too short, or a target that the system does not reach")
 		}
 	}
-	return ref.summary.Valid && run.summary.Valid
+	return both
 }
 
 // scored compares two scores, and writes what the official checker reads.
@@ -45,9 +54,26 @@ func (v *Verdict) scored(ref, run float64, unit string, passes bool, limit strin
 
 const busyMachine = "something else used the machine during one of the runs"
 
+// withoutErrors fails a test one of whose runs has errors: of such a log the reference's script
+// gives no verdict. How many there are is what the log says of itself, if it does.
+func (v *Verdict) withoutErrors(ref, run *runLog) bool {
+	without := true
+	for _, r := range []*runLog{ref, run} {
+		n := uint64(len(r.detail.Errors()))
+		if said, err := r.detail.Uint("num_errors"); err == nil {
+			n = said
+		}
+		if n > 0 {
+			without = false
+			v.fail(fmt.Sprintf("%s says that the run had %d errors", r.detail.Name, n), "what the messages with error in their key say")
+		}
+	}
+	return without
+}
+
 // compare01 compares the metrics of two detail logs (compliance/TEST01/verify_performance.py).
 func (v *Verdict) compare01(ref, run *runLog, version string) error {
-	if !v.bothValid(ref, run) {
+	if valid, good := v.bothValid(ref, run), v.withoutErrors(ref, run); !valid || !good {
 		v.write(performanceFile, verdictLine(false))
 		return nil
 	}

@@ -21,6 +21,7 @@ type answer struct {
 	first uint64 // number
 	has   bool   // the response is not empty
 	hash  uint64 // of the whole response
+	again bool   // the test's run gave it, not the accuracy run
 }
 
 // A responseComparison compares responses as compliance/TEST01/verify_accuracy.py does:
@@ -62,7 +63,7 @@ func (c *responseComparison) same(a, b answer) bool {
 	return a.has == b.has && a.first == b.first
 }
 
-// learn takes a record of the accuracy run. Of several of a sample, the last one counts.
+// learn takes a record of the accuracy run. Of several of a sample, the first one counts.
 func (c *responseComparison) learn(path string) func(accuracy.Record) error {
 	return func(r accuracy.Record) error {
 		a, err := c.answer(r.Data)
@@ -75,13 +76,15 @@ func (c *responseComparison) learn(path string) func(accuracy.Record) error {
 			if before.hash != a.hash {
 				c.differing++
 			}
+			return nil
 		}
 		c.known[r.QSLIndex] = a
 		return nil
 	}
 }
 
-// compare takes a record of the performance run.
+// compare takes a record of the performance run. What answers a sample again is compared with
+// the answer before.
 func (c *responseComparison) compare(path string) func(accuracy.Record) error {
 	return func(r accuracy.Record) error {
 		b, err := c.answer(r.Data)
@@ -90,6 +93,8 @@ func (c *responseComparison) compare(path string) func(accuracy.Record) error {
 		}
 		c.performance++
 		a, ok := c.known[r.QSLIndex]
+		b.again = true
+		c.known[r.QSLIndex] = b
 		if !ok {
 			c.missing++
 			return nil
@@ -99,8 +104,12 @@ func (c *responseComparison) compare(path string) func(accuracy.Record) error {
 		case !c.same(a, b):
 			c.wrong++
 			if len(c.examples) < mostExamples {
-				c.examples = append(c.examples, fmt.Sprintf("sample %d (record %d of %s): the accuracy run answered %s, this run %s",
-					r.QSLIndex, r.Number, path, c.show(a), c.show(b)))
+				before := "the accuracy run answered"
+				if a.again {
+					before = "this run answered before"
+				}
+				c.examples = append(c.examples, fmt.Sprintf("sample %d (record %d of %s): %s %s, this run %s",
+					r.QSLIndex, r.Number, path, before, c.show(a), c.show(b)))
 			}
 		case a.hash != b.hash:
 			c.later++

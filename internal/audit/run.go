@@ -133,9 +133,6 @@ func (r *runner) resolve() error {
 	if r.Output == "" {
 		r.Output = filepath.Join(session.KeptRuns, r.model, strings.ToLower(resolved.ScenarioName()), "audit", time.Now().Format("20060102-150405"))
 	}
-	if strings.HasSuffix(r.model, "99.9") && r.Options.MaxLoss == 0 {
-		r.Options.MaxLoss = 0.1
-	}
 	return r.free()
 }
 

@@ -140,3 +140,19 @@ func TestBoundsThatAreNoNumbersAreRefused(t *testing.T) {
 		t.Error("all of the entropy may differ")
 	}
 }
+
+// The reference's script compares with a tolerance that NaN is never above. That an answer
+// stopped to be a number in performance mode is a difference here.
+func TestEntropiesThatAreNoNumbersAreAlikeInBothRunsOnly(t *testing.T) {
+	nan, c := math.NaN(), entropyComparison{tolerance: 0.001}
+	for _, pair := range []struct {
+		a, b float64
+		want bool
+	}{
+		{nan, nan, true}, {0.5, nan, false}, {nan, 0.5, false}, {0, nan, false}, {0, 0, true}, {0, 0.1, false}, {0.1, 0, false}, {1, 1.001, true}, {1, 1.0011, false}, {-1, -1.0005, true},
+	} {
+		if got := c.alike(pair.a, pair.b); got != pair.want {
+			t.Errorf("alike(%v, %v) = %v, want %v", pair.a, pair.b, got, pair.want)
+		}
+	}
+}

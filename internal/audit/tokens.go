@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -11,26 +12,38 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
+// tokenSizes are the types of tokens, of so many bytes.
+var tokenSizes = map[string]int{"": 4, "int16": 2, "int32": 4, "int64": 8}
+
 // tokensOf reads the numbers of a response or of its first token.
-func tokensOf(data []byte) ([]int32, error) {
-	if len(data)%4 != 0 {
-		return nil, fmt.Errorf("%d bytes are not tokens of 4 bytes", len(data))
+func tokensOf(data []byte, size int) ([]int64, error) {
+	if len(data)%size != 0 {
+		return nil, fmt.Errorf("%d bytes are not tokens of %d bytes", len(data), size)
 	}
-	tokens := make([]int32, len(data)/4)
+	tokens := make([]int64, len(data)/size)
 	for i := range tokens {
-		tokens[i] = int32(binary.LittleEndian.Uint32(data[4*i:]))
+		switch at := data[size*i:]; size {
+		case 2:
+			tokens[i] = int64(int16(binary.LittleEndian.Uint16(at)))
+		case 4:
+			tokens[i] = int64(int32(binary.LittleEndian.Uint32(at)))
+		default:
+			tokens[i] = int64(binary.LittleEndian.Uint64(at))
+		}
 	}
 	return tokens, nil
 }
 
 // A tokenCheck looks at the answers of a language model, one after another.
 type tokenCheck struct {
-	path         string
-	eos          []int32
-	skipFirst    bool // Offline has no first token
-	count, total int
-	bad          [3]int
-	example      [3]string
+	path      string
+	size      int // of a token, in bytes
+	eos       []int32
+	skipFirst bool // Offline has no first token
+	count     int
+	bad       [3]int
+	example   [3]string
+	unseen    int // answers whose first token is not reported, or with more tokens than they have
 }
 
 // The properties of an answer, as the reference's script calls them.
@@ -48,22 +61,13 @@ func (c *tokenCheck) fault(kind int, r accuracy.Record, format string, args ...a
 	}
 }
 
-func (c *tokenCheck) read(r accuracy.Record) ([]int32, error) {
-	tokens, err := tokensOf(r.Data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: record %d: %w", c.path, r.Number, err)
-	}
-	c.count++
-	c.total += len(tokens)
-	return tokens, nil
-}
-
 // record checks an answer (compliance/TEST06/run_verification.py).
 func (c *tokenCheck) record(r accuracy.Record) error {
-	tokens, err := c.read(r)
+	tokens, err := tokensOf(r.Data, c.size)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: record %d: %w", c.path, r.Number, err)
 	}
+	c.count++
 	if ends := c.endsWith(tokens); ends >= 2 {
 		c.fault(endToken, r, "ends with %d end tokens (%v), want one at most", ends, c.eos)
 	}
@@ -74,38 +78,41 @@ func (c *tokenCheck) record(r accuracy.Record) error {
 		}
 		c.fault(length, r, "has %d tokens and %s", len(tokens), said)
 	}
-	return c.first(r, tokens)
+	if !c.skipFirst {
+		c.first(r, tokens)
+	}
+	return nil
 }
 
 // endsWith counts the end tokens at the end of an answer. The first token is none.
-func (c *tokenCheck) endsWith(tokens []int32) int {
+func (c *tokenCheck) endsWith(tokens []int64) int {
 	ends := 0
-	for i := len(tokens) - 1; i > 0 && slices.Contains(c.eos, tokens[i]); i-- {
+	for i := len(tokens) - 1; i > 0 && slices.Contains(c.eos, int32(tokens[i])) && tokens[i] == int64(int32(tokens[i])); i-- {
 		ends++
 	}
 	return ends
 }
 
-// first compares what was reported as the first token with the answer.
-func (c *tokenCheck) first(r accuracy.Record, tokens []int32) error {
-	if c.skipFirst {
-		return nil
+// first compares what was reported as the first token with the answer, as far as both go: the
+// reference's script finds nothing wrong with none, nor with more than the answer has.
+func (c *tokenCheck) first(r accuracy.Record, tokens []int64) {
+	first, err := tokensOf(r.TokenData, c.size)
+	switch {
+	case r.TokenData == nil:
+		c.fault(firstToken, r, "no token_data")
+		return
+	case err != nil:
+		c.fault(firstToken, r, "token_data: %v", err)
+		return
+	case len(first) == 0 || len(first) > len(tokens):
+		c.unseen++
 	}
-	first, err := tokensOf(r.TokenData)
-	if err != nil {
-		return fmt.Errorf("%s: record %d: token_data: %w", c.path, r.Number, err)
-	}
-	if len(first) == 0 || len(first) > len(tokens) {
-		c.fault(firstToken, r, "%d first tokens of %d", len(first), len(tokens))
-		return nil
-	}
-	for i, token := range first {
+	for i, token := range first[:min(len(first), len(tokens))] {
 		if token != tokens[i] {
 			c.fault(firstToken, r, "first token %d was reported as %d, the answer has %d", i, token, tokens[i])
 			break
 		}
 	}
-	return nil
 }
 
 func verify06(_ context.Context, v *Verdict, l Logs, o Options) error {
@@ -113,11 +120,15 @@ func verify06(_ context.Context, v *Verdict, l Logs, o Options) error {
 	if err != nil {
 		return err
 	}
+	size := tokenSizes[o.DType]
+	if size == 0 {
+		return field.Invalid("dtype", o.DType, "int16, int32 or int64")
+	}
 	eos, err := v.endTokens(l, o)
 	if err != nil {
 		return err
 	}
-	c := &tokenCheck{path: l.responses, eos: eos, skipFirst: run.settings.Scenario == loadgen.Offline}
+	c := &tokenCheck{path: l.responses, size: size, eos: eos, skipFirst: run.settings.Scenario == loadgen.Offline}
 	if err := eachRecord(c.path, c.record); err != nil {
 		return err
 	}
@@ -150,6 +161,9 @@ func (c *tokenCheck) judge(v *Verdict) {
 		}
 		v.write(accuracyFile, name+": "+outcome)
 	}
+	if c.unseen > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("%d answers report no first token, or more than they have, which the reference accepts", c.unseen))
+	}
 }
 
 // endTokens are those that end answers.
@@ -177,36 +191,55 @@ func verify09(_ context.Context, v *Verdict, l Logs, o Options) error {
 	if err != nil {
 		return err
 	}
-	c := &tokenCheck{path: l.responses}
-	if err := eachRecord(c.path, func(r accuracy.Record) error { _, err := c.read(r); return err }); err != nil {
+	mean, count, err := v.meanLength(l.responses)
+	if err != nil {
 		return err
 	}
-	if c.count == 0 {
-		return fmt.Errorf("%s has no responses", c.path)
-	}
-	mean := float64(c.total) / float64(c.count)
 	text := fmt.Sprintf("answers have %.2f tokens on average; %v to %v passes", mean, least, most)
 	v.Facts = append(v.Facts, text)
 	passes := least <= mean && mean <= most
 	if !passes {
 		v.fail(text, "answers are cut short, or generated with other options than the accuracy run's")
 	}
-	v.write("verify_output_len.txt", v.Test+": length of answers", fmt.Sprintf("mean = %v of %d answers", mean, c.count), verdictLine(passes))
+	v.write("verify_output_len.txt", v.Test+": length of answers", fmt.Sprintf("mean = %v of %d answers", mean, count), verdictLine(passes))
 	return nil
 }
 
-// lengthBounds are the least and the greatest mean length of answers.
+// meanLength is how many tokens of 4 bytes an answer has on average.
+func (v *Verdict) meanLength(path string) (mean float64, count int, err error) {
+	total, odd := 0, 0
+	if err := eachRecord(path, func(r accuracy.Record) error {
+		if count, total = count+1, total+len(r.Data)/4; len(r.Data)%4 != 0 {
+			odd++
+		}
+		return nil
+	}); err != nil {
+		return 0, 0, err
+	}
+	if count == 0 {
+		return 0, 0, fmt.Errorf("%s has no responses", path)
+	}
+	if odd > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("%d answers end in part of a token of 4 bytes, which the reference does not count", odd))
+	}
+	return float64(total) / float64(count), count, nil
+}
+
+// lengthBounds are the least and the greatest mean length of answers: those that were given, or
+// else the model's.
 func lengthBounds(l Logs, o Options) (least, most float64, err error) {
-	least, most = o.LeastTokens, o.MostTokens
-	if least == 0 && most == 0 {
-		of, err := boundsOf(l, o)
+	of, err := boundsOf(l, o)
+	if least, most = o.LeastTokens, o.MostTokens; least == 0 || most == 0 {
 		if err != nil {
 			return 0, 0, err
 		}
-		least, most = of.leastTokens, of.mostTokens
+		least, most = cmp.Or(least, of.leastTokens), cmp.Or(most, of.mostTokens)
 	}
-	if most == 0 {
-		err = field.Errorf("max_tokens", "TEST09 has no bounds of its own for this model: want the least and the greatest mean length of answers")
+	switch {
+	case most == 0:
+		return 0, 0, field.Errorf("max_tokens", "TEST09 has no bounds of its own for this model: want the least and the greatest mean length of answers")
+	case least > most:
+		return 0, 0, field.Invalid("min_tokens", least, fmt.Sprintf("at most the greatest mean length, %v", most))
 	}
-	return least, most, err
+	return least, most, nil
 }

@@ -68,7 +68,7 @@ the test passes, 3 if it does not, and 1 if it could not be judged.`,
 
 // defineAudit defines the flags that say how logs are verified.
 func defineAudit(f *pflag.FlagSet, o *audit.Options) {
-	f.StringVar(&o.DType, "response-dtype", "byte", "TEST01, TEST03: numbers in responses, of which the first is compared: byte, float32, int32 or int64")
+	f.StringVar(&o.DType, "response-dtype", "", "what responses are of: for TEST01 and TEST03, which compare the first, byte, float32, int32 or int64 (default: byte); for TEST06 int16, int32 or int64 (default: int32)")
 	f.Int32Var(&o.EOS, "eos", 0, "TEST06: token that ends an answer (default: those of the run's model, 2 if it does not say)")
 	f.StringVar(&o.Score, "accuracy-script", "", "TEST07: command that scores a log, with {accuracy_log} for it (default: the score of the model here)")
 	f.StringVar(&o.Pattern, "score-pattern", "", "TEST07: regular expression that finds the score in what that prints (default: as gpt-oss-120b's script prints it)")
