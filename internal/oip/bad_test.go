@@ -133,15 +133,36 @@ func TestDamagedMessagesOfGRPCAreErrors(t *testing.T) {
 			t.Errorf("the first %d of %d bytes are taken for a request with %v", n+1, len(whole), in.Tensors)
 		}
 	}
-	for name, b := range map[string][]byte{
-		"a length beyond the end": {0x3a, 0xff, 0xff, 0xff, 0xff, 0x0f},
-		"an endless number":       bytes.Repeat([]byte{0xff}, 12),
-		"a group":                 {0x0b, 0x0c},
-		"field 0":                 {0x00, 0x00},
-		"no UTF-8":                {0x0a, 0x01, 0xff},
+	for _, c := range []struct {
+		name, want string
+		b          message
+	}{
+		{"a length beyond the end", "field 7 claims 4294967295 bytes, 0 are left", message{0x3a, 0xff, 0xff, 0xff, 0xff, 0x0f}},
+		{"half a length", "the message ends early", message{0x3a, 0xff}},
+		{"a length beyond all numbers", "a number has more than 64 bits", append(message{0x3a}, bytes.Repeat([]byte{0xff}, 10)...)},
+		{"an endless number", "a number has more than 64 bits", bytes.Repeat([]byte{0xff}, 12)},
+		{"half a fixed number", "the message ends early", message{0x0d, 1, 2, 3}},
+		{"a group", "field 1 is of the wire type 3, which nothing here has", message{0x0b, 0x0c}},
+		{"field 0", "a field has the number 0", message{0x00, 0x00}},
+		{"a tag beyond 32 bits", "a field has the tag 34359738369", message{0x81, 0x80, 0x80, 0x80, 0x80, 0x01}},
+		{"a model that is no UTF-8", `"\xff" is not UTF-8`, message{}.text(1, "\xff")},
+		{"a version that is no UTF-8", `"\xff" is not UTF-8`, message{}.text(2, "\xff")},
+		{"an id that is no UTF-8", `"\xff" is not UTF-8`, message{}.text(3, "\xff")},
+		{"a tensor that ends early", "field 1 claims 5 bytes, 2 are left", message{}.text(5, "\x0a\x05ab")},
+		{"a tensor whose name is a number", "field 1 is of the wire type 0, want 2", message{}.text(5, string(message{}.number(1, 1)))},
+		{"contents that are a number", "field 5 is of the wire type 0, want 2", message{}.text(5, string(message{}.text(2, "INT8").number(5, 1)))},
+		{"more extents than are read", "a shape has more than 1024 extents", message{}.text(5, string(message{}.text(3, strings.Repeat("\x00", 1025))))},
+		{"one extent after as many", "a shape has more than 1024 extents", message{}.text(5, string(message{}.text(3, strings.Repeat("\x00", 1024)).number(3, 0)))},
+		{"as many extents as are read", "tensor a has 1024 axes, want at most 32", message{}.text(5, string(message{}.text(1, "a").text(2, "INT8").text(3, strings.Repeat("\x00", 1024))))},
+		{"an output that ends early", "field 1 claims 5 bytes, 0 are left", message{}.text(6, "\x0a\x05")},
+		{"a parameter that ends early", "field 2 claims 9 bytes, 0 are left", message{}.text(4, "\x12\x09")},
+		{"a parameter of a tensor that is a number", "field 4 is of the wire type 0, want 2", message{}.text(5, string(message{}.number(4, 1)))},
+		{"a value of a parameter that ends early", "field 3 claims 9 bytes, 0 are left", message{}.text(4, string(message{}.text(1, "k").text(2, "\x1a\x09")))},
+		{"strings that end early", "element 1 of 2: its length is missing", message{}.text(5, string(message{}.text(1, "a").text(2, "BYTES").number(3, 2))).text(7, "\x05\x00\x00\x00abcde")},
 	} {
-		if err := (&Receiving{Accept: freshFor}).unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}); err == nil {
-			t.Errorf("%s is accepted", name)
+		err := (&Receiving{Accept: freshFor}).unmarshal(c.b.slice())
+		if err == nil || !strings.Contains(err.Error(), c.want) || CodeOf(err) != InvalidArgument {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
 }

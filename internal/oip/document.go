@@ -39,7 +39,7 @@ func ParseRequest(text []byte, l Limits) (*Document, error) {
 
 // parse reads what requests and answers have in common.
 func parse(text []byte, l Limits) (*wireDocument, *Document, error) {
-	if err := checkObjects(text, l.filled().Tensors); err != nil {
+	if err := checkText(text, l.filled().Tensors); err != nil {
 		return nil, nil, err
 	}
 	w := &wireDocument{}
@@ -132,7 +132,7 @@ func (d *Document) Read(body io.Reader, place Place) ([]tensor.Tensor, error) {
 		case s.Window.Region != "":
 			err = s.load(d.Load, t)
 		case d.data[i] != nil:
-			err = readJSON(d.data[i], t, len(s.Shape))
+			err = readJSON(d.data[i], t, s.Shape)
 		default:
 			err = d.readBinary(body, t, s.Size)
 		}

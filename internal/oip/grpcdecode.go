@@ -96,15 +96,16 @@ func (m *Receiving) unwrap(r *scanner) (inner []byte, err error) {
 		if f.kind != protowire.BytesType {
 			continue
 		}
-		b, err := r.bytes(int(f.value))
-		if err != nil {
-			return nil, err
-		}
 		switch f.number {
 		case 1:
-			m.Failed = string(b)
+			m.Failed, err = r.text(f)
 		case 2:
-			inner = b
+			inner, err = r.merged(f, inner)
+		default:
+			err = r.pass(f)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if inner == nil && m.Failed == "" {

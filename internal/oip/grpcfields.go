@@ -77,13 +77,11 @@ func (m *Receiving) takeTensor(b []byte, a *arrival) error {
 		case fieldDatatype:
 			datatype, err = r.text(f)
 		case fieldShape:
-			s.Shape, err = r.integers(f, s.Shape)
+			s.Shape, err = r.extents(f, s.Shape)
 		case fieldParameters:
 			err = s.Window.take(r, f)
 		case fieldContents:
-			if err = f.is(protowire.BytesType); err == nil {
-				contents, err = r.bytes(int(f.value))
-			}
+			contents, err = r.merged(f, contents)
 		default:
 			err = r.pass(f)
 		}

@@ -220,6 +220,10 @@ func TestSizesThatCannotBeAddedAreNegative(t *testing.T) {
 	if n := d.BinarySize(); n >= 0 {
 		t.Errorf("%d bytes are to follow", n)
 	}
+	again := &Document{Head: Head{Tensors: []Spec{big, big, {Name: "c", Size: 102}}}} // which add up to 100, modulo 2⁶⁴
+	if n := again.BinarySize(); n >= 0 {
+		t.Errorf("%d bytes are to follow", n)
+	}
 	d.Tensors[1].Size = 0
 	if n := d.BinarySize(); n != math.MaxInt64 {
 		t.Errorf("%d bytes are to follow, want %d", n, int64(math.MaxInt64))

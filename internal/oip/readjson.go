@@ -1,17 +1,19 @@
 package oip
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // readJSON puts the elements of valid JSON into a tensor. They may be one flat list, or lists
-// in lists, one level for each axis.
-func readJSON(text []byte, t tensor.Tensor, rank int) error {
+// in lists, one level for each axis and as long as that.
+func readJSON(text []byte, t tensor.Tensor, shape tensor.Shape) error {
 	of, ok := setters[t.Type]
 	if !ok {
 		return fmt.Errorf("%s has no form in JSON: want binary data", Datatype(t.Type))
@@ -19,7 +21,7 @@ func readJSON(text []byte, t tensor.Tensor, rank int) error {
 	if text[0] != '[' {
 		return fmt.Errorf("data is no list")
 	}
-	r := elementReader{set: of(t), count: t.Len(), rank: rank}
+	r := elementReader{set: of(t), count: t.Len(), shape: shape}
 	for len(text) > 0 {
 		n, err := r.step(text)
 		if err != nil {
@@ -35,19 +37,22 @@ func readJSON(text []byte, t tensor.Tensor, rank int) error {
 
 // An elementReader stores the elements of a list.
 type elementReader struct {
-	set          func(i int, text []byte) error
-	count, rank  int
-	read         int // elements so far
-	depth, level int // of lists: here, and where the elements lie
+	set   func(i int, text []byte) error
+	count int
+	shape tensor.Shape
+	read  int     // elements so far
+	level int     // of lists: where the elements lie
+	begun []int64 // the lists that have begun and not ended: what each has
 }
 
 // step takes what the text begins with, which is so many bytes long.
 func (r *elementReader) step(text []byte) (n int, err error) {
 	switch c := text[0]; {
 	case c == '[':
-		r.depth++
+		r.inner()
+		r.begun = append(r.begun, 0)
 	case c == ']':
-		r.depth--
+		return 1, r.end()
 	case c == '{':
 		return 0, fmt.Errorf("element %d is an object", r.read)
 	case c != ',' && !isSpace(c):
@@ -60,12 +65,32 @@ func (r *elementReader) step(text []byte) (n int, err error) {
 // isSpace reports whether a byte is what JSON has between values.
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-func (r *elementReader) take(element []byte) error {
-	if r.level == 0 {
-		r.level = r.depth
+// inner counts what the innermost list has.
+func (r *elementReader) inner() {
+	if n := len(r.begun); n > 0 {
+		r.begun[n-1]++
 	}
-	if r.depth != r.level || r.level != 1 && r.level != r.rank {
-		return fmt.Errorf("element %d lies %d lists deep, want 1 or %d, like all others", r.read, r.depth, r.rank)
+}
+
+// end ends a list. Lists in lists are those of the axes.
+func (r *elementReader) end() error {
+	n := len(r.begun)
+	has := r.begun[n-1]
+	r.begun = r.begun[:n-1]
+	if flat := n == 1 && r.level <= 1; !flat && n <= len(r.shape) && has != r.shape[n-1] {
+		return fmt.Errorf("a list before element %d, %d lists deep, has %d values, want %d as axis %d", r.read, n, has, r.shape[n-1], n-1)
+	}
+	return nil
+}
+
+func (r *elementReader) take(element []byte) error {
+	r.inner()
+	depth := len(r.begun)
+	if r.level == 0 {
+		r.level = depth
+	}
+	if depth != r.level || r.level != 1 && r.level != len(r.shape) {
+		return fmt.Errorf("element %d lies %d lists deep, want 1 or %d, like all others", r.read, depth, len(r.shape))
 	}
 	if r.read == r.count {
 		return fmt.Errorf("more than %d elements", r.count)
@@ -116,11 +141,41 @@ func setStrings(t tensor.Tensor) func(int, []byte) error {
 		if text[0] != '"' { // null would be taken for an empty one
 			return fmt.Errorf("%s is no string", text)
 		}
-		if !utf8.Valid(text) { // what is not would be replaced
-			return fmt.Errorf("%q is not UTF-8", text)
+		if lone := loneSurrogate(text); lone != nil { // which would be replaced
+			return fmt.Errorf("%s is half a letter", lone)
 		}
 		return json.Unmarshal(text, &t.Strings()[i])
 	}
+}
+
+// loneSurrogate finds \ud800 and its like in a string of JSON where it is no half of a pair. Programs write bytes so that
+// are no text.
+func loneSurrogate(text []byte) []byte {
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 {
+			return nil
+		}
+		text = text[i:]
+		first := escaped(text)
+		switch second := escaped(text[min(6, len(text)):]); {
+		case !utf16.IsSurrogate(first):
+			text = text[2:]
+		case utf16.DecodeRune(first, second) == utf8.RuneError:
+			return text[:6]
+		default:
+			text = text[12:]
+		}
+	}
+}
+
+// escaped is what \uXXXX at the beginning of a text stands for; 0: there is none.
+func escaped(text []byte) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0
+	}
+	v, _ := strconv.ParseUint(string(text[2:6]), 16, 16) // in valid JSON it is one
+	return rune(v)
 }
 
 func setFloats[T float32 | float64](t tensor.Tensor) func(int, []byte) error {

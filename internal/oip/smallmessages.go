@@ -142,7 +142,7 @@ func (r *scanner) port(f wireField, list []Port) ([]Port, error) {
 		case 2:
 			p.Datatype, err = r.text(f)
 		case 3:
-			p.Shape, err = r.integers(f, p.Shape)
+			p.Shape, err = r.extents(f, p.Shape)
 		default:
 			err = r.pass(f)
 		}

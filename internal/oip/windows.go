@@ -26,7 +26,7 @@ func parameter(b []byte) (key string, value wireParameter, err error) {
 		case 1:
 			key, err = r.text(f)
 		case 2:
-			inner, err = r.element(f)
+			inner, err = r.merged(f, inner)
 		default:
 			err = r.pass(f)
 		}

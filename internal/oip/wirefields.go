@@ -34,36 +34,32 @@ func (r *scanner) pass(f wireField) error {
 }
 
 func (r *scanner) text(f wireField) (string, error) {
-	if err := f.is(protowire.BytesType); err != nil {
-		return "", err
-	}
-	b, err := r.bytes(int(f.value))
+	b, err := r.element(f)
 	if err != nil {
 		return "", err
 	}
 	return text(b)
 }
 
-// integers appends the numbers of a repeated field, packed or not.
-func (r *scanner) integers(f wireField, list []int64) ([]int64, error) {
-	if f.kind == protowire.VarintType {
-		return append(list, int64(f.value)), nil
-	}
-	if err := f.is(protowire.BytesType); err != nil {
-		return nil, err
-	}
-	b, err := r.bytes(int(f.value))
-	if err != nil {
-		return nil, err
-	}
-	for in := newScanner(mem.BufferSlice{mem.SliceBuffer(b)}); in.more(); {
-		v, err := in.varint()
-		if err != nil {
-			return nil, err
+// mostExtents bounds a shape while it is read: an extent is a byte or two there, and eight here.
+const mostExtents = 1024
+
+var errExtents = fmt.Errorf("a shape has more than %d extents", mostExtents)
+
+// extents appends the numbers of a shape, packed or not.
+func (r *scanner) extents(f wireField, list []int64) ([]int64, error) {
+	put := func(v uint64) error {
+		if len(list) == mostExtents {
+			return errExtents
 		}
 		list = append(list, int64(v))
+		return nil
 	}
-	return list, nil
+	if f.kind == protowire.VarintType {
+		return list, put(f.value)
+	}
+	err := r.packed(f, protowire.VarintType, put)
+	return list, err
 }
 
 // checkBools refuses bytes that are neither false nor true.
@@ -151,11 +147,22 @@ func (c *contents) takeString(r *scanner, f wireField) error {
 	return err
 }
 
+// element returns the bytes of a text or a message.
 func (r *scanner) element(f wireField) ([]byte, error) {
 	if err := f.is(protowire.BytesType); err != nil {
 		return nil, err
 	}
 	return r.bytes(int(f.value))
+}
+
+// merged appends a message to what came before in the same field: both together are one message, as for protobuf. What
+// came before has no room behind it that is somebody else's.
+func (r *scanner) merged(f wireField, before []byte) ([]byte, error) {
+	b, err := r.element(f)
+	if before == nil {
+		return b, err
+	}
+	return append(before, b...), err
 }
 
 // packed reads numbers that lie side by side.

@@ -110,13 +110,18 @@ var (
 	methodSystemSharedMemoryUnregister = oip.MethodName("SystemSharedMemoryUnregister")
 )
 
+// ask asks something, whose answer is short.
+func (g *grpcNode) ask(ctx context.Context, method string, in, out any) error {
+	return g.call(ctx, g.conns[0], method, in, out, grpc.MaxCallRecvMsgSize(maxText))
+}
+
 // call makes a call, and says whether it was the server that refused it.
-func (g *grpcNode) call(ctx context.Context, c *grpcConn, method string, in, out any) error {
+func (g *grpcNode) call(ctx context.Context, c *grpcConn, method string, in, out any, options ...grpc.CallOption) error {
 	if g.token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+g.token)
 	}
 	var trailer metadata.MD
-	err := c.Invoke(ctx, method, in, out, grpc.Trailer(&trailer))
+	err := c.Invoke(ctx, method, in, out, append(options, grpc.Trailer(&trailer))...)
 	if err == nil {
 		return nil
 	}
@@ -144,16 +149,14 @@ func codeFor(c codes.Code) oip.Code {
 	return oip.Internal
 }
 
-func (g *grpcNode) first() *grpcConn { return g.conns[0] }
-
 func (g *grpcNode) server(ctx context.Context) (*oip.ServerMetadata, error) {
 	m := &oip.ServerMetadata{}
-	return m, g.call(ctx, g.first(), methodServerMetadata, &oip.Inquiry{}, m)
+	return m, g.ask(ctx, methodServerMetadata, &oip.Inquiry{}, m)
 }
 
 func (g *grpcNode) ready(ctx context.Context, model, version string) error {
 	var s oip.State
-	err := g.call(ctx, g.first(), methodModelReady, &oip.Inquiry{Name: model, Version: version}, &s)
+	err := g.ask(ctx, methodModelReady, &oip.Inquiry{Name: model, Version: version}, &s)
 	if err == nil && !s.On {
 		err = errors.New("it is not ready")
 	}
@@ -162,21 +165,21 @@ func (g *grpcNode) ready(ctx context.Context, model, version string) error {
 
 func (g *grpcNode) model(ctx context.Context, model, version string) (*oip.ModelMetadata, error) {
 	m := &oip.ModelMetadata{}
-	return m, g.call(ctx, g.first(), methodModelMetadata, &oip.Inquiry{Name: model, Version: version}, m)
+	return m, g.ask(ctx, methodModelMetadata, &oip.Inquiry{Name: model, Version: version}, m)
 }
 
 func (g *grpcNode) statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error) {
 	var list oip.StatisticsList
-	err := g.call(ctx, g.first(), methodModelStatistics, &oip.Inquiry{Name: model, Version: version}, &list)
+	err := g.ask(ctx, methodModelStatistics, &oip.Inquiry{Name: model, Version: version}, &list)
 	return list.Models, err
 }
 
 func (g *grpcNode) register(ctx context.Context, r *oip.Region) error {
-	return g.call(ctx, g.first(), methodSystemSharedMemoryRegister, r, &oip.State{})
+	return g.ask(ctx, methodSystemSharedMemoryRegister, r, &oip.State{})
 }
 
 func (g *grpcNode) unregister(ctx context.Context, region string) error {
-	return g.call(ctx, g.first(), methodSystemSharedMemoryUnregister, &oip.Inquiry{Name: region}, &oip.State{})
+	return g.ask(ctx, methodSystemSharedMemoryUnregister, &oip.Inquiry{Name: region}, &oip.State{})
 }
 
 func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, error) {

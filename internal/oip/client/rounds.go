@@ -187,9 +187,11 @@ func (x *exchange) end(read bool) {
 	x.line.raw.Close() // TLS would wait for its farewell to be sent
 }
 
+// secret reports whether there is TLS.
+func (l *line) secret() bool { return l.Conn != net.Conn(l.raw) }
+
 // head reads the head of an answer, after those that only announce it.
 func (l *line) head() (*http.Response, error) {
-	l.room = mostHead
 	for {
 		a, err := http.ReadResponse(l.in, nil)
 		if err != nil {
@@ -203,11 +205,12 @@ func (l *line) head() (*http.Response, error) {
 }
 
 // send sends a request. A server that answers before it has all of it may not read on: then the rest is not sent.
-func (l *line) send(pieces net.Buffers) error {
+func (l *line) send(pieces net.Buffers) (err error) {
+	l.room = mostHead
 	w := watch{line: l}
 	w.begin()
-	defer w.end()
-	if l.Conn == net.Conn(l.raw) {
+	defer func() { w.end(err) }()
+	if !l.secret() {
 		return l.raw.writeAll(pieces)
 	}
 	for _, p := range pieces {

@@ -63,6 +63,36 @@ func TestAnAnswerBeforeTheWholeRequestIsHeard(t *testing.T) {
 	}
 }
 
+// TLS 1.3 has tickets for later connections come when they like: they are no answer.
+func TestTicketsOfTLSAreNoAnswer(t *testing.T) {
+	t.Parallel() // it waits
+	ca := newAuthority(t)
+	config, err := ca.issue(t, time.Hour).Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ClientAuth = tls.RequestClientCert // so that tickets come behind the handshake, as those of OpenSSL do
+	l := tls.NewListener(listen(t, "tcp"), config)
+	go oiptest.Accept(l, func(c net.Conn) {
+		defer c.Close()
+		if c.(*tls.Conn).Handshake() != nil {
+			return
+		}
+		time.Sleep(2 * patience) // a busy machine
+		if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			_, _ = io.Copy(io.Discard, r.Body)
+			_, _ = io.WriteString(c, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 11\r\n\r\nI heard all")
+		}
+	})
+	o := Options{Endpoints: []string{"https://" + l.Addr().String()}, Timeout: time.Minute, TLS: credentials.TLS{CA: ca.file}}
+	c := open(t, o)
+	c.nodes[0].transport.(*httpNode).rounds.tls.ClientSessionCache = tls.NewLRUClientSessionCache(1) // without which servers in Go send none
+	_, err = double(t.Context(), c, tensor.New(tensor.Float32, 1, 8<<20))
+	if err == nil || !strings.Contains(err.Error(), "I heard all") {
+		t.Errorf("the error is %v, want the answer to all of the request", err)
+	}
+}
+
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	endpoints, _ := serve(t, server.Config{Models: []server.Model{&oiptest.Doubler{Name: "m", Width: 4}}})
 	for _, scheme := range []string{"http", "unix"} {
@@ -194,7 +224,7 @@ func TestAConnectionWhoseRequestWasCutIsNotUsedAgain(t *testing.T) {
 		w := watch{line: x.line}
 		w.begin()
 		w.look() // while the last byte is sent
-		w.end()
+		w.end(nil)
 		if x.end(true); len(r.kept) == 1 == early {
 			t.Errorf("answered early: %v; %d connections are kept", early, len(r.kept))
 		}

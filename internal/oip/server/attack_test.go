@@ -23,7 +23,12 @@ import (
 // start starts a server over HTTP and returns its address.
 func start(t *testing.T, model *oiptest.Doubler, l server.Limits) string {
 	t.Helper()
-	s := server.New(server.Config{Name: "test", Models: []server.Model{model}, Limits: l})
+	return serveHTTP(t, server.New(server.Config{Name: "test", Models: []server.Model{model}, Limits: l}))
+}
+
+// serveHTTP has a server listen, and returns its address.
+func serveHTTP(t *testing.T, s *server.Server) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +142,35 @@ func TestWhoIsSlowIsCutOff(t *testing.T) {
 		}
 	}
 	honest(t, address)
+}
+
+func TestABodyThatNobodyReadsIsNotWaitedForForever(t *testing.T) {
+	s := server.New(server.Config{Name: "test", Models: []server.Model{&oiptest.Doubler{Name: "m", Width: 4}}, Tokens: []string{"a token of a client"}, Limits: server.Limits{Body: 20 * time.Millisecond}})
+	address := serveHTTP(t, s)
+	for name, c := range map[string]struct {
+		request string
+		want    int
+	}{
+		"a question with a body":  {"GET /v2/health/live HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n", 200},
+		"a body without an end":   {"GET /v2/health/live HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", 200},
+		"a request with no token": {post("", "", 1000), 401},
+		"a path that is none":     {"POST /v3 HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n1", 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := connect(t, address)
+			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+			_, _ = io.WriteString(conn, c.request)
+			in := bufio.NewReader(conn)
+			r, err := http.ReadResponse(in, nil)
+			if err != nil || r.StatusCode != c.want {
+				t.Fatalf("the answer is %v, %v, want status %d", r, err, c.want)
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			if _, err := in.ReadByte(); err != io.EOF { // what follows would be taken for a request
+				t.Errorf("the connection goes on: %v", err)
+			}
+		})
+	}
 }
 
 func TestABodyThatEndsEarlyIsRefused(t *testing.T) {

@@ -44,8 +44,17 @@ func (s *Server) handler() http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.expect(w, 0) // the deadline of the request before would hold for this one, too
+		s.expectBody(w, r)
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// expectBody gives a client time to send what it says that it sends, also where nobody reads it: package http waits for a
+// part of that before it answers. Who reads a body says anew how long that may take, and ends the deadline.
+func (s *Server) expectBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(allowance(s.config.Limits.Body, 0)) // which only fails where the connection is lost
+	}
 }
 
 // expect gives a client time to take an answer of so many bytes, from now on.

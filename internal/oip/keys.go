@@ -1,0 +1,71 @@
+package oip
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// checkText finds what package json passes over in JSON: bytes that are no text, of which it makes something else, keys
+// that an object has twice, of which it mixes the values, and more objects than so many tensors make: {} is two letters,
+// and would take fifty times as much memory as a tensor. Each input and output has one object, and one with its
+// parameters.
+func checkText(text []byte, tensors int) error {
+	if !utf8.Valid(text) {
+		return fmt.Errorf("it is not UTF-8")
+	}
+	var k keys
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			k.objects++
+			k.seen = append(k.seen, 0)
+		case '}':
+			k.seen = k.seen[:max(0, len(k.seen)-1)]
+		case '"':
+			of := quoted(text[i:])
+			i += len(of) - 1
+			if err := k.take(of, text[i+1:]); err != nil {
+				return err
+			}
+		}
+	}
+	if most := 4*tensors + 2; k.objects > most {
+		return fmt.Errorf("it has %d objects, want at most %d, for %d tensors", k.objects, most, tensors)
+	}
+	return nil
+}
+
+// keys are what is known of the objects of JSON.
+type keys struct {
+	objects int
+	seen    []uint32 // the known keys of each object that has begun, one bit each
+}
+
+// known are the keys that mean something here.
+var known = [...]string{"model_name", "model_version", "id", "parameters", "inputs", "outputs", "name", "datatype", "shape", "data",
+	"binary_data_size", "binary_data", "binary_data_output", regionKey, offsetKey, sizeKey, "sequence_id"}
+
+// take looks at a string, before the rest of the JSON, and returns an error if it is a key for the second time.
+func (k *keys) take(of, rest []byte) error {
+	if rest = bytes.TrimLeft(rest, " \t\r\n"); !bytes.HasPrefix(rest, []byte(":")) || len(k.seen) == 0 {
+		return nil
+	}
+	name := string(of[1 : len(of)-1])
+	if strings.Contains(name, `\`) && json.Unmarshal(of, &name) != nil {
+		return nil // which is found again
+	}
+	object := &k.seen[len(k.seen)-1]
+	for bit, key := range known {
+		if !strings.EqualFold(key, name) { // as package json compares them
+			continue
+		}
+		if *object&(1<<bit) != 0 {
+			return fmt.Errorf("an object has two keys %q", key)
+		}
+		*object |= 1 << bit
+	}
+	return nil
+}
