@@ -17,19 +17,37 @@ import (
 // Bounds of what clients may register.
 const (
 	mostRegions = 1024
+	fewRegions  = 16 // of which nobody looks whether their clients are there
 	mostName    = 256
 	mostText    = 4 << 10 // bytes of a request for it
 )
 
 // regions are the parts of shared memory that clients have registered, by name.
 type regions struct {
-	mu   sync.RWMutex
-	open map[string]region
+	mu    sync.RWMutex
+	open  map[string]region
+	sweep int // how many there are when those of the dead are looked for the next time
 }
 
 type region struct {
 	oip.Region
 	memory *shm.Object
+	owned  bool // there was somebody who would say when it is no longer used
+}
+
+// forgetDead forgets the regions of clients that ended without a word: their memory would be taken for ever. It looks for
+// them each time that there are twice as many as the last time.
+func (r *regions) forgetDead() {
+	if len(r.open) < r.sweep {
+		return
+	}
+	for name, g := range r.open {
+		if g.owned && !g.memory.HasOwner() {
+			_ = g.memory.Close() // whom an error would concern has gone
+			delete(r.open, name)
+		}
+	}
+	r.sweep = min(max(fewRegions, 2*len(r.open)), mostRegions)
 }
 
 // register opens the memory of a region.
@@ -43,6 +61,7 @@ func (s *Server) register(g *oip.Region) error {
 	r := &s.regions
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.forgetDead()
 	if _, there := r.open[g.Name]; there {
 		return oip.Errorf(oip.InvalidArgument, "the region %q is registered already", g.Name)
 	}
@@ -53,7 +72,7 @@ func (s *Server) register(g *oip.Region) error {
 	if err != nil {
 		return &oip.Error{Code: oip.InvalidArgument, Err: err}
 	}
-	r.open[g.Name] = region{*g, memory}
+	r.open[g.Name] = region{*g, memory, memory.HasOwner()}
 	return nil
 }
 

@@ -1,11 +1,14 @@
 package server_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -180,6 +183,51 @@ func TestRegionsAreBounded(t *testing.T) {
 		if (i < 1024) != (status == 200) {
 			t.Fatalf("region %d: %d %s", i, status, text)
 		}
+	}
+}
+
+func TestRegionsOfClientsThatWereKilledAreForgotten(t *testing.T) {
+	address := sharing(t)
+	register := func(name, key string) {
+		t.Helper()
+		if status, text := ask(t, address+"/v2/systemsharedmemory/region/"+name+"/register", fmt.Sprintf(`{"key":%q,"byte_size":16}`, key)); status != 200 {
+			t.Fatal(text)
+		}
+	}
+	alive := object(t, 16)
+	register("alive", alive.Key())
+	foreign, err := os.CreateTemp("/dev/shm", "foreign-*") // as a program makes it that locks nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(foreign.Name())
+	if err := errors.Join(foreign.Truncate(16), foreign.Close()); err != nil {
+		t.Fatal(err)
+	}
+	register("foreign", "/"+filepath.Base(foreign.Name()))
+	for i := range 14 {
+		killed := object(t, 16)
+		register(fmt.Sprint("killed", i), killed.Key())
+		if err := killed.Close(); err != nil { // as the system does it for who is killed
+			t.Fatal(err)
+		}
+	}
+	register("new", alive.Key())
+	r, err := http.Get(address + "/v2/systemsharedmemory/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var list []oip.Region
+	if err := json.NewDecoder(r.Body).Decode(&list); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, g := range list {
+		names = append(names, g.Name)
+	}
+	if want := []string{"alive", "foreign", "new"}; !slices.Equal(names, want) {
+		t.Errorf("the regions are %v, want %v", names, want)
 	}
 }
 

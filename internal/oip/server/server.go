@@ -125,7 +125,7 @@ func (s *Server) extensions() []string {
 // New makes a server that listens nowhere yet.
 func New(c Config) *Server {
 	c.Limits.fill()
-	s := &Server{config: c, models: map[string]Model{}, regions: regions{open: map[string]region{}}, conns: newConnections(c.Limits.Connections)}
+	s := &Server{config: c, models: map[string]Model{}, regions: regions{open: map[string]region{}, sweep: fewRegions}, conns: newConnections(c.Limits.Connections)}
 	for _, m := range c.Models {
 		s.models[m.Metadata().Name] = m
 	}

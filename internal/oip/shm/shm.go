@@ -82,6 +82,10 @@ func fits(f *os.File, offset, size int64) error {
 	return nil
 }
 
+// HasOwner reports whether an object that was opened has somebody who made it with Create and has not closed it: a process
+// that ends, however it does, closes it. Of objects that other programs made nobody knows.
+func (o *Object) HasOwner() bool { return locked(o.file) }
+
 // Key is the name by which other programs open it.
 func (o *Object) Key() string { return "/" + filepath.Base(o.file.Name()) }
 

@@ -2,9 +2,13 @@ package shm
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -101,5 +105,105 @@ func TestWhatIsNoSharedMemoryIsNotOpened(t *testing.T) {
 		if got, err := Open(c.key, c.offset, c.size); err == nil {
 			t.Errorf("%s is opened: %v", name, got)
 		}
+	}
+}
+
+func TestAnObjectHasAnOwnerUntilThatClosesIt(t *testing.T) {
+	mine := create(t, 10)
+	theirs, err := Open(mine.Key(), 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	again, err := Open(mine.Key(), 5, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	for range 2 { // looking takes nothing away
+		if !theirs.HasOwner() || !again.HasOwner() {
+			t.Error("an object of somebody who is there has no owner")
+		}
+	}
+	if err := mine.Unlink(); err != nil || !theirs.HasOwner() {
+		t.Errorf("%v, or an object without a name has no owner", err)
+	}
+	if err := mine.Close(); err != nil || theirs.HasOwner() || again.HasOwner() {
+		t.Errorf("%v, or an object has an owner who has closed it", err)
+	}
+}
+
+func TestWhatIsClosedIsAnErrorAndNoMore(t *testing.T) {
+	o := create(t, 10)
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"reading": o.Read(0, make([]byte, 1)), "writing": o.Write(0, []byte{1}), "closing": o.Close()} {
+		if !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s it again: %v", what, err)
+		}
+	}
+	if o.HasOwner() {
+		t.Error("what is closed has an owner")
+	}
+	if !o.Holds(0, 10) || o.Holds(1, 10) || o.Holds(-1, 1) || o.Holds(0, -1) || o.Holds(math.MaxInt64, math.MaxInt64) {
+		t.Error("it does not hold what it has")
+	}
+}
+
+func TestNothingIsMadeOfASizeThatIsNone(t *testing.T) {
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+	if o, err := Create(-1); err == nil || !strings.HasPrefix(err.Error(), "making shared memory: ") {
+		t.Errorf("of -1 bytes: %v, %v", o, err)
+	}
+}
+
+func TestErrorsOfSharedMemoryNameWhatIsWanted(t *testing.T) {
+	o := create(t, 100)
+	for want, err := range map[string]error{
+		`shared memory "/../x": want a name such as /images`:                                 opened("/../x", 0, 1),
+		`shared memory "//": want a name such as /images`:                                    opened("//", 0, 1),
+		`shared memory "a\x00b": want a name such as /images`:                                opened("a\x00b", 0, 1),
+		fmt.Sprintf("shared memory %q: 80 bytes from 30 on are wanted, it has 100", o.Key()): opened(o.Key(), 30, 80),
+		"opening shared memory: openat mlperf-nobody: no such file or directory":             opened("mlperf-nobody", 0, 1),
+		"2 bytes from 99 on are beyond the 100 of the shared memory":                         o.Read(99, make([]byte, 2)),
+		"3 bytes from 98 on are beyond the 100 of the shared memory":                         o.Write(98, make([]byte, 3)),
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
+}
+
+// opened is the error of opening an object.
+func opened(key string, offset, size int64) error {
+	o, err := Open(key, offset, size)
+	if err == nil {
+		err = o.Close()
+	}
+	return err
+}
+
+func TestAFolderOrAPipeIsNoObject(t *testing.T) {
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp(folder, "mlperf-test-folder-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(dir)
+	if err := opened(filepath.Base(dir), 0, 1); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("a folder: %v", err)
+	}
+	pipe := dir + "-pipe"
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(pipe)
+	if err := opened(filepath.Base(pipe), 0, 1); err == nil || !strings.Contains(err.Error(), "it is no object of shared memory") {
+		t.Errorf("a pipe: %v", err)
 	}
 }
