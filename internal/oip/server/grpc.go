@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"google.golang.org/grpc"
@@ -27,13 +28,14 @@ func (s *Server) newGRPC() *grpc.Server {
 		most = max(most, m.MaxBytes())
 	}
 	most = min(most+maxJSON, math.MaxInt32)
+	s.mostMessage = most
 	window := int32(min(most, mostWindow))
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(oip.Codec{}), grpc.MaxRecvMsgSize(int(most)), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(streams), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(4 * window),
 		grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(writeBuffer), grpc.MaxHeaderListSize(16 << 10),
 		grpc.ConnectionTimeout(s.config.Limits.Header), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.config.Limits.Idle}),
-		grpc.InTapHandle(s.authorise),
+		grpc.InTapHandle(s.admit),
 	}
 	if s.config.TLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.config.TLS)))
@@ -52,9 +54,11 @@ func (s *Server) statusOf(err error) error {
 
 // unary makes a method of a function that answers a question.
 func unary[Q any](name string, f func(s *Server, q *Q) (any, error)) grpc.MethodDesc {
-	return grpc.MethodDesc{MethodName: name, Handler: func(srv any, _ context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	return grpc.MethodDesc{MethodName: name, Handler: func(srv any, ctx context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 		s, q := srv.(*Server), new(Q)
-		if err := dec(q); err != nil {
+		err := dec(q)
+		arrived(ctx)
+		if err != nil {
 			return nil, err // which the client has been told
 		}
 		out, err := f(s, q)
@@ -103,12 +107,17 @@ func (s *Server) service() *grpc.ServiceDesc {
 func inferUnary(srv any, ctx context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	s := srv.(*Server)
 	q, err := s.receive(dec)
+	arrived(ctx)
 	if err == nil {
 		defer q.end()
 		var out *oip.Sending
 		if out, err = q.run(ctx); err == nil {
 			return out, nil
 		}
+	}
+	var end *broken
+	if errors.As(err, &end) {
+		return nil, end.error
 	}
 	return nil, s.statusOf(err)
 }

@@ -108,6 +108,8 @@ type Server struct {
 	health *health.Server
 	conns  *connections
 
+	mostMessage int64 // bytes over gRPC
+
 	regions  regions
 	draining atomic.Bool
 	requests counters

@@ -25,14 +25,22 @@ func (s *Server) permitted(authorization string) bool {
 	return strings.EqualFold(scheme, "Bearer") && found == 1
 }
 
-// authorise asks for a token, but not for the service of health. It is called before anything of a message is read:
-// whoever has no token has no memory taken.
-func (s *Server) authorise(ctx context.Context, about *tap.Info) (context.Context, error) {
+// admit lets a request over gRPC come in. It is called before anything of its message is read: whoever has no token has no
+// memory taken, and whoever is slow has not much time.
+func (s *Server) admit(ctx context.Context, about *tap.Info) (context.Context, error) {
+	if err := s.authorise(about); err != nil {
+		return ctx, err
+	}
+	return s.expectMessage(ctx, about.FullMethodName), nil
+}
+
+// authorise asks for a token, but not for the service of health.
+func (s *Server) authorise(about *tap.Info) error {
 	if len(s.config.Tokens) == 0 || strings.HasPrefix(about.FullMethodName, "/"+healthpb.Health_ServiceDesc.ServiceName+"/") {
-		return ctx, nil
+		return nil
 	}
 	if slices.ContainsFunc(about.Header.Get("authorization"), s.permitted) {
-		return ctx, nil
+		return nil
 	}
-	return ctx, s.statusOf(oip.Errorf(oip.Unauthorized, "want one of the server's tokens (authorization: Bearer …)"))
+	return s.statusOf(oip.Errorf(oip.Unauthorized, "want one of the server's tokens (authorization: Bearer …)"))
 }
