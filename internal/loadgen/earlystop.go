@@ -19,9 +19,10 @@ import (
 // where I is the regularised incomplete beta function. With t queries over the limit
 // there must be at least the smallest h under it for which odds(h, t) < 1-c.
 
-// earlyStoppingConfidence is c. The tolerance of the reference, a second parameter,
-// is 0 and left out.
-const earlyStoppingConfidence = 0.99
+// earlyStoppingConfidence is c. It has a type because 1-c is not 0.01 in the reference, but
+// what float64 arithmetic makes of it. The tolerance of the reference, a second
+// parameter, is 0 and left out.
+const earlyStoppingConfidence float64 = 0.99
 
 // multiStreamPercentile is the percentile at which a SingleStream run also gives
 // an estimate, from which a MultiStream result may be inferred.

@@ -11,7 +11,8 @@ func TestNeededQueriesOfTheUsualPercentiles(t *testing.T) {
 		over       uint64
 		percentile float64
 		want       uint64
-	}{{0, 0.9, 44}, {1, 0.9, 64}, {0, 0.99, 459}, {1, 0.99, 662}, {1, 0.97, 219}, {100, 0.999, 125826}} {
+	}{{0, 0.9, 44}, {1, 0.9, 64}, {0, 0.99, 459}, {1, 0.99, 662}, {1, 0.97, 219}, {100, 0.999, 125826},
+		{0, 0.1, 2}, {0, 0.01, 1}} { // where 1-0.99 is not 0.01
 		if got := NeededQueries(c.over, c.percentile); got != c.want {
 			t.Errorf("NeededQueries(%d, %g) = %d, want %d", c.over, c.percentile, got, c.want)
 		}

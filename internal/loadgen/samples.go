@@ -60,9 +60,6 @@ func newPicker(e EffectiveSettings, accuracy bool, set loadableSet, minQueries u
 	}
 	unique := inOrder(permutation(g, set.end, stride))
 	equal := permutations(g, minQueries, len(set.indices))
-	if len(equal) == 0 && e.SampleConcatenatePermutation {
-		equal = permutations(g, 1, len(set.indices)) // the reference would divide by zero
-	}
 
 	same := uint32(e.PerformanceIssueSameIndex)
 	switch {
@@ -71,6 +68,9 @@ func newPicker(e EffectiveSettings, accuracy bool, set loadableSet, minQueries u
 	case e.PerformanceIssueSame:
 		return func() uint32 { return same }
 	case e.SampleConcatenatePermutation && e.Scenario != MultiStream:
+		if len(equal) == 0 { // no query is asked for; the reference would divide by zero
+			equal = permutations(g, 1, len(set.indices))
+		}
 		return inOrder(equal)
 	}
 	return uniform

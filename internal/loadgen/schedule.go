@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -39,9 +38,6 @@ var errNoQueries = errors.New("the settings ask for no query at all: min_query_c
 
 // newTraffic prepares to draw the traffic of one loaded set.
 func newTraffic(e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, error) {
-	if e.PerformanceIssueSame && e.PerformanceIssueSameIndex >= uint64(set.end) {
-		return nil, fmt.Errorf("performance_issue_same_index %d is not below the %d samples that are loaded together", e.PerformanceIssueSameIndex, set.end)
-	}
 	t := &traffic{
 		set:        set,
 		perQuery:   int(e.SamplesPerQuery),

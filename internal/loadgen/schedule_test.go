@@ -52,7 +52,7 @@ func TestATraceIsWhatARunIssues(t *testing.T) {
 			if smallest := total % performance; s.PerformanceIssueSame && s.Mode != PerformanceOnly && smallest != 0 && s.PerformanceIssueSameIndex >= smallest {
 				_, runErr := Run(t.Context(), atOnce(), &fakeQSL{total: int(total), performance: int(performance)}, s, timers)
 				for _, err := range []error{err, runErr} {
-					if err == nil || !strings.Contains(err.Error(), "samples that are loaded together") {
+					if err == nil || !strings.Contains(err.Error(), "samples of the smallest set that is loaded") {
 						t.Errorf("the last set has %d samples, sample %d of it is wanted, error %v", smallest, s.PerformanceIssueSameIndex, err)
 					}
 				}

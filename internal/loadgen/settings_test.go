@@ -69,11 +69,17 @@ func TestSettingsThatCannotBeRunAreErrors(t *testing.T) {
 		// Only a QSL, here of 500 samples of which 100 fit, makes them wrong.
 		"would have no samples":                in(Offline, func(s *TestSettings) { s.MinDuration, s.MinQueryCount = 0, 0 }),
 		"the settings ask for no query at all": in(Server, func(s *TestSettings) { s.MinDuration, s.MinQueryCount = 0, 0 }),
-		"same_index 100 is not below the performance sample count 100": in(Server, func(s *TestSettings) {
+		"same_index 100 is not below the 100 samples of the smallest set": in(Server, func(s *TestSettings) {
 			s.PerformanceIssueSame, s.PerformanceIssueSameIndex = true, 100
 		}),
-		"same_index 700 is not below the performance sample count 500": in(Offline, func(s *TestSettings) {
+		"same_index 700 is not below the 500 samples of the smallest set": in(Offline, func(s *TestSettings) {
 			s.PerformanceIssueSame, s.PerformanceIssueSameIndex, s.PerformanceSampleCountOverride = true, 700, 1000
+		}),
+		"same_index 80 is not below the 20 samples of the smallest set": in(Server, func(s *TestSettings) { // 480, 20
+			s.PerformanceIssueSame, s.PerformanceIssueSameIndex, s.PerformanceSampleCountOverride, s.Mode = true, 80, 480, SubmissionRun
+		}),
+		"same_index 9 is not below the 7 samples of the smallest set": in(Offline, func(s *TestSettings) {
+			s.PerformanceIssueSame, s.PerformanceIssueSameIndex, s.AccuracySampleCountOverride, s.Mode = true, 9, 7, AccuracyOnly
 		}),
 		"5000000000 queries of 1 samples are more than the 4294967295": in(Server, func(s *TestSettings) { s.MinQueryCount = 5e9 }),
 		"1000000000 queries of 8 samples are more than the 4294967295": in(MultiStream, func(s *TestSettings) { s.MinQueryCount = 1e9 }),
@@ -181,6 +187,30 @@ func TestEqualIssueCoversTwiceTheDurationInWholeSets(t *testing.T) {
 	for performance, want := range map[uint64]uint64{100: 10100, 99: 10098, 20000: 20000} {
 		if got := s.Effective(performance, 50000).MinQueryCount; got != want {
 			t.Errorf("with %d loaded samples %d queries, want %d", performance, got, want)
+		}
+	}
+}
+
+func TestAccuracyModeDoesNotAskHowMuchTrafficPerformanceWouldHave(t *testing.T) {
+	for name, set := range map[string]func(*TestSettings){
+		"none":                            func(s *TestSettings) { s.MinDuration, s.MinQueryCount = 0, 0 },
+		"more than a test can have":       func(s *TestSettings) { s.OfflineExpectedQPS, s.MinDuration = 1e8, 10*time.Minute },
+		"more queries than there are ids": func(s *TestSettings) { s.MinQueryCount = math.MaxUint64 },
+	} {
+		for _, scenario := range Scenarios() {
+			s := quick(scenario)
+			s.Mode = AccuracyOnly
+			set(&s)
+			inFakeTime(t, func(t *testing.T) {
+				result := mustRun(t, atOnce(), &fakeQSL{total: 50, performance: 20}, s, timers)
+				if result.AccuracySamples < 50 {
+					t.Errorf("%v, %s: %d samples were answered, want 50", scenario, name, result.AccuracySamples)
+				}
+			})
+			s.Mode = PerformanceOnly
+			if _, err := NewTrace(s, 20, 50); scenario == Offline && err == nil {
+				t.Errorf("%v, %s: such a performance run has a trace", scenario, name)
+			}
 		}
 	}
 }

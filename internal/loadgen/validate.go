@@ -78,12 +78,12 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 		errs = append(errs, fmt.Errorf("the target QPS, or what the expected latency makes of it, must be between %g and %g, is %g",
 			minRate, maxRate, e.TargetQPS))
 	}
-	if e.SamplesPerQuery == 0 {
+	if e.SamplesPerQuery == 0 && e.Mode != AccuracyOnly { // whose query is the loaded set
 		errs = append(errs, errors.New("the query would have no samples: min_query_count and target_qps times min_duration are both 0"))
 	}
-	if e.PerformanceIssueSame && e.PerformanceIssueSameIndex >= loaded {
-		errs = append(errs, fmt.Errorf("performance_issue_same_index %d is not below the performance sample count %d",
-			e.PerformanceIssueSameIndex, loaded))
+	if smallest := e.smallestSet(qslTotalSampleCount); e.PerformanceIssueSame && e.PerformanceIssueSameIndex >= smallest {
+		errs = append(errs, fmt.Errorf("performance_issue_same_index %d is not below the %d samples of the smallest set that is loaded",
+			e.PerformanceIssueSameIndex, smallest))
 	}
 	if n := e.plannedQueries(); n*float64(e.SamplesPerQuery) > maxSamples {
 		errs = append(errs, fmt.Errorf("%.0f queries of %d samples are more than the %d samples a test can have",
@@ -92,10 +92,27 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 	return errors.Join(errs...)
 }
 
-// plannedQueries is about how many queries a performance run has.
+// smallestSet is how many samples the smallest set has that the test loads: in accuracy mode the
+// last one may have fewer than the others.
+func (e EffectiveSettings) smallestSet(qslTotalSampleCount uint64) uint64 {
+	loaded := min(e.PerformanceSampleCount, qslTotalSampleCount)
+	if e.Mode != AccuracyOnly && e.Mode != SubmissionRun || loaded == 0 {
+		return loaded
+	}
+	all := min(e.AccuracySampleCount, qslTotalSampleCount)
+	if rest := all % loaded; rest != 0 {
+		return rest
+	}
+	return loaded
+}
+
+// plannedQueries is about how many queries the performance phase has; 0 if there is none.
 func (e EffectiveSettings) plannedQueries() float64 {
 	n := float64(e.MinQueryCount)
-	if e.Mode == AccuracyOnly || e.PerformanceIssueUnique {
+	switch {
+	case e.Mode == AccuracyOnly:
+		return 0
+	case e.PerformanceIssueUnique:
 		return n
 	}
 	return max(n, seconds(e.TargetDuration)*e.TargetQPS)

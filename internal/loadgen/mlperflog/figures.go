@@ -19,6 +19,12 @@ func tokensWithoutOverhead(p *loadgen.Performance) float64 {
 	return rate(float64(p.TokenCount), seconds(p.SampleLatency.Mean)*float64(p.SampleCount))
 }
 
+// tokensPerNanosecond is the same in the unit that the reference's detail log has it in. It is not
+// the other one divided, which may differ in the last digit.
+func tokensPerNanosecond(p *loadgen.Performance) float64 {
+	return rate(float64(p.TokenCount), float64(p.SampleLatency.Mean)*float64(p.SampleCount))
+}
+
 // inferredTokens estimates the token rate from the sample rate, in Server and Offline.
 func inferredTokens(p *loadgen.Performance) float64 {
 	samples, factor := float64(p.SampleCount), float64(p.Effective.TokenLatencyScalingFactor)
@@ -28,11 +34,11 @@ func inferredTokens(p *loadgen.Performance) float64 {
 	return rate(samples*factor, seconds(p.SampleLatency.Max))
 }
 
-func rate(n, seconds float64) float64 {
-	if n <= 0 || seconds <= 0 {
+func rate(n, time float64) float64 {
+	if n <= 0 || time <= 0 {
 		return math.NaN()
 	}
-	return n / seconds
+	return n / time
 }
 
 // estimates are the latencies that early stopping guarantees. With token latencies the

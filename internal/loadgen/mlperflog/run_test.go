@@ -69,15 +69,33 @@ func readCases(t *testing.T) []testCase {
 	}
 	var cases []testCase
 	for line := range strings.Lines(string(text)) {
-		words := strings.Fields(line)
-		c := testCase{words[0], map[string]string{}}
-		for _, word := range words[1:] {
-			key, value, _ := strings.Cut(word, "=")
-			c.args[key] = value
-		}
-		cases = append(cases, c)
+		cases = append(cases, parseCase(line))
 	}
 	return cases
+}
+
+func parseCase(line string) testCase {
+	words := strings.Fields(line)
+	c := testCase{words[0], map[string]string{}}
+	for _, word := range words[1:] {
+		key, value, _ := strings.Cut(word, "=")
+		c.args[key] = value
+	}
+	return c
+}
+
+// whole is a number that may need all 64 bits; 0 if it is not given.
+func (c testCase) whole(t *testing.T, key string) uint64 {
+	t.Helper()
+	text, ok := c.args[key]
+	if !ok {
+		return 0
+	}
+	v, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func (c testCase) float(t *testing.T, key string, otherwise float64) float64 {
