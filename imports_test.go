@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 		"internal/report internal/session internal/suite internal/tune internal/whole",
 	"internal/cli/results": "internal/charts internal/cli internal/cli/request internal/compare internal/figures internal/foreign internal/page internal/picture internal/report " +
 		"internal/session internal/whole",
-	"internal/cli/selftest": "internal/bench internal/cli internal/field internal/loadgen internal/scratch internal/session internal/tokenserver",
+	"internal/cli/selftest": "internal/bench internal/cli internal/field internal/loadgen internal/report internal/scratch internal/session internal/tokenserver",
 	"internal/cli/serving":  "internal/cli internal/cli/request internal/field internal/oip internal/oip/server internal/serve internal/session",
 	"internal/cli/submit": "internal/cli internal/machine internal/report internal/session internal/submission/build internal/submission/checker internal/submission/description " +
 		"internal/submission/output internal/submission/rounds internal/submission/truncate internal/whole",

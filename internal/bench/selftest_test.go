@@ -99,6 +99,31 @@ func TestASelfTestOfAccuracyModeLogsAllResponses(t *testing.T) {
 	}
 }
 
+// TestASelfTestTakesTimeWhateverAQueryHas: queries of one sample are timed as those of many are.
+func TestASelfTestTakesTimeWhateverAQueryHas(t *testing.T) {
+	for _, s := range []SelfTest{
+		{Scenario: loadgen.SingleStream, TargetQPS: 1e4, Accuracy: true},
+		{Scenario: loadgen.MultiStream, TargetQPS: 1e4, Accuracy: true},
+		{Scenario: loadgen.Server, TargetQPS: 1e4, Accuracy: true},
+		{Scenario: loadgen.Offline, TargetQPS: 1e4, Accuracy: true},
+		{Scenario: loadgen.Offline, TargetQPS: 100, Accuracy: true},
+		{Scenario: loadgen.Offline, TargetQPS: 100},
+	} {
+		s.Duration = 10 * time.Millisecond
+		r, err := s.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := uint64(s.TargetQPS / 100) // MultiStream fills its last query
+		if r.Queries < want || r.Queries >= want+8 || r.DurationNS <= 0 || r.DurationNS > 1e10 || r.PostRunNS < 0 || r.PostRunNS > 1e10 {
+			t.Errorf("%v, accuracy %v: %d queries, %d ns and %d ns afterwards, want %d", s.Scenario, s.Accuracy, r.Queries, r.DurationNS, r.PostRunNS, want)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("%v: %v", s.Scenario, err)
+		}
+	}
+}
+
 func TestASelfTestThatCannotRunIsAnError(t *testing.T) {
 	if _, err := (SelfTest{Scenario: loadgen.Server, Duration: time.Second}).Run(t.Context()); err == nil {
 		t.Error("no rate is accepted")

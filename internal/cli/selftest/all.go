@@ -1,10 +1,11 @@
 package selftest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -12,8 +13,11 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
@@ -36,28 +40,45 @@ type selftestTable struct {
 	tests      map[string][2][]*bench.SelfTestResult // by their flags, and whether the cores were busy
 }
 
+// A measured row is what a measure found: the median of the rounds.
+type measuredRow struct {
+	Measure string   `json:"measure"`
+	Unit    string   `json:"unit"`
+	Self    float64  `json:"mlperf"`
+	Peer    *float64 `json:"peer,omitempty"`
+	least   bool
+}
+
 // selftestAll measures everything, each in a process of its own so that memory is that
 // of one run, and in turn with a peer if there is one.
-func selftestAll(ctx context.Context, w io.Writer, peer string, rounds int) error {
+func (o *selftestFlags) selftestAll(cmd *cobra.Command) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	s := &selftestTable{self: self, peer: peer, rounds: rounds, tests: map[string][2][]*bench.SelfTestResult{}}
-	header := cli.Row{"measure (SUT that answers at once)", "mlperf"}
-	if peer != "" {
-		header = append(header, "peer", "ratio")
-	}
-	t := cli.NewTable(header)
-	for _, m := range bench.Measures() {
-		results, err := s.results(ctx, m)
+	display := cli.NewDisplay(cmd)
+	defer display.Done()
+	s := &selftestTable{self: self, peer: o.peer, rounds: o.rounds, tests: map[string][2][]*bench.SelfTestResult{}}
+	var rows []measuredRow
+	display.Phase("measuring")
+	measures := bench.Measures()
+	for i, m := range measures {
+		results, err := s.results(cmd.Context(), m)
 		if err != nil {
 			return err
 		}
-		t.AppendRow(row(m, results))
+		display.Items(i+1, len(measures))
+		rows = append(rows, rowOf(m, results))
 	}
-	_, err = fmt.Fprintln(w, t.Render())
-	return err
+	display.Done()
+	if o.asJSON {
+		return cli.PrintJSON(cmd.OutOrStdout(), "selftest-all", rows)
+	}
+	header := cli.Row{"measure (SUT that answers at once)", "mlperf"}
+	if o.peer != "" {
+		header = append(header, "peer", "ratio")
+	}
+	return cli.PrintTable(cmd.OutOrStdout(), header, rows, measuredRow.cells)
 }
 
 // results makes the test of a measure and has the peer make it, in turn. Several measures may come from one.
@@ -101,19 +122,31 @@ func computeOnAllCores() (stop func()) {
 	return func() { stopped.Store(true) }
 }
 
-// row is what a measure has found.
-func row(m bench.Measure, results [2][]*bench.SelfTestResult) cli.Row {
-	ours := m.Median(results[0])
-	row := cli.Row{m.Name, fmt.Sprintf("%.4g %s", ours, m.Unit)}
-	if len(results[1]) == 0 {
+// rowOf is what a measure has found.
+func rowOf(m bench.Measure, results [2][]*bench.SelfTestResult) measuredRow {
+	row := measuredRow{Measure: m.Name, Unit: m.Unit, Self: m.Median(results[0]), least: m.Least}
+	if len(results[1]) > 0 {
+		theirs := m.Median(results[1])
+		row.Peer = &theirs
+	}
+	return row
+}
+
+// cells are a line of the table. What is nothing has no ratio.
+func (r measuredRow) cells() cli.Row {
+	row := cli.Row{r.Measure, fmt.Sprintf("%.4g %s", r.Self, r.Unit)}
+	if r.Peer == nil {
 		return row
 	}
-	theirs := m.Median(results[1])
-	text := fmt.Sprintf("%.3g× as many", ours/theirs)
-	if m.Least {
-		text = fmt.Sprintf("1/%.3g", theirs/ours)
+	ratio := ""
+	switch {
+	case r.Self == 0 || *r.Peer == 0:
+	case r.least:
+		ratio = fmt.Sprintf("1/%.3g", *r.Peer/r.Self)
+	default:
+		ratio = fmt.Sprintf("%.3g× as many", r.Self / *r.Peer)
 	}
-	return append(row, fmt.Sprintf("%.4g %s", theirs, m.Unit), text)
+	return append(row, fmt.Sprintf("%.4g %s", *r.Peer, r.Unit), ratio)
 }
 
 // runSelftest has a program make a test, with its logs in a folder that is removed afterwards.
@@ -124,16 +157,35 @@ func runSelftest(ctx context.Context, program string, args []string) (*bench.Sel
 	}
 	defer folder.Remove()
 	args = append(slices.Clip(args), "--output", folder.Path, "--json")
-	out, err := exec.CommandContext(ctx, program, args...).Output()
+	out, err := outputOf(ctx, program, args)
 	if err != nil {
-		return nil, fmt.Errorf("%s %v: %w", program, args, err)
+		return nil, err
 	}
 	r := &bench.SelfTestResult{}
 	if err := json.Unmarshal(out, r); err != nil {
-		return nil, fmt.Errorf("%s %v printed no result: %w", program, args, err)
+		return nil, fmt.Errorf("%s printed no result: %w", commandLine(program, args), err)
 	}
 	if r.Queries == 0 || r.DurationNS <= 0 {
-		return nil, fmt.Errorf("%s %v printed a result without queries or duration", program, args)
+		return nil, fmt.Errorf("%s printed a result without queries or duration", commandLine(program, args))
 	}
 	return r, nil
+}
+
+// outputOf is what a program prints. If it fails, what it says of that is in the error.
+func outputOf(ctx context.Context, program string, args []string) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, program, args...).Output()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return nil, cause // which killed it
+	}
+	if said := new(exec.ExitError); errors.As(err, &said) && len(said.Stderr) > 0 {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Stderr))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", commandLine(program, args), err)
+	}
+	return out, nil
+}
+
+func commandLine(program string, args []string) string {
+	return report.CommandLine(append([]string{program}, args...))
 }

@@ -2,17 +2,19 @@ package selftest
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/session"
@@ -22,32 +24,40 @@ import (
 // endpointTest measures the client of endpoints, and a peer if there is one: a program that is
 // called with the address, streams, tokens of an answer, seconds, and seconds before them within which the
 // streams begin, and prints what session.ClientTestResult has.
-func endpointTest(ctx context.Context, w io.Writer, peer string, d time.Duration, asJSON bool) error {
+func (o *selftestFlags) endpointTest(cmd *cobra.Command) error {
+	ctx, w, peer, d := cmd.Context(), cmd.OutOrStdout(), o.peer, o.opts.Duration
 	header := cli.Row{"client of endpoints, server in another process", "mlperf"}
 	if peer != "" {
 		header = append(header, "peer", "ratio")
 	}
 	cli.MakePlaces()
 	defer runtime.KeepAlive(cli.Ballast())
-	t := cli.NewTable(header)
+	display := cli.NewDisplay(cmd)
+	defer display.Done()
+	display.Phase("measuring")
+	t, clients, paced := cli.NewTable(header), session.ClientMeasures(), session.PacedMeasures()
 	all := map[string]any{}
-	for _, m := range session.ClientMeasures() {
+	done := func(name string, results any, row cli.Row) {
+		all[name] = results
+		t.AppendRow(row)
+		display.Items(len(all), len(clients)+len(paced))
+	}
+	for _, m := range clients {
 		results, err := measureClient(ctx, m, peer, d)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		all[m.Name] = results
-		t.AppendRow(clientRow(m, results))
+		done(m.Name, results, clientRow(m, results))
 	}
-	for _, m := range session.PacedMeasures() {
+	for _, m := range paced {
 		r, err := measurePaced(ctx, m, d)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		all[m.Name] = r
-		t.AppendRow(cli.Row{m.Name, pacedText(m, r)})
+		done(m.Name, r, cli.Row{m.Name, pacedText(m, r)})
 	}
-	if asJSON {
+	display.Done()
+	if o.asJSON {
 		return json.NewEncoder(w).Encode(all)
 	}
 	_, err := fmt.Fprintln(w, t.Render())
@@ -73,15 +83,18 @@ func measureClient(ctx context.Context, m session.ClientMeasure, peer string, d 
 	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 	theirs := func(url string) (*session.ClientTestResult, error) {
 		words := append(strings.Fields(peer), url, strconv.Itoa(test.Streams), strconv.Itoa(test.Tokens), seconds(d), seconds(test.Begin))
-		out, err := exec.CommandContext(ctx, words[0], words[1:]...).Output()
-		r := &session.ClientTestResult{}
-		if err == nil {
-			err = json.Unmarshal(out, r)
-		}
+		out, err := outputOf(ctx, words[0], words[1:])
 		if err != nil {
-			err = fmt.Errorf("%s: %w", peer, err)
+			return nil, err
 		}
-		return r, err
+		r := &session.ClientTestResult{}
+		if err := json.Unmarshal(out, r); err != nil {
+			return nil, fmt.Errorf("%s printed no result: %w", peer, err)
+		}
+		if r.Tokens == 0 || r.Seconds <= 0 {
+			return nil, fmt.Errorf("%s printed a result without tokens or seconds", peer)
+		}
+		return r, nil
 	}
 	clients := []func(string) (*session.ClientTestResult, error){ours}
 	if peer != "" {
@@ -122,6 +135,8 @@ func withTokenServer[R any](ctx context.Context, o tokenserver.Options, f func(u
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	server := exec.CommandContext(ctx, self, append([]string{"selftest", "--token-server", "127.0.0.1:0", "--" + guidedFlag}, serverFlags(o)...)...)
+	var said bytes.Buffer
+	server.Stderr = &said
 	out, err := server.StdoutPipe()
 	if err == nil {
 		_, err = server.StdinPipe() // which ends when this process does, even if that is killed
@@ -130,16 +145,23 @@ func withTokenServer[R any](ctx context.Context, o tokenserver.Options, f func(u
 		err = server.Start()
 	}
 	if err != nil {
+		err = cmp.Or(context.Cause(ctx), err)
 		cancel()
 		return none, err
 	}
-	defer func() {
+	end := func() {
 		cancel()
 		_ = server.Wait() // it was killed
-	}()
+	}
 	url, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return none, errors.Join(errors.New("the server of tokens did not start"), err)
+		cause := context.Cause(ctx)
+		end()
+		if cause != nil {
+			return none, cause // which killed it
+		}
+		return none, fmt.Errorf("the server of tokens did not start: %w\n%s", err, bytes.TrimSpace(said.Bytes()))
 	}
+	defer end()
 	return f(strings.TrimSpace(url))
 }

@@ -37,7 +37,7 @@ func newSelftest() *cobra.Command {
 and does nothing. What is measured then is the generator on this machine: how fast
 it can issue, how late, and how much memory a query takes.`,
 		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 300ms",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.OutOrStdout()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.define(cmd.Flags())
 	return cmd
@@ -59,17 +59,23 @@ func (o *selftestFlags) define(f *pflag.FlagSet) {
 	f.IntVar(&o.rounds, "rounds", 3, "with --all: how often each measure is taken; the median counts")
 }
 
-func (o *selftestFlags) run(ctx context.Context, w io.Writer) error {
-	switch {
-	case o.rounds < 1:
-		return cli.Usage("--rounds is %d, want at least 1", o.rounds)
-	case o.server.address != "":
-		return o.server.serve(ctx, w)
-	case o.endpoints:
-		return endpointTest(ctx, w, o.peer, o.opts.Duration, o.asJSON)
-	case o.all:
-		return selftestAll(ctx, w, o.peer, o.rounds)
+func (o *selftestFlags) run(cmd *cobra.Command) error {
+	if err := o.check(cmd.Flags()); err != nil {
+		return err
 	}
+	switch {
+	case o.server.address != "":
+		return o.server.serve(cmd.Context(), cmd.OutOrStdout())
+	case o.endpoints:
+		return o.endpointTest(cmd)
+	case o.all:
+		return o.selftestAll(cmd)
+	}
+	return o.single(cmd.Context(), cmd.OutOrStdout())
+}
+
+// single runs one test.
+func (o *selftestFlags) single(ctx context.Context, w io.Writer) error {
 	o.opts.Scenario, o.opts.NewPacer = o.scenario, o.pace.NewPacer
 	if err := o.opts.Check(); err != nil {
 		return cli.Usage("%w", err) // all of it comes from flags

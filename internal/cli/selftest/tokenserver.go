@@ -51,14 +51,29 @@ func serverFlags(o tokenserver.Options) []string {
 
 const guidedFlag = "token-server-guided"
 
+// check finds numbers that no server can have, and what is wrong with its answers.
+func (t *tokenServer) check() (tokenserver.Fault, error) {
+	fault, err := tokenserver.ParseFault(t.fault)
+	switch o := &t.options; {
+	case err != nil:
+		return fault, field.Wrap("token_fault", err)
+	case t.every < 1:
+		return fault, field.Invalid("token_fault_every", t.every, "a number from 1")
+	case o.Slots < 0:
+		return fault, field.Invalid("token_slots", o.Slots, "a number from 0, which is any number")
+	case o.PerWrite < 1:
+		return fault, field.Invalid("tokens_per_write", o.PerWrite, "a number from 1")
+	case !(o.Right >= 0 && o.Right <= 1): // and not NaN
+		return fault, field.Invalid("token_right", o.Right, "a share from 0 to 1")
+	}
+	return fault, nil
+}
+
 // serve answers until the context ends. It prints the address first.
 func (t *tokenServer) serve(ctx context.Context, w io.Writer) error {
-	fault, err := tokenserver.ParseFault(t.fault)
+	fault, err := t.check()
 	if err != nil {
-		return field.Wrap("token_fault", err)
-	}
-	if t.every < 1 {
-		return field.Invalid("token_fault_every", t.every, "a number from 1")
+		return err
 	}
 	t.options.Fault = func(n int) tokenserver.Fault {
 		if n%t.every == t.every-1 {

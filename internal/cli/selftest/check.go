@@ -1,0 +1,54 @@
+package selftest
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/cli"
+)
+
+// single are the flags of one test. --all and --endpoint have tests of their own.
+var single = []string{"scenario", "target-qps", "responses", "accuracy", "output"}
+
+// check finds flags that do not go together.
+func (o *selftestFlags) check(flags *pflag.FlagSet) error {
+	kind, err := o.kind()
+	switch {
+	case err != nil:
+		return err
+	case o.rounds < 1:
+		return cli.Usage("--rounds is %d, want at least 1", o.rounds)
+	case o.peer != "" && strings.TrimSpace(o.peer) == "":
+		return cli.Usage("--peer is %q, want a program", o.peer)
+	case o.peer != "" && kind != "--all" && kind != "--endpoint":
+		return cli.Usage("--peer is compared with by --all and --endpoint, and neither is given")
+	case kind == "--endpoint" && o.opts.Duration <= 0:
+		return cli.Usage("--duration is %v, want more than nothing", o.opts.Duration)
+	case kind == "":
+		return nil
+	}
+	for _, name := range single {
+		if strings.HasPrefix(cli.OriginOf(flags, name), "flag ") { // what lies in the environment is for others
+			return cli.Usage("--%s is of a single test, and %s has its own", name, kind)
+		}
+	}
+	return nil
+}
+
+// kind is the flag that asks for something else than a single test.
+func (o *selftestFlags) kind() (string, error) {
+	kind := ""
+	for _, k := range []struct {
+		flag  string
+		given bool
+	}{{"--token-server", o.server.address != ""}, {"--endpoint", o.endpoints}, {"--all", o.all}} {
+		switch {
+		case k.given && kind != "":
+			return "", cli.Usage("%s and %s are different things: give one of them", kind, k.flag)
+		case k.given:
+			kind = k.flag
+		}
+	}
+	return kind, nil
+}
