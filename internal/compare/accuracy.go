@@ -21,7 +21,7 @@ func (d *decider) accuracy() (Metric, bool) {
 		m.Better = "down" // an error rate: its target is above what the reference has
 	}
 	m.weigh(a, b)
-	return m, true
+	return m, m.sensible()
 }
 
 // weigh says how sure the change is, by the best method that there are samples for.

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/charts"
@@ -47,6 +48,9 @@ func (c *Comparison) Unlike() []Difference {
 // Of compares runs, benchmark by benchmark. Runs without a partner are named in left.
 func Of(base, new []Run) (list []Comparison, left []string, err error) {
 	for _, g := range byBenchmark(base, new) {
+		for side := range g {
+			g[side] = once(g[side], &left)
+		}
 		if len(g[0]) == 0 || len(g[1]) == 0 {
 			for _, r := range slices.Concat(g[0], g[1]) {
 				left = append(left, fmt.Sprintf("%s: the other side has no run of %s %s, %s", r.Folder, r.Results.Model, r.Results.Scenario, r.Results.Mode))
@@ -59,6 +63,25 @@ func Of(base, new []Run) (list []Comparison, left []string, err error) {
 		return nil, left, fmt.Errorf("no benchmark has runs on both sides: there are %d and %d runs", len(base), len(new))
 	}
 	return list, left, nil
+}
+
+// once leaves out copies of runs, which are no repeats.
+func once(runs []Run, left *[]string) []Run {
+	var list []Run
+	for _, r := range runs {
+		if i := slices.IndexFunc(list, r.isCopyOf); i >= 0 {
+			*left = append(*left, fmt.Sprintf("%s: it is a copy of the run in %s", r.Folder, list[i].Folder))
+			continue
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// isCopyOf reports whether two folders have the same measurement.
+func (r Run) isCopyOf(other Run) bool {
+	a, b := r.Results, other.Results
+	return a.Performance != nil && a.Created.Equal(b.Created) && a.Host == b.Host && reflect.DeepEqual(a.Performance, b.Performance)
 }
 
 // byBenchmark puts the runs of one benchmark together, those of base before those of new.

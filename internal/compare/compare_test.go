@@ -314,6 +314,7 @@ func TestAccuracyIsComparedSampleBySample(t *testing.T) {
 		{"the same answers", right(1000, 5), right(1000, 5), "0 are right only in the base, 0 only in the new; p = 1", false},
 		{"as many wrong, others", right(1000, 1, 2, 3), right(1000, 4, 5, 6), "3 are right only in the base, 3 only in the new", false},
 		{"forty worse", right(1000), right(1000, many...), "40 are right only in the base, 0 only in the new", true},
+		{"four worse, which coins do in one case of sixteen", right(1000), right(1000, 1, 2, 3, 4), "p = 0.063", false},
 		{"five worse", right(1000), right(1000, 1, 2, 3, 4, 5), "p = 0.031", true},
 		{"other samples", right(1000), right(500), "the samples are not the same", false},
 		{"a score of its own", &report.Accuracy{Metric: "accuracy"}, &report.Accuracy{Metric: "accuracy"}, "no answers sample by sample are kept", false},

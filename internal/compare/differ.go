@@ -54,7 +54,11 @@ func bounds(t *report.Test) string {
 	if t == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d ns, %g of the queries", t.TargetLatencyNS+t.FirstTokenLatencyNS+t.PerTokenLatencyNS, t.TargetLatencyPercentile)
+	text := fmt.Sprintf("%d ns", t.TargetLatencyNS)
+	if t.FirstTokenLatencyNS != 0 || t.PerTokenLatencyNS != 0 {
+		text = fmt.Sprintf("%d ns to the first token, %d ns per token", t.FirstTokenLatencyNS, t.PerTokenLatencyNS)
+	}
+	return fmt.Sprintf("%s, %g of the queries", text, t.TargetLatencyPercentile)
 }
 
 func systemText(system any, path ...string) string {
@@ -73,8 +77,7 @@ func systemText(system any, path ...string) string {
 func differences(base, new []Run) []Difference {
 	list := []Difference{}
 	for _, f := range facts {
-		a, b := values(base, f.of), values(new, f.of)
-		if a != b || strings.Contains(a, alternative) {
+		if a, b, differ := sidesOf(base, new, f.of); differ {
 			list = append(list, Difference{f.key, a, b, f.unlike})
 		}
 	}
@@ -86,24 +89,32 @@ func differences(base, new []Run) []Difference {
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		of := func(r *report.Results) string { return setting(r, key) }
-		if a, b := values(base, of), values(new, of); a != b {
+		if a, b, differ := sidesOf(base, new, of); differ {
 			list = append(list, Difference{Key: key, Base: a, New: b})
 		}
 	}
 	return list
 }
 
+// sidesOf are what both sides have of something, and whether that differs: from one side to the other, or within one.
+func sidesOf(base, new []Run, of func(*report.Results) string) (a, b string, differ bool) {
+	inBase, inNew := values(base, of), values(new, of)
+	a, b = strings.Join(inBase, alternative), strings.Join(inNew, alternative)
+	return a, b, a != b || len(inBase) > 1 || len(inNew) > 1
+}
+
 // alternative stands between the values of a side that is not uniform.
 const alternative = " | "
 
-func values(runs []Run, of func(*report.Results) string) string {
+// values are the different ones of a side.
+func values(runs []Run, of func(*report.Results) string) []string {
 	var list []string
 	for _, r := range runs {
 		if v := cmp.Or(of(r.Results), "not known"); !slices.Contains(list, v) {
 			list = append(list, v)
 		}
 	}
-	return strings.Join(list, alternative)
+	return list
 }
 
 func setting(r *report.Results, key string) string {

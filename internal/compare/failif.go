@@ -63,7 +63,8 @@ func metricNames() []string {
 type Outcome struct {
 	Limit      string `json:"limit"`
 	Comparison string `json:"comparison"`
-	Met        bool   `json:"met"` // the change is beyond the limit: fail
+	Met        bool   `json:"met"`            // the change is beyond the limit: fail
+	Open       bool   `json:"open,omitempty"` // the runs do not tell
 	Reason     string `json:"reason"`
 }
 
@@ -71,24 +72,29 @@ type Outcome struct {
 // where repeats in turns, or the same samples, tell what would happen again.
 func (l Limit) Check(c Comparison) Outcome {
 	o := Outcome{Limit: l.text, Comparison: c.Title()}
-	at := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == l.Metric })
+	at := slices.IndexFunc(c.Metrics, l.isOf)
 	if at < 0 {
-		o.Reason = "the runs have no " + l.Metric
+		o.Open, o.Reason = true, "the runs have no "+l.Metric
 		return o
 	}
 	m := c.Metrics[at]
 	switch {
 	case m.Interval == nil:
-		o.Reason = "not decided: " + m.Method
-	case l.beyond(*m.Interval) && m.Decides:
-		o.Met, o.Reason = true, fmt.Sprintf("%s to %s, wholly beyond (%s)", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper), m.Method)
+		o.Open, o.Reason = true, "not decided: "+m.Method
 	case !m.Decides:
-		o.Reason = fmt.Sprintf("not decided: it takes %d repeats each, in turns; this is %s", leastRepeats, m.Method)
+		o.Open, o.Reason = true, fmt.Sprintf("not decided: it takes %d repeats each, in turns; this is %s", leastRepeats, m.Method)
+	case l.beyond(*m.Interval):
+		o.Met, o.Reason = true, fmt.Sprintf("%s to %s, wholly beyond (%s)", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper), m.Method)
 	default:
 		o.Reason = fmt.Sprintf("%s to %s is not wholly beyond", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper))
 	}
 	return o
 }
+
+// Of reports whether a comparison has the metric of a limit.
+func (l Limit) Of(c Comparison) bool { return slices.ContainsFunc(c.Metrics, l.isOf) }
+
+func (l Limit) isOf(m Metric) bool { return m.Name == l.Metric }
 
 func (l Limit) beyond(i Interval) bool {
 	if l.Above {

@@ -5,6 +5,11 @@ import "slices"
 // notes say what a reader should know.
 func (d *decider) notes(metrics []Metric) []string {
 	var list []string
+	for _, r := range d.new {
+		if slices.ContainsFunc(d.base, r.isCopyOf) {
+			list = append(list, r.Folder+" is on both sides, and tells nothing of a change.")
+		}
+	}
 	if slices.ContainsFunc(metrics, Metric.withinRuns) {
 		list = append(list, "One run each: the intervals say how these two runs differ, not whether the next two would. What changes from run to run needs repeats in turns, 5 or more each.")
 	}

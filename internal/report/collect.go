@@ -57,18 +57,26 @@ func (c *collector) visit(path string, entry fs.DirEntry, err error) error {
 		return nil
 	case !entry.IsDir():
 		return nil
-	case c.seen[path]:
+	case c.seen[absolute(path)]:
 		return filepath.SkipDir
 	}
 	r, err := c.read(path)
 	if errors.Is(err, ErrNoRun) {
 		return nil
 	}
-	c.seen[path] = true
+	c.seen[absolute(path)] = true
 	if err != nil {
 		c.problems = append(c.problems, err)
 	} else {
 		c.runs = append(c.runs, Run{path, r})
 	}
 	return filepath.SkipDir
+}
+
+// absolute is the path from the root, if that is known: runs and /home/me/runs are one folder.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }

@@ -42,8 +42,9 @@ independent measurements than it has queries; and one run each says nothing of w
 from run to run. For that make five or more of each in turns: the command prints how.
 
 --fail-if 'p99>+5%' ends with status 5 if a change is beyond that, wholly, interval and all,
-and only with five or more repeats in turns (accuracy: on the same samples). It wants runs
-of the same machine, rules and caveats; --anyway goes on without.
+and only with five or more repeats in turns (accuracy: on the same samples). Of each limit it
+says FAIL, ok, or ? if that cannot be told from these runs. It wants runs of the same machine,
+rules and caveats, which --anyway goes on without, and at least one that has the metric.
 
 Metrics: mean, p50, p90, p95, p97, p99, p99.9 of latency, the same of time to first token
 and per output token (ttft p99, tpot p99), samples/s, metric, accuracy (in points).
@@ -133,22 +134,33 @@ func (q *compareRequest) print(w io.Writer, list []compare.Comparison) error {
 func (q *compareRequest) judge(cmd *cobra.Command, list []compare.Comparison, limits []compare.Limit) error {
 	exceeded := false
 	for _, l := range limits {
+		if !slices.ContainsFunc(list, l.Of) {
+			return fmt.Errorf("--fail-if %s: none of the runs that were compared has %s, so it can never fail", l, l.Metric)
+		}
 		for _, c := range list {
 			if keys := differing(c); len(keys) > 0 && !q.anyway {
 				return fmt.Errorf("--fail-if %s: %s: the runs differ in %s; --anyway judges them all the same", l, c.Title(), strings.Join(keys, ", "))
 			}
 			o := l.Check(c)
-			word := "ok"
-			if o.Met {
-				word, exceeded = "FAIL", true
-			}
-			_ = cli.Say(cmd.ErrOrStderr(), "%s %s: %s: %s\n", word, l, c.Title(), o.Reason)
+			exceeded = exceeded || o.Met
+			_ = cli.Say(cmd.ErrOrStderr(), "%s %s: %s: %s\n", word(o), l, c.Title(), o.Reason)
 		}
 	}
 	if exceeded {
 		return cli.Finished(cli.ExitChanged)
 	}
 	return nil
+}
+
+// word is what became of a limit, in short.
+func word(o compare.Outcome) string {
+	switch {
+	case o.Met:
+		return "FAIL"
+	case o.Open:
+		return "?" // as in the table: nobody can tell from these runs
+	}
+	return "ok"
 }
 
 // differing names in what runs differ that makes them unlike.
@@ -169,6 +181,8 @@ func sides(cmd *cobra.Command, args []string) (base, new []compare.Run, err erro
 		return nil, nil, cli.Usage("compare: %d folders: want -- between those of the base and the new ones", len(args))
 	case at == 0 || at == len(args):
 		return nil, nil, cli.Usage("compare: want folders before and after --")
+	case slices.ContainsFunc(args[at:], func(a string) bool { return strings.HasPrefix(a, "--") }):
+		return nil, nil, cli.Usage("compare: %s: flags come before the folders and --", strings.Join(args[at:], " "))
 	}
 	if base, err = side(cmd, args[:at]); err != nil {
 		return nil, nil, err
