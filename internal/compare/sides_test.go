@@ -240,7 +240,9 @@ func TestWhichNumbersAreCompared(t *testing.T) {
 		want   string
 	}{
 		{"SingleStream", nil, "mean p50 p90 p95 p97 p99 p99.9 samples/s"},
-		{"Server", func(r *report.Results) { r.Scenario, r.Metric = "Server", &report.Metric{Name: "completed samples", Value: 5} }, "mean p50 p90 p95 p97 p99 p99.9 samples/s"},
+		{"Server", func(r *report.Results) {
+			r.Scenario, r.Metric = "Server", &report.Metric{Name: "completed samples", Value: 5}
+		}, "mean p50 p90 p95 p97 p99 p99.9 samples/s"},
 		{"Offline", func(r *report.Results) {
 			r.Scenario, r.Metric = "Offline", &report.Metric{Name: "samples", Value: 5, Unit: "samples/s"}
 		}, "samples/s metric"},

@@ -104,7 +104,9 @@ func TestIntervalsAreRecoveredFromThoseOfBothSides(t *testing.T) {
 
 // TestFewerRepeatsThanNeededDoNotShowTheChange: the number is the smallest whose interval leaves out nothing.
 func TestFewerRepeatsThanNeededDoNotShowTheChange(t *testing.T) {
-	half := func(n int, deviation float64) float64 { return quantileT(float64(n-1)) * deviation / math.Sqrt(float64(n)) }
+	half := func(n int, deviation float64) float64 {
+		return quantileT(float64(n-1)) * deviation / math.Sqrt(float64(n))
+	}
 	for _, difference := range []float64{0.3, -0.03, 0.007} {
 		n := needed(difference, 0.02)
 		if n < 2 || half(n, 0.02) >= math.Abs(difference) || n > 2 && half(n-1, 0.02) < math.Abs(difference) {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/mlperf-go/mlperf/internal/compare"
+	"github.com/mlperf-go/mlperf/internal/figures"
 )
 
 // A comparison is one benchmark of the page.
@@ -48,7 +49,7 @@ func Compare(w io.Writer, list []compare.Comparison, program string) error {
 func newComparison(c compare.Comparison) comparison {
 	reach := reachOf(c)
 	out := comparison{
-		C: c, Scale: fmt.Sprintf("±%.2g %%", 100*reach), Runs: fmt.Sprintf("%d new against %d of the base", len(c.New), len(c.Base)),
+		C: c, Scale: "±" + figures.Text(100*reach, "%"), Runs: fmt.Sprintf("%d new against %d of the base", len(c.New), len(c.Base)),
 	}
 	for _, m := range c.Metrics {
 		base, new := m.Values()

@@ -78,7 +78,7 @@ func newMeter(r *report.Results, c report.Constraint) meter {
 	}
 	m.Label = fmt.Sprintf("%s is %.0f percent of the bound", m.Observed, 100*ratio)
 	if p := r.Performance; c.ID == loadgen.ConstraintLatency && p != nil && p.Samples > 0 {
-		m.Below = fmt.Sprintf("%.2f %% of the samples within the bound, %g %% required", math.Floor(1e4*(1-float64(min(p.Overlatency, p.Samples))/float64(p.Samples)))/100, 100*c.Percentile)
+		m.Below = fmt.Sprintf("%.2f %% of the samples within the bound, %.6g %% required", math.Floor(1e4*(1-float64(min(p.Overlatency, p.Samples))/float64(p.Samples)))/100, 100*c.Percentile)
 	}
 	return m
 }
