@@ -72,6 +72,8 @@ func TestOrientationIsWhatOpenCVReads(t *testing.T) {
 		{"a value cut off", tiff(le, six)[:19], 1},
 		{"behind short text", tiff(le, entry(le, 0x010F, 2, 4, 'a', 'b', 'c', 'd'), six), 6},
 		{"behind text at a valid offset", tiff(le, entry(le, 0x010F, 2, 5), six), 6},
+		{"behind text that just fits", tiff(le, entry(le, 0x010F, 2, 5, 29), six), 6},
+		{"behind text that just does not", tiff(le, entry(le, 0x010F, 2, 5, 30), six), 1},
 		{"behind text of five bytes outside", tiff(le, entry(le, 0x010F, 2, 5, 0x88, 0x13), six), 1},
 		{"behind text outside", tiff(le, at(0x010F, 5000), six), 1},
 		{"before text outside", tiff(le, six, at(0x010F, 5000)), 6},
