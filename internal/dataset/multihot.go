@@ -305,11 +305,12 @@ func (a array) read(r Run) ([]int32, error) {
 
 // Labels implements accuracy.ClickTruth.
 func (d *MultiHot) Labels(sample int) ([]bool, error) {
-	labels, err := d.labels.read(d.Runs[sample])
-	if err != nil {
+	r := d.Runs[sample]
+	labels := make([]float32, r.Count)
+	if err := d.readLabels(r, labels); err != nil {
 		return nil, err
 	}
-	truth := make([]bool, len(labels))
+	truth := make([]bool, r.Count)
 	for i, v := range labels {
 		truth[i] = v == 1
 	}

@@ -155,6 +155,13 @@ func TestPairsOfDLRMv2WithWhatCannotBeAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantUnreadable(t, test.name, dir, nil, test.want)
+		d, err := OpenMultiHot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if truth, err := d.Labels(0); test.file == "labels" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: labels %v, %v, want %q", test.name, truth, err, test.want)
+		}
 	}
 	dir := multiHotFiles(t, "_sample", pairs, zip.Store)
 	tables := filepath.Join(dir, "day_23_sparse_multi_hot_sample.npz")

@@ -152,7 +152,7 @@ func (h *header) parseGrid(raw []byte) error {
 // parseAxis reads the number of voxels along an axis, of which there may be so many, and their
 // distance.
 func (h *header) parseAxis(raw []byte, i, most int) error {
-	n, spacing := int(h.order.Uint16(raw[42+2*i:])), float64(h.float(raw, 80+4*i))
+	n, spacing := int(h.order.Uint16(raw[42+2*i:])), math.Abs(float64(h.float(raw, 80+4*i))) // nibabel drops the sign, too
 	if n < 1 || n > math.MaxInt16 || n > most {
 		return fmt.Errorf("axis %d has %d voxels, want at least 1, and %d in all at most", i+1, n, maxVoxels)
 	}
