@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -72,6 +74,45 @@ func TestSizesOfChunksAreHexadecimal(t *testing.T) {
 		"": -1, "g": -1, ";": -1, " 3": -1, "-1": -1, "+1": -1, "0x3": -1, "3x": -1, "4000000000001": -1, "fffffffffffffffffffff": -1} {
 		if n, ok := sizeOf([]byte(text)); ok != (want >= 0) || ok && n != want {
 			t.Errorf("sizeOf(%q) = %d, %v, want %d", text, n, ok, want)
+		}
+	}
+}
+
+func TestEveryHexadecimalDigitIsOneAndNoOtherByte(t *testing.T) {
+	for c := range 256 {
+		want, err := strconv.ParseUint(string([]byte{byte(c)}), 16, 8)
+		n, ok := sizeOf([]byte{byte(c)})
+		if ok != (err == nil) || ok && n != int64(want) {
+			t.Errorf("sizeOf of the byte %#x = %d, %v, want %d, %v", c, n, ok, want, err)
+		}
+	}
+}
+
+// TestWhatIsWrittenInChunksIsReadAgain has net/http's writer cut random bodies, and the connection cut them elsewhere.
+func TestWhatIsWrittenInChunksIsReadAgain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	for range 200 {
+		var sent bytes.Buffer
+		var want []byte
+		w := httputil.NewChunkedWriter(&sent)
+		for range rng.IntN(6) {
+			piece := make([]byte, 1+rng.IntN(1<<rng.IntN(12)))
+			for i := range piece {
+				piece[i] = "\r\n0;a "[rng.IntN(6)]
+			}
+			want = append(want, piece...)
+			if _, err := w.Write(piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		sent.WriteString("\r\nbehind")
+		f := framing{part: size, chunked: true}
+		body, behind, err := unframe(&f, sent.String(), 1+rng.IntN(300))
+		if err != nil || body != string(want) || behind != "behind" || f.part != nothing {
+			t.Fatalf("%q is read as %q, %q behind it, %v, of %q", want, body, behind, err, sent.String())
 		}
 	}
 }
