@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // folder makes an ImageNet folder with the given list and files.
@@ -46,6 +48,74 @@ func TestOpenImageNetReadsTheListInOrder(t *testing.T) {
 	}
 }
 
+// TestTheListsOfOtherSystemsAreRead has ends of lines as Windows and old Macintoshes write them, and further columns.
+func TestTheListsOfOtherSystemsAreRead(t *testing.T) {
+	for name, list := range map[string]string{
+		"Windows": "val/b.JPEG 7\r\nval/a.JPEG 0\r\n", "Macintosh": "val/b.JPEG 7\rval/a.JPEG 0\r", "columns": "val/b.JPEG\t7 x\n val/a.JPEG 0",
+	} {
+		dir := folder(t, list, "val/a.JPEG", "val/b.JPEG")
+		d, err := OpenImageNet(dir, Options{})
+		if err != nil || d.Len() != 2 || d.Dir() != dir || d.Name(1) != "val/a.JPEG" || d.Truth()[1].Label != 0 {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+		if truth, err := ReadValMap(dir); err != nil || len(truth) != 2 || truth[0].Label != 7 {
+			t.Errorf("%s: labels %v, %v", name, truth, err)
+		}
+	}
+}
+
+// TestOnlyTheFirstErrorsAreListed has a list of images of which none is there.
+func TestOnlyTheFirstErrorsAreListed(t *testing.T) {
+	var list strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&list, "%d.JPEG 1\n", i)
+	}
+	_, err := OpenImageNet(folder(t, list.String()), Options{})
+	if err == nil {
+		t.Fatal("there are no images")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != maxReported+1 || !strings.Contains(lines[4], "val_map.txt:5: ") || lines[5] != "…" {
+		t.Errorf("errors %q, want those of the first %d lines", lines, maxReported)
+	}
+}
+
+// TestTheFingerprintFollowsNamesSizesAndTimes has copies of a data set in which one thing differs.
+func TestTheFingerprintFollowsNamesSizesAndTimes(t *testing.T) {
+	when := time.Unix(1_700_000_000, 0)
+	print := func(change func(dir string)) string {
+		dir := folder(t, "a.JPEG 1\nb.JPEG 2\n", "a.JPEG", "b.JPEG", "c.JPEG")
+		for _, name := range []string{"a.JPEG", "b.JPEG", "c.JPEG"} {
+			if err := os.Chtimes(filepath.Join(dir, name), when, when); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(dir)
+		d, err := OpenImageNet(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Fingerprint()
+	}
+	same := print(func(string) {})
+	if again := print(func(string) {}); again != same || len(same) != 20 {
+		t.Errorf("two copies are %q and %q", same, again)
+	}
+	for name, change := range map[string]func(dir string){
+		"another name": func(dir string) { put(t, dir, valMap, "a.JPEG 1\nc.JPEG 2\n") },
+		"another size": func(dir string) {
+			put(t, dir, "b.JPEG", "more than before")
+			_ = os.Chtimes(filepath.Join(dir, "b.JPEG"), when, when)
+		},
+		"another time":  func(dir string) { _ = os.Chtimes(filepath.Join(dir, "b.JPEG"), when, when.Add(1)) },
+		"another order": func(dir string) { put(t, dir, valMap, "b.JPEG 2\na.JPEG 1\n") },
+	} {
+		if got := print(change); got == same {
+			t.Errorf("%s: the fingerprint stays %s", name, got)
+		}
+	}
+}
+
 func TestOpenImageNetNamesWhatIsWrong(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -72,120 +142,3 @@ func TestOpenImageNetNamesWhatIsWrong(t *testing.T) {
 		})
 	}
 }
-
-func TestSampleCacheKeepsRows(t *testing.T) {
-	dir := t.TempDir()
-	c, err := OpenSampleCache(dir, "key", fours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	row := make([]byte, 4)
-	if c.Read(0, row) {
-		t.Error("a new cache has a row")
-	}
-	for i, content := range []string{5: "five", 2: "\x00\x00\x00\x00"} {
-		if content != "" {
-			if err := c.Write(i, []byte(content)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	c.Close()
-
-	c, err = OpenSampleCache(dir, "key", fours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if !c.Read(5, row) || string(row) != "five" {
-		t.Errorf("row 5 is %q", row)
-	}
-	if !c.Read(2, row) || string(row) != "\x00\x00\x00\x00" {
-		t.Errorf("row 2 is %q", row)
-	}
-	if c.Bytes() != 24 { // up to row 5
-		t.Errorf("the rows have %d bytes, want 24", c.Bytes())
-	}
-	if c.Read(3, row) || c.Read(100, row) {
-		t.Error("rows that were not written are there")
-	}
-	if err := c.Write(1, []byte("too long")); err == nil {
-		t.Error("a row of another size is accepted")
-	}
-	other, err := OpenSampleCache(dir, "another key", fours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if other.Read(5, row) {
-		t.Error("another key has the same rows")
-	}
-}
-
-func TestSampleCacheNoticesDamage(t *testing.T) {
-	c, err := OpenSampleCache(t.TempDir(), "key", fours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Write(0, []byte("good")); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(c.Path(), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt([]byte("bad!"), 0); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	if c.Read(0, make([]byte, 4)) {
-		t.Error("a damaged row is accepted")
-	}
-	if err := os.Truncate(c.Path(), 2); err != nil {
-		t.Fatal(err)
-	}
-	if c.Read(0, make([]byte, 4)) {
-		t.Error("half a row is accepted")
-	}
-}
-
-func TestSampleCacheSaysWhatItCannotOpen(t *testing.T) {
-	for _, name := range []string{"", "2c70e12b7a0646f92279.rows", "2c70e12b7a0646f92279.sums"} { // the folder, and SHA-256 of "key"
-		dir := filepath.Join(t.TempDir(), "cache")
-		if name == "" {
-			put(t, filepath.Dir(dir), "cache", "a file")
-		} else {
-			put(t, dir, name+"/x", "")
-		}
-		if c, err := OpenSampleCache(dir, "key", fours); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, name)) {
-			t.Errorf("%q cannot be opened: %v, error %v", name, c, err)
-		}
-	}
-}
-
-func TestSampleCacheSaysThatTheDiskIsFull(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("there is no /dev/full on this system")
-	}
-	for _, name := range []string{"2c70e12b7a0646f92279.rows", "2c70e12b7a0646f92279.sums"} {
-		dir := t.TempDir()
-		if err := os.Symlink("/dev/full", filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-		c, err := OpenSampleCache(dir, "key", fours)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if err := c.Write(0, []byte("four")); err == nil || !strings.Contains(err.Error(), "no space left on device") {
-			t.Errorf("%s takes no bytes: error %v", name, err)
-		}
-		if c.Read(0, make([]byte, 4)) {
-			t.Errorf("%s took no bytes, and the row is there", name)
-		}
-	}
-}
-
-// fours says that rows have four bytes.
-func fours(i int) int64 { return 4 * int64(i) }
