@@ -218,3 +218,68 @@ func TestAFingerprintNeedsAllFiles(t *testing.T) {
 		}
 	}
 }
+
+// Several tensors may lie in one file, beside each other or over each other, and one may have no elements.
+func TestTensorsMayShareADataFile(t *testing.T) {
+	g := diamond()
+	for i, entries := range [][]Property{at("w.data", "4", "4"), at("w.data", "8", "4"), at("w.data", "4", "8"), at("w.data", "12", "0")} {
+		dims := []int64{[]int64{1, 1, 2, 0}[i]}
+		g.Initializers = append(g.Initializers, &Tensor{Name: fmt.Sprint("part", i), Type: Float32, Dims: dims, External: entries})
+	}
+	path := folderOf(t, modelOf(g))
+	m, err := ReadWhole(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]float32{{1}, {2}, {1, 2}, {}} {
+		got, err := Elements[float32](m.Graph.Index().Initializer(fmt.Sprint("part", i)))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("tensor %d: %v (-want +got):\n%s", i, err, diff)
+		}
+	}
+	if f, err := FingerprintOf(t.Context(), path); err != nil || len(f.Data) != 1 {
+		t.Errorf("the fingerprint names %v, %v, want one file", f.Data, err)
+	}
+}
+
+// Places outside of the model's folder are refused in all spellings; a link in the folder may lead anywhere, as the
+// caches of model hubs have it.
+func TestDataFilesLieInTheFolderOfTheirModel(t *testing.T) {
+	for _, location := range []string{"../w.data", "/w.data", "sub/../../w.data", "..", "."} {
+		_, err := ReadWhole(folderOf(t, outside(at(location, "4", "8")...)))
+		if err == nil || !strings.Contains(err.Error(), `tensor "w_out": `) {
+			t.Errorf("ReadWhole with %q = %v", location, err)
+		}
+	}
+	for _, location := range []string{"./w.data", "sub/../w.data", "sub/linked"} {
+		path := folderOf(t, outside(at(location, "4", "8")...))
+		if err := os.Symlink("../w.data", filepath.Join(filepath.Dir(path), "sub", "linked")); err != nil {
+			t.Fatal(err)
+		}
+		m, err := ReadWhole(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, err := Elements[float32](m.Graph.Index().Initializer("w_out")); err != nil || w[1] != 2 {
+			t.Errorf("of %q elements are %v, %v", location, w, err)
+		}
+	}
+}
+
+// A place of many digits must not become another one by overflow.
+func TestPlacesBeyondAllFilesAreErrors(t *testing.T) {
+	for _, c := range []struct{ offset, length, want string }{
+		{"9223372036854775807", "8", "from byte 9223372036854775807 on"},
+		{"9223372036854775808", "8", `offset "9223372036854775808" is no size`},
+		{"4", "18446744073709551624", `length "18446744073709551624" is no size`},
+		{"-4", "8", `offset "-4" is no size`},
+		{"0x4", "8", `offset "0x4" is no size`},
+		{" 4", "8", `offset " 4" is no size`},
+		{"", "8", `offset "" is no size`},
+	} {
+		_, err := ReadWhole(folderOf(t, outside(at("w.data", c.offset, c.length)...)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("offset %q, length %q: %v, want %s", c.offset, c.length, err, c.want)
+		}
+	}
+}

@@ -154,6 +154,7 @@ func TestValuesAndTypesDescribeThemselves(t *testing.T) {
 		{Shape{}.String(), "[]"},
 		{BFloat16.String(), "bfloat16"},
 		{Int2.String(), "int2"},
+		{Undefined.String(), "undefined"},
 		{ElemType(77).String(), "ElemType(77)"},
 		{ElemType(-1).String(), "ElemType(-1)"},
 	} {

@@ -3,8 +3,10 @@ package onnx
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,11 +25,12 @@ const DataSuffix = ".data"
 
 // WriteFileBeside is WriteFile for models whose elements are too many for one file, of which protobuf
 // allows 2 GB: large tensors go into a second file beside it, which is whole before the first
-// one is there. The written model refers to them there; m stays as it is.
+// one is there. The written model refers to them there; m stays as it is. Where the first file cannot be
+// written the second is removed: a model that was there before must not find other elements in it.
 func (m *Model) WriteFileBeside(ctx context.Context, path string) error {
 	name := filepath.Base(path) + DataSuffix
-	graph := *m.Graph
-	graph.Initializers = slices.Clone(m.Graph.Initializers)
+	graph, written := *m.Graph, *m
+	written.Graph, graph.Initializers = &graph, slices.Clone(m.Graph.Initializers)
 	err := whole.WriteSynced(path+DataSuffix, 0o644, func(w io.Writer) error {
 		buffered := bufio.NewWriterSize(interruptible{ctx, w}, 1<<20)
 		out := &countingWriter{w: buffered}
@@ -40,14 +43,18 @@ func (m *Model) WriteFileBeside(ctx context.Context, path string) error {
 				return err
 			}
 		}
+		if _, err := encodeModel(&written); err != nil {
+			return err // before anything is replaced
+		}
 		return buffered.Flush()
 	})
 	if err != nil {
 		return fmt.Errorf("creating %s: %w", name, plain(err))
 	}
-	written := *m
-	written.Graph = &graph
-	return written.WriteFile(ctx, path)
+	if err := written.WriteFile(ctx, path); err != nil {
+		return errors.Join(err, os.Remove(path+DataSuffix))
+	}
+	return nil
 }
 
 // writtenTo writes the elements of a tensor behind what is there, and returns one that refers to them.

@@ -116,3 +116,39 @@ func TestAFailureLeavesTheModelItsElements(t *testing.T) {
 type failing struct{ brokenSource }
 
 func (failing) Size() int64 { return 5000 }
+
+// A model whose file cannot be written must not leave its data to the model that was there.
+func TestAModelThatCannotBeWrittenLeavesNoDataBehind(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "model.onnx")
+	if err := withTensors(2000).WriteFileBeside(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path + DataSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := withTensors(10, 2000)
+	broken.Graph.Nodes = []*Node{{Attributes: []Attribute{Attr("a", 1)}}}
+	want := `creating model.onnx.data: encoding ONNX model: attribute "a": a value of type int has no encoding`
+	if err := broken.WriteFileBeside(t.Context(), path); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if now, err := os.ReadFile(path + DataSuffix); err != nil || !bytes.Equal(now, before) {
+		t.Errorf("a model without an encoding replaced the data of another: %v", err)
+	}
+
+	// The source of a small tensor is read when the model itself is written, behind the data.
+	late := withTensors(3000)
+	late.Graph.Initializers = append(late.Graph.Initializers, &Tensor{Name: "late", Type: Uint8, Dims: []int64{4}, Data: brokenSource{}})
+	err = late.WriteFileBeside(t.Context(), path)
+	if err == nil || !strings.Contains(err.Error(), "creating model.onnx: writing ONNX model: unexpected EOF") {
+		t.Errorf("got %v", err)
+	}
+	if names := filesIn(t, folder); len(names) != 1 {
+		t.Errorf("%q are there, want the old model alone", names)
+	}
+	if _, err := ReadWhole(path); err == nil || !strings.Contains(err.Error(), `tensor "a": its data file: `) {
+		t.Errorf("the old model is read with %v, want that its data are gone", err)
+	}
+}
