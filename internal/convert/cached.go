@@ -17,7 +17,7 @@ import (
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
-const version = 3
+const version = 4
 
 // Cached returns the file of a converted model, or the folder of its files, which is made if it is not
 // in the folder yet. A description is beside it, with the extension .md.
@@ -110,7 +110,7 @@ func (c Converter) describe(ctx context.Context, path, precision string, d Descr
 		if err != nil {
 			return err
 		}
-		origin += fmt.Sprintf("Starting weights: %q, SHA-256 %s; made into %s.\n", filepath.Base(f.Path), source.SHA256, precision)
+		origin += fmt.Sprintf("Starting weights: %q, SHA-256 %s; made into %s.\n", c.nameOf(f.Path), source.SHA256, precision)
 	}
 	return whole.Write(DescriptionFile(path), 0o644, func(notes io.Writer) error {
 		if err := d.WriteMarkdown(notes); err != nil {

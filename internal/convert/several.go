@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Several reports whether the model has several files. Their samples are not what each of them takes,
@@ -39,7 +41,7 @@ func (d Descriptions) WriteMarkdown(w io.Writer) error {
 var errSeveral = errors.New("the model has several files, which are not calibrated and take no target")
 
 // MakeFolder converts all files of a model that has several into a folder, which must exist. Each keeps
-// its name.
+// its name, and the folder in which it lies: a pipeline has several files of one name.
 func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (Descriptions, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -49,6 +51,9 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 	}
 	files, err := c.Model.FilesOf(c.Source)
 	if err != nil {
+		return nil, err
+	}
+	if err := knownLayers(files, r.Options.Exclude); err != nil {
 		return nil, err
 	}
 	c.Observer.Phase("converting to " + r.Precision)
@@ -70,7 +75,19 @@ func (c Converter) intoFolder(ctx context.Context, path string, r Request, folde
 	if err != nil {
 		return nil, err
 	}
-	return d, q.WriteFile(ctx, filepath.Join(folder, filepath.Base(path)))
+	to := filepath.Join(folder, c.nameOf(path))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return nil, err
+	}
+	return d, q.WriteFile(ctx, to)
+}
+
+// nameOf is what a file of the model is called: its path below the source, where that is a folder.
+func (c Converter) nameOf(path string) string {
+	if below, err := filepath.Rel(c.Source, path); err == nil && below != "." && filepath.IsLocal(below) {
+		return below
+	}
+	return filepath.Base(path)
 }
 
 // alone converts a file for which there are no samples.
@@ -89,6 +106,25 @@ func (c Converter) alone(path string, r Request) (*onnx.Model, Description, erro
 		return nil, nil, fmt.Errorf("quantising %s: %w", path, err)
 	}
 	return q, report, nil
+}
+
+// knownLayers refuses names of layers that no file has.
+func knownLayers(files []workload.File, names []string) error {
+	missing := slices.Clone(names)
+	for _, f := range files {
+		if len(missing) == 0 {
+			return nil
+		}
+		m, err := onnx.ReadFile(f.Path)
+		if err != nil {
+			return err
+		}
+		missing = slices.DeleteFunc(missing, func(layer string) bool { return hasLayer(m, layer) })
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("no file of the model has a layer %q to exclude", missing[0])
+	}
+	return nil
 }
 
 // hasLayer reports whether a file has a layer of that name.

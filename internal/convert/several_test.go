@@ -90,7 +90,13 @@ func TestWhatSeveralFilesCannotBeConvertedWith(t *testing.T) {
 		t.Errorf("to int4: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	d, err := c.WriteFolder(t.Context(), Request{Precision: INT8, Options: quantize.Options{Exclude: []string{"nothing"}}}, out)
+	for _, precision := range []string{INT8, FP16} {
+		r := Request{Precision: precision, Options: quantize.Options{Exclude: []string{"scores", "nothing"}}}
+		if _, err := c.WriteFolder(t.Context(), r, out); err == nil || err.Error() != `no file of the model has a layer "nothing" to exclude` {
+			t.Errorf("to %s without a layer that is not there: %v", precision, err)
+		}
+	}
+	d, err := c.WriteFolder(t.Context(), Request{Precision: INT8}, out)
 	if err != nil || len(d) != 2 {
 		t.Fatalf("%v, %v", d, err)
 	}
@@ -122,4 +128,83 @@ func TestWhatSeveralFilesCannotBeConvertedWith(t *testing.T) {
 	if _, err := c.Cached(t.Context(), Request{Precision: INT8}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "encoder") {
 		t.Errorf("a file is missing: %v", err)
 	}
+}
+
+// pipeline makes the model one of several files of one name, each in a folder of its own, as Optimum exports pipelines.
+func pipeline(t *testing.T, c Converter, roles ...string) Converter {
+	t.Helper()
+	for i, role := range roles {
+		if err := os.MkdirAll(filepath.Join(c.Source, role), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(c.Source, role, "model.onnx"), onnx.Batched(3, 32, int64(32*(i+1))))
+	}
+	c.Model.Files = func(folder string) (files []workload.File, err error) {
+		for _, role := range roles {
+			path := filepath.Join(folder, role, "model.onnx")
+			if _, err := os.Stat(path); err != nil {
+				return nil, err
+			}
+			files = append(files, workload.File{Role: role, Path: path})
+		}
+		return files, nil
+	}
+	return c
+}
+
+func TestFilesOfOneNameStayInTheirFolders(t *testing.T) {
+	c := pipeline(t, severalFiles(t), "unet", "vae_decoder")
+	for _, source := range []string{c.Source, c.Source + "/", filepath.Join(c.Source, "unet", "..")} {
+		c.Source = source
+		path, err := c.Cached(t.Context(), Request{Precision: FP16}, filepath.Join(t.TempDir(), "converted"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, role := range []string{"unet", "vae_decoder"} {
+			m, err := onnx.ReadFile(filepath.Join(path, role, "model.onnx"))
+			if err != nil {
+				t.Fatalf("of %s: %v", source, err)
+			}
+			if width := m.Graph.Inputs[0].Type.Shape[3].Size; width != int64(32*(i+1)) {
+				t.Errorf("%s has become a model of images %d wide", role, width)
+			}
+		}
+		if files, err := os.ReadDir(path); err != nil || len(files) != 2 {
+			t.Errorf("the folder has %v, %v", files, err)
+		}
+		notes, err := os.ReadFile(DescriptionFile(path))
+		if err != nil || !strings.Contains(string(notes), `"unet/model.onnx"`) || !strings.Contains(string(notes), `"vae_decoder/model.onnx"`) {
+			t.Errorf("the description is %q, %v", notes, err)
+		}
+	}
+}
+
+// A layer need not be in all files; in those that have it it stays as it is.
+func TestLayersAreExcludedInTheFilesThatHaveThem(t *testing.T) {
+	c := severalFiles(t)
+	out := filepath.Join(t.TempDir(), "out")
+	if err := onnxWithLayer(c.Source, "decoder.onnx", "scores", "words"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.WriteFolder(t.Context(), Request{Precision: INT8, Options: quantize.Options{Exclude: []string{"words"}}}, out); err == nil || !strings.Contains(err.Error(), "decoder.onnx") {
+		t.Errorf("a file of which nothing is left to quantise: %v", err)
+	}
+	if _, err := c.WriteFolder(t.Context(), Request{Precision: FP16, Options: quantize.Options{Exclude: []string{"words", "scores"}}}, out); err != nil {
+		t.Error(err)
+	}
+}
+
+// onnxWithLayer renames a layer of a file.
+func onnxWithLayer(folder, file, old, name string) error {
+	path := filepath.Join(folder, file)
+	m, err := onnx.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for _, n := range m.Graph.Nodes {
+		if n.Name == old {
+			n.Name = name
+		}
+	}
+	return m.WriteFile(context.Background(), path)
 }
