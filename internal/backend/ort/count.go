@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	onnx "github.com/yalue/onnxruntime_go"
@@ -19,12 +20,12 @@ import (
 )
 
 // count finds out which device runs how many nodes, if the options ask for it: it loads the
-// model once more with profiling, runs it once on zeros, and reads the profile. The binding has no
+// model once more with profiling, runs it once on little (sampleOf), and reads the profile. The binding has no
 // call that tells, and the profile of a session is complete only when that is destroyed.
 //
 // A device that was asked for and runs nothing is an error, as if it were missing. If the run
 // fails, the nodes after the failure are missing from the profile; then nothing is counted, and a
-// warning says so: zeros may be bad input for a model.
+// warning says so: what it is run on may be bad input for a model.
 func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	if !o.plan.options.CountDeviceNode {
 		return nil, nil
@@ -38,7 +39,7 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	failed := o.runOnZeros(ctx, inner)
+	failed := o.runOnLittle(ctx, inner)
 	if err := inner.Destroy(); err != nil {
 		return nil, err
 	}
@@ -66,13 +67,13 @@ func (o *opening) checkUse(counts map[string]int) error {
 	return err
 }
 
-func (o *opening) runOnZeros(ctx context.Context, inner *onnx.DynamicAdvancedSession) error {
+func (o *opening) runOnLittle(ctx context.Context, inner *onnx.DynamicAdvancedSession) error {
 	if len(o.inputs) == 0 {
 		return errors.New("the model has no inputs") // the binding cannot run it this way
 	}
 	inputs := make([]onnx.Value, len(o.inputs))
 	for i, port := range o.inputs {
-		v, err := newValue(tensor.New(port.Type, smallest(port, o.plan.options.ProfileShapes[0])...))
+		v, err := newValue(sampleOf(port, o.plan.options.ProfileShapes[0]))
 		if err != nil {
 			return err
 		}
@@ -100,6 +101,28 @@ func runOnce(inner *onnx.DynamicAdvancedSession, inputs, outputs []onnx.Value, o
 		return nil // it ran; what the binding cannot make of the outputs does not matter here
 	}
 	return err
+}
+
+// sampleOf is an input that any model should take: zeros, but ones where zeros would say that there is nothing to do, which
+// attention (GroupQueryAttention) cannot do. These are masks, and counts: whole numbers that stand alone, such as the length
+// of the longest sequence. The lengths beside that are zeros: they are those of sequences of one token, without it.
+func sampleOf(port modelPort, batch int) tensor.Tensor {
+	t := tensor.New(port.Type, smallest(port, batch)...)
+	isCount := len(port.Shape) < 2 && port.Shape.Len() == 1
+	if isCount || strings.HasSuffix(strings.ToLower(port.Name), "mask") {
+		fillOnes(t)
+	}
+	return t
+}
+
+// fillOnes fills a tensor of whole numbers with ones, whose first byte is 1 and the others 0. In others nothing changes.
+func fillOnes(t tensor.Tensor) {
+	if !slices.Contains([]tensor.DType{tensor.Bool, tensor.Int8, tensor.Uint8, tensor.Int32, tensor.Int64}, t.Type) {
+		return
+	}
+	for b := t.Bytes(); len(b) > 0; b = b[t.Type.Size():] {
+		b[0] = 1
+	}
 }
 
 // smallest returns a port's shape with the smallest extents for its free axes.

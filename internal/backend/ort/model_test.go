@@ -66,6 +66,7 @@ type onnxGraph struct {
 	nodes, inputs, outputs, weights []message
 	opset                           uint64 // 0: 17
 	irVersion                       uint64 // 0: 8
+	contrib                         bool   // it has operators of com.microsoft
 }
 
 func (g onnxGraph) encode() []byte {
@@ -90,8 +91,12 @@ func (g onnxGraph) encode() []byte {
 	if ir == 0 {
 		ir = 8
 	}
-	return message{}.number(1, ir).text(2, "test maker").bytes(7, graph).
+	m := message{}.number(1, ir).text(2, "test maker").bytes(7, graph).
 		bytes(8, message{}.text(1, "").number(2, opset))
+	if g.contrib {
+		m = m.bytes(8, message{}.text(1, "com.microsoft").number(2, 1))
+	}
+	return m
 }
 
 // weight is a TensorProto of float32.
