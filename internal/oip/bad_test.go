@@ -2,6 +2,7 @@ package oip
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -117,6 +118,35 @@ func TestWhatCannotBeRightInGRPCIsRefused(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// More elements than tensor.Shape counts would be less than none.
+func TestShapesOfMoreThanCanBeCountedAreRefusedInEveryForm(t *testing.T) {
+	for bits := 50; bits < 64; bits++ {
+		shape := []int64{1 << (bits - 2), 4}
+		if bits == 63 {
+			shape = []int64{1 << 62, 2}
+		}
+		refused := func(how string, err error) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), "too many elements") && !strings.Contains(err.Error(), "elements, which ") && !strings.Contains(err.Error(), "bytes, want") {
+				t.Errorf("2^%d elements, %s: %v", bits, how, err)
+			}
+		}
+		for _, datatype := range []string{"INT8", "BYTES", "FP64"} {
+			text := fmt.Sprintf(`{"inputs":[{"name":"a","datatype":%q,"shape":[%d,%d],`, datatype, shape[0], shape[1])
+			_, err := ParseRequest([]byte(text+`"data":[]}]}`), Limits{})
+			refused("in JSON", err)
+			_, err = ParseRequest([]byte(text+`"parameters":{"binary_data_size":8}}]}`), Limits{})
+			refused("behind JSON", err)
+			_, err = ParseRequest([]byte(text+`"parameters":{"shared_memory_region":"r","shared_memory_byte_size":8}}]}`), Limits{})
+			refused("in shared memory", err)
+			in := &pb.InferRequest{Inputs: []*pb.Tensor{{Name: "a", Datatype: datatype, Shape: shape}}}
+			refused("without contents", (&Receiving{Accept: freshFor}).unmarshal(written(t, in)))
+			in.Raw = [][]byte{make([]byte, 8)}
+			refused("with raw contents", (&Receiving{Accept: freshFor}).unmarshal(written(t, in)))
+		}
 	}
 }
 

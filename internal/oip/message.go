@@ -3,8 +3,6 @@ package oip
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -145,20 +143,15 @@ func (h *Head) checkWanted() error {
 	return nil
 }
 
-// mostElements bounds the elements of a tensor, so that 16 bytes for each can be counted.
-const mostElements = math.MaxInt64 / 16
-
+// checkShape finds extents that no tensor has: negative ones, and more elements than tensor.Shape counts.
 func checkShape(shape tensor.Shape) error {
-	n := uint64(1)
 	for _, d := range shape {
 		if d < 0 {
 			return fmt.Errorf("shape %v has a negative extent", []int64(shape))
 		}
-		hi, lo := bits.Mul64(n, uint64(d))
-		if hi != 0 || lo > mostElements {
-			return fmt.Errorf("shape %v has too many elements", shape)
-		}
-		n = lo
+	}
+	if shape.Len() < 0 {
+		return fmt.Errorf("shape %v has too many elements", shape)
 	}
 	return nil
 }

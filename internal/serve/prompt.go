@@ -1,9 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,8 +18,8 @@ type prompt struct {
 	Model    string          `json:"model"`
 	Prompt   json.RawMessage `json:"prompt"`
 	Messages []struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
+		Role    string      `json:"role"`
+		Content messageText `json:"content"`
 	} `json:"messages"`
 	MaxTokens     *int `json:"max_tokens"`
 	MaxNew        *int `json:"max_completion_tokens"`
@@ -39,10 +42,53 @@ type prompt struct {
 // readPrompt reads a request, and finds what cannot be done.
 func readPrompt(text []byte, chats bool) (*prompt, error) {
 	p := &prompt{chat: chats}
-	if err := json.Unmarshal(text, p); err != nil {
+	var fields map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(text, p), json.Unmarshal(text, &fields)); err != nil {
 		return nil, err
 	}
-	return p, p.check()
+	return p, cmp.Or(p.check(), checkFields(fields))
+}
+
+// usual are fields that are understood as far as they ask for what is done in any case.
+var usual = map[string]string{
+	"echo": "false", "logprobs": "false", "top_logprobs": "0", "suffix": `""`, "best_of": "1", "logit_bias": "{}", "use_beam_search": "false",
+	"frequency_penalty": "0", "presence_penalty": "0", "repetition_penalty": "1", "stop_token_ids": "[]",
+	"tools": "[]", "functions": "[]", "response_format": `{"type":"text"}`,
+}
+
+// checkFields refuses fields that would change the answer: passed over, they would seem to have done so.
+func checkFields(fields map[string]json.RawMessage) error {
+	for _, name := range slices.Sorted(maps.Keys(usual)) {
+		var want, got any
+		if err := errors.Join(json.Unmarshal([]byte(usual[name]), &want), json.Unmarshal([]byte(cmp.Or(string(fields[name]), "null")), &got)); err != nil {
+			return err
+		}
+		if got != nil && !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("%s: this is not done here, want %s or nothing", name, usual[name])
+		}
+	}
+	return nil
+}
+
+// A messageText is what a message says: a text, or parts that are.
+type messageText string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *messageText) UnmarshalJSON(text []byte) error {
+	if text[0] != '[' {
+		return json.Unmarshal(text, (*string)(m))
+	}
+	var parts []struct{ Type, Text string }
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.Type != "text" {
+			return fmt.Errorf("a part of a message is of type %q, want text", p.Type)
+		}
+		*m += messageText(p.Text)
+	}
+	return nil
 }
 
 // check finds what cannot be done.
@@ -56,7 +102,7 @@ func (p *prompt) check() error {
 		{p.stops(), "stop: answers end where the model ends them"},
 		{p.IgnoreEnd, "ignore_eos: answers end where the model ends them"},
 		{p.MinTokens > 0, "min_tokens: answers end where the model ends them"},
-		{p.limit() < 0, "max_tokens is negative"},
+		{p.limit() < 0, "max_tokens is negative or 0, want at least 1"},
 		{p.chat && len(p.Messages) == 0, "messages are missing"},
 		{!p.chat && len(p.Prompt) == 0, "prompt is missing"},
 	} {
@@ -72,10 +118,14 @@ func (p *prompt) stops() bool {
 	return !slices.Contains([]string{"", "null", "[]"}, string(p.Stop))
 }
 
-// limit is how many tokens the answer may have; 0: as many as the benchmark allows.
+// limit is how many tokens the answer may have; 0: as many as the benchmark allows; negative: it is no number of tokens.
 func (p *prompt) limit() int {
 	for _, n := range []*int{p.MaxNew, p.MaxTokens} {
-		if n != nil {
+		switch {
+		case n == nil:
+		case *n < 1:
+			return -1
+		default:
 			return *n
 		}
 	}
@@ -123,7 +173,7 @@ func (p *prompt) chatTokens(words workload.Words, template workload.Chat) ([]int
 	if template != nil {
 		var messages []map[string]any
 		for _, m := range p.Messages {
-			messages = append(messages, map[string]any{"role": m.Role, "content": m.Content})
+			messages = append(messages, map[string]any{"role": m.Role, "content": string(m.Content)})
 		}
 		text, err := template.Render(messages)
 		if err != nil {
@@ -133,7 +183,7 @@ func (p *prompt) chatTokens(words workload.Words, template workload.Chat) ([]int
 	}
 	var lines []string
 	for _, m := range p.Messages {
-		lines = append(lines, m.Content)
+		lines = append(lines, string(m.Content))
 	}
 	return words.Encode(strings.Join(lines, "\n"))
 }

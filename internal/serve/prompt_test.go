@@ -63,6 +63,8 @@ func TestAPromptBecomesTokens(t *testing.T) {
 		{"lists", `{"prompt":[[1]]}`, nil, nil, nil, "want a text or a list of tokens: "},
 		{"a number", `{"prompt":7}`, bytewise{}, nil, nil, "want a text or a list of tokens: "},
 		{"a conversation", `{"messages":[{"role":"user","content":"a"},{"content":"b"}]}`, bytewise{}, brackets{}, append([]int32(nil), tokensIn("<user:a><:b>")...), ""},
+		{"a conversation in parts", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"content":[]},{"content":null}]}`, bytewise{}, brackets{}, tokensIn("<user:ab><:><:>"), ""},
+		{"a conversation without a template", `{"messages":[{"content":"a"},{"content":[{"type":"text","text":"b"}]}]}`, bytewise{}, nil, append([]int32{0}, tokensIn("a\nb")...), ""},
 		{"a conversation without words", `{"messages":[{"content":"a"}]}`, nil, brackets{}, nil, "no tokenizer"},
 		{"a role that is not known", `{"messages":[{"role":"nobody"}]}`, bytewise{}, brackets{}, nil, "no role nobody"},
 	} {
@@ -91,7 +93,15 @@ func TestWhatAPromptCannotAskForIsNamed(t *testing.T) {
 		`{"prompt":"a","stop":"x"}`:                                "stop: answers end where the model ends them",
 		`{"prompt":"a","ignore_eos":true}`:                         "ignore_eos: ",
 		`{"prompt":"a","min_tokens":1}`:                            "min_tokens: ",
-		`{"prompt":"a","max_tokens":3,"max_completion_tokens":-1}`: "max_tokens is negative",
+		`{"prompt":"a","max_tokens":3,"max_completion_tokens":-1}`: "max_tokens is negative or 0, want at least 1",
+		`{"prompt":"a","max_tokens":0}`:                            "max_tokens is negative or 0, want at least 1",
+		`{"prompt":"a","echo":true}`:                               "echo: this is not done here, want false or nothing",
+		`{"prompt":"a","logprobs":0}`:                              "logprobs: this is not done here, want false or nothing",
+		`{"prompt":"a","frequency_penalty":1e-9}`:                  "frequency_penalty: this is not done here, want 0 or nothing",
+		`{"prompt":"a","tools":[{"type":"function"}]}`:             "tools: this is not done here, want [] or nothing",
+		`{"prompt":"a","response_format":{"type":"json_object"}}`:  `response_format: this is not done here, want {"type":"text"} or nothing`,
+		`{"prompt":"a","suffix":"b"}`:                              `suffix: this is not done here, want "" or nothing`,
+		`{"prompt":"a","best_of":2}`:                               "best_of: this is not done here, want 1 or nothing",
 		`{"messages":[{"content":"a"}]}`:                           "prompt is missing",
 		`{}`:                                                       "prompt is missing",
 		`[]`:                                                       "cannot unmarshal",
@@ -100,11 +110,21 @@ func TestWhatAPromptCannotAskForIsNamed(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
+	for text, want := range map[string]string{
+		`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"x"}}]}]}`: `a part of a message is of type "image_url", want text`,
+		`{"messages":[{"content":["a"]}]}`:                                          "cannot unmarshal",
+		`{"messages":[{"content":7}]}`:                                              "cannot unmarshal number",
+	} {
+		if _, err := readPrompt([]byte(text), true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 	if _, err := readPrompt([]byte(`{"prompt":"a"}`), true); err == nil || err.Error() != "messages are missing" {
 		t.Errorf("a prompt for a conversation: %v", err)
 	}
 	for text, want := range map[string]int{`{"prompt":"a"}`: 0, `{"prompt":"a","max_tokens":3}`: 3, `{"prompt":"a","max_tokens":3,"max_completion_tokens":5}`: 5,
-		`{"prompt":"a","temperature":0,"n":1,"stop":[],"min_tokens":0,"ignore_eos":false,"max_tokens":0}`: 0} {
+		`{"prompt":"a","temperature":0,"n":1,"stop":[],"min_tokens":0,"ignore_eos":false,"max_tokens":null}`:                                                                                                 0,
+		`{"prompt":"a","echo":false,"logprobs":null,"frequency_penalty":-0.0,"presence_penalty":0e5,"repetition_penalty":1.0,"tools":[],"response_format":{"type":"text"},"top_p":0.5,"seed":7,"user":"me"}`: 0} {
 		if p, err := readPrompt([]byte(text), false); err != nil || p.limit() != want {
 			t.Errorf("%s: %+v, %v, want a limit of %d", text, p, err, want)
 		}

@@ -35,6 +35,9 @@ func checkPorts(p workload.Ports) error {
 // batchable reports whether samples may run side by side: all ports have the batch as their first
 // axis, and nothing else is free.
 func batchable(p workload.Ports) bool {
+	if len(p.Inputs) == 0 {
+		return false
+	}
 	for _, port := range slices.Concat(p.Inputs, p.Outputs) {
 		if port.AnyShape || len(port.Shape) == 0 || port.Type == tensor.String || int(port.Shape[0]) != p.Inputs[0].Batch() || port.Shape[1:].Len() < 0 {
 			return false

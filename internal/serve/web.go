@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/credentials"
@@ -161,13 +163,16 @@ func readTokens(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens := strings.Fields(string(text))
+	tokens := strings.Fields(strings.TrimPrefix(string(text), "\ufeff"))
 	if len(tokens) == 0 {
 		return nil, fmt.Errorf("%s has no token", path)
 	}
 	for i, t := range tokens {
 		if len(t) < shortestWord {
 			return nil, fmt.Errorf("%s: token %d has %d characters, want at least %d", path, i+1, len(t), shortestWord)
+		}
+		if strings.ContainsFunc(t, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return nil, fmt.Errorf("%s: token %d has a character that no header can have: want letters, digits and signs of ASCII", path, i+1)
 		}
 	}
 	return tokens, nil
@@ -201,11 +206,30 @@ func (w Web) listen(ctx context.Context) (web, rpc net.Listener, err error) {
 	return web, rpc, nil
 }
 
+// listenAt listens at an address. The socket of a server that was killed is still there, and nobody listens at it: it is
+// replaced.
 func listenAt(ctx context.Context, address string) (net.Listener, error) {
-	network := "tcp"
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, address = "unix", path
-	}
 	var c net.ListenConfig
-	return c.Listen(ctx, network, address)
+	path, ok := strings.CutPrefix(address, "unix:")
+	if !ok {
+		return c.Listen(ctx, "tcp", address)
+	}
+	l, err := c.Listen(ctx, "unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) && isDeserted(ctx, path) && os.Remove(path) == nil {
+		return c.Listen(ctx, "unix", path)
+	}
+	return l, err
+}
+
+// isDeserted reports whether a socket is there at which nobody listens.
+func isDeserted(ctx context.Context, path string) bool {
+	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSocket == 0 {
+		return false
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		c.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }

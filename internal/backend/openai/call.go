@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +81,12 @@ func (c *call) answered(took time.Duration) {
 	c.session.stats.answered(c, took)
 }
 
-var doneMark = "[DONE]"
+const doneMark = "[DONE]"
+
+// isDone reports whether an event ends the stream. Servers may have space around that.
+func isDone(data []byte) bool {
+	return bytes.IndexByte(data, '{') < 0 && string(bytes.TrimSpace(data)) == doneMark
+}
 
 // stream reads an answer in pieces.
 func (c *call) stream(body io.Reader) *failure {
@@ -131,7 +137,7 @@ func (c *call) ended(now time.Duration) *failure {
 
 // on takes an event.
 func (c *call) on(data []byte, now time.Duration) *failure {
-	if string(data) == doneMark {
+	if isDone(data) {
 		c.done = true
 		return nil
 	}

@@ -23,6 +23,7 @@ type events struct {
 	scan int // from here on it was not looked for the end of that line
 	end  int // of what was read
 
+	begun    bool   // there was a line
 	has      bool   // the event that is being put together has data:
 	from, to int    // in buf, if they are one line
 	joined   []byte // if they are several; else empty
@@ -36,7 +37,10 @@ func (e *events) reset() {
 	*e = events{buf: e.buf, joined: e.joined[:0]}
 }
 
-var dataField = []byte("data:")
+var (
+	dataField = []byte("data:")
+	byteOrder = []byte("\ufeff") // may stand before the first line
+)
 
 // next returns the data of the next event that was read to its end; false: there is none. They
 // are valid until the next fill.
@@ -64,6 +68,10 @@ func (e *events) next() (data []byte, ok bool) {
 
 // look takes what a line has of data.
 func (e *events) look(from, to int) {
+	if !e.begun && bytes.HasPrefix(e.buf[from:to], byteOrder) {
+		from += len(byteOrder)
+	}
+	e.begun = true
 	if !bytes.HasPrefix(e.buf[from:to], dataField) {
 		return
 	}

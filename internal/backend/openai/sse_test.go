@@ -46,6 +46,12 @@ func TestEventsAreCutHoweverTheyArrive(t *testing.T) {
 		{"several lines of data", "data: a\ndata: b\ndata: c\n\ndata: d\n\n", []string{"a\nb\nc", "d"}},
 		{"no empty line at the end", "data: a\n\ndata: b\n", []string{"a", "b"}},
 		{"no line feed at the end", "data: a\n\ndata: b", []string{"a", "b"}},
+		{"a byte order mark", "\ufeffdata: a\n\ndata: b\n\n", []string{"a", "b"}},
+		{"a byte order mark before a comment", "\ufeff: ping\n\ndata: b\n\n", []string{"b"}},
+		{"a byte order mark where none can be", "data: a\n\n\ufeffdata: b\n\n", []string{"a"}},
+		{"what only begins like data", "datas: x\ndata\n data: x\nDATA: x\n\ndata: a\n\n", []string{"a"}},
+		{"two spaces, of which one is data", "data:  a \n\n", []string{" a "}},
+		{"carriage returns within", "data: a\rb\n\n", []string{"a\rb"}},
 		{"empty data", "data:\n\n", []string{""}},
 		{"empty lines only", "\n\n\n", nil},
 		{"longer than the memory", "data: " + long + "\n\ndata: b\n\n", []string{long, "b"}},
@@ -83,4 +89,13 @@ func FuzzEvents(f *testing.F) {
 			t.Errorf("byte by byte: %v, %v, (-at once +so):\n%s", err, err2, diff)
 		}
 	})
+}
+
+func TestTheEndOfAStreamMayHaveSpaceAroundIt(t *testing.T) {
+	for data, want := range map[string]bool{"[DONE]": true, " [DONE]": true, "[DONE] ": true, "[DONE]\t": true, "": false, "[done]": false, "DONE": false, "[DONE][DONE]": false,
+		`{"text":"[DONE]"}`: false, "[DONE]{}": false} {
+		if got := isDone([]byte(data)); got != want {
+			t.Errorf("isDone(%q) = %v, want %v", data, got, want)
+		}
+	}
 }
