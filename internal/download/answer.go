@@ -101,13 +101,32 @@ func (a *answer) read(resp *http.Response, from, to int64) error {
 	if err := a.readStatus(resp, from, to); err != nil {
 		return err
 	}
-	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+	if encoding := resp.Header.Get("Content-Encoding"); !a.plain(encoding) {
 		return final("%s answers with contents encoded as %s, which was not asked for", a.url, encoding)
 	}
 	if a.from > 0 {
 		return nil
 	}
 	return a.checkHead(resp)
+}
+
+// plain reports whether contents that are said to be encoded are the file's own. Some servers say
+// that of a file whose name ends in .gz, which is served as it is.
+func (a *answer) plain(encoding string) bool {
+	switch strings.ToLower(encoding) {
+	case "", "identity":
+		return true
+	case "gzip", "x-gzip":
+		ext := extOf(a.url)
+		return ext == ".gz" || ext == ".tgz"
+	}
+	return false
+}
+
+// extOf is how the path of an address ends.
+func extOf(address string) string {
+	name, _, _ := strings.Cut(address, "?")
+	return strings.ToLower(path.Ext(path.Base(name)))
 }
 
 // checkHead looks at the first bytes of a file.
@@ -183,7 +202,7 @@ func describePage(head []byte) string {
 
 // impostor says what the beginning of a file is, if it is surely not what was asked for.
 func impostor(head []byte, contentType, address string) string {
-	switch strings.ToLower(path.Ext(strings.SplitN(path.Base(address), "?", 2)[0])) {
+	switch extOf(address) {
 	case ".html", ".htm", ".xml":
 		return ""
 	}

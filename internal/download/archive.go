@@ -51,6 +51,11 @@ func (j *job) bringArchive(ctx context.Context, f File) error {
 			return err
 		}
 	}
+	if j.KeepArchives {
+		if err := j.checkWay(ctx, f.Name, got.SHA256); err != nil {
+			return err
+		}
+	}
 	j.receipt.Sources[f.Name] = got
 	j.archives[f.Name] = got
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -47,11 +48,19 @@ func (f *fetcher) fetch(ctx context.Context, part string, urls []string, w want)
 			return fetched{}, cause
 		}
 		errs = append(errs, err)
+		if ofThisMachine(err) {
+			break
+		}
 		if i+1 < len(urls) {
 			f.observer.Note(fmt.Sprintf("%v; trying %s", err, shown(urls[i+1])))
 		}
 	}
 	return fetched{}, errors.Join(errs...)
+}
+
+// ofThisMachine reports whether an error is about the disk here, which no other address cures.
+func ofThisMachine(err error) bool {
+	return errors.As(err, new(*NoRoomError)) || errors.As(err, new(*fs.PathError)) || errors.As(err, new(*os.LinkError))
 }
 
 // quietSize is how large a file may be without its checking being worth a word.

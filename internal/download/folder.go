@@ -154,5 +154,8 @@ func (j *job) copyFile(ctx context.Context, file, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := j.checkWay(ctx, name, got.SHA256); err != nil {
+		return errors.Join(err, j.fetcher.discard(part))
+	}
 	return j.install(part, name, got.SHA256)
 }

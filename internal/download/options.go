@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/field"
@@ -58,6 +59,8 @@ func (o Options) checkMirror() error {
 	switch {
 	case o.Mirror != "" && checkURL(o.Mirror) != nil:
 		return field.Errorf("mirror", "%s is not an address of http or https", shown(o.Mirror))
+	case strings.ContainsAny(o.Mirror, "?#"):
+		return field.Errorf("mirror", "%s has a query or a fragment, behind which no file can have its name", shown(o.Mirror))
 	case o.Mirror == "" && o.MirrorOnly:
 		return field.Errorf("mirror_only", "there is no mirror that could be the only source")
 	}

@@ -29,6 +29,7 @@ func TestOptionsThatMakeNoSenseAreErrorsBeforeAnythingIsDone(t *testing.T) {
 		"a mirror that is a file":    {plain, Options{Dir: dir, Mirror: "file:///srv/mirror"}, "mirror", "file:///srv/mirror is not an address of http or https"},
 		"a mirror that is a folder":  {plain, Options{Dir: dir, Mirror: "/srv/mirror"}, "mirror", "not an address"},
 		"a mirror with a password":   {plain, Options{Dir: dir, Mirror: "ftp://me:hidden@example.org"}, "mirror", "ftp://me:xxxxx@example.org"},
+		"a mirror with a signature":  {plain, Options{Dir: dir, Mirror: "https://example.org/x?sig=hidden"}, "mirror", "https://example.org/x?… has a query or a fragment"},
 		"only a mirror that is none": {plain, Options{Dir: dir, MirrorOnly: true}, "mirror_only", "no mirror"},
 		"a file that is not there":   {plain, Options{Dir: dir, FromFiles: []string{"nowhere.onnx"}}, "from_file", "nowhere.onnx"},
 	} {

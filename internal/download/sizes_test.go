@@ -88,6 +88,12 @@ func TestADownloadIsNotThereIfItsListIsNotWhole(t *testing.T) {
 			if err := os.Remove(filepath.Join(o.Dir, "b.b")); err != nil {
 				t.Fatal(err)
 			}
+			r, err := Verify(t.Context(), it, VerifyOptions{Dir: o.Dir})
+			if err != nil || r.OK() {
+				t.Errorf("Verify = %+v, %v, want that files are missing", r, err)
+			} else if want := "files, want 2: the others cannot be checked"; name != "lost" && !strings.Contains(strings.Join(r.Problems, "\n"), want) {
+				t.Errorf("Verify finds %q, want %q", r.Problems, want)
+			}
 			if got := mustGet(t, it, o); got.Already || got.Files != 2 {
 				t.Errorf("Get = %+v, want that a file was missing", got)
 			}

@@ -1,7 +1,6 @@
 package download
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -39,9 +38,8 @@ func openSums(root *os.Root) (*sumList, error) {
 // parseSums reads lines of sha256sum. What is not one is left out.
 func parseSums(data []byte) map[string]string {
 	sums := map[string]string{}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for lines.Scan() {
-		sum, name, ok := strings.Cut(lines.Text(), "  ")
+	for line := range strings.Lines(string(data)) {
+		sum, name, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "  ")
 		if ok && len(sum) == 64 && checkHex("", sum, 32) == nil && checkPath(name) == nil {
 			sums[name] = sum
 		}

@@ -182,7 +182,7 @@ func copyBody(w io.Writer, a *answer, limit int64, stall time.Duration, progress
 }
 
 // whole brings a file from a server that does not know ranges. The answer is that to the
-// first request. What breaks off has to begin anew.
+// first request. What breaks off has to begin anew, so that nothing of it is kept.
 func (f *fetcher) whole(ctx context.Context, part string, a *answer, w want) error {
 	first, described := a, a.remote
 	err := f.pace.retry(ctx, f.observer.Note, func() (bool, error) {
@@ -200,6 +200,9 @@ func (f *fetcher) whole(ctx context.Context, part string, a *answer, w want) err
 		}
 		return false, f.stream(part, a, w)
 	})
+	if err != nil {
+		err = errors.Join(err, f.discard(part))
+	}
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -90,7 +91,7 @@ func (v *verification) run(ctx context.Context) error {
 	if err := v.checkPublished(ctx); err != nil {
 		return err
 	}
-	if err := v.checkInstalled(ctx, finished); err != nil {
+	if err := v.checkInstalled(ctx, r, finished); err != nil {
 		return err
 	}
 	if err := v.checkLayout(ctx); err != nil {
@@ -152,11 +153,11 @@ func (v *verification) checkPublished(ctx context.Context) error {
 
 // checkInside checks the files that came out of another.
 func (v *verification) checkInside(ctx context.Context, f File) error {
-	for name, sum := range f.Inside {
+	for _, name := range slices.Sorted(maps.Keys(f.Inside)) {
 		if _, err := v.root.Stat(name); f.R2 != "" && err != nil {
 			continue // it may lie in a folder, which only MLCommons' list tells
 		}
-		if err := v.checkFile(ctx, name, want{md5: sum}); err != nil {
+		if err := v.checkFile(ctx, name, want{md5: f.Inside[name]}); err != nil {
 			return err
 		}
 	}
@@ -188,7 +189,7 @@ func (v *verification) checkFile(ctx context.Context, name string, w want) error
 }
 
 // checkInstalled checks the files against the list of when they were installed.
-func (v *verification) checkInstalled(ctx context.Context, finished bool) error {
+func (v *verification) checkInstalled(ctx context.Context, r receipt, finished bool) error {
 	v.kind()
 	data, err := readFile(v.root, sumsFile)
 	if errors.Is(err, os.ErrNotExist) {
@@ -204,6 +205,9 @@ func (v *verification) checkInstalled(ctx context.Context, finished bool) error 
 	v.report.Ours = true
 	v.Observer.Phase("checking all files")
 	list := &sumList{root: v.root, sums: parseSums(data)}
+	if n := len(list.sums); n < r.Files {
+		v.problem("%s lists %d files, want %d: the others cannot be checked", sumsFile, n, r.Files)
+	}
 	before := len(v.report.Problems)
 	files, size, err := list.verify(ctx, v.Observer, func(text string) { v.problem("%s", text) })
 	slices.Sort(v.report.Problems[before:])
