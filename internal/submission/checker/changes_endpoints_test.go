@@ -31,6 +31,23 @@ var endpointsChanges = []change{
 	{"v6.1 endpoints interactive without a type", endpoints("llama3.1-8b", "Interactive", "online", func(s *served) { s.configured("type: online\n", "") })},
 	{"v6.1 endpoints without a type", llamaServer(func(s *served) { s.configured("type: online\n", "") })},
 	{"v6.1 endpoints with a number as the type", llamaServer(func(s *served) { s.configured("type: online\n", "type: 1\n") })},
+	{"v6.1 endpoints interactive with a number as the type", endpoints("llama3.1-8b", "Interactive", "online", func(s *served) { s.configured("type: online\n", "type: 5\n") })},
+	{"v6.1 endpoints interactive with 0 as the type", endpoints("llama3.1-8b", "Interactive", "online", func(s *served) { s.configured("type: online\n", "type: 0\n") })},
+	{"v6.1 endpoints interactive with yes as the type", endpoints("llama3.1-8b", "Interactive", "online", func(s *served) { s.configured("type: online\n", "type: yes\n") })},
+	{"v6.1 endpoints with a number as the scenario of the accuracy", llamaServer(func(s *served) {
+		s.results["effective_scenario"], s.results["duration_ns"], s.results["n_samples_issued"] = 5, 1e9, 100
+	})},
+	{"v6.1 endpoints with a duration in words beside the accuracy", llamaServer(func(s *served) {
+		s.results["duration_ns"], s.results["n_samples_issued"] = "long", 100
+	})},
+	{"v6.1 endpoints with a tab behind a name", llamaServer(func(s *served) { s.configured("settings:\n", "settings:\t\n") })},
+	{"v6.1 endpoints with a tab behind a value", llamaServer(func(s *served) { s.configured("type: online\n", "type: online\t\n") })},
+	{"v6.1 endpoints with a tab in a value", llamaServer(func(s *served) { s.configured("type: online\n", "type: online\nname: a\tb\n") })},
+	{"v6.1 endpoints with tabs in quotes and comments", llamaServer(func(s *served) {
+		s.configured("type: online\n", "type: \"online\" #\tnot offline\nname: 'a\t''b'\ntext: |\n  a\tb\n\n  c\nlist:\n  - >-\n    a\tb\n")
+	})},
+	{"v6.1 endpoints with a tab below a text", llamaServer(func(s *served) { s.configured("type: online\n", "type: online\ntext: |\n  a\nname:\tb\n") })},
+	{"v6.1 endpoints with a tab in a line of its own", llamaServer(func(s *served) { s.configured("type: online\n", "type: online\n\t\n") })},
 	{"v6.1 endpoints with a scenario in the summary", llamaServer(func(s *served) { s.summary["effective_scenario"] = "offline" })},
 	{"v6.1 endpoints SingleStream", endpoints("wan-2.2-t2v-a14b", "SingleStream", "online", wan)},
 	{"v6.1 endpoints SingleStream without a type", endpoints("wan-2.2-t2v-a14b", "SingleStream", "online", func(s *served) {

@@ -134,27 +134,41 @@ func (e *endpointsFiles) performance() *detailLog {
 
 // addRate adds the rate where the files have only a count and a duration.
 func (e *endpointsFiles) addRate(log *detailLog) {
-	scenario, _ := log.text("effective_scenario")
-	key := "result_completed_samples_per_sec"
-	if strings.EqualFold(scenario, "offline") {
-		key = "result_samples_per_second"
-	}
-	if _, has := log.values[key]; has || scenario == "" {
+	count, duration := log.values["generated_query_count"].value, log.values["generated_query_duration"].value
+	scenario := log.values["effective_scenario"].value
+	if !python.Truth(count) || !python.Truth(duration) || !python.Truth(scenario) {
 		return
 	}
-	if rate, ok := perSecond(log.values["generated_query_count"].value, log.values["generated_query_duration"].value); ok {
-		log.values[key] = entry{value: rate, whole: true}
+	kind, isText := scenario.(string)
+	if !isText {
+		e.fail("log-format", problem{path: log.path, message: "the type in the configuration is not a text", found: shorten(str(scenario)), wanted: "online, offline or interactive"})
+		return
 	}
+	key := "result_completed_samples_per_sec"
+	if strings.EqualFold(kind, "offline") {
+		key = "result_samples_per_second"
+	}
+	if _, has := log.values[key]; has {
+		return
+	}
+	rate, err := perSecond(count, duration)
+	if err != nil {
+		e.fail("log-format", problem{path: log.path, message: "queries per second: " + err.Error(), found: shorten(str(count) + " in " + str(duration) + " ns"), wanted: "two numbers"})
+		return
+	}
+	log.values[key] = entry{value: rate, whole: true}
 }
 
-// perSecond divides a count that is not 0 by nanoseconds.
-func perSecond(count, duration python.Value) (python.Value, bool) {
-	if !python.IsNumber(count) || !python.IsNumber(duration) || !python.Truth(count) {
-		return nil, false
+// perSecond divides a count by nanoseconds.
+func perSecond(count, duration python.Value) (python.Value, error) {
+	if !python.IsNumber(count) || !python.IsNumber(duration) {
+		return nil, errors.New("count and duration are not both numbers")
 	}
-	seconds, err := python.Div(duration, int64(1e9))
-	rate, errRate := python.Div(count, seconds)
-	return rate, err == nil && errRate == nil
+	seconds, err := python.Div(duration, 1e9)
+	if err != nil {
+		return nil, err
+	}
+	return python.Div(count, seconds)
 }
 
 func (e *endpointsFiles) accuracy() *detailLog {
@@ -162,6 +176,7 @@ func (e *endpointsFiles) accuracy() *detailLog {
 	if err := e.addScores(log); err != nil {
 		e.fail("log-format", problem{path: log.path, message: err.Error(), wanted: "accuracy_scores, a list of objects"})
 	}
+	e.addRate(log) // as the official checker does here too, which ends if it cannot
 	return log
 }
 

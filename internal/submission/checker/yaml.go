@@ -21,6 +21,9 @@ import (
 // name that comes twice the last value counts, and what is no text is what YAML 1.1 says.
 func readYAML(t tree.Tree, path string) (python.Value, error) {
 	data, err := t.Read(path)
+	if err == nil {
+		err = noStrayTabs(string(data))
+	}
 	if err != nil {
 		return nil, err
 	}
