@@ -103,6 +103,8 @@ var rules = map[string]Rule{
 	"perf-errors":            {Title: "a run has no errors", Link: policies, Fix: "run again without what the message says", Strict: true},
 	"perf-files":             {Title: "performance/run_1 has its files", Link: structure, Fix: "keep mlperf_log_summary.txt and mlperf_log_detail.txt (and spl.txt with power), nothing else", Strict: true},
 	"perf-mode":              {Title: "a performance run is one", Link: policies, Fix: "run again in the mode PerformanceOnly", Strict: true},
+	"perf-percentile":        {Title: "the percentile is the rules'", Link: policies + "#scenarios", Fix: "run again with the target_latency_percentile of mlperf.conf", Strict: true},
+	"perf-issue":             {Title: "samples are drawn as the rules say", Link: policies, Fix: "run again without performance_issue_same and performance_issue_unique, and MultiStream with 8 samples a query", Strict: true},
 	"perf-equal-issue":       {Title: "samples of unequal length are issued equally often", Link: policies, Fix: "run again with sample_concatenate_permutation", Strict: true},
 
 	"acc-missing": {Title: "accuracy.txt is there", Link: accuracyFile, Fix: "write what the official accuracy script prints into accuracy/accuracy.txt"},
@@ -133,6 +135,7 @@ var rules = map[string]Rule{
 	"audit-result":   {Title: "compliance tests pass", Link: auditRule, Fix: "find out why the test failed, and run it again"},
 	"audit-accuracy": {Title: "accuracy in performance mode is that of the accuracy run", Link: complianceFile, Fix: "run TEST01 again; its fallback compares the accuracy of the same samples"},
 	"audit-line":     {Title: "TEST PASS is a line of its own", Link: auditRule, Fix: "keep what the verification script wrote", Strict: true},
+	"audit-settings": {Title: "compliance tests run under their settings", Link: auditRule, Fix: "run the test again with its audit.config: `mlperf audit TEST…`", Strict: true},
 	"audit-log":      {Title: "TEST01 keeps its accuracy log", Link: structure, Fix: "add TEST01/accuracy with mlperf_log_accuracy.json and accuracy.txt", Strict: true},
 
 	"power-files":    {Title: "a power run has its files", Link: powerFile, Fix: "keep what the client of mlcommons/power-dev wrote, nothing else"},

@@ -11,8 +11,8 @@ import (
 )
 
 // equalIssue are the benchmarks whose samples differ in length, so that all must be
-// issued equally often (inference_rules, equal-issue mode).
-var equalIssue = []string{"3d-unet", "gptj", "llama", "mixtral", "deepseek", "rgat", "whisper"}
+// issued equally often (inference_rules, equal-issue mode; mlperf.conf).
+var equalIssue = []string{"3d-unet", "gptj", "llama", "mixtral", "deepseek", "rgat", "whisper", "gpt-oss", "qwen3-vl"}
 
 // checkStrictly judges what the rules ask for and the official checker does not look
 // at.
@@ -74,6 +74,7 @@ func (g *judgement) strictPerformance() {
 		r.strictOffline()
 	}
 	r.strictEqualIssue()
+	r.strictSettings()
 }
 
 // isPositive reports whether a value is a number above 0.
@@ -140,6 +141,7 @@ func (g *judgement) strictAudit(test string) {
 	}
 	if log, err := g.readDetail(folder + "/performance/run_1/mlperf_log_detail.txt"); err == nil {
 		g.strictRun(log, "PerformanceOnly")
+		(&run{judgement: g, log: log}).strictAuditSettings(test)
 	}
 	if test == "TEST01" {
 		g.strictResponses(folder + "/accuracy")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/submission/python"
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // strictChanges are accepted by the official checker, and named by the profile strict
@@ -59,8 +60,67 @@ var strictChanges = map[string]struct {
 		network(e, true)
 		e.set(perf("network/ExampleOrg/results/board1/resnet50/Offline"), "effective_samples_per_query", "5")
 	}},
+	"one sample again and again":       {"perf-issue", func(e *edit) { e.set(perf("S"), "effective_performance_issue_same", "true") }},
+	"no sample twice":                  {"perf-issue", func(e *edit) { e.set(perf("O"), "effective_performance_issue_unique", "true") }},
+	"a short query of MultiStream":     {"perf-issue", func(e *edit) { e.set(perf("M"), "effective_samples_per_query", "7") }},
+	"a low percentile of SingleStream": {"perf-percentile", func(e *edit) { e.set(perf("S"), "effective_target_latency_percentile", "0.5") }},
+	"a low percentile of MultiStream":  {"perf-percentile", func(e *edit) { e.set(perf("M"), "effective_target_latency_percentile", "0.9") }},
+	"TEST04 of different samples":      {"audit-settings", func(e *edit) { e.set(perf("S/TEST04"), "effective_performance_issue_same", "false") }},
+	"TEST04 of another sample":         {"audit-settings", func(e *edit) { e.set(perf("S/TEST04"), "effective_performance_issue_same_index", "4") }},
+	"TEST04 of unique samples":         {"audit-settings", func(e *edit) { e.set(perf("M/TEST04"), "effective_performance_issue_unique", "true") }},
+	"TEST01 without samples":           {"audit-settings", func(e *edit) { e.set(perf("S/TEST01"), "effective_accuracy_log_rng_seed", "0") }},
+	"TEST01 of one sample":             {"audit-settings", func(e *edit) { e.set(perf("O/TEST01"), "effective_performance_issue_same", "true") }},
+	"a bound of dlrm-v3 above the conf's": {"perf-latency", func(e *edit) {
+		recommender(e)
+		e.set(perf(home+"/results/board1/dlrm-v3/Server"), "effective_target_latency_ns", "80000001")
+	}},
+	"videos drawn from fewer prompts": {"perf-sample-count", func(e *edit) { videos(e, "247", "248") }},
+	"fewer videos in Offline":         {"perf-samples-per-query", func(e *edit) { videos(e, "248", "247") }},
+	"gpt-oss that is not issued equally": {"perf-equal-issue", func(e *edit) {
+		gptoss(e)
+		e.set(perf(home+"/results/board1/gpt-oss-120b/Offline"), "effective_sample_concatenate_permutation", "false")
+	}},
 	"slow tokens in Interactive": {"perf-token-latency", func(e *edit) { interactive(e) }},
 	"large file":                 {"tree-large-file", func(e *edit) { e.write(home+"/src/big", ""); e.ok(os.Truncate(e.at(home+"/src/big"), largestFile+1)) }},
+}
+
+// recommender turns the results into those of dlrm-v3 in the datacenter.
+func recommender(e *edit) {
+	language(e, "dlrm-v3", "349823", "metric/lifetime_ne/rating: 0.87\nmetric/lifetime_accuracy/rating: 0.7\nmetric/lifetime_gauc/rating: 0.79")
+	for _, s := range []string{"Server", "Offline"} {
+		to := home + "/results/board1/dlrm-v3/" + s
+		e.set(perf(to), "effective_samples_per_query", "349823")
+		e.remove(to + "/TEST06")
+		e.write(to+"/TEST08/verify_accuracy.txt", "TEST PASS\n")
+	}
+	e.set(perf(home+"/results/board1/dlrm-v3/Server"), "effective_target_latency_ns", "80000000")
+}
+
+// videos turns the results into those of wan-2.2-t2v-a14b, drawn from so many prompts, and in
+// Offline of so many samples.
+func videos(e *edit, prompts, samples string) {
+	e.system("system_type", `"datacenter"`)
+	to := home + "/results/board1/wan-2.2-t2v-a14b"
+	e.remove("R/MultiStream")
+	e.rename(home+"/results/board1/resnet50", to)
+	for _, s := range []string{"SingleStream", "Offline"} {
+		e.remove(to + "/" + s + "/TEST01")
+		e.write(to+"/"+s+"/accuracy/accuracy.txt", "{'vbench_score': 70.5}\nhash=abc\n")
+		for _, name := range rounded(e, "v6.1").Model("wan-2.2-t2v-a14b").Files["videos"] {
+			e.write(to+"/"+s+"/accuracy/videos/"+name+".mp4", "x")
+		}
+		for _, log := range []string{perf(to + "/" + s), perf(to + "/" + s + "/TEST04")} {
+			e.set(log, "effective_performance_sample_count", prompts)
+		}
+		e.set(acc(to+"/"+s), "effective_accuracy_sample_count", "248")
+	}
+	e.set(perf(to+"/Offline"), "effective_samples_per_query", samples)
+}
+
+func rounded(e *edit, version string) *rounds.Round {
+	r, err := rounds.Find(version)
+	e.ok(err)
+	return r
 }
 
 func interactive(e *edit) {
