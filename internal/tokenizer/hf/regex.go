@@ -32,13 +32,23 @@ func newRegexMatcher(text string) (matcher, error) {
 	if m, ok := knownPatterns[text]; ok {
 		return m, nil
 	}
-	compiled, err := regexp2.Compile(text, regexp2.None)
+	if len(text) > maxPattern {
+		return nil, fmt.Errorf("pattern %q… has %d bytes, want at most %d", text[:32], len(text), maxPattern)
+	}
+	pattern, err := translate(text)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", text, err)
+	}
+	compiled, err := regexp2.Compile(pattern, regexp2.None)
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", text, err)
 	}
 	compiled.MatchTimeout = patience
 	return regexMatcher{compiled}, nil
 }
+
+// maxPattern bounds what a file may nest: the longest known pattern has some 400 bytes.
+const maxPattern = 1 << 14
 
 // patience bounds the search for one match: there are patterns that take forever.
 const patience = 5 * time.Second
@@ -71,7 +81,7 @@ func (m literalMatcher) divide(text string, emit func(string, bool)) error {
 	return nil
 }
 
-// A regexMatcher matches what a regular expression does, with looking ahead.
+// A regexMatcher matches what a regular expression of the engine does.
 type regexMatcher struct{ *regexp2.Regexp }
 
 // divide finds matches of no length too, unless another match ends there.
