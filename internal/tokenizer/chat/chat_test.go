@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -55,6 +54,7 @@ func TestTheTemplateIsFoundBesideTheTokenizer(t *testing.T) {
 		{"a text", `{"bos_token": "<s>", "chat_template": "{{bos_token}}{{messages[0].content}}"}`, "", "<s>a"},
 		{"a token with more to it", `{"bos_token": {"content": "<b>", "lstrip": false}, "chat_template": "{{bos_token}}{{messages[0].content}}"}`, "", "<b>a"},
 		{"no token", `{"bos_token": null, "chat_template": "{{bos_token}}{{messages[0].content}}"}`, "", "a"},
+		{"no token, for which the template asks", `{"bos_token": null, "sep_token": "|", "chat_template": "{{bos_token is defined}}{{sep_token}}{{tools}} {{add_generation_prompt}}"}`, "", "False|None True"},
 		{"several", `{"chat_template": [{"name": "tools", "template": "x"}, {"name": "default", "template": "d{{messages|length}}"}]}`, "", "d1"},
 		{"a file of its own", `{"eos_token": "</s>", "chat_template": "old"}`, "new{{eos_token}}", "new</s>"},
 		{"only a file of its own", "", "new", "new"},
@@ -118,58 +118,6 @@ func TestATemplateReachesNothingOfThisMachine(t *testing.T) {
 	}
 	if got, err := p.Render(nil); got != "32101" || err != nil {
 		t.Errorf("counted is %q, %v", got, err)
-	}
-}
-
-func TestATemplateCountsAsPythonDoes(t *testing.T) {
-	for args, want := range map[string]string{
-		"3": "012", "0": "", "-2": "", "1, 4": "123", "4, 1": "", "0, 7, 3": "036", "5, 0, -2": "531", "0, 5, -1": "",
-	} {
-		p, err := compile(&config{template: "{% for i in range(" + args + ") %}{{i}}{% endfor %}"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := p.Render(nil); got != want || err != nil {
-			t.Errorf("range(%s) is %q, %v, want %q", args, got, err, want)
-		}
-	}
-	for args, want := range map[string]string{
-		"": "one to three whole numbers", "1, 2, 3, 4": "one to three whole numbers", "1.5": "one to three whole numbers", "0, 5, 0": "not 0", "10001": "counts to 10000",
-	} {
-		p, err := compile(&config{template: "{% for i in range(" + args + ") %}{{i}}{% endfor %}"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := p.Render(nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("range(%s) is %.20q, %v, want an error with %q", args, got, err, want)
-		}
-	}
-}
-
-// What one text counts does not count for the next.
-func TestATemplateIsForSeveralGoroutines(t *testing.T) {
-	p, err := compile(&config{template: "{% for i in range(6000) %}{% endfor %}{{ messages[0].content }}"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wait sync.WaitGroup
-	for _, content := range []string{"a", "b", "c", "d"} {
-		wait.Go(func() {
-			if got, err := p.Render([]map[string]any{{"role": "user", "content": content}}); got != content || err != nil {
-				t.Errorf("the chat of %q is %q, %v", content, got, err)
-			}
-		})
-	}
-	wait.Wait()
-}
-
-func TestATextOfATemplateIsBounded(t *testing.T) {
-	w := &bounded{}
-	if n, err := w.Write(make([]byte, maxText)); n != maxText || err != nil {
-		t.Errorf("the longest text: %d bytes, %v", n, err)
-	}
-	if n, err := w.WriteString("x"); n != 0 || err == nil || w.Len() != maxText {
-		t.Errorf("one byte more: %d bytes, %v", n, err)
 	}
 }
 

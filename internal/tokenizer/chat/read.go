@@ -53,7 +53,7 @@ type config struct {
 }
 
 // specialNames are the special tokens that templates know by name.
-var specialNames = []string{"bos_token", "eos_token", "unk_token", "pad_token"}
+var specialNames = []string{"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"}
 
 func parseConfig(text []byte) (*config, error) {
 	var document map[string]json.RawMessage
@@ -63,7 +63,7 @@ func parseConfig(text []byte) (*config, error) {
 	c := &config{special: map[string]string{}}
 	for _, name := range specialNames {
 		var token specialToken
-		if raw := document[name]; raw != nil {
+		if raw := document[name]; raw != nil && string(raw) != "null" { // of which a template can ask whether it is there
 			if err := json.Unmarshal(raw, &token); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}

@@ -1,0 +1,189 @@
+package jinja
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
+)
+
+// A filterFunc is a filter or a test.
+type filterFunc = func(s *scope, value any, a given) (any, error)
+
+// filters are those that need no others.
+var filters = map[string]filterFunc{
+	"trim":       onText(textMethods["strip"]),
+	"upper":      onText(textMethods["upper"]),
+	"lower":      onText(textMethods["lower"]),
+	"capitalize": onText(textMethods["capitalize"]),
+	"title":      onText(ofText(titled)),
+	"replace":    onText(replaceText),
+	"string":     onText(ofText(func(s string) any { return s })),
+	"safe":       onText(ofText(func(s string) any { return s })),
+	"e":          onText(ofText(func(s string) any { return escaper.Replace(s) })),
+	"escape":     onText(ofText(func(s string) any { return escaper.Replace(s) })),
+	"length":     onValue(lengthOf),
+	"count":      onValue(lengthOf),
+	"first":      onElements(firstOf),
+	"last":       onElements(lastOf),
+	"list":       onElements(func(all []any) any { return list(all) }),
+	"reverse":    onValue(reversed),
+	"items":      onValue(itemsOf),
+	"abs":        onValue(absolute),
+	"default":    otherwise,
+	"d":          otherwise,
+	"int":        toWhole,
+	"float":      toFloat,
+	"round":      rounded,
+	"indent":     indented,
+	"join":       joinElements,
+	"sort":       sortElements,
+	"unique":     uniqueElements,
+	"min":        extreme(-1),
+	"max":        extreme(1),
+	"sum":        sumElements,
+	"dictsort":   sortDict,
+	"tojson":     toJSON,
+}
+
+// filterOf is a filter by its name.
+func filterOf(name string) (filterFunc, bool) {
+	if f, ok := filters[name]; ok {
+		return f, true
+	}
+	f, ok := choosing[name]
+	return f, ok
+}
+
+// onText is a filter of what a value is written as.
+func onText(m method) filterFunc {
+	return func(_ *scope, value any, a given) (any, error) { return m(str(value), a) }
+}
+
+// onElements is a filter of the elements of a value, without arguments.
+func onElements(f func([]any) any) filterFunc {
+	return func(_ *scope, value any, a given) (any, error) {
+		if _, err := a.bind(); err != nil {
+			return nil, err
+		}
+		all, err := elements(value)
+		if err != nil {
+			return nil, err
+		}
+		return f(all), nil
+	}
+}
+
+// onValue is a filter of a value without arguments.
+func onValue(f func(any) (any, error)) filterFunc {
+	return func(_ *scope, value any, a given) (any, error) {
+		if _, err := a.bind(); err != nil {
+			return nil, err
+		}
+		return f(value)
+	}
+}
+
+func lengthOf(value any) (any, error) {
+	n, err := length(value)
+	return int64(n), err
+}
+
+func firstOf(all []any) any {
+	if len(all) == 0 {
+		return undefined("there is no first element")
+	}
+	return all[0]
+}
+
+func lastOf(all []any) any {
+	if len(all) == 0 {
+		return undefined("there is no last element")
+	}
+	return all[len(all)-1]
+}
+
+func reversed(value any) (any, error) {
+	all, err := elements(value)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.Clone(all)
+	slices.Reverse(all)
+	if _, ok := value.(string); ok {
+		return alike(value, all), nil
+	}
+	return list(all), nil
+}
+
+func itemsOf(value any) (any, error) {
+	switch v := value.(type) {
+	case undefined:
+		return list{}, nil
+	case *dict:
+		return v.items(), nil
+	}
+	return nil, errors.New("want a dict")
+}
+
+// titled begins every word with a capital; words begin behind blanks, hyphens and brackets.
+func titled(s string) any {
+	var b strings.Builder
+	begins := true
+	for _, r := range s {
+		if begins {
+			b.WriteString(upper(string(r)))
+		} else {
+			b.WriteString(pytext.Lower(string(r)))
+		}
+		begins = strings.ContainsRune("-({[<", r) || unicode.IsSpace(r)
+	}
+	return b.String()
+}
+
+// indented sets blanks before lines, but for the first and for empty ones.
+func indented(_ *scope, value any, a given) (any, error) {
+	v, err := a.bind("width", "first", "blank")
+	if err != nil {
+		return nil, err
+	}
+	text, ok := value.(string)
+	if !ok {
+		return nil, fmt.Errorf("want a text, not %s", kindOf(value))
+	}
+	indent, err := indentOf(v[0])
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for i, part := range splitLines(text + "\n").(list) {
+		line := part.(string)
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if i == 0 && flag(v[1]) || i > 0 && (flag(v[2]) || line != "") {
+			b.WriteString(indent)
+		}
+		if b.WriteString(line); b.Len() > maxText {
+			return nil, errTooLong
+		}
+	}
+	return b.String(), nil
+}
+
+// indentOf is what comes before a line: a text, or so many blanks.
+func indentOf(width any) (string, error) {
+	if text, ok := width.(string); ok {
+		return text, nil
+	}
+	n, err := wholeOr(width, 4)
+	if err != nil || n > 1000 {
+		return "", errors.Join(err, errors.New("want a width up to 1000"))
+	}
+	return strings.Repeat(" ", int(max(0, n))), nil
+}
+
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;")

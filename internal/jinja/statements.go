@@ -1,0 +1,240 @@
+package jinja
+
+import (
+	"errors"
+	"fmt"
+)
+
+// condition reads if, elif and else.
+func (p *parser) condition() (statement, error) {
+	var c condition
+	for {
+		test, err := p.plainTuple()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.end(); err != nil {
+			return nil, err
+		}
+		body, err := p.body("elif", "else", "endif")
+		if err != nil {
+			return nil, err
+		}
+		c.cases = append(c.cases, conditionCase{test, body})
+		switch p.take().text {
+		case "endif":
+			return c, p.end()
+		case "else":
+			c.otherwise, err = p.block("endif")
+			return c, err
+		}
+	}
+}
+
+// loop reads for.
+func (p *parser) loop() (statement, error) {
+	var l loop
+	var err error
+	if l.target, err = p.target(); err != nil {
+		return nil, err
+	}
+	if err := p.want("in"); err != nil {
+		return nil, err
+	}
+	if l.over, err = p.plainTuple(); err != nil {
+		return nil, err
+	}
+	if p.skip("if") {
+		if l.test, err = p.expression(); err != nil {
+			return nil, err
+		}
+	}
+	if p.is("recursive") {
+		return nil, errors.New("recursive loops are not known here")
+	}
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	p.loops++
+	l.body, err = p.body("else", "endfor")
+	p.loops--
+	if err != nil {
+		return nil, err
+	}
+	if p.take().text == "else" {
+		l.otherwise, err = p.block("endfor")
+		return l, err
+	}
+	return l, p.end()
+}
+
+// leave reads the rest of break or continue.
+func (p *parser) leave() (statement, error) {
+	s := leave(p.tokens[p.at-1].text)
+	if p.loops == 0 {
+		return nil, fmt.Errorf("%s is outside of a loop", s)
+	}
+	return s, p.end()
+}
+
+// target reads what is set: names, or an attribute of a namespace.
+func (p *parser) target() (target, error) {
+	var t target
+	parentheses := p.skip("(")
+	for {
+		name, err := p.name()
+		if err != nil {
+			return t, err
+		}
+		t.names = append(t.names, name)
+		if !p.skip(",") {
+			break
+		}
+		t.tuple = true
+		if p.is("in") || p.is("=") || p.is(")") {
+			break
+		}
+	}
+	if parentheses {
+		return t, p.want(")")
+	}
+	return t, nil
+}
+
+// assignment reads set, of a value or of what is written up to endset.
+func (p *parser) assignment() (statement, error) {
+	var a assignment
+	var err error
+	if a.to, err = p.target(); err != nil {
+		return nil, err
+	}
+	if !a.to.tuple && p.skip(".") {
+		if a.to.attribute, err = p.name(); err != nil {
+			return nil, err
+		}
+	}
+	if p.skip("=") {
+		if a.value, err = p.tuple(); err != nil {
+			return nil, err
+		}
+		return a, p.end()
+	}
+	c := capture{to: a.to}
+	if c.filters, err = p.filters(variable(bodyText)); err != nil {
+		return nil, err
+	}
+	c.body, err = p.block("endset")
+	return c, err
+}
+
+// filterBlock reads filter.
+func (p *parser) filterBlock() (statement, error) {
+	filters, err := p.filter(variable(bodyText))
+	if err == nil {
+		filters, err = p.filters(filters)
+	}
+	if err != nil {
+		return nil, err
+	}
+	body, err := p.block("endfilter")
+	return capture{filters: filters, body: body}, err
+}
+
+// with reads with, whose names are those of its body alone.
+func (p *parser) with() (statement, error) {
+	var w with
+	for p.peek().kind == nameToken {
+		name, err := p.name()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.want("="); err != nil {
+			return nil, err
+		}
+		value, err := p.expression()
+		if err != nil {
+			return nil, err
+		}
+		w.names, w.values = append(w.names, name), append(w.values, value)
+		if !p.skip(",") {
+			break
+		}
+	}
+	var err error
+	w.body, err = p.block("endwith")
+	return w, err
+}
+
+// generation reads what HuggingFace marks as what the model wrote.
+func (p *parser) generation() (statement, error) {
+	body, err := p.block("endgeneration")
+	return with{body: body}, err
+}
+
+// macro reads macro.
+func (p *parser) macro() (statement, error) {
+	name, err := p.name()
+	if err != nil {
+		return nil, err
+	}
+	m := &macro{name: name}
+	if err := p.parameters(m); err != nil {
+		return nil, err
+	}
+	m.body, err = p.inMacro("endmacro")
+	return m, err
+}
+
+// inMacro reads a body in which the loops around it are out of reach.
+func (p *parser) inMacro(end string) ([]statement, error) {
+	loops := p.loops
+	p.loops = 0
+	defer func() { p.loops = loops }()
+	return p.block(end)
+}
+
+// parameters reads those of a macro.
+func (p *parser) parameters(m *macro) error {
+	if err := p.want("("); err != nil {
+		return err
+	}
+	for !p.skip(")") {
+		name, err := p.name()
+		if err != nil {
+			return err
+		}
+		var otherwise expression
+		if p.skip("=") {
+			if otherwise, err = p.expression(); err != nil {
+				return err
+			}
+		}
+		m.parameters, m.defaults = append(m.parameters, name), append(m.defaults, otherwise)
+		if !p.is(")") {
+			if err := p.want(","); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// call reads call: a macro gets what is between as its caller.
+func (p *parser) call() (statement, error) {
+	c := callBlock{caller: &macro{name: "caller"}}
+	if p.is("(") {
+		if err := p.parameters(c.caller); err != nil {
+			return nil, err
+		}
+	}
+	e, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	var ok bool
+	if c.call, ok = e.(call); !ok {
+		return nil, errors.New("want a call of a macro")
+	}
+	c.caller.body, err = p.inMacro("endcall")
+	return c, err
+}

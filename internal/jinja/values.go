@@ -1,0 +1,210 @@
+package jinja
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Values are nil (None), bool, int64, float64, string, list, tuple, *dict, *namespace, function
+// and undefined.
+type (
+	list  []any
+	tuple []any
+
+	// undefined is what is not there. It is written as nothing; its text says why it is not.
+	undefined string
+
+	// A function is what a template can call.
+	function func(s *scope, a given) (any, error)
+
+	// A namespace has attributes that a template can set.
+	namespace struct{ values map[string]any }
+)
+
+// A dict keeps its keys in the order in which they came.
+type dict struct {
+	keys   []any
+	values map[any]any // by hashed keys
+}
+
+func newDict() *dict { return &dict{values: make(map[any]any)} }
+
+var errUnhashable = errors.New("want a key that is a text or a number")
+
+// hashed is what a key is looked for by: 1, 1.0 and true are the same.
+func hashed(key any) (any, error) {
+	switch k := key.(type) {
+	case nil, string, int64:
+		return k, nil
+	case bool:
+		return integer(k), nil
+	case float64:
+		if n := int64(k); float64(n) == k {
+			return n, nil
+		}
+		return k, nil
+	}
+	return nil, errUnhashable
+}
+
+func (d *dict) get(key any) (any, bool) {
+	h, err := hashed(key)
+	if err != nil {
+		return nil, false
+	}
+	v, ok := d.values[h]
+	return v, ok
+}
+
+func (d *dict) set(key, value any) error {
+	h, err := hashed(key)
+	if err != nil {
+		return err
+	}
+	if _, ok := d.values[h]; !ok {
+		d.keys = append(d.keys, key)
+	}
+	d.values[h] = value
+	return nil
+}
+
+// items are the keys with their values.
+func (d *dict) items() list {
+	items := make(list, len(d.keys))
+	for i, k := range d.keys {
+		v, _ := d.get(k)
+		items[i] = tuple{k, v}
+	}
+	return items
+}
+
+// usualKeys come first in maps of Go, which have no order: they are those of messages.
+var usualKeys = []string{"role", "content"}
+
+// valueOf is a value of Go as one of a template.
+func valueOf(value any) (any, error) {
+	switch v := value.(type) {
+	case nil, bool, int64, float64, string:
+		return v, nil
+	case int:
+		return int64(v), nil
+	case []any:
+		return listOfValues(v)
+	case []map[string]any:
+		return listOfValues(v)
+	case []string:
+		return listOfValues(v)
+	case map[string]any:
+		return dictOfValues(v)
+	}
+	return nil, fmt.Errorf("a template cannot have a %T", value)
+}
+
+func listOfValues[T any](values []T) (any, error) {
+	l := make(list, len(values))
+	for i, v := range values {
+		var err error
+		if l[i], err = valueOf(v); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func dictOfValues(values map[string]any) (any, error) {
+	keys := slices.Sorted(maps.Keys(values))
+	slices.SortStableFunc(keys, func(a, b string) int { return place(a) - place(b) })
+	d := newDict()
+	for _, k := range keys {
+		v, err := valueOf(values[k])
+		if err != nil {
+			return nil, err
+		}
+		_ = d.set(k, v) // a text is a key
+	}
+	return d, nil
+}
+
+// place is where a key comes: the usual ones first.
+func place(key string) int {
+	if i := slices.Index(usualKeys, key); i >= 0 {
+		return i
+	}
+	return len(usualKeys)
+}
+
+// kindOf is what Python calls the type of a value.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "NoneType"
+	case bool:
+		return "bool"
+	case int64:
+		return "int"
+	case float64:
+		return "float"
+	case string:
+		return "str"
+	case list:
+		return "list"
+	case tuple:
+		return "tuple"
+	case *dict:
+		return "dict"
+	case undefined:
+		return "undefined"
+	case *namespace:
+		return "namespace"
+	}
+	return "function"
+}
+
+// truth is whether a value counts as true: what is empty or zero does not.
+func truth(value any) bool {
+	switch v := value.(type) {
+	case nil, undefined:
+		return false
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	}
+	n, err := length(value)
+	return err != nil || n > 0
+}
+
+// elements are what a loop over a value goes through: of a text its characters, of a dict its
+// keys.
+func elements(value any) ([]any, error) {
+	switch v := value.(type) {
+	case list:
+		return v, nil
+	case tuple:
+		return v, nil
+	case *dict:
+		return v.keys, nil
+	case undefined:
+		return nil, nil
+	case string:
+		var characters []any
+		for _, r := range v {
+			characters = append(characters, string(r))
+		}
+		return characters, nil
+	}
+	return nil, fmt.Errorf("there is nothing in a value of type %s", kindOf(value))
+}
+
+// length is how many elements a value has.
+func length(value any) (int, error) {
+	if s, ok := value.(string); ok {
+		return len([]rune(s)), nil
+	}
+	all, err := elements(value)
+	return len(all), err
+}
