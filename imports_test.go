@@ -184,7 +184,7 @@ var owners = map[string]string{
 	"golang.org/x/sync/":                "internal/parallel",
 	"github.com/mewkiz/flac":            "internal/preprocess/audio",
 	"golang.org/x/sys/":                 "internal/backend/hostmem internal/backend/ort internal/machine internal/oip/client internal/submission/build",
-	"golang.org/x/text/":                "internal/englishtext internal/jinja internal/tokenizer internal/tokenizer/clip internal/tokenizer/hf",
+	"golang.org/x/text/":                "internal/englishtext internal/grading internal/jinja internal/tokenizer internal/tokenizer/clip internal/tokenizer/hf",
 	"github.com/dlclark/regexp2":        "internal/tokenizer/hf",
 	"github.com/parquet-go/parquet-go":  "internal/dataset/prompts internal/dataset/synth",
 	"golang.org/x/term":                 "internal/cli internal/progress",

@@ -2,7 +2,6 @@ package accuracy
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -94,28 +93,9 @@ func digitAt(text string, at int) int {
 
 // sameNumber reports whether two texts are numbers and the same.
 func sameNumber(said, wanted string) bool {
-	a, ok := parseFloat(said)
-	b, also := parseFloat(wanted)
+	a, ok := pytext.ParseFloat(said)
+	b, also := pytext.ParseFloat(wanted)
 	return ok && also && a == b
-}
-
-// parseFloat is float() of a string.
-func parseFloat(text string) (float64, bool) {
-	text = strings.Map(pytext.ASCIIDigit, pytext.TrimSpace(text))
-	if strings.ContainsAny(text, "xXpP") { // Go's hexadecimal numbers
-		return 0, false
-	}
-	for i := range len(text) {
-		if text[i] == '_' && !(isDigitAt(text, i-1) && isDigitAt(text, i+1)) {
-			return 0, false
-		}
-	}
-	v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
-	return v, err == nil || v != 0 // what is too large is infinite
-}
-
-func isDigitAt(text string, i int) bool {
-	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
 }
 
 // newProgram is the program in a response: what comes before the end of the block of code,

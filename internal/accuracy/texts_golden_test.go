@@ -205,13 +205,13 @@ func TestNumbersAreFoundAsTheScriptDoes(t *testing.T) {
 
 func TestFloatsAreParsedAsPythonDoes(t *testing.T) {
 	for text, want := range map[string]float64{"42": 42, " 1_000.5\n": 1000.5, "٤٢": 42, "-.5": -.5, "1e3": 1000} {
-		if got, ok := parseFloat(text); !ok || got != want {
-			t.Errorf("parseFloat(%q) = %v, %t, want %v", text, got, ok, want)
+		if got, ok := pytext.ParseFloat(text); !ok || got != want {
+			t.Errorf("pytext.ParseFloat(%q) = %v, %t, want %v", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", "1,000", "0x10", "1__0", "_1", "1_", "four", "1p3"} {
-		if got, ok := parseFloat(text); ok {
-			t.Errorf("parseFloat(%q) = %v, want none", text, got)
+		if got, ok := pytext.ParseFloat(text); ok {
+			t.Errorf("pytext.ParseFloat(%q) = %v, want none", text, got)
 		}
 	}
 }

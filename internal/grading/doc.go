@@ -8,10 +8,13 @@
 //	right := grading.SameMath(grading.Boxed(text), `\frac{1}{2}`)
 //
 // Answers to MATH-500 are compared as the grader of PRM800K compares them: by their text in two
-// ways of writing it plainly, then part by part as numbers and expressions. Where that asks SymPy
-// whether a difference is 0, the difference is computed here at several points; and LaTeX is read
-// as far as the answers of the data set have it: matrices and macros beyond those in latexText are
-// not, so that an answer that needs them counts as wrong unless it is written the same.
+// ways of writing it plainly, then part by part as numbers and expressions. LaTeX becomes text as
+// pylatexenc writes it, and text becomes an expression as Python and SymPy's parser read it. Where
+// the grader asks SymPy whether a difference is 0, one without decimal fractions is computed here
+// at several points, with many digits; one with decimal fractions is multiplied out, and rounded
+// where SymPy rounds. What SymPy finds beyond that is left out: that == of Python is true or
+// false, infinities, quotients of polynomials with rounded coefficients that it cancels, and roots of squares of
+// sums of constants and decimal fractions.
 //
 // The package finds programs in answers, and leaves out running them.
 package grading

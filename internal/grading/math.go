@@ -46,13 +46,20 @@ func sameElement(said, wanted string) bool {
 var (
 	fraction  = regexp.MustCompile(`^-?[0-9]+.?/0*[1-9][0-9]*.?$`)
 	textOnly  = regexp.MustCompile(`^\\text\{(.+?)\}$`)
-	units     = regexp.MustCompile(`(?:degree|cm|centimeter|meter|mile|second|minute|hour|day|week|month|year|foot|feet|inch|yard)(?:es)?s? *(?:\^[0-9]+)?`)
 	circle    = regexp.MustCompile(`\^ *\\circ`)
 	thinComma = regexp.MustCompile(`,\\! *`)
 	minus     = regexp.MustCompile(`- *`)
 	mixed     = regexp.MustCompile(`([0-9]) +([0-9])`)
 	thousands = regexp.MustCompile(`(\p{Nd}),(\p{Nd}{3})($|\P{Nd})`)
 )
+
+// units are dropped one after the other, as what is left around one may be another.
+var units = func() (all []*regexp.Regexp) {
+	for _, unit := range strings.Fields("degree cm centimeter meter mile second minute hour day week month year foot feet inch yard") {
+		all = append(all, regexp.MustCompile(unit+`(?:es)?s? *(?:\^[0-9]+)?`))
+	}
+	return all
+}()
 
 // normal writes an answer plainly (grader.py, _normalize).
 func normal(text string) string {
@@ -62,19 +69,21 @@ func normal(text string) string {
 	text = strings.NewReplacer(`\%`, "", `\$`, "", "$", "", "%", "").Replace(text)
 	text = strings.ReplaceAll(strings.ReplaceAll(text, " or ", " , "), " and ", " , ")
 	text = strings.NewReplacer("million", "*10^6", "billion", "*10^9", "trillion", "*10^12").Replace(text)
-	text = circle.ReplaceAllString(units.ReplaceAllString(text, ""), "")
-	text = withoutBraces(text)
+	for _, unit := range units {
+		text = unit.ReplaceAllString(text, "")
+	}
+	text = withoutBraces(circle.ReplaceAllString(text, ""))
 	text = thinComma.ReplaceAllString(text, "")
 	if n, ok := wholeNumber(text); ok {
-		text = n
+		text = writeWhole(math.RoundToEven(n))
 	}
-	if strings.Contains(text, `\`) {
-		text = latexText(text)
+	if plain, ok := latexText(text); ok && strings.Contains(text, `\`) {
+		text = plain
 	}
 	text = mixed.ReplaceAllString(minus.ReplaceAllString(text, "-"), "$1+$2")
 	text = pytext.Lower(strings.NewReplacer(" ", "", "{", "", "}", "").Replace(text))
 	if n, ok := wholeNumber(withoutThousands(text)); ok {
-		return n
+		return writeWhole(math.Trunc(n)) // here the grader does not round
 	}
 	return text
 }
@@ -97,14 +106,14 @@ func withoutThousands(text string) string {
 	}
 }
 
-// wholeNumber writes a number that is whole, or nearly, without a fraction.
-func wholeNumber(text string) (string, bool) {
-	v, err := strconv.ParseFloat(pytext.TrimSpace(text), 64)
-	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(text, "xXpP_") || math.Abs(v-math.RoundToEven(v)) > 1e-7 {
-		return "", false
-	}
-	return strconv.FormatFloat(math.RoundToEven(v), 'f', 0, 64), true
+// wholeNumber is the number that a text is, if it is whole, or nearly.
+func wholeNumber(text string) (float64, bool) {
+	v, ok := pytext.ParseFloat(text)
+	return v, ok && math.Abs(v-math.RoundToEven(v)) <= 1e-7
 }
+
+// writeWhole writes a whole number without a fraction.
+func writeWhole(v float64) string { return strconv.FormatFloat(v+0, 'f', 0, 64) }
 
 func isInteger(text string) bool {
 	_, ok := wholeNumber(withoutThousands(text))

@@ -106,6 +106,25 @@ func ASCIIDigit(r rune) rune {
 	return r
 }
 
+// ParseFloat is float() of a string, with digits of any script and underscores between them. False: it is no number.
+func ParseFloat(text string) (float64, bool) {
+	text = strings.Map(ASCIIDigit, TrimSpace(text))
+	if strings.ContainsAny(text, "xXpP") { // Go's hexadecimal numbers
+		return 0, false
+	}
+	for i := range len(text) {
+		if text[i] == '_' && !(isDigitAt(text, i-1) && isDigitAt(text, i+1)) {
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	return v, err == nil || v != 0 // what is too large is infinite
+}
+
+func isDigitAt(text string, i int) bool {
+	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
+}
+
 // Float is repr of a float: the shortest text that reads back unchanged.
 func Float(v float64) string {
 	if math.IsInf(v, 0) || math.IsNaN(v) {

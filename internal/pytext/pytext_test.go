@@ -159,3 +159,20 @@ func FuzzFields(f *testing.F) {
 		}
 	})
 }
+
+// What float() of Python 3.11 makes of these; NaN: it fails.
+func TestNumbersAreReadAsPythonReadsThem(t *testing.T) {
+	for text, want := range map[string]float64{
+		"1": 1, " 1.5\n": 1.5, "\u00a01\u2003": 1, "-.5": -.5, "+5.": 5, "1e3": 1000, "1E-3": 0.001, "1_000.2_5": 1000.25, "1_0e1_0": 1e11, "٣": 3, "１２.５": 12.5, "𝟑": 3,
+		"inf": math.Inf(1), "-Infinity": math.Inf(-1), "1e400": math.Inf(1), "-1e400": math.Inf(-1), "1e-400": 0, "-0": 0,
+		"": math.NaN(), "_1": math.NaN(), "1_": math.NaN(), "1__0": math.NaN(), "1_.5": math.NaN(), "1._5": math.NaN(), "0x10": math.NaN(), "0x1p4": math.NaN(), "1,000": math.NaN(), "1 2": math.NaN(), "½": math.NaN(), "²": math.NaN(), "−1": math.NaN(),
+		"1e": math.NaN(), "e1": math.NaN(), ".": math.NaN(), "\ufeff1": math.NaN(), "1\x00": math.NaN(),
+	} {
+		if got, ok := ParseFloat(text); ok == math.IsNaN(want) || ok && got != want {
+			t.Errorf("ParseFloat(%q) = %v, %v, want %v", text, got, ok, want)
+		}
+	}
+	if got, ok := ParseFloat("nan"); !ok || !math.IsNaN(got) {
+		t.Errorf("ParseFloat(nan) = %v, %v", got, ok)
+	}
+}
