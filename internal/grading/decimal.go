@@ -25,6 +25,17 @@ func decimalOf(text string) decimal {
 	return decimal{float: new(big.Float).SetPrec(bits).SetRat(r)}
 }
 
+// mostBits bounds the fractions that are computed with.
+const mostBits = 20000
+
+// size is how many bits a fraction has, and that of a float 1.
+func (d decimal) size() int {
+	if d.fraction == nil {
+		return 1
+	}
+	return d.fraction.Num().BitLen() + d.fraction.Denom().BitLen()
+}
+
 func (d decimal) sign() int {
 	if d.float != nil {
 		return d.float.Sign()

@@ -173,7 +173,8 @@ func TestAnswersThatTakeForeverAreNotComputed(t *testing.T) {
 			t.Errorf("worthComputing(%q) = %t", text, got)
 		}
 	}
-	for _, text := range []string{"9**9**9**9", "(x+y+.5)**99", "(x+.5)**2001", "0.5+9**9**9", "(0.5)**9**9**9", "sqrt(2.5)**1999+99999!!"} {
+	for _, text := range []string{"9**9**9**9", "(x+y+.5)**99", "(x+.5)**2001", "0.5+9**9**9", "(0.5)**9**9**9", "sqrt(2.5)**1999+99999!!", "sqrt(2)**999999999+.5", "(10**999*sqrt(10))**1999*.5", "9**9**9//.5", "(1999!)**1999+.5", "((((.5+x)**9)**9)**9)**9",
+		"2**.5**9**9**9**9", "sqrt(1e999)**2**.5", strings.Repeat("1999!*", 100) + "0.5", strings.Repeat("sqrt(", 40) + "x+.5" + strings.Repeat(")", 40)} {
 		SameMath(text, "("+text+")*1") // ends
 	}
 }

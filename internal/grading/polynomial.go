@@ -104,7 +104,12 @@ func (t term) raiseNumber(name string, base, exponent decimal) term {
 		t.times = t.times.times(power)
 		return t
 	}
-	whole := new(big.Int).Div(exponent.fraction.Num(), exponent.fraction.Denom()).Int64()
+	times := new(big.Int).Div(exponent.fraction.Num(), exponent.fraction.Denom())
+	whole := times.Int64()
+	if !times.IsInt64() || max(whole, -whole) > mostBits/int64(base.size()) {
+		t.atoms[name] = exponent // too large to be written out
+		return t
+	}
 	if whole < 0 {
 		base = base.inverse()
 	}
@@ -115,6 +120,16 @@ func (t term) raiseNumber(name string, base, exponent decimal) term {
 		t.atoms[name] = rest
 	}
 	return t
+}
+
+// tooLarge reports whether there is a number that takes long.
+func (p polynomial) tooLarge() bool {
+	for _, t := range p {
+		if t.times.size() > mostBits {
+			return true
+		}
+	}
+	return false
 }
 
 // single is the only term; false: there are others, or none.

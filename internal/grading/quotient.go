@@ -140,9 +140,9 @@ func (q *quotient) times(r *quotient) *quotient {
 	return (&quotient{over: q.over.times(r.over), under: q.under.times(r.under)}).checked()
 }
 
-// checked is nil where a part of a quotient could not be multiplied out.
+// checked is nil where a part of a quotient could not be multiplied out, or has become too large.
 func (q *quotient) checked() *quotient {
-	if q.over == nil || q.under == nil {
+	if q.over == nil || q.under == nil || q.over.tooLarge() || q.under.tooLarge() {
 		return nil
 	}
 	return q

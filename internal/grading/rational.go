@@ -18,7 +18,7 @@ func rational(text string) *big.Rat {
 		return new(big.Rat).SetInt(n)
 	}
 	_, exponent, _ := strings.Cut(text, "e")
-	if len(exponent) > 4 || !isDecimal(text) && len(text) > 1 && text[0] == '0' && strings.Trim(text, "0") != "" {
+	if len(strings.Trim(exponent, "+-")) > 3 || !isDecimal(text) && len(text) > 1 && text[0] == '0' && strings.Trim(text, "0") != "" {
 		return nil // as in Python, a whole number does not begin with a zero
 	}
 	r, _ := new(big.Rat).SetString(text)
