@@ -203,19 +203,6 @@ func TestNumbersAreFoundAsTheScriptDoes(t *testing.T) {
 	}
 }
 
-func TestFloatsAreParsedAsPythonDoes(t *testing.T) {
-	for text, want := range map[string]float64{"42": 42, " 1_000.5\n": 1000.5, "٤٢": 42, "-.5": -.5, "1e3": 1000} {
-		if got, ok := pytext.ParseFloat(text); !ok || got != want {
-			t.Errorf("pytext.ParseFloat(%q) = %v, %t, want %v", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{"", "1,000", "0x10", "1__0", "_1", "1_", "four", "1p3"} {
-		if got, ok := pytext.ParseFloat(text); ok {
-			t.Errorf("pytext.ParseFloat(%q) = %v, want none", text, got)
-		}
-	}
-}
-
 func TestOnlyNumbersAreTheSame(t *testing.T) {
 	for _, c := range []struct {
 		said, wanted string
