@@ -177,7 +177,7 @@ func (e *Encoder) putStuffed(word uint32, bytes int) {
 // align fills the last byte up with ones and writes what is pending.
 func (e *Encoder) align() {
 	fill := -e.count & 7
-	word := uint32(e.pending<<fill) | uint32(1)<<fill - 1
+	word := uint32(e.pending<<fill) | (1<<fill - 1)
 	e.putStuffed(word, int(e.count+fill)/8)
 	e.pending, e.count = 0, 0
 }
