@@ -88,8 +88,8 @@ func (f *figures) measure() {
 	p.FirstToken = f.latencies(target, statName("first_token_", "_latency_ns", "_percentile_latency_ns", "first token latency (ns)"))
 	p.TimePerOutputToken = f.latencies(target, statName("time_per_output_token_", "_ns", "_percentile_ns", "time to output token (ns)"))
 	if e.Scenario == loadgen.Server && !p.PerfConstraintsMet {
-		p.TTFTMet = p.FirstToken.Target <= e.ServerTTFTLatency
-		p.TPOTMet = p.TimePerOutputToken.Target <= e.ServerTPOTLatency
+		within := func(l loadgen.LatencyStats, limit time.Duration) bool { return l.Target > 0 && l.Target <= limit }
+		p.TTFTMet, p.TPOTMet = within(p.FirstToken, e.ServerTTFTLatency), within(p.TimePerOutputToken, e.ServerTPOTLatency)
 	}
 }
 
