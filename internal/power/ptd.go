@@ -176,26 +176,47 @@ func countOf(head string) (int, error) {
 
 // recordOf makes a record of samples. The analyser's clock is another one: its first sample is
 // that of the first interval after it was told to begin, and from that follows how far the clocks
-// are apart, up to what it takes to begin.
+// are apart, up to what it takes to begin. Samples without a power, as analysers give them while
+// they look for their ranges, are left out with a note, as the official checker passes over them.
 func recordOf(lines []string, began time.Time) (*Record, error) {
+	if len(lines) == 0 {
+		return nil, errors.New("there are no samples")
+	}
 	var s Series
+	times := make([]time.Time, len(lines))
 	for i, line := range lines {
 		fields := strings.Split(line, ",")
 		if !hasWatts(fields) {
 			return nil, fmt.Errorf("sample %d is %q, want Time,…,Watts,…", i+1, line)
 		}
-		if err := s.addLine(fields, 1, 3, 0); err != nil {
+		var err error
+		if times[i], err = s.addSample(fields); err != nil {
 			return nil, fmt.Errorf("sample %d: %w", i+1, err)
 		}
 	}
 	if len(s.Points) == 0 {
-		return nil, errors.New("there are no samples")
+		return nil, fmt.Errorf("none of %d samples has a power above 0", len(lines))
 	}
-	offset := began.Add(ptdEvery * time.Millisecond).Sub(s.Points[0].At).Round(time.Millisecond)
+	offset := began.Add(ptdEvery * time.Millisecond).Sub(times[0]).Round(time.Millisecond)
 	for i := range s.Points {
 		s.Points[i].At = s.Points[i].At.Add(offset)
 	}
-	return &Record{Series: []Series{s}, Offset: offset, Marked: true, Samples: shifted(lines, s)}, nil
+	r := &Record{Series: []Series{s}, Offset: offset, Marked: true, Samples: shifted(lines, times, offset)}
+	if without := len(lines) - len(s.Points); without > 0 {
+		r.Notes = []string{fmt.Sprintf("%d of %d samples of PTDaemon have no power above 0 and were left out", without, len(lines))}
+	}
+	return r, nil
+}
+
+// addSample appends a sample, if it has a power, and returns its time.
+func (s *Series) addSample(fields []string) (at time.Time, err error) {
+	if at, err = parseTime(strings.TrimSpace(fields[1])); err != nil {
+		return at, err
+	}
+	if watts, err := strconv.ParseFloat(strings.TrimSpace(fields[3]), 64); err == nil && !(watts > 0) {
+		return at, nil
+	}
+	return at, s.addLine(fields, 1, 3, 0)
 }
 
 // hasWatts reports whether a sample begins with its time and watts.
@@ -205,11 +226,11 @@ func hasWatts(fields []string) bool {
 
 // shifted are the lines of samples with times of this machine's clock, in UTC, as the log of the
 // test has its own.
-func shifted(lines []string, s Series) []string {
+func shifted(lines []string, times []time.Time, offset time.Duration) []string {
 	var out []string
 	for i, line := range lines {
 		fields := strings.Split(line, ",")
-		fields[1] = s.Points[i].At.UTC().Format(ptdTime)
+		fields[1] = times[i].Add(offset).UTC().Format(ptdTime)
 		out = append(out, strings.Join(fields, ","))
 	}
 	return out

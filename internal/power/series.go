@@ -139,7 +139,11 @@ func (s *Series) between(begin, end time.Time) (Part, error) {
 		part.PeakWatts = max(part.PeakWatts, p.Watts)
 		part.Watts = append(part.Watts, Watt{round(p.At.Sub(begin).Seconds()), round(p.Watts)})
 	}
-	if part.Joules = s.at(end) - s.at(begin); !(part.Joules > 0) {
+	part.Joules = s.at(end) - s.at(begin)
+	if math.IsNaN(part.Joules) || math.IsInf(part.Joules, 0) {
+		return part, fmt.Errorf("%s: its powers are too large to be added up", s.Name)
+	}
+	if part.Joules <= 0 {
 		return part, fmt.Errorf("%s: it shows no energy for the %v of the test", s.Name, end.Sub(begin).Round(time.Millisecond))
 	}
 	part.MeanWatts = part.Joules / end.Sub(begin).Seconds()

@@ -2,6 +2,7 @@ package power
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,41 @@ func TestACurveOfAsManyValuesAsMayBeStaysAsItIs(t *testing.T) {
 	}
 }
 
+// While an analyser looks for its ranges it reads no power. checks/power_check.py passes over such
+// samples, and wants them in spl.txt.
+func TestSamplesWithoutAPowerAreLeftOutAndNoted(t *testing.T) {
+	var lines []string
+	for i, watts := range []string{"nan", "5", "-1.0", "0", "7", "NaN"} {
+		lines = append(lines, "Time,"+seconds(float64(i)).Format(ptdTime)+",Watts,"+watts+",Mark,x")
+	}
+	r, err := recordOf(lines, begin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if points := r.Series[0].Points; len(points) != 2 || !points[0].At.Equal(seconds(2)) || points[1].Joules != 3*6 {
+		t.Errorf("points %v, want 5 W after two seconds and 7 W three seconds later", points)
+	}
+	if len(r.Samples) != 6 || !strings.HasPrefix(r.Samples[5], "Time,"+seconds(6).Format(ptdTime)+",Watts,NaN") {
+		t.Errorf("samples %q, want all six, a second later", r.Samples)
+	}
+	if len(r.Notes) != 1 || r.Notes[0] != "4 of 6 samples of PTDaemon have no power above 0 and were left out" {
+		t.Errorf("notes %q", r.Notes)
+	}
+	if r, err := recordOf(lines[4:5], begin()); err != nil || r.Notes != nil {
+		t.Errorf("of a sample with a power: %v, notes %q", err, r.Notes)
+	}
+}
+
+func TestPowersThatCannotBeAddedUpAreAnError(t *testing.T) {
+	s := Series{Name: "meter"}
+	for i := range 5 {
+		s.addWatts(seconds(float64(i)), math.MaxFloat64)
+	}
+	if e, err := (&Record{Series: []Series{s}}).Between(seconds(0), seconds(4)); err == nil || err.Error() != "meter: its powers are too large to be added up" {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 func TestSamplesTellHowFarTheClocksAreApart(t *testing.T) {
 	line := func(second int, watts string) string {
 		return "Time," + seconds(float64(second)).Format(ptdTime) + ",Watts," + watts + ",Mark,x"
@@ -113,7 +149,10 @@ func TestSamplesTellHowFarTheClocksAreApart(t *testing.T) {
 		{[]string{line(0, "5"), "Watts"}, `sample 2 is "Watts", want Time,…,Watts,…`},
 		{[]string{"Time,x,Volts,5"}, `sample 1 is "Time,x,Volts,5"`},
 		{[]string{line(0, "5"), line(0, "5")}, "sample 2: the time 01-31-2026 12:00:00.000 is not after the one before"},
-		{[]string{line(0, "-5")}, `sample 1: "-5" is not a power in watts`},
+		{[]string{line(0, "-5")}, "none of 1 samples has a power above 0"},
+		{[]string{line(0, "5"), line(1, "much")}, `sample 2: "much" is not a power in watts`},
+		{[]string{line(0, "+Inf")}, `sample 1: "+Inf" is not a power in watts`},
+		{[]string{line(0, "5"), "Time,noon,Watts,nan,Mark,x"}, `sample 2: "noon" is not a time`},
 	} {
 		if _, err := recordOf(c.lines, begin()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.lines, err, c.want)
