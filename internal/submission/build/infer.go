@@ -106,11 +106,20 @@ func (r *result) value(b *builder) (value float64, unit string, err error) {
 
 // measured is the result that the log has.
 func measured(b *builder, r *result, log *mlperflog.Detail) (float64, error) {
-	key := b.round.Metric[r.scenario]
-	if own := b.round.Model(r.benchmark).Metric[r.scenario]; own != "" {
+	scenario := r.asLogged()
+	key := b.round.Metric[scenario]
+	if own := b.round.Model(r.benchmark).Metric[scenario]; own != "" {
 		key = own
 	}
 	return log.Float(key)
+}
+
+// asLogged is the scenario as LoadGen calls it, which does not know Interactive.
+func (r *result) asLogged() string {
+	if r.scenario == "Interactive" {
+		return "Server"
+	}
+	return r.scenario
 }
 
 // how says how a result was inferred, in words.

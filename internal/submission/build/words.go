@@ -106,7 +106,7 @@ func (b *builder) bandwidth(_ context.Context, results []*result) error {
 	var w strings.Builder
 	w.WriteString("# Bandwidth\n\nWhat the rules ask of a datacenter system's network, at the rates that were measured:\n\n")
 	for _, r := range results {
-		if r.scenario != "Offline" && r.scenario != "Server" {
+		if s := r.asLogged(); s != "Offline" && s != "Server" {
 			continue
 		}
 		line, err := b.needs(r)
@@ -125,7 +125,7 @@ func (b *builder) bandwidth(_ context.Context, results []*result) error {
 
 // needs is the bandwidth that the rules' formula asks for.
 func (b *builder) needs(r *result) (string, error) {
-	rate, err := measured(b, r, r.performance.log)
+	rate, err := r.performance.log.Float(b.round.Metric[r.asLogged()]) // samples/s, where the result may be tokens/s
 	if err != nil {
 		return "", err
 	}
