@@ -49,9 +49,29 @@ func (c *cutter) cut(ctx context.Context, f folder) (Log, error) {
 	}
 	log.Size = info.Size()
 	if log.Hash != "" && log.Size < shortSize {
-		return log, nil
+		return log, c.keeps(ctx, log)
 	}
 	return c.change(ctx, f, log, text, info)
+}
+
+// keeps refuses a short log that was not cut and has the hash of another.
+func (c *cutter) keeps(ctx context.Context, log Log) error {
+	if was, err := c.wasCut(log); err != nil || was {
+		return err
+	}
+	hash, err := sum(ctx, c.tree.At(log.Path))
+	if err == nil {
+		err = log.is(hash)
+	}
+	return err
+}
+
+// is compares the hash that accuracy.txt has with that of the log.
+func (l Log) is(hash string) error {
+	if l.Hash != "" && l.Hash != hash {
+		return fmt.Errorf("%s has the hash of another log, %s: this one's is %s", textName, l.Hash, hash)
+	}
+	return nil
 }
 
 func (c *cutter) change(ctx context.Context, f folder, log Log, text []byte, info fs.FileInfo) (Log, error) {
@@ -62,8 +82,8 @@ func (c *cutter) change(ctx context.Context, f folder, log Log, text []byte, inf
 	if err != nil {
 		return log, err
 	}
-	if log.Hash != "" && log.Hash != hash {
-		return log, fmt.Errorf("%s has the hash of another log, %s: this one's is %s", textName, log.Hash, hash)
+	if err := log.is(hash); err != nil {
+		return log, err
 	}
 	if log.Hash == "" {
 		if err := replace(c.tree.At(f.path+"/"+textName), f.hashed(text, hash), info.Mode().Perm()); err != nil {

@@ -88,7 +88,7 @@ func within(root, path string) (bool, error) {
 		return false, err
 	}
 	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)), err
+	return filepath.IsLocal(rel), err
 }
 
 // A folder has an accuracy log.
