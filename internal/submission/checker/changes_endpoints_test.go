@@ -37,6 +37,11 @@ var endpointsChanges = []change{
 	{"v6.1 endpoints with a number as the scenario of the accuracy", llamaServer(func(s *served) {
 		s.results["effective_scenario"], s.results["duration_ns"], s.results["n_samples_issued"] = 5, 1e9, 100
 	})},
+	{"v6.1 endpoints with a duration in words and no count beside the accuracy", llamaServer(func(s *served) { s.results["duration_ns"] = "long" })},
+	{"v6.1 endpoints with a duration in words, no count and no samples", llamaServer(func(s *served) {
+		s.results["duration_ns"] = "long"
+		delete(s.score(0), "total_samples")
+	})},
 	{"v6.1 endpoints with a duration in words beside the accuracy", llamaServer(func(s *served) {
 		s.results["duration_ns"], s.results["n_samples_issued"] = "long", 100
 	})},

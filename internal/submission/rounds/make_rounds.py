@@ -88,7 +88,7 @@ def main():
         "power_sources": sources,
         "endpoints": {
             "keys": c.ENDPOINTS_MAPPINGS, "yaml": c.ENDPOINTS_YAML_FIELD_MAP, "alternatives": c.ENDPOINTS_JSON_ALT_PATHS,
-            "inferred": c.ENDPOINTS_INFERRED_FIELDS, "audits": c.ENDPOINTS_COMPLIANCE_MAPPING,
+            "audits": c.ENDPOINTS_COMPLIANCE_MAPPING,
             "output_tokens": {"least": c.TEST09_LOW, "most": c.TEST09_HIGH},
         },
         "rounds": rounds,

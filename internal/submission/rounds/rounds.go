@@ -70,7 +70,6 @@ type Endpoints struct {
 	Keys         map[string]string `json:"keys"`
 	YAML         map[string]string `json:"yaml"`
 	Alternatives map[string]string `json:"alternatives"`
-	Inferred     map[string]string `json:"inferred"`
 	Audits       map[string]string `json:"audits"`
 	OutputTokens struct {
 		Least float64 `json:"least"`

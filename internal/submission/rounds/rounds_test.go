@@ -67,3 +67,52 @@ func TestModelsAreNamedAsTheOfficialCheckerNamesThem(t *testing.T) {
 		}
 	}
 }
+
+// What the official checker guesses comes after the table of other names.
+func TestOtherNamesAreKnownOrGuessed(t *testing.T) {
+	r := find(t, "v6.1")
+	for alias, model := range r.Aliases {
+		if got := r.ModelName(alias, "own"); got != model {
+			t.Errorf("ModelName(%q) = %q, want %q, which comes before a name of the submitter's", alias, got, model)
+		}
+	}
+	for name, want := range map[string]string{
+		"efficientnet-b0": "resnet", "my-llama3_1-405b": "llama3.1-405b", "xbert-99.9": "bert-99.9", "mobilenet-bert-99": "resnet", "": "", "bert": "bert", "RESNET50": "RESNET50",
+	} {
+		if got := r.ModelName(name, ""); got != want {
+			t.Errorf("ModelName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestEveryCallReturnsTheSameTables(t *testing.T) {
+	a, b := find(t, "v6.0"), find(t, "v6.0")
+	if a != b || a.Version != "v6.0" || find(t, "v6.1") == a {
+		t.Errorf("%p and %p of %s, want one of v6.0", a, b, a.Version)
+	}
+	for range 20 { // a map has no order
+		if !slices.IsSorted(Versions()) {
+			t.Fatalf("versions %v, want the oldest first", Versions())
+		}
+	}
+}
+
+func TestKeysOfEndpointsLeadToKeysOfLoadGen(t *testing.T) {
+	keys := EndpointKeys()
+	if keys.Keys["duration_ns"] != "generated_query_duration" || keys.YAML["effective_scenario"] != "type" || keys.Alternatives["generated_query_count"] != "n_samples_issued" || keys.Audits["TEST04"] != "output_caching_test" {
+		t.Errorf("%+v", keys)
+	}
+	for own := range keys.YAML {
+		if keys.Keys[own] == "" {
+			t.Errorf("%s has a place in config.yaml and no key of LoadGen", own)
+		}
+	}
+	if keys.OutputTokens.Least != 1150.38 || keys.OutputTokens.Most != 1406.02 {
+		t.Errorf("outputs have %v tokens, want 1150.38 to 1406.02", keys.OutputTokens)
+	}
+	for i, release := range PowerSources() {
+		if len(release) == 0 {
+			t.Errorf("release %d of the programs for power has no files", i)
+		}
+	}
+}
