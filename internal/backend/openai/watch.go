@@ -25,7 +25,7 @@ type watched struct {
 	cancel   context.CancelCauseFunc
 	limit    int64        // ns since the watch began, of the whole request
 	deadline atomic.Int64 // of the next read
-	why      atomic.Pointer[failure]
+	begun    atomic.Bool  // the answer has
 }
 
 // watchEvery is how often requests are looked at.
@@ -57,9 +57,17 @@ func (w *watch) look() {
 	defer w.mu.Unlock()
 	for r := range w.active {
 		if now > r.deadline.Load() {
-			r.cancel(r.why.Load())
+			r.cancel(w.why(r, now))
 		}
 	}
+}
+
+// why says what took a request too long.
+func (w *watch) why(r *watched, now int64) *failure {
+	if r.begun.Load() && now <= r.limit {
+		return failf(kindTimeout, "the answer stopped in the middle, nothing came for %v", w.quiet)
+	}
+	return failf(kindTimeout, "no whole answer within %v", w.total)
 }
 
 func (w *watch) now() int64 { return int64(time.Since(w.began)) }
@@ -74,7 +82,6 @@ func (w *watch) close() {
 func (w *watch) begin(cancel context.CancelCauseFunc) *watched {
 	r := &watched{cancel: cancel, limit: w.now() + int64(w.total)}
 	r.deadline.Store(r.limit)
-	r.why.Store(failf(kindTimeout, "no whole answer within %v", w.total))
 	w.mu.Lock()
 	w.active[r] = struct{}{}
 	w.mu.Unlock()
@@ -89,9 +96,7 @@ func (w *watch) end(r *watched) {
 
 // answering says that the answer has begun: from now on it may not pause for too long.
 func (w *watch) answering(r *watched) {
-	if w.quiet < w.total {
-		r.why.Store(failf(kindTimeout, "the answer stopped in the middle, nothing came for %v", w.quiet))
-	}
+	r.begun.Store(true)
 	w.heard(r, time.Now())
 }
 
