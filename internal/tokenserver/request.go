@@ -43,6 +43,9 @@ type message struct {
 // maxBody is how long a request may be.
 const maxBody = 64 << 20
 
+// mostTokens is how many tokens an answer may have: whole answers are put together in memory.
+const mostTokens = 1 << 20
+
 // A refusal is a status other than 200, with a reason.
 type refusal struct {
 	status int
@@ -89,6 +92,9 @@ func (s *Server) check(q *request) error {
 	}
 	if n := min(q.MaxTokens, q.MaxNew); n < 0 {
 		return fmt.Errorf("max_tokens must be at least 1, got %d", n)
+	}
+	if n := max(q.MaxTokens, q.MaxNew); n > mostTokens {
+		return fmt.Errorf("max_tokens must be at most %d, got %d", mostTokens, n)
 	}
 	return nil
 }

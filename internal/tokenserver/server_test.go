@@ -236,6 +236,10 @@ func TestLimitsOfTokens(t *testing.T) {
 		"one more than fit":      {Options{Context: 5}, `,"max_tokens":4`, 0, "maximum context length is 5 tokens. However, you requested 6 tokens"},
 		"negative":               {Options{}, `,"max_tokens":-1`, 0, "max_tokens must be at least 1, got -1"},
 		"negative in the other":  {Options{}, `,"max_tokens":4,"max_completion_tokens":-7`, 0, "at least 1, got -7"},
+		"far too many":           {Options{}, `,"max_tokens":1048577,"ignore_eos":true`, 0, "max_tokens must be at most 1048576, got 1048577"},
+		"more than can be":       {Options{}, `,"max_tokens":9223372036854775807`, 0, "at most 1048576"},
+		"a least number of them": {Options{Tokens: 3}, `,"min_tokens":7`, 3, ""},
+		"nothing said of an end": {Options{Tokens: 3}, `,"max_tokens":9,"ignore_eos":null`, 3, ""},
 		"a word":                 {Options{}, `,"max_tokens":"4"`, 0, "cannot unmarshal string"},
 	} {
 		w := post(t, New(c.o), "/v1/completions", `{"prompt":" a\n b ","return_token_ids":true`+c.extras+`}`)

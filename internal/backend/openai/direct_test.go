@@ -106,7 +106,7 @@ func TestOverRealConnectionsManyAreAskedAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if m := g.Measured(); m.Answers != streams || m.Pieces != 50*streams || m.Between.Count != 49*streams {
+	if m := g.Measured(); m.Answers != streams || m.Pieces != 50*streams || m.Between.Count != 49*streams || m.Whole.Min < 51*ms || m.FirstToken.Min < 2*ms || m.FirstToken.Max > m.Whole.Max {
 		t.Errorf("%+v", m)
 	}
 }

@@ -110,7 +110,11 @@ func heardOf(t *testing.T, random *rand.Rand, stream string, direct bool) (*call
 	c.begin()
 	c.watched = watched.begin(func(error) {})
 	if !direct {
-		return c, c.stream(&chopped{random, strings.NewReader(stream)})
+		f := c.stream(&chopped{random, strings.NewReader(stream)})
+		if f == nil {
+			f = c.check()
+		}
+		return c, f
 	}
 	for open := true; open && stream != ""; {
 		n := 1 + random.IntN(len(stream))
@@ -119,6 +123,9 @@ func heardOf(t *testing.T, random *rand.Rand, stream string, direct bool) (*call
 	}
 	if c.fault == nil && !c.done {
 		c.fault = c.ended(0)
+	}
+	if c.fault == nil {
+		c.fault = c.check()
 	}
 	return c, c.fault
 }
@@ -248,6 +255,32 @@ func TestHTTPThatIsOddIsReadOrNamed(t *testing.T) {
 					t.Errorf("%v, %+v, want %q", err, h, c.want)
 				}
 			})
+		}
+	}
+}
+
+func TestWhatAServerSaysWentWrongIsSaid(t *testing.T) {
+	const begin, end = `data: {"choices":[{"text":"a"}]}` + "\n\ndata: ", "\n\ndata: [DONE]\n\n"
+	for _, c := range []struct{ name, answer, want string }{
+		{"with a message", begin + `{"error":{"message":"out of \u001b[2Jmemory","code":500}}` + end, "error in the stream: out of ?[2Jmemory"},
+		{"in a word", begin + `{"error":"it broke"}` + end, "error in the stream: it broke"},
+		{"with no words", begin + `{"error":{"code":7}}` + end, "error in the stream: "},
+		{"in a list", begin + `{"error":["a"]}` + end, "error in the stream: "},
+		{"beside a text", begin + `{"choices":[{"text":"b"}],"error":{"message":"late"}}` + end, "error in the stream: late"},
+		{"not at all", begin + `{"error":null}` + end, ""},
+		{"behind the end", begin + "[DONE]\n\ndata: " + `{"error":"late"}` + end, ""},
+		{"no text, and one token that is counted", `data: {"choices":[],"usage":{"completion_tokens":1}}` + end, ""},
+		{"no text, and no token", `data: {"choices":[],"usage":{"completion_tokens":0}}` + end, "empty answer: the server ended the answer (\"\") without a text, and says of no tokens"},
+		{"no text, and a token", `data: {"choices":[{"token_ids":[5]}]}` + end, ""},
+		{"a text that is no string of JSON", `data: {"choices":[{"text":"\x"}]}` + end, "malformed event: "},
+		{"no events", "nothing\n\n" + "data: [DONE]\n\n", "empty answer"},
+		{"other fields only", "event: x\nid: 7\n\n", "stream without an end: the stream ended after 0 pieces without [DONE]"},
+	} {
+		for _, direct := range []bool{false, true} {
+			_, failed := heardOf(t, rand.New(rand.NewPCG(1, 1)), c.answer, direct)
+			if c.want == "" && failed != nil || c.want != "" && (failed == nil || !strings.HasPrefix(failed.Error(), c.want)) {
+				t.Errorf("%s, without net/http: %v: %v, want %q", c.name, direct, failed, c.want)
+			}
 		}
 	}
 }
