@@ -4,7 +4,7 @@
 // of gRPC.
 //
 //	head := oip.Head{Model: "resnet50", Tensors: []oip.Spec{{"image", tensor.Float32, shape}}}
-//	body, err := oip.EncodeJSON(&head, tensors, oip.Binary)
+//	text, err := oip.AppendRequest(nil, &head, tensors, oip.Binary)
 //
 // Whoever decodes says where tensors go: a Place gets a tensor's name, type and shape, and
 // returns memory for it, or an error. It is asked after these were checked and before
