@@ -42,8 +42,9 @@ type screen struct {
 	test, name          string // test: which one it is, if anybody said
 	begun, moved, drawn time.Time
 
-	bar *progressbar.ProgressBar
-	of  int64 // what the bar counts to
+	bar     *progressbar.ProgressBar
+	of      int64     // what the bar counts to
+	stepped time.Time // when it was last told of a count
 
 	block  *block
 	height int // lines of the block that are on the screen
@@ -57,8 +58,16 @@ func (s *screen) phase(name string) {
 	s.name, s.begun, s.moved, s.drawn = visible.Line(name), now, now, time.Time{}
 }
 
+// often is how often a bar is written at most, but for its end. It does not do that itself, because
+// it would leave out the second of a text and its number.
+const often = 100 * time.Millisecond
+
 func (s *screen) step(c count) {
 	s.moved = c.now
+	if s.bar != nil && s.of == c.of && c.done != c.of && c.now.Sub(s.stepped) < often {
+		return
+	}
+	s.stepped = c.now
 	s.show(c.of, c.text)
 	_ = s.bar.Set64(min(c.done, max(c.of, c.done)))
 }
@@ -77,7 +86,6 @@ func (s *screen) show(of int64, text string) {
 		s.bar = progressbar.NewOptions64(of,
 			progressbar.OptionSetWriter(s.out),
 			progressbar.OptionSetWidth(20),
-			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetElapsedTime(false),
 			progressbar.OptionClearOnFinish(),
