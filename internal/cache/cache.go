@@ -2,6 +2,7 @@ package cache
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -163,16 +164,23 @@ const lockFile = ".in-use"
 // ErrInUse is the error of a removal while somebody uses the cache.
 var ErrInUse = errors.New("the cache is in use by another process")
 
-// Hold keeps what is in a cache from being removed until it is released. A cache that cannot be
-// locked, as on a disk that cannot be written to, cannot be cleared by anybody either.
+// patience is how long Hold waits for a removal that is under way, and glimpse how often it looks.
+const (
+	patience = 30 * time.Second
+	glimpse  = 10 * time.Millisecond
+)
+
+// Hold keeps what is in a cache from being removed until it is released. It waits until a removal
+// that has begun has ended. A cache that cannot be locked, as on a disk that cannot be written to,
+// cannot be cleared by anybody either.
 func Hold(dir string) (release func()) {
 	if os.MkdirAll(dir, 0o755) != nil {
 		return func() {}
 	}
 	lock := flock.New(filepath.Join(dir, lockFile))
-	if got, err := lock.TryRLock(); !got || err != nil {
-		return func() { _ = lock.Close() }
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, _ = lock.TryRLockContext(ctx, glimpse)
 	return func() { _ = lock.Close() }
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -96,6 +97,30 @@ func TestNothingIsRemovedWhileSomebodyUsesIt(t *testing.T) {
 	if _, err := Remove(dir, list[:1]); err != nil {
 		t.Errorf("not in use any more: %v", err)
 	}
+}
+
+// A process that begins while another removes something has to be safe from the next removal.
+func TestWhoComesDuringARemovalHoldsTheCacheAfterIt(t *testing.T) {
+	dir := fill(t)
+	removal := flock.New(filepath.Join(dir, lockFile))
+	if got, err := removal.TryLock(); !got || err != nil {
+		t.Fatal(got, err)
+	}
+	held := make(chan func())
+	go func() { held <- Hold(dir) }()
+	select {
+	case <-held:
+		t.Error("the removal was not waited for")
+	case <-time.After(3 * glimpse):
+	}
+	if err := removal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	release := <-held
+	if _, err := Remove(dir, []Entry{{Name: "a"}}); !errors.Is(err, ErrInUse) {
+		t.Errorf("Remove = %v, want that the cache is in use", err)
+	}
+	release()
 }
 
 func TestALinkIsRemovedAndNotWhatItLeadsTo(t *testing.T) {

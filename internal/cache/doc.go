@@ -1,7 +1,7 @@
 // Package cache looks after the folder of what can be made again: built-in models and data,
 // pre-processed samples, converted models, and what devices compiled.
 //
-//	release, err := cache.Hold(dir) // a run does: nothing is removed until it lets go
+//	release := cache.Hold(dir) // a run does: nothing is removed until it lets go
 //	defer release()
 //
 //	entries, err := cache.List(dir)

@@ -29,6 +29,9 @@ func (f *File) want() want { return want{f.Size, f.MD5, f.SHA256} }
 // known reports whether there is a checksum, not only a size.
 func (w want) known() bool { return w.md5 != "" || w.sha256 != "" }
 
+// empty reports whether the file is known to have nothing in it.
+func (w want) empty() bool { return w.known() && w.check(newSummer().sums(), "it") == nil }
+
 // maySize reports whether a file may have a size.
 func (w want) maySize(n int64) bool { return w.size <= 0 || n == w.size }
 

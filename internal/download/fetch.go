@@ -144,6 +144,13 @@ func (f *fetcher) transfer(ctx context.Context, part, address string, w want) (r
 		j = nil
 	}
 	a, err := f.begin(ctx, j, address)
+	if errors.As(err, new(*shorterError)) && w.empty() { // of nothing there is no range
+		file, err := f.anew(part, 0)
+		if err != nil {
+			return false, err
+		}
+		return false, file.Close()
+	}
 	if err != nil {
 		return false, err
 	}

@@ -294,6 +294,36 @@ func TestAnEmptyFileIsAFile(t *testing.T) {
 	wantFile(t, o, "empty.txt", nil)
 }
 
+// S3 and its kin refuse any range of an empty file.
+func TestAnEmptyFileHasNoRange(t *testing.T) {
+	for name, c := range map[string]struct {
+		file File
+		want string
+	}{
+		"known to be empty": {File{MD5: md5Of(nil)}, ""},
+		"not known":         {File{}, "has no bytes from 0 on"},
+		"known not to be":   {File{MD5: md5Of([]byte("a"))}, "has no bytes from 0 on"},
+	} {
+		s := newServer(t)
+		s.fault = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			return true
+		}
+		c.file.Name, c.file.URLs = "empty.txt", []string{s.URL + "/empty.txt"}
+		_, it := plainItem(c.file)
+		o, _ := options(t)
+		_, err := Get(t.Context(), manifestOf(it), it, o)
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			wantFile(t, o, "empty.txt", nil)
+		} else if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: Get = %v, want %q", name, err, c.want)
+		}
+	}
+}
+
 func TestWithoutRoomToUnpackNothingIsFetched(t *testing.T) {
 	data := tarOf(t, entry{name: "a", data: strings.Repeat("a", 10000)})
 	_, it := archiveItem(t, "x.tar", data, Unpack{Format: "tar"})

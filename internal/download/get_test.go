@@ -2,6 +2,7 @@ package download
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -232,6 +233,31 @@ func TestListedFilesComeWithTheirChecksums(t *testing.T) {
 		_, err := Get(t.Context(), manifestOf(it), it, o)
 		if err == nil || !strings.Contains(err.Error(), "leaves the folder") {
 			t.Errorf("Get = %v, want that the path leaves the folder", err)
+		}
+	})
+	t.Run("and a list may come without its length", func(t *testing.T) {
+		s.fault = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			if !strings.HasPrefix(r.URL.Path, "/metadata/") {
+				return false
+			}
+			hijack(t, w, "200 OK", map[string][]byte{"/metadata/set.md5": []byte(list), "/metadata/set.uri": []byte(s.URL + "/data/set")}[r.URL.Path])
+			return true
+		}
+		defer func() { s.fault = nil }()
+		s.put("data/set/a.bin", a)
+		o, _ := options(t)
+		mustGet(t, it, o)
+		wantFile(t, o, "a.bin", a)
+	})
+	t.Run("and a list that breaks off is an error", func(t *testing.T) {
+		s.fault = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			hijack(t, w, fmt.Sprintf("200 OK\nContent-Length: %d", len(list)), []byte(list[:40]))
+			return true
+		}
+		defer func() { s.fault = nil }()
+		o, _ := options(t)
+		if _, err := Get(t.Context(), manifestOf(it), it, o); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
+			t.Errorf("Get = %v, want an unexpected end", err)
 		}
 	})
 	t.Run("and a mirror has list and files", func(t *testing.T) {

@@ -209,3 +209,17 @@ func TestAddressesAreShownWithoutTheirSecrets(t *testing.T) {
 		}
 	}
 }
+
+func TestThePathsBelowAFolder(t *testing.T) {
+	for _, c := range []struct {
+		name, first, rest string
+		ok                bool
+	}{
+		{"case_1/a", "case_1", "a", true}, {"case_1/b/c", "case_1", "b/c", true}, {"case_10/a", "case_1", "", false}, {"case_2/a", "case_1", "", false},
+		{"case_1", "case_1", "", false}, {"case_1/", "case_1", "", false}, {"", "case_1", "", false}, {"a/case_1/b", "case_1", "", false},
+	} {
+		if rest, ok := cutElement(c.name, c.first); rest != c.rest || ok != c.ok {
+			t.Errorf("%q below %s: %q, %v, want %q, %v", c.name, c.first, rest, ok, c.rest, c.ok)
+		}
+	}
+}

@@ -95,22 +95,30 @@ func (j *job) upscale(ctx context.Context, in *os.Root, u Upscaling) (result Res
 	if there || err != nil {
 		return result, err
 	}
+	labels, err := largerLabels(in, u) // what is wrong with them is known before the work begins
+	if err != nil {
+		return result, err
+	}
 	j.Observer.Phase(fmt.Sprintf("upscaling to %d × %d", u.Width, u.Height))
 	if err := j.upscaleImages(ctx, in, c, u); err != nil {
 		return result, err
 	}
-	if err := j.upscaleLabels(c, u); err != nil {
+	if err := j.replace(cocoLabels, labels); err != nil {
 		return result, err
 	}
 	return j.finish()
 }
 
-// upscaleLabels writes the labels of the larger images.
-func (j *job) upscaleLabels(c *cocoFile, u Upscaling) error {
-	if err := c.scale(u); err != nil {
-		return err
+// largerLabels are the labels of the larger images.
+func largerLabels(in *os.Root, u Upscaling) ([]byte, error) {
+	c, err := readCOCOFile(in, cocoLabels)
+	if err == nil {
+		err = c.scale(u)
 	}
-	return j.replace(cocoLabels, c.bytes())
+	if err != nil {
+		return nil, err
+	}
+	return c.bytes(), nil
 }
 
 // sourceFingerprint names the annotations from which the copy is made.

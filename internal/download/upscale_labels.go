@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // scale changes sizes, boxes and areas.
@@ -37,7 +38,13 @@ func (e *cocoEntry) scale(sx, sy float64) error {
 	if err := errors.Join(e.fields.get("bbox", &box), e.fields.get("area", &area)); err != nil {
 		return err
 	}
-	e.fields.put("bbox", [4]float64{box[0] * sx, box[1] * sy, box[2] * sx, box[3] * sy})
+	larger := [4]float64{box[0] * sx, box[1] * sy, box[2] * sx, box[3] * sy}
+	for _, v := range append(larger[:], area*sx*sy) {
+		if math.IsInf(v, 0) {
+			return fmt.Errorf("bbox %g or area %g is too large a number to be enlarged", box, area)
+		}
+	}
+	e.fields.put("bbox", larger)
 	e.fields.put("area", area*sx*sy)
 	return nil
 }

@@ -2,6 +2,7 @@ package download
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -97,5 +98,52 @@ func TestUpscalingRefusesNonsense(t *testing.T) {
 		if _, err := Upscale(t.Context(), t.TempDir(), t.TempDir(), u); err == nil {
 			t.Errorf("Upscale(%+v) succeeds", u)
 		}
+	}
+}
+
+func TestUpscalingNamesWhatIsWrongWithTheSmallOnes(t *testing.T) {
+	it, _ := coco(t, 2)
+	labels := filepath.FromSlash(cocoLabels)
+	for name, c := range map[string]struct {
+		damage func(t *testing.T, dir string)
+		want   string
+	}{
+		"a box beyond all numbers": {func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, labels), "2.25,3,4]", "2.25,1.7e308,4]")
+		}, "annotation 1: bbox [1.5 2.25 1.7e+308 4] or area 11.75 is too large a number to be enlarged"},
+		"an area beyond all numbers": {func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, labels), `"area":11.75`, `"area":1e308`)
+		}, "annotation 1: bbox [1.5 2.25 3 4] or area 1e+308 is too large"},
+		"a box that is none": {func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, labels), "[1.5,2.25,3,4]", `"large"`)
+		}, "annotation 1: "},
+		"an annotation of no image": {func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, labels), `"image_id":1000`, `"image_id":77`)
+		}, "annotation 1 is about image 77, which is not listed"},
+		"an image without a width": {func(t *testing.T, dir string) {
+			_, w, _ := testJPEG(t, 0)
+			change(t, filepath.Join(dir, labels), fmt.Sprintf(`"width":%d`, w), `"width":0`)
+		}, "image 1000 is 0 × "},
+		"an image that is missing": {func(t *testing.T, dir string) {
+			mustDo(t, os.Remove(filepath.Join(dir, cocoImages, "000000000999.jpg")))
+		}, "000000000999.jpg"},
+		"an image that is none": {func(t *testing.T, dir string) {
+			mustDo(t, os.WriteFile(filepath.Join(dir, cocoImages, "000000000999.jpg"), []byte("<html>"), 0o644))
+		}, "000000000999.jpg"},
+		"no annotations": {func(t *testing.T, dir string) { mustDo(t, os.Remove(filepath.Join(dir, labels))) }, "instances_val2017.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, _ := options(t)
+			mustGet(t, it, o)
+			c.damage(t, o.Dir)
+			to := filepath.Join(t.TempDir(), "big")
+			_, err := Upscale(t.Context(), o.Dir, to, Upscaling{Width: 60, Height: 90, Format: "jpg"})
+			if err == nil || !strings.Contains(err.Error(), "upscaling "+o.Dir) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Upscale = %v, want %q", err, c.want)
+			}
+			if _, err := os.Stat(filepath.Join(to, labels)); err == nil {
+				t.Error("there are annotations")
+			}
+		})
 	}
 }
