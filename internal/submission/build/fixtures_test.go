@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -135,4 +137,10 @@ func checkRows(t *testing.T, q Request) map[string]*checker.Row {
 		rows[one.Scenario] = one.Row
 	}
 	return rows
+}
+
+// hashOf is the SHA-256 of a text in hexadecimal digits.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
