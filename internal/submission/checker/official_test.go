@@ -97,6 +97,7 @@ func compare(t *testing.T, name, root string, want verdict) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wellFormed(t, root, report)
 	if report.Passes != want.Passes {
 		t.Errorf("passes: %v, the official checker says %v (%s); %s", report.Passes, want.Passes, want.Exception, findingsOf(report))
 	}
