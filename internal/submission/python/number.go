@@ -133,18 +133,19 @@ func parseInt(s string) (*big.Int, error) {
 	return nil, fmt.Errorf("%q is not a whole number", clip(s))
 }
 
-// asciiDigits takes white space off both ends and writes digits of other scripts as ours.
-// What is all ASCII loses only the spaces of C, as in Python.
+// asciiDigits writes digits of other scripts as ours and spaces of other scripts as a space, and
+// takes the spaces of C off both ends, as Python does: those that only Unicode takes for spaces stay.
 func asciiDigits(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
-		return strings.Trim(s, " \t\n\v\f\r")
-	}
-	return strings.Map(func(r rune) rune {
+	plain := strings.Map(func(r rune) rune {
 		if d, ok := digit(r); ok {
 			return rune('0' + d)
 		}
+		if r >= utf8.RuneSelf && IsSpace(r) {
+			return ' '
+		}
 		return r
-	}, strings.TrimFunc(s, IsSpace))
+	}, s)
+	return strings.Trim(plain, " \t\n\v\f\r")
 }
 
 // clip shortens what an error quotes.

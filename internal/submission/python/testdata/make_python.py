@@ -9,6 +9,7 @@ import datetime
 import itertools
 import json
 import os
+import random
 
 
 def answer(f):
@@ -28,6 +29,28 @@ texts = [
     "{\"a\" 1}", "{1: 2}", "{\"a\": 1,}", "{,}", "{\"a\"", "{\"a\":", "{\"a\": 1 \"b\": 2}", "{a: 1}", "\"a", "\"a\tb\"", "\"\\x\"", "\"\\u12g4\"", "\"\\u12", "\"\\u 123\"",
     "\"\\u+123\"", "\"\\u0x12\"", "1d5", "1D5", "1e5", "1 2", "[] []", "[1,2", "{\"a\": 1", "\"\\", "\"\\u", "-I", "N", "Na", "[NaN,NaN]", "[1e5,2E5,3.5]", "[true,false,null]", "\"\\/\"", "\"\\'\"", "'a'", "\u00a01", "\ufeff1", "9" * 4300, "9" * 4301, "-" + "9" * 4301, "9" * 4301 + ".0", "1e" + "0" * 4301,
 ]
+# Random texts of parts that are hard together.
+rng = random.Random(20260820)
+parts = ["{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "1", "0", "-", ".5", "1.5", "e5", "E-3", "NaN", "-Infinity", "true", "null", " ", "\t", "\n", "\v", "\"\\u00e9\"",
+         "\"\\ud83d\\ude00\"", "\"\\ud800\"", "\"é\"", "\"'\"", "00", "1_0", "+1", "\u00a0", "0.1", "1e16", "-1e22", "2.5e-5"]
+
+
+def nested(depth):
+    kind = rng.random()
+    if depth == 0 or kind < 0.4:
+        return rng.choice(parts)
+    if kind < 0.6:
+        return "[" + ", ".join(nested(depth - 1) for _ in range(rng.randrange(4))) + "]"
+    if kind < 0.85:
+        return "{" + ",".join(rng.choice(["\"a\"", "\"b\"", "\"\\u0041\""]) + ": " + nested(depth - 1) for _ in range(rng.randrange(4))) + "}"
+    return "".join(rng.choice(parts) for _ in range(rng.randrange(6)))
+
+
+def jumbled(parts, most):
+    return "".join(rng.choice(parts) for _ in range(rng.randrange(1, most)))
+
+
+texts += [nested(3) for _ in range(600)]
 decoded = {}
 for text in texts:
     def one():
@@ -40,6 +63,7 @@ numbers = [
     "1e5", "1E5", "1e+5", "1e-5", "1e", "e5", "1e5_0", "1e_5", "1e1.0", "0x10", "0b1", "007", "-0", "inf", "-inf", "+Infinity", "iNfInItY", "infinit", "nan", "-NaN", "nanx", "1e999", "1e-999",
     "٣٢.٥", "٣", "१२", "𝟙𝟚", "１２", "²", "½", "三", "1,5", "1 2", "12a", "9" * 30, "9" * 4300, "9" * 4301, "1" * 400, "0" * 4301 + "1", "_" * 3, "1\x00",
 ]
+numbers += [jumbled(["1", "2", "0", "_", ".", "e", "+", "-", " ", "\t", "\x1c", "\x85", "\u00a0", "\u2009", "٣", "𝟗", "½", "inf", "nan"], 6) for _ in range(600)]
 parsed = {text: {"float": answer(lambda: repr(float(text))), "int": answer(lambda: repr(int(text)))} for text in numbers}
 
 values = [False, True, 0, 1, -3, 8, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -2**63, 0.0, -0.0, 0.5, 1.0, 1.9, -2.5, float(2**53), 1e300, 5e-324,
@@ -58,6 +82,9 @@ stamps = [
     "007-12-2025 23:21:34.443", "07-12-2025 23:21:34,443", "07-12-2025\u00a023:21:34.443", "07-12-2025\u200323:21:34.443", "07-12-2025\x1c23:21:34.443", "٠٧-12-2025 23:21:34.443",
     "07-12-2025 23:21:34.٤", "0７-12-2025 23:21:34.443", "07-12-2025 23:21:34.443\n",
 ]
+stamps += ["-".join([rng.choice(["1", "01", "12", "13", "1٢"]), rng.choice(["1", "31", "30", " 3", "٠1", "1٢"]), rng.choice(["2024", "2023", "٢٠٢٤", "24"])]) +
+           rng.choice([" ", "\t", "", "\u00a0"]) + ":".join([rng.choice(["0", "23", "24", "1٢"]), rng.choice(["0", "59", "60", "٥"]), rng.choice(["0", "59", "60", "62"])]) +
+           rng.choice([".0", ".123", ".1234567", ".٣", "."]) for _ in range(300)]
 times = {text: answer(lambda: datetime.datetime.strptime(text, "%m-%d-%Y %H:%M:%S.%f").isoformat(timespec="microseconds")) for text in stamps}
 
 spaces = "".join(chr(c) for c in range(0x110000) if chr(c).isspace() and chr(c).strip() == "")
