@@ -15,14 +15,17 @@ const space = `[\s\v\x{1c}-\x{1f}\x{85}\p{Z}]`
 // A chooser finds letters from A to the last one.
 type chooser struct{ told, alone, first, answer *regexp.Regexp }
 
-var choosers = map[byte]*chooser{'D': newChooser("A-D"), 'J': newChooser("A-J")}
+var choosers = map[byte]*chooser{'D': newChooser("A-D"), 'J': newChooser("A-J" + foreignI)}
+
+// foreignI are the letters that Python takes for an I where capitals do not count, beside i. Those for k and s Go knows too.
+const foreignI = "ıİ"
 
 func newChooser(letters string) *chooser {
 	s := space + "*"
 	return &chooser{
-		told:   regexp.MustCompile(`(?i)(?:ANSWER|FINAL` + s + `ANSWER)(?:\b)` + s + `[:=]?` + s + `(?:\(?` + s + `([` + letters + `])` + s + `\)?)(?:` + s + `$|[^A-Za-z])`),
+		told:   regexp.MustCompile(`(?i)(?:ANSWER|F[I` + foreignI + `]NAL` + s + `ANSWER)(?:` + space + `+[:=]?` + s + `\(?|[:=]` + s + `\(?|\()(?:` + s + `([` + letters + `])` + s + `\)?)(?:` + s + `$|[^A-Za-z` + foreignI + `])`),
 		alone:  regexp.MustCompile(`(?i)[` + letters + `]`),
-		first:  regexp.MustCompile(`(?i)^[^a-zA-Z]*([` + letters + `])(?:[^a-zA-Z]|$)`),
+		first:  regexp.MustCompile(`(?i)^[^a-zA-Z` + foreignI + `]*([` + letters + `])(?:[^a-zA-Z` + foreignI + `]|$)`),
 		answer: regexp.MustCompile(`(?i)(?:Answer)` + s + `[:.]?` + s + `([` + letters + `])`),
 	}
 }
@@ -33,7 +36,7 @@ func Letter(text string, last byte) byte {
 	text = plainQuotes(pytext.TrimSpace(text))
 	c := choosers[last]
 	if m := lastOf(c.told, text, startsWord); m != nil {
-		return upper(text[m[2]])
+		return upper(text[m[2]:])
 	}
 	return c.standing(text, last)
 }
@@ -43,14 +46,14 @@ func FinalLetter(text string, last byte) byte {
 	text = pytext.TrimSpace(text)
 	c, final := choosers[last], plainQuotes(bold.ReplaceAllString(Final(text), "$1"))
 	if m := c.first.FindStringSubmatchIndex(pytext.TrimSpace(final)); m != nil {
-		return upper(pytext.TrimSpace(final)[m[2]])
+		return upper(pytext.TrimSpace(final)[m[2]:])
 	}
 	if m := firstOf(c.answer, final, wordAround); m != nil {
-		return upper(final[m[2]])
+		return upper(final[m[2]:])
 	}
 	text = replaceQuotes(text)
 	if m := lastOf(c.told, text, startsWord); m != nil {
-		return upper(text[m[2]])
+		return upper(text[m[2]:])
 	}
 	return c.standing(final, last)
 }
@@ -61,7 +64,7 @@ func (c *chooser) standing(text string, last byte) byte {
 		return 0
 	}
 	if m := lastOf(c.alone, text, wordAround); m != nil {
-		return upper(text[m[0]])
+		return upper(text[m[0]:])
 	}
 	return 0
 }
@@ -96,8 +99,16 @@ func replaceQuotes(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, `\n`, "\n"), `\'`, "'")
 }
 
-// upper is the capital of a letter.
-func upper(c byte) byte { return c &^ 0x20 }
+// upper is the capital of the letter with which a text begins. Of İ there is none that answers a question.
+func upper(text string) byte {
+	switch r, _ := utf8.DecodeRuneInString(text); r {
+	case 'ı':
+		return 'I'
+	case 'İ':
+		return 0
+	}
+	return text[0] &^ 0x20
+}
 
 // lastOf is the last match that is right, as finditer of Python finds them.
 func lastOf(re *regexp.Regexp, text string, right func(text string, m []int) bool) (last []int) {

@@ -24,6 +24,7 @@ TEXTS = [
     "ANSWER: A ANSWER: B", "answer:b)", "The ANSWER is B", "ANSWER:\n\n(  C  )", "ANSWER: J", "ANSWER: éB", "ANSWER: Bé", "I", "Éa J",
     r"\boxed{1} then \boxed{ \frac{1}{2} }", r"\boxed{25}", r"\boxed{ 025 }", r"\boxed{1000}", r"\boxed{1", "Answer: 7. Answer: 8", "Answer: 7.5", "Answer: 7b",
     "answer: 12\nAnswer: 13", "Answer: 77é", r"\boxed{\boxed{3}}", r"\boxed{12} and Answer: 13", r"\boxed{ 999}",
+    "ANSWER: ı", "F\u0131NAL ANSWER = (d)", "ANSWERı", "ANSWER: Bı", "ıB", "(ı)", "ANSWER: İ", "Answer(b", "ANSWERb", "ANSWER:b",
 ]
 PAIRS = [
     ("1", "1"), ("1.0", "1"), ("0.5", r"\frac{1}{2}"), ("1/2", r"\frac12"), (r"\frac{2}{4}", r"\frac{1}{2}"), (r"\dfrac{3}{4}", r"\frac34"), (r"7\frac{3}{4}", r"\frac{31}{4}"),
@@ -43,7 +44,7 @@ PAIRS = [
     ("0.99999999", "1"), ("0.9999", "1"), ("1,00,000", "100000"), (r"\sqrt{x}", r"\sqrt{-x}"), ("1/0", "2/0"), ("x-x", "0"), ("x/x", "1"), ("(x+y)/2", "x/2+y/2"), ("--x", "x"), ("+5", "5"), ("-x", "+-x"),
 ]
 MARKS = ["ANSWER", "Answer", "answer", "FINAL", "FINAL ANSWER", "Final Answer", ":", "=", ".", "(", ")", " ", "  ", "\n", "\u00a0", "\u200b", "A", "B", "C", "D", "E", "I", "J", "a", "b", "é", "²", "_", "3", "12",
-         "007", "999", "1000", "7.5", "٣", "**", "*", "\\boxed{", "}", "{", "\\frac{1}{2}", "<|channel|>", "final", "<|message|>", "<|return|>", "<|end|>", "['", "']", "\\n", "\\'", "ſ", "K", "is", "\x1c"]
+         "007", "999", "1000", "7.5", "٣", "**", "*", "\\boxed{", "}", "{", "\\frac{1}{2}", "<|channel|>", "final", "<|message|>", "<|return|>", "<|end|>", "['", "']", "\\n", "\\'", "ſ", "K", "ı", "İ", "is", "\x1c"]
 
 
 def some_text(rng):
@@ -94,6 +95,12 @@ def grade(said, wanted):
         signal.alarm(0)
 
 
+def letters(parse, text, last):
+    """What a script finds; İ, which it takes for an I and which answers nothing, as nothing."""
+    found = parse(text, last)
+    return None if found == "İ" else found
+
+
 def late(*_):
     raise TimeoutError
 
@@ -102,7 +109,7 @@ signal.signal(signal.SIGALRM, late)
 here = os.path.dirname(os.path.abspath(__file__))
 os.chdir(prm800k + "/prm800k")
 lines = ",\n ".join
-texts = [{"text": t, "gpqa": [deep.parse_multiple_choice(t, "D"), oss.parse_multiple_choice(t, "D")], "mmlu": [deep.parse_multiple_choice(t, "J"), oss.parse_multiple_choice(t, "J")],
+texts = [{"text": t, "gpqa": [letters(m.parse_multiple_choice, t, "D") for m in (deep, oss)], "mmlu": [letters(m.parse_multiple_choice, t, "J") for m in (deep, oss)],
           "boxed": deep.parse_boxed_math(t), "integer": deep.parse_aime_answer(t)} for t in TEXTS]
 pairs = [{"said": a, "wanted": b, "same": same} for a, b in PAIRS if (same := grade(a, b)) is not None]
 with open(here + "/grading.json", "w", encoding="utf-8") as f:
