@@ -139,6 +139,69 @@ func TestFilesOfDeadProcessesAreRemoved(t *testing.T) {
 	}
 }
 
+func TestOnlyNamesWithANumberInTheirPlaceAreMade(t *testing.T) {
+	for name, want := range map[string]bool{
+		".a.1.tmp": true, ".a.0123456789.tmp": true, ".a..tmp": false, ".a.x.tmp": false, ".a.1x.tmp": false, ".a.-1.tmp": false,
+		".b.1.tmp": false, ".a.1.tmx": false, "a.1.tmp": false, ".a.1": false, "1.tmp": false, ".a.tmp": false, "1": false, "": false,
+	} {
+		if got := isMade(name, ".a.", ".tmp"); got != want {
+			t.Errorf("isMade(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestAFolderIsEmptySinceItsLastChange(t *testing.T) {
+	root := t.TempDir()
+	folder, file, link := filepath.Join(root, "folder"), filepath.Join(root, "file"), filepath.Join(root, "link")
+	write(t, file)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(folder, link); err != nil {
+		t.Skip(err)
+	}
+	now := time.Now()
+	for _, c := range []struct {
+		name, path string
+		instant    time.Time
+		want       bool
+	}{
+		{"later", folder, now.Add(time.Hour), true},
+		{"earlier", folder, now.Add(-time.Hour), false},
+		{"a file", file, now.Add(time.Hour), false},
+		{"a link to a folder", link, now.Add(time.Hour), false},
+		{"nothing", filepath.Join(root, "none"), now.Add(time.Hour), false},
+	} {
+		if got := emptySince(c.path, c.instant); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	write(t, filepath.Join(folder, "inside"))
+	if emptySince(folder, time.Now().Add(time.Hour)) {
+		t.Error("a folder with a file is empty")
+	}
+}
+
+// TestSeveralFoldersOfOneKindAreApart makes some at once, each for its owner only.
+func TestSeveralFoldersOfOneKindAreApart(t *testing.T) {
+	root := t.TempDir()
+	seen := map[string]bool{}
+	for range 5 {
+		f, err := In(root, "part")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Remove()
+		if info, err := os.Stat(f.Path); err != nil || info.Mode().Perm() != 0o700 || seen[f.Path] {
+			t.Errorf("%s has mode %v, seen before: %v", f.Path, info.Mode(), seen[f.Path])
+		}
+		seen[f.Path] = true
+	}
+	if got := len(namesIn(root)); got != 5 || namesIn(filepath.Join(root, "none")) == nil || len(namesIn(filepath.Join(root, "none"))) != 0 {
+		t.Errorf("%d folders, want 5", got)
+	}
+}
+
 func TestAFolderThatCannotBeMadeIsAnError(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	if _, err := In(none, "x"); err == nil {

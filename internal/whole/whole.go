@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/scratch"
@@ -35,7 +36,7 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(
 	if err != nil {
 		return err
 	}
-	f, err := scratch.File(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	f, err := scratch.File(filepath.Dir(path), pattern(filepath.Base(path)))
 	if err != nil {
 		return err
 	}
@@ -51,6 +52,16 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(
 		_ = os.Remove(f.Name()) // it is of no use to anybody
 	}
 	return err
+}
+
+// pattern is how files are called that are to become one of a name, of which the whole may be too long: a name has up to
+// 255 bytes.
+func pattern(name string) string {
+	const most = 200
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "")
+	}
+	return "." + name + ".*.tmp"
 }
 
 // target is what a path leads to. A device, a pipe or a folder would be replaced by a file.

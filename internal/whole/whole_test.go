@@ -161,6 +161,26 @@ func TestWhatALinkLeadsToIsReplaced(t *testing.T) {
 	}
 }
 
+// TestFilesMayHaveAnyName has names as long as they can be, and with what means something in patterns.
+func TestFilesMayHaveAnyName(t *testing.T) {
+	dir := t.TempDir()
+	names := []string{"f", strings.Repeat("n", 255), strings.Repeat("é", 127), "a*b", "*", "[a]?", " ", "-", "..."}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		for _, want := range []string{"first", "second"} {
+			if err := whole.WriteFile(path, []byte(want), 0o600); err != nil {
+				t.Fatalf("a name of %d bytes, %.20q: %v", len(name), name, err)
+			}
+			if got := content(t, path); got != want {
+				t.Errorf("%.20q holds %q, want %q", name, got, want)
+			}
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != len(names) {
+		t.Errorf("there are %v, %v, want %d files", left, err, len(names))
+	}
+}
+
 func TestADeviceIsNotReplaced(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "null")
 	if err := os.Symlink(os.DevNull, link); err != nil {
