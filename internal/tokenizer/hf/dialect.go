@@ -34,8 +34,17 @@ const foreignEscapes = "hHRXKNOyYgGMCc"
 type translation struct {
 	rest   string // not read yet
 	out    strings.Builder
-	atom   int   // where in out the last thing begins that can be repeated; -1 if none can
-	groups []int // where the groups begin that are open
+	atom   int     // where in out the last thing begins that can be repeated; -1 if none can
+	groups []group // that are open
+	fold   bool    // capitals do not count, (?i)
+	inner  int     // groups of options that end where the group around them does
+}
+
+// A group begins at a place of out. Behind it all is as it was before.
+type group struct {
+	begin int
+	fold  bool
+	inner int
 }
 
 // translate writes a pattern of Oniguruma as the engine reads it.
@@ -46,7 +55,14 @@ func translate(pattern string) (string, error) {
 			return "", err
 		}
 	}
+	t.closeInner()
 	return t.out.String(), nil
+}
+
+// closeInner ends groups of options.
+func (t *translation) closeInner() {
+	t.out.WriteString(strings.Repeat(")", t.inner))
+	t.inner = 0
 }
 
 // next reads one thing.
@@ -75,9 +91,22 @@ func (t *translation) next() error {
 		t.rest, t.atom = t.rest[1:], -1
 	default:
 		_, n := utf8.DecodeRuneInString(t.rest)
-		t.put(t.take(n))
+		letter := t.take(n)
+		if all := t.folded(letter); all != letter {
+			letter = "[" + all + "]"
+		}
+		t.put(letter)
 	}
 	return nil
+}
+
+// folded are the letters that a letter stands for where capitals do not count, of which the
+// engine knows all but the long s.
+func (t *translation) folded(letter string) string {
+	if t.fold && (letter == "s" || letter == "S" || letter == "ſ") {
+		return "sSſ"
+	}
+	return letter
 }
 
 // take reads n bytes.
@@ -130,7 +159,8 @@ func (t *translation) escaped() (string, error) {
 // open reads the beginning of a group. Only the options i and m are known, of which m is s to
 // the engine: the point is an end of a line too.
 func (t *translation) open() error {
-	t.groups = append(t.groups, t.out.Len())
+	t.groups = append(t.groups, group{t.out.Len(), t.fold, t.inner})
+	t.inner = 0
 	t.atom = -1
 	if !strings.HasPrefix(t.rest, "(?") || len(t.rest) < 3 || strings.IndexByte(":=!>#<'", t.rest[2]) >= 0 {
 		t.out.WriteString(t.take(1))
@@ -143,18 +173,26 @@ func (t *translation) open() error {
 	if end < 0 || strings.Trim(t.rest[2:end], "im-") != "" {
 		return fmt.Errorf("%q: want no option but i and m", t.rest[:max(3, end)])
 	}
-	t.out.WriteString(strings.ReplaceAll(t.take(end), "m", "s"))
-	if t.rest[0] == ':' {
-		t.out.WriteString(t.take(1))
+	options := t.take(end)
+	on, off, _ := strings.Cut(options, "-")
+	t.fold = (t.fold || strings.Contains(on, "i")) && !strings.Contains(off, "i")
+	t.out.WriteString(strings.ReplaceAll(options, "m", "s"))
+	t.out.WriteByte(':')
+	if t.take(1) == ")" { // for all that follows in the group around it, though there be other ways
+		n := len(t.groups) - 1
+		t.inner = t.groups[n].inner + 1
+		t.groups = t.groups[:n]
 	}
 	return nil
 }
 
 // close reads the end of a group, which can be repeated.
 func (t *translation) close() {
+	t.closeInner()
 	t.out.WriteString(t.take(1))
 	if n := len(t.groups); n > 0 {
-		t.atom, t.groups = t.groups[n-1], t.groups[:n-1]
+		last := t.groups[n-1]
+		t.atom, t.fold, t.inner, t.groups = last.begin, last.fold, last.inner, t.groups[:n-1]
 	}
 }
 

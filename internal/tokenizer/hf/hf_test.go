@@ -275,7 +275,7 @@ func FuzzHandMadeMatchersAreTheirPatterns(f *testing.F) {
 	type way struct{ hand, engine matcher }
 	var ways []way
 	for pattern, hand := range knownPatterns {
-		ways = append(ways, way{hand, regexMatcher{mustCompile(f, pattern)}})
+		ways = append(ways, way{hand, engineOf(f, pattern)})
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) || len(text) > 1<<12 {

@@ -16,6 +16,16 @@ func mustCompile(t testing.TB, pattern string) *regexp2.Regexp {
 	return re
 }
 
+// engineOf matches a pattern by the engine, even if it is known.
+func engineOf(t testing.TB, pattern string) matcher {
+	t.Helper()
+	translated, err := translate(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexMatcher{mustCompile(t, translated)}
+}
+
 // tokenRegex is a pattern that takes forever, with less patience than usual.
 func tokenRegex(t testing.TB) *regexp2.Regexp {
 	re := mustCompile(t, "(a+)+$")

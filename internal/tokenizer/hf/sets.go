@@ -53,7 +53,7 @@ func (t *translation) member(s *set) error {
 		return t.memberEscape(s)
 	default:
 		_, n := utf8.DecodeRuneInString(t.rest)
-		s.plain.WriteString(t.take(n))
+		s.plain.WriteString(t.folded(t.take(n)))
 	}
 	return nil
 }
