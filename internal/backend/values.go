@@ -2,6 +2,7 @@ package backend
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -17,6 +18,20 @@ func BindAll(s Session, tensors []tensor.Tensor) ([]Value, error) {
 		values = append(values, v)
 	}
 	return values, nil
+}
+
+// BindPorts makes a value of the tensor of each port, which has its name. If one fails, none
+// stays bound.
+func BindPorts(s Session, ports []Port, tensors map[string]tensor.Tensor) ([]Value, error) {
+	list := make([]tensor.Tensor, len(ports))
+	for i, port := range ports {
+		t, ok := tensors[port.Name]
+		if !ok {
+			return nil, fmt.Errorf("the model has a port %s, for which there is nothing", port.Name)
+		}
+		list[i] = t
+	}
+	return BindAll(s, list)
 }
 
 // CloseAll closes values; those that are nil are passed over.

@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -46,4 +47,29 @@ func TestTensorsAreBoundTogetherOrNotAtAll(t *testing.T) {
 	if values, err := backend.BindAll(b, make([]tensor.Tensor, 3)); values != nil || err == nil || b.open != 0 {
 		t.Errorf("%d values, %d open, %v; want none, and an error", len(values), b.open, err)
 	}
+}
+
+func TestTensorsAreBoundInTheOrderOfTheirPorts(t *testing.T) {
+	b := &order{}
+	ports := []backend.Port{{Name: "mask"}, {Name: "ids"}}
+	tensors := map[string]tensor.Tensor{"ids": tensor.Of([]int64{1, 2}, 2), "mask": tensor.Of([]float32{3}, 1), "more": {}}
+	if values, err := backend.BindPorts(b, ports, tensors); err != nil || len(values) != 2 || strings.Join(b.bound, " ") != "float32[1] int64[2]" {
+		t.Errorf("bound are %v, %v", b.bound, err)
+	}
+	b = &order{}
+	ports = append(ports, backend.Port{Name: "kind"})
+	if values, err := backend.BindPorts(b, ports, tensors); err == nil || err.Error() != "the model has a port kind, for which there is nothing" || values != nil || b.bound != nil {
+		t.Errorf("a port without a tensor: %v, %v, bound are %v", values, err, b.bound)
+	}
+}
+
+// order notes which tensors are bound.
+type order struct {
+	backend.Session
+	bound []string
+}
+
+func (o *order) Bind(t tensor.Tensor) (backend.Value, error) {
+	o.bound = append(o.bound, t.String())
+	return nil, nil
 }

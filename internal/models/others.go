@@ -37,6 +37,11 @@ func RuleNames() []string {
 	return names
 }
 
+// rounds are minima that did not change from one round to another.
+func rounds(first, last string, m config.Minima) []config.RoundMinima {
+	return []config.RoundMinima{{First: first, Last: last, Minima: m}}
+}
+
 // others are the benchmarks of the rules that the catalogue does not have. One that is added
 // to it takes its entry along.
 //
@@ -55,73 +60,53 @@ func others() []config.Model {
 		{
 			Name:    "gpt3",
 			Aliases: []string{"gpt3-99", "gpt3-99.9"},
-			Minima: []config.RoundMinima{
-				{First: "v3.1", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
-			},
+			Minima:  rounds("v3.1", "v3.1", config.Minima{PerformanceSamples: 13368, OfflineSamples: 24576, ServerLatency: 20000 * ms}),
 		},
 		{
 			Name:    "rgat",
 			Aliases: []string{"r-gat"},
-			Minima: []config.RoundMinima{
-				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 788379, AccuracySamples: 788379, OfflineSamples: 788379}},
-			},
-			Sample: &config.SampleSize{},
+			Minima:  rounds("v5.0", "v6.1", config.Minima{PerformanceSamples: 788379, AccuracySamples: 788379, OfflineSamples: 788379}),
+			Sample:  &config.SampleSize{},
 		},
 		{
-			Name: "pointpainting",
-			Minima: []config.RoundMinima{
-				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 1024, AccuracySamples: 39987, OfflineSamples: 6636}},
-			},
+			Name:   "pointpainting",
+			Minima: rounds("v5.0", "v6.0", config.Minima{PerformanceSamples: 1024, AccuracySamples: 39987, OfflineSamples: 6636}),
 		},
 		{
-			Name: "wan-2.2-t2v-a14b",
-			Minima: []config.RoundMinima{
-				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 50, AccuracySamples: 248, OfflineSamples: 50}},
-			},
+			Name:    "wan-2.2-t2v-a14b",
+			Minima:  rounds("v6.0", "v6.1", config.Minima{PerformanceSamples: 50, AccuracySamples: 248, OfflineSamples: 50}),
 			Queries: map[loadgen.Scenario]uint64{loadgen.SingleStream: 50},
 			Sample:  &config.SampleSize{OutValues: 224_870_400}, // the product that the rules give, 81·720·1280·3, is 921600 less than their number
 		},
 		{
-			Name: "qwen3-vl-235b-a22b",
-			Minima: []config.RoundMinima{
-				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 48289, AccuracySamples: 48289, OfflineSamples: 48289, ServerLatency: 12000 * ms}},
-			},
+			Name:   "qwen3-vl-235b-a22b",
+			Minima: rounds("v6.0", "v6.1", config.Minima{PerformanceSamples: 48289, AccuracySamples: 48289, OfflineSamples: 48289, ServerLatency: 12000 * ms}),
 			Sample: &config.SampleSize{InValues: 27051, OutValues: 500},
 		},
 		{
 			Name:    "dlrm-v3",
 			Aliases: []string{"dlrmv3"},
-			Minima: []config.RoundMinima{
-				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 349823, AccuracySamples: 349823, OfflineSamples: 349823, ServerLatency: 60000 * ms}},
-			},
-			Sample: &config.SampleSize{InBytes: (2 + 6*1 + 6*2048) * 8}, // as printed: 98368
+			Minima:  rounds("v6.0", "v6.1", config.Minima{PerformanceSamples: 349823, AccuracySamples: 349823, OfflineSamples: 349823, ServerLatency: 60000 * ms}),
+			Sample:  &config.SampleSize{InBytes: (2 + 6*1 + 6*2048) * 8}, // as printed: 98368
 		},
 		{
 			Name:    "yolo",
 			Aliases: []string{"yolo11l", "yolo-v11", "yolov11", "yolo-95", "yolo-99"},
-			Minima: []config.RoundMinima{
-				{First: "v6.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 64, AccuracySamples: 1525, OfflineSamples: 1525}},
-			},
+			Minima:  rounds("v6.0", "v6.1", config.Minima{PerformanceSamples: 64, AccuracySamples: 1525, OfflineSamples: 1525}),
 		},
 		{
-			Name: "qwen3.6-27b",
-			Minima: []config.RoundMinima{
-				{First: "v6.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 995, AccuracySamples: 995}},
-			},
+			Name:    "qwen3.6-27b",
+			Minima:  rounds("v6.1", "v6.1", config.Minima{PerformanceSamples: 995, AccuracySamples: 995}),
 			Queries: map[loadgen.Scenario]uint64{loadgen.SingleStream: 995},
 		},
 		{
-			Name: "e2e-rag-qna",
-			Minima: []config.RoundMinima{
-				{First: "v6.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 824, AccuracySamples: 824, OfflineSamples: 824}},
-			},
+			Name:   "e2e-rag-qna",
+			Minima: rounds("v6.1", "v6.1", config.Minima{PerformanceSamples: 824, AccuracySamples: 824, OfflineSamples: 824}),
 			Sample: &config.SampleSize{},
 		},
 		{
-			Name: "e2e-rag-db",
-			Minima: []config.RoundMinima{
-				{First: "v6.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 2515, AccuracySamples: 2515, OfflineSamples: 2515}},
-			},
+			Name:   "e2e-rag-db",
+			Minima: rounds("v6.1", "v6.1", config.Minima{PerformanceSamples: 2515, AccuracySamples: 2515, OfflineSamples: 2515}),
 			Sample: &config.SampleSize{},
 		},
 	}

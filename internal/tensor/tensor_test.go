@@ -240,3 +240,15 @@ func TestNewIsZeroAndAlignedForEveryType(t *testing.T) {
 		}
 	}
 }
+
+func TestMemoryIsUsedAgainWhereItIsEnough(t *testing.T) {
+	s := make([]int, 2, 5)
+	for n, same := range map[int]bool{0: true, 1: true, 2: true, 5: true, 6: false, 100: false} {
+		if got := Grown(s, n); len(got) != n || n > 0 && (&got[0] == &s[0]) != same {
+			t.Errorf("Grown to %d has %d elements, the same memory: %t, want %t", n, len(got), n > 0 && &got[0] == &s[0], same)
+		}
+	}
+	if got := Grown([]int(nil), 3); len(got) != 3 {
+		t.Errorf("Grown of nothing is %v", got)
+	}
+}

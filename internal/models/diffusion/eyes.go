@@ -151,7 +151,7 @@ func (e *Eye) prepare(image []byte, from preprocess.Size) error {
 	to := preprocess.Size{Width: e.side, Height: e.side}
 	n, planes := e.side*e.side, tensor.Data[float32](e.in.Tensor())
 	if e.kind == CLIPEye {
-		e.pixels = grown(e.pixels, imageChannels*n)
+		e.pixels = tensor.Grown(e.pixels, imageChannels*n)
 		if err := e.scratch.ResizeBytes(e.pixels, image, preprocess.PillowBicubic, imageChannels, from, to); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (e *Eye) prepare(image []byte, from preprocess.Size) error {
 		}
 		return nil
 	}
-	e.floats = grown(e.floats, len(image)+imageChannels*n)
+	e.floats = tensor.Grown(e.floats, len(image)+imageChannels*n)
 	whole, small := e.floats[:len(image)], e.floats[len(image):]
 	for i, v := range image {
 		whole[i] = float32(v) / 255
@@ -173,14 +173,6 @@ func (e *Eye) prepare(image []byte, from preprocess.Size) error {
 		planes[i%imageChannels*n+i/imageChannels] = float32(2*v) - 1
 	}
 	return nil
-}
-
-// grown returns n elements, of the slice if it has so many.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // Close closes the network.

@@ -220,8 +220,8 @@ func (g *greedy) predictionFor(rows int) (*bindings, error) {
 func valuesFor(made map[int]*bindings, s backend.Session, rows int, tensors map[string]tensor.Tensor) (*bindings, error) {
 	v, info := &bindings{n: rows}, s.Info()
 	var err error
-	if v.inputs, err = bindAll(s, info.Inputs, tensors); err == nil {
-		v.outputs, err = bindAll(s, info.Outputs, tensors)
+	if v.inputs, err = backend.BindPorts(s, info.Inputs, tensors); err == nil {
+		v.outputs, err = backend.BindPorts(s, info.Outputs, tensors)
 	}
 	if err != nil {
 		return nil, errors.Join(err, backend.CloseAll(v.inputs, v.outputs))

@@ -106,47 +106,22 @@ func (t *transcriber) bind(n, frames int) error {
 	if err := t.unbind(); err != nil {
 		return err
 	}
-	t.features, t.encoded = grown(t.features, n*frames*audio.Features), grown(t.encoded, n*frames/stacked*t.w.sizes.joint)
-	t.lengths = grown(t.lengths, n)
+	t.features, t.encoded = tensor.Grown(t.features, n*frames*audio.Features), tensor.Grown(t.encoded, n*frames/stacked*t.w.sizes.joint)
+	t.lengths = tensor.Grown(t.lengths, n)
 	tensors := map[string]tensor.Tensor{
 		"features": tensor.Of(t.features, int64(n), int64(frames), audio.Features), "lengths": tensor.Of(t.lengths, int64(n)),
 		"encoded": tensor.Of(t.encoded, int64(n), int64(frames/stacked), int64(t.w.sizes.joint)),
 	}
 	var err error
 	info := t.encoder.Info()
-	if t.bound.inputs, err = bindAll(t.encoder, info.Inputs, tensors); err == nil {
-		t.bound.outputs, err = bindAll(t.encoder, info.Outputs, tensors)
+	if t.bound.inputs, err = backend.BindPorts(t.encoder, info.Inputs, tensors); err == nil {
+		t.bound.outputs, err = backend.BindPorts(t.encoder, info.Outputs, tensors)
 	}
 	if err != nil {
 		return errors.Join(err, t.unbind())
 	}
 	t.bound.n, t.bound.frames = n, frames
 	return nil
-}
-
-// grown returns n elements, of the slice if it has so many.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
-// bindAll binds the tensors of ports by their names.
-func bindAll(s backend.Session, ports []backend.Port, tensors map[string]tensor.Tensor) ([]backend.Value, error) {
-	var values []backend.Value
-	for _, port := range ports {
-		t, ok := tensors[port.Name]
-		if !ok {
-			return values, fmt.Errorf("the model has a port %s, for which there is nothing", port.Name)
-		}
-		v, err := s.Bind(t)
-		if err != nil {
-			return values, err
-		}
-		values = append(values, v)
-	}
-	return values, nil
 }
 
 func (t *transcriber) unbind() error {

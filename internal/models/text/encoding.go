@@ -24,7 +24,7 @@ func (m *beamMemory) encode(ctx context.Context, encoder backend.Session, fresh 
 	e := &m.encoding
 	e.fill(fresh, length)
 	size := length * m.sizes.hidden
-	e.memory, e.keys, e.state = grown(e.memory, n*size), grown(e.keys, n*size), grown(e.state, n*m.sizes.state)
+	e.memory, e.keys, e.state = tensor.Grown(e.memory, n*size), tensor.Grown(e.keys, n*size), tensor.Grown(e.state, n*m.sizes.state)
 	b, err := e.bind(encoder, n, length, m.sizes)
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *beamMemory) encode(ctx context.Context, encoder backend.Session, fresh 
 
 // fill writes what the encoder reads.
 func (e *encodingMemory) fill(fresh []*underWay, length int) {
-	e.pieces, e.lengths = grown(e.pieces, len(fresh)*length), grown(e.lengths, len(fresh))
+	e.pieces, e.lengths = tensor.Grown(e.pieces, len(fresh)*length), tensor.Grown(e.lengths, len(fresh))
 	for k, s := range fresh {
 		row := e.pieces[k*length:][:length]
 		for i := copy(row, s.pieces); i < length; i++ {
@@ -62,29 +62,8 @@ func (e *encodingMemory) bind(encoder backend.Session, sentences, length int, si
 	}
 	b := &bound{}
 	var err error
-	if b.inputs, err = bindAll(encoder, encoder.Info().Inputs, tensors); err == nil {
-		b.outputs, err = bindAll(encoder, encoder.Info().Outputs, tensors)
+	if b.inputs, err = backend.BindPorts(encoder, encoder.Info().Inputs, tensors); err == nil {
+		b.outputs, err = backend.BindPorts(encoder, encoder.Info().Outputs, tensors)
 	}
 	return b, err
-}
-
-// bindAll binds the tensors of ports.
-func bindAll(s backend.Session, ports []backend.Port, tensors map[string]tensor.Tensor) ([]backend.Value, error) {
-	var values []backend.Value
-	for _, port := range ports {
-		v, err := s.Bind(tensors[port.Name])
-		if err != nil {
-			return values, err
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
-// grown returns n elements, of the slice if it has so many.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
