@@ -40,7 +40,7 @@ func settle(cmd *cobra.Command) error {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name != "help" {
 			set := func(value string) error { return flags.Set(f.Name, value) }
-			options = append(options, config.Option{Name: f.Name, Changed: f.Changed, Set: set})
+			options = append(options, config.Option{Name: f.Name, Changed: f.Changed, Repeats: repeats(f), Set: set})
 		}
 	})
 	file := config.OptionFile{Path: optionFile, Known: allFlags(cmd.Root()), Variables: variables}
@@ -63,6 +63,15 @@ func settle(cmd *cobra.Command) error {
 	}
 	return nil
 }
+
+// repeats reports whether a flag may be given several times.
+func repeats(f *pflag.Flag) bool {
+	_, list := f.Value.(pflag.SliceValue)
+	return list || f.Value.Type() == KeyValue
+}
+
+// KeyValue is the type of flags that take key=value, again and again.
+const KeyValue = "key=value"
 
 // allFlags lists the flags of all commands: mlperf.yaml may have any of them.
 func allFlags(cmd *cobra.Command) []string {

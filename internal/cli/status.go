@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -45,6 +46,25 @@ func Finished(status int) error {
 		return nil
 	}
 	return statusError{status: status}
+}
+
+// Interrupted is the outcome of a command that a signal ended. What went wrong besides, such as that the results
+// could not be written, is still to be said.
+func Interrupted(err error) error { return statusError{ExitInterrupted, beside(err)} }
+
+// beside is what is in an error besides the interruption.
+func beside(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var rest []error
+		for _, e := range joined.Unwrap() {
+			rest = append(rest, beside(e))
+		}
+		return errors.Join(rest...)
+	}
+	if errors.Is(err, ErrInterrupted) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // ErrInterrupted is the cause of what a signal ended.

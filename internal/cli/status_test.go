@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -30,5 +31,26 @@ func TestEveryOutcomeHasItsStatus(t *testing.T) {
 	}
 	if text := Finished(ExitInvalid).Error(); text != "" {
 		t.Errorf("a command that has said everything says %q", text)
+	}
+}
+
+// TestWhatWentWrongBesideAnInterruptionIsSaid: that results could not be written must not get lost.
+func TestWhatWentWrongBesideAnInterruptionIsSaid(t *testing.T) {
+	full, traffic := errors.New("the disk is full"), fmt.Errorf("traffic: %w", ErrInterrupted)
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"nothing", traffic, ""},
+		{"no error at all", nil, ""},
+		{"an error beside it", errors.Join(traffic, full), "the disk is full"},
+		{"errors on both sides", errors.Join(full, errors.Join(ErrInterrupted, context.Canceled), errors.New("the page: no")), "the disk is full\nthe page: no"},
+		{"what follows from it", errors.Join(ErrInterrupted, fmt.Errorf("asking: %w", context.Canceled)), ""},
+	} {
+		err := Interrupted(c.err)
+		if StatusOf(err) != ExitInterrupted || err.Error() != c.want {
+			t.Errorf("%s: status %d, %q, want %q", c.name, StatusOf(err), err, c.want)
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 type Option struct {
 	Name    string             // without dashes in front: target-qps
 	Changed bool               // given on the command line
+	Repeats bool               // may be given several times: a list gives each of its values
 	Set     func(string) error // parses and stores a value
 }
 
@@ -94,10 +95,24 @@ func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 		origin = "environment " + variable
 	}
 	m.origins[o.Name] = origin
-	if err := o.Set(v.GetString(o.Name)); err != nil {
-		return &field.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin, Err: err}
+	for _, text := range textsOf(v.Get(o.Name), o.Repeats) {
+		if err := o.Set(text); err != nil {
+			return &field.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin, Err: err}
+		}
 	}
 	return nil
+}
+
+// textsOf are what a flag is set to: each value of a list if the flag repeats, else one text with commas between.
+func textsOf(value any, each bool) []string {
+	list, ok := value.([]string)
+	switch {
+	case !ok:
+		return []string{fmt.Sprint(value)}
+	case each:
+		return list
+	}
+	return []string{strings.Join(list, ",")}
 }
 
 func variableOf(option string) string {
@@ -153,11 +168,14 @@ func parseOptionFile(path string, text []byte, known []string) (map[string]any, 
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	at := Place{Source: path}
+	if line := secondDocument(text); line > 0 {
+		return nil, &syntaxError{Place{path, line}, "a second document begins, which nothing would read"}
+	}
 	values := map[string]any{}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(document)) {
 		option := strings.ReplaceAll(name, "_", "-")
-		text, err := optionText(document[name])
+		value, err := optionValue(document[name])
 		switch _, twice := values[option]; {
 		case !slices.Contains(known, option):
 			errs = append(errs, newKeyError(at, "key", name, sortedUnique(slices.Clone(known))))
@@ -166,9 +184,44 @@ func parseOptionFile(path string, text []byte, known []string) (map[string]any, 
 		case err != nil:
 			errs = append(errs, &syntaxError{at, fmt.Sprintf("%s: %v", name, err)})
 		}
-		values[option] = text
+		values[option] = value
 	}
 	return values, errors.Join(errs...)
+}
+
+// secondDocument is the line at which another document begins after one with keys; 0: none does.
+func secondDocument(text []byte) (line int) {
+	begun := false
+	for number, l := range strings.Split(string(text), "\n") {
+		l = strings.TrimRight(l, " \t\r")
+		marker := l == "---" || l == "..." || strings.HasPrefix(l, "--- ")
+		content := l != "" && !marker && !strings.HasPrefix(l, "#") && !strings.HasPrefix(l, "%") || strings.HasPrefix(l, "--- ")
+		switch {
+		case marker && begun && line == 0:
+			line = number + 1
+		case content && line > 0:
+			return line
+		}
+		begun = begun || content
+	}
+	return 0
+}
+
+// optionValue is a YAML value as a flag would have it: a text, or the texts of a list.
+func optionValue(v any) (any, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return optionText(v)
+	}
+	items := make([]string, len(list))
+	for i, item := range list {
+		text, err := optionText(item)
+		if err != nil {
+			return nil, err
+		}
+		items[i] = text
+	}
+	return items, nil
 }
 
 // optionText writes a YAML value as a flag would have it.
@@ -182,23 +235,8 @@ func optionText(v any) (string, error) {
 		return fmt.Sprint(v), nil
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
-	case []any:
-		return listText(v)
 	case nil:
 		return "", errors.New("has no value")
 	}
 	return "", errors.New("want one value or a list of values")
-}
-
-// listText writes the values of a list, with commas between.
-func listText(list []any) (string, error) {
-	items := make([]string, len(list))
-	for i, v := range list {
-		text, err := optionText(v)
-		if err != nil {
-			return "", err
-		}
-		items[i] = text
-	}
-	return strings.Join(items, ","), nil
 }

@@ -85,6 +85,9 @@ func TestTheFileIsReadStrictly(t *testing.T) {
 		{"list of lists of maps", "model: [[{a: b}]]", "model: want one value or a list of values"},
 		{"both spellings", "target-qps: 1\ntarget_qps: 2", "target-qps is given twice"},
 		{"same key twice", "model: x\nmodel: y", "already defined"},
+		{"a second document", "# mine\n---\nmodel: x\n---\nmodel: y\n", ":4: a second document begins, which nothing would read"},
+		{"a second document after the end", "model: x\n...\n\nmodel: y\n", ":2: a second document begins, which nothing would read"},
+		{"a list of maps", "model: [{a: b}]", "model: want one value or a list of values"},
 		{"not a document of keys", "- model", "cannot unmarshal"},
 		{"not YAML", "model: [", "line 1"},
 	} {
@@ -97,6 +100,41 @@ func TestTheFileIsReadStrictly(t *testing.T) {
 				t.Errorf("%q gives %v, want …%s…", c.text, err, c.want)
 			}
 		})
+	}
+}
+
+func TestADocumentMayHaveItsMarks(t *testing.T) {
+	for _, text := range []string{"---\nmodel: x\n", "# mine\n\n%YAML 1.1\n--- # yes\nmodel: x\n...\n", "model: x\n---\n# nothing more\n", "\xef\xbb\xbfmodel: x\r\n", "model: |-\n  x\n"} {
+		var c command
+		if _, err := MergeOptions(c.options("model"), writeYAML(t, text)); err != nil || c.values["model"] != "x" {
+			t.Errorf("%q: %v, %v", text, c.values, err)
+		}
+	}
+}
+
+func TestAListGivesAFlagThatRepeatsEachOfItsValues(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		repeats bool
+		want    []string
+	}{
+		{"endpoint: [http://a, 'http://b,c']", true, []string{"http://a", "http://b,c"}},
+		{"endpoint:\n  - 1\n  - true\n", true, []string{"1", "true"}},
+		{"endpoint: a,b", true, []string{"a,b"}},
+		{"endpoint: []", true, nil},
+		{"endpoint: [1, 2]", false, []string{"1,2"}},
+	} {
+		var got []string
+		option := Option{Name: "endpoint", Repeats: c.repeats, Set: func(s string) error { got = append(got, s); return nil }}
+		if _, err := MergeOptions([]Option{option}, writeYAML(t, c.text)); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s, repeats %v: %q, %v; want %q", c.text, c.repeats, got, err, c.want)
+		}
+	}
+	t.Setenv("MLPERF_ENDPOINT", "http://c")
+	var got []string
+	option := Option{Name: "endpoint", Repeats: true, Set: func(s string) error { got = append(got, s); return nil }}
+	if _, err := MergeOptions([]Option{option}, writeYAML(t, "endpoint: [http://a, http://b]")); err != nil || !slices.Equal(got, []string{"http://c"}) {
+		t.Errorf("the environment goes before the list: %q, %v", got, err)
 	}
 }
 
@@ -170,7 +208,8 @@ func FuzzOptionFile(f *testing.F) {
 			return
 		}
 		for name, v := range values {
-			if _, isText := v.(string); !slices.Contains(known, name) || !isText {
+			_, isText := v.(string)
+			if _, isList := v.([]string); !slices.Contains(known, name) || !isText && !isList {
 				t.Fatalf("accepted %s: %v (%s)", name, v, fmt.Sprintf("%T", v))
 			}
 		}

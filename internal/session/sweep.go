@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -59,9 +61,24 @@ func (s Sweep) check(q *Request) error {
 	case q.Output == "":
 		return field.Missing("output", "the runs of a sweep have a folder of their own in it")
 	}
-	for _, x := range s.loads() {
-		if !(x > 0) {
+	loads := s.loads()
+	for i, x := range loads {
+		switch {
+		case !(x > 0) || math.IsInf(x, 1):
 			return field.Invalid(s.field(), x, "loads above 0")
+		case slices.Contains(loads[:i], x):
+			return field.Errorf(s.field(), "%g is there twice", x)
+		}
+	}
+	return nil
+}
+
+// resolve finds what is wrong with the run of any load before the first one takes its time.
+func (s Sweep) resolve(q Request) error {
+	for _, load := range s.loads() {
+		at, unit := s.at(q, load)
+		if _, err := Resolve(at); err != nil {
+			return fmt.Errorf("%g %s: %w", load, unit, err)
 		}
 	}
 	return nil
@@ -86,6 +103,9 @@ func (s Sweep) loads() []float64 {
 // ends the sweep. What was measured until then is returned, and written.
 func (s Sweep) Run(ctx context.Context, q Request, o Observer) ([]SweepPoint, error) {
 	if err := s.check(&q); err != nil {
+		return nil, err
+	}
+	if err := s.resolve(q); err != nil {
 		return nil, err
 	}
 	var points []SweepPoint

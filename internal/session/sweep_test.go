@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -142,6 +143,9 @@ func TestASweepThatCannotBeIsRefused(t *testing.T) {
 		"want one of the two":    {Sweep{Rates: []float64{1}, Concurrency: []int{1}}, func(*Request) {}},
 		"is missing":             {Sweep{Rates: []float64{1}}, func(q *Request) { q.Output = "" }},
 		"want loads above 0":     {Sweep{Concurrency: []int{2, 0}}, func(*Request) {}},
+		"is +Inf, want loads":    {Sweep{Rates: []float64{2, math.Inf(1)}}, func(*Request) {}},
+		"is NaN, want loads":     {Sweep{Rates: []float64{2, math.NaN()}}, func(*Request) {}},
+		"2.5 is there twice":     {Sweep{Rates: []float64{2.5, 3, 2.5}}, func(*Request) {}},
 	} {
 		q := atServers()
 		q.Output = t.TempDir()
@@ -151,5 +155,23 @@ func TestASweepThatCannotBeIsRefused(t *testing.T) {
 		if !errors.As(err, &f) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// TestWhatIsWrongWithTheLastRunOfASweepIsSaidBeforeTheFirst: runs take their time.
+func TestWhatIsWrongWithTheLastRunOfASweepIsSaidBeforeTheFirst(t *testing.T) {
+	q := atServers()
+	q.Engine.Remote.Endpoints, q.Output = []string{"http://127.0.0.1:1"}, t.TempDir()
+	taken := filepath.Join(q.Output, "qps-3")
+	if err := os.MkdirAll(taken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&report.Results{Schema: report.Schema, Result: report.Valid}).Write(taken); err != nil {
+		t.Fatal(err)
+	}
+	points, err := Sweep{Rates: []float64{1, 2, 3}}.Run(t.Context(), q, silent{})
+	var exists *ExistsError
+	if !errors.As(err, &exists) || exists.Folder != taken || !strings.HasPrefix(err.Error(), "3 queries/s: ") || len(points) != 0 {
+		t.Errorf("%v, %v, want that %s has results", points, err, taken)
 	}
 }

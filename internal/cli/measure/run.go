@@ -183,7 +183,7 @@ func hopeless(err error) error {
 func exitOf(r *report.Results, err error) error {
 	switch {
 	case errors.Is(err, cli.ErrInterrupted):
-		return cli.Finished(cli.ExitInterrupted)
+		return cli.Interrupted(err)
 	case err != nil:
 		return err
 	case !r.Valid():

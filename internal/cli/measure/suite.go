@@ -192,7 +192,7 @@ func writePage(dir string) error {
 // exitOfSuite turns the outcome of a suite into the exit status.
 func exitOfSuite(o *suite.Outcome, err error) error {
 	if errors.Is(err, cli.ErrInterrupted) {
-		return cli.Finished(cli.ExitInterrupted)
+		return cli.Interrupted(err)
 	}
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (s *sweepFlags) run(cmd *cobra.Command, q session.Request, asJSON bool) err
 		err = errors.Join(err, showSweep(cmd.OutOrStdout(), points, q.Output, asJSON))
 	}
 	if errors.Is(context.Cause(cmd.Context()), cli.ErrInterrupted) {
-		return cli.Finished(cli.ExitInterrupted)
+		return cli.Interrupted(err)
 	}
 	for _, p := range points {
 		if err == nil && p.Result != report.Valid {

@@ -103,7 +103,7 @@ func exitTuned(err error) error {
 	var other *tune.OtherSearchError
 	switch {
 	case errors.Is(err, cli.ErrInterrupted):
-		return cli.Finished(cli.ExitInterrupted)
+		return cli.Interrupted(err)
 	case errors.As(err, &none) && none.Bound > 0:
 		return fmt.Errorf("%w: --target-latency auto chooses a bound that can be met", err)
 	case errors.As(err, &other):

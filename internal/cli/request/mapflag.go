@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/cli"
 )
 
 // A MapFlag is repeatable: key=value, each key once.
@@ -13,7 +15,7 @@ type MapFlag map[string]string
 func (m *MapFlag) String() string { return "" }
 
 // Type implements pflag.Value.
-func (*MapFlag) Type() string { return "key=value" }
+func (*MapFlag) Type() string { return cli.KeyValue }
 
 // Set implements pflag.Value.
 func (m *MapFlag) Set(text string) error {

@@ -226,3 +226,25 @@ func TestAFlagThatIsThereIsNotDefinedTwice(t *testing.T) {
 		t.Errorf("--ttft is %q", got)
 	}
 }
+
+func TestListsOfTheFileGiveFlagsThatRepeatEachOfTheirValues(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := "set: [qsl_rng_seed=5, sample_index_rng_seed=6]\nprovider-option: [a=1, 'b=2,3']\nendpoint: [http://a:1, http://b:2]\ncustom-ops:\n  - x.so\n  - y.so\n"
+	if err := os.WriteFile("mlperf.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, o := built(t)
+	if o.Status != cli.ExitDone {
+		t.Fatal(o.Err)
+	}
+	want := []config.Override{{Key: "qsl_rng_seed", Value: "5", Origin: "mlperf.yaml: set"}, {Key: "sample_index_rng_seed", Value: "6", Origin: "mlperf.yaml: set"}}
+	if diff := cmp.Diff(want, r.Settings); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "1", "b": "2,3"}, r.Backend.DeviceOptions); diff != "" {
+		t.Errorf("options of the device (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([][]string{{"http://a:1", "http://b:2"}, {"x.so", "y.so"}}, [][]string{r.Engine.Remote.Endpoints, r.Backend.CustomOps}); diff != "" {
+		t.Errorf("servers and libraries (-want +got):\n%s", diff)
+	}
+}
