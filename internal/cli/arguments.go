@@ -23,13 +23,15 @@ func NoVerb(cmd *cobra.Command, args []string) error {
 // Arguments accepts between least and most arguments.
 func Arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		verb := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") // errors begin with the program's name anyway
+		want := strings.TrimSpace(strings.TrimPrefix(cmd.Use, cmd.Name()))
 		switch {
 		case len(args) > most:
-			return Usage("%s: unexpected argument %q", cmd.CommandPath(), args[most])
+			return Usage("%s: unexpected argument %q", verb, args[most])
 		case len(args) < least:
-			return Usage("%s: want %s", cmd.CommandPath(), strings.TrimSpace(strings.TrimPrefix(cmd.Use, cmd.Name())))
+			return Usage("%s: want %s", verb, want)
 		case slices.Contains(args, ""): // a variable of a shell that is not set
-			return Usage("%s: an argument is empty: want %s", cmd.CommandPath(), strings.TrimSpace(strings.TrimPrefix(cmd.Use, cmd.Name())))
+			return Usage("%s: an argument is empty: want %s", verb, want)
 		}
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 func TestArgumentsThatAreTooManyTooFewOrEmptyAreNamed(t *testing.T) {
 	cmd := &cobra.Command{Use: "show MODEL [FILE]"}
+	(&cobra.Command{Use: "mlperf"}).AddCommand(cmd) // whose name all errors begin with
 	for _, c := range []struct {
 		args []string
 		want string

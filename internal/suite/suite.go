@@ -63,6 +63,26 @@ func Names() []string {
 	return []string{"v0.5", "edge", "datacenter", "mobile", "mlmark"}
 }
 
+// A Listed is a suite as lists show it.
+type Listed struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Rules string `json:"rules"`
+}
+
+// List lists the suites that are built in, with what they are.
+func List() ([]Listed, error) {
+	var list []Listed
+	for _, name := range Names() {
+		s, err := Load(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Listed{s.Name, s.Title, s.Rules})
+	}
+	return list, nil
+}
+
 // maxFile is how long the file of a suite may be.
 const maxFile = 1 << 20
 

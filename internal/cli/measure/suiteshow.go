@@ -13,13 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
-// suiteRow is a suite as the list shows it.
-type suiteRow struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
-	Rules string `json:"rules"`
-}
-
 func newSuiteList() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
@@ -28,19 +21,11 @@ func newSuiteList() *cobra.Command {
 		Example: "  mlperf suite list",
 		Args:    cli.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var rows []suiteRow
-			for _, name := range suite.Names() {
-				s, err := suite.Load(name)
-				if err != nil {
-					return err
-				}
-				rows = append(rows, suiteRow{s.Name, s.Title, s.Rules})
+			rows, err := suite.List()
+			if err != nil || asJSON {
+				return cli.OrJSON(cmd.OutOrStdout(), "suite-list", rows, err)
 			}
-			if asJSON {
-				return cli.PrintJSON(cmd.OutOrStdout(), "suite-list", rows)
-			}
-			return cli.PrintTable(cmd.OutOrStdout(), cli.Row{"suite", "what it is", "rules"}, rows,
-				func(r suiteRow) cli.Row { return cli.Row{r.Name, r.Title, r.Rules} })
+			return cli.PrintTable(cmd.OutOrStdout(), cli.Row{"suite", "what it is", "rules"}, rows, func(r suite.Listed) cli.Row { return cli.Row{r.Name, r.Title, r.Rules} })
 		},
 	}
 	cli.JSONFlag(cmd.Flags(), &asJSON)

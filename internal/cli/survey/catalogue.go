@@ -10,15 +10,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
 // listable are what can be listed.
-var listable = []string{"models", "datasets", "backends"}
+var listable = []string{"models", "datasets", "backends", "suites"}
 
 func newList() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use:       "list [models|datasets|backends]",
+		Use:       "list [models|datasets|backends|suites]",
 		Short:     "List the catalogue, and what of it is present on this machine",
 		Example:   "  mlperf list\n  mlperf list backends",
 		ValidArgs: listable,
@@ -32,8 +33,10 @@ func newList() *cobra.Command {
 				return listDatasets(w, asJSON)
 			case "backends":
 				return listBackends(w, asJSON)
+			case "suites":
+				return listSuites(w, asJSON)
 			}
-			return cli.Usage("cannot list %q, want models, datasets or backends", what)
+			return cli.Usage("cannot list %q, want models, datasets, backends or suites", what)
 		},
 	}
 	cli.JSONFlag(cmd.Flags(), &asJSON)
@@ -67,6 +70,15 @@ func listBackends(w io.Writer, asJSON bool) error {
 	}
 	return cli.PrintTable(w, cli.Row{"backend", "state", "devices that it knows (mlperf doctor: which work)"}, rows,
 		func(r session.Backend) cli.Row { return cli.Row{r.Name, r.State, strings.Join(r.Devices, " ")} })
+}
+
+func listSuites(w io.Writer, asJSON bool) error {
+	rows, err := suite.List()
+	if err != nil || asJSON {
+		return cli.OrJSON(w, "suite-list", rows, err)
+	}
+	return cli.PrintTable(w, cli.Row{"suite", "what it is", "rules"}, rows,
+		func(r suite.Listed) cli.Row { return cli.Row{r.Name, r.Title, r.Rules} })
 }
 
 func newShow() *cobra.Command {

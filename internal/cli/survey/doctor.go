@@ -76,7 +76,7 @@ func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
 	fmt.Fprintf(&b, "features     %s\n", strings.Join(cpu.Features, " "))
 	fmt.Fprintf(&b, "memory       %d MiB, %d MiB available\n", m.Memory.TotalBytes>>20, m.Memory.AvailableBytes>>20)
 	for _, g := range m.GPUs {
-		fmt.Fprintf(&b, "GPU          %+v\n", g)
+		fmt.Fprintf(&b, "GPU          %s\n", gpuText(g))
 	}
 	if m.Disk != nil {
 		fmt.Fprintf(&b, "disk         %d MiB free for %s\n", m.Disk.FreeBytes>>20, d.Cache)
@@ -99,8 +99,25 @@ func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
 	return err
 }
 
+// gpuText is an accelerator in words.
+func gpuText(g machine.GPU) string {
+	driver := "no driver is loaded"
+	if g.Driver != "" {
+		driver = "driver " + g.Driver
+	}
+	name := g.Name
+	if !strings.HasPrefix(name, g.Vendor) {
+		name = g.Vendor + " " + name
+	}
+	return fmt.Sprintf("%s at %s, %s", name, g.PCI, driver)
+}
+
 // printDevices says which devices the library can use.
 func printDevices(b *strings.Builder, d *session.Diagnosis) {
+	width := 10 // of the usual names
+	for _, p := range d.Providers {
+		width = max(width, len(p.Device))
+	}
 	for _, p := range d.Providers {
 		state := "works"
 		switch {
@@ -109,7 +126,7 @@ func printDevices(b *strings.Builder, d *session.Diagnosis) {
 		case !p.Usable:
 			state = "cannot be used: " + p.Reason
 		}
-		fmt.Fprintf(b, "  %-10s %s\n", p.Device, state)
+		fmt.Fprintf(b, "  %-*s %s\n", width, p.Device, state)
 	}
 }
 

@@ -41,6 +41,20 @@ func TestADiagnosisIsAPageOfLines(t *testing.T) {
 	if strings.Contains(b.String(), "Nothing is missing") {
 		t.Error("it says that nothing is missing")
 	}
+	d.Providers = append(d.Providers, ort.Provider{Device: "tensorrt-rtx"})
+	d.Machine.GPUs = []machine.GPU{{Name: "NVIDIA H100", Vendor: "NVIDIA", PCI: "0000:18:00.0", Driver: "nvidia 570.1"}, {Name: "Instinct", Vendor: "AMD", PCI: "0000:19:00.0"}}
+	b.Reset()
+	if err := printDiagnosis(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"GPU          NVIDIA H100 at 0000:18:00.0, driver nvidia 570.1\n", "GPU          AMD Instinct at 0000:19:00.0, no driver is loaded\n",
+		"  cpu          works\n", "  tensorrt-rtx not in this library\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
 	b.Reset()
 	if err := printDiagnosis(&b, &session.Diagnosis{}); err != nil || !strings.HasSuffix(b.String(), "Nothing is missing.\n") {
 		t.Errorf("%v: %s", err, b.String())
