@@ -17,6 +17,7 @@ func next(args []string, r *report.Results, dir string) string {
 	}
 	what, command := "shows why", []string{"explain", dir}
 	if change := session.ChangeFor(r); change != nil {
+		args = withoutSetting(args, change.Field)
 		what, command = effects[change.Field], again(withFlag(args, strings.ReplaceAll(change.Field, "_", "-"), change.Value))
 	}
 	return fmt.Sprintf("Next: mlperf %s\n  which %s\n", report.CommandLine(command), what)
@@ -52,6 +53,21 @@ func withoutFlag(args []string, name string, hasValue bool) []string {
 			continue
 		}
 		list = append(list, args[i])
+	}
+	return list
+}
+
+// withoutSetting removes a key that --set gives.
+func withoutSetting(args []string, key string) []string {
+	var list []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case strings.HasPrefix(args[i], "--set="+key+"="):
+		case args[i] == "--set" && i+1 < len(args) && strings.HasPrefix(args[i+1], key+"="):
+			i++
+		default:
+			list = append(list, args[i])
+		}
 	}
 	return list
 }

@@ -34,6 +34,8 @@ func TestARunThatIsInvalidNamesTheNextCommand(t *testing.T) {
 			"Next: mlperf run --model a --scenario server --mode find-peak\n"},
 		{"too short", "run --scenario offline --target_qps=10 --output x", report.Results{Scenario: "Offline", Performance: &report.Performance{SamplesPerSecond: 50}, Constraints: []report.Constraint{constraint("duration", 1)}},
 			"Next: mlperf run --scenario offline --output x --target-qps 60 --force\n"},
+		{"too short, with --set", "run --set a=1 --set target_qps=10 --set=target_qps=10 --set", report.Results{Scenario: "Offline", Performance: &report.Performance{SamplesPerSecond: 50}, Constraints: []report.Constraint{constraint("duration", 1)}},
+			"Next: mlperf run --set a=1 --set --target-qps 60\n"},
 		{"too few", "run --min-query-count 3", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("early_stopping", 100)}},
 			"Next: mlperf run --min-query-count 110\n"},
 		{"late generator", "run", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("generator", 1)}}, "Next: mlperf run --reserve-core\n"},

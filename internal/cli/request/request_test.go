@@ -248,3 +248,39 @@ func TestListsOfTheFileGiveFlagsThatRepeatEachOfTheirValues(t *testing.T) {
 		t.Errorf("servers and libraries (-want +got):\n%s", diff)
 	}
 }
+
+// TestAKeyThatIsGivenInTwoWaysHasTheValueThatGoesBefore: the command line before the environment before the file, also
+// where one of them has a flag of its own and the other --set.
+func TestAKeyThatIsGivenInTwoWaysHasTheValueThatGoesBefore(t *testing.T) {
+	for _, c := range []struct {
+		name, file, variable string
+		args                 []string
+		want                 string // value and origin, or the error
+	}{
+		{"a flag before --set of the file", "set: [target_qps=5]", "", []string{"--target-qps", "7"}, "7 by flag --target-qps"},
+		{"a flag before --set of the environment", "", "target_qps=6", []string{"--target-qps", "7"}, "7 by flag --target-qps"},
+		{"--set before the file", "target-qps: 5", "", []string{"--set", "target_qps=7"}, "7 by flag --set"},
+		{"the environment before the file", "target-qps: 5", "target_qps=6", nil, "6 by environment MLPERF_SET"},
+		{"the file alone", "set: target_qps=5", "", nil, "5 by mlperf.yaml: set"},
+		{"the same value twice", "", "", []string{"--target-qps", "7", "--set", "target_qps=7"}, "7 by flag --target-qps"},
+		{"two values", "", "", []string{"--target-qps", "7", "--set", "target_qps=8"}, "target_qps is given twice: 7 by flag --target-qps, and 8 by flag --set"},
+		{"two values of --set", "", "", []string{"--set", "target_qps=7", "--set", "target_qps=8"}, "target_qps is given twice: 7 by flag --set, and 8 by flag --set"},
+		{"two values of the file", "set: [target_qps=5]\ntarget-qps: 6", "", nil, "target_qps is given twice: 6 by mlperf.yaml: target-qps, and 5 by mlperf.yaml: set"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if err := os.WriteFile("mlperf.yaml", []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("MLPERF_SET", c.variable)
+			r, o := built(t, c.args...)
+			got := o.Err
+			for _, s := range r.Settings {
+				got += s.Value + " by " + s.Origin
+			}
+			if got != c.want || (o.Status == cli.ExitUsage) != strings.Contains(c.want, "twice") {
+				t.Errorf("status %d: %s, want %s", o.Status, got, c.want)
+			}
+		})
+	}
+}

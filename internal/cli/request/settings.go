@@ -1,6 +1,7 @@
 package request
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -49,7 +50,39 @@ func (q *Flags) overrides(flags *pflag.FlagSet) ([]config.Override, error) {
 		list = append(list, config.Override{Key: s.key, Value: value, Origin: cli.OriginOf(flags, s.flag)})
 	}
 	free, err := q.freeOverrides(cli.OriginOf(flags, "set"))
-	return append(list, free...), err
+	if err != nil {
+		return nil, err
+	}
+	return once(append(list, free...))
+}
+
+// once leaves of a key that was given in several ways the one that goes before: on the command line, then in the
+// environment, then in mlperf.yaml. Two values from one place are one too many.
+func once(list []config.Override) ([]config.Override, error) {
+	var chosen []config.Override
+	for _, o := range list {
+		i := slices.IndexFunc(chosen, func(c config.Override) bool { return c.Key == o.Key })
+		switch {
+		case i < 0:
+			chosen = append(chosen, o)
+		case rank(o.Origin) > rank(chosen[i].Origin):
+			chosen[i] = o
+		case rank(o.Origin) == rank(chosen[i].Origin) && o.Value != chosen[i].Value:
+			return nil, cli.Usage("%s is given twice: %s by %s, and %s by %s", o.Key, chosen[i].Value, chosen[i].Origin, o.Value, o.Origin)
+		}
+	}
+	return chosen, nil
+}
+
+// rank is higher for what goes before.
+func rank(origin string) int {
+	switch {
+	case strings.HasPrefix(origin, "flag "):
+		return 2
+	case strings.HasPrefix(origin, "environment "):
+		return 1
+	}
+	return 0
 }
 
 // freeOverrides are the settings of --set, which takes any key.
