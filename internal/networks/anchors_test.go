@@ -152,8 +152,8 @@ func TestTablesOfDLRMEndAtTheirLimit(t *testing.T) {
 				small++
 			}
 		}
-		if small != 7 {
-			t.Errorf("%s has %d tables of up to 100 rows, want 7", name, small)
+		if small != 6 {
+			t.Errorf("%s has %d tables of up to 100 rows, want 6", name, small)
 		}
 		whole[0] = 1
 		if rows(40_000_000)[0] == 1 {
