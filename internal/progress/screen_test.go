@@ -2,15 +2,16 @@ package progress
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // shown runs f with a display on a terminal and returns what is written to it.
-func shown(t *testing.T, f func(p *Display, out *strings.Builder)) string {
+func shown(t *testing.T, f func(p *Display, out *paper)) string {
 	t.Helper()
-	var out strings.Builder
+	var out paper
 	synctest.Test(t, func(t *testing.T) {
 		p := New(&out, None)
 		p.mu.Lock()
@@ -22,14 +23,41 @@ func shown(t *testing.T, f func(p *Display, out *strings.Builder)) string {
 	return out.String()
 }
 
+// paper is what is written by several goroutines, and read meanwhile.
+type paper struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (p *paper) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = append(p.text, text...)
+	return len(text), nil
+}
+
+func (p *paper) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return string(p.text)
+}
+
+func (p *paper) Len() int { return len(p.String()) }
+
+// pass lets time pass, and whoever shows something then come to an end with it.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 func TestATerminalHasABarOfWhatIsCounted(t *testing.T) {
-	text := shown(t, func(p *Display, out *strings.Builder) {
+	text := shown(t, func(p *Display, out *paper) {
 		p.Phase("data")
 		if out.Len() > 0 {
 			t.Errorf("a phase that has counted nothing shows %q", out)
 		}
 		p.Items(3, 10)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		p.Items(5, 10)
 	})
 	for _, want := range []string{"data: 3 of 10", "30%", "data: 5 of 10", "50%"} {
@@ -43,19 +71,19 @@ func TestATerminalHasABarOfWhatIsCounted(t *testing.T) {
 }
 
 func TestATerminalShowsThatASilentPhaseGoesOn(t *testing.T) {
-	text := shown(t, func(p *Display, out *strings.Builder) {
+	text := shown(t, func(p *Display, out *paper) {
 		p.Phase("model")
-		time.Sleep(silence - 500*ms)
+		pass(silence - 500*ms)
 		if out.Len() > 0 {
 			t.Errorf("after less than %v: %q", silence, out)
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if !strings.Contains(out.String(), "model: 3s so far") {
 			t.Errorf("after more than %v: %q", silence, out)
 		}
 		p.Items(1, 10)
 		before := out.Len()
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		if added := out.String()[before:]; strings.Contains(added, "so far") {
 			t.Errorf("a bar that counts gives way to %q", added)
 		}
@@ -66,7 +94,7 @@ func TestATerminalShowsThatASilentPhaseGoesOn(t *testing.T) {
 }
 
 func TestANoteStandsAboveTheBar(t *testing.T) {
-	text := shown(t, func(p *Display, _ *strings.Builder) {
+	text := shown(t, func(p *Display, _ *paper) {
 		p.Phase("data")
 		p.Items(3, 10)
 		p.Note("something to know")
@@ -82,7 +110,7 @@ func TestANoteStandsAboveTheBar(t *testing.T) {
 }
 
 func TestABlockTakesThePlaceOfABar(t *testing.T) {
-	text := shown(t, func(p *Display, out *strings.Builder) {
+	text := shown(t, func(p *Display, out *paper) {
 		p.Phase("traffic")
 		p.Items(3, 10)
 		p.Traffic(late().Progress)
@@ -91,7 +119,7 @@ func TestABlockTakesThePlaceOfABar(t *testing.T) {
 		if out.Len() != before {
 			t.Errorf("it is written again at once: %q", out.String()[before:])
 		}
-		time.Sleep(5 * time.Second) // a block does not say how long a phase is silent
+		pass(5 * time.Second) // a block does not say how long a phase is silent
 		if out.Len() != before {
 			t.Errorf("silence is shown as %q", out.String()[before:])
 		}
@@ -110,11 +138,11 @@ func TestATestIsNamedBeforeItsPhase(t *testing.T) {
 }
 
 func TestABarIsWrittenSomeTimesASecond(t *testing.T) {
-	text := shown(t, func(p *Display, out *strings.Builder) {
+	text := shown(t, func(p *Display, out *paper) {
 		p.Phase("data")
 		for i := range 100 {
 			p.Items(i, 200)
-			time.Sleep(10 * ms)
+			pass(10 * ms)
 		}
 		before := out.Len()
 		p.Items(100, 200)
