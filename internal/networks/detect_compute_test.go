@@ -44,7 +44,7 @@ func findings(boxes, scores array, image int, n NMS, limit int) []finding {
 		var kept []finding
 		for _, i := range order {
 			box := boxes.box(image, i)
-			if int64(len(kept)) < n.PerClass && !slices.ContainsFunc(kept, func(f finding) bool { return overlap(f.box, box) > float64(n.IoU) }) {
+			if int64(len(kept)) < n.PerClass && !slices.ContainsFunc(kept, func(f finding) bool { return intersectionOverUnion(f.box, box) > float64(n.IoU) }) {
 				kept = append(kept, finding{scores.at(image, class, i), class, box})
 			}
 		}

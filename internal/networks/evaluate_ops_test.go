@@ -19,12 +19,12 @@ var operators = map[string]func(n *onnx.Node, in []array) []array{
 	"Exp": mapped(math.Exp), "Sqrt": mapped(math.Sqrt), "Sin": mapped(math.Sin), "Cos": mapped(math.Cos), "Identity": mapped(func(x float64) float64 { return x }),
 	"FastGelu": mapped(func(x float64) float64 { return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))) }),
 
-	"Cast": castTo, "Clip": clipped, "Where": where, "Shape": shapeOfArray, "CumSum": cumSum,
+	"Cast": castTo, "Clip": clipTo, "Where": where, "Shape": shapeOfArray, "CumSum": cumSum,
 	"Reshape": reshaped, "Flatten": flattened, "Squeeze": squeezed, "Unsqueeze": unsqueezed, "Transpose": transposed, "Concat": joined, "Slice": sliced,
-	"Pad": padded, "Resize": resized,
-	"Gather": gathered, "GatherND": gatheredND, "ScatterND": scatteredND, "NonZero": nonZeros, "TopK": largest, "NonMaxSuppression": suppressed,
+	"Pad": padZeros, "Resize": resized,
+	"Gather": gathered, "GatherND": gatheredND, "ScatterND": scatteredND, "NonZero": nonZeros, "TopK": topK, "NonMaxSuppression": suppressed,
 	"ReduceSum": reduced(total), "ReduceMean": reduced(func(list []float64) float64 { return total(list) / float64(len(list)) }),
-	"ReduceMax": reduced(slices.Max[[]float64]), "ReduceLogSumExp": reduced(logSumExp), "ArgMax": argMax, "Softmax": softmax,
+	"ReduceMax": reduced(slices.Max[[]float64]), "ReduceLogSumExp": reduced(logSumExp), "ArgMax": indexOfMax, "Softmax": softmax,
 	"MatMul": matMul, "Gemm": gemm, "Conv": convolved, "ConvTranspose": convTransposed, "MaxPool": maxPooled, "GlobalAveragePool": globalAverage,
 	"BatchNormalization": batchNormal, "InstanceNormalization": instanceNormal, "LayerNormalization": layerNormal, "LSTM": lstmOf,
 	"SimplifiedLayerNormalization": simplifiedNormal, "SkipSimplifiedLayerNormalization": skipNormal,
@@ -137,7 +137,7 @@ func castTo(n *onnx.Node, in []array) []array {
 	return []array{y}
 }
 
-func clipped(_ *onnx.Node, in []array) []array {
+func clipTo(_ *onnx.Node, in []array) []array {
 	return []array{in[0].of(func(x float64) float64 { return min(max(x, in[1].data[0]), in[2].data[0]) })}
 }
 
@@ -213,7 +213,7 @@ func (a array) folded(axis int64, keep bool, f func([]float64) float64) array {
 	return y
 }
 
-func argMax(n *onnx.Node, in []array) []array {
+func indexOfMax(n *onnx.Node, in []array) []array {
 	y := in[0].folded(onnx.AttrOr(n, "axis", int64(0)), onnx.AttrOr(n, "keepdims", int64(1)) == 1, func(line []float64) float64 {
 		return float64(slices.Index(line, slices.Max(line)))
 	})
@@ -221,8 +221,8 @@ func argMax(n *onnx.Node, in []array) []array {
 	return []array{y}
 }
 
-// largest lists the k largest elements along an axis, of equal ones the first before the others.
-func largest(n *onnx.Node, in []array) []array {
+// topK lists the k largest elements along an axis, of equal ones the first before the others.
+func topK(n *onnx.Node, in []array) []array {
 	x, k := in[0], int(in[1].data[0])
 	axis := int(onnx.AttrOr(n, "axis", int64(-1)))
 	if axis < 0 {

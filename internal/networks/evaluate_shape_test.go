@@ -120,8 +120,8 @@ func sliced(_ *onnx.Node, in []array) []array {
 	return []array{in[0].taken(axis, keep)}
 }
 
-// padded adds zeros around an array. Of an axis whose padding is negative elements are cut off.
-func padded(_ *onnx.Node, in []array) []array {
+// padZeros adds zeros around an array. Of an axis whose padding is negative elements are cut off.
+func padZeros(_ *onnx.Node, in []array) []array {
 	x, pads := in[0], in[1].data
 	axes := len(x.shape)
 	y := newArray(x.elem, x.shape...)
@@ -265,7 +265,7 @@ func suppressed(_ *onnx.Node, in []array) []array {
 		for len(chosen) < limit {
 			next := -1
 			for i, s := range list {
-				overlaps := slices.ContainsFunc(chosen, func(c int) bool { return overlap(boxes.box(batch, i), boxes.box(batch, c)) > iou })
+				overlaps := slices.ContainsFunc(chosen, func(c int) bool { return intersectionOverUnion(boxes.box(batch, i), boxes.box(batch, c)) > iou })
 				if s > least && !overlaps && !slices.Contains(chosen, i) && (next < 0 || s > list[next]) {
 					next = i
 				}
@@ -283,8 +283,8 @@ func suppressed(_ *onnx.Node, in []array) []array {
 
 func (a array) box(batch, i int) []float64 { return a.data[(batch*int(a.shape[1])+i)*4:][:4] }
 
-// overlap is the intersection of two boxes over their union.
-func overlap(a, b []float64) float64 {
+// intersectionOverUnion is the intersection of two boxes over their union.
+func intersectionOverUnion(a, b []float64) float64 {
 	side := func(low, high, low2, high2 float64) float64 { return max(0, min(high, high2)-max(low, low2)) }
 	inner := side(a[0], a[2], b[0], b[2]) * side(a[1], a[3], b[1], b[3])
 	area := func(c []float64) float64 { return (c[2] - c[0]) * (c[3] - c[1]) }
