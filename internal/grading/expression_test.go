@@ -179,6 +179,39 @@ func TestAnswersThatTakeForeverAreNotComputed(t *testing.T) {
 	}
 }
 
+// A model may write anything, and at any length.
+func TestLongAndDeepAnswersAreJudged(t *testing.T) {
+	chain := func(n int, link string, end string) string { return strings.Repeat(link, n) + end }
+	for name, text := range map[string]string{
+		"a number of many digits":      chain(20_000, "7", ""),
+		"parentheses in each other":    chain(10_000, "(", "1") + chain(10_000, ")", ""),
+		"braces in each other":         chain(10_000, "{", "x") + chain(10_000, "}", ""),
+		"signs":                        chain(10_000, "-", "1"),
+		"elements":                     chain(10_000, "1,", "1"),
+		"fractions of nothing":         chain(10_000, `\frac`, ""),
+		"fractions in each other":      chain(150, `1+\frac{1}{y+`, "x") + chain(150, "}", ""),
+		"roots in each other":          chain(150, `\sqrt{2+`, "x") + chain(150, "}", ""),
+		"the root of many digits":      `\sqrt{` + chain(3000, "7", "}"),
+		"a wide matrix":                `\begin{pmatrix}` + chain(5_000, "1&", `1\end{pmatrix}`),
+		"many factors":                 chain(30, "(a+b+1)(c+d+2)", ""),
+		"powers of powers":             "((((x+1)^9+1)^9+1)^9+1)^9",
+		"units":                        chain(5_000, "degree ", ""),
+		"powers of powers of a number": chain(50, "1.5^", "2"),
+	} {
+		if SameMath(text, "no answer") || SameMath("no answer", text) {
+			t.Errorf("%s is something else", name)
+		}
+	}
+}
+
+func TestBrokenCharactersAreNoAnswer(t *testing.T) {
+	for _, text := range []string{"\\sqrt\x94", "\\sqrt\xe2\x82", "\\frac\x94\xff", "\x94", "\\text{\xff}", "2^\xff"} {
+		if !SameMath(text, text) || SameMath(text, "2") {
+			t.Errorf("%q is not itself, or 2", text)
+		}
+	}
+}
+
 func TestPiHasManyDigits(t *testing.T) {
 	const want = "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798214808651328230664709384460955058223172535940812848"
 	if got := piOf().Text('f', len(want)); !strings.HasPrefix(got, want) {

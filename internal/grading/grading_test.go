@@ -88,6 +88,7 @@ func FuzzAnswers(f *testing.F) {
 	for _, s := range []string{`\frac{1}{2}`, `\boxed{x^2+\sqrt{3}}`, "ANSWER: B", "(1,2]", "7 3/4", "2x(y+1)", `\text{ a}`, "Answer: 7"} {
 		f.Add(s, "1/2")
 	}
+	f.Add("\\sqrt\x94", "2")
 	f.Fuzz(func(t *testing.T, said, wanted string) {
 		if !SameMath(said, said) {
 			t.Errorf("%q is not itself", said)

@@ -80,8 +80,8 @@ func roots(text string) (string, bool) {
 		case p == "":
 			return "", false
 		case p[0] != '{':
-			first := []rune(p)[0]
-			parts[i+1] = "{" + string(first) + "}" + p[len(string(first)):]
+			_, first := utf8.DecodeRuneInString(p)
+			parts[i+1] = "{" + p[:first] + "}" + p[first:]
 		}
 	}
 	return strings.Join(parts, `\sqrt`), true
