@@ -241,6 +241,38 @@ func TestVerifyLooksIntoTheVolumesOfKiTS19(t *testing.T) {
 	}
 }
 
+// The case that MLPerf made is a copy of another, its volume and its segmentation.
+func TestVerifyKnowsWhichCaseOfKiTS19IsACopy(t *testing.T) {
+	volume, labels, other := nifti(binary.LittleEndian, 4, 5, 6), nifti(binary.LittleEndian, 4, 5, 6), nifti(binary.BigEndian, 4, 5, 6)
+	for name, c := range map[string]struct {
+		imaging, segmentation []byte
+		wrong                 string
+	}{
+		"a copy":               {volume, labels, ""},
+		"another volume":       {other, labels, "case_00400/imaging.nii.gz is not a copy of case_00185/imaging.nii.gz"},
+		"another segmentation": {volume, other, "case_00400/segmentation.nii.gz is not a copy of case_00185/segmentation.nii.gz"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for path, data := range map[string][]byte{
+				"case_00185/imaging.nii.gz": volume, "case_00185/segmentation.nii.gz": labels,
+				"case_00400/imaging.nii.gz": c.imaging, "case_00400/segmentation.nii.gz": c.segmentation,
+			} {
+				mustDo(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
+				mustDo(t, os.WriteFile(filepath.Join(dir, path), data, 0o644))
+			}
+			it := Item{Kind: Dataset, Name: "kits19", Layout: LayoutKiTS19, Cases: []string{"case_00185", "case_00400"}, Folder: &Folder{}}
+			r, err := Verify(t.Context(), it, VerifyOptions{Dir: dir})
+			mustDo(t, err)
+			if c.wrong == "" && !r.OK() {
+				t.Errorf("Verify = %+v", r)
+			} else if c.wrong != "" {
+				wantProblems(t, r, c.wrong)
+			}
+		})
+	}
+}
+
 func TestVerifySaysWhatTheRepairNeedsToKnow(t *testing.T) {
 	it := imageNet(t, 6)
 	o, _ := options(t)

@@ -10,6 +10,12 @@ import (
 	"path"
 )
 
+// Files of a case of KiTS19.
+const (
+	imaging      = "imaging.nii.gz"
+	segmentation = "segmentation.nii.gz"
+)
+
 // checkKiTS19 checks that every case has both volumes, and that they are of one shape.
 func checkKiTS19(ctx context.Context, v *verification) error {
 	v.kind()
@@ -29,7 +35,8 @@ func checkKiTS19(ctx context.Context, v *verification) error {
 		v.fine("%d cases, each with a volume and a segmentation of the same shape", len(v.item.Cases))
 	}
 	if to, from := "case_00400", "case_00185"; wrong == 0 {
-		v.checkSame(ctx, path.Join(to, "imaging.nii.gz"), path.Join(from, "imaging.nii.gz"))
+		v.checkSame(ctx, path.Join(to, imaging), path.Join(from, imaging))
+		v.checkSame(ctx, path.Join(to, segmentation), path.Join(from, segmentation))
 	}
 	return nil
 }
@@ -44,13 +51,13 @@ func (v *verification) checkSame(ctx context.Context, to, from string) {
 }
 
 func (v *verification) checkCase(name string) error {
-	volume, err := v.niftiShape(path.Join(name, "imaging.nii.gz"))
+	volume, err := v.niftiShape(path.Join(name, imaging))
 	if err != nil {
 		return err
 	}
-	segmentation, err := v.niftiShape(path.Join(name, "segmentation.nii.gz"))
-	if err == nil && volume != segmentation {
-		err = fmt.Errorf("the volume is %v, its segmentation %v", volume, segmentation)
+	labels, err := v.niftiShape(path.Join(name, segmentation))
+	if err == nil && volume != labels {
+		err = fmt.Errorf("the volume is %v, its segmentation %v", volume, labels)
 	}
 	return err
 }
