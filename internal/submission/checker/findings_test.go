@@ -68,7 +68,13 @@ func (f Finding) wrong(root string, p Profile) string {
 		return "not a path of the tree"
 	case len([]rune(f.Found)) > 120:
 		return "it quotes too much"
-	case f.Line == 0:
+	}
+	return f.misplaced(root)
+}
+
+// misplaced says what is wrong with the line of a finding; empty: nothing, or it has none.
+func (f Finding) misplaced(root string) string {
+	if f.Line == 0 {
 		return ""
 	}
 	text, err := os.ReadFile(filepath.Join(root, f.Path))

@@ -33,22 +33,8 @@ func (f *tabFinder) line(line string) bool {
 		return false
 	}
 	f.below = -1
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case f.quote == '"' && c == '\\':
-			i++
-		case f.quote != 0:
-			if c == f.quote {
-				f.quote = 0
-			}
-		case c == '\t':
-			return true
-		case i > 0 && !strings.ContainsRune(" ,:[{'", rune(line[i-1])):
-		case c == '#':
-			return false
-		case c == '"' || c == '\'':
-			f.quote = c
-		}
+	if f.scan(line) {
+		return true
 	}
 	if f.quote == 0 && blockHeader.MatchString(line) {
 		if f.below = indent; strings.ContainsAny(line[indent:indent+1], "|>") {
@@ -56,4 +42,36 @@ func (f *tabFinder) line(line string) bool {
 		}
 	}
 	return false
+}
+
+// scan looks for such a tab before a comment.
+func (f *tabFinder) scan(line string) bool {
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		if f.quote != 0 {
+			i += f.quoted(c)
+			continue
+		}
+		first := i == 0 || strings.IndexByte(" ,:[{'", line[i-1]) >= 0
+		switch {
+		case c == '\t':
+			return true
+		case first && c == '#':
+			return false
+		case first && (c == '"' || c == '\''):
+			f.quote = c
+		}
+	}
+	return false
+}
+
+// quoted reads a character in quotes, and returns how many more to pass over.
+func (f *tabFinder) quoted(c byte) int {
+	switch {
+	case f.quote == '"' && c == '\\':
+		return 1
+	case c == f.quote:
+		f.quote = 0
+	}
+	return 0
 }

@@ -2,7 +2,6 @@ package output
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,31 +38,34 @@ type column struct{ model, scenario, unit string }
 // A sheetBuilder gathers the rows of a sheet.
 type sheetBuilder struct {
 	open    bool
+	ids     map[string]string // of systems
 	columns []column
 	rows    []*systemRow
 }
 
 type systemRow struct {
-	key    string
+	key    []string // that rows are in the order of, the ID first
 	index  []string
 	extra  []string // of open: model as it is called, accuracy
 	values map[column]string
 }
 
 // Final returns the tables of the final report, of the results that pass. A scenario
-// that a round does not ask of a benchmark in a suite is not part of them.
+// that a round does not ask of a benchmark in a suite is not part of them. A system has one ID
+// in all tables.
 func Final(r *checker.Report) ([]Sheet, error) {
 	round, err := rounds.Find(r.Rules)
 	if err != nil {
 		return nil, err
 	}
+	ids := number(r)
 	var sheets []Sheet
-	for _, suite := range []string{"datacenter", "edge"} {
-		for _, division := range []string{"closed", "open", "network"} {
+	for _, division := range []string{"closed", "open", "network"} {
+		for _, suite := range []string{"datacenter", "edge"} {
 			for _, power := range []bool{false, true} {
 				c := chapter{suite, division, power}
-				if b := c.gather(r, round); len(b.rows) > 0 {
-					sheets = append(sheets, b.sheet(c.title(), r.Rules))
+				if b := c.gather(r, round, ids); len(b.rows) > 0 {
+					sheets = append(sheets, b.sheet(c.title()))
 				}
 			}
 		}
@@ -89,11 +91,11 @@ func (c chapter) has(one checker.Result, round *rounds.Round) bool {
 	if one.Row == nil || !one.Passes || one.Division != c.division || c.power && !one.Row.HasPower {
 		return false
 	}
-	return strings.Contains(one.Row.SystemType, c.suite) && shown(round.Model(one.Model), c.suite, rounds.Scenario(one.Scenario))
+	return strings.Contains(one.Row.SystemType, c.suite) && shown(round, one.Model, c.suite, rounds.Scenario(one.Scenario))
 }
 
-func (c chapter) gather(r *checker.Report, round *rounds.Round) *sheetBuilder {
-	b := &sheetBuilder{open: c.division == "open"}
+func (c chapter) gather(r *checker.Report, round *rounds.Round, ids map[string]string) *sheetBuilder {
+	b := &sheetBuilder{open: c.division == "open", ids: ids}
 	for _, one := range r.Results {
 		if !c.has(one, round) {
 			continue
@@ -107,21 +109,13 @@ func (c chapter) gather(r *checker.Report, round *rounds.Round) *sheetBuilder {
 	return b
 }
 
-// shown reports whether a suite has a scenario of a benchmark.
-func shown(m *rounds.Model, suite, scenario string) bool {
-	if len(m.Required) == 0 && len(m.Optional) == 0 {
-		return true
-	}
-	return slices.Contains(m.Required[suite], scenario) || slices.Contains(m.Optional[suite], scenario)
-}
-
 func (b *sheetBuilder) add(one checker.Result, c column, value string) {
 	w := one.Row
-	key := strings.Join([]string{one.Submitter, one.System, w.SystemName}, "/")
-	if b.open {
-		key += "/" + one.Benchmark
+	key := []string{b.ids[unique(one)]}
+	if b.open { // which shows the accuracy, of each scenario its own
+		key = append(key, one.Benchmark, w.Accuracy)
 	}
-	i := slices.IndexFunc(b.rows, func(row *systemRow) bool { return row.key == key })
+	i := slices.IndexFunc(b.rows, func(row *systemRow) bool { return slices.Equal(row.key, key) })
 	if i < 0 {
 		i = len(b.rows)
 		b.rows = append(b.rows, &systemRow{key: key, index: indexOf(one), extra: []string{one.Benchmark, w.Accuracy}, values: map[column]string{}})
@@ -134,17 +128,22 @@ func (b *sheetBuilder) add(one checker.Result, c column, value string) {
 
 func indexOf(one checker.Result) []string {
 	w := one.Row
-	availability, accelerators, accelerator := w.Availability, w.Accelerators, w.Accelerator
-	if availability == "on-premise" {
-		availability = "available"
-	}
+	accelerators, accelerator := w.Accelerators, said(w.Accelerator)
 	if accelerators == "0" {
 		accelerators = ""
 	}
-	if accelerator == "-" || accelerator == "N/A" {
+	if accelerator == "-" {
 		accelerator = ""
 	}
-	return []string{one.Submitter, availability, w.SystemName, w.Nodes, w.Processor, w.Processors, accelerator, accelerators, w.Total, w.Framework, w.Notes}
+	return []string{one.Submitter, availability(one), said(w.SystemName), w.Nodes, said(w.Processor), w.Processors, accelerator, accelerators, w.Total, said(w.Framework), said(w.Notes)}
+}
+
+// said is a text, or nothing where it says that there is nothing to say.
+func said(text string) string {
+	if slices.Contains([]string{"N/A", "n/a", "NA", "NULL", "null", "NaN", "nan"}, text) { // pandas.read_csv, na_values
+		return ""
+	}
+	return text
 }
 
 // decimals writes a number with three decimals, as the final report shows it.
@@ -156,13 +155,11 @@ func decimals(value string) string {
 	return strconv.FormatFloat(f, 'f', 3, 64)
 }
 
-func (b *sheetBuilder) sheet(title, version string) Sheet {
+func (b *sheetBuilder) sheet(title string) Sheet {
 	slices.SortStableFunc(b.columns, func(x, y column) int {
 		return cmp.Or(byPlace(modelOrder, x.model, y.model), byPlace(scenarioOrder, x.scenario, y.scenario), byPlace(unitOrder, x.unit, y.unit))
 	})
-	slices.SortStableFunc(b.rows, func(x, y *systemRow) int {
-		return cmp.Or(cmp.Compare(x.index[1], y.index[1]), cmp.Compare(x.key, y.key))
-	})
+	slices.SortStableFunc(b.rows, func(x, y *systemRow) int { return slices.Compare(x.key, y.key) })
 	s := Sheet{Title: title, Header: slices.Clone(indexColumns)}
 	if b.open {
 		s.Header = append(s.Header, "UsedModel", "Accuracy")
@@ -170,8 +167,8 @@ func (b *sheetBuilder) sheet(title, version string) Sheet {
 	for _, c := range b.columns {
 		s.Header = append(s.Header, c.model+" "+c.scenario+" "+c.unit)
 	}
-	for i, row := range b.rows {
-		line := append([]string{fmt.Sprintf("%s-%04d", strings.TrimPrefix(version, "v"), i+1)}, row.index...)
+	for _, row := range b.rows {
+		line := append([]string{row.key[0]}, row.index...)
 		if b.open {
 			line = append(line, row.extra...)
 		}
