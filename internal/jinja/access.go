@@ -57,7 +57,13 @@ func methodOf(of any, name string) (function, bool) {
 	if !ok {
 		return nil, false
 	}
-	return func(_ *scope, a given) (any, error) {
+	_, isDict := of.(*dict)
+	return func(s *scope, a given) (any, error) {
+		if !isDict { // whose methods do not go through its values
+			if err := s.look(of); err != nil {
+				return nil, err
+			}
+		}
 		v, err := m(of, a)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
@@ -81,10 +87,10 @@ func (i item) value(s *scope) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, ok := v.(string); ok {
-		err = s.spend(len(text) / bytesOfStep)
+	if err := errors.Join(s.lookAtText(v), s.look(key)); err != nil {
+		return nil, err
 	}
-	return element(v, key), err
+	return element(v, key), nil
 }
 
 // element is the value of a key or a place; places below zero count from the end.
@@ -135,6 +141,9 @@ func (p slice) value(s *scope) (any, error) {
 		return nil, err
 	}
 	if err := checkDefined(v); err != nil {
+		return nil, err
+	}
+	if err := s.lookAtText(v); err != nil {
 		return nil, err
 	}
 	all, err := sequence(v)

@@ -114,6 +114,9 @@ func (c call) with(s *scope, name string, value any) (any, error) {
 	if name != "" {
 		g.named[name] = value
 	}
+	if err := s.lookAtArguments(g); err != nil {
+		return nil, err
+	}
 	result, err := f(s, g)
 	if err != nil {
 		return nil, err
@@ -135,6 +138,9 @@ func (f filter) value(s *scope) (any, error) {
 		return nil, err
 	}
 	g, err := f.arguments.given(s)
+	if err == nil {
+		err = errors.Join(s.lookAtText(v), s.lookAtArguments(g))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -130,6 +130,9 @@ func (b binary) value(s *scope) (any, error) {
 	}
 	var v any
 	if b.operator == "~" {
+		if err := s.look(left, right); err != nil {
+			return nil, err
+		}
 		v = str(left) + str(right)
 	} else if v, err = calculate(b.operator, left, right); err != nil {
 		return nil, err
@@ -169,6 +172,9 @@ func (c comparison) value(s *scope) (any, error) {
 	for i, op := range c.operators {
 		right, err := c.rest[i].value(s)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.look(left, right); err != nil {
 			return nil, err
 		}
 		if ok, err := compare(op, left, right); err != nil || !ok {

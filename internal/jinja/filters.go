@@ -39,14 +39,14 @@ var filters = map[string]filterFunc{
 	"float":      toFloat,
 	"round":      rounded,
 	"indent":     indented,
-	"join":       joinElements,
-	"sort":       sortElements,
-	"unique":     uniqueElements,
-	"min":        extreme(-1),
-	"max":        extreme(1),
-	"sum":        sumElements,
-	"dictsort":   sortDict,
-	"tojson":     toJSON,
+	"join":       throughout(joinElements),
+	"sort":       throughout(sortElements),
+	"unique":     throughout(uniqueElements),
+	"min":        throughout(extreme(-1)),
+	"max":        throughout(extreme(1)),
+	"sum":        throughout(sumElements),
+	"dictsort":   throughout(sortDict),
+	"tojson":     throughout(toJSON),
 }
 
 // filterOf is a filter by its name.
@@ -60,7 +60,7 @@ func filterOf(name string) (filterFunc, bool) {
 
 // onText is a filter of what a value is written as.
 func onText(m method) filterFunc {
-	return func(_ *scope, value any, a given) (any, error) { return m(str(value), a) }
+	return throughout(func(_ *scope, value any, a given) (any, error) { return m(str(value), a) })
 }
 
 // onElements is a filter of the elements of a value, without arguments.

@@ -55,6 +55,9 @@ func (l loop) elements(s *scope) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.lookAtText(v); err != nil {
+		return nil, err
+	}
 	all, err := elements(v)
 	if err != nil || l.test == nil {
 		return all, err

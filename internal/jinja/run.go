@@ -57,6 +57,9 @@ func (o output) run(s *scope) error {
 	if err != nil {
 		return err
 	}
+	if err := s.look(v); err != nil {
+		return err
+	}
 	return s.write(str(v))
 }
 
@@ -125,6 +128,9 @@ func (t target) set(s *scope, value any) error {
 		s.variables[t.names[0]] = value
 		return nil
 	}
+	if err := s.lookAtText(value); err != nil {
+		return err
+	}
 	values, err := elements(value)
 	if err != nil {
 		return err
@@ -171,6 +177,9 @@ func (c capture) run(s *scope) error {
 		return err
 	}
 	if len(c.to.names) == 0 {
+		if err := s.look(v); err != nil {
+			return err
+		}
 		return s.write(str(v))
 	}
 	return c.to.set(s, v)

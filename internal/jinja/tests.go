@@ -21,8 +21,8 @@ var tests = map[string]filterFunc{
 	"callable":    kindTest(func(v any) bool { k := kindOf(v); return k == "function" || k == "undefined" }),
 	"iterable":    kindTest(func(v any) bool { _, err := elements(v); return err == nil }),
 	"sequence":    kindTest(func(v any) bool { _, err := elements(v); return err == nil }),
-	"lower":       kindTest(func(v any) bool { return isLower(str(v)) }),
-	"upper":       kindTest(func(v any) bool { return isUpper(str(v)) }),
+	"lower":       throughout(kindTest(func(v any) bool { return isLower(str(v)) })),
+	"upper":       throughout(kindTest(func(v any) bool { return isUpper(str(v)) })),
 	"sameas":      with1(same),
 	"odd":         divisible(2, 1),
 	"even":        divisible(2, 0),
@@ -56,7 +56,7 @@ func with1(holds func(a, b any) (bool, error)) filterFunc {
 }
 
 func comparing(op string) filterFunc {
-	return with1(func(a, b any) (bool, error) { return compare(op, a, b) })
+	return throughout(with1(func(a, b any) (bool, error) { return compare(op, a, b) }))
 }
 
 // same holds for values that are one thing. Whether two lists are is not known.

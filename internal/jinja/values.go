@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 )
 
 // Values are nil (None), bool, int64, float64, string, list, tuple, *dict, *namespace, function
@@ -173,6 +174,8 @@ func truth(value any) bool {
 		return v != 0
 	case float64:
 		return v != 0
+	case string:
+		return v != ""
 	}
 	n, err := length(value)
 	return err != nil || n > 0
@@ -203,7 +206,7 @@ func elements(value any) ([]any, error) {
 // length is how many elements a value has.
 func length(value any) (int, error) {
 	if s, ok := value.(string); ok {
-		return len([]rune(s)), nil
+		return utf8.RuneCountInString(s), nil
 	}
 	all, err := elements(value)
 	return len(all), err

@@ -1,0 +1,76 @@
+package jinja
+
+import "errors"
+
+// deepest is how deep values may be within each other, as those of a template.
+const deepest = 200
+
+var errDeep = errors.New("values are within each other more than 200 deep")
+
+// look counts the work of looking at all that is in values, before it is done: what has another one twice, which has
+// another one twice, would not come to an end.
+func (m *machine) look(values ...any) error {
+	for _, v := range values {
+		if err := m.lookInto(v, deepest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *machine) lookInto(value any, depth int) error {
+	var parts []any
+	switch v := value.(type) {
+	case string:
+		return m.spend(len(v) / bytesOfStep)
+	case list:
+		parts = v
+	case tuple:
+		parts = v
+	case *dict:
+		parts = make([]any, 0, 2*len(v.keys))
+		for _, key := range v.keys {
+			of, _ := v.get(key)
+			parts = append(parts, key, of)
+		}
+	}
+	if depth == 0 && len(parts) > 0 {
+		return errDeep
+	}
+	for _, part := range parts {
+		if err := m.spend(1); err != nil {
+			return err
+		}
+		if err := m.lookInto(part, depth-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAtText is look for what goes through texts only.
+func (m *machine) lookAtText(value any) error {
+	text, _ := value.(string)
+	return m.spend(len(text) / bytesOfStep)
+}
+
+// lookAtArguments is look for the values of arguments.
+func (m *machine) lookAtArguments(a given) error {
+	err := m.look(a.values...)
+	for _, v := range a.named {
+		if err == nil {
+			err = m.look(v)
+		}
+	}
+	return err
+}
+
+// throughout is a filter or a test that goes through all that is in its value.
+func throughout(f filterFunc) filterFunc {
+	return func(s *scope, value any, a given) (any, error) {
+		if err := s.look(value); err != nil {
+			return nil, err
+		}
+		return f(s, value, a)
+	}
+}
