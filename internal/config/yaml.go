@@ -193,9 +193,7 @@ func parseOptionFile(path string, text []byte, known []string) (map[string]any, 
 func secondDocument(text []byte) (line int) {
 	begun := false
 	for number, l := range strings.Split(string(text), "\n") {
-		l = strings.TrimRight(l, " \t\r")
-		marker := l == "---" || l == "..." || strings.HasPrefix(l, "--- ")
-		content := l != "" && !marker && !strings.HasPrefix(l, "#") && !strings.HasPrefix(l, "%") || strings.HasPrefix(l, "--- ")
+		marker, content := kindOfLine(strings.TrimRight(l, " \t\r"))
 		switch {
 		case marker && begun && line == 0:
 			line = number + 1
@@ -205,6 +203,13 @@ func secondDocument(text []byte) (line int) {
 		begun = begun || content
 	}
 	return 0
+}
+
+// kindOfLine tells lines that separate documents from those with content, and "--- key: 1" is both.
+func kindOfLine(l string) (marker, content bool) {
+	both := strings.HasPrefix(l, "--- ")
+	marker = both || l == "---" || l == "..."
+	return marker, both || !marker && l != "" && l[0] != '#' && l[0] != '%'
 }
 
 // optionValue is a YAML value as a flag would have it: a text, or the texts of a list.

@@ -145,11 +145,7 @@ func (f *fetcher) transfer(ctx context.Context, part, address string, w want) (r
 	}
 	a, err := f.begin(ctx, j, address)
 	if errors.As(err, new(*shorterError)) && w.empty() { // of nothing there is no range
-		file, err := f.anew(part, 0)
-		if err != nil {
-			return false, err
-		}
-		return false, file.Close()
+		return false, f.nothing(part)
 	}
 	if err != nil {
 		return false, err
@@ -166,6 +162,15 @@ func (f *fetcher) transfer(ctx context.Context, part, address string, w want) (r
 	}
 	t := &transfer{fetcher: f, part: part, remote: a.remote, journal: j}
 	return j != nil, t.run(ctx, a)
+}
+
+// nothing makes a part file that is empty.
+func (f *fetcher) nothing(part string) error {
+	file, err := f.anew(part, 0)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // goOn returns the journal of what is there already, if the answer is about the same file

@@ -19,10 +19,8 @@ func (o *selftestFlags) check(flags *pflag.FlagSet) error {
 		return err
 	case o.rounds < 1:
 		return cli.Usage("--rounds is %d, want at least 1", o.rounds)
-	case o.peer != "" && strings.TrimSpace(o.peer) == "":
-		return cli.Usage("--peer is %q, want a program", o.peer)
-	case o.peer != "" && kind != "--all" && kind != "--endpoint":
-		return cli.Usage("--peer is compared with by --all and --endpoint, and neither is given")
+	case o.peer != "" && o.checkPeer(kind) != nil:
+		return o.checkPeer(kind)
 	case kind == "--endpoint" && o.opts.Duration <= 0:
 		return cli.Usage("--duration is %v, want more than nothing", o.opts.Duration)
 	case kind == "":
@@ -32,6 +30,17 @@ func (o *selftestFlags) check(flags *pflag.FlagSet) error {
 		if strings.HasPrefix(cli.OriginOf(flags, name), "flag ") { // what lies in the environment is for others
 			return cli.Usage("--%s is of a single test, and %s has its own", name, kind)
 		}
+	}
+	return nil
+}
+
+// checkPeer finds what is wrong with a peer that is given.
+func (o *selftestFlags) checkPeer(kind string) error {
+	if strings.TrimSpace(o.peer) == "" {
+		return cli.Usage("--peer is %q, want a program", o.peer)
+	}
+	if kind != "--all" && kind != "--endpoint" {
+		return cli.Usage("--peer is compared with by --all and --endpoint, and neither is given")
 	}
 	return nil
 }
