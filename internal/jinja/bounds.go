@@ -65,6 +65,14 @@ func (m *machine) lookAtArguments(a given) error {
 	return err
 }
 
+// apply is what a filter or a test makes of a value, of which it goes through a text at least.
+func (s *scope) apply(f filterFunc, value any, a given) (any, error) {
+	if err := s.lookAtText(value); err != nil {
+		return nil, err
+	}
+	return f(s, value, a)
+}
+
 // throughout is a filter or a test that goes through all that is in its value.
 func throughout(f filterFunc) filterFunc {
 	return func(s *scope, value any, a given) (any, error) {

@@ -29,6 +29,7 @@ func TestWhatLooksAtAllOfAValueEnds(t *testing.T) {
 func TestLongTextsAreWork(t *testing.T) {
 	for _, expression := range []string{
 		"h|length", "h == g", "h < g", "'zz' in h", "h|upper", "h.split('b')", "h.strip('x')", "h|first", "h[1]", "h[1:2]", "h is lower", "h is iterable", "h ~ 'x'", "h|tojson", "'b'.join([h])", "h|int",
+		"[h]|map('length')|list", "[h]|select('iterable')|list", "[{'a': h}]|selectattr('a', 'sequence')|list",
 	} {
 		p, err := Parse("{% for i in x %}{% set y = " + expression + " %}{% endfor %}")
 		if err != nil {

@@ -139,12 +139,12 @@ func (f filter) value(s *scope) (any, error) {
 	}
 	g, err := f.arguments.given(s)
 	if err == nil {
-		err = errors.Join(s.lookAtText(v), s.lookAtArguments(g))
+		err = s.lookAtArguments(g)
 	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := f.f(s, v, g)
+	result, err := s.apply(f.f, v, g)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}

@@ -42,7 +42,7 @@ func mapped(s *scope, value any, a given) (any, error) {
 	}
 	l := make(list, len(all))
 	for i, e := range all {
-		if l[i], err = f(s, e, given{a.values[1:], a.named}); err != nil {
+		if l[i], err = s.apply(f, e, given{a.values[1:], a.named}); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +69,7 @@ func selecting(attribute, wanted bool) filterFunc {
 			if !ok {
 				return nil, fmt.Errorf("there is no test %q here", name)
 			}
-			test = func(v any) (any, error) { return f(s, v, given{a.values[1:], a.named}) }
+			test = func(v any) (any, error) { return s.apply(f, v, given{a.values[1:], a.named}) }
 		}
 		all, err := elements(value)
 		if err != nil {
