@@ -63,19 +63,24 @@ func (e *Encoder) writeScan(restart int) {
 			e.buf = append(e.buf, 0xff, byte(markerRST0+(i/restart-1)%8))
 			e.dc = [3]int32{}
 		}
-		e.writeMCU(i % columns)
+		e.writeMCU(i%columns, i/columns)
 	}
 	e.align()
 }
 
 // writeMCU writes the blocks of brightness from left to right and from top to bottom,
-// then one of each colour (T.81 §A.2.3).
-func (e *Encoder) writeMCU(column int) {
+// then one of each colour (T.81 §A.2.3). Those beyond the picture, of which nobody sees
+// anything, are as short as can be.
+func (e *Encoder) writeMCU(column, row int) {
 	s := &e.strip
 	for y := range e.down {
 		for x := range e.across {
-			at := 8*y*s.stride[0] + 8*(column*e.across+x)
-			e.writeBlock(0, s.planes[0][at:])
+			across, down := column*e.across+x, row*e.down+y
+			if 8*across >= e.img.Width || 8*down >= e.img.Height {
+				e.writeSame()
+				continue
+			}
+			e.writeBlock(0, s.planes[0][8*y*s.stride[0]+8*across:])
 		}
 	}
 	for i := 1; i < e.components; i++ {
@@ -107,6 +112,12 @@ func (e *Encoder) writeBlock(component int, samples []uint8) {
 	if last != 63 {
 		e.put(codes[endOfBlock].code, codes[endOfBlock].length)
 	}
+}
+
+// writeSame writes a block of brightness that is flat and as bright as the one before.
+func (e *Encoder) writeSame() {
+	e.putNumber(dcCodes[0], 0, 0)
+	e.put(acCodes[0][endOfBlock].code, acCodes[0][endOfBlock].length)
 }
 
 // Symbols with a meaning of their own (T.81 §F.1.2.2).

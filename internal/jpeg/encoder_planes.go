@@ -1,7 +1,8 @@
 package jpeg
 
 // A strip is a row of MCUs, as samples of brightness and of two differences of colour.
-// What lies beyond the picture repeats its last column and row.
+// What lies beyond the picture repeats its last column and row of samples, as libjpeg has it
+// (jcprepct.c): of coarse samples those of the last rows of pixels, not of the last one alone.
 type strip struct {
 	full   [3][]uint8 // a sample for each pixel
 	coarse [3][]uint8 // fewer samples of colour
@@ -35,8 +36,13 @@ func (e *Encoder) fill(top int) {
 		}
 		colourRow(s.full[0][from:to], s.full[1][from:to], s.full[2][from:to], row)
 	}
+	within := min((e.img.Height-top+e.down-1)/e.down, 8) // rows of colour that show something
 	for i := 1; i < e.components && e.across*e.down > 1; i++ {
 		average(s.coarse[i], s.full[i], width, e.across, e.down)
+		stride := s.stride[i]
+		for y := within; y < 8; y++ {
+			copy(s.coarse[i][y*stride:][:stride], s.coarse[i][(within-1)*stride:])
+		}
 	}
 }
 
@@ -78,18 +84,25 @@ func repeatLast(row []uint8, n int) {
 	}
 }
 
-// average makes one sample of across·down, rounded. Width is that of from.
+// average makes one sample of across·down. What lies between two numbers goes up and down in
+// turns, so that colours do not get brighter on the whole (h2v1_downsample and h2v2_downsample in
+// libjpeg's jcsample.c; of two rows alone it goes up). Width is that of from.
 func average(to, from []uint8, width, across, down int) {
 	for len(from) > 0 {
 		upper, lower := from[:width], from[(down-1)*width:down*width]
-		if across == 1 {
+		switch {
+		case across == 1:
 			for x := range upper {
 				to[x] = uint8((uint32(upper[x]) + uint32(lower[x]) + 1) / 2)
 			}
-		} else {
+		case down == 1:
+			for x := range width / 2 {
+				to[x] = uint8((uint32(upper[2*x]) + uint32(upper[2*x+1]) + uint32(x&1)) / 2)
+			}
+		default:
 			for x := range width / 2 {
 				sum := uint32(upper[2*x]) + uint32(upper[2*x+1]) + uint32(lower[2*x]) + uint32(lower[2*x+1])
-				to[x] = uint8((sum + 2) / 4)
+				to[x] = uint8((sum + 1 + uint32(x&1)) / 4)
 			}
 		}
 		to, from = to[width/across:], from[down*width:]
