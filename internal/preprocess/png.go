@@ -11,6 +11,7 @@ import (
 	"image/color"
 	"image/png"
 	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/exif"
 )
@@ -62,7 +63,8 @@ func stripPNG(data []byte) (stripped []byte, orientation int, err error) {
 // pngChunks are the chunks of a file as far as they have been looked at.
 type pngChunks struct {
 	kept        []byte // the critical ones
-	last        string // name of the last one; none yet: empty
+	header      bool   // IHDR was there
+	last        string // name of the last one
 	pixels      pixelChunks
 	orientation int // of the first eXIf chunk; 0: none
 }
@@ -78,8 +80,8 @@ const (
 
 // add takes the next chunk.
 func (p *pngChunks) add(name string, chunk []byte) error {
-	if p.last == "" && name != "IHDR" {
-		return fmt.Errorf("the first chunk is %q, want IHDR", name)
+	if err := p.checkName(name); err != nil {
+		return err
 	}
 	p.last = name
 	switch {
@@ -95,11 +97,27 @@ func (p *pngChunks) add(name string, chunk []byte) error {
 		p.kept = append(p.kept, chunk...)
 	case "eXIf":
 		p.orientation = cmp.Or(p.orientation, orientationOf(chunk))
-	default:
-		if name[0]&0x20 == 0 { // PNG specification, 5.4: upper case is critical
-			return fmt.Errorf("chunk type %q is not known", name)
-		}
 	}
+	return nil
+}
+
+// known are the chunks that libpng 1.6 reads. Unlike those it does not know, they have to be behind the header.
+var known = strings.Fields("PLTE IDAT IEND bKGD cHRM eXIf gAMA hIST iCCP iTXt oFFs pCAL pHYs sBIT sCAL sPLT sRGB tEXt tIME tRNS zTXt")
+
+// checkName refuses what libpng refuses: names that are none, critical chunks that it does not know, and chunks that it knows
+// before the header. (PNG specification, 5.4: upper case is critical.)
+func (p *pngChunks) checkName(name string) error {
+	isLetter := func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }
+	foreign := name != "IHDR" && !slices.Contains(known, name)
+	switch {
+	case strings.ContainsFunc(name, func(r rune) bool { return !isLetter(r) }):
+		return fmt.Errorf("chunk type %q has other characters than letters", name)
+	case foreign && name[0]&0x20 == 0:
+		return fmt.Errorf("chunk type %q is not known", name)
+	case !p.header && !foreign && name != "IHDR":
+		return fmt.Errorf("chunk %q comes before IHDR", name)
+	}
+	p.header = p.header || name == "IHDR"
 	return nil
 }
 
