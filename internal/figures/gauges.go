@@ -42,7 +42,7 @@ func (x run) gauge(g *charts.Gauges, unit string) Figure {
 	_, end, _ := extremes(at)
 	f := Figure{X: Axis{Label: "time", Unit: "s", To: end}, Y: Axis{Unit: unit}, At: at}
 	var names, texts []string
-	highest := 0.0
+	lowest, highest := 0.0, 0.0
 	for i, s := range g.Series {
 		if s.Unit != unit {
 			continue
@@ -51,7 +51,7 @@ func (x run) gauge(g *charts.Gauges, unit string) Figure {
 		if !any {
 			continue
 		}
-		highest = max(highest, most)
+		lowest, highest = min(lowest, least), max(highest, most)
 		names = append(names, s.Name)
 		texts = append(texts, fmt.Sprintf("%s between %s and %s", s.Name, Text(least, unit), Text(most, unit)))
 		color := []Color{Main, Second, Quiet}[len(f.Series)%3]
@@ -62,6 +62,7 @@ func (x run) gauge(g *charts.Gauges, unit string) Figure {
 	if f.Y.From, f.Y.To = fromZero(highest); unit == "%" {
 		f.Y.To = max(104, highest)
 	}
+	f.Y.From = min(f.Y.From, lowest)
 	f.Y.Label = unit
 	return f
 }

@@ -108,7 +108,7 @@ func TestARunOfOneQueryIsDrawn(t *testing.T) {
 		"latency":      "By the instant at which queries were due, in intervals of 1 ns: the worst p99 is 1 ns, after 0.5 ns.",
 		"queue":        "At most 1 samples waited or were being answered at a time, after 0.5 ns.",
 		"delay":        "Half of the queries were issued within 0 ns of their instant, 99 % within 0 ns; the worst was 0 ns late.",
-		"batches":      "The model ran 1 times with 7 samples on average; 100 % of the batches were full (0).",
+		"batches":      "The model ran 1 time with 7 samples on average.",
 	} {
 		if got[id].Sentence != want {
 			t.Errorf("%s: %q, want %q", id, got[id].Sentence, want)

@@ -156,9 +156,10 @@ func (x run) overTime(id, title string, bound float64, series []Series) *Figure 
 	f.Y.From, f.Y.To = fromZero(max(most, bound))
 	if reference := max(bound, 2*least); most > logBeyond*reference && least > 0 {
 		f.Y.Log = true
-		f.Y.From, f.Y.To = around(min(least, max(bound, least)), max(most, bound))
+		f.Y.From, f.Y.To = around(least, max(most, bound))
 	}
 	if bound > 0 {
+		f.Y.From = min(f.Y.From, bound*0.7) // also where nothing comes near it
 		f.Marks = []Mark{{Axis: "y", Value: bound, Label: "bound " + Text(bound, "ns"), Color: Ink}}
 	}
 	return f

@@ -30,23 +30,18 @@ func (x run) throughput() *Figure {
 		f.Series = append(f.Series, Series{Label: "due", Kind: Line, Color: Quiet, Values: in})
 	}
 	f.Series = append(f.Series, Series{Label: "answered", Kind: Line, Color: Main, Values: out})
-	least, most, _ := extremes(in[:min(len(in), len(out))], out)
-	if x.r.Scenario == "Offline" {
-		least, most, _ = extremes(out)
-	}
-	f.Sentence = fmt.Sprintf("%s samples were answered, %s on average", digits(answered), Text(answered/(x.X()/1e9), "/s"))
+	least, most, _ := extremes(out)
+	_, highest, _ := extremes(f.Series[0].Values, out)
+	f.Sentence = fmt.Sprintf("%s samples were answered, %s on average", digits(answered), Text(answered/x.time().To, "/s"))
 	if target := x.s.TargetQPS; target > 0 && x.r.Scenario == "Server" {
 		f.Marks = []Mark{{Axis: "y", Value: target, Label: "target " + Text(target, "/s"), Color: Ink, Dashed: true}}
 		f.Sentence += ", target " + Text(target, "/s")
-		most = max(most, target)
+		highest = max(highest, target)
 	}
 	f.Sentence += fmt.Sprintf("; between %s and %s in intervals of %s.", Text(least, "/s"), Text(most, "/s"), Text(seconds*1e9, "ns"))
-	f.Y.From, f.Y.To = fromZero(most)
+	f.Y.From, f.Y.To = fromZero(highest)
 	return f
 }
-
-// X is how long the timeline is, in nanoseconds.
-func (x run) X() float64 { return float64(len(x.t.Issued)) * float64(x.t.BucketNS) }
 
 // perSecond sums groups of buckets. A rest that is shorter is left out: it is no rate.
 func perSecond(c charts.Column, step int, seconds float64) Values {
@@ -156,7 +151,11 @@ func (x run) batchSizes() *Figure {
 	_, most, _ := extremes(share)
 	f.Y.From, f.Y.To = fromZero(most)
 	f.Series = []Series{{Label: "share of batches", Kind: Bars, Color: Main, Values: share}}
-	f.Sentence = fmt.Sprintf("The model ran %s times with %s samples on average; %s of the batches were full (%d).", digits(batches), digits(samples/batches), percent(full/batches), x.r.Backend.MaxBatch)
+	f.Sentence = fmt.Sprintf("The model ran %s with %s on average", counted(batches, "time"), counted(samples/batches, "sample"))
+	if x.r.Backend.MaxBatch > 0 {
+		f.Sentence += fmt.Sprintf("; %s of the batches were full (%d)", percent(full/batches), x.r.Backend.MaxBatch)
+	}
+	f.Sentence += "."
 	return f
 }
 

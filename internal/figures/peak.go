@@ -34,6 +34,7 @@ func (x run) peak() *Figure {
 		f.Y.From, f.Y.To = around(least, max(most, bound))
 	}
 	if bound > 0 {
+		f.Y.From = min(f.Y.From, bound*0.7) // also where no load kept it
 		f.Marks = append(f.Marks, Mark{Axis: "y", Value: bound, Label: "bound " + Text(bound, "ns"), Color: Ink})
 	}
 	if f.Sentence = fmt.Sprintf("None of the %d loads that were tried kept the bound.", len(steps)); p.Best > 0 {

@@ -61,19 +61,23 @@ func Percentile(fraction float64) string {
 	return "p" + strconv.FormatFloat(math.Round(fraction*1e6)/1e4, 'f', -1, 64)
 }
 
-// percent writes a share with two digits behind the point, and 100 only for all.
+// percent writes a share with two digits behind the point, and 100 only for all. 0.57·10⁴ is less than 5700 in a
+// float64: what is as near to a whole number as that is one.
 func percent(share float64) string {
 	if !finite(share) {
 		return "– %"
 	}
-	p := math.Floor(share*1e4) / 100
-	return strconv.FormatFloat(p, 'f', -1, 64) + " %"
+	hundredths := share * 1e4
+	if whole := math.Round(hundredths); math.Abs(hundredths-whole) < 1e-10 {
+		hundredths = whole
+	}
+	return strconv.FormatFloat(math.Floor(hundredths)/100, 'f', -1, 64) + " %"
 }
 
 // counted writes a number of things.
-func counted(n int, what string) string {
+func counted[N int | float64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return strconv.Itoa(n) + " " + what + "s"
+	return digits(float64(n)) + " " + what + "s"
 }
