@@ -71,7 +71,6 @@ type EncodeOptions struct {
 const (
 	defaultQuality = 75
 	maxSegment     = 65535 - 2 // bytes after the length; T.81 §B.1.1.4
-	maxEncoded     = 65535     // of either side; T.81 §B.2.2
 )
 
 // Encode writes a picture as a baseline JPEG file with the tables of the standard
@@ -96,8 +95,8 @@ func (o EncodeOptions) check(img *RGB) error {
 		return nil
 	}
 	for _, err := range []error{
-		within(img.Width, 1, maxEncoded, "the width"),
-		within(img.Height, 1, maxEncoded, "the height"),
+		within(img.Width, 1, maxDimension, "the width"),
+		within(img.Height, 1, maxDimension, "the height"),
 		within(o.Quality, 0, 100, "the quality"),
 		within(int(o.Sampling), 0, int(samplings)-1, "the sampling"),
 		within(o.RestartInterval, 0, 65535, "the restart interval"),

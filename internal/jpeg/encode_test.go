@@ -274,7 +274,8 @@ func TestEncodeErrors(t *testing.T) {
 		{"long interval", img, jpeg.EncodeOptions{RestartInterval: 65536}, "the restart interval is 65536"},
 		{"long comment", img, jpeg.EncodeOptions{Comment: strings.Repeat("x", 65534)}, "the length of the comment is 65534"},
 		{"no pixels", jpeg.NewRGB(0, 8), jpeg.EncodeOptions{}, "the width is 0"},
-		{"too wide", jpeg.NewRGB(65536, 1), jpeg.EncodeOptions{}, "the width is 65536, want 1 to 65535"},
+		{"too wide", jpeg.NewRGB(65501, 1), jpeg.EncodeOptions{}, "the width is 65501, want 1 to 65500"},
+		{"too high", &jpeg.RGB{Pix: make([]uint8, 3*65501), Stride: 3, Width: 1, Height: 65501}, jpeg.EncodeOptions{}, "the height is 65501, want 1 to 65500"},
 		{"too few bytes", &jpeg.RGB{Pix: make([]uint8, 191), Stride: 24, Width: 8, Height: 8}, jpeg.EncodeOptions{}, "191 bytes with a stride of 24 are too few for 8×8 pixels"},
 		{"stride below the row", &jpeg.RGB{Pix: make([]uint8, 999), Stride: 23, Width: 8, Height: 8}, jpeg.EncodeOptions{}, "stride of 23"},
 	} {

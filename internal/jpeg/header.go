@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxDimension  = 65500 // JPEG_MAX_DIMENSION of libjpeg
+	maxDimension  = 65500 // JPEG_MAX_DIMENSION of libjpeg, which neither reads nor writes more
 	maxComponents = 4     // no colour model has more
 	maxSampling   = 4     // T.81 B.2.2
 	maxMCUBlocks  = 10    // T.81 B.2.3
