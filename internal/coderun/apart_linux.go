@@ -8,7 +8,7 @@ import (
 )
 
 // keepApart gives a command a group of processes, which ends as a whole, and if it can be a
-// network and a view of processes of its own, both empty.
+// network and a space of processes of its own, both empty.
 func keepApart(cmd *exec.Cmd, isolated bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if isolated {
@@ -16,12 +16,12 @@ func keepApart(cmd *exec.Cmd, isolated bool) {
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 	}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error { return endGroup(cmd) }
 }
 
 // canIsolate tries whether this user may have namespaces, which some systems forbid.
 func canIsolate() bool {
-	cmd := exec.CommandContext(context.Background(), "/bin/true")
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", ":")
 	keepApart(cmd, true)
 	return cmd.Run() == nil
 }

@@ -8,3 +8,6 @@ import "os/exec"
 func keepApart(*exec.Cmd, bool) {}
 
 func canIsolate() bool { return false }
+
+// endGroup ends a command.
+func endGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }

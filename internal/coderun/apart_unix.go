@@ -10,7 +10,7 @@ import (
 // keepApart gives a command a group of processes, which ends as a whole.
 func keepApart(cmd *exec.Cmd, _ bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error { return endGroup(cmd) }
 }
 
 func canIsolate() bool { return false }

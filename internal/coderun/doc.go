@@ -7,10 +7,10 @@
 //
 // A program passes if it ends with status 0 in time. It has a folder of its own that is gone
 // afterwards, an environment without the user's, no input but what it is given, and bounds on time, memory, the
-// size of files and their number. On Linux it also has neither network nor other processes to
-// see, where the system lets a user ask for that; Isolation says what it was.
+// size of files and their number. What it has begun ends with it. On Linux it also has no network, and cannot reach
+// other processes, where the system lets a user ask for that; Isolation says what it was.
 //
-// What it is not: a wall around the user's files. A program can read what the user can, and
+// What it is not: a wall around the user's files. A program can read what the user can, /proc too, and
 // write there. Nothing here runs unless the user asks for it, and who runs programs of a
 // model that is not trusted does so in a container or another machine.
 package coderun

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/scratch"
@@ -49,7 +51,7 @@ func New(l Limits) *Runner { return &Runner{limits: l.filled(), isolated: canIso
 // Isolation says what a program is kept from.
 func (r *Runner) Isolation() string {
 	if r.isolated {
-		return "without network and other processes, with bounds on time and memory; the user's files are open to it"
+		return "without network and without a way to other processes, with bounds on time and memory; the user's files are open to it"
 	}
 	return "with bounds on time and memory; network, other processes and the user's files are open to it"
 }
@@ -60,7 +62,7 @@ type language struct {
 	compile []string // nil: it is not compiled
 	accept  int      // the status of a compiler, other than 0, that is as good
 	run     []string
-	virtual bool // it reserves more memory than it uses, so that only the heap is bounded
+	virtual bool // it reserves more memory than it uses, so that only what it can write to is bounded
 }
 
 // languages are those that the reference runs (evaluate_mbxp.py).
@@ -101,7 +103,7 @@ func (r *Runner) Run(ctx context.Context, p Program) (passed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, folder.Remove()) }()
+	defer func() { err = errors.Join(err, remove(folder)) }()
 	dir := folder.Path
 	if err := os.WriteFile(filepath.Join(dir, program+l.end), []byte(p.Code), 0o600); err != nil {
 		return false, err
@@ -144,7 +146,7 @@ func (r *Runner) status(ctx context.Context, dir string, c command) (int, error)
 	}
 	timed, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	cmd := bounded(timed, path, full[1:], c.limit, r.limits.Memory, c.virtual)
+	cmd := exec.CommandContext(timed, "/bin/sh", append([]string{"-c", r.script(c), path}, full[1:]...)...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, c.input, c.output
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1"}
 	cmd.WaitDelay = time.Second
@@ -152,6 +154,9 @@ func (r *Runner) status(ctx context.Context, dir string, c command) (int, error)
 	runtime.LockOSThread() // on Linux a program ends with the thread that began it
 	err = cmd.Run()
 	runtime.UnlockOSThread()
+	if cmd.Process != nil {
+		_ = endGroup(cmd) // what the program has begun and left behind; mostly there is nothing
+	}
 	if ctx.Err() != nil {
 		return noStatus, context.Cause(ctx)
 	}
@@ -167,21 +172,12 @@ func (r *Runner) status(ctx context.Context, dir string, c command) (int, error)
 	return noStatus, err
 }
 
+// withNames puts the name of the program in the place of marks.
 func withNames(args []string) (list []string) {
 	for _, arg := range args {
-		list = append(list, withName(arg))
+		list = append(list, strings.Replace(arg, "%", program, 1))
 	}
 	return list
-}
-
-// withName puts the name of the program in the place of a mark.
-func withName(arg string) string {
-	for i := range len(arg) {
-		if arg[i] == '%' {
-			return arg[:i] + program + arg[i+1:]
-		}
-	}
-	return arg
 }
 
 // lookUp finds a command, which may be what was compiled.
@@ -196,12 +192,42 @@ func lookUp(dir, name string) (string, error) {
 	return path, nil
 }
 
-// bounded is a command with bounds on what it may use, which the shell sets before it
-// becomes the command: processor time, size of files, open files, core files, and memory.
-func bounded(ctx context.Context, path string, args []string, limit time.Duration, memory int64, virtual bool) *exec.Cmd {
-	script := fmt.Sprintf("ulimit -t %d; ulimit -f 131072; ulimit -n 256; ulimit -c 0; ", int(limit/time.Second)+2)
-	if !virtual {
-		script += fmt.Sprintf("ulimit -v %d; ", memory>>10)
+// script sets bounds on what a command may use, and runs it: processor time on every processor, size of files,
+// open files, core files, and memory. Where a bound is lower already, it stays.
+func (r *Runner) script(c command) string {
+	seconds := (int64(c.limit/time.Second) + 2) * int64(runtime.NumCPU())
+	memory := 'v'
+	if c.virtual {
+		memory = 'd'
 	}
-	return exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", script + `exec "$0" "$@"`, path}, args...)...)
+	script := fmt.Sprintf("ulimit -t %d; ulimit -f 131072; ulimit -n 256; ulimit -c 0; ulimit -%c %d; ", seconds, memory, r.limits.Memory>>10)
+	if r.isolated {
+		// The first process of a space of its own survives its own signals, with which a program would not fail: that is the shell.
+		return script + `"$0" "$@"; exit $?`
+	}
+	return script + `exec "$0" "$@"`
+}
+
+// remove removes the folder of a program, which may have taken from its user the right to look into what is in there.
+func remove(folder *scratch.Temporary) error {
+	openUp(folder.Path)
+	return folder.Remove()
+}
+
+// openUp lets the user into all folders of a folder. What fails here shows when they are removed.
+func openUp(folder string) {
+	if about, err := os.Lstat(folder); err != nil || !about.IsDir() || os.Chmod(folder, 0o700) != nil {
+		return
+	}
+	root, err := os.OpenRoot(folder) // which leads nowhere else, whatever takes the place of a folder meanwhile
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
 }
