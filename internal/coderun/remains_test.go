@@ -83,17 +83,17 @@ func TestChildrenEndWithTheContext(t *testing.T) {
 const killedEnv = "CODERUN_TEST_PIPE"
 
 func TestAProgramEndsWithThisProcess(t *testing.T) {
-	shells(t)
-	if path := os.Getenv(killedEnv); path != "" { // the process that is killed
+	if path := os.Getenv(killedEnv); path != "" { // the process that is killed, which the shells of the other one serve
 		_, err := New(Limits{}).Run(t.Context(), Program{Language: "python", Code: "exec 3>" + path + "; echo begun; sleep 20; :", Output: os.Stdout})
 		t.Fatal(err)
 	}
-	if New(Limits{}).isolated == false {
+	shells(t)
+	if !New(Limits{}).isolated {
 		t.Skip("where programs are not isolated, only the first process of a program ends so")
 	}
 	path, ended := pipe(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAProgramEndsWithThisProcess$")
-	cmd.Env = append(os.Environ(), killedEnv+"="+path)
+	cmd.Env = append(os.Environ(), killedEnv+"="+path, "TMPDIR="+t.TempDir())
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
