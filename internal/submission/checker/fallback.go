@@ -42,7 +42,7 @@ func (g *judgement) compareAccuracy(path, metric string, baseline, compliance fl
 	switch {
 	case baseline == 0 || compliance == 0:
 		g.fail("audit-accuracy", problem{path: path, message: metric + " is missing in baseline_accuracy.txt or compliance_accuracy.txt", wanted: metric + " in both"})
-	case percent > most:
+	case !(percent <= most): // nor may it be NaN
 		g.fail("audit-accuracy", problem{
 			path: path, message: fmt.Sprintf("%s differs by %.4g %% between baseline_accuracy.txt and compliance_accuracy.txt", metric, percent),
 			found: fmt.Sprintf("%v and %v", baseline, compliance), wanted: fmt.Sprintf("at most %v %%", most),

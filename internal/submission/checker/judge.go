@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -77,16 +78,12 @@ func (g *judgement) readLog(path string) *detailLog {
 	return log
 }
 
-// plain is the text of an error without the line, which the finding has.
-func plain(err error) string {
-	text := err.Error()
-	if strings.HasPrefix(text, "line ") {
-		if _, rest, ok := strings.Cut(text, ": "); ok {
-			return rest
-		}
-	}
-	return text
-}
+// ownLine is how an error says the line, which the finding has. In a line of a log that is
+// JSON, it would be the first of the JSON.
+var ownLine = regexp.MustCompile(`^(?:line \d+(?:: |, ))+`)
+
+// plain is the text of an error without the line.
+func plain(err error) string { return ownLine.ReplaceAllString(err.Error(), "") }
 
 func (g *judgement) result() Result {
 	r := Result{

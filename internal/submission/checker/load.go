@@ -93,7 +93,7 @@ func (l *loader) mapping(book *notebook, division, home string) python.Value {
 	}
 	v, err := readJSON(l.tree, path)
 	if err != nil {
-		book.fail("mapping-json", problem{path: path, line: lineOf(err), message: "cannot be read: " + err.Error()})
+		book.fail("mapping-json", problem{path: path, line: lineOf(err), message: "cannot be read: " + plain(err)})
 	}
 	return v
 }

@@ -17,7 +17,7 @@ func (d *description) readNameplate(l *loader, path string) {
 	}
 	v, err := readYAML(l.tree, path)
 	if err != nil {
-		d.fail("system-nameplate", problem{path: path, line: lineOf(err), message: "cannot be read: " + err.Error(), wanted: "YAML"})
+		d.fail("system-nameplate", problem{path: path, line: lineOf(err), message: "cannot be read: " + plain(err), wanted: "YAML"})
 		return
 	}
 	d.nameplate, d.hasNameplate = v, true

@@ -46,7 +46,7 @@ func (g *judgement) checkPowerSession() {
 		{"power/server.json", s.noDebug},
 	} {
 		if err := c.check(); err != nil && !errors.Is(err, errStop) {
-			g.fail("power-session", problem{path: s.folder + "/" + c.path, line: lineOf(err), message: err.Error()})
+			g.fail("power-session", problem{path: s.folder + "/" + c.path, line: lineOf(err), message: plain(err)})
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (l *loader) describe(division, submitter, system string) *description {
 	}
 	v, err := readJSON(l.tree, d.path)
 	if err != nil {
-		d.fail("system-json", problem{path: d.path, line: lineOf(err), message: "cannot be read: " + err.Error()})
+		d.fail("system-json", problem{path: d.path, line: lineOf(err), message: "cannot be read: " + plain(err)})
 		return d
 	}
 	var isObject bool
