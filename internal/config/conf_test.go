@@ -28,6 +28,7 @@ func TestAFileIsReadAsLoadGenReadsIt(t *testing.T) {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
+		`user.conf:2: LoadGen refuses the whole file because of "#another,": want a space after the #`,
 		"user.conf:6: my.own.model.Offline.min_query_count has 3 values, of which LoadGen takes the last, 010",
 	}, c.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

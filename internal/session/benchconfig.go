@@ -1,22 +1,16 @@
 package session
 
 import (
-	"errors"
-
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // config is what package bench needs, as far as it is known.
 func (r *Resolved) config() (*bench.Config, error) {
 	q := &r.Request
-	files, err := r.files()
-	if err != nil {
-		return nil, err
-	}
 	var processors []int
 	if q.Pin {
 		if processors = machine.Processors(); len(processors) == 0 {
@@ -29,7 +23,7 @@ func (r *Resolved) config() (*bench.Config, error) {
 		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway,
 		Backend: q.Backend, Instances: q.instances(), MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		Count: q.Count, Options: r.Request.Options,
-		OutputDir: q.Output, Files: files, Trace: q.Trace,
+		OutputDir: q.Output, Files: r.files(), Trace: q.Trace,
 		CPUTime: machine.CPUTime, FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: freeDisk, NewPacer: q.NewPacer,
 	}, nil
 }
@@ -43,22 +37,16 @@ func (q *Request) instances() int {
 	return q.Instances
 }
 
-// maxConf is how long a conf file may be.
-const maxConf = 16 << 20
-
-// files are the conf files that were used, to be kept with the results.
-func (r *Resolved) files() (map[string][]byte, error) {
-	q := &r.Request
+// files are the conf files that were used, to be kept with the results: as they were when the settings were
+// read from them, whatever became of them since.
+func (r *Resolved) files() map[string][]byte {
 	files := map[string][]byte{"mlperf.conf": r.rules.Conf.Format()}
-	var errs []error
-	for name, path := range map[string]string{"mlperf.conf": q.MLPerfConf, "user.conf": q.UserConf, "audit.config": q.AuditConf} {
-		if path == "" {
-			continue
+	for name, conf := range map[string]*config.Conf{"mlperf.conf": r.confs.MLPerfConf, "user.conf": r.confs.UserConf, "audit.config": r.confs.AuditConf} {
+		if conf != nil {
+			files[name] = conf.Text
 		}
-		text, err := regular.ReadFile(path, maxConf)
-		files[name], errs = text, append(errs, err)
 	}
-	return files, errors.Join(errs...)
+	return files
 }
 
 // freeDisk is the space that is left where a folder is or would be; 0 if that is not known.

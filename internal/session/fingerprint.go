@@ -50,7 +50,7 @@ func (p *Prepared) identify(ctx context.Context) (err error) {
 		f.Binding = digest(q.Options, asked)
 	}
 	f.Engine = digest(q.Engine, options)
-	f.Settings = digest(p.model.Name, p.rules.Version, p.withoutLoad(), cfg.AutoLatency, cfg.FitStreams, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count)
+	f.Settings = digest(p.model.Name, p.rules.Version, p.division, p.interactive, p.withoutLoad(), p.chosen(), q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count)
 	if cfg.Backend.EngineCacheDir == "" {
 		cfg.Backend.EngineCacheDir = filepath.Join(p.maker.Dir, "engines", digest(f.Model, compiled(options)))
 	}
@@ -65,6 +65,13 @@ func (p *Prepared) withoutLoad() loadgen.TestSettings {
 		s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0
 	}
 	return s
+}
+
+// chosen says which settings are left to the run, which finds others for the same settings. A search finds the load
+// itself, wherever it begins.
+func (p *Prepared) chosen() []any {
+	c := p.bench
+	return []any{c.Calibrate && !c.FindPeak, c.AutoLatency, c.FitStreams, c.FewQueries, c.Runs}
 }
 
 // compiled are the options that a compiled model follows from.

@@ -45,6 +45,39 @@ func clearFolder(dir string) error {
 	return errors.Join(errs...)
 }
 
+// claimFolder makes the folder that was chosen for the results, or one beside it: another run may have begun in the
+// same second, and the same request may be run twice.
+func (p *Prepared) claimFolder() error {
+	if !p.chosenFolder {
+		return nil
+	}
+	chosen, below := p.bench.OutputDir, ""
+	if p.Request.Ranging {
+		chosen, below = filepath.Split(chosen)
+	}
+	folder, err := newFolder(filepath.Clean(chosen))
+	if err != nil {
+		return fmt.Errorf("making the folder of the results: %w", err)
+	}
+	p.bench.OutputDir = filepath.Join(folder, below)
+	p.Request.Output = p.bench.OutputDir
+	return nil
+}
+
+// newFolder makes a folder of a name, or with a number behind it if there is one already.
+func newFolder(name string) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return "", err
+	}
+	folder := name
+	for n := 2; ; n++ {
+		if err := os.Mkdir(folder, 0o755); !errors.Is(err, os.ErrExist) {
+			return folder, err
+		}
+		folder = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
 // linkLatest points the link "latest" beside a run's folder to it.
 func linkLatest(dir string) error {
 	link := filepath.Join(filepath.Dir(dir), "latest")

@@ -126,24 +126,31 @@ func (r *Resolved) forPrompts() error {
 	}
 	q := &r.Request
 	q.Instances, q.Backend.IntraThreads, q.MaxBatch = 1, 1, 1
+	given := q.Engine.Remote.Concurrency > 0
+	if !given && r.Settings.Scenario == loadgen.Offline {
+		q.Engine.Remote.Concurrency = offlineAtOnce
+	}
+	if !given {
+		q.Engine.Remote.fitFiles(machine.OpenFiles())
+	}
 	switch r.Settings.Scenario {
 	case loadgen.Offline:
-		if q.Engine.Remote.Concurrency == 0 {
-			q.Engine.Remote.Concurrency = offlineAtOnce
-		}
 		q.MaxBatch = min(q.Engine.Remote.Concurrency, warmAtMost)
 	case loadgen.Server:
 		q.MaxBatch = triedAtOnce
 	}
-	q.Engine.Remote.fitFiles(machine.OpenFiles())
 	return nil
 }
 
-// fitFiles bounds the requests under way by the files that may be open, of which each takes one,
-// if nobody says how many there are.
+// fitFiles bounds the requests under way, of which nobody said how many there are, by the files that may be
+// open, of which each takes one. 0 files: nobody knows how many.
 func (r *Remote) fitFiles(files uint64) {
-	if r.Concurrency == 0 && files > 2*spareFiles && files < mostConcurrent {
-		r.Concurrency = int(files) - spareFiles
+	if files == 0 || files >= mostConcurrent {
+		return
+	}
+	most := int(max(files/2, files-min(files, spareFiles)))
+	if r.Concurrency == 0 || r.Concurrency > most {
+		r.Concurrency = max(1, most)
 	}
 }
 

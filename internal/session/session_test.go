@@ -346,6 +346,13 @@ func TestTheFingerprintNamesEverythingThatChangesAResult(t *testing.T) {
 		{"a setting", func(q *session.Request) { q.Settings = nil }, false},
 		{"the scenario", func(q *session.Request) { q.Scenario = "offline" }, false},
 		{"the rules", func(q *session.Request) { q.Rules = "v5.1" }, false},
+		{"the division, which says what is easier than the rules", func(q *session.Request) { q.Division = "open" }, false},
+		{"a target that somebody gave, be it that of the rules", func(q *session.Request) {
+			q.Settings = append(q.Settings[:2:2], config.Override{Key: "target_latency", Value: "10ms"})
+		}, false},
+		{"the queries, which a quick run may make fewer", func(q *session.Request) {
+			q.Settings, q.Quick = nil, true
+		}, false},
 		{"the engine", func(q *session.Request) { q.Engine.Latency = 2 * time.Millisecond }, false},
 		{"an option of the engine", func(q *session.Request) { q.Backend.IntraThreads = 7 }, false},
 		{"threads for all", func(q *session.Request) { q.Engine.SharedThreads = 2 }, false},

@@ -1,0 +1,91 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/oip/client"
+)
+
+// given names something that was said about servers; empty: nothing was.
+func (r *Remote) given() string {
+	return firstGiven([]given{
+		{"endpoint", len(r.Endpoints) > 0}, {"remote_model", r.Model != ""}, {"remote_version", r.Version != ""}, {"concurrency", r.Concurrency != 0},
+		{"request_timeout", r.Timeout != 0}, {"retry", r.Retry != 0}, {"shared_memory", r.SharedMemory}, {"token_file", r.TokenFile != ""},
+		{"tls_ca", r.CA != ""}, {"tls_cert", r.Cert != ""}, {"tls_key", r.Key != ""},
+	})
+}
+
+// check finds what cannot be right, whatever the servers are.
+func (r *Remote) check() error {
+	if len(r.Endpoints) == 0 {
+		return field.Missing("endpoint", "the engine asks servers, as http://host:8000")
+	}
+	switch {
+	case r.Concurrency < 0 || r.Concurrency > mostThreads:
+		return field.Invalid("concurrency", r.Concurrency, fmt.Sprintf("from 1 to %d, or 0 for the default", mostThreads))
+	case r.Retry < 0 || r.Retry > mostRetries:
+		return field.Invalid("retry", r.Retry, fmt.Sprintf("from 0 to %d", mostRetries))
+	case r.Timeout < 0:
+		return field.Invalid("request_timeout", r.Timeout, "a time")
+	case (r.Cert == "") != (r.Key == ""):
+		return field.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
+	}
+	return nil
+}
+
+// checkAddresses finds what is no address of a server of the Open Inference Protocol.
+func (r *Remote) checkAddresses() error {
+	for _, url := range r.Endpoints {
+		if err := client.CheckEndpoint(url); err != nil {
+			return field.Wrap("endpoint", err)
+		}
+	}
+	return nil
+}
+
+// withoutServers finds what is said about servers where the engine asks none.
+func (q *Request) withoutServers() error {
+	if name := q.Engine.Remote.given(); name != "" {
+		return field.Errorf(name, "is about servers, and the engine is %s: want %s or %s", q.Engine.Name, OIP, OpenAI)
+	}
+	return nil
+}
+
+// checkRemote finds what is said about servers where there are none, and what only an engine of
+// this machine can do.
+func (q *Request) checkRemote() error {
+	remote := q.Engine.Remote
+	if !q.remote() {
+		return q.withoutServers()
+	}
+	if name := q.ofThisMachine(); name != "" {
+		return field.Errorf(name, "is up to the servers: the engine %s only asks them", q.Engine.Name)
+	}
+	if remote.Concurrency > 0 && q.Instances > 0 && remote.Concurrency != q.Instances {
+		return field.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", remote.Concurrency, q.Instances)
+	}
+	if err := remote.check(); err != nil {
+		return err
+	}
+	return q.Engine.checkKind()
+}
+
+// checkKind finds what is wrong with servers of tensors, or of text, only.
+func (e *Engine) checkKind() error {
+	switch {
+	case e.Name == OIP:
+		return e.Remote.checkAddresses()
+	case e.Remote.SharedMemory:
+		return field.Errorf("shared_memory", "is of servers of tensors: want %s", OIP)
+	}
+	return nil
+}
+
+// ofThisMachine names the first field that is about an engine of this machine; empty: there is none.
+func (q *Request) ofThisMachine() string {
+	return firstGiven([]given{
+		{"model_path", q.ModelPath != ""}, {"precision", q.Precision != ""}, {"device", q.Backend.Device != "" && q.Backend.Device != "cpu"},
+		{"intra_threads", q.Backend.IntraThreads > 0}, {"pin", q.Pin}, {"shared_threads", q.Engine.SharedThreads > 0},
+	})
+}
