@@ -203,7 +203,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		if math.IsNaN(ms) || math.Abs(ms) > maxMillis {
 			return 0, fmt.Errorf("%q ms are more than a run can last", text)
 		}
-		d, err = time.Duration(ms*1e6), nil
+		d, err = time.Duration(math.Round(ms*1e6)), nil
 	}
 	switch {
 	case err != nil:
