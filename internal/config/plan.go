@@ -115,10 +115,17 @@ func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, q
 	p.Duration = runTime(float64(p.Runs) * float64(p.Queries) / perSecond)
 	// Before v2.0 mlperf.conf leaves the size of the query to the submitter, who has to keep the
 	// rules. A limit of the user's own is followed.
-	if least := r.Rules.MinQueries(e.Scenario, r.model); e.Scenario == loadgen.Offline && e.MaxQueryCount == 0 && p.Samples < least {
+	own := e.MaxQueryCount > 0 || !r.byRules("min_query_count")
+	if least := r.Rules.MinQueries(e.Scenario, r.model); e.Scenario == loadgen.Offline && !own && p.Samples < least {
 		p.Samples, p.Duration = least, runTime(float64(least)/samplesPerSecond)
 	}
 	return p, nil
+}
+
+// byRules reports whether nobody but the rules made a setting.
+func (r *Resolved) byRules(name string) bool {
+	origin := r.Origin(name)
+	return origin == Default || origin == "rules "+r.Rules.Version
 }
 
 // earlyStopping is the least number of queries that it accepts.

@@ -78,6 +78,8 @@ func TestPlans(t *testing.T) {
 			Plan{Queries: 1, Samples: 660000, Runs: 1, Duration: 660 * time.Second}},
 		{"Offline before v2.0 has its least samples, which no conf says", "v0.5", "gnmt", loadgen.Offline, nil, 100,
 			Plan{Queries: 1, Samples: 24576, Runs: 1, Duration: 245760 * time.Millisecond}},
+		{"a quick Offline has the samples that its user asked for", "v6.1", "resnet50", loadgen.Offline, []Override{option("target_qps", "50"), option("min_duration", "10s"), option("min_query_count", "1")}, 50,
+			Plan{Queries: 1, Samples: 550, Runs: 1, Duration: 11 * time.Second}},
 		{"max_query_count ends a run", "v6.1", "resnet50", loadgen.Server, []Override{option("target_qps", "100"), option("max_query_count", "500")}, 200,
 			Plan{Queries: 500, Samples: 500, EarlyStopping: 459, Runs: 1, Duration: 5 * time.Second}},
 		{"a run of more than three centuries", "v6.1", "resnet50", loadgen.SingleStream, nil, 1e-12,

@@ -166,7 +166,10 @@ func TestPromptsComeFromOnePlace(t *testing.T) {
 		want   string // empty: no error
 	}{
 		{"made up", func(*Request) {}, ""},
-		{"made up, of so many words and answers", func(q *Request) { q.Prompts = Prompts{Synthetic: 3, Words: 9, Answer: 2, Stream: "off"}; q.Scenario = "offline" }, ""},
+		{"made up, of so many words and answers", func(q *Request) {
+			q.Prompts = Prompts{Synthetic: 3, Words: 9, Answer: 2, Stream: "off"}
+			q.Scenario = "offline"
+		}, ""},
 		{"in a file", func(q *Request) { q.Prompts.Synthetic, q.DatasetPath = 0, "prompts.jsonl" }, ""},
 		{"of a benchmark", benchmark, ""},
 		{"made up for a benchmark", func(q *Request) { benchmark(q); q.Prompts.Synthetic, q.DatasetPath = 4, "" }, "synthetic_prompts: llama2-70b has prompts of its own"},
