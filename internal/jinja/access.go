@@ -3,7 +3,7 @@ package jinja
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"unicode/utf8"
 )
 
 // attribute is what is behind a point: a method, or else the value of a key.
@@ -106,27 +106,37 @@ func element(of, key any) any {
 		}
 		return keyed(of, name)
 	}
-	all, err := sequence(of)
-	if n, _, float, ok := number(key); err == nil && ok && !float {
-		if n < 0 {
-			n += int64(len(all))
-		}
-		if n >= 0 && n < int64(len(all)) {
-			return all[n]
+	if n, _, float, ok := number(key); ok && !float {
+		if found, ok := placed(of, n); ok {
+			return found
 		}
 	}
 	return undefined(fmt.Sprintf("a value of type %s has no element %s", kindOf(of), repr(key)))
 }
 
-var errNoSequence = errors.New("want a text or a list")
-
-// sequence are the elements of what has places.
-func sequence(of any) ([]any, error) {
-	switch of.(type) {
-	case string, list, tuple:
-		return elements(of)
+// placed is what is at a place of a text or a list.
+func placed(of any, at int64) (any, bool) {
+	n, err := length(of)
+	if at < 0 {
+		at += int64(n)
 	}
-	return nil, errNoSequence
+	if err != nil || at < 0 || at >= int64(n) {
+		return nil, false
+	}
+	switch v := of.(type) {
+	case list:
+		return v[at], true
+	case tuple:
+		return v[at], true
+	case string:
+		for range at {
+			_, size := utf8.DecodeRuneInString(v)
+			v = v[size:]
+		}
+		_, size := utf8.DecodeRuneInString(v)
+		return v[:size], true
+	}
+	return nil, false
 }
 
 // slice is a part of a text or a list.
@@ -146,10 +156,6 @@ func (p slice) value(s *scope) (any, error) {
 	if err := s.lookAtText(v); err != nil {
 		return nil, err
 	}
-	all, err := sequence(v)
-	if err != nil {
-		return nil, fmt.Errorf("a value of type %s has no slices", kindOf(v))
-	}
 	var given [3]*int64
 	for i, e := range p.parts {
 		if e == nil {
@@ -168,15 +174,31 @@ func (p slice) value(s *scope) (any, error) {
 		}
 		given[i] = &n
 	}
-	picked, err := pick(all, given)
+	result, err := sliced(v, given)
 	if err != nil {
 		return nil, err
 	}
-	return alike(v, picked), s.made(list(picked))
+	return result, s.made(result)
+}
+
+// sliced is a part of a value, of the value's type.
+func sliced(value any, part [3]*int64) (any, error) {
+	switch v := value.(type) {
+	case string:
+		picked, err := pick([]rune(v), part)
+		return string(picked), err
+	case list:
+		picked, err := pick(v, part)
+		return list(picked), err
+	case tuple:
+		picked, err := pick(v, part)
+		return tuple(picked), err
+	}
+	return nil, fmt.Errorf("a value of type %s has no slices", kindOf(value))
 }
 
 // pick returns the elements of a slice.
-func pick(all []any, part [3]*int64) ([]any, error) {
+func pick[T any](all []T, part [3]*int64) ([]T, error) {
 	step, n := int64(1), int64(len(all))
 	if part[2] != nil {
 		step = *part[2]
@@ -202,24 +224,9 @@ func pick(all []any, part [3]*int64) ([]any, error) {
 	if step < 0 {
 		from, to = place(part[0], high), place(part[1], low)
 	}
-	var picked []any
+	var picked []T
 	for at := from; step > 0 && at < to || step < 0 && at > to; at += max(-n-1, min(n+1, step)) {
 		picked = append(picked, all[at])
 	}
 	return picked, nil
-}
-
-// alike are elements as a value of the kind of another.
-func alike(kind any, all []any) any {
-	switch kind.(type) {
-	case string:
-		var text strings.Builder
-		for _, e := range all {
-			text.WriteString(e.(string))
-		}
-		return text.String()
-	case tuple:
-		return tuple(all)
-	}
-	return list(all)
 }

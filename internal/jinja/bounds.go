@@ -54,6 +54,16 @@ func (m *machine) lookAtText(value any) error {
 	return m.spend(len(text) / bytesOfStep)
 }
 
+// elements are what is in a value, each of whose characters is work where it is a text.
+func (m *machine) elements(value any) ([]any, error) {
+	if text, ok := value.(string); ok {
+		if err := m.spend(len(text)); err != nil {
+			return nil, err
+		}
+	}
+	return elements(value)
+}
+
 // lookAtArguments is look for the values of arguments.
 func (m *machine) lookAtArguments(a given) error {
 	err := m.look(a.values...)

@@ -3,7 +3,6 @@ package jinja
 import (
 	"errors"
 	"fmt"
-	"strconv"
 )
 
 // parentheses reads a tuple, or an expression, up to the closing one.
@@ -68,7 +67,7 @@ func (p *parser) attribute(of expression) (expression, error) {
 	case nameToken:
 		return attribute{of, t.text}, nil
 	case intToken:
-		n, err := strconv.ParseInt(t.text, 10, 64)
+		n, err := whole(t.text)
 		return item{of, constant{n}}, err
 	default:
 		p.at--

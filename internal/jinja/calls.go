@@ -16,6 +16,7 @@ type arguments struct {
 // given are the values of a call's arguments.
 type given struct {
 	values []any
+	names  []string // in the order in which they came
 	named  map[string]any
 }
 
@@ -26,7 +27,7 @@ func (a arguments) given(s *scope) (given, error) {
 		return given{}, err
 	}
 	unnamed := len(all) - len(a.names)
-	g := given{values: all[:unnamed:unnamed], named: make(map[string]any, len(a.names))}
+	g := given{values: all[:unnamed:unnamed], names: a.names, named: make(map[string]any, len(a.names))}
 	for i, name := range a.names {
 		if _, ok := g.named[name]; ok {
 			return g, fmt.Errorf("argument %s is given twice", name)
@@ -51,7 +52,7 @@ func (g given) bind(parameters ...string) ([]any, error) {
 		bound[i] = missing
 	}
 	copy(bound, g.values)
-	for name, v := range g.named {
+	for _, name := range slices.Sorted(maps.Keys(g.named)) {
 		i := slices.Index(parameters, name)
 		if i < 0 {
 			return nil, fmt.Errorf("there is no argument %q", name)
@@ -59,7 +60,7 @@ func (g given) bind(parameters ...string) ([]any, error) {
 		if i < len(g.values) {
 			return nil, fmt.Errorf("argument %s is given twice", name)
 		}
-		bound[i] = v
+		bound[i] = g.named[name]
 	}
 	return bound, nil
 }
@@ -239,7 +240,7 @@ func dictOfNames(_ *scope, a given) (any, error) {
 			_ = d.set(k, v) // it is one's already
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.named)) {
+	for _, name := range a.names {
 		_ = d.set(name, a.named[name]) // a text is a key
 	}
 	return d, nil

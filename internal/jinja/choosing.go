@@ -6,9 +6,11 @@ import (
 )
 
 // choosing are filters that apply others, or tests, to each element.
-var choosing = map[string]filterFunc{
-	"map": mapped, "select": selecting(false, true), "reject": selecting(false, false),
-	"selectattr": selecting(true, true), "rejectattr": selecting(true, false),
+func choosing() map[string]filterFunc {
+	return map[string]filterFunc{
+		"map": mapped, "select": selecting(false, true), "reject": selecting(false, false),
+		"selectattr": selecting(true, true), "rejectattr": selecting(true, false),
+	}
 }
 
 // mapped is map: of each element an attribute, or what a filter makes of it.
@@ -17,7 +19,7 @@ func mapped(s *scope, value any, a given) (any, error) {
 		return list{}, nil // whatever it is
 	}
 	if path, ok := a.named["attribute"]; ok {
-		all, err := attributesOf(value, path)
+		all, err := attributesOf(s, value, path)
 		if fallback, ok := a.named["default"]; ok {
 			all = slices.Clone(all)
 			for i := range all {
@@ -32,17 +34,17 @@ func mapped(s *scope, value any, a given) (any, error) {
 		return nil, errNothingGiven
 	}
 	name := str(a.values[0])
-	f, ok := filters[name]
+	f, ok := filterOf(name)
 	if !ok {
 		return nil, fmt.Errorf("there is no filter %q here", name)
 	}
-	all, err := elements(value)
+	all, err := s.elements(value)
 	if err != nil {
 		return nil, err
 	}
 	l := make(list, len(all))
 	for i, e := range all {
-		if l[i], err = s.apply(f, e, given{a.values[1:], a.named}); err != nil {
+		if l[i], err = s.apply(f, e, given{values: a.values[1:], names: a.names, named: a.named}); err != nil {
 			return nil, err
 		}
 	}
@@ -69,13 +71,15 @@ func selecting(attribute, wanted bool) filterFunc {
 			if !ok {
 				return nil, fmt.Errorf("there is no test %q here", name)
 			}
-			test = func(v any) (any, error) { return s.apply(f, v, given{a.values[1:], a.named}) }
+			test = func(v any) (any, error) {
+				return s.apply(f, v, given{values: a.values[1:], names: a.names, named: a.named})
+			}
 		}
-		all, err := elements(value)
+		all, err := s.elements(value)
 		if err != nil {
 			return nil, err
 		}
-		parts, err := attributesOf(value, path)
+		parts, err := attributesOf(s, value, path)
 		if err != nil {
 			return nil, err
 		}

@@ -207,7 +207,7 @@ func compare(op string, left, right any) (bool, error) {
 	case "<=":
 		return n <= 0, nil
 	case ">":
-		return n > 0, nil
+		return n == 1, nil
 	}
-	return n >= 0, nil
+	return n == 0 || n == 1, nil
 }

@@ -44,7 +44,6 @@ func (p *parser) expression() (expression, error) {
 		return nil, err
 	}
 	defer back()
-	from := p.at
 	e, err := p.or()
 	for err == nil && p.skip("if") {
 		c := choice{yes: e}
@@ -55,9 +54,6 @@ func (p *parser) expression() (expression, error) {
 			c.no, err = p.expression()
 		}
 		e = c
-	}
-	if p.at-from > maxWords {
-		return nil, fmt.Errorf("an expression has more than %d words", maxWords)
 	}
 	return e, err
 }
@@ -125,7 +121,7 @@ func (p *parser) comparator() string {
 			return o
 		}
 	}
-	if p.is("not") && p.tokens[p.at+1].text == "in" {
+	if next := p.tokens[min(p.at+1, len(p.tokens)-1)]; p.is("not") && next.kind == nameToken && next.text == "in" {
 		p.at += 2
 		return "not in"
 	}
@@ -192,10 +188,11 @@ func (p *parser) primary() (expression, error) {
 		}
 		return variable(t.text), nil
 	case stringToken:
-		for p.peek().kind == stringToken {
-			t.text += p.take().text
+		var text strings.Builder
+		for text.WriteString(t.text); p.peek().kind == stringToken; {
+			text.WriteString(p.take().text)
 		}
-		return constant{t.text}, nil
+		return constant{text.String()}, nil
 	case intToken:
 		n, err := whole(t.text)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
@@ -20,7 +20,7 @@ var filters = map[string]filterFunc{
 	"lower":      onText(textMethods["lower"]),
 	"capitalize": onText(textMethods["capitalize"]),
 	"title":      onText(ofText(titled)),
-	"replace":    onText(replaceText),
+	"replace":    onText(replaceAny),
 	"string":     onText(ofText(func(s string) any { return s })),
 	"safe":       onText(ofText(func(s string) any { return s })),
 	"e":          onText(ofText(func(s string) any { return escaper.Replace(s) })),
@@ -54,7 +54,7 @@ func filterOf(name string) (filterFunc, bool) {
 	if f, ok := filters[name]; ok {
 		return f, true
 	}
-	f, ok := choosing[name]
+	f, ok := choosing()[name]
 	return f, ok
 }
 
@@ -65,11 +65,11 @@ func onText(m method) filterFunc {
 
 // onElements is a filter of the elements of a value, without arguments.
 func onElements(f func([]any) any) filterFunc {
-	return func(_ *scope, value any, a given) (any, error) {
+	return func(s *scope, value any, a given) (any, error) {
 		if _, err := a.bind(); err != nil {
 			return nil, err
 		}
-		all, err := elements(value)
+		all, err := s.elements(value)
 		if err != nil {
 			return nil, err
 		}
@@ -107,15 +107,17 @@ func lastOf(all []any) any {
 }
 
 func reversed(value any) (any, error) {
+	if text, ok := value.(string); ok {
+		characters := []rune(text)
+		slices.Reverse(characters)
+		return string(characters), nil
+	}
 	all, err := elements(value)
 	if err != nil {
 		return nil, err
 	}
 	all = slices.Clone(all)
 	slices.Reverse(all)
-	if _, ok := value.(string); ok {
-		return alike(value, all), nil
-	}
 	return list(all), nil
 }
 
@@ -131,15 +133,18 @@ func itemsOf(value any) (any, error) {
 
 // titled begins every word with a capital; words begin behind blanks, hyphens and brackets.
 func titled(s string) any {
+	between := func(r rune) bool { return strings.ContainsRune("-({[<", r) || pytext.IsSpace(r) }
 	var b strings.Builder
-	begins := true
-	for _, r := range s {
-		if begins {
-			b.WriteString(upper(string(r)))
-		} else {
-			b.WriteString(pytext.Lower(string(r)))
+	for s != "" {
+		word := s[:len(s)-len(strings.TrimLeftFunc(s, between))]
+		if end := strings.IndexFunc(s, between); word == "" && end >= 0 {
+			word = s[:end]
+		} else if word == "" {
+			word = s
 		}
-		begins = strings.ContainsRune("-({[<", r) || unicode.IsSpace(r)
+		s = s[len(word):]
+		_, first := utf8.DecodeRuneInString(word)
+		b.WriteString(upper(word[:first]) + pytext.Lower(word[first:]))
 	}
 	return b.String()
 }
@@ -159,8 +164,7 @@ func indented(_ *scope, value any, a given) (any, error) {
 		return nil, err
 	}
 	var b strings.Builder
-	for i, part := range splitLines(text + "\n").(list) {
-		line := part.(string)
+	for i, line := range splitLines(text+"\n", false) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}

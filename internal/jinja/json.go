@@ -3,7 +3,6 @@ package jinja
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -16,6 +15,11 @@ type jsonStyle struct {
 	sorted    bool
 	ascii     bool
 }
+
+// maxIndent is how many blanks, or bytes of a text, may be before a line for each value around it.
+const maxIndent = 100
+
+var errIndent = fmt.Errorf("want an indent up to %d", maxIndent)
 
 // toJSON writes a value as HuggingFace does, which is json.dumps of Python with all characters
 // as they are.
@@ -31,8 +35,8 @@ func toJSON(_ *scope, value any, a given) (any, error) {
 		style.item, style.indent, style.lines = ",", indent, true
 	default:
 		n, err := wholeOr(indent, 0)
-		if err != nil || n > 100 {
-			return nil, errors.Join(err, errors.New("want an indent up to 100"))
+		if err != nil || n > maxIndent {
+			return nil, errors.Join(err, errIndent)
 		}
 		style.item, style.indent, style.lines = ",", strings.Repeat(" ", int(max(0, n))), true
 	}
@@ -41,6 +45,9 @@ func toJSON(_ *scope, value any, a given) (any, error) {
 			return nil, errors.New("want two separators")
 		}
 		style.item, style.key = str(separators[0]), str(separators[1])
+	}
+	if len(style.indent) > maxIndent {
+		return nil, errIndent
 	}
 	var b strings.Builder
 	err = style.write(&b, value, 0)
@@ -102,34 +109,37 @@ func (j jsonStyle) writeAll(b *strings.Builder, begin, end byte, all []any, dept
 	return nil
 }
 
-// A jsonItem is a key with its value.
-type jsonItem struct {
-	key   string
-	value any
+// keys are those of a dict as they are written; sorted are the keys themselves, and not what they are written as.
+func (j jsonStyle) keys(d *dict) ([]any, error) {
+	if !j.sorted {
+		return d.keys, nil
+	}
+	return inOrder(d.keys, d.keys, false)
 }
 
 func (j jsonStyle) writeDict(b *strings.Builder, d *dict, depth int) error {
-	items := make([]jsonItem, len(d.keys))
-	for i, k := range d.keys {
-		v, _ := d.get(k)
-		items[i] = jsonItem{jsonKey(k), v}
-	}
-	if j.sorted {
-		slices.SortStableFunc(items, func(a, b jsonItem) int { return strings.Compare(a.key, b.key) })
+	keys, err := j.keys(d)
+	if err != nil {
+		return err
 	}
 	b.WriteByte('{')
-	for i, item := range items {
+	for i, key := range keys {
+		text, err := jsonKey(key)
+		if err != nil {
+			return err
+		}
+		value, _ := d.get(key)
 		if i > 0 {
 			b.WriteString(j.item)
 		}
 		j.line(b, depth+1)
-		j.quote(b, item.key)
+		j.quote(b, text)
 		b.WriteString(j.key)
-		if err := j.write(b, item.value, depth+1); err != nil {
+		if err := j.write(b, value, depth+1); err != nil {
 			return err
 		}
 	}
-	if len(items) > 0 {
+	if len(keys) > 0 {
 		j.line(b, depth)
 	}
 	b.WriteByte('}')
@@ -137,16 +147,18 @@ func (j jsonStyle) writeDict(b *strings.Builder, d *dict, depth int) error {
 }
 
 // jsonKey is a key as a text.
-func jsonKey(key any) string {
+func jsonKey(key any) (string, error) {
 	switch k := key.(type) {
 	case string:
-		return k
+		return k, nil
 	case nil:
-		return "null"
+		return "null", nil
 	case bool:
-		return strings.ToLower(repr(k))
+		return strings.ToLower(repr(k)), nil
+	case int64, float64:
+		return jsonNumber(repr(k)), nil
 	}
-	return jsonNumber(repr(key))
+	return "", fmt.Errorf("want keys that are texts or numbers, not %s", kindOf(key))
 }
 
 // jsonEscapes are characters that have a letter.

@@ -67,6 +67,10 @@ func (l *lexer) fail(format string, args ...any) error {
 func lex(source string) ([]token, error) {
 	source = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source)
 	l := &lexer{source: strings.TrimSuffix(source, "\n"), lineBegin: true}
+	if valid := strings.ToValidUTF8(l.source, ""); valid != l.source {
+		l.at = firstDifference(valid, l.source)
+		return nil, l.fail("the text is no UTF-8")
+	}
 	for l.at < len(l.source) {
 		if err := l.next(); err != nil {
 			return nil, err
@@ -74,6 +78,16 @@ func lex(source string) ([]token, error) {
 	}
 	l.emit(endOfTemplate, "")
 	return l.tokens, nil
+}
+
+// firstDifference is where two texts are no longer the same.
+func firstDifference(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
 }
 
 // emit appends a token that is of the line where the lexer is.

@@ -1,5 +1,7 @@
 package jinja
 
+import "errors"
+
 // A loop is for.
 type loop struct {
 	target    target
@@ -22,6 +24,7 @@ func (l loop) run(s *scope) error {
 	if err != nil {
 		return err
 	}
+	var changed changes
 	whole := false // a turn came to its end: where all were left before, Jinja2 goes on as if there were none
 turns:
 	for i := range all {
@@ -32,7 +35,7 @@ turns:
 		if err := l.target.set(inner, all[i]); err != nil {
 			return err
 		}
-		inner.variables["loop"] = turn(all, i)
+		inner.variables["loop"] = turn(all, i, &changed)
 		switch err := run(l.body, inner); err {
 		case nil:
 			whole = true
@@ -55,10 +58,7 @@ func (l loop) elements(s *scope) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.lookAtText(v); err != nil {
-		return nil, err
-	}
-	all, err := elements(v)
+	all, err := s.elements(v)
 	if err != nil || l.test == nil {
 		return all, err
 	}
@@ -79,8 +79,29 @@ func (l loop) elements(s *scope) ([]any, error) {
 	return list, nil
 }
 
+// changes are what loop.changed was asked for the last time.
+type changes struct {
+	asked bool
+	last  tuple
+}
+
+// since reports whether the values are others than those of the last time.
+func (c *changes) since(s *scope, a given) (any, error) {
+	if len(a.named) > 0 {
+		return nil, errors.New("changed wants no names")
+	}
+	if err := s.look(c.last); err != nil {
+		return nil, err
+	}
+	if c.asked && equal(c.last, tuple(a.values)) {
+		return false, nil
+	}
+	c.asked, c.last = true, a.values
+	return true, nil
+}
+
 // turn is the variable loop of one element.
-func turn(all []any, i int) *namespace {
+func turn(all []any, i int, changed *changes) *namespace {
 	n := len(all)
 	values := map[string]any{
 		"index": int64(i + 1), "index0": int64(i), "first": i == 0, "last": i == n-1, "length": int64(n),
@@ -91,6 +112,7 @@ func turn(all []any, i int) *namespace {
 			}
 			return a.values[i%len(a.values)], nil
 		}),
+		"changed": function(changed.since),
 	}
 	if i > 0 {
 		values["previtem"] = all[i-1]

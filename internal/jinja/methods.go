@@ -3,11 +3,11 @@ package jinja
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/cases"
-	"golang.org/x/text/language"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
@@ -22,26 +22,29 @@ var textMethods = map[string]method{
 	"rstrip":       stripping(strings.TrimRightFunc),
 	"split":        splitting(false),
 	"rsplit":       splitting(true),
-	"splitlines":   ofText(splitLines),
+	"splitlines":   linesOf,
 	"partition":    partitioning(strings.Index, false),
 	"rpartition":   partitioning(strings.LastIndex, true),
 	"replace":      replaceText,
-	"startswith":   affix(strings.HasPrefix),
-	"endswith":     affix(strings.HasSuffix),
+	"startswith":   within(affix(strings.HasPrefix)),
+	"endswith":     within(affix(strings.HasSuffix)),
 	"removeprefix": cutting(strings.TrimPrefix),
 	"removesuffix": cutting(strings.TrimSuffix),
 	"find":         finding(strings.Index),
 	"rfind":        finding(strings.LastIndex),
 	"index":        needing(finding(strings.Index)),
 	"rindex":       needing(finding(strings.LastIndex)),
-	"count":        countText,
+	"count":        within(countText),
 	"join":         joinTexts,
 	"upper":        ofText(func(s string) any { return upper(s) }),
 	"lower":        ofText(func(s string) any { return pytext.Lower(s) }),
 	"casefold":     ofText(func(s string) any { return cases.Fold().String(s) }),
 	"title":        ofText(func(s string) any { return title(s) }),
 	"capitalize":   ofText(func(s string) any { return capitalize(s) }),
-	"isdigit":      every(unicode.IsDigit),
+	"swapcase":     ofText(func(s string) any { return swapped(s) }),
+	"isascii":      ofText(func(s string) any { return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0 }),
+	"isdecimal":    every(unicode.IsDigit),
+	"isdigit":      every(func(r rune) bool { return unicode.IsDigit(r) || unicode.Is(otherDigits, r) }),
 	"isnumeric":    every(unicode.IsNumber),
 	"isalpha":      every(unicode.IsLetter),
 	"isalnum":      every(func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }),
@@ -64,42 +67,6 @@ func every(is func(rune) bool) method {
 	})
 }
 
-func upper(s string) string { return cases.Upper(language.Und).String(s) }
-
-// capital is a character as a word begins with it: of ß two, Ss.
-func capital(r rune) string { return cases.Title(language.Und, cases.NoLower).String(string(r)) }
-
-// title begins each run of letters with a capital.
-func title(s string) string {
-	inWord := false
-	var b strings.Builder
-	for _, r := range s {
-		switch cased := unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r); {
-		case !cased:
-			b.WriteRune(r)
-			inWord = false
-		case inWord:
-			b.WriteString(pytext.Lower(string(r)))
-		default:
-			b.WriteString(capital(r))
-			inWord = true
-		}
-	}
-	return b.String()
-}
-
-// capitalize begins a text with a capital, and no other letter is one.
-func capitalize(s string) string {
-	for _, r := range s {
-		n := len(string(r))
-		return capital(r) + pytext.Lower(s[n:])
-	}
-	return s
-}
-
-func isUpper(s string) bool { return s != pytext.Lower(s) && s == upper(s) }
-func isLower(s string) bool { return s != upper(s) && s == pytext.Lower(s) }
-
 // stripping drops white space, or the characters that are given.
 func stripping(trim func(string, func(rune) bool) string) method {
 	return func(of any, a given) (any, error) {
@@ -111,7 +78,11 @@ func stripping(trim func(string, func(rune) bool) string) method {
 			return trim(of.(string), pytext.IsSpace), nil
 		}
 		chars, err := textOr(v[0], "")
-		return trim(of.(string), func(r rune) bool { return strings.ContainsRune(chars, r) }), err
+		dropped := make(map[rune]bool, min(len(chars), 100)) // chars may be as long as the text
+		for _, r := range chars {
+			dropped[r] = true
+		}
+		return trim(of.(string), func(r rune) bool { return dropped[r] }), err
 	}
 }
 
@@ -127,10 +98,7 @@ func splitting(fromRight bool) method {
 			return nil, err
 		}
 		if v[0] == any(missing) || v[0] == nil {
-			if most >= 0 {
-				return nil, errors.New("want a separator where maxsplit is given")
-			}
-			return texts(pytext.Fields(of.(string))), nil
+			return texts(words(of.(string), most, fromRight)), nil
 		}
 		sep, err := textOr(v[0], "")
 		if err != nil || sep == "" {
@@ -138,6 +106,30 @@ func splitting(fromRight bool) method {
 		}
 		return split(of.(string), sep, most, fromRight), nil
 	}
+}
+
+// words are those between white space, at most so many cut off on one side;
+// what is left then keeps the white space on its other side.
+func words(s string, most int64, fromRight bool) []string {
+	all := pytext.Fields(s)
+	if most < 0 || most >= int64(len(all)) {
+		return all
+	}
+	rest := s
+	cut, trim := strings.CutPrefix, trimLeft
+	if fromRight {
+		cut, trim = strings.CutSuffix, pytext.TrimRight
+		all = all[int64(len(all))-most:]
+		slices.Reverse(all)
+	}
+	for _, word := range all[:most] {
+		rest, _ = cut(trim(rest), word)
+	}
+	all = append(all[:most:most], trim(rest))
+	if fromRight {
+		slices.Reverse(all)
+	}
+	return all
 }
 
 // texts is a list of texts.
@@ -167,6 +159,9 @@ func affix(has func(s, part string) bool) method {
 		v, err := a.bind("text")
 		if err != nil {
 			return nil, err
+		}
+		if of == nil {
+			return false, nil // there is no such place
 		}
 		parts, several := v[0].(tuple)
 		if !several {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 )
@@ -39,6 +40,9 @@ func checkDefined(values ...any) error {
 	return nil
 }
 
+// exactFloats is up to where all whole numbers are floats.
+const exactFloats = 1 << 53
+
 var errOverflow = errors.New("a whole number has more than 64 bits")
 
 // calculate is a value of two: a sum, a product and the like.
@@ -51,7 +55,7 @@ func calculate(op string, left, right any) (any, error) {
 	if !ok1 || !ok2 {
 		return combine(op, left, right)
 	}
-	if float1 || float2 || op == "/" || op == "**" && b < 0 {
+	if float1 || float2 {
 		return calculateFloats(op, x, y)
 	}
 	return calculateIntegers(op, a, b)
@@ -97,53 +101,31 @@ func appended(left, right any) (any, bool) {
 
 // repeated is a text or a list as often as is said.
 func repeated(value any, times int64) (any, error) {
-	n, _ := length(value)
-	if s, ok := value.(string); ok {
-		n = len(s)
-	}
 	times = max(0, times)
-	if n > 0 && times > int64(maxText/n) {
-		return nil, errTooLong
-	}
 	switch v := value.(type) {
 	case string:
-		return strings.Repeat(v, int(times)), nil
+		if v != "" && times > int64(maxText/len(v)) {
+			return nil, errTooLong
+		}
+		return strings.Repeat(v, int(min(times, maxText))), nil
 	case list:
-		return list(slices.Repeat(v, min(int(times), maxText))), nil
+		all, err := repeatedParts(v, times)
+		return list(all), err
 	case tuple:
-		return tuple(slices.Repeat(v, min(int(times), maxText))), nil
+		all, err := repeatedParts(v, times)
+		return tuple(all), err
 	}
 	return nil, errOperands("*", value, times)
 }
 
-var errZero = errors.New("division by zero")
-
-func calculateFloats(op string, x, y float64) (any, error) {
-	switch op {
-	case "+":
-		return x + y, nil
-	case "-":
-		return x - y, nil
-	case "*":
-		return x * y, nil
-	case "**":
-		return math.Pow(x, y), nil
+func repeatedParts(parts []any, times int64) ([]any, error) {
+	if len(parts) > 0 && times > int64(maxElements/len(parts)) {
+		return nil, errTooMany
 	}
-	if y == 0 {
-		return nil, errZero
-	}
-	switch op {
-	case "/":
-		return x / y, nil
-	case "//":
-		return math.Floor(x / y), nil
-	}
-	rest := math.Mod(x, y)
-	if rest != 0 && (rest < 0) != (y < 0) {
-		rest += y
-	}
-	return rest, nil
+	return slices.Repeat(parts, int(min(times, maxElements))), nil
 }
+
+var errZero = errors.New("division by zero")
 
 func calculateIntegers(op string, a, b int64) (any, error) {
 	switch op {
@@ -159,6 +141,8 @@ func calculateIntegers(op string, a, b int64) (any, error) {
 		return multiplied(a, b)
 	case "//", "%":
 		return divided(op, a, b)
+	case "/":
+		return quotientOf(a, b)
 	default:
 		return power(a, b)
 	}
@@ -175,8 +159,11 @@ func multiplied(a, b int64) (any, error) {
 
 // divided is the quotient or what is left: the quotient is the next whole number below.
 func divided(op string, a, b int64) (any, error) {
-	if b == 0 {
+	switch {
+	case b == 0:
 		return nil, errZero
+	case a == math.MinInt64 && b == -1 && op == "//":
+		return nil, errOverflow
 	}
 	quotient, rest := a/b, a%b
 	if rest != 0 && (rest < 0) != (b < 0) {
@@ -189,7 +176,19 @@ func divided(op string, a, b int64) (any, error) {
 	return quotient, nil
 }
 
+// quotientOf is the float that is nearest to a quotient.
+func quotientOf(a, b int64) (any, error) {
+	if x, y := float64(a), float64(b); b == 0 || max(math.Abs(x), math.Abs(y)) < exactFloats {
+		return calculateFloats("/", x, y)
+	}
+	quotient, _ := big.NewRat(a, b).Float64()
+	return quotient, nil
+}
+
 func power(a, b int64) (any, error) {
+	if b < 0 {
+		return powerOfFloats(float64(a), float64(b))
+	}
 	result := any(int64(1))
 	for range min(b, 64) {
 		var err error

@@ -3,6 +3,8 @@ package jinja
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/big"
 	"slices"
 	"strings"
 )
@@ -12,10 +14,8 @@ func equal(left, right any) bool {
 	a, x, float1, ok1 := number(left)
 	b, y, float2, ok2 := number(right)
 	switch {
-	case ok1 && ok2 && (float1 || float2):
-		return x == y
 	case ok1 && ok2:
-		return a == b
+		return orderNumbers(a, x, float1, b, y, float2) == 0
 	case kindOf(left) != kindOf(right):
 		return false
 	}
@@ -35,6 +35,8 @@ func equalParts(left, right any) bool {
 		return slices.EqualFunc(l, right.(tuple), equal)
 	case *dict:
 		return equalDicts(l, right.(*dict))
+	case *namespace:
+		return l == right
 	}
 	return false
 }
@@ -58,10 +60,7 @@ func order(left, right any) (int, error) {
 	a, x, float1, ok1 := number(left)
 	b, y, float2, ok2 := number(right)
 	if ok1 && ok2 {
-		if float1 || float2 {
-			return cmp.Compare(x, y), nil
-		}
-		return cmp.Compare(a, b), nil
+		return orderNumbers(a, x, float1, b, y, float2), nil
 	}
 	switch l := left.(type) {
 	case string:
@@ -78,6 +77,24 @@ func order(left, right any) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s and %s have no order", kindOf(left), kindOf(right))
+}
+
+// unordered is the order of what is no number and any number: neither is less, and they are not equal.
+const unordered = 2
+
+// orderNumbers compares whole numbers and floats, each by its exact value.
+func orderNumbers(a int64, x float64, float1 bool, b int64, y float64, float2 bool) int {
+	switch {
+	case math.IsNaN(x) || math.IsNaN(y):
+		return unordered
+	case float1 == float2 && !float1:
+		return cmp.Compare(a, b)
+	case x != y || math.Abs(x) < exactFloats || float1 && float2:
+		return cmp.Compare(x, y)
+	case float1:
+		return new(big.Float).SetFloat64(x).Cmp(new(big.Float).SetInt64(b))
+	}
+	return new(big.Float).SetInt64(a).Cmp(new(big.Float).SetFloat64(y))
 }
 
 func orderLists(a, b []any) (int, error) {

@@ -7,8 +7,8 @@ import (
 
 // What a template may have.
 const (
-	maxDepth = 200    // of statements and brackets in others
-	maxWords = 20_000 // in one expression
+	maxDepth = 200   // of statements and brackets in others
+	maxWords = 5_000 // in one tag: so many values may wait for each other
 )
 
 // A parser makes statements of tokens.
@@ -122,7 +122,7 @@ func (p *parser) body(ends ...string) ([]statement, error) {
 			}
 			list = append(list, s)
 		case beginStatement:
-			if slices.Contains(ends, p.peek().text) {
+			if slices.ContainsFunc(ends, p.is) {
 				return list, nil // the caller reads the name
 			}
 			s, err := p.statement()

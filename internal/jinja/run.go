@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -107,43 +106,6 @@ func (w with) run(s *scope) error {
 	return run(w.body, inner)
 }
 
-// A target is what is set: a name, several, or an attribute of a namespace.
-type target struct {
-	names     []string
-	tuple     bool
-	attribute string
-}
-
-func (t target) set(s *scope, value any) error {
-	if t.attribute != "" {
-		v, _ := s.find(t.names[0])
-		n, ok := v.(*namespace)
-		if !ok {
-			return fmt.Errorf("%s is no namespace, so that nothing of it can be set", t.names[0])
-		}
-		n.values[t.attribute] = value
-		return nil
-	}
-	if !t.tuple {
-		s.variables[t.names[0]] = value
-		return nil
-	}
-	if err := s.lookAtText(value); err != nil {
-		return err
-	}
-	values, err := elements(value)
-	if err != nil {
-		return err
-	}
-	if len(values) != len(t.names) {
-		return fmt.Errorf("%d values are for %d names", len(values), len(t.names))
-	}
-	for i, name := range t.names {
-		s.variables[name] = values[i]
-	}
-	return nil
-}
-
 // assignment is set.
 type assignment struct {
 	to    target
@@ -158,9 +120,10 @@ func (a assignment) run(s *scope) error {
 	return a.to.set(s, v)
 }
 
-// A capture is what a body writes, filtered: it is set, or written where it has no target.
+// A capture is what a body writes, filtered: it is set, or written.
 type capture struct {
 	to      target
+	written bool
 	filters expression // of the bodyText
 	body    []statement
 }
@@ -176,7 +139,7 @@ func (c capture) run(s *scope) error {
 	if err != nil {
 		return err
 	}
-	if len(c.to.names) == 0 {
+	if c.written {
 		if err := s.look(v); err != nil {
 			return err
 		}

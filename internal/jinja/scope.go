@@ -8,16 +8,18 @@ import (
 
 // What a template may do to write one text.
 const (
-	maxText  = 16 << 20  // bytes of a text
-	maxRange = 10_000    // numbers that it counts
-	maxWork  = 5_000_000 // steps; some bytes are one too
-	maxCalls = 100       // macros within macros
+	maxText     = 16 << 20  // bytes of a text
+	maxElements = 1 << 20   // of a list, or characters of a text of which a list is made
+	maxRange    = 10_000    // numbers that it counts
+	maxWork     = 5_000_000 // steps; some bytes are one too
+	maxCalls    = 100       // macros within macros
 
 	bytesOfStep = 64 // that are made or written
 )
 
 var (
 	errTooLong = fmt.Errorf("a text of more than %d bytes", maxText)
+	errTooMany = fmt.Errorf("a list of more than %d elements", maxElements)
 	errWork    = errors.New("the template does not come to an end")
 )
 

@@ -1,9 +1,10 @@
 package jinja
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,16 +19,76 @@ func cutting(trim func(s, part string) string) method {
 // finding is the place of a part of a text in characters, -1 if it is not there.
 func finding(index func(s, part string) int) method {
 	return func(of any, a given) (any, error) {
-		part, err := needText(a)
+		v, err := a.bind("text", "start", "end")
 		if err != nil {
 			return nil, err
 		}
-		at := index(of.(string), part)
+		part, err1 := needText(given{values: v[:1]})
+		place, err2 := placeOfSlice(of.(string), v[1], v[2])
+		if err := cmp.Or(err1, err2); err != nil {
+			return nil, err
+		}
+		at := -1
+		if place.there {
+			at = index(place.text, part)
+		}
 		if at < 0 {
 			return int64(-1), nil
 		}
-		return int64(utf8.RuneCountInString(of.(string)[:at])), nil
+		return place.from + int64(utf8.RuneCountInString(place.text[:at])), nil
 	}
+}
+
+// within is a method of a text with an argument, which goes through a part of the text only if there are two more; nil is no such part.
+func within(m method) method {
+	return func(of any, a given) (any, error) {
+		if len(a.values) < 2 {
+			return m(of, a)
+		}
+		v, err := given{values: a.values}.bind("text", "start", "end")
+		if err != nil {
+			return nil, err
+		}
+		place, err := placeOfSlice(of.(string), v[1], v[2])
+		if err != nil {
+			return nil, err
+		}
+		part := any(place.text)
+		if !place.there {
+			part = nil
+		}
+		return m(part, given{values: v[:1], named: a.named})
+	}
+}
+
+// A textSlice is a part of a text, from a character on. One that would begin behind the text is not there, not even empty.
+type textSlice struct {
+	text  string
+	from  int64
+	there bool
+}
+
+func placeOfSlice(s string, start, end any) (textSlice, error) {
+	from, err1 := wholeOr(start, 0)
+	to, err2 := wholeOr(end, math.MaxInt64)
+	if err := cmp.Or(err1, err2); err != nil {
+		return textSlice{}, err
+	}
+	if start == any(missing) && end == any(missing) {
+		return textSlice{s, 0, true}, nil
+	}
+	characters := []rune(s)
+	n := int64(len(characters))
+	if from < 0 {
+		from = max(0, from+n)
+	}
+	if to < 0 {
+		to = max(0, to+n)
+	}
+	if to = min(to, n); from > to {
+		return textSlice{}, nil
+	}
+	return textSlice{string(characters[from:to]), from, true}, nil
 }
 
 // needing is a place that has to be there.
@@ -43,6 +104,9 @@ func needing(find method) method {
 
 func countText(of any, a given) (any, error) {
 	part, err := needText(a)
+	if of == nil {
+		return int64(0), err
+	}
 	return int64(strings.Count(of.(string), part)), err
 }
 
@@ -88,6 +152,20 @@ func replaceText(of any, a given) (any, error) {
 	return strings.Replace(s, from, to, int(count)), nil
 }
 
+// replaceAny is replaceText of what values are written as.
+func replaceAny(of any, a given) (any, error) {
+	v, err := a.bind("old", "new", "count")
+	if err != nil {
+		return nil, err
+	}
+	for i := range 2 {
+		if v[i] != any(missing) {
+			v[i] = str(v[i])
+		}
+	}
+	return replaceText(of, given{values: v})
+}
+
 func joinTexts(of any, a given) (any, error) {
 	v, err := a.bind("parts")
 	if err != nil {
@@ -123,86 +201,32 @@ func joined(all []any, between string) (string, error) {
 // lineEnds are where Python's splitlines cuts.
 const lineEnds = "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
 
-func splitLines(s string) any {
-	lines := list{}
+func linesOf(of any, a given) (any, error) {
+	v, err := a.bind("keepends")
+	if err != nil {
+		return nil, err
+	}
+	return texts(splitLines(of.(string), flag(v[0]))), nil
+}
+
+// splitLines cuts a text into lines, with their ends or without.
+func splitLines(s string, ends bool) []string {
+	var lines []string
 	for s != "" {
 		at := strings.IndexAny(s, lineEnds)
 		if at < 0 {
 			return append(lines, s)
 		}
-		lines = append(lines, s[:at])
 		_, n := utf8.DecodeRuneInString(s[at:])
 		if strings.HasPrefix(s[at:], "\r\n") {
 			n = 2
 		}
+		line := s[:at]
+		if ends {
+			line = s[:at+n]
+		}
+		lines = append(lines, line)
 		s = s[at+n:]
 	}
 	return lines
-}
-
-// dictMethods are those of dicts, without those that would change one.
-var dictMethods = map[string]method{
-	"items":  ofDict(func(d *dict) any { return d.items() }),
-	"keys":   ofDict(func(d *dict) any { return list(d.keys) }),
-	"values": ofDict(valuesOf),
-	"copy":   ofDict(func(d *dict) any { return d }), // nothing changes a dict
-	"get":    getKey,
-}
-
-func ofDict(f func(*dict) any) method {
-	return func(of any, a given) (any, error) {
-		_, err := a.bind()
-		return f(of.(*dict)), err
-	}
-}
-
-func valuesOf(d *dict) any {
-	all := make(list, len(d.keys))
-	for i, k := range d.keys {
-		all[i], _ = d.get(k)
-	}
-	return all
-}
-
-func getKey(of any, a given) (any, error) {
-	v, err := a.bind("key", "default")
-	if err != nil {
-		return nil, err
-	}
-	if found, ok := of.(*dict).get(v[0]); ok {
-		return found, nil
-	}
-	if v[1] == any(missing) {
-		return nil, nil
-	}
-	return v[1], nil
-}
-
-// listMethods are those of lists and tuples, without those that would change one.
-var listMethods = map[string]method{"index": placeOf, "count": countValue}
-
-func placeOf(of any, a given) (any, error) {
-	v, err := a.bind("value")
-	if err != nil {
-		return nil, err
-	}
-	all, _ := elements(of) // it is a list
-	at := slices.IndexFunc(all, func(e any) bool { return equal(e, v[0]) })
-	if at < 0 {
-		return nil, errors.New("the value is not there")
-	}
-	return int64(at), nil
-}
-
-func countValue(of any, a given) (any, error) {
-	v, err := a.bind("value")
-	if err != nil {
-		return nil, err
-	}
-	n := int64(0)
-	all, _ := elements(of) // it is a list
-	for _, e := range all {
-		n += integer(equal(e, v[0]))
-	}
-	return n, nil
 }

@@ -1,9 +1,7 @@
 package jinja
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,25 +10,25 @@ import (
 )
 
 // joinElements is join.
-func joinElements(_ *scope, value any, a given) (any, error) {
+func joinElements(s *scope, value any, a given) (any, error) {
 	v, err := a.bind("d", "attribute")
 	if err != nil {
 		return nil, err
 	}
-	all, err := attributesOf(value, v[1])
+	all, err := attributesOf(s, value, v[1])
 	if err != nil {
 		return nil, err
 	}
-	between, err := textOr(v[0], "")
-	if err != nil {
-		return nil, err
+	between := ""
+	if v[0] != any(missing) {
+		between = str(v[0])
 	}
 	return joined(all, between)
 }
 
 // attributesOf are the elements of a value, or of each what an attribute names.
-func attributesOf(value, path any) ([]any, error) {
-	all, err := elements(value)
+func attributesOf(s *scope, value, path any) ([]any, error) {
+	all, err := s.elements(value)
 	if err != nil || path == any(missing) || path == nil {
 		return all, err
 	}
@@ -70,38 +68,15 @@ func folded(value any) any {
 	return value
 }
 
-// sorted are elements in the order of their keys.
-func sorted(all, keys []any, descending bool) (list, error) {
-	type keyedElement struct{ element, key any }
-	pairs := make([]keyedElement, len(all))
-	for i := range all {
-		pairs[i] = keyedElement{all[i], keys[i]}
-	}
-	var err error
-	slices.SortStableFunc(pairs, func(a, b keyedElement) int {
-		n, e := order(a.key, b.key)
-		err = cmp.Or(err, e)
-		if descending {
-			return -n
-		}
-		return n
-	})
-	l := make(list, len(all))
-	for i, p := range pairs {
-		l[i] = p.element
-	}
-	return l, err
-}
-
 // flag is an argument that is true or false.
 func flag(value any) bool { return value != any(missing) && truth(value) }
 
 // keysOf are elements, and by what they are compared.
-func keysOf(value, path, exact any) (all, keys []any, err error) {
-	if all, err = elements(value); err != nil {
+func keysOf(s *scope, value, path, exact any) (all, keys []any, err error) {
+	if all, err = s.elements(value); err != nil {
 		return nil, nil, err
 	}
-	if keys, err = attributesOf(value, path); err != nil {
+	if keys, err = attributesOf(s, value, path); err != nil {
 		return nil, nil, err
 	}
 	keys = slices.Clone(keys)
@@ -113,26 +88,13 @@ func keysOf(value, path, exact any) (all, keys []any, err error) {
 	return all, keys, nil
 }
 
-// sortElements is sort.
-func sortElements(_ *scope, value any, a given) (any, error) {
-	v, err := a.bind("reverse", "case_sensitive", "attribute")
-	if err != nil {
-		return nil, err
-	}
-	all, keys, err := keysOf(value, v[2], v[1])
-	if err != nil {
-		return nil, err
-	}
-	return sorted(all, keys, flag(v[0]))
-}
-
 // uniqueElements is unique: the first of equal ones stays.
-func uniqueElements(_ *scope, value any, a given) (any, error) {
+func uniqueElements(s *scope, value any, a given) (any, error) {
 	v, err := a.bind("case_sensitive", "attribute")
 	if err != nil {
 		return nil, err
 	}
-	all, keys, err := keysOf(value, v[1], v[0])
+	all, keys, err := keysOf(s, value, v[1], v[0])
 	if err != nil {
 		return nil, err
 	}
@@ -151,12 +113,12 @@ func uniqueElements(_ *scope, value any, a given) (any, error) {
 
 // extreme is min or max, the first of equal ones.
 func extreme(direction int) filterFunc {
-	return func(_ *scope, value any, a given) (any, error) {
+	return func(s *scope, value any, a given) (any, error) {
 		v, err := a.bind("case_sensitive", "attribute")
 		if err != nil {
 			return nil, err
 		}
-		all, keys, err := keysOf(value, v[1], v[0])
+		all, keys, err := keysOf(s, value, v[1], v[0])
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +132,7 @@ func extreme(direction int) filterFunc {
 			if err != nil {
 				return nil, err
 			}
-			if n*direction > 0 {
+			if n == direction {
 				best = i
 			}
 		}
@@ -182,12 +144,12 @@ func extreme(direction int) filterFunc {
 }
 
 // sumElements is sum.
-func sumElements(_ *scope, value any, a given) (any, error) {
+func sumElements(s *scope, value any, a given) (any, error) {
 	v, err := a.bind("attribute", "start")
 	if err != nil {
 		return nil, err
 	}
-	all, err := attributesOf(value, v[0])
+	all, err := attributesOf(s, value, v[0])
 	if err != nil {
 		return nil, err
 	}
@@ -195,29 +157,16 @@ func sumElements(_ *scope, value any, a given) (any, error) {
 	if total == any(missing) {
 		total = int64(0)
 	}
+	if _, ok := total.(string); ok {
+		return nil, errors.New("want no text to begin with: join is for texts")
+	}
 	for _, e := range all {
 		if total, err = calculate("+", total, e); err != nil {
 			return nil, err
 		}
+		if err := s.made(total); err != nil {
+			return nil, err
+		}
 	}
 	return total, nil
-}
-
-// sortDict is dictsort: the items in the order of their keys, or their values.
-func sortDict(_ *scope, value any, a given) (any, error) {
-	v, err := a.bind("case_sensitive", "by", "reverse")
-	if err != nil {
-		return nil, err
-	}
-	d, ok := value.(*dict)
-	by, err := textOr(v[1], "key")
-	at, known := map[string]int64{"key": 0, "value": 1}[by]
-	if err != nil || !ok || !known {
-		return nil, errors.Join(err, fmt.Errorf("want a dict by key or value, not %s by %q", kindOf(value), by))
-	}
-	all, keys, err := keysOf(d.items(), at, v[0])
-	if err != nil {
-		return nil, err
-	}
-	return sorted(all, keys, flag(v[2]))
 }

@@ -77,30 +77,6 @@ func (p *parser) leave() (statement, error) {
 	return s, p.end()
 }
 
-// target reads what is set: names, or an attribute of a namespace.
-func (p *parser) target() (target, error) {
-	var t target
-	parentheses := p.skip("(")
-	for {
-		name, err := p.name()
-		if err != nil {
-			return t, err
-		}
-		t.names = append(t.names, name)
-		if !p.skip(",") {
-			break
-		}
-		t.tuple = true
-		if p.is("in") || p.is("=") || p.is(")") {
-			break
-		}
-	}
-	if parentheses {
-		return t, p.want(")")
-	}
-	return t, nil
-}
-
 // assignment reads set, of a value or of what is written up to endset.
 func (p *parser) assignment() (statement, error) {
 	var a assignment
@@ -108,7 +84,7 @@ func (p *parser) assignment() (statement, error) {
 	if a.to, err = p.target(); err != nil {
 		return nil, err
 	}
-	if !a.to.tuple && p.skip(".") {
+	if a.to.name != "" && p.skip(".") {
 		if a.to.attribute, err = p.name(); err != nil {
 			return nil, err
 		}
@@ -137,13 +113,13 @@ func (p *parser) filterBlock() (statement, error) {
 		return nil, err
 	}
 	body, err := p.block("endfilter")
-	return capture{filters: filters, body: body}, err
+	return capture{written: true, filters: filters, body: body}, err
 }
 
 // with reads with, whose names are those of its body alone.
 func (p *parser) with() (statement, error) {
 	var w with
-	for p.peek().kind == nameToken {
+	for more := p.peek().kind == nameToken; more; more = p.skip(",") {
 		name, err := p.name()
 		if err != nil {
 			return nil, err
@@ -156,9 +132,6 @@ func (p *parser) with() (statement, error) {
 			return nil, err
 		}
 		w.names, w.values = append(w.names, name), append(w.values, value)
-		if !p.skip(",") {
-			break
-		}
 	}
 	var err error
 	w.body, err = p.block("endwith")

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -32,7 +34,7 @@ type dict struct {
 
 func newDict() *dict { return &dict{values: make(map[any]any)} }
 
-var errUnhashable = errors.New("want a key that is a text or a number")
+var errUnhashable = errors.New("want a key that is a text, a number or a tuple of those")
 
 // hashed is what a key is looked for by: 1, 1.0 and true are the same.
 func hashed(key any) (any, error) {
@@ -42,12 +44,32 @@ func hashed(key any) (any, error) {
 	case bool:
 		return integer(k), nil
 	case float64:
-		if n := int64(k); float64(n) == k {
+		if n := int64(k); math.Abs(k) < 1<<63 && float64(n) == k {
 			return n, nil
 		}
 		return k, nil
+	case undefined:
+		return undefined(""), nil // whatever is not there
+	case tuple:
+		return hashedTuple(k)
 	}
 	return nil, errUnhashable
+}
+
+// tupleKey is what a tuple is looked for by: two are the same if they have as many parts, which are the same.
+type tupleKey string
+
+func hashedTuple(parts tuple) (any, error) {
+	var b strings.Builder
+	for _, part := range parts {
+		h, err := hashed(part)
+		if err != nil {
+			return nil, err
+		}
+		text := fmt.Sprintf("%T %v", h, h)
+		fmt.Fprintf(&b, "%d %s", len(text), text)
+	}
+	return tupleKey(b.String()), nil
 }
 
 func (d *dict) get(key any) (any, bool) {
@@ -87,8 +109,10 @@ var usualKeys = []string{"role", "content"}
 // valueOf is a value of Go as one of a template.
 func valueOf(value any) (any, error) {
 	switch v := value.(type) {
-	case nil, bool, int64, float64, string:
+	case nil, bool, int64, float64:
 		return v, nil
+	case string:
+		return strings.ToValidUTF8(v, "\ufffd"), nil // as JSON is read
 	case int:
 		return int64(v), nil
 	case []any:
@@ -123,7 +147,7 @@ func dictOfValues(values map[string]any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		_ = d.set(k, v) // a text is a key
+		_ = d.set(strings.ToValidUTF8(k, "\ufffd"), v) // a text is a key
 	}
 	return d, nil
 }
@@ -194,7 +218,11 @@ func elements(value any) ([]any, error) {
 	case undefined:
 		return nil, nil
 	case string:
-		var characters []any
+		n := utf8.RuneCountInString(v)
+		if n > maxElements {
+			return nil, errTooMany
+		}
+		characters := make([]any, 0, n)
 		for _, r := range v {
 			characters = append(characters, string(r))
 		}

@@ -17,6 +17,11 @@ var (
 	stringPattern = regexp.MustCompile(`^(?s:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")`)
 )
 
+var wordPatterns = []struct {
+	kind    kind
+	pattern *regexp.Regexp
+}{{floatToken, floatPattern}, {intToken, intPattern}, {nameToken, namePattern}}
+
 // operators from the longest.
 var operators = []string{"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".", ":", "|", ","}
 
@@ -26,6 +31,7 @@ var closing = map[string]string{"(": ")", "[": "]", "{": "}"}
 // tag reads the words of an expression or a statement, and its end.
 func (l *lexer) tag(begin, end kind) error {
 	l.emit(begin, "")
+	from := len(l.tokens)
 	var open []string // brackets that wait for their others
 	for {
 		l.at = len(l.source) - len(trimLeft(l.source[l.at:]))
@@ -34,6 +40,9 @@ func (l *lexer) tag(begin, end kind) error {
 		}
 		if l.at == len(l.source) {
 			return l.fail("a tag has no end")
+		}
+		if len(l.tokens)-from >= maxWords {
+			return l.fail("a tag has more than %d words", maxWords)
 		}
 		if err := l.word(&open); err != nil {
 			return err
@@ -60,10 +69,10 @@ func (l *lexer) ends(end kind) bool {
 // word reads a word.
 func (l *lexer) word(open *[]string) error {
 	rest := l.source[l.at:]
-	for _, p := range []struct {
-		kind    kind
-		pattern *regexp.Regexp
-	}{{floatToken, floatPattern}, {intToken, intPattern}, {nameToken, namePattern}} {
+	for _, p := range wordPatterns {
+		if p.kind == floatToken && l.source[l.at-1] == '.' {
+			continue // a.0.1 has two whole numbers
+		}
 		if text := p.pattern.FindString(rest); text != "" {
 			l.emit(p.kind, text)
 			l.at += len(text)

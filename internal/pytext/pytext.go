@@ -75,9 +75,13 @@ func endsWord(before, after string) bool {
 	return before != "" && cased(last) && (after == "" || !cased(first))
 }
 
-func cased(r rune) bool {
-	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
-}
+func cased(r rune) bool { return IsUpper(r) || IsLower(r) || unicode.IsTitle(r) }
+
+// IsUpper reports whether str.isupper holds for a character.
+func IsUpper(r rune) bool { return unicode.In(r, unicode.Lu, unicode.Other_Uppercase) }
+
+// IsLower reports whether str.islower holds for a character: ª is small, though it has no capital.
+func IsLower(r rune) bool { return unicode.In(r, unicode.Ll, unicode.Other_Lowercase) }
 
 // wordInner are the characters that Unicode's word breaking takes for the inside of a word
 // (MidLetter, MidNumLet and Single_Quote).
