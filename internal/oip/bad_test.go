@@ -45,6 +45,8 @@ func TestWhatCannotBeRightInJSONIsRefused(t *testing.T) {
 		{"fewer strings", one(`"datatype":"BYTES","shape":[2],"parameters":{"binary_data_size":9}`), "\x05\x00\x00\x00abcde", "length is missing"},
 		{"shared memory", one(`"datatype":"FP32","shape":[1],"parameters":{"shared_memory_region":"x","shared_memory_byte_size":4}`), "", "shared memory"},
 		{"a sequence", `{"parameters":{"sequence_id":7},"inputs":[]}`, "", "sequence_id"},
+		{"classes of an output", `{"outputs":[{"name":"a","parameters":{"binary_data":true,"classification":3}}]}`, "", "(classification) are not supported"},
+		{"classes that are no number", `{"outputs":[{"name":"a","parameters":{"classification":{}}}]}`, "", "(classification) are not supported"},
 		{"outputs in two forms", `{"outputs":[{"name":"a","parameters":{"binary_data":true}},{"name":"b"}]}`, "", "all in one form"},
 		{"nothing for a word", one(`"datatype":"BYTES","shape":[1],"data":[null]`), "", "element 0: null is no string"},
 		{"bytes for a word", one(`"datatype":"BYTES","shape":[1],"data":["` + "\xff" + `"]`), "", "is not UTF-8"},
@@ -109,6 +111,7 @@ func TestWhatCannotBeRightInGRPCIsRefused(t *testing.T) {
 		{"an output twice", &pb.InferRequest{Outputs: []*pb.Wanted{{Name: "y"}, {Name: "y"}}}, `the output "y" is asked for twice`},
 		{"a sequence", &pb.InferRequest{Parameters: map[string]*pb.Parameter{"sequence_id": {Int64: 7}}}, "sequence_id"},
 		{"a sequence with a name", &pb.InferRequest{Parameters: map[string]*pb.Parameter{"sequence_id": {String_: "x"}}}, "sequence_id"},
+		{"classes of an output", &pb.InferRequest{Outputs: []*pb.Wanted{{Name: "y", Parameters: map[string]*pb.Parameter{"classification": {Int64: 3}}}}}, "(classification) are not supported"},
 		{"truth that is neither", &pb.InferRequest{Inputs: []*pb.Tensor{input("a", "BOOL", 1)}, Raw: [][]byte{{2}}}, "want 0 or 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

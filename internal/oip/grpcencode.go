@@ -38,6 +38,16 @@ type Sending struct {
 	Failed string
 }
 
+// Size is how many bytes the elements of the tensors take that are sent.
+func (m *Sending) Size() (n int64) {
+	for i, t := range m.Tensors {
+		if m.Head.Tensors[i].Window.Region == "" {
+			n += int64(wireSize(t))
+		}
+	}
+	return n
+}
+
 // marshal implements marshaler.
 func (m *Sending) marshal() (mem.BufferSlice, error) {
 	if m.Failed != "" {

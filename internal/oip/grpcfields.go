@@ -56,7 +56,7 @@ func (m *Receiving) takeParameter(b []byte) error {
 	if err != nil || key != "sequence_id" || m.Answer || value.number == 0 && value.text == "" {
 		return err
 	}
-	return Errorf(Unsupported, "sequences of requests (sequence_id) are not supported")
+	return errSequence
 }
 
 func text(b []byte) (string, error) {

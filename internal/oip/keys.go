@@ -46,7 +46,7 @@ type keys struct {
 
 // known are the keys that mean something here.
 var known = [...]string{"model_name", "model_version", "id", "parameters", "inputs", "outputs", "name", "datatype", "shape", "data",
-	"binary_data_size", "binary_data", "binary_data_output", regionKey, offsetKey, sizeKey, "sequence_id"}
+	"binary_data_size", "binary_data", "binary_data_output", regionKey, offsetKey, sizeKey, "sequence_id", classificationKey}
 
 // take looks at a string, before the rest of the JSON, and returns an error if it is a key for the second time.
 func (k *keys) take(of, rest []byte) error {

@@ -12,6 +12,9 @@ const (
 	sizeKey   = "shared_memory_byte_size"
 )
 
+// classificationKey is the parameter of an output whose classes are asked for.
+const classificationKey = "classification"
+
 // A wireParameter is the value of a parameter in gRPC.
 type wireParameter struct {
 	number int64
@@ -48,7 +51,7 @@ func parameter(b []byte) (key string, value wireParameter, err error) {
 	return key, value, err
 }
 
-// take reads a parameter of a tensor, if it is about shared memory.
+// take reads a parameter of a tensor, if it is about shared memory. One that asks for something else is an error.
 func (w *Window) take(r *scanner, f wireField) error {
 	b, err := r.element(f)
 	if err != nil {
@@ -56,6 +59,10 @@ func (w *Window) take(r *scanner, f wireField) error {
 	}
 	key, value, err := parameter(b)
 	switch key {
+	case classificationKey:
+		if err == nil && value != (wireParameter{}) {
+			err = errClassification
+		}
 	case regionKey:
 		w.Region = value.text
 	case offsetKey:

@@ -49,6 +49,8 @@ type wireParameters struct {
 	RegionSize   int64  `json:"shared_memory_byte_size"`
 	// Sequence is kept as it is written: as a value of Go it could take many times the memory.
 	Sequence json.RawMessage `json:"sequence_id"`
+	// Classification asks for the classes of an output instead of its numbers.
+	Classification json.RawMessage `json:"classification"`
 }
 
 // window is the part of shared memory that parameters name.
@@ -61,11 +63,27 @@ func (p *wireParameters) window() Window {
 
 // check refuses what changes the meaning of a request and is not understood here.
 func (p *wireParameters) check() error {
-	switch string(p.Sequence) {
-	case "", "null", `""`, "0":
-		return nil
+	switch {
+	case !isNothing(p.Sequence):
+		return errSequence
+	case !isNothing(p.Classification):
+		return errClassification
 	}
-	return Errorf(Unsupported, "sequences of requests (sequence_id) are not supported")
+	return nil
+}
+
+var (
+	errSequence       = Errorf(Unsupported, "sequences of requests (sequence_id) are not supported")
+	errClassification = Errorf(Unsupported, "classes instead of the numbers of an output (classification) are not supported")
+)
+
+// isNothing reports whether a parameter is not there, or says that it is not wanted.
+func isNothing(value json.RawMessage) bool {
+	switch string(value) {
+	case "", "null", `""`, "0":
+		return true
+	}
+	return false
 }
 
 // wantsBinary reports whether an output is asked for in binary, if it does not say: as others are.

@@ -37,8 +37,8 @@ func (a *arrival) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// expectMessage bounds how long the message of a request may take. How long it is nobody knows before. A stream of messages
-// may be silent for as long as it likes.
+// expectMessage bounds how long the message of a request may take. How long it is nobody knows before. Streams
+// have bounds of their own, or none.
 func (s *Server) expectMessage(ctx context.Context, method string) context.Context {
 	limit := s.config.Limits.Body
 	switch method {

@@ -102,6 +102,8 @@ func TestWhatIsWrongIsRefusedAndHonestClientsAreAnswered(t *testing.T) {
 		{"a billion bytes of JSON", post(header(999_999_999), "{", 1_000_000_000), 413},
 		{"more JSON than there is", post(header(50), "{}", 2), 400},
 		{"a length that is none", post("Inference-Header-Content-Length: x\r\n", "{}", 2), 400},
+		{"a compressed request", post("Content-Encoding: gzip\r\nInference-Header-Content-Length: 0\r\n", "\x1f\x8b23456789abcdef", 16), 501},
+		{"a request that says that it is not compressed", post("Content-Encoding: Identity\r\nInference-Header-Content-Length: 0\r\n", "0123456789abcdef", 16), 200},
 		{"no length", "POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
 		{"deep JSON", post("", strings.Repeat("[", 20000), 20000), 400},
 		{"deep JSON of a length that fits", post("", strings.Repeat(`{"a":`, 10)+strings.Repeat("[", 2000), 2050), 400},

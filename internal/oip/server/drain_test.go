@@ -9,9 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	grpcstatus "google.golang.org/grpc/status"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -68,9 +72,8 @@ func TestADrainedServerRefusesWhatArrivesLater(t *testing.T) {
 	if got, err := watch.Recv(); err != nil || got.Status != healthpb.HealthCheckResponse_SERVING {
 		t.Fatal(got, err)
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
 	drained := make(chan error, 1)
-	go func() { drained <- s.Drain(ctx) }()
+	go func() { drained <- s.Drain(t.Context()) }()
 	if got, err := watch.Recv(); err != nil || got.Status != healthpb.HealthCheckResponse_NOT_SERVING {
 		t.Errorf("the health of a server that is drained is %v, %v", got, err)
 	}
@@ -82,9 +85,124 @@ func TestADrainedServerRefusesWhatArrivesLater(t *testing.T) {
 	if text, _ := io.ReadAll(a.Body); !strings.Contains(string(text), "the server is being shut down") {
 		t.Errorf("it says %s", text)
 	}
-	late := errors.New("it takes too long") // the watch does
-	cancel(late)
-	if err := <-drained; !errors.Is(err, late) {
-		t.Errorf("Drain = %v, want why it did not wait", err)
+	if got, err := watch.Recv(); grpcstatus.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "the server is being shut down") {
+		t.Errorf("the watch goes on with %v, %v", got, err)
+	}
+	c.Close()
+	if err := <-drained; err != nil {
+		t.Errorf("Drain = %v: nothing was under way", err)
+	}
+}
+
+func TestADrainThatTakesTooLongSaysWhyItEnded(t *testing.T) {
+	late := errors.New("it takes too long")
+	for _, over := range []string{"HTTP", "gRPC"} {
+		t.Run(over, func(t *testing.T) {
+			begun, answered := make(chan bool), make(chan bool)
+			m := &fixed{about: oip.ModelMetadata{Name: "m"}, run: func(ctx context.Context) { begun <- true; <-ctx.Done() }}
+			s := run(t, server.Config{Models: []server.Model{m}})
+			t.Cleanup(func() { <-answered })
+			go func() {
+				defer close(answered)
+				if over == "HTTP" {
+					request := fmt.Sprintf(nothing, "", true)
+					_, answer := s.line(t, fmt.Sprintf("POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", len(request), request))
+					_, _ = http.ReadResponse(answer, nil)
+					return
+				}
+				in := &oip.Receiving{Answer: true, Accept: func(*oip.Head) (oip.Place, error) { return fresh, nil }}
+				_ = s.dial(t).Invoke(t.Context(), oip.MethodName("ModelInfer"), &oip.Sending{Head: &oip.Head{Model: "m"}}, in)
+			}()
+			<-begun
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(late)
+			if err := s.Drain(ctx); !errors.Is(err, late) || err.Error() != late.Error() {
+				t.Errorf("Drain = %v, want %v", err, late)
+			}
+		})
+	}
+}
+
+// A client that is connected and asks nothing must not make a rolling update wait.
+func TestStreamsInWhichNothingIsUnderWayEndWhenTheServerIsDrained(t *testing.T) {
+	s := run(t, server.Config{Models: []server.Model{&oiptest.Doubler{Name: "m", Width: 2}}})
+	infer := func(in *oip.Sending) grpc.ClientStream {
+		stream, err := s.dial(t).NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, oip.MethodName("ModelStreamInfer"))
+		if err == nil {
+			err = stream.SendMsg(in)
+		}
+		if err == nil {
+			err = stream.RecvMsg(receiving())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream
+	}
+	used, refused := infer(row("1", 1, 2)), infer(row("1", 1, 2, 3))
+	var watches []healthpb.Health_WatchClient
+	for _, service := range []string{"", oip.Service, "another"} {
+		watch, err := healthpb.NewHealthClient(s.dial(t)).Watch(t.Context(), &healthpb.HealthCheckRequest{Service: service})
+		if err == nil {
+			_, err = watch.Recv()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		watches = append(watches, watch)
+	}
+	if err := s.Drain(t.Context()); err != nil {
+		t.Errorf("Drain = %v", err)
+	}
+	for _, stream := range []grpc.ClientStream{used, refused} {
+		if err := stream.RecvMsg(receiving()); grpcstatus.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "the server is being shut down") {
+			t.Errorf("a stream ends with %v", err)
+		}
+	}
+	for _, watch := range watches {
+		if got, err := watch.Recv(); err != nil || got.Status != healthpb.HealthCheckResponse_NOT_SERVING {
+			t.Errorf("a watch is told %v, %v", got, err)
+		}
+		if _, err := watch.Recv(); grpcstatus.Code(err) != codes.Unavailable {
+			t.Errorf("a watch ends with %v", err)
+		}
+	}
+}
+
+func TestRequestsOfAStreamThatAreUnderWayAreAnsweredWhenTheServerIsDrained(t *testing.T) {
+	begun, end := make(chan bool), make(chan bool)
+	m := &fixed{about: oip.ModelMetadata{Name: "m"}, outputs: []tensor.Tensor{tensor.Of([]int8{7}, 1)}, run: func(context.Context) { begun <- true; <-end }}
+	s := run(t, server.Config{Models: []server.Model{m}})
+	watch, err := healthpb.NewHealthClient(s.dial(t)).Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := s.dial(t).NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, oip.MethodName("ModelStreamInfer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := stream.SendMsg(&oip.Sending{Head: &oip.Head{Model: "m"}}); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+	}
+	drained := make(chan error, 1)
+	go func() { drained <- s.Drain(t.Context()) }()
+	for err == nil { // until the watch was ended
+		_, err = watch.Recv()
+	}
+	close(end)
+	for i := range 3 {
+		in := receiving()
+		if err := stream.RecvMsg(in); err != nil || in.Failed != "" {
+			t.Fatalf("request %d of a server that is drained: %v, %q", i, err, in.Failed)
+		}
+	}
+	if err := stream.RecvMsg(receiving()); grpcstatus.Code(err) != codes.Unavailable {
+		t.Errorf("the stream ends with %v", err)
+	}
+	if err := <-drained; err != nil {
+		t.Errorf("Drain = %v", err)
 	}
 }

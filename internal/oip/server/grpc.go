@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
@@ -35,12 +36,13 @@ func (s *Server) newGRPC() *grpc.Server {
 		grpc.MaxConcurrentStreams(streams), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(4 * window),
 		grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(writeBuffer), grpc.MaxHeaderListSize(16 << 10),
 		grpc.ConnectionTimeout(s.config.Limits.Header), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.config.Limits.Idle}),
-		grpc.InTapHandle(s.admit),
+		grpc.InTapHandle(s.admit), grpc.StreamInterceptor(s.endWatch),
 	}
+	creds := insecure.NewCredentials()
 	if s.config.TLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(s.config.TLS)))
+		creds = credentials.NewTLS(s.config.TLS)
 	}
-	g := grpc.NewServer(options...)
+	g := grpc.NewServer(append(options, grpc.Creds(handshake{creds}))...)
 	g.RegisterService(s.service(), s)
 	return g
 }
@@ -61,12 +63,18 @@ func unary[Q any](name string, f func(s *Server, q *Q) (any, error)) grpc.Method
 		if err != nil {
 			return nil, err // which the client has been told
 		}
-		out, err := f(s, q)
+		out, err := answered(s, q, f)
 		if err != nil {
 			return nil, s.statusOf(err)
 		}
 		return out, nil
 	}}
+}
+
+// answered is the answer to a question.
+func answered[Q any](s *Server, q *Q, f func(s *Server, q *Q) (any, error)) (out any, err error) {
+	defer shield(&err)
+	return f(s, q)
 }
 
 // service describes the methods of the service.
@@ -88,7 +96,7 @@ func (s *Server) service() *grpc.ServiceDesc {
 			unary("ServerMetadata", func(s *Server, _ *oip.Inquiry) (any, error) {
 				return &oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: s.extensions()}, nil
 			}),
-			unary("ModelReady", model(func(m Model) any { return &oip.State{On: m.Ready() && !s.draining.Load()} })),
+			unary("ModelReady", model(func(m Model) any { return &oip.State{On: m.Ready() && !s.draining()} })),
 			unary("ModelMetadata", model(func(m Model) any { return m.Metadata() })),
 			unary("ModelStatistics", model(func(m Model) any { return &oip.StatisticsList{Models: []oip.ModelStatistics{m.Statistics()}} })),
 			unary("SystemSharedMemoryStatus", func(s *Server, q *oip.Inquiry) (any, error) {
@@ -106,7 +114,7 @@ func (s *Server) service() *grpc.ServiceDesc {
 // inferUnary answers ModelInfer.
 func inferUnary(srv any, ctx context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	s := srv.(*Server)
-	q, err := s.receive(dec)
+	q, err := s.receive(dec, func() {})
 	arrived(ctx)
 	if err == nil {
 		defer q.end()
@@ -129,27 +137,28 @@ type received struct {
 	head   oip.Head
 }
 
-// receive receives a request. Whoever gets one has to end it.
-func (s *Server) receive(receive func(any) error) (*received, error) {
-	q := &received{server: s}
+// receive receives a request, and says when it begins to. Whoever gets one has to end it.
+func (s *Server) receive(receive func(any) error, begin func()) (q *received, err error) {
+	q = &received{server: s}
+	defer func() {
+		if err != nil {
+			q.end()
+			q = nil
+		}
+	}()
+	defer shield(&err)
 	in := &oip.Receiving{KeepError: true, Load: s.load, Accept: func(h *oip.Head) (place oip.Place, err error) {
+		begin()
 		if q.job, err = s.begin(h); err != nil {
 			return nil, err
 		}
 		return q.job.Place, nil
 	}}
-	err := receive(in)
-	if err != nil {
-		err = &broken{err}
-	} else {
-		err = in.Err
-	}
-	if err != nil {
-		q.end()
-		return nil, err
+	if err := receive(in); err != nil {
+		return q, &broken{err}
 	}
 	q.head = in.Head
-	return q, nil
+	return q, in.Err
 }
 
 func (q *received) end() {
@@ -159,7 +168,8 @@ func (q *received) end() {
 }
 
 // run answers the request.
-func (q *received) run(ctx context.Context) (*oip.Sending, error) {
+func (q *received) run(ctx context.Context) (out *oip.Sending, err error) {
+	defer shield(&err)
 	s := q.server
 	specs, outputs, err := s.run(ctx, q.job, &q.head)
 	if err != nil {
@@ -168,7 +178,17 @@ func (q *received) run(ctx context.Context) (*oip.Sending, error) {
 	s.requests.answered()
 	about := s.models[q.head.Model].Metadata()
 	head := &oip.Head{Model: about.Name, Version: version(about), ID: q.head.ID, Tensors: specs}
-	return &oip.Sending{Head: head, Tensors: outputs, Answer: true}, nil
+	out = &oip.Sending{Head: head, Tensors: outputs, Answer: true}
+	s.mustBeTaken(ctx, out)
+	return out, nil
+}
+
+// shield makes an error of a panic: a mistake of ours that one request finds shall not end all others, as package http
+// has it, too.
+func shield(err *error) {
+	if p := recover(); p != nil {
+		*err = oip.Errorf(oip.Internal, "a mistake of this server: %v", p)
+	}
 }
 
 // broken is an error of the connection: there is nobody to answer.

@@ -2,9 +2,11 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 )
@@ -28,7 +30,7 @@ func (s *Server) handler() http.Handler {
 				s.writeError(w, err)
 				return
 			}
-			writeReady(w, m.Ready() && !s.draining.Load())
+			writeReady(w, m.Ready() && !s.draining())
 		})
 		mux.HandleFunc("GET "+path+"/stats", s.guarded(s.statistics))
 		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
@@ -36,7 +38,7 @@ func (s *Server) handler() http.Handler {
 	s.handleRegions(mux)
 	for _, route := range s.config.Routes {
 		mux.HandleFunc(route.Pattern, s.guarded(func(w http.ResponseWriter, r *http.Request) error {
-			if s.draining.Load() {
+			if s.draining() {
 				return errDraining
 			}
 			return route.Handle(w, r)
@@ -62,7 +64,7 @@ func (s *Server) expect(w http.ResponseWriter, size int64) {
 	_ = http.NewResponseController(w).SetWriteDeadline(allowance(s.config.Limits.Answer, size)) // without one it only takes longer
 }
 
-var errDraining = oip.Errorf(oip.Unavailable, "the server is being shut down")
+var errDraining = &oip.Error{Code: oip.Unavailable, Err: errors.New("the server is being shut down")}
 
 // guarded asks for a token, and writes errors.
 func (s *Server) guarded(f func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
@@ -72,10 +74,23 @@ func (s *Server) guarded(f func(w http.ResponseWriter, r *http.Request) error) h
 			s.writeError(w, oip.Errorf(oip.Unauthorized, "want one of the server's tokens (Authorization: Bearer …)"))
 			return
 		}
-		if err := f(w, r); err != nil {
+		err := checkEncoding(r)
+		if err == nil {
+			err = f(w, r)
+		}
+		if err != nil {
 			s.writeError(w, err)
 		}
 	}
+}
+
+// checkEncoding refuses a body that is compressed: it would be taken for what was compressed.
+func checkEncoding(r *http.Request) error {
+	encoding := r.Header.Get("Content-Encoding")
+	if encoding == "" || strings.EqualFold(encoding, "identity") {
+		return nil
+	}
+	return oip.Errorf(oip.Unsupported, "the request is encoded (Content-Encoding: %s), want it as it is", encoding)
 }
 
 func (s *Server) modelOf(r *http.Request) (Model, error) {

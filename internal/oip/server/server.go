@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -111,7 +110,8 @@ type Server struct {
 	mostMessage int64 // bytes over gRPC
 
 	regions  regions
-	draining atomic.Bool
+	drained  context.Context // ends when draining begins
+	drain    func()
 	requests counters
 }
 
@@ -128,6 +128,7 @@ func (s *Server) extensions() []string {
 func New(c Config) *Server {
 	c.Limits.fill()
 	s := &Server{config: c, models: map[string]Model{}, regions: regions{open: map[string]region{}, sweep: fewRegions}, conns: newConnections(c.Limits.Connections)}
+	s.drained, s.drain = context.WithCancel(context.Background())
 	for _, m := range c.Models {
 		s.models[m.Metadata().Name] = m
 	}
@@ -169,9 +170,9 @@ func (s *Server) ServeGRPC(l net.Listener) error {
 }
 
 // Drain ends the server: it is no longer ready, takes no new request, answers those that are under
-// way, and closes its connections. When the context ends, it waits no longer.
+// way, and closes its connections. When the context ends, it waits no longer, and returns why.
 func (s *Server) Drain(ctx context.Context) error {
-	s.draining.Store(true)
+	s.drain()
 	s.health.Shutdown()
 	ended := make(chan struct{})
 	go func() {
@@ -184,14 +185,20 @@ func (s *Server) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 		s.grpc.Stop()
 		<-ended
-		err = errors.Join(err, context.Cause(ctx))
+		err = ctx.Err()
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // rather than that a context has ended
 	}
 	return errors.Join(err, s.http.Close(), s.unregister(""))
 }
 
+// draining reports whether no new request is taken any more.
+func (s *Server) draining() bool { return s.drained.Err() != nil }
+
 // ready reports whether the server and all its models take requests.
 func (s *Server) ready() bool {
-	if s.draining.Load() {
+	if s.draining() {
 		return false
 	}
 	for _, m := range s.models {
@@ -221,7 +228,7 @@ func (s *Server) find(name, version string) (Model, error) {
 
 // begin finds the model of a request, and room for it.
 func (s *Server) begin(h *oip.Head) (Job, error) {
-	if s.draining.Load() {
+	if s.draining() {
 		return nil, errDraining
 	}
 	m, err := s.find(h.Model, h.Version)

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 )
@@ -16,20 +17,45 @@ const mostInStream = 64
 
 // inferStream answers ModelStreamInfer: several requests at once, with answers in the order of
 // the requests, as Triton does it. Errors are answers, too.
+//
+// When the stream has been silent for too long, or the server is drained, it returns while a goroutine still waits for a
+// request: gRPC ends that waiting when this has returned, and tells the client a code of ours only so.
 func inferStream(srv any, stream grpc.ServerStream) error {
 	s := srv.(*Server)
+	quiet := newQuiet(s.config.Limits.Idle, oip.Errorf(oip.TimedOut, "no request came for %v", s.config.Limits.Idle))
+	defer quiet.timer.Stop()
+	defer context.AfterFunc(s.drained, quiet.drain)()
+	ended := make(chan error, 1)
+	go func() { ended <- s.inferAll(stream, quiet) }()
+	select {
+	case err := <-ended:
+		return err
+	case reason := <-quiet.over:
+		return status.Error(oip.CodeOf(reason).GRPC(), reason.Error())
+	}
+}
+
+// inferAll answers all requests of a stream.
+func (s *Server) inferAll(stream grpc.ServerStream, quiet *quiet) error {
 	answers := make(chan chan *oip.Sending, mostInStream)
 	sent := make(chan error, 1)
-	go func() { sent <- sendAll(stream, answers) }()
-	err := s.receiveAll(stream, answers)
+	go func() { sent <- sendAll(stream, answers, quiet) }()
+	err := s.receiveAll(stream, answers, quiet)
 	close(answers)
 	return errors.Join(err, <-sent)
 }
 
 // receiveAll receives requests until there are no more, and queues their answers.
-func (s *Server) receiveAll(stream grpc.ServerStream, answers chan<- chan *oip.Sending) error {
+func (s *Server) receiveAll(stream grpc.ServerStream, answers chan<- chan *oip.Sending, quiet *quiet) error {
 	for {
-		q, err := s.receive(stream.RecvMsg)
+		begun := false
+		begin := func() {
+			if !begun {
+				begun = true
+				quiet.begin()
+			}
+		}
+		q, err := s.receive(stream.RecvMsg, begin)
 		var end *broken
 		if errors.As(err, &end) {
 			if errors.Is(err, io.EOF) {
@@ -37,6 +63,7 @@ func (s *Server) receiveAll(stream grpc.ServerStream, answers chan<- chan *oip.S
 			}
 			return end.error
 		}
+		begin() // also of one that was refused: its answer is under way
 		answer := make(chan *oip.Sending, 1)
 		answers <- answer // sendAll takes it, whatever happens
 		go func() {
@@ -61,11 +88,12 @@ func (s *Server) streamed(ctx context.Context, q *received, err error) *oip.Send
 }
 
 // sendAll sends answers in order. After one that could not be sent it only waits for the others.
-func sendAll(stream grpc.ServerStream, answers <-chan chan *oip.Sending) (err error) {
+func sendAll(stream grpc.ServerStream, answers <-chan chan *oip.Sending, quiet *quiet) (err error) {
 	for answer := range answers {
 		if out := <-answer; err == nil {
 			err = stream.SendMsg(out)
 		}
+		quiet.done()
 	}
 	return err
 }

@@ -42,7 +42,8 @@ type Tensor struct {
 
 // Wanted is InferRequestedOutputTensor.
 type Wanted struct {
-	Name string `protobuf:"bytes,1,opt,name=name,proto3"`
+	Name       string                `protobuf:"bytes,1,opt,name=name,proto3"`
+	Parameters map[string]*Parameter `protobuf:"bytes,2,rep,name=parameters,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
 }
 
 // Contents is InferTensorContents.
