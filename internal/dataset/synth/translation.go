@@ -129,8 +129,7 @@ func (s TranslationSpec) vocabulary(lexicon Lexicon) []string {
 	return pieces
 }
 
-// sentence draws a sentence of 4 to 40 words, mostly short as in newspapers, and translates
-// it. No word is in a sentence twice in a row.
+// sentence draws a sentence of 4 to 40 words, mostly short as in newspapers, and translates it.
 func (s TranslationSpec) sentence(r *stream, words []int32, lexicon Lexicon) (from, to []int32) {
 	n := r.between(4, 14) + r.below(1+r.below(27))
 	for range n {
