@@ -284,6 +284,21 @@ func TestAMetersFileIsReadByItsColumns(t *testing.T) {
 	}
 }
 
+// A typing mistake in the name of a meter's file is seen before the traffic, not after it.
+func TestAMetersFileThatIsNotThereYetIsSaid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "meter.csv")
+	r, err := Start(t.Context(), Source{Kind: File, Path: path})
+	if err != nil || r.String() != "file "+path+", which is not there yet" {
+		t.Fatalf("before the meter wrote: %v, %v", r, err)
+	}
+	if err := os.WriteFile(path, []byte("time,watts\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r.String() != "file "+path {
+		t.Errorf("with its first line: %v", r)
+	}
+}
+
 func TestAWrongMetersFileIsRefusedWithItsLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "0 lines with watts",

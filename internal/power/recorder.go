@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A counter is a meter whose energy can be read at any time. Its methods are called by one
@@ -136,6 +138,9 @@ func (r *Recorder) String() string {
 	case PTD:
 		return "PTDaemon at " + r.source.Address
 	case File:
+		if _, err := regular.Stat(r.source.Path); err != nil {
+			return "file " + r.source.Path + ", which is not there yet"
+		}
 		return "file " + r.source.Path
 	}
 	var names []string
