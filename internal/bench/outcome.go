@@ -203,11 +203,10 @@ func (r *run) outcome(ctx context.Context, test *loadgen.Result, out *report.Res
 	}
 	r.cfg.Observer.Phase("scoring")
 	a, err := Score(ctx, filepath.Join(dir, mlperflog.AccuracyFile), r.cfg.Model,
-		r.scoring(), Target{Quality: r.cfg.Model.Quality, Reference: r.cfg.Reference})
+		r.scoring(), Target{Quality: r.cfg.Model.Quality, Reference: r.cfg.Reference, None: out.Input.NoTarget()})
 	if err != nil {
 		return err
 	}
-	a.NoTarget = out.Input.NoTarget()
 	out.Accuracy = a
 	return WriteAccuracy(dir, a)
 }

@@ -103,6 +103,24 @@ func TestALogThatIsNotWholeIsNotScored(t *testing.T) {
 	}
 }
 
+// A part of the data is compared with nothing: neither with the reference nor with further bounds.
+func TestAScoreWithoutATargetMissesNothing(t *testing.T) {
+	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{{Metric: "other", Reference: 10, Least: 0.9}}}
+	score := &accuracy.Score{Values: []accuracy.Value{{Name: "m", Value: 1}, {Name: "other", Value: 1}}}
+	target := Target{Quality: q, None: "the 4 samples are a part of the data set"}
+	a, err := target.compare(score)
+	if err != nil || a.NoTarget != target.None || a.Below() {
+		t.Errorf("compared: %+v, %v, want the reason and nothing below", a, err)
+	}
+	if missed := target.missed(score); missed != nil {
+		t.Errorf("missed: %q, want none", missed)
+	}
+	target.None = ""
+	if a, err = target.compare(score); err != nil || !a.Below() || len(target.missed(score)) != 1 {
+		t.Errorf("of the whole: %+v, %v, missed %q, want it below and one bound missed", a, err, target.missed(score))
+	}
+}
+
 func TestTheScoreIsWrittenAsTheScriptPrintsIt(t *testing.T) {
 	dir := t.TempDir()
 	if err := WriteAccuracy(dir, &report.Accuracy{Lines: []string{"accuracy=1", "found 0"}}); err != nil {

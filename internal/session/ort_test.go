@@ -4,8 +4,10 @@ package session_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,6 +180,35 @@ func TestORTWhatIsBuiltInIsMadeWhereTheCacheIs(t *testing.T) {
 	}
 	if len(all) == 0 {
 		t.Error("no model has questions about texts")
+	}
+}
+
+// phases is an observer that keeps what is done.
+type phases struct {
+	quiet
+	done []string
+}
+
+func (o *phases) Phase(text string) { o.done = append(o.done, text) }
+
+// The score of a part of the built-in data is compared with nothing: its reference, a run over the whole, is
+// not measured for it.
+func TestORTThePartOfASetNeedsNoReference(t *testing.T) {
+	base := real(t)
+	const measuring = "measuring the reference accuracy of dlrm"
+	for count, measured := range map[int]bool{3: false, 0: true} {
+		q := session.Request{
+			Program: "test", Model: "dlrm", Scenario: "offline", Mode: "accuracy", Rows: 1000, Count: count,
+			Engine: base.Engine, NoReport: true, Output: fmt.Sprint("of", count), NewPacer: base.NewPacer,
+		}
+		var o phases
+		results, err := run(t, q, &o)
+		if err != nil || slices.Contains(o.done, measuring) != measured {
+			t.Fatalf("of %d samples: %v after %q, want the reference measured: %t", count, err, o.done, measured)
+		}
+		if a := results.Accuracy; (a.NoTarget == "") != measured || (count > 0 && len(a.Warnings) > 0) {
+			t.Errorf("of %d samples: %+v", count, a)
+		}
 	}
 }
 

@@ -132,7 +132,8 @@ func (p *Prepared) builtIn(ctx context.Context) (err error) {
 // allRight is what can be reached of built-in questions, in percent: their answers are in them.
 const allRight = 100
 
-// reference says which precision the results are of, and what they are compared with.
+// reference says which precision the results are of, and what they are compared with. The score of a part
+// of the data is compared with nothing, so that the whole need not be run for it.
 func (p *Prepared) reference(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.bench
 	if cfg.Precision = q.Precision; cfg.Precision == "" {
@@ -143,7 +144,7 @@ func (p *Prepared) reference(ctx context.Context) (err error) {
 		return nil
 	}
 	builtIn := cfg.BuiltInData && (cfg.BuiltInModel || q.remote())
-	if builtIn && scored(cfg.Settings.Mode) && p.maker.Engine != nil {
+	if builtIn && q.Count == 0 && scored(cfg.Settings.Mode) && p.maker.Engine != nil {
 		cfg.Reference, err = p.maker.Reference(ctx, p.model)
 	}
 	return err

@@ -152,11 +152,10 @@ func sameScore(options map[string]string) bool {
 func (s *scoring) score(ctx context.Context) error {
 	target := bench.Target{Quality: s.model.Quality}
 	scoring := workload.Scoring{DatasetDir: s.DatasetPath, Options: s.Options, Foreign: s.out.Run == nil, Progress: s.progress}
-	noTarget := ""
 	if run := s.out.Run; run != nil {
 		scoring.Samples = run.Input.Samples
 		reference := 0.0
-		if reference, noTarget = comparedWith(run); len(s.whatIf) == 0 {
+		if reference, target.None = comparedWith(run); len(s.whatIf) == 0 {
 			target.Reference = reference
 		}
 	}
@@ -165,7 +164,6 @@ func (s *scoring) score(ctx context.Context) error {
 		return err
 	}
 	s.out.Accuracy, s.out.Warnings = score, append(s.out.Warnings, score.Warnings...)
-	s.out.NoTarget = noTarget
 	return nil
 }
 
