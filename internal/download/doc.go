@@ -16,7 +16,7 @@
 // A file comes in chunks, several at a time, into a part file. A journal beside it says
 // which chunks are there, so that an interrupted download goes on where it stopped, if
 // the server's file is still the same: same size, same ETag or date of change. What
-// breaks off, stalls, or is refused with a status that may pass is asked for again, each
+// breaks off, stalls, drips, or is refused with a status that may pass is asked for again, each
 // time later. A server that ignores ranges is read in one go. An HTML page in place of a
 // file is recognised. Mirrors are tried in order.
 //

@@ -128,13 +128,14 @@ type pace struct {
 	attempts int           // without a byte of progress
 	pause    time.Duration // before the second attempt; it doubles
 	maxPause time.Duration
-	stall    time.Duration // without a byte, after which a connection is given up
+	stall    time.Duration // without so many bytes, after which a connection is given up
+	least    int64
 }
 
-// usualPace is for real servers: half a minute of silence is a broken connection, and
-// six attempts in a row span about a minute, longer than a server takes to restart.
+// usualPace is for real servers: half a minute of silence, or of a byte now and then, is a broken connection,
+// and six attempts in a row span about a minute, longer than a server takes to restart.
 func usualPace() pace {
-	return pace{chunk: 8 << 20, attempts: 6, pause: 2 * time.Second, maxPause: 30 * time.Second, stall: 30 * time.Second}
+	return pace{chunk: 8 << 20, attempts: 6, pause: 2 * time.Second, maxPause: 30 * time.Second, stall: 30 * time.Second, least: 4 << 10}
 }
 
 func (o Options) withDefaults() Options {

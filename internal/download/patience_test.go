@@ -196,6 +196,82 @@ func TestAStalledConnectionIsGivenUpAndTheRestAskedFor(t *testing.T) {
 	})
 }
 
+// A dripping body gives a burst at once, and then some bytes at intervals, until it is at its end or closed.
+type dripping struct {
+	burst, drop, left int
+	every             time.Duration
+	closed            chan struct{}
+}
+
+func (d *dripping) Read(p []byte) (int, error) {
+	n := min(d.burst, len(p))
+	if d.burst -= n; n == 0 {
+		select {
+		case <-d.closed:
+			return 0, errors.New("closed")
+		case <-time.After(d.every):
+			n = min(d.drop, d.left, len(p))
+		}
+	}
+	if d.left -= n; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (d *dripping) Close() error { return (&stuck{closed: d.closed}).Close() }
+
+// drip fetches a file of a size of which a server sends a drop at intervals, in each answer anew.
+func drip(t *testing.T, size, drop int, every time.Duration) (asked int, took time.Duration, err error) {
+	t.Helper()
+	took, err = fetchScripted(t, func(n int, r *http.Request) (*http.Response, error) {
+		asked = n
+		var from, to int
+		fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to)
+		burst := 0
+		if from == 0 {
+			burst = 1000 // so that the answer looks like the file
+		}
+		return &http.Response{
+			StatusCode: http.StatusPartialContent, ContentLength: int64(size - from), Body: &dripping{burst, drop, size - from, every, make(chan struct{})},
+			Header: http.Header{"Content-Range": {fmt.Sprintf("bytes %d-%d/%d", from, size-1, size)}},
+		}, nil
+	})
+	return asked, took, err
+}
+
+func TestAServerThatOnlyDripsIsGivenUp(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		drop  int
+		every time.Duration
+		want  string
+	}{
+		{"a byte a second", 1, 1100 * time.Millisecond, "http://example.org/file: only 27 bytes came in 30s"},
+		{"some bytes, less often", 900, 11 * time.Second, "http://example.org/file: only 1800 bytes came in 30s"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			asked, took, err := drip(t, 1<<20, c.drop, c.every)
+			if err == nil || !strings.Contains(err.Error(), "given up after 6 attempts: "+c.want) {
+				t.Errorf("%s: %v, want %s", c.name, err, c.want)
+			}
+			if asked != 6 || took < 3*time.Minute || took > 5*time.Minute {
+				t.Errorf("%s: it was asked %d times in %v", c.name, asked, took)
+			}
+		})
+	}
+}
+
+func TestASlowServerIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// 512 bytes a second: 1 MiB takes half an hour.
+		asked, took, err := drip(t, 1000+2000*512, 512, time.Second)
+		if err != nil || asked != 1 || took < 2000*time.Second || took > 2002*time.Second {
+			t.Errorf("%v, asked %d times in %v", err, asked, took)
+		}
+	})
+}
+
 func TestABodyThatNeverBeginsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := fetchScripted(t, func(int, *http.Request) (*http.Response, error) {

@@ -126,7 +126,7 @@ func (j *job) readSmall(ctx context.Context, address string) (data []byte, err e
 		}
 		defer a.close()
 		var b bytes.Buffer
-		n, err := copyBody(&b, a, maxList, j.pace.stall, func(int) {})
+		n, err := copyBody(&b, a, maxList, j.pace, func(int) {})
 		if err == nil && a.size >= 0 && n != a.size {
 			err = fmt.Errorf("%s: %w", a.url, io.ErrUnexpectedEOF)
 		}

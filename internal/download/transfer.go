@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
@@ -107,7 +106,7 @@ func (t *transfer) chunk(ctx context.Context, first *answer, i int) error {
 		defer a.close()
 		n, err := t.copy(a, from, to)
 		from += n
-		return n > 0, err
+		return n > 0 && n >= t.pace.least, err
 	})
 }
 
@@ -134,7 +133,7 @@ func (t *transfer) askAgain(ctx context.Context, from, to int64) (*answer, error
 
 // copy writes the bytes from…to of an answer to the part file. It returns how many came.
 func (t *transfer) copy(a *answer, from, to int64) (int64, error) {
-	n, err := copyBody(io.NewOffsetWriter(t.file, from), a, to-from+1, t.pace.stall, func(n int) {
+	n, err := copyBody(io.NewOffsetWriter(t.file, from), a, to-from+1, t.pace, func(n int) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.done += int64(n)
@@ -147,38 +146,6 @@ func (t *transfer) copy(a *answer, from, to int64) (int64, error) {
 		return n, fmt.Errorf("%s broke off after %d of %d bytes", t.url, n, to-from+1)
 	}
 	return n, nil
-}
-
-// copyBody copies the body of an answer, at most limit bytes; limit -1 means up to its
-// end. More than that is an error, fewer are not. A body from which nothing comes for
-// the time stall is given up.
-func copyBody(w io.Writer, a *answer, limit int64, stall time.Duration, progress func(n int)) (int64, error) {
-	timer := time.AfterFunc(stall, a.close)
-	defer timer.Stop()
-	buf := make([]byte, 128<<10)
-	total := int64(0)
-	for {
-		n, err := a.body.Read(buf)
-		if limit >= 0 && total+int64(n) > limit {
-			return total, final("%s sends more than the %d bytes that were expected", a.url, limit)
-		}
-		if n > 0 {
-			timer.Reset(stall)
-			if _, err := w.Write(buf[:n]); err != nil {
-				return total, backoff.Permanent(err)
-			}
-			total += int64(n)
-			progress(n)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return total, nil
-		case err != nil && !timer.Stop():
-			return total, fmt.Errorf("%s: nothing came for %v", a.url, stall)
-		case err != nil:
-			return total, fmt.Errorf("%s: after %d bytes: %w", a.url, total, err)
-		}
-	}
 }
 
 // whole brings a file from a server that does not know ranges. The answer is that to the
@@ -228,7 +195,7 @@ func (f *fetcher) stream(part string, a *answer, w want) error {
 		return backoff.Permanent(err)
 	}
 	done := int64(0)
-	n, err := copyBody(file, a, limit, f.pace.stall, func(n int) {
+	n, err := copyBody(file, a, limit, f.pace, func(n int) {
 		done += int64(n)
 		f.observer.Bytes(done, max(limit, 0))
 	})
