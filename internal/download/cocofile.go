@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -172,8 +173,13 @@ func parseObject(data []byte) (object, error) {
 		}
 		o.set(key, value)
 	}
-	_, err := d.Token()
-	return o, err
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the JSON object")
+	}
+	return o, nil
 }
 
 // set changes a field, or adds it.

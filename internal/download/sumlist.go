@@ -35,12 +35,13 @@ func openSums(root *os.Root) (*sumList, error) {
 	return l, l.rewrite()
 }
 
-// parseSums reads lines of sha256sum. What is not one is left out.
+// parseSums reads lines of sha256sum. What is not one is left out, and what has no end: its name may be cut off.
 func parseSums(data []byte) map[string]string {
 	sums := map[string]string{}
 	for line := range strings.Lines(string(data)) {
-		sum, name, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "  ")
-		if ok && len(sum) == 64 && checkHex("", sum, 32) == nil && checkPath(name) == nil {
+		line, whole := strings.CutSuffix(line, "\n")
+		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\r"), "  ")
+		if ok && whole && len(sum) == 64 && checkHex("", sum, 32) == nil && checkPath(name) == nil {
 			sums[name] = sum
 		}
 	}
