@@ -93,14 +93,20 @@ func testsOf(version string) *table {
 
 // tests looks a model up by the name that was given, and by those of the catalogue.
 func (t *table) tests(name string) ([]string, error) {
-	candidates := []string{name, name + "-99"}
-	if m, err := models.Lookup(name); err == nil {
-		candidates = slices.Concat(candidates, []string{m.Name, m.Name + "-99", m.Rules.Name}, m.Rules.Aliases)
-	}
-	for _, c := range candidates {
+	for _, c := range namesOf(name) {
 		if tests, ok := t.of(c); ok {
 			return tests, nil
 		}
 	}
 	return nil, field.Errorf("model", "rules %s have no benchmark %q; they have %s", t.version, name, strings.Join(t.names, ", "))
+}
+
+// namesOf are names that a round may have for a model: the one that was given, and those of the
+// catalogue.
+func namesOf(name string) []string {
+	candidates := []string{name, name + "-99"}
+	if m, err := models.Lookup(name); err == nil {
+		candidates = slices.Concat(candidates, []string{m.Name, m.Name + "-99", m.Rules.Name}, m.Rules.Aliases)
+	}
+	return candidates
 }

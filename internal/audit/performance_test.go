@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -107,22 +108,65 @@ func TestASampleThatIsAnsweredAgainMustHaveTheSameAnswer(t *testing.T) {
 func TestScoresOfPreciseModelsMayDifferLess(t *testing.T) {
 	for _, c := range []struct {
 		model string
-		given float64
 		run   float64
 		want  bool
 	}{
-		{"bert-99", 0, 99.2, true}, {"bert-99.9", 0, 99.2, false}, {"bert-99.9", 0, 99.95, true}, {"bert-99.9", 1, 99.2, true}, {"bert-99", 0.1, 99.2, false}, {"", 0, 99.2, true},
+		{"bert-99", 99.2, true}, {"bert-99.9", 99.2, false}, {"bert-99.9", 99.95, true}, {"bert-99", 98.9, false}, {"", 99.2, true}, {"bert", 99.2, true},
 	} {
-		scores := []float64{100, c.run}
-		v, err := Verify(t.Context(), Test01, pair01(t, []string{"0 00", "1 01"}, []string{"1 09"}), Options{Model: c.model, MaxLoss: c.given,
-			Scorer: func(context.Context, string) (*report.Accuracy, error) {
-				a := &report.Accuracy{Value: scores[0], Lines: []string{"accuracy=1%"}}
-				scores = scores[1:]
-				return a, nil
-			}})
+		v, err := Verify(t.Context(), Test01, pair01(t, []string{"0 00", "1 01"}, []string{"1 09"}),
+			Options{Model: c.model, Scorer: scoresOf(&report.Accuracy{Value: 100}, &report.Accuracy{Value: c.run})})
 		if err != nil || v.Passed != c.want {
-			t.Errorf("%q, a bound of %v: %v after 100 passes %+v, %v, want %v", c.model, c.given, c.run, v, err, c.want)
+			t.Errorf("%q: %v after 100 passes %+v, %v, want %v", c.model, c.run, v, err, c.want)
 		}
+	}
+}
+
+// scoresOf scores one log after the other.
+func scoresOf(scores ...*report.Accuracy) Scorer {
+	return func(context.Context, string) (*report.Accuracy, error) {
+		a := scores[0]
+		scores = scores[1:]
+		return a, nil
+	}
+}
+
+// Each metric of a model is compared, as submission_checker's compliance_check.py does, by the
+// numbers that the scripts print.
+func TestAllMetricsOfAModelAreCompared(t *testing.T) {
+	const fid, clip, f1 = "{'FID_SCORE': '%s', 'CLIP_SCORE': '%s'}", "CLIP_SCORE of the same 7 samples: ", "F1 of the same 7 samples: "
+	for _, c := range []struct {
+		name, model, rules string
+		format             string
+		baseline, run      []any
+		passes             bool
+		says               string
+	}{
+		{"both within", "stable-diffusion-xl", "", fid, []any{"23.5", "31.7"}, []any{"23.9", "31.5"}, true, clip + "31.7 in the accuracy run, 31.5 in the test; within 1 % passes"},
+		{"FID within two percent, not one", "stable-diffusion-xl", "", fid, []any{"100", "31.7"}, []any{"98.1", "31.7"}, true, "98.1 in the test; within 2 % passes"},
+		{"FID more than that", "stable-diffusion-xl", "", fid, []any{"100", "31.7"}, []any{"98", "31.7"}, false, "FID_SCORE of the same 7 samples: 100 in the accuracy run, 98 in the test; within 2 % passes"},
+		{"only CLIP differs", "stable-diffusion-xl", "", fid, []any{"23.5", "31.7"}, []any{"23.5", "32.2"}, false, clip + "31.7 in the accuracy run, 32.2 in the test; within 1 % passes"},
+		{"the name of the catalogue", "sdxl", "", fid, []any{"23.5", "31.7"}, []any{"23.5", "32.2"}, false, clip},
+		{"one is not printed", "stable-diffusion-xl", "", "{'FID_SCORE': '%s', 'clip': '%s'}", []any{"23.5", "31.7"}, []any{"23.5", "31.7"}, false, clip + "0 in the accuracy run, 0 in the test"},
+		{"one is no number", "stable-diffusion-xl", "", fid, []any{"23.5", "3.1.7"}, []any{"23.5", "3.1.7"}, false, clip},
+		{"F1 of the precise", "bert-99.9", "v6.1", `{"exact_match": 80, "f1": %s}`, []any{"90.8"}, []any{"90.9"}, false, f1 + "90.8 in the accuracy run, 90.9 in the test; within 0.1 % passes"},
+		{"of a round before those of the table", "bert-99", "v3.1", `{"exact_match": 80, "f1": %s}`, []any{"90.8"}, []any{"90.9"}, true, f1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			line := func(values []any) *report.Accuracy {
+				return &report.Accuracy{Metric: "own", Value: 1, Samples: 7, Lines: []string{"loading", fmt.Sprintf(c.format, values...), "done"}}
+			}
+			l := pair01(t, []string{"0 00", "1 01"}, []string{"1 09"})
+			v, err := Verify(t.Context(), Test01, l, Options{Model: c.model, Rules: c.rules, Scorer: scoresOf(line(c.baseline), line(c.run))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if facts := strings.Join(v.Facts, "\n"); v.Passed != c.passes || !strings.Contains(facts, c.says) {
+				t.Errorf("passed %v, want %v; facts\n%s\nwant %q", v.Passed, c.passes, facts, c.says)
+			}
+			if len(v.Findings) > 0 == c.passes {
+				t.Errorf("findings %q", v.Findings)
+			}
+		})
 	}
 }
 

@@ -129,7 +129,7 @@ func TestBoundsThatAreNoNumbersAreRefused(t *testing.T) {
 	nan := math.NaN()
 	for name, o := range map[string]Options{
 		"tolerance": {Tolerance: nan}, "min_tokens": {LeastTokens: nan}, "max_tokens": {MostTokens: math.Inf(1)},
-		"accuracy_threshold": {LeastScore: -1}, "max_loss": {MaxLoss: nan}, "score_pattern": {Pattern: "no group"},
+		"accuracy_threshold": {LeastScore: -1}, "score_pattern": {Pattern: "no group"},
 	} {
 		var wrong *field.Error
 		if _, err := Verify(t.Context(), Test08, Logs{}, o); !errors.As(err, &wrong) || wrong.Field != name {

@@ -35,16 +35,13 @@ type Options struct {
 	// Scorer scores an accuracy log, for TEST07, and for TEST01 of systems whose responses
 	// vary; nil: there is none, and responses must not vary.
 	Scorer Scorer
-	// MaxLoss is how many percent the score of the same samples may differ; 0: 1, or 0.1 of
-	// models whose names end in 99.9.
-	MaxLoss float64
 }
 
 // check finds what no test may be judged by: of what is compared with a bound that is no number,
 // nothing is beyond it.
 func (o Options) check() error {
 	for name, v := range map[string]float64{
-		"tolerance": o.Tolerance, "min_tokens": o.LeastTokens, "max_tokens": o.MostTokens, "accuracy_threshold": o.LeastScore, "max_loss": o.MaxLoss,
+		"tolerance": o.Tolerance, "min_tokens": o.LeastTokens, "max_tokens": o.MostTokens, "accuracy_threshold": o.LeastScore,
 	} {
 		if !(v >= 0) || math.IsInf(v, 1) {
 			return field.Invalid(name, v, "a number from 0 on")

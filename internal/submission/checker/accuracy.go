@@ -107,8 +107,8 @@ func (g *judgement) checkAccuracyText() {
 }
 
 func (a *accuracyText) line(n int, line string) {
-	if m := hashLine.FindStringSubmatch(line); m != nil {
-		a.hash = m[1]
+	if hash, ok := rounds.MatchHash(line); ok {
+		a.hash = hash
 	}
 	for i, metric := range a.metrics {
 		if v, ok := a.value(n, metric.Name, line); ok {
@@ -135,7 +135,7 @@ type parsed struct {
 // value returns the number of a metric in a line. What looks like one and is none fails
 // in every division.
 func (a *accuracyText) value(n int, name, line string) (parsed, bool) {
-	text, ok := matchMetric(name, line)
+	text, ok := rounds.Match(name, line)
 	if !ok {
 		return parsed{}, false
 	}

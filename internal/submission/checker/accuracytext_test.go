@@ -1,51 +1,10 @@
 package checker
 
 import (
-	"encoding/json"
-	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// TestMetricsAreFoundWhereTheOfficialPatternsFindThem compares with testdata/make_patterns.py.
-func TestMetricsAreFoundWhereTheOfficialPatternsFindThem(t *testing.T) {
-	data, err := os.ReadFile("testdata/patterns.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
-		Line  string
-		Found map[string]string
-	}
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, c := range cases {
-		got := map[string]string{}
-		for name := range accuracyPatterns {
-			if text, ok := matchMetric(name, c.Line); ok {
-				got[name] = text
-			}
-		}
-		if m := hashLine.FindStringSubmatch(c.Line); m != nil {
-			got["hash"] = m[1]
-		}
-		if !maps.Equal(got, c.Found) {
-			t.Errorf("%q: %v, the official patterns find %v", c.Line, got, c.Found)
-		}
-		for name := range c.Found {
-			seen[name] = true
-		}
-	}
-	for name := range accuracyPatterns {
-		if !seen[name] && name != "meanAcc" { // which no script prints any more
-			t.Errorf("no line has the metric %s", name)
-		}
-	}
-}
 
 const goodHash = "hash=" + "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
 

@@ -3,7 +3,6 @@ package checker
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/submission/python"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
@@ -32,12 +31,7 @@ func (g *judgement) checkFallback(folder string) {
 }
 
 func (g *judgement) compareAccuracy(path, metric string, baseline, compliance float64) {
-	most, own := g.rule.Delta[metric]
-	if !own {
-		if most = 1; strings.Contains(g.model, "99.9") {
-			most = 0.1
-		}
-	}
+	most := g.round.Delta(g.model, metric)
 	percent := math.Abs(1-baseline/compliance) * 100
 	switch {
 	case baseline == 0 || compliance == 0:
@@ -55,7 +49,7 @@ func (g *judgement) lastValues(path string, metrics []rounds.Metric) map[string]
 	values := map[string]float64{}
 	err := g.eachLine(path, func(n int, line string) bool {
 		for _, m := range metrics {
-			text, ok := matchMetric(m.Name, line)
+			text, ok := rounds.Match(m.Name, line)
 			if !ok {
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/truncate"
 )
 
@@ -75,7 +76,7 @@ func (g *judgement) strictDigest(folder string) {
 // lastHash returns the last line of a text that has a hash, "" if there is none.
 func (g *judgement) lastHash(path string) (hash string, line int) {
 	if err := g.eachLine(path, func(n int, s string) bool {
-		if hashLine.MatchString(s) {
+		if _, ok := rounds.MatchHash(s); ok {
 			hash, line = s, n
 		}
 		return true

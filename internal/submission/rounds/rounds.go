@@ -193,6 +193,18 @@ func (m *Model) AccuracySamplesOf(folder string) (count int64, ok bool) {
 	return 0, false
 }
 
+// Delta returns how many percent a metric of a model may differ between the accuracy run and
+// the same samples in TEST01.
+func (r *Round) Delta(model, metric string) float64 {
+	if most, own := r.Model(model).Delta[metric]; own {
+		return most
+	}
+	if strings.Contains(model, "99.9") {
+		return 0.1
+	}
+	return 1
+}
+
 // UnitOf returns the unit of a result.
 func (m *Model) UnitOf(scenario string) string {
 	if unit := m.Units[scenario]; unit != "" {

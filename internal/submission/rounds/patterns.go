@@ -1,4 +1,4 @@
-package checker
+package rounds
 
 import "regexp"
 
@@ -48,12 +48,24 @@ var accuracyPatterns = map[string]*regexp.Regexp{
 	"E2E_ACCURACY":      regexp.MustCompile(`^Accuracy:` + space + `*` + number),
 }
 
+// Match returns the number of a metric in a line of accuracy.txt, as it is written there.
+func Match(metric, line string) (text string, ok bool) {
+	pattern := accuracyPatterns[metric]
+	if pattern == nil {
+		return "", false
+	}
+	if m := pattern.FindStringSubmatch(line); m != nil {
+		return m[1], true
+	}
+	return "", false
+}
+
 // hashLine is how the hash of the accuracy log stands in accuracy.txt.
 var hashLine = regexp.MustCompile(`^hash=([\p{L}\p{N}_]+)$`)
 
-// matchMetric returns the number of a metric in a line of accuracy.txt.
-func matchMetric(name, line string) (string, bool) {
-	if m := accuracyPatterns[name].FindStringSubmatch(line); m != nil {
+// MatchHash returns the hash of the accuracy log in a line of accuracy.txt.
+func MatchHash(line string) (hash string, ok bool) {
+	if m := hashLine.FindStringSubmatch(line); m != nil {
 		return m[1], true
 	}
 	return "", false
