@@ -38,11 +38,25 @@ func samplingTarget(model string) int {
 			return n
 		}
 	}
-	return 4096
+	return usualSamples
 }
 
-// samples07 is how many samples TEST07 has (compliance/TEST07/gpt-oss-120b/audit.config).
-const samples07 = 990
+const usualSamples = 4096
+
+// How many samples other tests have (compliance/TEST*/*/audit.config).
+const (
+	samples06     = 100
+	samples07     = 990
+	samplesGPTOSS = 6396 // of TEST09
+	samplesRAG    = 824
+)
+
+func samples09(model string) int {
+	if strings.HasPrefix(model, "e2e-rag") {
+		return samplesRAG
+	}
+	return samplesGPTOSS
+}
 
 // confFile is the name of the file of a test's settings.
 const confFile = "audit.config"
@@ -83,16 +97,14 @@ func confLines(test, model, version string) []string {
 	case Test05:
 		return []string{"*.*.test05 = 1"}
 	case Test06:
-		return append(sampled, lengthLines(100, 100, false)...)
+		return append(sampled, lengthLines(samples06, samples06, false)...)
 	case Test07:
 		return append(sampled, lengthLines(samples07, samples07, true)...)
 	case Test08:
-		return append(sampled, "*.*.accuracy_log_sampling_target = 4096")
+		return append(sampled, fmt.Sprintf("*.*.accuracy_log_sampling_target = %d", usualSamples))
 	case Test09:
-		if strings.HasPrefix(model, "e2e-rag") {
-			return append(sampled, lengthLines(10000, 824, false)...)
-		}
-		return append(sampled, lengthLines(10000, 6396, true)...)
+		queries := samples09(model)
+		return append(sampled, lengthLines(10000, queries, queries == samplesGPTOSS)...)
 	}
 	return nil
 }

@@ -2,7 +2,11 @@ package audit
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // usualTolerance is how much TEST08's entropy may differ (run_verification.py, --tolerance).
@@ -33,10 +37,51 @@ func (v *Verdict) easier(l Logs, o Options) error {
 	case Test09:
 		says = easierLength(o, of)
 	}
+	v.mark(says)
+	return nil
+}
+
+// mark adds a caveat about the test, if there is something to say.
+func (v *Verdict) mark(says string) {
 	if says != "" {
 		v.Caveats = append(v.Caveats, v.Test+": "+says)
 	}
+}
+
+// sampledLess marks a run that was asked to keep fewer responses than its audit.config says: the
+// fewer there are, the easier all are right. Logs of LoadGens that did not know that say nothing,
+// and neither do those of a model that nobody knows.
+func (v *Verdict) sampledLess(l Logs, o Options) error {
+	model, err := modelOf(l, o)
+	if err != nil {
+		return err
+	}
+	want := 0
+	switch {
+	case v.Test == Test01 && model != "" && model != report.NotKnown && o.Rules != "v0.5":
+		want = samplingTarget(model)
+	case v.Test == Test06:
+		want = samples06
+	case v.Test == Test08:
+		want = usualSamples
+	default:
+		return nil
+	}
+	run, err := mlperflog.ReadDetail(filepath.Join(l.Audit, mlperflog.DetailFile))
+	if err != nil {
+		return err
+	}
+	if kept, err := run.Uint("effective_accuracy_log_sampling_target"); err == nil && kept < uint64(want) {
+		v.mark(fmt.Sprintf("the run was to keep %d responses, by the rules %d", kept, want))
+	}
 	return nil
+}
+
+// fewer marks a verdict on fewer responses than the test has samples.
+func (v *Verdict) fewer(responses, want int) {
+	if responses < want {
+		v.mark(fmt.Sprintf("%d responses were judged, by the rules %d", responses, want))
+	}
 }
 
 func easierEnd(given int32, ends []int32) string {

@@ -24,11 +24,11 @@ func (r *runLog) oldMetric(version string) (value float64, unit string, err erro
 		}
 	}
 	if value, err := r.detail.Float(key); err == nil {
-		return value, unit, nil
+		return value, unit, usable(r.detail.Name, key, value)
 	}
 	for _, label := range labels {
 		if value, ok := r.summary.Float(label); ok {
-			return value, unit, nil
+			return value, unit, usable(r.summary.Name, label, value)
 		}
 	}
 	return 0, unit, fmt.Errorf("%s: no %s, nor %q in %s", r.detail.Name, key, labels[0], r.summary.Name)

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
@@ -109,8 +110,19 @@ func (r *runLog) score(version string) (value float64, unit string, err error) {
 	case loadgen.Server:
 		key = "result_completed_samples_per_sec"
 	}
-	value, err = r.detail.Float(key)
+	if value, err = r.detail.Float(key); err == nil {
+		err = usable(r.detail.Name, key, value)
+	}
 	return value, unit, err
+}
+
+// usable refuses a result that nothing can be compared with: what is infinite is within every
+// share of itself, and what is 0 or below is faster or slower than anything.
+func usable(log, key string, value float64) error {
+	if value > 0 && !math.IsInf(value, 1) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s is %v, want a number above 0", log, key, value)
 }
 
 // metric is the result of a scenario in the summary: of streams a latency.
@@ -129,7 +141,7 @@ func (r *runLog) metric(version string) (float64, error) {
 		label = "Completed samples per second"
 	}
 	if score, ok := r.summary.Float(label); ok {
-		return score, nil
+		return score, usable(r.summary.Name, label, score)
 	}
 	return 0, fmt.Errorf("%s: no %q", r.summary.Name, label)
 }
@@ -138,7 +150,7 @@ func (r *runLog) metric(version string) (float64, error) {
 func (r *runLog) estimate(percentiles ...float64) (float64, error) {
 	for _, p := range percentiles {
 		if ns, ok := r.summary.Estimate(p); ok {
-			return float64(ns), nil
+			return float64(ns), usable(r.summary.Name, fmt.Sprintf("the estimate of the %vth percentile", p), float64(ns))
 		}
 	}
 	return 0, fmt.Errorf("%s: no early stopping estimate of the %vth percentile: the run had too few queries, give both runs more", r.summary.Name, percentiles[0])

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/field"
 )
 
@@ -37,6 +39,11 @@ func verify07(ctx context.Context, v *Verdict, l Logs, o Options) error {
 	if least == 0 {
 		return field.Errorf("accuracy_threshold", "TEST07 has no least score of its own for this model: want one")
 	}
+	responses := 0
+	if err := eachRecord(l.responses, func(accuracy.Record) error { responses++; return nil }); err != nil {
+		return err
+	}
+	v.fewer(responses, samples07)
 	score, err := v.score07(ctx, l, o)
 	if err != nil {
 		return err
@@ -80,7 +87,7 @@ func (v *Verdict) printedScore(ctx context.Context, l Logs, o Options) (float64,
 		return 0, fmt.Errorf("the command of the score prints no %s:\n%s", pattern, lastLines(printed, 10))
 	}
 	score, err := strconv.ParseFloat(m[1], 64)
-	if err != nil {
+	if err != nil || math.IsInf(score, 0) || math.IsNaN(score) {
 		return 0, fmt.Errorf("the command of the score prints %q, which is no number", m[1])
 	}
 	return score, nil

@@ -201,6 +201,11 @@ func verify09(_ context.Context, v *Verdict, l Logs, o Options) error {
 	if !passes {
 		v.fail(text, "answers are cut short, or generated with other options than the accuracy run's")
 	}
+	model, err := modelOf(l, o)
+	if err != nil {
+		return err
+	}
+	v.fewer(count, samples09(model))
 	v.write("verify_output_len.txt", v.Test+": length of answers", fmt.Sprintf("mean = %v of %d answers", mean, count), verdictLine(passes))
 	return nil
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -84,7 +85,7 @@ func Verify(ctx context.Context, test string, l Logs, o Options) (*Verdict, erro
 	if err := verify(ctx, v, l, o); err != nil {
 		return nil, err
 	}
-	if err := v.easier(l, o); err != nil {
+	if err := errors.Join(v.easier(l, o), v.sampledLess(l, o)); err != nil {
 		return nil, err
 	}
 	return v, v.remarks(l.Performance, l.Audit, l.Accuracy)
