@@ -57,3 +57,72 @@ func TestTestsAreOfSomeRounds(t *testing.T) {
 		}
 	}
 }
+
+func TestAllBenchmarksOfARoundAreListed(t *testing.T) {
+	const (
+		first   = "ssd-small ssd-large mobilenet resnet gnmt"
+		older   = "resnet rnnt bert-99 bert-99.9 3d-unet-99 3d-unet-99.9"
+		boxes   = " ssd-small ssd-large"
+		largest = " llama2-70b-99 llama2-70b-99.9 stable-diffusion-xl"
+		gptj    = " dlrm-v2-99 dlrm-v2-99.9 gptj-99 gptj-99.9"
+	)
+	for rules, want := range map[string]string{
+		"v0.5": first, "v0.7": older + boxes + " dlrm-99 dlrm-99.9", "v1.0": older + boxes + " dlrm-99 dlrm-99.9", "v2.0": older + boxes + " dlrm-99 dlrm-99.9",
+		"v2.1": older + " retinanet dlrm-99 dlrm-99.9", "v3.0": older + " retinanet dlrm-99 dlrm-99.9", "v3.1": older + " retinanet" + gptj,
+		"v4.0": older + " retinanet" + gptj + largest, "v4.1": older + " retinanet" + gptj + largest + " mixtral-8x7b",
+	} {
+		needs, err := Needs(rules, "", "server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, n := range needs {
+			names = append(names, n.Model)
+			if n.Scenario != "Server" {
+				t.Errorf("%s: %+v, want Server", rules, n)
+			}
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s has %s, want %s", rules, got, want)
+		}
+	}
+}
+
+func TestNeedsOfAllScenarios(t *testing.T) {
+	needs, err := Needs("", "resnet50", "")
+	if err != nil || len(needs) != 4 {
+		t.Fatalf("Needs = %v, %v, want four scenarios", needs, err)
+	}
+	for _, c := range []struct{ rules, model, scenario, want string }{
+		{"v9", "resnet50", "", "v9"}, {"", "resnet50", "burst", "burst"}, {"v4.1", "gnmt", "", `rules v4.1 have no benchmark "gnmt"; they have resnet, rnnt, `},
+		{"v5.1", "mine", "offline", `rules v5.1 have no benchmark "mine"; they have `},
+	} {
+		if _, err := Needs(c.rules, c.model, c.scenario); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Needs(%s, %s, %s): %v, want %q", c.rules, c.model, c.scenario, err, c.want)
+		}
+	}
+	if needs, err := Needs("", "llama3.1-8b", "interactive"); err != nil || len(needs) != 1 || needs[0].Scenario != "Interactive" {
+		t.Errorf("Interactive: %v, %v", needs, err)
+	}
+}
+
+// Every audit.config is one that config reads, and asks for nothing but the test's settings.
+func TestConfsHaveTheSettingsOfTheirTest(t *testing.T) {
+	for _, test := range tests() {
+		for _, rules := range []string{"v0.5", "v2.0", "v4.1", "v6.1"} {
+			text, err := Conf(test, "resnet50", rules)
+			if err != nil || text == "" {
+				continue // not of this round, or without one
+			}
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			if want := "# " + test + " of resnet50"; lines[0] != want || lines[1] != "*.*.mode = 2" {
+				t.Errorf("%s of %s begins with %q, want %q and the mode", test, rules, lines[:2], want)
+			}
+			for _, line := range lines[1:] {
+				if key, value, ok := strings.Cut(line, " = "); !ok || strings.Count(key, ".") != 2 || value == "" {
+					t.Errorf("%s of %s: %q is no setting", test, rules, line)
+				}
+			}
+		}
+	}
+}

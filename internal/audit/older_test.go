@@ -2,6 +2,8 @@ package audit
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -207,5 +209,41 @@ func TestDataThatCannotBeChangedAreNamed(t *testing.T) {
 	}
 	if err := alter(t.Context(), from, filepath.Join(t.TempDir(), "data")); err == nil || !strings.Contains(err.Error(), "b.JPEG") {
 		t.Errorf("a file that is no picture: %v", err)
+	}
+}
+
+func TestChangingDataCanBeCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	to := filepath.Join(t.TempDir(), "data")
+	if err := alter(ctx, dataSet(t), to); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that it was cancelled", err)
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("something was changed")
+	}
+}
+
+func TestWhatIsASample(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a.jpg": true, "A.JPEG": true, "b.Jpg": true, "a.png": false, "val_map.txt": false, "newstest2014.tok.bpe.32000.en": true,
+		"newstest2014.tok.bpe.32000.de": false, "newstest2013.en": false, "jpg": false, "": false,
+	} {
+		if got := changeOf(name) != nil; got != want {
+			t.Errorf("changeOf(%q): %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestEverySentenceOfTwoWordsIsAnother(t *testing.T) {
+	for _, sentence := range []string{"It is he .", "A B", "Plain words stay", "12 34", "  leading", "Gutach : Increased safety for pedestrians", "a\tb c"} {
+		var out strings.Builder
+		if err := otherWords(&out, strings.NewReader(sentence+"\n")); err != nil {
+			t.Fatal(err)
+		}
+		same := out.String() == sentence+"\n"
+		if two := wordStart.MatchString(sentence); same == two {
+			t.Errorf("%q became %q", sentence, out.String())
+		}
 	}
 }
