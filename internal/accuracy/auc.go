@@ -1,7 +1,6 @@
 package accuracy
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,11 +35,11 @@ type bucket struct {
 	n     int32 // in the first chunk
 }
 
-// Add adds a prediction and whether it should have been positive. What is no number is an
-// error.
+// Add adds a prediction and whether it should have been positive. One that is infinite or no number is an
+// error, as in scikit-learn.
 func (c *aucCounter) Add(prediction float32, positive bool) error {
-	if prediction != prediction {
-		return errors.New("a prediction is not a number")
+	if prediction-prediction != 0 {
+		return fmt.Errorf("a prediction is %v, want a number", prediction)
 	}
 	key := orderedBits(prediction)
 	kept := uint16(key) << 1

@@ -101,32 +101,43 @@ func (c *clicks) add(rec Record, dtype DType, truth ClickTruth) error {
 	if err != nil {
 		return err
 	}
-	each := 1
+	each, label := 1, func(i int) float64 { return float64(boolBit(labels[i])) }
 	if truth == nil {
-		each, n = 2, n/2
+		each, n, label = 2, n/2, func(i int) float64 { return number(2*i + 1) }
 	}
 	for i := range n {
-		prediction := number(each * i)
-		label := 0.0
-		switch {
-		case truth == nil:
-			label = number(2*i + 1)
-		case labels[i]:
-			label = 1
-		}
-		if label != 0 && label != 1 {
-			return fmt.Errorf("label of pair %d is %v, want 0 or 1", i, label)
-		}
-		if err := c.area.Add(float32(prediction), label == 1); err != nil {
+		if err := c.pair(rec.QSLIndex, number(each*i), label(i)); err != nil {
 			return fmt.Errorf("pair %d: %w", i, err)
-		}
-		c.kept.add(rec.QSLIndex, float32(prediction), label == 1)
-		c.score.Total++
-		if math.RoundToEven(prediction) == label {
-			c.score.Good++
 		}
 	}
 	return nil
+}
+
+// pair adds a prediction and its label.
+func (c *clicks) pair(sample uint64, prediction, label float64) error {
+	narrow := float32(prediction)
+	switch {
+	case label != 0 && label != 1:
+		return fmt.Errorf("label is %v, want 0 or 1", label)
+	case float64(narrow) != prediction && prediction == prediction:
+		return fmt.Errorf("prediction is %.0f, want one of at most 24 bits", prediction)
+	}
+	if err := c.area.Add(narrow, label == 1); err != nil {
+		return err
+	}
+	c.kept.add(sample, narrow, label == 1)
+	c.score.Total++
+	if math.RoundToEven(prediction) == label {
+		c.score.Good++
+	}
+	return nil
+}
+
+func boolBit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // clickLabels returns the labels of a sample of which the log has n numbers, nil if they are

@@ -184,13 +184,30 @@ func TestScoreClicksAgreesWithTheOfficialScript(t *testing.T) {
 func TestPairsThatAreNoneNameTheRecord(t *testing.T) {
 	const nan, one = "0000C07F", "0000803F"
 	for _, test := range []struct{ name, data, want string }{
-		{"a prediction that is NaN", nan + one, "pair 0: a prediction is not a number"},
-		{"a label that is none", one + "00000040", "label of pair 0 is 2, want 0 or 1"},
+		{"a prediction that is NaN", nan + one, "pair 0: a prediction is NaN, want a number"},
+		{"a label that is none", one + "00000040", "pair 0: label is 2, want 0 or 1"},
+		{"a prediction without an end", "0000807F" + one, "pair 0: a prediction is +Inf, want a number"},
+		{"a label that is NaN", one + nan, "pair 0: label is NaN, want 0 or 1"},
 		{"a prediction without a label", one, "want a prediction and a label"},
 	} {
 		_, err := ScoreClicks(Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"`+test.data+`"}]`)), ClickOptions{})
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "log: record 0 (qsl_idx 0)") {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// Whole predictions are compared in the precision of others, which does not tell these from their neighbours.
+func TestWholePredictionsThatWouldBeRoundedAreRefused(t *testing.T) {
+	const one, zero = "0100000000000000", "0000000000000000"
+	for data, want := range map[string]string{
+		"0000000100000000" + zero + one + one: "",
+		"0100000100000000" + zero + one + one: "prediction is 16777217, want one of at most 24 bits",
+		"fffffffeffffffff" + zero + one + one: "prediction is -16777217, want one of at most 24 bits",
+	} {
+		_, err := ScoreClicks(Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"`+data+`"}]`)), ClickOptions{DType: Int64})
+		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", data, err, want)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package accuracy
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 )
 
 // DetectionOptions are the options of accuracy-coco.py and accuracy-openimages.py,
@@ -202,8 +200,7 @@ func (r *detectionReader) mismatch(sample uint64, index float64) {
 	if r.out.Mismatches > maxMismatchLines {
 		return
 	}
-	text := strconv.FormatFloat(math.Trunc(index)+0, 'f', -1, 64) // + 0 turns -0 into 0
-	r.out.Lines = append(r.out.Lines, fmt.Sprintf("ERROR: loadgen(%d) and payload(%s) disagree on image_idx", sample, text))
+	r.out.Lines = append(r.out.Lines, fmt.Sprintf("ERROR: loadgen(%d) and payload(%s) disagree on image_idx", sample, wholeText(index)))
 }
 
 // scale turns corners from 0 to 1 into a box in pixels, in the scripts' order of operations.

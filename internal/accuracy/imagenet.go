@@ -99,12 +99,14 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 		if err != nil {
 			return nil, err
 		}
-		found, err := label(rec.Data, dtype)
+		found, text, err := label(rec.Data, dtype)
 		if err != nil {
 			return nil, rec.errorf(log, "%w", err)
 		}
 		setBit(scored, rec.QSLIndex)
-		score.count(rec.QSLIndex, truth[rec.QSLIndex], found, opts.Verbose)
+		if score.count(rec.QSLIndex, truth[rec.QSLIndex], found); opts.Verbose && found != truth[rec.QSLIndex].Label {
+			score.printf("%s, expected: %d, found %s", truth[rec.QSLIndex].Name, truth[rec.QSLIndex].Label, text)
+		}
 	}
 	if score.Total == 0 {
 		return nil, fmt.Errorf("%s: the log has no record", log.Name())
@@ -119,34 +121,33 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Clas
 }
 
 // count counts the answer to a sample.
-func (s *ClassificationScore) count(sample uint64, want LabeledImage, found int64, verbose bool) {
+func (s *ClassificationScore) count(sample uint64, want LabeledImage, found int64) {
 	s.Total++
-	switch {
-	case found == want.Label:
+	if found == want.Label {
 		s.Good++
 		setBit(s.Right, sample)
-	case verbose:
-		s.printf("%s, expected: %d, found %d", want.Name, want.Label, found)
 	}
 }
 
-// label returns the first number of a payload as an integer.
-func label(data []byte, dtype DType) (int64, error) {
+// label returns the first number of a payload as an integer, and its digits, of which there may be more than fit.
+func label(data []byte, dtype DType) (found int64, text string, err error) {
 	if err := dtype.checkPayload(data); err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	if len(data) == 0 {
-		return 0, errors.New("payload is empty, want a label")
+		return 0, "", errors.New("payload is empty, want a label")
 	}
 	switch dtype {
 	case Int32:
-		return int64(int32At(data, 0)), nil
+		found = int64(int32At(data, 0))
 	case Int64:
-		return int64At(data, 0), nil
+		found = int64At(data, 0)
+	default:
+		v := float64(float32At(data, 0))
+		if found, err = truncate(v); err != nil {
+			return 0, "", fmt.Errorf("label: %w", err)
+		}
+		return found, wholeText(v), nil
 	}
-	v, err := truncate(float64(float32At(data, 0)))
-	if err != nil {
-		return 0, fmt.Errorf("label: %w", err)
-	}
-	return v, nil
+	return found, strconv.FormatInt(found, 10), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // A DType names the type of the numbers in a response, in NumPy's spelling and
@@ -100,6 +101,11 @@ func truncate(v float64) (int64, error) {
 		return math.MinInt64, nil
 	}
 	return int64(v), nil
+}
+
+// wholeText has all digits of what truncate cuts a number to, as Python writes them.
+func wholeText(v float64) string {
+	return strconv.FormatFloat(math.Trunc(v)+0, 'f', 0, 64) // + 0 turns -0 into 0
 }
 
 // numbers returns a function for number i of a payload as a float64, which holds every
