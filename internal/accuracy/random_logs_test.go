@@ -16,19 +16,20 @@ type randomLog struct {
 	Truth     json.RawMessage // of detections
 	Table     string          // of ImageNet
 	Labels    [][]int         // of clicks; nil: they are in the log
+	Texts     []string        // of speech and translations
+	DType     string          // of speech
 	Log       json.RawMessage
 	Arguments []string
 	Lines     []string
 	Error     string
 }
 
-// eachRandomLog scores the logs of a kind in testdata/random_logs.json.gz. A log at which the script ends with an
+// eachRandomLog scores the logs of a kind in a file of testdata. A log at which the script ends with an
 // error is one here too, and of others all lines are equal.
-func eachRandomLog(t *testing.T, kind string, score func(c randomLog, log Input, option func(string) string) (*Score, error)) {
+func eachRandomLog(t *testing.T, name, kind string, score func(c randomLog, log Input, option func(string) string) (*Score, error)) {
 	t.Helper()
-	name := "random_logs.json"
 	if other := os.Getenv("ACCURACY_RANDOM_LOGS"); other != "" {
-		name = other // another seed of make_random_logs.py, by hand
+		name = other // another seed of its script, by hand
 	}
 	scored := 0
 	for i, c := range decodeTestdata[map[string][]randomLog](t, name)[kind] {
@@ -63,7 +64,7 @@ func withoutPairs(kind string, lines []string) []string {
 
 func TestDetectionsAtRandomAreScoredAsByTheOfficialScripts(t *testing.T) {
 	for _, kind := range []string{"coco", "openimages"} {
-		eachRandomLog(t, kind, func(c randomLog, log Input, option func(string) string) (*Score, error) {
+		eachRandomLog(t, "random_logs.json", kind, func(c randomLog, log Input, option func(string) string) (*Score, error) {
 			truth, err := ReadCOCO(Named("truth", strings.NewReader(string(c.Truth))))
 			if err != nil {
 				return nil, err
@@ -78,7 +79,7 @@ func TestDetectionsAtRandomAreScoredAsByTheOfficialScripts(t *testing.T) {
 }
 
 func TestLabelsAtRandomAreScoredAsByTheOfficialScript(t *testing.T) {
-	eachRandomLog(t, "imagenet", func(c randomLog, log Input, option func(string) string) (*Score, error) {
+	eachRandomLog(t, "random_logs.json", "imagenet", func(c randomLog, log Input, option func(string) string) (*Score, error) {
 		truth, err := ReadValMap(Named("val_map.txt", strings.NewReader(c.Table)))
 		if err != nil {
 			return nil, err
@@ -108,12 +109,52 @@ func (l toldLabels) Labels(sample int) ([]bool, error) {
 }
 
 func TestClicksAtRandomAreScoredAsByTheOfficialScript(t *testing.T) {
-	eachRandomLog(t, "clicks", func(c randomLog, log Input, option func(string) string) (*Score, error) {
+	eachRandomLog(t, "random_logs.json", "clicks", func(c randomLog, log Input, option func(string) string) (*Score, error) {
 		o := ClickOptions{DType: DType(option("dtype")), Verbose: option("verbose") != ""}
 		if c.Labels != nil {
 			o.Truth = toldLabels(c.Labels)
 		}
 		score, err := ScoreClicks(log, o)
+		if err != nil {
+			return nil, err
+		}
+		return &score.Score, nil
+	})
+}
+
+func TestTranscriptsAtRandomAreScoredAsByTheOfficialScripts(t *testing.T) {
+	known := func(r rune) rune { // the reader of the data set drops other characters
+		if strings.ContainsRune(speechLabels, r) {
+			return r
+		}
+		return -1
+	}
+	eachRandomLog(t, "random_speech.json", "rnnt", func(c randomLog, log Input, _ func(string) string) (*Score, error) {
+		for i, text := range c.Texts {
+			c.Texts[i] = strings.Map(known, text)
+		}
+		score, err := ScoreSpeech(log, c.Texts, SpeechOptions{DType: DType(c.DType)})
+		if err != nil {
+			return nil, err
+		}
+		return &score.Score, nil
+	})
+	eachRandomLog(t, "random_speech.json", "whisper", func(c randomLog, log Input, _ func(string) string) (*Score, error) {
+		score, err := ScoreWhisper(log, c.Texts, SpeechOptions{DType: DType(c.DType)})
+		if err != nil {
+			return nil, err
+		}
+		return &score.Score, nil
+	})
+}
+
+func TestTranslationsAtRandomAreScoredAsByTheOfficialScript(t *testing.T) {
+	eachRandomLog(t, "random_speech.json", "gnmt", func(c randomLog, log Input, _ func(string) string) (*Score, error) {
+		var references [][]string
+		for _, text := range c.Texts {
+			references = append(references, CleanReference(text))
+		}
+		score, err := ScoreTranslations(log, references, TranslationOptions{})
 		if err != nil {
 			return nil, err
 		}
