@@ -147,12 +147,18 @@ func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (
 	}
 	score.Coverage.Samples = len(references)
 	parts := make([][]int, len(references))
-	for rec, err := range FirstRecords(log, &score.Coverage) {
-		if err != nil {
+	for rec, err := range Records(log) {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if !utf8.Valid(rec.Data) {
+		case !utf8.Valid(rec.Data): // of a repeated one, too
 			return nil, rec.errorf(log, "the translation is not UTF-8")
+		case rec.QSLIndex >= uint64(len(references)):
+			return nil, rec.errorf(log, "the ground truth has only %d samples", len(references))
+		}
+		repeated := parts[rec.QSLIndex] != nil
+		if score.Coverage.count(repeated); repeated {
+			continue
 		}
 		text, reference, before := string(rec.Data), references[rec.QSLIndex], counter.sums()
 		counter.Add(strings.Split(text, " "), reference)
