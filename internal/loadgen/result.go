@@ -190,11 +190,11 @@ func (p *Performance) SamplesPerSecond() float64 {
 	return rate(float64(p.SampleCount), p.SampleLatency.Max)
 }
 
-// lessOnePer needs two samples: the first one begins the time.
+// lessOnePer counts samples after the first one, which begins the time: of one sample it is 0, as in the reference.
 func (p *Performance) lessOnePer(d time.Duration) float64 { return rate(float64(p.SampleCount)-1, d) }
 
 func rate(n float64, d time.Duration) float64 {
-	if n <= 0 || d <= 0 {
+	if n < 0 || d <= 0 {
 		return math.NaN()
 	}
 	return n / seconds(d)

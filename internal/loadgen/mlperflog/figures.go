@@ -35,7 +35,7 @@ func inferredTokens(p *loadgen.Performance) float64 {
 }
 
 func rate(n, time float64) float64 {
-	if n <= 0 || time <= 0 {
+	if n < 0 || time <= 0 {
 		return math.NaN()
 	}
 	return n / time

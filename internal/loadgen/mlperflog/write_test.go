@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -218,10 +219,46 @@ func TestNothingIsWrittenThatWasNotMeasured(t *testing.T) {
 			}
 		}
 	}
-	r := judged()
-	r.Performance.SampleCount, r.Performance.FinalQueryCompleted = 1, time.Second
-	if text := summaryOf(t, r); strings.Contains(text, "samples per second") {
-		t.Errorf("one sample makes a rate: %s", text)
+}
+
+// Rates are over the samples after the first one (loadgen/results.cc: sample_count - 1), and official programs
+// look for them in every log.
+func TestTheRateOfOneSampleIsZero(t *testing.T) {
+	for scenario, want := range map[loadgen.Scenario]struct {
+		summary []string
+		detail  map[string]float64
+	}{
+		loadgen.Server: {
+			[]string{"Completed samples per second    : 0.00", "Scheduled samples per second : 0.00", "Completed tokens per second (inferred): 0.00", "Completed tokens per second: 0.00"},
+			map[string]float64{"result_completed_samples_per_sec": 0, "result_scheduled_samples_per_sec": 0, "result_completed_tokens_per_second": 0},
+		},
+		loadgen.SingleStream: {
+			[]string{"QPS w/ loadgen overhead         : 0.00", "QPS w/o loadgen overhead        : 4.00", "TPS w/ loadgen overhead         : 0.00", "TPS w/o loadgen overhead        : 0.00"},
+			map[string]float64{"result_qps_with_loadgen_overhead": 0, "result_qps_without_loadgen_overhead": 4},
+		},
+		loadgen.Offline: {
+			[]string{"Samples per second: 4", "Tokens per second: 0", "Tokens per second (inferred): 40"},
+			map[string]float64{"result_samples_per_second": 4},
+		},
+	} {
+		r := judged()
+		p := r.Performance
+		p.Effective.Scenario, p.Effective.UseTokenLatencies, p.Effective.InferTokenLatencies, p.Effective.TokenLatencyScalingFactor = scenario, true, true, 10
+		quarter := 250 * time.Millisecond
+		p.SampleCount, p.FinalQueryCompleted, p.FinalQueryScheduled, p.FinalQueryIssued = 1, time.Second, time.Second, time.Second
+		p.SampleLatency = loadgen.LatencyStats{Count: 1, Min: quarter, Max: quarter, Mean: quarter, Target: quarter}
+		lines := strings.Split(summaryOf(t, r), "\n")
+		for _, line := range want.summary {
+			if !slices.Contains(lines, line) {
+				t.Errorf("%v: the summary has no line %q:\n%s", scenario, line, strings.Join(lines, "\n"))
+			}
+		}
+		d := mustReadDetail(t, "detail.txt", detailOf(t, r))
+		for key, value := range want.detail {
+			if got, err := d.Float(key); err != nil || got != value {
+				t.Errorf("%v: %s is %v, %v, want %v", scenario, key, got, err, value)
+			}
+		}
 	}
 }
 
