@@ -147,6 +147,7 @@ var mayImport = map[string]string{
 	"internal/tensor/npy":        "internal/tensor internal/whole",
 	"internal/home":              "",
 	"internal/longtest":          "",
+	"internal/testfile":          "",
 	"internal/histogram":         "",
 	"internal/figures":           "internal/charts internal/histogram internal/report",
 	"internal/page":              "internal/charts internal/compare internal/figures internal/loadgen internal/report internal/whole",

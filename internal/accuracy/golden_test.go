@@ -2,9 +2,7 @@ package accuracy
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // near compares sums that the reference adds in another order; NaN equals NaN.
@@ -28,20 +28,7 @@ func readTestdata(t testing.TB, name string) []byte {
 	if data, err := os.ReadFile(path); err == nil {
 		return data
 	}
-	f, err := os.Open(path + ".gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testfile.Read(t, path+".gz")
 }
 
 // openTestdata is readTestdata for readers of files.

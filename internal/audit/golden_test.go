@@ -1,14 +1,12 @@
 package audit
 
 import (
-	"archive/tar"
-	"compress/gzip"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // result is where the tree has its results.
@@ -18,28 +16,9 @@ const result = "closed/ExampleOrg/results/board1/resnet50"
 // (internal/submission/checker/testdata).
 func extract(t *testing.T) string {
 	t.Helper()
-	f, err := os.Open("../submission/checker/testdata/v6.1.tar.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	for r := tar.NewReader(unzipped); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return dir
-		}
-		if err == nil && header.Typeflag == tar.TypeReg {
-			err = writeFile(filepath.Join(dir, header.Name), r)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	testfile.Extract(t, "../submission/checker/testdata/v6.1.tar.gz", dir)
+	return dir
 }
 
 // scores are the lines of a verification that begin with a word and "score".

@@ -1,33 +1,17 @@
 package englishtext
 
 import (
-	"compress/gzip"
-	"encoding/json"
+	"cmp"
 	"os"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 func goldenCases(t testing.TB) [][2]string {
 	t.Helper()
-	path := "testdata/golden.json.gz"
-	if other := os.Getenv("ENGLISHTEXT_GOLDEN"); other != "" {
-		path = other // another seed of make_golden.py, by hand
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases [][2]string
-	if err := json.NewDecoder(z).Decode(&cases); err != nil {
-		t.Fatal(err)
-	}
-	return cases
+	return testfile.JSON[[][2]string](t, cmp.Or(os.Getenv("ENGLISHTEXT_GOLDEN"), "testdata/golden.json.gz")) // or another seed of make_golden.py, by hand
 }
 
 func TestTextsAreNormalizedAsWhisperDoes(t *testing.T) {

@@ -2,7 +2,6 @@ package foreign
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"os"
@@ -15,25 +14,13 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // unpacked returns the content of a compressed file.
 func unpacked(t testing.TB, elem ...string) string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(elem...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(testfile.Read(t, filepath.Join(elem...)))
 }
 
 // published returns the two logs of a folder of testdata.

@@ -1,26 +1,20 @@
 package generate
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
-func decode(t testing.TB, name string, into any) {
+func decode[T any](t testing.TB, name string, into *T) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	*into = testfile.JSON[T](t, filepath.Join("testdata", name))
 }
 
 func TestLengthPenaltyIsTensorFlows(t *testing.T) {

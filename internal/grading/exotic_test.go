@@ -1,12 +1,10 @@
 package grading
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // exotic has what the official grader makes of unusual answers, and pylatexenc of unusual LaTeX (make_exotic.py).
@@ -15,19 +13,11 @@ type exotic struct {
 	Texts [][2]any // LaTeX, text or null
 }
 
-func readExotic(t *testing.T) (g exotic) {
+func readExotic(t *testing.T) exotic {
 	t.Helper()
-	f, err := os.Open("testdata/exotic.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(z).Decode(&g); err != nil || len(g.Pairs) < 3000 || len(g.Texts) < 700 {
-		t.Fatalf("%d pairs, %d texts, %v", len(g.Pairs), len(g.Texts), err)
+	g := testfile.JSON[exotic](t, "testdata/exotic.json.gz")
+	if len(g.Pairs) < 3000 || len(g.Texts) < 700 {
+		t.Fatalf("%d pairs, %d texts", len(g.Pairs), len(g.Texts))
 	}
 	return g
 }

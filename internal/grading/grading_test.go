@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A golden is what the official scripts make of answers (testdata/make_grading.py).
@@ -20,16 +22,9 @@ type golden struct {
 	}
 }
 
-func readGolden(t testing.TB) (g golden) {
+func readGolden(t testing.TB) golden {
 	t.Helper()
-	text, err := os.ReadFile("testdata/grading.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return testfile.JSON[golden](t, "testdata/grading.json")
 }
 
 func TestAnswersAreReadAsTheScriptsReadThem(t *testing.T) {

@@ -2,13 +2,14 @@ package jinja
 
 import (
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A golden is what testdata/render.py wrote.
@@ -27,21 +28,9 @@ func (c *goldenCase) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&c.template, &c.texts[0], &c.texts[1]})
 }
 
-func readGolden(t testing.TB) (g golden) {
+func readGolden(t testing.TB) golden {
 	t.Helper()
-	f, err := os.Open(cmp.Or(os.Getenv("JINJA_GOLDEN"), "testdata/golden.json.gz")) // or another seed of render.py, by hand
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err == nil {
-		err = json.NewDecoder(z).Decode(&g)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return testfile.JSON[golden](t, cmp.Or(os.Getenv("JINJA_GOLDEN"), "testdata/golden.json.gz")) // or another seed of render.py, by hand
 }
 
 // given are the values that a chat is written with.

@@ -1,19 +1,16 @@
 package jpeg
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"image"
-	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A golden is a file and what the reference makes of it; see testdata/README.md.
@@ -40,23 +37,7 @@ func images(t testing.TB) []golden {
 
 func corpus(t testing.TB) []golden {
 	t.Helper()
-	unzipped, err := gzip.NewReader(bytes.NewReader(read(t, "corpus.tar.gz")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string][]byte{}
-	for archive := tar.NewReader(unzipped); ; {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files[h.Name], err = io.ReadAll(archive); err != nil {
-			t.Fatal(err)
-		}
-	}
+	files := testfile.Files(t, "testdata/corpus.tar.gz")
 	var list []golden
 	readJSON(t, files["index.json"], &list)
 	for i := range list {
@@ -67,11 +48,7 @@ func corpus(t testing.TB) []golden {
 
 func read(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testfile.Read(t, filepath.Join("testdata", name))
 }
 
 func readJSON(t testing.TB, data []byte, v any) {

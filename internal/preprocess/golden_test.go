@@ -1,21 +1,17 @@
 package preprocess
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 func read(t testing.TB, name string) []byte {
@@ -30,17 +26,9 @@ func read(t testing.TB, name string) []byte {
 // readList reads a list, packed or not, in testdata.
 func readList[T any](t testing.TB, name string) []T {
 	t.Helper()
-	var r io.Reader = bytes.NewReader(read(t, filepath.Join("testdata", name)))
-	if strings.HasSuffix(name, ".gz") {
-		unpacked, err := gzip.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r = unpacked
-	}
-	var list []T
-	if err := json.NewDecoder(r).Decode(&list); err != nil || len(list) == 0 {
-		t.Fatalf("%s has %d entries, error: %v", name, len(list), err)
+	list := testfile.JSON[[]T](t, filepath.Join("testdata", name))
+	if len(list) == 0 {
+		t.Fatalf("%s has no entries", name)
 	}
 	return list
 }

@@ -1,8 +1,6 @@
 package sentences
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -11,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 type splitCase struct {
@@ -24,20 +23,7 @@ func goldenCases(t testing.TB) []splitCase {
 	if other := os.Getenv("SENTENCES_GOLDEN"); other != "" {
 		path = other // another seed of make_golden.py, by hand
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []splitCase
-	if err := json.NewDecoder(z).Decode(&cases); err != nil {
-		t.Fatal(err)
-	}
-	return cases
+	return testfile.JSON[[]splitCase](t, path)
 }
 
 func TestSentencesAreThoseOfNLTK(t *testing.T) {

@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,17 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
-func decode(t testing.TB, name string, into any) {
+func decode[T any](t testing.TB, name string, into *T) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	*into = testfile.JSON[T](t, filepath.Join("testdata", name))
 }
 
 func goldenWordPiece(t testing.TB) *WordPiece {

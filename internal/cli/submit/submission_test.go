@@ -1,8 +1,6 @@
 package submit
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,32 +14,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/submission/build"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // inTree goes to a folder with a tree that the official checker passes, as submission.
 func inTree(t *testing.T) {
 	t.Helper()
-	f, err := os.Open("../../submission/checker/testdata/v6.1.tar.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(t.TempDir())
-	for r := tar.NewReader(unzipped); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		data, err2 := io.ReadAll(r)
-		if err := errors.Join(err, err2); err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join("submission", header.Name), string(data))
-	}
+	dir := t.TempDir()
+	testfile.Extract(t, "../../submission/checker/testdata/v6.1.tar.gz", filepath.Join(dir, "submission"))
+	t.Chdir(dir)
 	write(t, "folder/x", "")
 	write(t, "page.html", "<html>")
 }

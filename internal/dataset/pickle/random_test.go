@@ -1,9 +1,7 @@
 package pickle
 
 import (
-	"compress/gzip"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -12,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // described is a value as testdata/make_random.py describes it.
@@ -107,22 +107,13 @@ func numbers(t *testing.T, v any) any {
 
 // TestWhatPythonPicklesIsRead compares with what NumPy and pandas said of 400 random values.
 func TestWhatPythonPicklesIsRead(t *testing.T) {
-	f, err := os.Open("testdata/random.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unpacked, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
+	cases := testfile.JSON[[]struct {
 		Protocol int
 		Pickle   []byte
 		Value    any
-	}
-	if err := json.NewDecoder(unpacked).Decode(&cases); err != nil || len(cases) != 400 {
-		t.Fatalf("%d cases, %v", len(cases), err)
+	}](t, "testdata/random.json.gz")
+	if len(cases) != 400 {
+		t.Fatalf("%d cases, want 400", len(cases))
 	}
 	same := cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b })
 	for i, c := range cases {

@@ -1,7 +1,6 @@
 package synth
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,21 +8,16 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/englishtext"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 func smallTalk() TalkSpec {
 	return TalkSpec{Seed: 1, Recordings: 4, Low: []float64{300, 600, 900}, High: []float64{2000, 2800}, Start: 0.3, Each: 0.4, FirstWord: 16}
 }
 
-func readJSON(t *testing.T, path string, v any) {
+func readJSON[T any](t *testing.T, path string, v *T) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	*v = testfile.JSON[T](t, path)
 }
 
 // Recordings are as long as their words take, and what people took down are words of the tokenizer, nearly all those that

@@ -2,19 +2,18 @@ package synth
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // Sets are kept by their keys, so equal keys have to mean equal files. A change of these sums is one of what users have
@@ -209,20 +208,7 @@ func TestSegmentationsHaveBytes(t *testing.T) {
 
 func unpacked(t *testing.T, path string) []byte {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testfile.Read(t, path)
 }
 
 // One text of twenty does not fit into the 384 pieces that BERT reads at once, and the others do.

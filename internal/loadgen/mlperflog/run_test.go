@@ -1,9 +1,7 @@
 package mlperflog
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"io"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A nullQSL has samples without content.
@@ -207,21 +206,5 @@ func written(t *testing.T, write func(io.Writer) error) string {
 // readTestdata reads a file, decompressed if its name ends in .gz.
 func readTestdata(t testing.TB, elem ...string) string {
 	t.Helper()
-	path := filepath.Join(append([]string{"testdata"}, elem...)...)
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var r io.Reader = bufio.NewReader(file)
-	if strings.HasSuffix(path, ".gz") {
-		if r, err = gzip.NewReader(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(testfile.Read(t, filepath.Join(append([]string{"testdata"}, elem...)...)))
 }

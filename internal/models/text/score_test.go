@@ -2,9 +2,7 @@ package text
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,26 +10,14 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // goldenLog returns an accuracy log below testdata.
 func goldenLog(t *testing.T, name string) accuracy.Input {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", filepath.FromSlash(name)+".gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return accuracy.Named(name, bytes.NewReader(data))
+	return accuracy.Named(name, bytes.NewReader(testfile.Read(t, filepath.Join("testdata", filepath.FromSlash(name)+".gz"))))
 }
 
 func TestScoresOfBERTAreTheOfficialScripts(t *testing.T) {

@@ -1,11 +1,9 @@
 package vision
 
 import (
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -18,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -308,18 +307,9 @@ func TestTheLargestImageIsASetting(t *testing.T) {
 
 func readResponses(t *testing.T, file string) []response {
 	t.Helper()
-	f, err := os.Open("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unpacked, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []response
-	if err := json.NewDecoder(unpacked).Decode(&list); err != nil || len(list) == 0 {
-		t.Fatalf("%d cases, error %v", len(list), err)
+	list := testfile.JSON[[]response](t, "testdata/"+file)
+	if len(list) == 0 {
+		t.Fatalf("%s has no cases", file)
 	}
 	return list
 }

@@ -2,10 +2,7 @@ package vision
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -22,20 +20,7 @@ const goldenLogs = "../../accuracy/testdata/logs"
 // unpack reads a packed file of the golden logs.
 func unpack(t *testing.T, name string) []byte {
 	t.Helper()
-	f, err := os.Open(filepath.Join(goldenLogs, name+".gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testfile.Read(t, filepath.Join(goldenLogs, name+".gz"))
 }
 
 // TestEveryGoldenLogIsScoredAsByItsScript goes through the models, from the data set's

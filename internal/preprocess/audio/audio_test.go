@@ -2,7 +2,6 @@ package audio
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"math"
 	"os"
@@ -16,20 +15,12 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 func golden(t testing.TB, name string) (tensor.Shape, []float32) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name+".npy.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := npy.NewReader(z)
+	r, err := npy.NewReader(bytes.NewReader(testfile.Read(t, filepath.Join("testdata", name+".npy.gz"))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,41 +1,24 @@
 package text
 
 import (
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mlperf-go/mlperf/internal/testfile"
 	"github.com/mlperf-go/mlperf/internal/tokenizer"
 )
 
-func decode(t testing.TB, name string, into any) {
+func decode[T any](t testing.TB, name string, into *T) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	d := json.NewDecoder(f)
-	if strings.HasSuffix(name, ".gz") {
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d = json.NewDecoder(z)
-	}
-	if err := d.Decode(into); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	*into = testfile.JSON[T](t, filepath.Join("testdata", name))
 }
 
 func wordPiece(t testing.TB) *tokenizer.WordPiece {

@@ -1,13 +1,8 @@
 package build
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,27 +14,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // extract writes a tree of the checker's testdata, whose logs are those of the C++ LoadGen,
 // and returns its folder.
 func extract(t *testing.T, version string) string {
 	t.Helper()
-	packed, err := os.ReadFile("../checker/testdata/" + version + ".tar.gz")
-	ok(t, err)
-	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
-	ok(t, err)
 	dir := t.TempDir()
-	for r := tar.NewReader(unzipped); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return dir
-		}
-		ok(t, err)
-		data, err := io.ReadAll(r)
-		ok(t, err)
-		write(t, filepath.Join(dir, header.Name), string(data))
-	}
+	testfile.Extract(t, "../checker/testdata/"+version+".tar.gz", dir)
+	return dir
 }
 
 func ok(t *testing.T, err error) {

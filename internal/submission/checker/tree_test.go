@@ -1,44 +1,22 @@
 package checker
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // extract writes a tree of testdata, see make_trees.py, and returns its folder.
 func extract(t testing.TB, version string) string {
 	t.Helper()
-	packed, err := os.ReadFile("testdata/" + version + ".tar.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	for r := tar.NewReader(unzipped); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return dir
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, filepath.Join(dir, header.Name), data)
-	}
+	testfile.Extract(t, "testdata/"+version+".tar.gz", dir)
+	return dir
 }
 
 func writeFile(t testing.TB, path string, data []byte) {

@@ -1,12 +1,12 @@
 package python
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A golden is what Python says, see testdata/make_python.py. nil is an exception.
@@ -33,15 +33,8 @@ type golden struct {
 
 func readGolden(t *testing.T) *golden {
 	t.Helper()
-	data, err := os.ReadFile("testdata/python.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &golden{}
-	if err := json.Unmarshal(data, g); err != nil {
-		t.Fatal(err)
-	}
-	return g
+	g := testfile.JSON[golden](t, "testdata/python.json")
+	return &g
 }
 
 // agree compares a value, or an error, with what Python has.

@@ -3,11 +3,12 @@ package hf
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A corner is a tokenizer for one thing that the library does, and what it makes of texts
@@ -42,20 +43,7 @@ func TestCornersAreThoseOfTheLibrary(t *testing.T) {
 
 // Whatever components are put together, a tokenizer is that of the library (make_random.mjs).
 func TestTokenizersAtRandomAreThoseOfTheLibrary(t *testing.T) {
-	f, err := os.Open(cmp.Or(os.Getenv("HF_RANDOM"), "testdata/random.json.gz")) // or another seed, by hand
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var random []corner
-	z, err := gzip.NewReader(f)
-	if err == nil {
-		err = json.NewDecoder(z).Decode(&random)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range random {
+	for _, c := range testfile.JSON[[]corner](t, cmp.Or(os.Getenv("HF_RANDOM"), "testdata/random.json.gz")) { // or another seed, by hand
 		t.Run(c.Claim, c.check)
 	}
 }

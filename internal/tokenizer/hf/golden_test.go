@@ -2,12 +2,14 @@ package hf
 
 import (
 	"bytes"
-	"compress/gzip"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A golden is what make_golden.mjs wrote.
@@ -30,23 +32,7 @@ func (c *goldenCase) UnmarshalJSON(data []byte) error {
 
 func readGolden(t testing.TB) *golden {
 	t.Helper()
-	path := "testdata/golden.json.gz"
-	if other := os.Getenv("HF_GOLDEN"); other != "" {
-		path = other // another seed of make_golden.mjs, or real tokenizers, by hand
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var g golden
-	if err := json.NewDecoder(z).Decode(&g); err != nil {
-		t.Fatal(err)
-	}
+	g := testfile.JSON[golden](t, cmp.Or(os.Getenv("HF_GOLDEN"), "testdata/golden.json.gz")) // or another seed of make_golden.mjs, or real tokenizers, by hand
 	return &g
 }
 

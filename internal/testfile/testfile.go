@@ -1,0 +1,75 @@
+// Package testfile reads what tests keep below testdata: values and files that the reference made.
+// What cannot be read ends the test, with the path.
+package testfile
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Read returns the content of a file, unpacked if its name ends in .gz.
+func Read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err == nil && strings.HasSuffix(path, ".gz") {
+		data, err = unpack(data)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return data
+}
+
+func unpack(data []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// JSON returns the value that a file has, unpacked as Read does it.
+func JSON[T any](t testing.TB, path string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal(Read(t, path), &v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return v
+}
+
+// Files returns the files of an archive, .tar.gz, by their names in it.
+func Files(t testing.TB, archive string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for r := tar.NewReader(bytes.NewReader(Read(t, archive))); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err == nil && header.Typeflag == tar.TypeReg {
+			files[header.Name], err = io.ReadAll(r)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", archive, err)
+		}
+	}
+}
+
+// Extract writes the files of an archive, .tar.gz, into a folder, which is made if it is not there.
+func Extract(t testing.TB, archive, dir string) {
+	t.Helper()
+	for name, data := range Files(t, archive) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
