@@ -186,3 +186,13 @@ func TestMasksAreGreyOrHaveAPalette(t *testing.T) {
 		t.Error("there is no such file")
 	}
 }
+
+// jpegOf is a black picture.
+func jpegOf(t testing.TB, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, jpeg.NewRGB(width, height), jpeg.EncodeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
