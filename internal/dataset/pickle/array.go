@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // An Array is a NumPy array.
@@ -42,7 +43,19 @@ func (d dtype) size() int {
 // swapped reports whether the first byte of a number is its highest.
 func (d dtype) swapped() bool { return d.order == ">" && d.size() > 1 }
 
-// number reads a number of as many bytes as the type has.
+// littleEndian returns numbers with their lowest bytes first, in memory of their own where they were not so.
+func (d dtype) littleEndian(data []byte) []byte {
+	if !d.swapped() {
+		return data
+	}
+	out := slices.Clone(data)
+	for number := range slices.Chunk(out, d.size()) {
+		slices.Reverse(number)
+	}
+	return out
+}
+
+// number reads a little-endian number of as many bytes as the type has.
 func (d dtype) number(data []byte) (any, error) {
 	var raw [8]byte
 	copy(raw[:], data)
@@ -82,9 +95,6 @@ func (a *Array) fill(d dtype, shape []int, fortran bool, data []byte) error {
 	if size == 0 {
 		return fmt.Errorf("an array has elements of type %q, want plain numbers", d.code)
 	}
-	if d.swapped() {
-		return errors.New("an array is big-endian")
-	}
 	n, err := product(shape, math.MaxInt32*8/size)
 	if err != nil {
 		return err
@@ -92,7 +102,7 @@ func (a *Array) fill(d dtype, shape []int, fortran bool, data []byte) error {
 	if n*size != len(data) {
 		return fmt.Errorf("an array of %q with shape %v has %d bytes, want %d", d.code, shape, len(data), n*size)
 	}
-	*a = Array{Type: d.code, Shape: shape, Fortran: fortran && len(shape) > 1, Data: data, built: true}
+	*a = Array{Type: d.code, Shape: shape, Fortran: fortran && len(shape) > 1, Data: d.littleEndian(data), built: true}
 	return nil
 }
 

@@ -167,8 +167,8 @@ func scalarOf(args Tuple) (any, error) {
 	if !ok || !ok2 {
 		return nil, errors.New("a number is not as NumPy writes it")
 	}
-	if d.size() == 0 || d.size() != len(data) || d.swapped() {
-		return nil, fmt.Errorf("a number of type %q has %d bytes in the order %q", d.code, len(data), d.order)
+	if d.size() == 0 || d.size() != len(data) {
+		return nil, fmt.Errorf("a number of type %q has %d bytes", d.code, len(data))
 	}
-	return d.number(data)
+	return d.number(d.littleEndian(data))
 }
