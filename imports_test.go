@@ -68,7 +68,7 @@ var mayImport = map[string]string{
 		"internal/regular internal/report internal/scratch internal/session internal/submission/rounds",
 	"internal/report": "internal/loadgen internal/regular internal/visible internal/whole",
 	"internal/suite": "internal/whole internal/config internal/field internal/machine internal/models internal/names internal/regular internal/report internal/session " +
-		"internal/submission/rounds internal/workload",
+		"internal/submission/rounds internal/visible internal/workload",
 	"internal/tune":    "internal/backend internal/field internal/loadgen internal/profile internal/session internal/regular",
 	"internal/foreign": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/report",
 	"internal/session": "internal/scratch internal/artifacts internal/credentials internal/oip internal/network internal/whole internal/backend/openai internal/endpoint internal/models/prompts internal/backend internal/backend/oip internal/backend/ort internal/backend/simulated internal/bench internal/builtin internal/charts internal/config internal/convert " +

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -111,6 +112,9 @@ func TestAKeyIsTakenOutOfTextsInEveryForm(t *testing.T) {
 		{`{"error":"ab\/c\"d+e="}`, `{"error":"[key]"}`},
 		{"https://host/?key=ab%2Fc%22d%2Be%3D", "https://host/?key=[key]"},
 		{"https://host/ab%2Fc%22d+e=/", "https://host/[key]/"},
+		{"https://host/?key=ab%2fc%22d%2be%3d", "https://host/?key=[key]"},
+		{"https://host/ab%2fc%22d+e=/", "https://host/[key]/"},
+		{"<p>ab/c&#34;d+e= is wrong</p>", "<p>[key] is wrong</p>"},
 		{"", ""},
 	} {
 		if got := credentials.Redact(c.text, key); got != c.want {
@@ -138,4 +142,35 @@ func TestAnAddressIsShownWithoutWhatIsSecret(t *testing.T) {
 			t.Errorf("Address(%q) = %q, want %q", text, got, want)
 		}
 	}
+}
+
+func TestAKeyMayHaveSpaceAroundItAndEveryVisibleCharacterInIt(t *testing.T) {
+	var every strings.Builder
+	for r := '!'; r <= '~'; r++ {
+		every.WriteRune(r)
+	}
+	for name, text := range map[string]string{
+		"as it is": every.String(), "a line": every.String() + "\n", "a line of Windows": every.String() + "\r\n", "space around it": "\t " + every.String() + " \n\n",
+	} {
+		if got, err := credentials.ReadKey(write(t, "key", text)); err != nil || got != every.String() {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if err := credentials.CheckKey("two words", "the environment MLPERF_API_KEY"); err == nil ||
+		err.Error() != "token_file: the key in the environment MLPERF_API_KEY has characters that no header can have (spaces, line breaks, others than ASCII)" {
+		t.Errorf("CheckKey = %v", err)
+	}
+	if err := credentials.CheckKey("", "nowhere"); err != nil {
+		t.Errorf("no key has no characters that are wrong: %v", err)
+	}
+}
+
+func ExampleRedact() {
+	fmt.Println(credentials.Redact(`401: {"message":"incorrect key: s3cr3t"}`, "s3cr3t"))
+	// Output: 401: {"message":"incorrect key: [key]"}
+}
+
+func ExampleAddress() {
+	fmt.Println(credentials.Address("https://me:s3cr3t@host:8000/v1?key=s3cr3t"))
+	// Output: https://…@host:8000/v1?…
 }

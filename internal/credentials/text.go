@@ -2,25 +2,35 @@ package credentials
 
 import (
 	"encoding/json"
+	"html"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
 // hidden stands for a key in texts.
 const hidden = "[key]"
 
-// Redact takes a key out of a text of somebody else, also as addresses and JSON write it.
+// Redact takes a key out of a text of somebody else, also as addresses, JSON and pages write it.
 func Redact(text, key string) string {
 	if key == "" {
 		return text
 	}
 	quoted, _ := json.Marshal(key) // which no string makes fail
 	inJSON := string(quoted[1 : len(quoted)-1])
-	for _, form := range []string{key, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), url.QueryEscape(key), url.PathEscape(key)} {
+	query, path := url.QueryEscape(key), url.PathEscape(key)
+	for _, form := range []string{
+		key, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), query, lowerHex(query), path, lowerHex(path), html.EscapeString(key),
+	} {
 		text = strings.ReplaceAll(text, form, hidden)
 	}
 	return text
 }
+
+var escaped = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+// lowerHex is an escaped text as those write it who prefer small letters.
+func lowerHex(text string) string { return escaped.ReplaceAllStringFunc(text, strings.ToLower) }
 
 // Address is the address of a server as texts may show it: without what stands before an @, where passwords
 // are, and behind ? or #, where keys may be.

@@ -2,8 +2,10 @@ package field_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/field"
 )
@@ -39,4 +41,46 @@ func TestTheReasonIsKept(t *testing.T) {
 	if err := field.Wrap("log", nil); err != nil {
 		t.Errorf("Wrap without an error = %v, want nil", err)
 	}
+}
+
+func TestAnErrorSaysWhatAFieldIsAndWhatItMayBe(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"a number", field.Invalid("count", 0, "1 or more"), "count is 0, want 1 or more"},
+		{"a text", field.Invalid("mode", "fast\n", "slow"), `mode is "fast\n", want slow`},
+		{"an empty text", field.Invalid("mode", "", "slow"), `mode is "", want slow`},
+		{"a time", field.Invalid("delay", 90*time.Second, "a minute"), "delay is 1m30s, want a minute"},
+		{"nothing", field.Invalid("x", nil, "something"), "x is <nil>, want something"},
+		{"words", field.Errorf("pin", "%d of %q", 3, "a"), `pin: 3 of "a"`},
+		{"what is missing", field.Missing("model", "want one of the catalogue"), "model: is missing: want one of the catalogue"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTheInnermostFieldIsFoundBehindOtherWords(t *testing.T) {
+	inner := field.Errorf("tls_ca", "no certificate: %w", io.EOF)
+	err := fmt.Errorf("opening the engine: %w", inner)
+	var of *field.Error
+	if !errors.As(err, &of) || of.Field != "tls_ca" || of.Flag() != "tls-ca" || !errors.Is(err, io.EOF) {
+		t.Errorf("%v is of the field %+v", err, of)
+	}
+	// The outer one is found first where there are two, as a door wants it.
+	if outer := field.Wrap("backend", inner); !errors.As(outer, &of) || of.Field != "backend" || outer.Error() != "backend: tls_ca: no certificate: EOF" {
+		t.Errorf("%v is of the field %+v", outer, of)
+	}
+}
+
+func ExampleError() {
+	err := fmt.Errorf("resolving: %w", field.Invalid("max_batchsize", -1, "a positive number"))
+	var of *field.Error
+	if errors.As(err, &of) {
+		fmt.Println(of.Named("--" + of.Flag()))
+	}
+	// Output: --max-batchsize is -1, want a positive number
 }

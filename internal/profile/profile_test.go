@@ -2,6 +2,8 @@ package profile
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,4 +126,47 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("err = %v (-first +second):\n%s", err, diff)
 		}
 	})
+}
+
+func TestEveryMistakeOfAProfileIsSaid(t *testing.T) {
+	err := (&Profile{}).Check()
+	want := []string{"schema is", "model is missing", "unknown scenario", "device is missing", "instances is 0", "intra_threads is 0", "max_batch_size is 0", "max_batch_delay is"}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%q, want %d lines", lines, len(want))
+	}
+	for i := range want {
+		if !strings.Contains(lines[i], want[i]) {
+			t.Errorf("line %d is %q, want %q", i, lines[i], want[i])
+		}
+	}
+}
+
+func TestAProfileThatIsNotThereOrNoFileIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	half := filepath.Join(dir, "half.json")
+	if err := os.WriteFile(half, []byte(`{"schema":"mlperf-go/pro`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	huge := filepath.Join(dir, "huge.json")
+	if err := os.WriteFile(huge, make([]byte, maxFile+1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "gone.json"): "reading the profile: ", dir: "reading the profile: ", os.DevNull: "reading the profile: ",
+		half: "reading the profile " + half + ": unexpected EOF", huge: "reading the profile: ",
+	} {
+		if p, err := Read(path); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("Read(%s) = %+v, %v, want %q", path, p, err, want)
+		}
+	}
+	if _, err := Read(filepath.Join(dir, "gone.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("one that is not there: %v, want fs.ErrNotExist, by which a caller knows", err)
+	}
+	if err := sample().Write(filepath.Join(half, "below", "a.json")); err == nil || !strings.HasPrefix(err.Error(), "writing the profile: ") {
+		t.Errorf("below a file: %v", err)
+	}
+	if err := sample().Write(dir); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("in the place of a folder: %v", err)
+	}
 }

@@ -20,7 +20,7 @@ type Estimate struct {
 }
 
 // Total is all of the time.
-func (e Estimate) Total() time.Duration { return e.Traffic + e.Cooldown }
+func (e Estimate) Total() time.Duration { return max(e.Traffic, e.Traffic+e.Cooldown) } // or the sum is negative
 
 // String says it in words.
 func (e Estimate) String() string {

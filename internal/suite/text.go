@@ -10,13 +10,15 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // Write prints the result screen: the scores against their targets, what speaks against them,
-// and what is missing for a submission. Paint colours a verdict.
+// and what is missing for a submission. Paint colours a verdict. Names and errors may be those of files from
+// elsewhere: what cannot be printed of them is a number.
 func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, o.headline())
+	fmt.Fprintln(&b, visible.Line(o.headline()))
 	b.WriteString(o.table(paint))
 	list(&b, "Why", o.reasons())
 	var caveats []string
@@ -39,6 +41,9 @@ func runs(n int) string {
 	return fmt.Sprintf("%d runs", n)
 }
 
+// verdictColumn is that of a table's row that is coloured.
+const verdictColumn = 2
+
 func (o *Outcome) table(paint func(string) string) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -47,7 +52,12 @@ func (o *Outcome) table(paint func(string) string) string {
 	for _, s := range o.Scores {
 		name := strings.TrimSpace(s.Model + " " + s.Precision)
 		accuracy, target := accuracyCells(s)
-		t.AppendRow(table.Row{name, s.Scenario, paint(s.Result), metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)})
+		row := table.Row{name, s.Scenario, s.Result, metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)}
+		for i := range row {
+			row[i] = visible.Line(row[i].(string))
+		}
+		row[verdictColumn] = paint(row[verdictColumn].(string))
+		t.AppendRow(row)
 	}
 	t.SuppressEmptyColumns()
 	return "  " + strings.ReplaceAll(t.Render(), "\n", "\n  ") + "\n"
@@ -114,6 +124,6 @@ func list(b *strings.Builder, title string, items []string) {
 	}
 	fmt.Fprintf(b, "%s:\n", title)
 	for _, item := range items {
-		fmt.Fprintf(b, "  - %s\n", item)
+		fmt.Fprintf(b, "  - %s\n", visible.Line(item))
 	}
 }

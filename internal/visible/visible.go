@@ -22,8 +22,10 @@ func write(s string, stays func(rune) bool) string {
 			b.WriteRune(r)
 		case r < 0x100:
 			fmt.Fprintf(&b, "\\x%02x", r)
-		default:
+		case r < 0x10000:
 			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			fmt.Fprintf(&b, "\\U%08x", r)
 		}
 	}
 	return b.String()
