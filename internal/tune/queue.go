@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -24,7 +25,7 @@ const (
 // stays within a bound; 0 if there is none.
 func (q queueModel) peak(bound time.Duration, percentile float64) float64 {
 	low, high := 0.0, q.capacity()
-	if q.latency(high/(1<<queueSteps), percentile) > bound {
+	if q.service(1) > bound || q.latency(high/(1<<queueSteps), percentile) > bound {
 		return 0
 	}
 	for range queueSteps {
@@ -80,13 +81,16 @@ func (q queueModel) due(arrivals []time.Duration) time.Duration {
 	return at
 }
 
+// lastArrival is a time to which others may be added.
+const lastArrival = math.MaxInt64 / 4
+
 func poisson(rate float64) []time.Duration {
 	gaps := rand.New(rand.NewPCG(1, 1))
 	arrivals := make([]time.Duration, queueSamples)
 	now := 0.0
 	for i := range arrivals {
 		now += gaps.ExpFloat64() / rate
-		arrivals[i] = time.Duration(now * float64(time.Second))
+		arrivals[i] = time.Duration(min(now*float64(time.Second), lastArrival))
 	}
 	return arrivals
 }
