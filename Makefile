@@ -45,7 +45,7 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 CONCURRENT = $(shell grep -rlE --include='*.go' '"sync(/atomic)?"|"golang.org/x/sync/|/internal/parallel"|^[[:space:]]+go [a-z]' configs internal scripts | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
-	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(longtest|testfile|cli/clitest|tfcheckpoint/checkpointtest|backend/ort/orttest|oip/oiptest|tokenserver/tokentest|power/ptdtest)/|TimerPacer'); \
+	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(longtest|testfile|cli/clitest|models/modeltest|tfcheckpoint/checkpointtest|backend/ort/orttest|oip/oiptest|tokenserver/tokentest|power/ptdtest)/|TimerPacer'); \
 	test -z "$$found" || { echo "functions that only tests reach, if anybody: delete them, or move them into the tests"; echo "$$found"; exit 1; }
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime

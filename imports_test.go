@@ -126,6 +126,7 @@ var mayImport = map[string]string{
 	"internal/englishtext":           "internal/pytext",
 	"internal/coderun":               "internal/scratch",
 	"internal/livecode":              "internal/coderun internal/dataset/pickle internal/regular",
+	"internal/models/modeltest":      "internal/config internal/loadgen internal/workload",
 	"internal/models/prompts":        "internal/accuracy internal/backend internal/config internal/dataset/prompts internal/tensor internal/workload",
 	"internal/tokenserver/tokentest": "internal/tokenserver",
 	"internal/exif":                  "",

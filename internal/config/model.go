@@ -14,8 +14,6 @@ type Model struct {
 	Name    string   // in the rules' mlperf.conf
 	Aliases []string // other names of the rules and of submissions, by which conf files may call it too
 
-	// Scenarios are those that the rules have of it in any round; nil: not known.
-	Scenarios []loadgen.Scenario
 	// Minima are what the checkers of the rounds ask of it.
 	Minima []RoundMinima
 	// Queries are how many queries the rules ask for where that is not the number for all

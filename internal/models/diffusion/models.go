@@ -5,7 +5,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -33,9 +32,8 @@ func stableDiffusionXL() workload.Model {
 		Source: "https://huggingface.co/stabilityai/stable-diffusion-xl-base-1.0 (its ONNX files, or an export of Optimum)",
 
 		Rules: config.Model{
-			Name:      "stable-diffusion-xl",
-			Aliases:   []string{"sdxl"},
-			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Name:    "stable-diffusion-xl",
+			Aliases: []string{"sdxl"},
 			Minima: []config.RoundMinima{
 				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 5000, OfflineSamples: 5000, ServerLatency: latency}},
 				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000, ServerLatency: latency}},

@@ -4,28 +4,23 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/modeltest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
-// TestNumbersAreThoseOfTheRules compares with the submission checkers (MODEL_CONFIG and OFFLINE_MIN_SPQ of mlcommons/inference,
-// tools/submission, at v4.1 and b66003e1), with the table of bandwidths, and with text_to_image, backend_pytorch.py.
+// TestNumbersAreThoseOfTheRules compares with the submission checkers, with the table of bandwidths, and with text_to_image,
+// backend_pytorch.py.
 func TestNumbersAreThoseOfTheRules(t *testing.T) {
 	m := stableDiffusionXL()
-	want := config.Model{
-		Name: "stable-diffusion-xl", Aliases: []string{"sdxl"}, Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
-		Minima: []config.RoundMinima{
-			{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 5000, OfflineSamples: 5000, ServerLatency: 20 * time.Second}},
-			{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000, ServerLatency: 20 * time.Second}},
-		},
-		Sample: &config.SampleSize{InValues: 77, OutValues: 3145728},
-	}
+	modeltest.Rules(t, m.Rules)
+	modeltest.Quality(t, m)
+	m.Rules.Minima = nil
+	want := config.Model{Name: "stable-diffusion-xl", Aliases: []string{"sdxl"}, Sample: &config.SampleSize{InValues: 77, OutValues: 3145728}}
 	if diff := cmp.Diff(want, m.Rules); diff != "" || m.PerformanceSampleCount != 5000 || !m.ScoresWithEngine {
 		t.Errorf("%d samples in memory; rules (-want +got):\n%s", m.PerformanceSampleCount, diff)
 	}

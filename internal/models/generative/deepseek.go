@@ -7,7 +7,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -29,8 +28,7 @@ func deepSeekR1() workload.Model {
 		Source:  "https://huggingface.co/deepseek-ai/DeepSeek-R1",
 
 		Rules: config.Model{
-			Name:      "deepseek-r1",
-			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Name: "deepseek-r1",
 			Minima: []config.RoundMinima{
 				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 4388, AccuracySamples: 4388, OfflineSamples: 4388, ServerLatency: 60000 * time.Millisecond}},
 			},

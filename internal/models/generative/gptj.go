@@ -6,7 +6,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -29,9 +28,8 @@ func gptJ() workload.Model {
 		Source:  "https://huggingface.co/EleutherAI/gpt-j-6b (an export of onnxruntime-genai or Optimum of MLCommons' checkpoint)",
 
 		Rules: config.Model{
-			Name:      "gptj",
-			Aliases:   []string{"gpt-j", "gptj-6b", "gptj-99", "gptj-99.9"},
-			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Name:    "gptj",
+			Aliases: []string{"gpt-j", "gptj-6b", "gptj-99", "gptj-99.9"},
 			Minima: []config.RoundMinima{
 				{First: "v3.1", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
 				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * ms}},

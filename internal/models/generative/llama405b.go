@@ -8,7 +8,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -30,9 +29,8 @@ func llama405B() workload.Model {
 		Source:  "https://huggingface.co/meta-llama/Llama-3.1-405B-Instruct",
 
 		Rules: config.Model{
-			Name:      "llama3_1-405b",
-			Aliases:   []string{"llama3.1-405b"},
-			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Name:    "llama3_1-405b",
+			Aliases: []string{"llama3.1-405b"},
 			Minima: []config.RoundMinima{
 				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 8313, AccuracySamples: 8313, OfflineSamples: 8313, ServerLatency: 60000 * time.Millisecond}},
 			},

@@ -6,7 +6,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -28,9 +27,8 @@ func llama70B() workload.Model {
 		Source:  "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{
-			Name:      "llama2-70b",
-			Aliases:   []string{"llama2-70b-99", "llama2-70b-99.9", "llama2-70b-chat"},
-			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Name:    "llama2-70b",
+			Aliases: []string{"llama2-70b-99", "llama2-70b-99.9", "llama2-70b-chat"},
 			Minima: []config.RoundMinima{
 				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * time.Millisecond}},
 				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 24576, AccuracySamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * time.Millisecond}},

@@ -6,7 +6,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -42,9 +41,8 @@ func llama8BOn(read func(source) (*questionnaire, error)) workload.Model {
 		Source:  "https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{
-			Name:      "llama3_1-8b",
-			Aliases:   []string{"llama3.1-8b", "llama3.1-8b-instruct"},
-			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Name:    "llama3_1-8b",
+			Aliases: []string{"llama3.1-8b", "llama3.1-8b-instruct"},
 			Minima: []config.RoundMinima{
 				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * time.Millisecond}},
 			},
@@ -70,9 +68,8 @@ func llama8BEdge() workload.Model {
 	m.Aliases = nil
 	m.Title += ", 5000 articles"
 	m.Rules = config.Model{
-		Name:      "llama3_1-8b-edge",
-		Aliases:   []string{"llama3.1-8b-edge"},
-		Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline},
+		Name:    "llama3_1-8b-edge",
+		Aliases: []string{"llama3.1-8b-edge"},
 		Minima: []config.RoundMinima{
 			{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000}},
 		},

@@ -5,7 +5,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -28,8 +27,7 @@ func mixtral() workload.Model {
 		Source:  "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1 (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{
-			Name:      "mixtral-8x7b",
-			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Name: "mixtral-8x7b",
 			Minima: []config.RoundMinima{
 				{First: "v4.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 15000, OfflineSamples: 15000}},
 				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 15000, AccuracySamples: 15000, OfflineSamples: 15000, ServerLatency: 20000 * time.Millisecond}},

@@ -3,50 +3,36 @@ package generative
 import (
 	"slices"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/modeltest"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
-// TestNumbersAreThoseOfTheRules compares with the submission checkers (MODEL_CONFIG and OFFLINE_MIN_SPQ of mlcommons/inference,
-// tools/submission, at v3.1, v4.1, v5.0 and b66003e1) and with the table of bandwidths of inference_rules.adoc.
+// TestNumbersAreThoseOfTheRules compares with the submission checkers and with the table of bandwidths of inference_rules.adoc.
 func TestNumbersAreThoseOfTheRules(t *testing.T) {
-	const server = loadgen.Server
-	row := func(first, last string, performance, accuracy, offline uint64, latency time.Duration) config.RoundMinima {
-		return config.RoundMinima{First: first, Last: last, Minima: config.Minima{
-			PerformanceSamples: performance, AccuracySamples: accuracy, OfflineSamples: offline, ServerLatency: latency * time.Second,
-		}}
-	}
-	llama2 := []config.RoundMinima{row("v4.0", "v4.1", 24576, 0, 24576, 20), row("v5.0", "v6.1", 24576, 24576, 24576, 20)}
-	gptJ := []config.RoundMinima{row("v3.1", "v3.1", 13368, 0, 24576, 20), row("v4.0", "v4.1", 13368, 0, 13368, 20), row("v5.0", "v5.0", 13368, 13368, 13368, 20)}
 	for _, want := range []struct {
 		name, rules string
-		scenarios   []loadgen.Scenario // beside Offline
-		minima      []config.RoundMinima
+		samples     int
 		in, out     uint64 // values of a sample on the network
 	}{
-		{"llama3.1-8b", "llama3_1-8b", []loadgen.Scenario{loadgen.SingleStream, server}, []config.RoundMinima{row("v5.1", "v6.1", 13368, 13368, 13368, 20)}, 2048, 0},
-		{"llama3.1-8b-edge", "llama3_1-8b-edge", []loadgen.Scenario{loadgen.SingleStream}, []config.RoundMinima{row("v5.1", "v6.1", 5000, 5000, 5000, 0)}, 0, 0},
-		{"llama2-70b", "llama2-70b", []loadgen.Scenario{server}, llama2, 1024, 1024},
-		{"llama2-70b-99.9", "llama2-70b", []loadgen.Scenario{server}, llama2, 1024, 1024},
-		{"mixtral-8x7b", "mixtral-8x7b", []loadgen.Scenario{server}, []config.RoundMinima{row("v4.1", "v4.1", 15000, 0, 15000, 0), row("v5.0", "v6.0", 15000, 15000, 15000, 20)}, 2048, 2048},
-		{"gpt-j", "gptj", []loadgen.Scenario{loadgen.SingleStream, server}, gptJ, 2048, 0},
-		{"gpt-j-99.9", "gptj", []loadgen.Scenario{loadgen.SingleStream, server}, gptJ, 2048, 0},
-		{"llama3.1-405b", "llama3_1-405b", []loadgen.Scenario{server}, []config.RoundMinima{row("v5.0", "v6.0", 8313, 8313, 8313, 60)}, 20000, 20000},
-		{"deepseek-r1", "deepseek-r1", []loadgen.Scenario{server}, []config.RoundMinima{row("v5.1", "v6.1", 4388, 4388, 4388, 60)}, 3136, 20000},
-		{"gpt-oss-120b", "gpt-oss-120b", []loadgen.Scenario{server}, []config.RoundMinima{row("v6.0", "v6.1", 6396, 4395, 6396, 60)}, 15330, 10000},
+		{"llama3.1-8b", "llama3_1-8b", 13368, 2048, 0},
+		{"llama3.1-8b-edge", "llama3_1-8b-edge", 5000, 0, 0},
+		{"llama2-70b", "llama2-70b", 24576, 1024, 1024},
+		{"llama2-70b-99.9", "llama2-70b", 24576, 1024, 1024},
+		{"mixtral-8x7b", "mixtral-8x7b", 15000, 2048, 2048},
+		{"gpt-j", "gptj", 13368, 2048, 0},
+		{"gpt-j-99.9", "gptj", 13368, 2048, 0},
+		{"llama3.1-405b", "llama3_1-405b", 8313, 20000, 20000},
+		{"deepseek-r1", "deepseek-r1", 4388, 3136, 20000},
+		{"gpt-oss-120b", "gpt-oss-120b", 6396, 15330, 10000},
 	} {
 		m := modelNamed(t, want.name)
-		if diff := cmp.Diff(want.minima, m.Rules.Minima); diff != "" || m.Rules.Name != want.rules || !slices.Equal(m.Rules.Scenarios, append(want.scenarios, loadgen.Offline)) {
-			t.Errorf("%s is %s of the rules, with %v, minima (-want +got):\n%s", want.name, m.Rules.Name, m.Rules.Scenarios, diff)
-		}
-		if newest := want.minima[len(want.minima)-1].PerformanceSamples; uint64(m.PerformanceSampleCount) != newest {
-			t.Errorf("%s keeps %d samples in memory, want %d", want.name, m.PerformanceSampleCount, newest)
+		modeltest.Rules(t, m.Rules)
+		modeltest.Quality(t, m)
+		if m.Rules.Name != want.rules || m.PerformanceSampleCount != want.samples {
+			t.Errorf("%s is %s of the rules, and keeps %d samples in memory, want %s, %d", want.name, m.Rules.Name, m.PerformanceSampleCount, want.rules, want.samples)
 		}
 		var size config.SampleSize
 		if m.Rules.Sample != nil {

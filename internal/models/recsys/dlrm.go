@@ -5,7 +5,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -26,9 +25,8 @@ func dlrm() workload.Model {
 		Source:  "https://dlrm.s3-us-west-1.amazonaws.com/models/tb00_40M.onnx.tar",
 
 		Rules: config.Model{
-			Name:      "dlrm",
-			Aliases:   []string{"dlrm-99", "dlrm-99.9"},
-			Scenarios: []loadgen.Scenario{loadgen.Server, loadgen.Offline},
+			Name:    "dlrm",
+			Aliases: []string{"dlrm-99", "dlrm-99.9"},
 			Minima: []config.RoundMinima{
 				{First: "v0.7", Last: "v3.0", Minima: config.Minima{PerformanceSamples: 204800, OfflineSamples: 24576, ServerLatency: 30 * time.Millisecond}},
 			},

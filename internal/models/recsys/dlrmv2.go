@@ -20,9 +20,8 @@ func dlrmV2() workload.Model {
 	m.BuiltIn = workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "dlrm-v2", Rows: 40_000, Beside: true}}, Samples: 100}
 	m.Source = "https://inference.mlcommons-storage.org/metadata/dlrm-v2-model-weights.uri"
 	m.Rules = config.Model{
-		Name:      "dlrm-v2",
-		Aliases:   []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"},
-		Scenarios: m.Rules.Scenarios,
+		Name:    "dlrm-v2",
+		Aliases: []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"},
 		Minima: []config.RoundMinima{
 			{First: "v3.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 204800, OfflineSamples: 24576, ServerLatency: latency}},
 			{First: "v5.0", Last: "v5.1", Minima: config.Minima{PerformanceSamples: 204800, AccuracySamples: 330067, OfflineSamples: 24576, ServerLatency: latency}},

@@ -8,7 +8,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -33,9 +32,8 @@ func whisper() workload.Model {
 		Source: "https://huggingface.co/openai/whisper-large-v3 (an export of Optimum)",
 
 		Rules: config.Model{
-			Name:      "whisper",
-			Aliases:   []string{"whisper-large-v3"},
-			Scenarios: []loadgen.Scenario{loadgen.Offline},
+			Name:    "whisper",
+			Aliases: []string{"whisper-large-v3"},
 			Minima: []config.RoundMinima{
 				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 1633, AccuracySamples: 1633, OfflineSamples: 1633}},
 			},

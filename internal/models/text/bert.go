@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -24,9 +23,8 @@ func bert() workload.Model {
 		Source: "https://zenodo.org/record/3733910/files/model.onnx",
 
 		Rules: config.Model{
-			Name:      "bert",
-			Aliases:   []string{"bert-large", "bert-99", "bert-99.9"},
-			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Server, loadgen.Offline},
+			Name:    "bert",
+			Aliases: []string{"bert-large", "bert-99", "bert-99.9"},
 			Minima: []config.RoundMinima{
 				{First: "v0.7", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 24576, ServerLatency: latency}},
 				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 10833, ServerLatency: latency}},

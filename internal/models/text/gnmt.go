@@ -39,8 +39,7 @@ func gnmt() workload.Model {
 		Source: "https://zenodo.org/record/2530924/files/gnmt_model.zip",
 
 		Rules: config.Model{
-			Name:      "gnmt",
-			Scenarios: loadgen.Scenarios(),
+			Name: "gnmt",
 			Minima: []config.RoundMinima{
 				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 3903900, OfflineSamples: 24576}},
 			},

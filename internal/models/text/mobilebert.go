@@ -5,7 +5,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -21,7 +20,7 @@ func mobileBERT() workload.Model {
 		Reference: workload.Values{padOption: padLongest},
 	}
 	m.Source = "https://github.com/mlcommons/mobile_open/raw/main/language/bert/models_and_code/onnx_model/mobilebert_squad11_int8_qdq_89.4f1.onnx"
-	m.Rules = config.Model{Name: "mobilebert", Scenarios: []loadgen.Scenario{loadgen.SingleStream}}
+	m.Rules = config.Model{Name: "mobilebert"}
 	// mobile_open, rules/mobile_inference_rules.adoc: F1 89.4 over all windows, of which 93 %
 	// are asked for.
 	m.Quality = workload.Quality{Metric: "f1", Reference: 89.4, Fraction: 0.93}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -41,11 +40,5 @@ func TestALogOfMobileBERTHasStartsBeforeEnds(t *testing.T) {
 	}
 	if err := mobileBERT().CheckScoreOptions(workload.Values{transposedOption: "true"}); err == nil {
 		t.Error("the order of the logits may be chosen")
-	}
-}
-
-func TestMobileBERTHasTheScenarioOfMLPerfMobile(t *testing.T) {
-	if got := mobileBERT().Rules.Scenarios; len(got) != 1 || got[0] != loadgen.SingleStream {
-		t.Errorf("scenarios %v", got)
 	}
 }

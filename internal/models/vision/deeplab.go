@@ -2,7 +2,6 @@ package vision
 
 import (
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -23,9 +22,8 @@ func deepLabV3Plus() workload.Model {
 		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
 
 		Rules: config.Model{
-			Name:      "deeplab-v3plus",
-			Aliases:   []string{"deeplab", "deeplab-v3+"},
-			Scenarios: []loadgen.Scenario{loadgen.SingleStream},
+			Name:    "deeplab-v3plus",
+			Aliases: []string{"deeplab", "deeplab-v3+"},
 		},
 		PerformanceSampleCount: 256,
 		// mobile rules: 97 % of 54.8 %.

@@ -2,7 +2,6 @@ package vision
 
 import (
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -21,9 +20,8 @@ func mobilenet() workload.Model {
 		Source:  "https://zenodo.org/record/4735651/files/mobilenet_v1_1.0_224.onnx",
 
 		Rules: config.Model{
-			Name:      "mobilenet",
-			Aliases:   []string{"mobilenet-v1"},
-			Scenarios: loadgen.Scenarios(),
+			Name:    "mobilenet",
+			Aliases: []string{"mobilenet-v1"},
 			Minima: []config.RoundMinima{
 				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 1024, OfflineSamples: 24576}},
 			},

@@ -3,7 +3,6 @@ package vision
 import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -26,8 +25,7 @@ func mobileNetEdgeTPU() workload.Model {
 		Source:  "https://mobile.mlcommons-storage.org/app-resources/models/v1_1/mobilenet_edgetpu_224_1.0_float.tflite",
 
 		Rules: config.Model{
-			Name:      "mobilenet-edgetpu",
-			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline},
+			Name: "mobilenet-edgetpu",
 		},
 		PerformanceSampleCount: 1024,
 		// mobile rules: 98 % of the FP32 model's 76.19 %.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -23,9 +22,8 @@ func resnet50() workload.Model {
 		Source:  "https://zenodo.org/record/4735647/files/resnet50_v1.onnx",
 
 		Rules: config.Model{
-			Name:      "resnet50",
-			Aliases:   []string{"resnet", "resnet50-v1.5", "resnet50_v1.5"},
-			Scenarios: loadgen.Scenarios(),
+			Name:    "resnet50",
+			Aliases: []string{"resnet", "resnet50-v1.5", "resnet50_v1.5"},
 			Minima: []config.RoundMinima{
 				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 1024, OfflineSamples: 24576}},
 				{First: "v0.7", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 1024, OfflineSamples: 24576, ServerLatency: 15 * time.Millisecond}},

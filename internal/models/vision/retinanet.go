@@ -5,7 +5,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -30,8 +29,7 @@ func retinaNet() workload.Model {
 		Source:  "https://zenodo.org/record/6617879/files/resnext50_32x4d_fpn.onnx",
 
 		Rules: config.Model{
-			Name:      "retinanet",
-			Scenarios: loadgen.Scenarios(),
+			Name: "retinanet",
 			Minima: []config.RoundMinima{
 				{First: "v2.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 64, OfflineSamples: 24576, ServerLatency: 100 * time.Millisecond}},
 				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 64, AccuracySamples: 24781, OfflineSamples: 24576, ServerLatency: 100 * time.Millisecond}},

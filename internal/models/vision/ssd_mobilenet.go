@@ -3,7 +3,6 @@ package vision
 import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -29,9 +28,8 @@ func ssdMobileNet() workload.Model {
 		Source:  "https://zenodo.org/record/4735652/files/ssd_mobilenet_v1_coco_2018_01_28.onnx",
 
 		Rules: config.Model{
-			Name:      "ssd-mobilenet",
-			Aliases:   []string{"ssd-small", "ssd-mobilenet-v1"},
-			Scenarios: loadgen.Scenarios(),
+			Name:    "ssd-mobilenet",
+			Aliases: []string{"ssd-small", "ssd-mobilenet-v1"},
 			Minima: []config.RoundMinima{
 				{First: "v0.5", Last: "v2.0", Minima: config.Minima{PerformanceSamples: 256, OfflineSamples: 24576}},
 			},

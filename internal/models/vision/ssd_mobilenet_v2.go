@@ -3,7 +3,6 @@ package vision
 import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -27,8 +26,7 @@ func ssdMobileNetV2() workload.Model {
 		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
 
 		Rules: config.Model{
-			Name:      "ssd-mobilenet-v2",
-			Scenarios: []loadgen.Scenario{loadgen.SingleStream},
+			Name: "ssd-mobilenet-v2",
 		},
 		PerformanceSampleCount: 256,
 		// mobile rules v0.7: 93 % of the FP32 model's 0.244.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -35,9 +34,8 @@ func ssdResNet34() workload.Model {
 		Source:  "https://zenodo.org/record/3228411/files/resnet34-ssd1200.onnx",
 
 		Rules: config.Model{
-			Name:      "ssd-resnet34",
-			Aliases:   []string{"ssd-large"},
-			Scenarios: loadgen.Scenarios(),
+			Name:    "ssd-resnet34",
+			Aliases: []string{"ssd-large"},
 			Minima: []config.RoundMinima{
 				{First: "v0.5", Last: "v0.5", Minima: config.Minima{PerformanceSamples: 64, OfflineSamples: 24576}},
 				{First: "v0.7", Last: "v2.0", Minima: config.Minima{PerformanceSamples: 64, OfflineSamples: 24576, ServerLatency: 100 * time.Millisecond}},

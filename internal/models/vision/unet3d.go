@@ -10,7 +10,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -26,9 +25,8 @@ func unet3D() workload.Model {
 		Source:  "https://zenodo.org/record/5597155/files/3dunet_kits19_128x128x128.onnx",
 
 		Rules: config.Model{
-			Name:      "3d-unet",
-			Aliases:   []string{"3d-unet-99", "3d-unet-99.9", "3d-unet-kits19", "3d-unet-brats19", "3dunet"},
-			Scenarios: []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline},
+			Name:    "3d-unet",
+			Aliases: []string{"3d-unet-99", "3d-unet-99.9", "3d-unet-kits19", "3d-unet-brats19", "3dunet"},
 			Minima: []config.RoundMinima{
 				{First: "v0.7", Last: "v1.1", Minima: config.Minima{PerformanceSamples: 16, OfflineSamples: 24576}},
 				{First: "v2.0", Last: "v2.1", Minima: config.Minima{PerformanceSamples: 42, OfflineSamples: 24576}},
