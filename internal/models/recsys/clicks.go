@@ -125,6 +125,21 @@ func (w *clicks) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	return w.row(n), nil
 }
 
+// Check implements workload.Checking. How many categories a table has only the model knows.
+func (*clicks) Check(row []tensor.Tensor) error {
+	for i, v := range tensor.Data[float32](row[0]) {
+		if v-v != 0 {
+			return fmt.Errorf("numbers: the one of place %d is %v", i, v)
+		}
+	}
+	for i, c := range tensor.Data[int64](row[1]) {
+		if c < 0 {
+			return fmt.Errorf("categories: the one of place %d is %d, want 0 or more", i, c)
+		}
+	}
+	return nil
+}
+
 // CacheKey implements workload.Workload. Rows are as quickly read as those of a cache.
 func (w *clicks) CacheKey() string { return "" }
 

@@ -239,6 +239,27 @@ func TestSamplesFromElsewhereHaveNoLabels(t *testing.T) {
 	w.Stamp(response[:3], 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)}) // which is not one
 }
 
+func TestPairsFromElsewhereAreChecked(t *testing.T) {
+	w := open(t, writePairs(t, 4, "0, 2, 2\n2, 4, 2\n", nil), joined()).(*clicks)
+	for _, c := range []struct {
+		name    string
+		numbers []float32
+		ids     []int64
+		want    string
+	}{
+		{"as usual", []float32{0, 1.5, -1}, []int64{0, 7, 1 << 40}, ""},
+		{"nothing", nil, nil, ""},
+		{"no number", []float32{0, float32(math.NaN())}, []int64{1}, "numbers: the one of place 1 is NaN"},
+		{"an infinite number", []float32{float32(math.Inf(-1))}, []int64{1}, "numbers: the one of place 0 is -Inf"},
+		{"a negative category", []float32{1}, []int64{3, 0, -1}, "categories: the one of place 2 is -1, want 0 or more"},
+	} {
+		err := w.Check([]tensor.Tensor{tensor.Of(c.numbers, int64(len(c.numbers))), tensor.Of(c.ids, int64(len(c.ids)))})
+		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%s: Check() = %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
 func TestPairsThatCannotBeAreNamed(t *testing.T) {
 	for _, test := range []struct {
 		name   string

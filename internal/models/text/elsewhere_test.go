@@ -23,9 +23,4 @@ func TestSentencesFromElsewhereAreCheckedAndNotThoseOfTheDataSet(t *testing.T) {
 			t.Errorf("%v: %v", c.row, err)
 		}
 	}
-	for n, right := range map[int64]bool{0: false, 1: true, mostPieces: true, mostPieces + 1: false} {
-		if _, err := w.Complete([]tensor.Shape{{n}}); (err == nil) != right {
-			t.Errorf("a sentence of %d pieces: %v", n, err)
-		}
-	}
 }

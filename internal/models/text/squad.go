@@ -152,24 +152,6 @@ func (w *squad) Row(int) []workload.Slot {
 // maskSlot is the tensor of a row that says which places of a window have a piece.
 const maskSlot = 1
 
-// Decode implements workload.Portable.
-func (*squad) Decode([]byte, []tensor.Tensor) error { return workload.ErrNoFile }
-
-// Stamp implements workload.Portable: logits have no index.
-func (*squad) Stamp([]byte, int, []tensor.Tensor) {}
-
-// Sent implements workload.Varied.
-func (w *squad) Sent() []workload.Sent {
-	var list []workload.Sent
-	for i, slot := range w.Row(0) {
-		list = append(list, workload.Sent{Name: []string{"input_ids", "input_mask", "segment_ids"}[i], Slot: slot})
-	}
-	return list
-}
-
-// Complete implements workload.Varied: all windows are of one length.
-func (w *squad) Complete([]tensor.Shape) ([]workload.Slot, error) { return w.Row(0), nil }
-
 // CacheKey implements workload.Workload. Filling rows is quicker than reading them.
 func (w *squad) CacheKey() string { return "" }
 
