@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,6 +53,9 @@ func (y *yamlReader) value(n *yaml.Node) (python.Value, error) {
 	if y.nodes++; y.nodes > mostNodes {
 		return nil, fmt.Errorf("has more than %d values", mostNodes)
 	}
+	if n.Style&yaml.TaggedStyle != 0 && !slices.Contains(yamlTags, n.Tag) {
+		return nil, fmt.Errorf("line %d: the tag %s is not known", n.Line, n.Tag)
+	}
 	switch n.Kind {
 	case yaml.DocumentNode:
 		return y.value(n.Content[0])
@@ -93,6 +94,8 @@ func (y *yamlReader) mapping(n *yaml.Node) (python.Value, error) {
 		}
 		text, isText := name.(string)
 		switch {
+		case holds(name):
+			return nil, fmt.Errorf("line %d: a list or an object is a name", n.Content[i].Line)
 		case n.Content[i].Tag == "!!merge":
 			merge(d, v)
 		case isText:
@@ -125,6 +128,7 @@ var (
 	yamlFloat = regexp.MustCompile(`^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?)$`)
 	yamlInt   = regexp.MustCompile(`^[-+]?(?:0b[01_]+|0[0-7_]*|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
 	yamlTimes = regexp.MustCompile(`^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+$`)
+	yamlClock = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*$`)
 	yamlOdd   = regexp.MustCompile(`^[-+]?\.inf$|^\.nan$`)
 	yamlWords = map[string]python.Value{
 		"": nil, "~": nil, "null": nil, "yes": true, "true": true, "on": true, "no": false, "false": false, "off": false,
@@ -133,13 +137,22 @@ var (
 
 const inQuotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
-// scalar returns what a word means: a text if it is in quotes or nothing else.
+// yamlTags are those that safe_load knows.
+var yamlTags = []string{
+	"!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!!merge", "!!timestamp", "!!binary", "!!set", "!!omap", "!!pairs",
+}
+
+// scalar returns what a word means: what its tag says, or a text if it is in quotes or nothing
+// else.
 func scalar(n *yaml.Node) (python.Value, error) {
-	tagged := n.Style&yaml.TaggedStyle != 0
-	switch {
-	case tagged && !strings.HasPrefix(n.Tag, "!!"):
-		return nil, fmt.Errorf("line %d: the tag %s is not known", n.Line, n.Tag)
-	case n.Style&inQuotes != 0, tagged && n.Tag == "!!str":
+	if n.Style&yaml.TaggedStyle != 0 {
+		v, err := yamlTagged(n.Tag, n.Value)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n.Line, err)
+		}
+		return v, nil
+	}
+	if n.Style&inQuotes != 0 {
 		return n.Value, nil
 	}
 	if v, ok := yamlWord(n.Value); ok {
@@ -151,47 +164,35 @@ func scalar(n *yaml.Node) (python.Value, error) {
 	return n.Value, nil
 }
 
+// yamlTagged returns what a text is by its tag.
+func yamlTagged(tag, text string) (python.Value, error) {
+	switch tag {
+	case "!!null":
+		return nil, nil
+	case "!!bool":
+		if v, known := yamlWords[strings.ToLower(text)].(bool); known {
+			return v, nil
+		}
+		return nil, fmt.Errorf("%q is not yes or no", shorten(text))
+	case "!!int", "!!float":
+		v, ok := yamlNumber(text)
+		if !ok {
+			v = text // which Python may read all the same
+		}
+		if tag == "!!float" {
+			f, err := python.Float(v)
+			return f, err
+		}
+		n, err := python.Int(v)
+		return python.Whole(n), err
+	}
+	return text, nil
+}
+
 // yamlWord returns what a word such as Yes or null means, in small letters, capitals, or
 // with one.
 func yamlWord(text string) (python.Value, bool) {
 	lower := strings.ToLower(text)
 	v, ok := yamlWords[lower]
 	return v, ok && slices.Contains([]string{lower, strings.ToUpper(lower), strings.ToUpper(lower[:min(1, len(lower))]) + lower[min(1, len(lower)):]}, text)
-}
-
-func yamlNumber(text string) (python.Value, bool) {
-	plain := strings.ReplaceAll(strings.ToLower(text), "_", "")
-	switch {
-	case yamlFloat.MatchString(text), yamlOdd.MatchString(plain):
-		f, err := python.ParseFloat(strings.Replace(plain, ".inf", "inf", 1))
-		if plain == ".nan" {
-			return math.NaN(), true
-		}
-		return f, err == nil
-	case yamlInt.MatchString(text):
-		return yamlWhole(plain), true
-	case yamlTimes.MatchString(text):
-		return sexagesimal(plain), true
-	}
-	return nil, false
-}
-
-// yamlWhole is a whole number whose base is in front: 0b, 0x or 0 for octal.
-func yamlWhole(plain string) python.Value {
-	v, _ := new(big.Int).SetString(plain, 0)
-	return python.Whole(v)
-}
-
-// sexagesimal is a number of base 60, as in 1:30.
-func sexagesimal(plain string) python.Value {
-	digits, negative := strings.CutPrefix(plain, "-")
-	v := new(big.Int)
-	for _, part := range strings.Split(strings.TrimPrefix(digits, "+"), ":") {
-		d, _ := new(big.Int).SetString(part, 10)
-		v.Add(v.Mul(v, big.NewInt(60)), d)
-	}
-	if negative {
-		v.Neg(v)
-	}
-	return python.Whole(v)
 }
