@@ -50,11 +50,24 @@ func (r *run) readPeakState() (*peakState, error) {
 	if err := json.Unmarshal(data, &kept); err != nil {
 		return nil, fmt.Errorf("reading the search so far: %s: %w", path, err)
 	}
+	if err := kept.check(); err != nil {
+		return nil, fmt.Errorf("reading the search so far: %s: %w", path, err)
+	}
 	if kept.Key != state.Key {
 		return nil, fmt.Errorf("%s is of a search with another model, data, settings or machine: choose another output folder, or delete it", path)
 	}
 	r.cfg.Observer.Note(fmt.Sprintf("the search goes on after %d loads that were tried before", len(kept.Steps)))
 	return &kept, nil
+}
+
+// check finds loads that no search has tried.
+func (s *peakState) check() error {
+	for i, step := range s.Steps {
+		if !(step.Load > 0) || math.IsInf(step.Load, 1) {
+			return fmt.Errorf("step %d: the load is %g, want one above 0", i+1, step.Load)
+		}
+	}
+	return nil
 }
 
 // peakKey leaves out the load to begin with.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -31,6 +32,9 @@ type qsl struct {
 	// warn is told what does not keep the samples from being loaded.
 	warn func(error)
 
+	// keep leaves samples in memory that are unloaded: of a search, each test loads the same ones.
+	keep bool
+
 	rows  rows
 	store *workload.Store // of the loaded samples
 }
@@ -46,6 +50,14 @@ func (q *qsl) PerformanceSampleCount() int { return q.performance }
 
 // LoadSamplesToRAM implements loadgen.QSL.
 func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampleIndex) error {
+	if q.store != nil && q.keep {
+		if slices.Equal(indices, q.rows.order) {
+			return nil
+		}
+		if err := q.swap(nil); err != nil { // there may be no room for both
+			return err
+		}
+	}
 	need := uint64(0)
 	for _, i := range indices {
 		need += uint64(workload.Bytes(q.workload.Row(int(i))))
@@ -70,7 +82,12 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 }
 
 // UnloadSamplesFromRAM implements loadgen.QSL.
-func (q *qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error { return q.swap(nil) }
+func (q *qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error {
+	if q.keep {
+		return nil
+	}
+	return q.swap(nil)
+}
 
 // swap replaces the store that the predictors use, and frees the one before.
 func (q *qsl) swap(store *workload.Store) error {

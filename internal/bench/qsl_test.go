@@ -82,3 +82,47 @@ func TestACacheThatWouldFillTheDiskIsNotUsed(t *testing.T) {
 		}
 	}
 }
+
+// Of a search, each test loads the samples of the one before.
+func TestSamplesThatAreKeptAreLoadedOnce(t *testing.T) {
+	u := &unequal{}
+	var used []*workload.Store
+	q := &qsl{
+		workload: u, freeMemory: func() uint64 { return 20 }, idle: func() bool { return true }, warn: func(err error) { t.Error(err) }, keep: true,
+		use: func(s *workload.Store) error { used = append(used, s); return nil },
+	}
+	for _, c := range []struct {
+		name     string
+		samples  []loadgen.QuerySampleIndex
+		prepared int64 // in all
+		uses     int   // of stores, in all
+	}{
+		{"the first time", []loadgen.QuerySampleIndex{0, 4, 9}, 3, 1},
+		{"the same ones", []loadgen.QuerySampleIndex{0, 4, 9}, 3, 1},
+		{"in another order, with no room for both", []loadgen.QuerySampleIndex{9, 4, 0}, 6, 3},
+		{"others", []loadgen.QuerySampleIndex{1}, 7, 5},
+		{"the same ones once more", []loadgen.QuerySampleIndex{1}, 7, 5},
+	} {
+		if err := q.LoadSamplesToRAM(t.Context(), c.samples); err != nil {
+			t.Fatal(err)
+		}
+		if u.prepared.Load() != c.prepared || len(used) != c.uses || used[len(used)-1] != q.store || q.store.Rows() != len(c.samples) {
+			t.Errorf("%s: %d samples were prepared, %d stores were handed over, want %d and %d", c.name, u.prepared.Load(), len(used), c.prepared, c.uses)
+		}
+		for row, i := range c.samples {
+			if data := tensor.Data[uint8](q.store.Slot(0, row, 1)); data[0] != uint8(i+1) {
+				t.Errorf("%s: row %d is %v", c.name, row, data)
+			}
+		}
+		if err := q.UnloadSamplesFromRAM(c.samples); err != nil || q.store == nil {
+			t.Errorf("%s: unloaded: %v, %v", c.name, q.store, err)
+		}
+	}
+	q.keep = false
+	if err := q.UnloadSamplesFromRAM(nil); err != nil || q.store != nil || used[len(used)-1] != nil {
+		t.Errorf("after the search: %v, %v", q.store, err)
+	}
+	if err := q.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -46,12 +46,7 @@ type trial struct {
 
 // next returns what to try next. It returns false if the search is over.
 func (s peakSearch) next(tried []report.PeakStep) (trial, bool) {
-	confirmed := -1
-	for i, step := range tried {
-		if step.Full && step.Met {
-			confirmed = i
-		}
-	}
+	confirmed := lastConfirmed(tried)
 	switch {
 	case confirmed < 0:
 		return s.search(tried)
