@@ -174,7 +174,7 @@ var owners = map[string]string{
 	"github.com/cenkalti/backoff/":      "internal/download",
 	"github.com/ebitengine/purego":      "internal/power",
 	"github.com/dustin/go-humanize":     "internal/cache internal/download internal/progress",
-	"github.com/gofrs/flock":            "internal/cache internal/download internal/suite internal/tune",
+	"github.com/gofrs/flock":            "internal/cache internal/download internal/session internal/suite internal/tune",
 	"github.com/jedib0t/go-pretty/":     "internal/cli internal/report internal/suite internal/compare",
 	"github.com/schollz/progressbar/":   "internal/progress",
 	"github.com/shirou/gopsutil/":       "internal/machine",

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gofrs/flock"
+
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -76,6 +78,26 @@ func newFolder(name string) (string, error) {
 		}
 		folder = fmt.Sprintf("%s-%d", name, n)
 	}
+}
+
+// hold keeps the folder of the results for this run until it is released: of two runs in one folder, the logs would be of the one
+// and the results of the other. The folder itself is locked, so that nothing is left in it; where a file system cannot do that,
+// nobody is kept out.
+func (p *Prepared) hold() (release func(), err error) {
+	dir := p.bench.OutputDir
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the folder of the results: %w", err)
+	}
+	lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))
+	if got, err := lock.TryLock(); !got && err == nil {
+		return nil, fmt.Errorf("%s: another run writes its results there: wait for it, or choose another folder", dir)
+	}
+	release = func() { _ = lock.Close() } // it ends with the process too
+	if err := p.Request.taken(dir); err != nil { // by a run that began since
+		release()
+		return nil, err
+	}
+	return release, nil
 }
 
 // linkLatest points the link "latest" beside a run's folder to it.

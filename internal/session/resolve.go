@@ -158,10 +158,18 @@ func (r *Resolved) output() error {
 		q.Output = filepath.Join(q.Output, power.Testing)
 	}
 	r.chosenFolder = !given
-	if !given || q.Force || !hasResults(q.Output) || q.goesOn() {
+	if !given {
+		return nil // it is made when the run begins
+	}
+	return q.taken(q.Output)
+}
+
+// taken refuses a folder that has results already.
+func (q *Request) taken(dir string) error {
+	if q.Force || !hasResults(dir) || q.goesOn() {
 		return nil
 	}
-	return &ExistsError{Folder: q.Output}
+	return &ExistsError{Folder: dir}
 }
 
 // goesOn reports whether the request is a search that was interrupted in its folder.

@@ -21,6 +21,11 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 	if err := p.claimFolder(); err != nil {
 		return nil, err
 	}
+	release, err := p.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if p.Request.Force {
 		if err := clearFolder(p.bench.OutputDir); err != nil {
 			return nil, err
