@@ -59,7 +59,7 @@ func (p *Prepared) claimFolder() error {
 	}
 	folder, err := newFolder(filepath.Clean(chosen))
 	if err != nil {
-		return fmt.Errorf("making the folder of the results: %w", err)
+		return fmt.Errorf("making the output folder: %w", err)
 	}
 	p.bench.OutputDir = filepath.Join(folder, below)
 	p.Request.Output = p.bench.OutputDir
@@ -86,13 +86,13 @@ func newFolder(name string) (string, error) {
 func (p *Prepared) hold() (release func(), err error) {
 	dir := p.bench.OutputDir
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the folder of the results: %w", err)
+		return nil, fmt.Errorf("making the output folder: %w", err)
 	}
 	lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))
 	if got, err := lock.TryLock(); !got && err == nil {
 		return nil, fmt.Errorf("%s: another run writes its results there: wait for it, or choose another folder", dir)
 	}
-	release = func() { _ = lock.Close() } // it ends with the process too
+	release = func() { _ = lock.Close() }        // it ends with the process too
 	if err := p.Request.taken(dir); err != nil { // by a run that began since
 		release()
 		return nil, err

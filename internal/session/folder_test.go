@@ -97,7 +97,7 @@ func TestOnlyAFolderThatNobodyGaveIsChosenAnew(t *testing.T) {
 		}
 	}
 	p := &Prepared{Resolved: &Resolved{chosenFolder: true}, bench: &bench.Config{OutputDir: os.DevNull + "/results/x"}}
-	if err := p.claimFolder(); err == nil || !strings.HasPrefix(err.Error(), "making the folder of the results: ") {
+	if err := p.claimFolder(); err == nil || !strings.HasPrefix(err.Error(), "making the output folder: ") {
 		t.Errorf("where there can be no folder: %v", err)
 	}
 }
