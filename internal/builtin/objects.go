@@ -168,14 +168,22 @@ func readBoxes(response []byte, numbered bool, categories []synth.Category) []fo
 	var boxes []found
 	for i := 0; i+7 <= len(response)/4; i += 7 {
 		f := found{corners: [4]float64{number(i + 1), number(i + 2), number(i + 3), number(i + 4)}, score: number(i + 5), category: int64(number(i + 6))}
-		if numbered && f.category >= 1 && int(f.category) <= len(categories) {
-			f.category = categories[f.category-1].ID
+		if numbered {
+			f.category = numberedCategory(f.category, categories)
 		}
 		if ids[f.category] { // models know ids that COCO never used
 			boxes = append(boxes, f)
 		}
 	}
 	return boxes
+}
+
+// numberedCategory is the category of a label that counts them from 1; -1: there is none.
+func numberedCategory(label int64, categories []synth.Category) int64 {
+	if label < 1 || label > int64(len(categories)) {
+		return -1
+	}
+	return categories[label-1].ID
 }
 
 // A disturber turns what a model found in an image into the truth about it.
