@@ -58,13 +58,17 @@ func newSampler(s Sampling, rows int64) *sampler {
 	return &sampler{Sampling: s, list: make([]scored, 0, rows)}
 }
 
-// draw draws token n of a sample's answer. Tokens that are not allowed are never drawn.
+// draw draws token n of a sample's answer. Tokens that are not allowed, or whose scores are no numbers, are never
+// drawn; 0 is if there is no other.
 func (s *sampler) draw(logits []float32, sample, n int, banned []int32) int {
 	s.list = s.list[:0]
 	for token, v := range logits {
-		if !slices.Contains(banned, int32(token)) {
+		if v == v && !slices.Contains(banned, int32(token)) {
 			s.list = append(s.list, scored{token, float64(v)})
 		}
+	}
+	if len(s.list) == 0 {
+		return 0
 	}
 	slices.SortFunc(s.list, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.token, b.token)) })
 	if s.TopK > 0 {
