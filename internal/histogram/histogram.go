@@ -118,12 +118,15 @@ func (h *Histogram) Max() int64 { return h.max }
 // Quantile returns the value below which a share p of all values lie, from 0 to 1: the
 // element that is as far along in ascending order, as LoadGen reads percentiles. Within its
 // bucket it is taken to lie where it would if the values there were evenly apart. 0 if there
-// are no values.
+// are no values; a share below 0 is 0, one above 1 is 1, and NaN is 0.
 func (h *Histogram) Quantile(p float64) int64 {
 	if h.n == 0 {
 		return 0
 	}
-	rank := uint64(min(max(p, 0)*float64(h.n), float64(h.n-1)))
+	rank := uint64(0)
+	if p > 0 { // NaN is not
+		rank = uint64(min(p*float64(h.n), float64(h.n-1)))
+	}
 	below := uint64(0)
 	first, last := h.used()
 	for i := first; i <= last; i++ {
