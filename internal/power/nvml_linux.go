@@ -106,6 +106,7 @@ type nvmlCounter struct {
 
 	began  bool
 	first  uint64 // mJ
+	last   uint64 // of the reading before
 	adds   bool   // the card tells only its power, which is added up
 	series Series
 }
@@ -123,9 +124,12 @@ func (c *nvmlCounter) joules() (float64, error) {
 			c.adds = true
 		case !c.began:
 			c.began, c.first = true, total
+		case total < c.last:
+			return 0, fmt.Errorf("it went back from %d to %d mJ: the driver began to count again", c.last, total)
 		}
 	}
 	if !c.adds {
+		c.last = total
 		return float64(total-c.first) / 1e3, nil
 	}
 	var milli uint32

@@ -76,3 +76,19 @@ func TestNVMLThatCannotBeUsedSaysWhy(t *testing.T) {
 		}
 	}
 }
+
+func TestACardThatCountsAgainFromTheBeginIsAnError(t *testing.T) {
+	list, err := openNVML(library(t, "-DRESET"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var joules float64
+	for range 10 {
+		if joules, err = list[0].joules(); err != nil {
+			break
+		}
+	}
+	if want := "the driver began to count again"; err == nil || !strings.HasSuffix(err.Error(), want) || !strings.HasPrefix(err.Error(), "it went back from ") {
+		t.Errorf("%v J, %v, want %q", joules, err, want)
+	}
+}

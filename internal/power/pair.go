@@ -132,8 +132,11 @@ func wait(ctx context.Context, d time.Duration) error {
 // label names the pair in the marks of samples.
 func (p *Pair) label() string { return p.began.UTC().Format("2006-01-02_15-04-05") }
 
-// Stop ends the run that was begun last, and returns what was measured.
+// Stop ends the run that was begun last, and returns what was measured. Without one it is an error.
 func (p *Pair) Stop() (*Record, error) {
+	if len(p.phases) == 0 {
+		return nil, errors.New("no run was begun")
+	}
 	ph := &p.phases[len(p.phases)-1]
 	ph.at = append(ph.at, time.Now())
 	record, lines, err := p.analyser.fetch()

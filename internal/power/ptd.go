@@ -34,6 +34,8 @@ const (
 	// maxAnswer bounds a line, and maxSamples how many of them are asked for: four weeks.
 	maxAnswer  = 64 << 10
 	maxSamples = 28 * 24 * 3600
+	// maxFetched bounds the bytes of all samples: those of four weeks have some hundred each.
+	maxFetched = 512 << 20
 )
 
 // dial connects.
@@ -150,6 +152,7 @@ func (a *analyser) samples() ([]string, error) {
 		return nil, err
 	}
 	var lines []string
+	fetched := 0
 	for range n {
 		if err := a.conn.SetDeadline(time.Now().Add(ptdTimeout)); err != nil {
 			return nil, err
@@ -157,6 +160,9 @@ func (a *analyser) samples() ([]string, error) {
 		line, err := a.line()
 		if err != nil {
 			return nil, fmt.Errorf("sample %d of %d: %w", len(lines)+1, n, err)
+		}
+		if fetched += len(line); fetched > maxFetched {
+			return nil, fmt.Errorf("the samples are longer than %d MiB", maxFetched>>20)
 		}
 		lines = append(lines, line)
 	}

@@ -105,8 +105,8 @@ func (c *raplCounter) joules() (float64, error) {
 	if d < 0 {
 		d += c.span // the counter has begun again
 	}
-	if d < 0 {
-		return 0, fmt.Errorf("%s went back from %.0f to %.0f µJ, farther than it can wrap", c.zone, c.last, now)
+	if d < 0 || d > c.span/2 { // what is read every second wraps after a small part of its span
+		return 0, fmt.Errorf("%s went back from %.0f to %.0f µJ of %.0f, which is no wrap: it was set back", c.zone, c.last, now, c.span)
 	}
 	c.last, c.total = now, c.total+d
 	return c.total / 1e6, nil

@@ -42,7 +42,9 @@ func Parse(text string) (Source, error) {
 		return s.daemon(rest)
 	case more && kind == File && rest != "":
 		var err error
-		s.Path, err = s.option(rest, "offset", &s.Offset)
+		if s.Path, err = s.option(rest, "offset", &s.Offset); err == nil && s.Path == "" {
+			err = fmt.Errorf("%q names no file, want file:CSV?offset=-1.5s", text)
+		}
 		return s, err
 	}
 	return s, fmt.Errorf("unknown source of power %q, want auto, rapl, nvml, ptd:HOST:PORT or file:CSV", text)

@@ -42,6 +42,10 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mJ) {
 	if ((unsigned long)device == 1)
 		energy += 1000;
 	*mJ = energy - 1000;
+#ifdef RESET
+	if (energy > 5003000)
+		*mJ = 7;
+#endif
 	return 0;
 }
 #endif
