@@ -185,7 +185,7 @@ func number(m Metric) string { return strings.TrimSpace(digits(m.Value) + " " + 
 
 // digits writes a number with five significant digits, or all of those before the point.
 func digits(v float64) string {
-	if math.Abs(v) >= 1e5 {
+	if math.Abs(v) >= 99999.5 { // which five digits would write as 1e+05
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.5g", v)
