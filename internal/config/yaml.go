@@ -194,10 +194,10 @@ func secondDocument(text []byte) (line int) {
 	begun := false
 	for number, l := range strings.Split(string(text), "\n") {
 		marker, content := kindOfLine(strings.TrimRight(l, " \t\r"))
-		switch {
-		case marker && begun && line == 0:
+		if marker && begun && line == 0 {
 			line = number + 1
-		case content && line > 0:
+		}
+		if content && line > 0 {
 			return line
 		}
 		begun = begun || content

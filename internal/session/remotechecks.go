@@ -62,6 +62,9 @@ func (q *Request) checkRemote() error {
 	if name := q.ofThisMachine(); name != "" {
 		return field.Errorf(name, "is up to the servers: the engine %s only asks them", q.Engine.Name)
 	}
+	if flag, other := q.Given["model_name"], q.Given["remote_model"]; flag != "" && other != "" {
+		return field.Errorf("remote_model", "is the same as model_name, and both are given (%s, %s): want one of the two", flag, other)
+	}
 	if remote.Concurrency > 0 && q.Instances > 0 && remote.Concurrency != q.Instances {
 		return field.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", remote.Concurrency, q.Instances)
 	}

@@ -210,3 +210,19 @@ func TestAModelWithoutANameIsTheEndpoint(t *testing.T) {
 		}
 	}
 }
+
+func TestAModelHasOneNameAtItsServers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	q := atServers()
+	for _, given := range []map[string]string{nil, {"model_name": "flag --model-name"}, {"remote_model": "mlperf.yaml: remote-model"}} {
+		q.Given = given
+		if _, err := Resolve(q); err != nil {
+			t.Errorf("given %v: %v", given, err)
+		}
+	}
+	q.Given = map[string]string{"model_name": "flag --model-name", "remote_model": "mlperf.yaml: remote-model"}
+	const want = "remote_model: is the same as model_name, and both are given (flag --model-name, mlperf.yaml: remote-model): want one of the two"
+	if _, err := Resolve(q); err == nil || err.Error() != want {
+		t.Errorf("both: %v, want %s", err, want)
+	}
+}

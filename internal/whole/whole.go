@@ -67,11 +67,26 @@ func pattern(name string) string {
 // target is what a path leads to. A device, a pipe or a folder would be replaced by a file.
 func target(path string) (string, error) {
 	if _, err := regular.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return path, nil
+		return missing(path)
 	} else if err != nil {
 		return "", err
 	}
 	return filepath.EvalSymlinks(path)
+}
+
+// missing is where a file is to be that is not there: a link may lead there already. No link of these leads in a
+// circle, which would be another error.
+func missing(path string) (string, error) {
+	for {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // it is no link
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
 }
 
 // Folder makes a folder of what fill writes into the one that it is given; path appears when all is

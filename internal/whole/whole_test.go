@@ -161,6 +161,43 @@ func TestWhatALinkLeadsToIsReplaced(t *testing.T) {
 	}
 }
 
+// A link that leads nowhere yet, perhaps onto another disk, stays: the file is made where it leads.
+func TestALinkThatLeadsNowhereYetIsFollowed(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.Mkdir(at("folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{
+		"relative": "folder/a", "absolute": at("folder/b"), "chain": "second", "second": "folder/../folder/c", "nowhere": "no folder/d", "circle": "circle",
+	} {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	for link, file := range map[string]string{"relative": "folder/a", "absolute": "folder/b", "chain": "folder/c"} {
+		for _, text := range []string{"first", "second"} {
+			if err := whole.WriteFile(at(link), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if got := content(t, at(file)); got != text {
+				t.Errorf("%s: the file holds %q, want %q", link, got, text)
+			}
+		}
+		if info, err := os.Lstat(at(link)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is %v now (%v)", link, info.Mode(), err)
+		}
+	}
+	for _, link := range []string{"nowhere", "circle"} {
+		if err := whole.WriteFile(at(link), nil, 0o644); err == nil {
+			t.Errorf("%s: a file was written", link)
+		}
+		if info, err := os.Lstat(at(link)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is %v now (%v)", link, info.Mode(), err)
+		}
+	}
+}
+
 // TestFilesMayHaveAnyName has names as long as they can be, and with what means something in patterns.
 func TestFilesMayHaveAnyName(t *testing.T) {
 	dir := t.TempDir()
