@@ -38,7 +38,7 @@ func checkTexts(t *testing.T, cases []rendering) {
 		if got, err := render(c.template, tableValues()); err != nil || got != c.text {
 			t.Errorf("%s: %q is\n%q, %v, want\n%q", c.claim, c.template, got, err, c.text)
 		}
-		note(t, c.template, &c.text)
+		note(t, c.template, &c.text, tableValues())
 	}
 }
 
@@ -49,12 +49,12 @@ func checkRefusals(t *testing.T, cases []refusal) {
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "line ") {
 			t.Errorf("%s: %q is %.80q, %v, want an error with its line that says %q", c.claim, c.template, got, err, c.says)
 		}
-		note(t, c.template, nil)
+		note(t, c.template, nil, tableValues())
 	}
 }
 
 // note appends a case to the file JINJA_TABLES, for tables.py, if there is to be one.
-func note(t *testing.T, template string, text *string) {
+func note(t *testing.T, template string, text *string, values map[string]any) {
 	path := os.Getenv("JINJA_TABLES")
 	if path == "" {
 		return
@@ -64,7 +64,7 @@ func note(t *testing.T, template string, text *string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := json.NewEncoder(f).Encode(map[string]any{"test": t.Name(), "template": template, "text": text, "values": tableValues()}); err != nil {
+	if err := json.NewEncoder(f).Encode(map[string]any{"test": t.Name(), "template": template, "text": text, "values": values}); err != nil {
 		t.Fatal(err)
 	}
 }
