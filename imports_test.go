@@ -31,7 +31,7 @@ var mayImport = map[string]string{
 	"internal/cli/serving":  "internal/cli internal/cli/request internal/field internal/oip internal/oip/server internal/serve internal/session",
 	"internal/cli/submit": "internal/cli internal/machine internal/report internal/session internal/submission/build internal/submission/checker internal/submission/description " +
 		"internal/submission/output internal/submission/rounds internal/submission/truncate internal/whole",
-	"internal/cli/survey": "internal/cli internal/config internal/loadgen internal/machine internal/scratch internal/session internal/suite scripts",
+	"internal/cli/survey": "internal/cli internal/config internal/loadgen internal/machine internal/names internal/scratch internal/session internal/suite scripts",
 
 	"configs": "",
 

@@ -35,6 +35,8 @@ func values() map[string]func() []string {
 		"execution":          of(request.Sequential, request.Parallel),
 		"graph-optimization": of("none", "basic", "extended", "all"),
 		"progress":           progress.Styles,
+		"power":              of("auto", "rapl", "nvml", "ptd:", "file:"),
+		"route":              of("chat", "completions"),
 	}
 }
 

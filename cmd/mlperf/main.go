@@ -55,14 +55,27 @@ func textOf(cmd *cobra.Command, err error) string {
 	}
 	text := err.Error()
 	var of *field.Error
-	if errors.As(err, &of) && of.Origin == "" && cmd.Flags().Lookup(of.Flag()) != nil {
-		text = strings.Replace(text, of.Error(), of.Named("--"+of.Flag()), 1)
+	if errors.As(err, &of) && of.Origin == "" {
+		text = strings.Replace(text, of.Error(), named(cmd, of), 1)
 	}
 	var exists *session.ExistsError
 	if errors.As(err, &exists) {
 		text += " with --force"
 	}
 	return text
+}
+
+// named is the text of an error about a field that has no origin, with the flag for it. Where there is none, an argument is
+// meant, whose kind the text says itself: unknown model "x".
+func named(cmd *cobra.Command, of *field.Error) string {
+	reason := of.Err.Error()
+	switch {
+	case cmd.Flags().Lookup(of.Flag()) != nil:
+		return of.Named("--" + of.Flag())
+	case strings.HasPrefix(reason, "unknown "):
+		return reason
+	}
+	return of.Error()
 }
 
 // interruptible returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second signal

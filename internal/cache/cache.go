@@ -149,11 +149,16 @@ func OverLimit(entries []Entry, limit int64) []Entry {
 	return entries
 }
 
-// ParseSize reads a number of bytes as people write it: 20GB, 500MiB.
+// ParseSize reads a number of bytes as people write it: 20GB, 500MiB. A number without a unit is refused, as who writes 20 means
+// 20 GB, unless it is 0.
 func ParseSize(text string) (int64, error) {
+	text = strings.TrimSpace(text)
 	n, err := humanize.ParseBytes(text)
 	if err != nil || n > math.MaxInt64 {
 		return 0, fmt.Errorf("%q is not a size, want one such as 20GB or 500MiB", text)
+	}
+	if n > 0 && strings.Trim(text, "0123456789.,") == "" {
+		return 0, fmt.Errorf("%[1]s has no unit, want a size such as %[1]sGB or %[1]sMiB", text)
 	}
 	return int64(n), nil
 }

@@ -154,14 +154,17 @@ func TestALimitTakesTheLongestUnused(t *testing.T) {
 }
 
 func TestSizesAreReadAsPeopleWriteThem(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "20GB": 20e9, "500MiB": 500 << 20, "1.5 kB": 1500} {
+	for text, want := range map[string]int64{"0": 0, "20GB": 20e9, "500MiB": 500 << 20, "1.5 kB": 1500, "0 ": 0, "7B": 7, " 2 KiB": 2048} {
 		if got, err := ParseSize(text); got != want || err != nil {
 			t.Errorf("ParseSize(%q) = %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "-1GB", "much", "99999999999999999TB"} {
-		if n, err := ParseSize(text); err == nil {
-			t.Errorf("ParseSize(%q) = %d, want an error", text, n)
+	for text, want := range map[string]string{
+		"": `"" is not a size, want one such as 20GB or 500MiB`, "-1GB": "is not a size", "much": "is not a size", "NaN": "is not a size", "1e30": "is not a size", "99999999999999999TB": "is not a size",
+		"20": "20 has no unit, want a size such as 20GB or 20MiB", "1,024": "has no unit", "2.5": "has no unit", " 7 ": "has no unit",
+	} {
+		if n, err := ParseSize(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseSize(%q) = %d, %v, want an error with %q", text, n, err, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -50,6 +51,14 @@ func (s *scenarioFlag) Set(name string) error {
 // ScenarioVar defines a flag that is the name of a scenario.
 func ScenarioVar(flags *pflag.FlagSet, s *loadgen.Scenario, name, text string) {
 	flags.Var((*scenarioFlag)(s), name, text)
+}
+
+// Completes has shells complete the value of a flag that a command has: one of a few words, and no file. What is not said of a
+// flag here, the program says of all flags of its name.
+func Completes(cmd *cobra.Command, flag string, words ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // a flag that is not there
+	}
 }
 
 // PacerFlags say how the load generator waits for its instants.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,9 +15,6 @@ const optionFile = "mlperf.yaml"
 
 // variables are those of the environment that are no flags.
 var variables = []string{"MLPERF_CONFIG", "MLPERF_CACHE_DIR", "MLPERF_DATA_DIR", "MLPERF_ORT_LIB", "MLPERF_API_KEY", "MLPERF_LONG_TESTS"}
-
-// originKey is the annotation of a flag that says where its value comes from.
-const originKey = "origin"
 
 // Before is what comes before every verb: flags from elsewhere, and those that all verbs have.
 func Before(cmd *cobra.Command) error {
@@ -81,23 +77,4 @@ func allFlags(cmd *cobra.Command) []string {
 		names = append(names, allFlags(sub)...)
 	}
 	return names
-}
-
-// OriginOf says where the value of a flag comes from; empty: nobody gave one.
-func OriginOf(flags *pflag.FlagSet, name string) string {
-	if f := flags.Lookup(name); f != nil && len(f.Annotations[originKey]) > 0 {
-		return f.Annotations[originKey][0]
-	}
-	return ""
-}
-
-// Origins lists the fields that somebody gave, with where.
-func Origins(flags *pflag.FlagSet) map[string]string {
-	given := map[string]string{}
-	flags.VisitAll(func(f *pflag.Flag) {
-		if origin := OriginOf(flags, f.Name); origin != "" {
-			given[strings.ReplaceAll(f.Name, "-", "_")] = origin
-		}
-	})
-	return given
 }

@@ -49,7 +49,7 @@ func busyBetween(a, b cpu.TimesStat) float64 {
 	if !(total > 0) {
 		return math.NaN()
 	}
-	return 100 * (1 - (idle(b)-idle(a))/total)
+	return 100 * min(max(1-(idle(b)-idle(a))/total, 0), 1) // the kernel's count of Iowait may go back
 }
 
 // allTime is all time of the processors. That of guests is a part of User.

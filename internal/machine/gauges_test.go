@@ -23,6 +23,8 @@ func TestTimeThatIsNotIdleIsBusy(t *testing.T) {
 		{"guests are a part of the user's", cpu.TimesStat{User: 5, Guest: 5, Idle: 5}, 50},
 		{"no time has passed", cpu.TimesStat{}, math.NaN()},
 		{"a counter that went back", cpu.TimesStat{Idle: -5}, math.NaN()},
+		{"the wait for disks went back more than work came", cpu.TimesStat{User: 5, Iowait: -3}, 100},
+		{"the rest went back", cpu.TimesStat{User: -3, Idle: 5}, 0},
 	} {
 		b := at
 		b.User, b.System, b.Idle, b.Nice = b.User+c.more.User, b.System+c.more.System, b.Idle+c.more.Idle, b.Nice+c.more.Nice

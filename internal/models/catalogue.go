@@ -48,9 +48,5 @@ func Lookup(name string) (workload.Model, error) {
 		choices = append(choices, m.Name)
 	}
 	slices.Sort(choices)
-	meant := ""
-	if near := names.Nearest(name, choices); near != "" {
-		meant = fmt.Sprintf("; did you mean %s?", near)
-	}
-	return workload.Model{}, fmt.Errorf("unknown model %q, want one of %s%s", name, strings.Join(choices, ", "), meant)
+	return workload.Model{}, fmt.Errorf("unknown model %q, want one of %s%s", name, strings.Join(choices, ", "), names.Meant(name, choices))
 }

@@ -51,6 +51,14 @@ func TestTheNearestNameIsTheOneWithTheFewestDifferences(t *testing.T) {
 	}
 }
 
+func ExampleMeant() {
+	fmt.Printf("unknown model %q%s\n", "resnet5", Meant("resnet5", []string{"bert", "resnet50"}))
+	fmt.Printf("unknown model %q%s\n", "alexnet", Meant("alexnet", []string{"bert", "resnet50"}))
+	// Output:
+	// unknown model "resnet5"; did you mean resnet50?
+	// unknown model "alexnet"
+}
+
 func TestThereIsNoNearestNameAmongNone(t *testing.T) {
 	for _, name := range []string{"", "x", "something"} {
 		if got := Nearest(name, nil); got != "" {

@@ -27,6 +27,15 @@ func Nearest(name string, choices []string) string {
 	return best
 }
 
+// Meant is Nearest as the end of an error about a name: "; did you mean resnet50?". Without a near one it is empty.
+func Meant(name string, choices []string) string {
+	near := Nearest(name, choices)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + near + "?"
+}
+
 // beginning returns the first choice that begins with name, in small letters; empty: there is none.
 func beginning(name string, choices []string) string {
 	i := slices.IndexFunc(choices, func(c string) bool { return strings.HasPrefix(strings.ToLower(c), name) })

@@ -115,7 +115,7 @@ func devices(b report.Backend) string {
 	var list []string
 	for name, nodes := range b.Devices {
 		if nodes >= 0 {
-			name += fmt.Sprintf(" (%d nodes)", nodes)
+			name += fmt.Sprintf(" (%s)", report.Counted(nodes, "node"))
 		}
 		list = append(list, name)
 	}

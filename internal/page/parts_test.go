@@ -100,7 +100,7 @@ func TestWhatAnsweredIsSaidAsFarAsItIsKnown(t *testing.T) {
 	}
 	got := facts(system(r))
 	for _, want := range []string{
-		"host=box; processor=Z80, 3 cores; memory=1511 GiB; system=Linux, 6.1; engine=onnxruntime 1.24.3; device=cpu (1 nodes), cuda (8 nodes), other; workers=2 × 3 threads, batches of up to 4, delay 5ms",
+		"host=box; processor=Z80, 3 cores; memory=1511 GiB; system=Linux, 6.1; engine=onnxruntime 1.24.3; device=cpu (1 node), cuda (8 nodes), other; workers=2 × 3 threads, batches of up to 4, delay 5ms",
 		"; model=my.onnx, sha256 0123456789abcdef; data=imagenet; priority=SCHED_FIFO; energy=", "; time=traffic 1.5 s, warm-up 250 ms; program=mlperf 1",
 	} {
 		if !strings.Contains(got, want) {

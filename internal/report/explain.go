@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,11 +100,19 @@ func inBrackets(label, text string) string {
 	return " (" + label + text + ")"
 }
 
+// Counted writes a number of things: 1 node, 2 nodes.
+func Counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
 func devices(nodes map[string]int) string {
 	var list []string
 	for name, n := range nodes {
 		if n >= 0 {
-			name = fmt.Sprintf("%s (%d nodes)", name, n)
+			name = fmt.Sprintf("%s (%s)", name, Counted(n, "node"))
 		}
 		list = append(list, name)
 	}

@@ -130,7 +130,8 @@ type Card struct {
 	PerformanceSamples int            `json:"performance_sample_count"`
 	Metric             string         `json:"metric"`
 	Reference          float64        `json:"reference"`
-	Fraction           float64        `json:"fraction"` // of the reference that is the target
+	Fraction           float64        `json:"fraction"`       // of the reference that is the target
+	Also               []string       `json:"also,omitempty"` // what else has to be kept, as rouge2 ≥ 21.8
 	Source             string         `json:"source"`
 	Rules              string         `json:"rules"`
 	Scenarios          []ScenarioCard `json:"scenarios"`
@@ -167,6 +168,9 @@ func Describe(name, rules string) (*Card, error) {
 		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, builtInState(cache, m)},
 		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
 		Metric: m.Quality.Metric, Reference: m.Quality.Reference, Fraction: m.Quality.Fraction,
+	}
+	for _, bound := range m.Quality.Also {
+		card.Also = append(card.Also, bound.String())
 	}
 	for _, s := range loadgen.Scenarios() {
 		r, err := config.Resolve(config.Request{Model: m.Rules, Scenario: s, Rules: set})

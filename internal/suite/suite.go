@@ -110,9 +110,5 @@ func Load(name string) (*Suite, error) {
 
 // unknown says which suites there are.
 func unknown(name string) error {
-	want := strings.Join(Names(), ", ") + " or a YAML file"
-	if near := names.Nearest(name, Names()); near != "" {
-		want += "; did you mean " + near + "?"
-	}
-	return field.Invalid("suite", name, want)
+	return field.Invalid("suite", name, strings.Join(Names(), ", ")+" or a YAML file"+names.Meant(name, Names()))
 }

@@ -171,7 +171,7 @@ func checkNames(list []cache.Entry, args []string) error {
 	kinds := cache.Kinds()
 	for _, a := range args {
 		if !slices.ContainsFunc(list, func(e cache.Entry) bool { return matches(e, a) }) && !slices.Contains(kinds, a) {
-			return cli.Usage("there is no entry %q%s, want a kind (%s) or what the name of an entry begins with", a, meant(a, kinds), strings.Join(kinds, ", "))
+			return cli.Usage("there is no entry %q, want a kind (%s) or what the name of an entry begins with%s", a, strings.Join(kinds, ", "), names.Meant(a, kinds))
 		}
 	}
 	return nil
@@ -180,14 +180,6 @@ func checkNames(list []cache.Entry, args []string) error {
 // matches reports whether an argument means an entry. An empty one, of a variable of a shell that is not set, means none.
 func matches(e cache.Entry, arg string) bool {
 	return arg != "" && (e.Kind == arg || strings.HasPrefix(e.Name, arg))
-}
-
-// meant names the nearest choice.
-func meant(name string, choices []string) string {
-	if near := names.Nearest(name, choices); near != "" {
-		return ", did you mean " + near + "?"
-	}
-	return ""
 }
 
 func newCacheLimit() *cobra.Command {

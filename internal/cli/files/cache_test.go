@@ -74,7 +74,7 @@ func TestOnlyWhatWasMeantIsCleared(t *testing.T) {
 		{"what was unused for long", "clear --unused 720h -y", cli.ExitDone, "removed ", "samples/1b"},
 		{"what was unused for so long that nothing was", "clear --unused 9000h -y", cli.ExitDone, "there is nothing to remove", "samples/0a samples/1b"},
 		{"what was unused for less than nothing", "clear --unused=-720h -y", cli.ExitUsage, `"-720h" is negative`, "samples/0a samples/1b"},
-		{"a name that is none", "clear sample -y", cli.ExitUsage, `there is no entry "sample", did you mean samples?, want a kind (`, "samples/0a samples/1b"},
+		{"a name that is none", "clear sample -y", cli.ExitUsage, `there is no entry "sample", want a kind (`, "samples/0a samples/1b"},
 		{"one name of two that is none", "clear 0a zz -y", cli.ExitUsage, `there is no entry "zz", want a kind`, "samples/0a samples/1b"},
 		{"an argument that is empty means nothing, not everything", "clear -y _", cli.ExitUsage, `there is no entry "", want a kind`, "samples/0a samples/1b"},
 		{"a limit below what is there", "limit 100KB -y", cli.ExitDone, "removed ", "samples/1b"},

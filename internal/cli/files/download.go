@@ -92,6 +92,9 @@ func newDownloadItem(kind download.Kind) *cobra.Command {
 }
 
 func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it download.Item) error {
+	if err := o.pointless(cmd.Flags()); err != nil {
+		return err
+	}
 	size, err := o.prepare(it)
 	if err != nil {
 		return err
@@ -129,6 +132,19 @@ type downloaded struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	download.Result
+}
+
+// pointless finds flags that would be passed over without a word.
+func (o *downloadOptions) pointless(f *pflag.FlagSet) error {
+	if o.Count == 0 {
+		if err := cli.Pointless(f, "is of --count, which is not given", "seed"); err != nil {
+			return err
+		}
+	}
+	if o.upscale == "" {
+		return cli.Pointless(f, "is of --upscale, which is not given", "upscale-format")
+	}
+	return nil
 }
 
 // prepare checks the flags and finds the folder.

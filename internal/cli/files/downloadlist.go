@@ -16,8 +16,8 @@ import (
 )
 
 // showItem prints what the manifest has about an item.
-func showItem(w io.Writer, m *download.Manifest, it download.Item, o *downloadOptions) error {
-	license := m.LicenseOf(it)
+func showItem(to io.Writer, m *download.Manifest, it download.Item, o *downloadOptions) error {
+	license, w := m.LicenseOf(it), &strings.Builder{}
 	fmt.Fprintf(w, "%s %s: %s\n", it.Kind, it.Name, it.Title)
 	fmt.Fprintf(w, "licence   %s, %s\n          %s\n", license.Name, license.URL, license.Summary)
 	fmt.Fprintf(w, "folder    %s\n", o.Dir)
@@ -41,7 +41,7 @@ func showItem(w io.Writer, m *download.Manifest, it download.Item, o *downloadOp
 		fmt.Fprintln(w, "by hand")
 		printSteps(w, it)
 	}
-	return nil
+	return cli.Say(to, "%s", w.String())
 }
 
 // planned is what --json says of what would be got.

@@ -6,6 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/names"
 )
 
 // lookupItem finds an item of the manifest.
@@ -16,9 +17,19 @@ func lookupItem(kind download.Kind, name string) (*download.Manifest, download.I
 	}
 	it, err := m.Lookup(kind, name)
 	if err != nil {
-		return nil, it, cli.Usage("%w", err)
+		return nil, it, cli.Usage("%w%s", err, names.Meant(name, itemsOf(m, kind)))
 	}
 	return m, it, nil
+}
+
+// itemsOf are the names of the items of a kind.
+func itemsOf(m *download.Manifest, kind download.Kind) (list []string) {
+	for _, it := range m.Items {
+		if it.Kind == kind {
+			list = append(list, it.Name)
+		}
+	}
+	return list
 }
 
 // itemNames completes names.
@@ -28,12 +39,12 @@ func itemNames(kind download.Kind) func(*cobra.Command, []string, string) ([]str
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		var names []string
+		var list []string
 		for _, it := range m.Items {
 			if it.Kind == kind {
-				names = append(names, it.Name+"\t"+it.Title)
+				list = append(list, it.Name+"\t"+it.Title)
 			}
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return list, cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -44,6 +44,11 @@ Exit status 4: the target cannot be reached; the best model there is was written
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.define(cmd.Flags())
+	for flag, words := range map[string][]string{
+		"precision": {"int8", "fp16"}, "method": {"min-max", "entropy", "percentile", "dynamic"}, "activations": {"u8", "s8"}, "rank": {"score", "noise"},
+	} {
+		cli.Completes(cmd, flag, words...)
+	}
 	return cmd
 }
 
@@ -78,6 +83,9 @@ func (o *quantizeFlags) run(cmd *cobra.Command) error {
 	if o.Model == "" {
 		return cli.Usage("quantize needs --model")
 	}
+	if err := o.pointless(cmd.Flags()); err != nil {
+		return err
+	}
 	q, w := o.QuantizeRequest, cmd.OutOrStdout()
 	q.Program, q.Options = cli.Program(), o.options.Values()
 	display := cli.NewDisplay(cmd)
@@ -99,6 +107,17 @@ func (o *quantizeFlags) run(cmd *cobra.Command) error {
 		err = cli.Finished(cli.ExitInaccurate)
 	}
 	return err
+}
+
+// pointless finds flags that would be passed over without a word.
+func (o *quantizeFlags) pointless(f *pflag.FlagSet) error {
+	if o.sensitivity {
+		return cli.Pointless(f, "is of a model that is made, and --sensitivity makes none", "output", "target", "rank", "count")
+	}
+	if o.Target == 0 {
+		return cli.Pointless(f, "is of --target, which is not given", "rank", "count")
+	}
+	return nil
 }
 
 // showSensitivity prints what each layer costs alone, if that is known.

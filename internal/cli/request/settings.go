@@ -65,24 +65,13 @@ func once(list []config.Override) ([]config.Override, error) {
 		switch {
 		case i < 0:
 			chosen = append(chosen, o)
-		case rank(o.Origin) > rank(chosen[i].Origin):
+		case cli.Rank(o.Origin) > cli.Rank(chosen[i].Origin):
 			chosen[i] = o
-		case rank(o.Origin) == rank(chosen[i].Origin) && o.Value != chosen[i].Value:
+		case cli.Rank(o.Origin) == cli.Rank(chosen[i].Origin) && o.Value != chosen[i].Value:
 			return nil, cli.Usage("%s is given twice: %s by %s, and %s by %s", o.Key, chosen[i].Value, chosen[i].Origin, o.Value, o.Origin)
 		}
 	}
 	return chosen, nil
-}
-
-// rank is higher for what goes before.
-func rank(origin string) int {
-	switch {
-	case strings.HasPrefix(origin, "flag "):
-		return 2
-	case strings.HasPrefix(origin, "environment "):
-		return 1
-	}
-	return 0
 }
 
 // freeOverrides are the settings of --set, which takes any key.

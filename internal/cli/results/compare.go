@@ -62,10 +62,15 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 	f.StringArrayVar(&q.failIf, "fail-if", nil, "metric and change beyond which to end with status 5, e.g. 'p99>+5%' (repeatable)")
 	f.BoolVar(&q.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.BoolVar(&q.anyway, "anyway", false, "judge --fail-if even if machine, rules or caveats differ")
+	cli.Completes(cmd, "format", compareFormats...)
 	return cmd
 }
 
 func (q *compareRequest) run(cmd *cobra.Command, args []string) error {
+	var err error
+	if q.format, err = cli.FormatOf(cmd.Flags(), q.format, q.asJSON); err != nil {
+		return err
+	}
 	limits, err := q.check()
 	if err != nil {
 		return err
@@ -90,9 +95,6 @@ func (q *compareRequest) run(cmd *cobra.Command, args []string) error {
 
 // check finds what is no comparison, and returns the limits of others.
 func (q *compareRequest) check() ([]compare.Limit, error) {
-	if q.asJSON {
-		q.format = "json"
-	}
 	if !slices.Contains(compareFormats, q.format) {
 		return nil, cli.Usage("unknown format %q, want %s", q.format, strings.Join(compareFormats, ", "))
 	}

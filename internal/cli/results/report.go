@@ -69,12 +69,14 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 	f.StringVar(&q.output, "output", "", "file to write (default: standard output; html, png and svg: report.html, CHART.png, CHART.svg)")
 	f.BoolVar(&q.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.StringVar(&q.chart, "chart", "", "chart of a picture: distribution, latency, throughput, queue, delay, … (default: the first)")
+	cli.Completes(cmd, "format", reportFormats...)
 	return cmd
 }
 
 func (q reportRequest) run(cmd *cobra.Command) error {
-	if q.asJSON {
-		q.format = "json"
+	var err error
+	if q.format, err = cli.FormatOf(cmd.Flags(), q.format, q.asJSON); err != nil {
+		return err
 	}
 	if err := q.check(); err != nil {
 		return err

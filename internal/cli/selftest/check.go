@@ -26,12 +26,7 @@ func (o *selftestFlags) check(flags *pflag.FlagSet) error {
 	case kind == "":
 		return nil
 	}
-	for _, name := range single {
-		if strings.HasPrefix(cli.OriginOf(flags, name), "flag ") { // what lies in the environment is for others
-			return cli.Usage("--%s is of a single test, and %s has its own", name, kind)
-		}
-	}
-	return nil
+	return cli.Pointless(flags, "is of a single test, and "+kind+" has its own", single...)
 }
 
 // checkPeer finds what is wrong with a peer that is given.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,6 +78,8 @@ judged, as where there are no results.`,
 	cmd.Flags().StringVar(&o.Submitter, "submitter", "", "look at this submitter only")
 	cli.JSONFlag(cmd.Flags(), &asJSON)
 	cmd.Flags().BoolVar(&asSARIF, "sarif", false, "print as SARIF 2.1.0, for tools that review code")
+	cli.Completes(cmd, "rules", rounds.Versions()...)
+	cli.Completes(cmd, "profile", string(checker.Reference), string(checker.Strict))
 	return cmd
 }
 
@@ -126,6 +130,9 @@ the backup: MLCommons may ask for it.`,
 	return cmd
 }
 
+// reportFormats are the values of --format.
+var reportFormats = []string{"summary", "csv", "markdown", "html", "json"}
+
 func newSubmissionReport() *cobra.Command {
 	var o checker.Options
 	format, asJSON := "summary", false
@@ -141,6 +148,13 @@ standard error.`,
 		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Tree = args[0]
+			format, err := cli.FormatOf(cmd.Flags(), format, asJSON)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(reportFormats, format) {
+				return cli.Usage("unknown format %q, want %s", format, strings.Join(reportFormats, ", "))
+			}
 			r, err := checker.Check(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -148,19 +162,21 @@ standard error.`,
 			if _, fail := r.Counts(); fail > 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%d results do not pass and are left out: mlperf submission check says why\n", fail)
 			}
-			if format == "summary" && !asJSON {
+			if format == "summary" {
 				return output.Summary(cmd.OutOrStdout(), r)
 			}
 			sheets, err := output.Final(r)
-			if err != nil || asJSON {
+			if err != nil || format == "json" {
 				return cli.OrJSON(cmd.OutOrStdout(), "submission-report", sheets, err)
 			}
 			return output.Sheets(cmd.OutOrStdout(), output.Format(format), sheets)
 		},
 	}
 	cmd.Flags().StringVar(&o.Rules, "rules", newestRound(), "round whose rules hold: v5.0, v5.1, v6.0 or v6.1")
-	cmd.Flags().StringVar(&format, "format", format, "summary, csv, markdown or html")
+	cmd.Flags().StringVar(&format, "format", format, "summary, csv, markdown, html or json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the final report's tables as JSON")
+	cli.Completes(cmd, "rules", rounds.Versions()...)
+	cli.Completes(cmd, "format", reportFormats...)
 	cmd.Flags().StringVar(&o.Submitter, "submitter", "", "look at this submitter only")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/submission/build"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/output"
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // buildFlags are the flags of submission build.
@@ -64,6 +65,7 @@ not.`,
 	f.BoolVar(&o.Newest, "newest", false, "of several runs of the same, take the newest (default: an error)")
 	f.BoolVar(&o.Add, "add", false, "add to the tree that is there")
 	f.BoolVar(&o.Force, "force", false, "replace the tree, or with --add the results that it has")
+	cli.Completes(cmd, "rules", rounds.Versions()...)
 	cli.JSONFlag(f, &o.asJSON)
 	return cmd
 }

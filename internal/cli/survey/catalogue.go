@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/session"
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
@@ -36,7 +37,7 @@ func newList() *cobra.Command {
 			case "suites":
 				return listSuites(w, asJSON)
 			}
-			return cli.Usage("cannot list %q, want models, datasets, backends or suites", what)
+			return cli.Usage("cannot list %q, want models, datasets, backends or suites%s", what, names.Meant(what, listable))
 		},
 	}
 	cli.JSONFlag(cmd.Flags(), &asJSON)
@@ -107,6 +108,9 @@ func showCard(w io.Writer, c *session.Card) error {
 	fmt.Fprintf(&b, "task      %s\n", c.Task)
 	fmt.Fprintf(&b, "data set  %s, %d samples in memory\n", c.Dataset, c.PerformanceSamples)
 	fmt.Fprintf(&b, "target    %s ≥ %.6g: %g %% of the official %.6g\n", c.Metric, c.Reference*c.Fraction, c.Fraction*100, c.Reference)
+	for _, bound := range c.Also {
+		fmt.Fprintf(&b, "and       %s\n", bound)
+	}
 	fmt.Fprintf(&b, "official  %s\n", c.Source)
 	how := fmt.Sprintf(" (mlperf synth model %s)", c.Name)
 	if strings.HasPrefix(c.BuiltIn, "none") {
@@ -119,6 +123,5 @@ func showCard(w io.Writer, c *session.Card) error {
 			fmt.Fprintf(&b, "  %-34s %s %s\n", row.Key, row.Value, row.Unit)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return cli.Say(w, "%s", b.String())
 }

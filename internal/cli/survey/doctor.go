@@ -39,6 +39,11 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 }
 
 func (o *doctorFlags) run(cmd *cobra.Command) error {
+	if !o.mend {
+		if err := cli.Pointless(cmd.Flags(), "is of --fix, and nothing is asked without it", "yes"); err != nil {
+			return err
+		}
+	}
 	d, err := o.diagnose(cmd)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,11 @@ to know a tail latency with a confidence.`,
 		Example: "  mlperf plan --model resnet50 --samples-per-second 60\n" +
 			"  mlperf plan --percentile 99 --confidence 99",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("percentile") {
+			counts, err := countsQueries(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			if counts {
 				return planQueries(cmd.OutOrStdout(), percentile, confidence, margin, asJSON)
 			}
 			if q.Model == "" {
@@ -55,6 +60,16 @@ to know a tail latency with a confidence.`,
 	f.BoolVar(&network, "network", false, "say how many such systems links feed with samples (docs/clusters.md)")
 	cli.JSONFlag(f, &asJSON)
 	return cmd
+}
+
+// countsQueries reports whether plan is asked for the queries that a percentile needs, and not for the runs of a model: the flag
+// that goes before decides, and what is of the other is not on the command line.
+func countsQueries(f *pflag.FlagSet) (bool, error) {
+	percentile, model := cli.Rank(cli.OriginOf(f, "percentile")), cli.Rank(cli.OriginOf(f, "model"))
+	if percentile > 0 && percentile >= model {
+		return true, cli.Pointless(f, "is of the runs of a model, and --percentile asks for numbers of queries", "model", "rules", "samples-per-second", "value-bytes", "network")
+	}
+	return false, cli.Pointless(f, "is of --percentile, which is not given", "confidence", "margin")
 }
 
 // printLinks prints what links carry.
@@ -138,6 +153,7 @@ With --aggregation it is the trace by which the recommendation benchmarks make s
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.define(cmd.Flags())
+	cli.Completes(cmd, "mode", "performance", "accuracy", "submission")
 	return cmd
 }
 
@@ -166,6 +182,9 @@ func (o *traceOptions) define(f *pflag.FlagSet) {
 }
 
 func (o *traceOptions) run(cmd *cobra.Command) error {
+	if err := o.pointless(cmd.Flags()); err != nil {
+		return err
+	}
 	if o.aggregation {
 		return session.WriteAggregation(cmd.OutOrStdout(), o.pairs)
 	}
@@ -190,6 +209,20 @@ func (o *traceOptions) run(cmd *cobra.Command) error {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(trace)
 	}
 	return describeTrace(cmd.OutOrStdout(), trace)
+}
+
+// pointless finds flags that would be passed over without a word.
+func (o *traceOptions) pointless(f *pflag.FlagSet) error {
+	if !o.aggregation {
+		return cli.Pointless(f, "is of --aggregation, which is not given", "pairs")
+	}
+	var others []string
+	f.VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains([]string{"aggregation", "pairs", "progress"}, flag.Name) {
+			others = append(others, flag.Name)
+		}
+	})
+	return cli.Pointless(f, "is of the traffic of a test, and --aggregation prints something else", others...)
 }
 
 // mostTraced is how many samples a trace may have: all of them are in memory at once, 8 bytes each and more.
