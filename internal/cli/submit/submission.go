@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -153,7 +152,7 @@ standard error.`,
 				return err
 			}
 			if !slices.Contains(reportFormats, format) {
-				return cli.Usage("unknown format %q, want %s", format, strings.Join(reportFormats, ", "))
+				return cli.Usage("--format is %q, want summary, csv, markdown or html, or json", format)
 			}
 			r, err := checker.Check(cmd.Context(), o)
 			if err != nil {

@@ -68,7 +68,7 @@ func TestTheResultsThatPassAreListed(t *testing.T) {
 		{Name: "as CSV", Args: []string{"submission", "report", "submission", "--format", "csv"}, Want: []string{"ExampleOrg"}},
 		{Name: "as a page", Args: []string{"submission", "report", "submission", "--format", "html"}, Want: []string{"<table", "ExampleOrg"}},
 		{Name: "as JSON", Args: []string{"submission", "report", "submission", "--json"}, Want: []string{`"schema": "mlperf-go/submission-report/1"`, "ExampleOrg"}},
-		{Name: "in a form that is none", Args: []string{"submission", "report", "submission", "--format", "pdf"}, Status: cli.ExitUsage, Want: []string{`unknown format "pdf", want summary, csv, markdown, html, json`}},
+		{Name: "in a form that is none", Args: []string{"submission", "report", "submission", "--format", "pdf"}, Status: cli.ExitUsage, Want: []string{`--format is "pdf", want summary, csv, markdown or html, or json`}},
 		{Name: "of no results", Args: []string{"submission", "report", "folder"}, Status: cli.ExitError, Want: []string{"no results"}},
 	})
 	broken(t)
