@@ -27,7 +27,6 @@ func TestVerbsThatMakeModelsNameWhatIsMissingOrWrong(t *testing.T) {
 		{Name: "quantize without a model", Args: []string{"quantize"}, Status: cli.ExitUsage, Want: []string{"quantize needs --model"}},
 		{Name: "quantize a model that is none", Args: []string{"quantize", "--model", "alexnet"}, Status: cli.ExitUsage, Want: []string{`unknown model "alexnet"`}},
 		{Name: "quantize to what is no precision", Args: []string{"quantize", "--model", "resnet50", "--precision", "int3"}, Status: cli.ExitUsage, Want: []string{"precision", "int3"}},
-		{Name: "quantize with a search and no target", Args: []string{"quantize", "--model", "resnet50", "--rank", "noise"}, Status: cli.ExitUsage, Want: []string{"--rank is of --target, which is not given"}},
 		{Name: "quantize with a part of the data and no target", Args: []string{"quantize", "--model", "resnet50", "--count", "5"}, Status: cli.ExitUsage, Want: []string{"--count is of --target, which is not given"}},
 		{Name: "sensitivity written to a file", Args: []string{"quantize", "--model", "resnet50", "--sensitivity", "--output", "x.onnx"}, Status: cli.ExitUsage, Want: []string{"--output is of a model that is made, and --sensitivity makes none"}},
 		{Name: "sensitivity with a target", Args: []string{"quantize", "--model", "resnet50", "--sensitivity", "--target", "0.9"}, Status: cli.ExitUsage, Want: []string{"--target is of a model that is made"}},

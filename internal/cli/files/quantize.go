@@ -115,7 +115,7 @@ func (o *quantizeFlags) pointless(f *pflag.FlagSet) error {
 		return cli.Pointless(f, "is of a model that is made, and --sensitivity makes none", "output", "target", "rank", "count")
 	}
 	if o.Target == 0 {
-		return cli.Pointless(f, "is of --target, which is not given", "rank", "count")
+		return cli.Pointless(f, "is of --target, which is not given", "count")
 	}
 	return nil
 }
