@@ -56,15 +56,8 @@ func (v *Verdict) sampledLess(l Logs, o Options) error {
 	if err != nil {
 		return err
 	}
-	want := 0
-	switch {
-	case v.Test == Test01 && model != "" && model != report.NotKnown && o.Rules != "v0.5":
-		want = samplingTarget(model)
-	case v.Test == Test06:
-		want = samples06
-	case v.Test == Test08:
-		want = usualSamples
-	default:
+	want := sampledOf(v.Test, model, o.Rules)
+	if want == 0 {
 		return nil
 	}
 	run, err := mlperflog.ReadDetail(filepath.Join(l.Audit, mlperflog.DetailFile))
@@ -75,6 +68,20 @@ func (v *Verdict) sampledLess(l Logs, o Options) error {
 		v.mark(fmt.Sprintf("the run was to keep %d responses, by the rules %d", kept, want))
 	}
 	return nil
+}
+
+// sampledOf is how many responses a run under a test is to keep; 0: nobody knows, or it is no
+// number of them.
+func sampledOf(test, model, rules string) int {
+	switch {
+	case test == Test01 && model != "" && model != report.NotKnown && rules != "v0.5":
+		return samplingTarget(model)
+	case test == Test06:
+		return samples06
+	case test == Test08:
+		return usualSamples
+	}
+	return 0
 }
 
 // fewer marks a verdict on fewer responses than the test has samples.

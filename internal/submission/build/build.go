@@ -46,7 +46,7 @@ type Request struct {
 type Built struct {
 	Tree       string          `json:"tree"`
 	Results    []Placed        `json:"results"`
-	LeftOut    []string        `json:"left_out"`   // runs that may not enter, with why; others of the same do
+	LeftOut    []string        `json:"left_out"`   // runs that may not enter, with why: others of the same do, or they are of other models
 	Unfinished []string        `json:"unfinished"` // fields that somebody has to fill in
 	Check      *checker.Report `json:"check"`      // profile strict
 }

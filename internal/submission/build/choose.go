@@ -71,6 +71,9 @@ func (b *builder) results(ctx context.Context) ([]*result, error) {
 		errs = append(errs, fmt.Errorf("no runs in %s: want folders with mlperf_log_detail.txt", strings.Join(b.Runs, ", ")))
 	}
 	if err := join(errs); err != nil {
+		for _, run := range b.built.LeftOut { // which may be what is missing
+			err = errors.Join(err, errors.New("left out: "+run))
+		}
 		return nil, err
 	}
 	if b.Infer {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,11 +78,10 @@ var testFolder = regexp.MustCompile(`^TEST\d\d$`)
 func (b *builder) look(all *found, folder string) error {
 	if name := filepath.Base(folder); testFolder.MatchString(name) && len(regular.Matching(folder, "verify_*.txt")) > 0 {
 		a, err := b.audit(folder, name)
-		if err != nil {
-			return err
+		if err == nil {
+			all.audits = append(all.audits, a)
 		}
-		all.audits = append(all.audits, a)
-		return fs.SkipDir
+		return cmp.Or(b.leaveOut(err), fs.SkipDir)
 	}
 	if _, err := os.Stat(filepath.Join(folder, mlperflog.DetailFile)); err != nil {
 		return nil
@@ -90,7 +90,22 @@ func (b *builder) look(all *found, folder string) error {
 	if err == nil && !r.underTest() {
 		all.runs = append(all.runs, r)
 	}
-	return err
+	return b.leaveOut(err)
+}
+
+// A strangerError is about a run that says itself which model it is of, and that no result of the
+// tree may have.
+type strangerError struct{ error }
+
+// leaveOut keeps why a run of another model does not enter, and returns all other errors: folders
+// of many runs have those of many models.
+func (b *builder) leaveOut(err error) error {
+	var stranger strangerError
+	if !errors.As(err, &stranger) {
+		return err
+	}
+	b.built.LeftOut = append(b.built.LeftOut, stranger.Error())
+	return nil
 }
 
 // audit reads a test's folder. What made its logs is in its own results, or in those of
@@ -117,7 +132,9 @@ func (b *builder) run(folder string) (*run, error) {
 		}
 	}
 	var err error
-	r.benchmark, err = b.benchmark(r)
+	if r.benchmark, err = b.benchmark(r); err != nil && r.results != nil && r.results.Model != report.NotKnown {
+		err = b.stranger(err)
+	}
 	if err == nil && r.scenario == "Server" && r.interactive(b.round.Model(r.benchmark).TokenLimitsNS) {
 		r.scenario = "Interactive"
 	}
@@ -206,6 +223,16 @@ func (b *builder) benchmark(r *run) (string, error) {
 		return "", fmt.Errorf("%s: rules %s have no benchmark %q", r.folder, b.Rules, name)
 	}
 	return official, b.admitOther(r, name, official)
+}
+
+// stranger makes the error about the model of a run one that leaves it out, unless somebody can say
+// what is missing.
+func (b *builder) stranger(err error) error {
+	var of *field.Error
+	if errors.As(err, &of) {
+		return err
+	}
+	return strangerError{err}
 }
 
 // admitOther refuses a network that is not the benchmark's where that may not be.

@@ -24,7 +24,7 @@ func TestABuildThatIsKilledLeavesNoTree(t *testing.T) {
 	log := filepath.Join(dir, "runs", home, "results/board1/resnet50/Offline/accuracy/mlperf_log_accuracy.json")
 	ok(t, os.Truncate(log, 1<<40)) // which takes long to read
 	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
-	child.Env = append(os.Environ(), buildInChild+"="+dir)
+	child.Env = append(os.Environ(), buildInChild+"="+dir, "TMPDIR="+t.TempDir()) // it cannot remove its own
 	ok(t, child.Start())
 	staging := filepath.Join(dir, ".mlperf-submission-*", "tree", home, "results")
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
