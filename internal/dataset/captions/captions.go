@@ -2,10 +2,8 @@ package captions
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -43,15 +41,16 @@ func Read(dir string, count int) ([]string, error) {
 	return nil, fmt.Errorf("opening the captions: %s has none of %s", dir, strings.Join(tables, ", "))
 }
 
-// parse reads a table. Quotes are pandas': they may be around a cell, doubled inside of it, and
-// anywhere else they are text.
+// parse reads a table.
 func parse(data []byte, count int) ([]string, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("line %d: the text is not UTF-8", 1+bytes.Count(data[:firstInvalid(data)], []byte("\n")))
 	}
-	r := csv.NewReader(bytes.NewReader(data))
-	r.Comma, r.LazyQuotes, r.ReuseRecord = '\t', true, true
-	header, err := r.Read()
+	t := newTableReader(data)
+	header, err := t.row()
+	if err == nil && header == nil {
+		err = errors.New("there is nothing")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the first line names the columns: %w", err)
 	}
@@ -59,7 +58,7 @@ func parse(data []byte, count int) ([]string, error) {
 	if at < 0 {
 		return nil, fmt.Errorf("the columns are %s, want one %q", strings.Join(header, ", "), column)
 	}
-	list, err := cells(r, at, count)
+	list, err := cells(t, at, len(header), count)
 	if err != nil {
 		return nil, err
 	}
@@ -69,22 +68,22 @@ func parse(data []byte, count int) ([]string, error) {
 	return list, nil
 }
 
-// cells reads a column, up to a count if that is not 0. None of its cells may be empty.
-func cells(r *csv.Reader, at, count int) ([]string, error) {
+// cells reads one of so many columns, up to a count if that is not 0. None of its cells may be empty; behind it
+// cells may be missing.
+func cells(t *tableReader, at, columns, count int) ([]string, error) {
 	var list []string
 	for count == 0 || len(list) < count {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
+		row, err := t.row()
+		if err != nil || row == nil {
+			return list, err
 		}
-		if err != nil {
-			return nil, err // it names the line
+		switch {
+		case len(row) > columns:
+			return nil, fmt.Errorf("line %d: there are %d cells, want %d", t.begin, len(row), columns)
+		case at >= len(row) || strings.TrimSpace(row[at]) == "":
+			return nil, fmt.Errorf("line %d: the caption of sample %d is empty", t.begin, len(list))
 		}
-		if strings.TrimSpace(row[at]) == "" {
-			line, _ := r.FieldPos(at)
-			return nil, fmt.Errorf("line %d: the caption of sample %d is empty", line, len(list))
-		}
-		list = append(list, strings.Clone(row[at]))
+		list = append(list, row[at])
 	}
 	return list, nil
 }

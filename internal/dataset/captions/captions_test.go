@@ -66,8 +66,9 @@ func TestATableThatHasNoCaptionsIsNamed(t *testing.T) {
 		{"too few rows", "caption\na\n", "there are 1 captions, want 2", 2},
 		{"no column", "id\ttext\n1\ta\n", `the columns are id, text, want one "caption"`, 0},
 		{"an empty caption", "id\tcaption\n1\ta\n2\t \n", "line 3: the caption of sample 1 is empty", 0},
-		{"a row that is too short", "id\tcaption\n1\n", "line 2: wrong number of fields", 0},
-		{"a quote without an end", "caption\n\"a\nb\n", "", 0},
+		{"a row that is too short", "id\tcaption\n1\n", "line 2: the caption of sample 0 is empty", 0},
+		{"a row that is too long", "id\tcaption\n1\ta\n2\tb\tc\n", "line 3: there are 3 cells, want 2", 0},
+		{"a quote without an end", "caption\na\n\"b\nc\n", "line 3: the quote that opens a cell is not closed", 0},
 		{"no UTF-8", "caption\na\n\xff\n", "line 3: the text is not UTF-8", 0},
 	} {
 		list, err := Read(folder(t, tables[0], c.table), c.count)
