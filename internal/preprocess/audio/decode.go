@@ -67,6 +67,9 @@ func decodeWAV(data []byte) ([]float32, error) {
 		kind, size := string(rest[:4]), binary.LittleEndian.Uint32(rest[4:])
 		offset := len(data) - len(rest)
 		rest = rest[8:]
+		if kind == "data" && size == unknownSize {
+			size = uint32(len(rest))
+		}
 		if uint64(size) > uint64(len(rest)) {
 			return nil, fmt.Errorf("chunk %q at byte %d has %d bytes, but %d are left: the file is cut off", kind, offset, size, len(rest))
 		}
@@ -93,6 +96,10 @@ const (
 	wavPCM        = 1
 	wavExtensible = 0xfffe
 )
+
+// unknownSize stands for the size of the samples where a program wrote them into a pipe and could not go back, as FFmpeg does:
+// they go on to the end of the file.
+const unknownSize = math.MaxUint32
 
 func checkWAV(format []byte) error {
 	if len(format) < 16 {

@@ -42,6 +42,7 @@ func TestWAVHasTheSamplesThatWentIn(t *testing.T) {
 		"with chunks of an odd length between":  riff(chunk("LIST", []byte("abc")), chunk("fmt ", plain), chunk("x   ", []byte{1}), chunk("data", data)),
 		"with chunks behind":                    riff(chunk("fmt ", plain), chunk("data", data), chunk("LIST", []byte("abc"))),
 		"with what is cut off behind":           append(riff(chunk("fmt ", plain), chunk("data", data)), "LIST\xff\xff\xff\xff"...),
+		"with a size that was not known yet":    slices.Concat(riff(chunk("fmt ", plain)), []byte("data\xff\xff\xff\xff"), data),
 		"of a format that is written at length": riff(chunk("fmt ", extensible), chunk("data", data)),
 		"of a format with a size behind":        riff(chunk("fmt ", append(slices.Clone(plain), 0, 0)), chunk("data", data)),
 	} {
