@@ -94,9 +94,29 @@ func compareObjects(t *testing.T, small, big accuracy.Annotation, images []accur
 }
 
 func TestUpscalingRefusesNonsense(t *testing.T) {
-	for _, u := range []Upscaling{{0, 5, "png", nil}, {5, 1 << 20, "png", nil}, {5, 5, "gif", nil}} {
-		if _, err := Upscale(t.Context(), t.TempDir(), t.TempDir(), u); err == nil {
-			t.Errorf("Upscale(%+v) succeeds", u)
+	for _, c := range []struct {
+		u    Upscaling
+		want string // empty: it can be done
+	}{
+		{Upscaling{Width: 32, Height: 16384, Format: "png"}, ""}, {Upscaling{Width: 16384, Height: 32, Format: "jpg"}, ""},
+		{Upscaling{Width: 31, Height: 100, Format: "png"}, "upscale: 31 × 100 pixels are wanted, want 32 to 16384"},
+		{Upscaling{Width: 100, Height: 16385, Format: "png"}, "upscale: 100 × 16385 pixels are wanted, want 32 to 16384"},
+		{Upscaling{Width: -100, Height: 100, Format: "png"}, "upscale: -100 × 100 pixels are wanted, want 32 to 16384"},
+		{Upscaling{Width: 100, Height: 100, Format: "PNG"}, `upscale_format is "PNG", want png or jpg`},
+		{Upscaling{Width: 100, Height: 100}, `upscale_format is "", want png or jpg`},
+	} {
+		if err := c.u.Check(); (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%+v: %v, want %q", c.u, err, c.want)
+		}
+		if c.want == "" {
+			continue
+		}
+		to := filepath.Join(t.TempDir(), "big")
+		if _, err := Upscale(t.Context(), t.TempDir(), to, c.u); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Upscale(%+v) = %v, want %q", c.u, err, c.want)
+		}
+		if _, err := os.Stat(to); !os.IsNotExist(err) {
+			t.Errorf("Upscale(%+v) left a folder: %v", c.u, err)
 		}
 	}
 }
