@@ -93,6 +93,9 @@ func openFile(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
+// maxRead bounds what is read into memory at once: images, lists and annotations.
+const maxRead = 1 << 30
+
 // readFile reads all of a regular file below a folder.
 func readFile(root *os.Root, name string) ([]byte, error) {
 	f, err := openFile(root, name)
@@ -100,5 +103,12 @@ func readFile(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxRead {
+		return nil, &os.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has %s, want at most %s", human(info.Size()), human(maxRead))}
+	}
+	return io.ReadAll(io.LimitReader(f, maxRead))
 }

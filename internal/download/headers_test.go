@@ -263,3 +263,15 @@ func TestAnAnswerIsTheRangeThatWasAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// A file that nobody could have made for a data set is not read into memory, and is named.
+func TestAFileWithoutEndIsNotReadIntoMemory(t *testing.T) {
+	v := verificationOf(t, Item{}, map[string][]byte{"huge.jpg": nil})
+	mustDo(t, os.Truncate(filepath.Join(v.Dir, "huge.jpg"), 1<<40)) // which takes no room
+	if err := v.checkImage("huge.jpg", 0, 0); err == nil || err.Error() != "read huge.jpg: it has 1.10 TB, want at most 1.07 GB" {
+		t.Errorf("checkImage = %v", err)
+	}
+	if data, err := readFile(v.root, "huge.jpg"); data != nil || err == nil {
+		t.Errorf("readFile returns %d bytes, %v", len(data), err)
+	}
+}

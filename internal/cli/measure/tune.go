@@ -167,6 +167,9 @@ func (o *tuneFlags) show(w io.Writer, f *tune.Found) error {
 
 func showWinner(w io.Writer, out *tune.Outcome, p *profile.Profile, path string) error {
 	fmt.Fprintf(w, "Fastest: %v: %.4g %s", out.Winner.Point, p.Value, p.Objective.Unit)
+	if out.Winner.Stage == 0 {
+		fmt.Fprint(w, " (an estimate: the budget did not suffice for the traffic of the scenario)")
+	}
 	switch {
 	case out.Winner.Point == out.Points[0]:
 		fmt.Fprint(w, ", which is what a run chooses by itself")

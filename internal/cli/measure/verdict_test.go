@@ -123,7 +123,7 @@ func TestWhatASearchFoundIsShownTheBestFirst(t *testing.T) {
 	slow, fast, failed := tune.Point{Instances: 1, Threads: 2, MaxBatch: 1}, tune.Point{Instances: 2, Threads: 1, MaxBatch: 4}, tune.Point{Instances: 4, Threads: 1, MaxBatch: 8}
 	out := &tune.Outcome{Done: []tune.Measurement{
 		{Point: slow, Value: 50}, {Point: fast, Value: 90}, {Point: failed, Err: "no memory"}, {Point: slow, Stage: 1, Value: 55}, {Point: fast, Stage: 1, Value: 95.5}, {Point: fast, Stage: 2, Value: 97},
-	}, Found: true, Finished: true, Winner: tune.Measurement{Point: fast}}
+	}, Found: true, Finished: true, Winner: tune.Measurement{Point: fast, Stage: 2}}
 	out.Points, out.Objective = []tune.Point{slow, fast, failed}, tune.Objective{Name: "samples", Unit: "samples/s"}
 	table := strings.Split(pointTable(out), "\n")
 	if len(table) != 5 {
@@ -158,6 +158,11 @@ func TestWhatASearchFoundIsShownTheBestFirst(t *testing.T) {
 	b.Reset()
 	if err := showWinner(&b, out, p, "x"); err != nil || !strings.Contains(b.String(), "Speed decided: run --mode accuracy says whether its answers are good enough.\n") {
 		t.Errorf("another precision: %v: %s", err, b.String())
+	}
+	out.Winner.Stage = 0
+	b.Reset()
+	if err := showWinner(&b, out, p, "x"); err != nil || !strings.Contains(b.String(), ": 97 samples/s (an estimate: the budget did not suffice for the traffic of the scenario), which is what a run chooses by itself\n") {
+		t.Errorf("only estimated: %v: %s", err, b.String())
 	}
 	out.Finished = false
 	b.Reset()
