@@ -81,6 +81,21 @@ func fits(have, want profile.Subject) error {
 	return nil
 }
 
+// decides reports whether a field follows from the rest of the request: threads that all share, and what servers run.
+func (q *Request) decides(name string) bool {
+	switch name {
+	case "intra_threads":
+		return q.Engine.SharedThreads > 0 || q.remote()
+	case "model_path", "precision":
+		return q.remote()
+	case "instances":
+		return q.Engine.Remote.Concurrency > 0 || q.asksServers()
+	case "max_batchsize":
+		return q.asksServers()
+	}
+	return false
+}
+
 // take sets what nobody gave.
 func (r *Resolved) take(p *profile.Profile, origin string) {
 	q := &r.Request
@@ -96,7 +111,7 @@ func (r *Resolved) take(p *profile.Profile, origin string) {
 		{"model_path", "model_path", p.ModelPath, func() { q.ModelPath = p.ModelPath }},
 		{"precision", "precision", p.Precision, func() { q.Precision = p.Precision }},
 	} {
-		if s.value == "" || q.origin(s.field) != config.Default || s.field == "intra_threads" && q.Engine.SharedThreads > 0 {
+		if s.value == "" || q.origin(s.field) != config.Default || q.decides(s.field) {
 			continue
 		}
 		s.set()

@@ -138,3 +138,37 @@ func TestSharedThreadsAreNotThoseOfAProfile(t *testing.T) {
 		t.Errorf("%d threads for each of %d instances beside 4 that all share: %q", r.Request.Backend.IntraThreads, r.Request.Instances, r.Notes)
 	}
 }
+
+// Of a profile that a search at servers left, what this side decides is taken, and only that.
+func TestAProfileOfServersIsOfThisSide(t *testing.T) {
+	t.Chdir(t.TempDir())
+	asks := session.Engine{Name: session.OIP, Remote: session.Remote{Endpoints: []string{"http://127.0.0.1:1"}}}
+	for _, c := range []struct {
+		name                   string
+		concurrency            int // that was given
+		instances, under, most int
+	}{
+		{"the workers are the requests under way", 0, 7, 7, 4},
+		{"unless somebody said how many there are", 3, 3, 3, 4},
+	} {
+		q := session.Request{Model: "resnet50", Scenario: "offline", Engine: asks}
+		q.Engine.Remote.Concurrency = c.concurrency
+		r, err := session.Resolve(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &profile.Profile{
+			Schema: profile.Schema, Subject: r.Subject(), ModelPath: "/here.onnx", Precision: "int8", Instances: 7, Threads: 5, MaxBatch: 4, MaxDelay: "0s",
+		}
+		if err := p.Write("p.json"); err != nil {
+			t.Fatal(err)
+		}
+		q.Profile = "p.json"
+		if r, err = session.Resolve(q); err != nil {
+			t.Fatal(err)
+		}
+		if q := r.Request; q.Instances != c.instances || q.Engine.Remote.Concurrency != c.under || q.MaxBatch != c.most || q.ModelPath != "" || q.Precision != "" || q.Backend.IntraThreads != 1 {
+			t.Errorf("%s: %d workers of %d threads, %d under way, batches of %d, model %q in %q", c.name, q.Instances, q.Backend.IntraThreads, q.Engine.Remote.Concurrency, q.MaxBatch, q.ModelPath, q.Precision)
+		}
+	}
+}

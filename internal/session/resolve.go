@@ -55,7 +55,7 @@ func Resolve(q Request) (*Resolved, error) {
 // meaningOf finds out everything but where results go.
 func meaningOf(q Request) (*Resolved, error) {
 	r := &Resolved{Request: q}
-	for _, step := range []func() error{r.names, r.Request.check, r.options, r.settings, r.forServers, r.profile, r.peak} {
+	for _, step := range []func() error{r.names, r.Request.check, r.options, r.settings, r.profile, r.forServers, r.peak} {
 		if err := step(); err != nil {
 			return nil, err
 		}
