@@ -2,6 +2,7 @@ package description
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -150,6 +151,9 @@ func parse(data []byte) (Description, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(data, &values); err != nil {
 		return nil, err
+	}
+	if values == nil {
+		return nil, errors.New("is null, want an object")
 	}
 	d := Description{}
 	for name, raw := range values {

@@ -1,6 +1,7 @@
 package description
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,25 +61,29 @@ func storage(d Description, drives []machine.Drive) {
 	d.fill(map[string]string{"host_storage_capacity": decimal(total), "host_storage_type": strings.Join(kinds, ", ")})
 }
 
+// A port is what is told of one: its speed and what it speaks.
+type port struct {
+	mbit int
+	kind string
+}
+
 func network(d Description, nics []machine.NIC) {
-	speeds := map[int]int{}
+	ports := map[port]int{}
 	for _, n := range nics {
-		speeds[n.Mbit]++
+		if n.Mbit > 0 { // else nobody knows, or it has no cable
+			ports[port{n.Mbit, cmp.Or(n.Kind, "Ethernet")}]++
+		}
 	}
-	if len(nics) == 0 || speeds[0] == len(nics) {
-		return
-	}
-	d["host_networking"] = rates(speeds)
-	d["host_network_card_count"] = rates(speeds)
+	d.fill(map[string]string{"host_networking": rates(ports), "host_network_card_count": rates(ports)})
 }
 
 // rates says how many ports there are of each speed.
-func rates(speeds map[int]int) string {
+func rates(ports map[port]int) string {
 	parts := []string{}
-	for _, mbit := range slices.Sorted(maps.Keys(speeds)) {
-		if mbit > 0 {
-			parts = append(parts, fmt.Sprintf("%d x %g Gb/s Ethernet", speeds[mbit], float64(mbit)/1000))
-		}
+	for _, p := range slices.SortedFunc(maps.Keys(ports), func(a, b port) int {
+		return cmp.Or(cmp.Compare(a.mbit, b.mbit), cmp.Compare(a.kind, b.kind))
+	}) {
+		parts = append(parts, fmt.Sprintf("%d x %g Gb/s %s", ports[p], float64(p.mbit)/1000, p.kind))
 	}
 	return strings.Join(parts, ", ")
 }
