@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +21,10 @@ import (
 // checkFile: the meter may make the file later, but it must be able to become one.
 func checkFile(path string) error {
 	_, err := regular.Stat(path)
-	if err != nil && errors.Is(err, regular.ErrNotRegular) {
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(path))
+	}
+	if err != nil {
 		return fmt.Errorf("the meter's file: %w", err)
 	}
 	return nil

@@ -330,6 +330,17 @@ func TestAWrongMetersFileIsRefusedWithItsLine(t *testing.T) {
 	if err := checkFile("later.csv"); err != nil {
 		t.Errorf("a file that is not there yet: %v", err)
 	}
+	if err := checkFile("none/later.csv"); err == nil || err.Error() != "the meter's file: stat none: no such file or directory" {
+		t.Errorf("a file in a folder that is not there: %v", err)
+	}
+	later := Source{Kind: File, Path: filepath.Join(t.TempDir(), "later.csv")}
+	r, err := Start(t.Context(), later)
+	if err != nil || r.String() != "file "+later.Path+", which is not there yet" {
+		t.Errorf("measured is %v, %v", r, err)
+	}
+	if err := os.WriteFile(later.Path, []byte("t,w\n1769860800,1\n"), 0o600); err != nil || r.String() != "file "+later.Path {
+		t.Errorf("measured is %v, %v", r, err)
+	}
 	if _, err := readFile(Source{Path: "none.csv"}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that never came: %v", err)
 	}

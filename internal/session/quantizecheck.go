@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/field"
@@ -28,6 +30,7 @@ func (q *QuantizeRequest) request(model workload.Model) (r convert.Request, err 
 		oneOf("activations", q.Activations, string(quantize.U8), string(quantize.S8)),
 		oneOf("rank", q.Rank, rankByScore, rankByNoise),
 		notNegative("samples", q.Samples), notNegative("count", q.Count), notNegative("intra_threads", q.Threads),
+		hasFolder("output", q.Output),
 	} {
 		if err != nil {
 			return r, err
@@ -90,6 +93,18 @@ func (q *QuantizeRequest) defaults(several, attends bool) {
 func notNegative(name string, n int) error {
 	if n < 0 {
 		return field.Invalid(name, n, "a positive number, or 0 for the default")
+	}
+	return nil
+}
+
+// hasFolder finds files to write that are in no folder, before anything that takes long.
+func hasFolder(name, path string) error {
+	folder := filepath.Dir(path)
+	switch info, err := os.Stat(folder); {
+	case err != nil:
+		return field.Errorf(name, "the folder of %s: %w", path, err)
+	case !info.IsDir():
+		return field.Errorf(name, "the folder of %s: %s is no folder", path, folder)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/regular"
@@ -38,7 +39,7 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(
 	}
 	f, err := scratch.File(filepath.Dir(path), pattern(filepath.Base(path)))
 	if err != nil {
-		return err
+		return of(path, err)
 	}
 	err = fill(f)
 	if err == nil {
@@ -50,6 +51,21 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // it is of no use to anybody
+		return of(path, err, f.Name())
+	}
+	return nil
+}
+
+// of is an error of a file that is written, by the file's own name: nobody knows that of the temporary one. An error of
+// another file than those of the names is left as it is; without names there is none.
+func of(path string, err error, temporary ...string) error {
+	var one *fs.PathError
+	if errors.As(err, &one) && (len(temporary) == 0 || slices.Contains(temporary, one.Path)) {
+		return &fs.PathError{Op: "writing", Path: path, Err: one.Err}
+	}
+	var both *os.LinkError
+	if errors.As(err, &both) && slices.Contains(temporary, both.Old) {
+		return &fs.PathError{Op: "writing", Path: path, Err: both.Err}
 	}
 	return err
 }
