@@ -71,7 +71,7 @@ func (s *session) newBinding(lead *value) (*binding, error) {
 	lead.leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return nil, errClosed
 	}
 	inner, err := s.inner.CreateIoBinding()
@@ -198,7 +198,7 @@ func (s *session) runPlain(ctx context.Context, inputs, outputs []backend.Value)
 func (s *session) takeRun() (*plainRun, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return nil, errClosed
 	}
 	if n := len(s.idle); n > 0 {

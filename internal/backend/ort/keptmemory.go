@@ -3,6 +3,7 @@
 package ort
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -19,10 +20,15 @@ type keptMemory struct {
 	data     unsafe.Pointer
 }
 
+var errMemoryClosed = errors.New("the memory is closed")
+
 // Keep implements backend.Keeper.
 func (s *session) Keep(t tensor.DType, elements int64) (backend.Memory, error) {
 	if s.memory == nil {
 		return nil, nil
+	}
+	if s.closed.Load() {
+		return nil, errClosed
 	}
 	n, like := s.engine.native, tensor.Tensor{Type: t, Shape: tensor.Shape{elements}}
 	whole, err := n.newTensor(s.memory.allocator, like)
@@ -68,26 +74,32 @@ func (m *keptMemory) has(from, elements int64) bool {
 // Value implements backend.Memory.
 func (m *keptMemory) Value(from int64, shape ...int64) (backend.Value, error) {
 	t := tensor.Tensor{Type: m.element, Shape: append(tensor.Shape(nil), shape...)}
+	if m.whole == nil {
+		return nil, errMemoryClosed
+	}
 	if !m.has(from, t.Shape.Len()) {
 		return nil, fmt.Errorf("%v from element %d on is not in memory of %d", t, from, m.elements)
 	}
 	s := m.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return nil, errClosed
 	}
 	kept, err := s.engine.native.tensorOver(s.memory.info, m.at(from), t)
 	if err != nil {
 		return nil, fmt.Errorf("binding %v: %w", t, err)
 	}
-	v := &value{tensor: t, kept: kept}
+	v := &value{tensor: t, kept: kept, memory: m}
 	s.adopt(v)
 	return v, nil
 }
 
 // Copy implements backend.Memory.
 func (m *keptMemory) Copy(to, from, elements int64) error {
+	if m.whole == nil {
+		return errMemoryClosed
+	}
 	if !m.has(to, elements) || !m.has(from, elements) {
 		return fmt.Errorf("copying %d elements from %d to %d: there are %d", elements, from, to, m.elements)
 	}

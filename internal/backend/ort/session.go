@@ -31,13 +31,13 @@ type session struct {
 	memory          *deviceMemory // for buffers of runs; nil: the values' own memory is used
 
 	guarded atomic.Int32 // runs that are still watched for replaced signal handlers
+	closed  atomic.Bool
 
 	mu       sync.Mutex // guards what follows
 	values   map[*value]struct{}
 	bindings map[*binding]struct{}
 	kept     map[*keptMemory]struct{}
 	idle     []*plainRun // room for runs without a binding
-	closed   bool
 }
 
 var errClosed = errors.New("the session is closed")
@@ -50,7 +50,7 @@ func (s *session) Info() backend.Info { return s.info }
 func (s *session) Bind(t tensor.Tensor) (backend.Value, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return nil, fmt.Errorf("binding %v: %w", t, errClosed)
 	}
 	v, err := newValue(t)
@@ -116,7 +116,7 @@ func (s *session) destroy() error {
 func (s *session) shut() (map[*binding]struct{}, map[*value]struct{}, []*plainRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.closed.Store(true)
 	bindings, values, idle := s.bindings, s.values, s.idle
 	s.bindings, s.values, s.idle = nil, nil, nil
 	return bindings, values, idle
@@ -132,6 +132,9 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		return fmt.Errorf("running the model: %w", err)
 	}
 	defer s.turn.leave()
+	if s.closed.Load() { // what its bindings lead to is gone
+		return fmt.Errorf("running the model: %w", errClosed)
+	}
 	err := s.run(ctx, inputs, outputs)
 	switch {
 	case err == nil:
@@ -165,6 +168,9 @@ func own(v backend.Value, port *modelPort, role string) (*value, error) {
 	}
 	if mine.closed {
 		return nil, fmt.Errorf("%s %s: the value is closed", role, port.Name)
+	}
+	if mine.memory != nil && mine.memory.whole == nil {
+		return nil, fmt.Errorf("%s %s: %w", role, port.Name, errMemoryClosed)
 	}
 	if mine.tensor.Type != port.Type || !port.AnyShape && !fits(mine.tensor.Shape, port.Shape) {
 		return nil, fmt.Errorf("%s %s: got %v, the model has %v%v", role, port.Name, mine.tensor, port.Type, port.Shape)

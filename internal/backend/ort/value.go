@@ -25,6 +25,7 @@ type value struct {
 	tensor  tensor.Tensor
 	handle  *handle
 	kept    unsafe.Pointer // the value as ONNX Runtime knows it, in memory of a device: there is no handle then
+	memory  *keptMemory    // that kept is a part of
 	pinner  runtime.Pinner
 
 	copied  copier // nil if the memory is used in place
