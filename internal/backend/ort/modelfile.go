@@ -1,6 +1,7 @@
 package ort
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,7 +99,10 @@ func (h modelHead) complete() bool {
 // choose returns the ports that a session offers: all inputs, and the outputs by name in the order
 // given. If none are named they are all that are tensors.
 func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
-	for _, name := range names {
+	for k, name := range names {
+		if slices.Contains(names[:k], name) {
+			return nil, nil, fmt.Errorf("the output %q is asked for twice", name)
+		}
 		i := slices.IndexFunc(h.outputs, func(p modelPort) bool { return p.Name == name })
 		if i < 0 {
 			return nil, nil, fmt.Errorf("no output %q; it has %s", name, portNames(h.outputs))
@@ -124,7 +128,7 @@ func fixed(in, out []modelPort, extents map[string]int64) (fixedIn, fixedOut []m
 	free := freeAxes(in, out)
 	for _, axis := range slices.Sorted(maps.Keys(extents)) {
 		if !slices.Contains(free, axis) {
-			return nil, nil, fmt.Errorf("it has no free axis %q; it has %s", axis, strings.Join(free, ", "))
+			return nil, nil, fmt.Errorf("it has no free axis %q; it has %s", axis, cmp.Or(strings.Join(free, ", "), "none"))
 		}
 		if extents[axis] < 1 {
 			return nil, nil, fmt.Errorf("free axis %q: the extent %d must be 1 or more", axis, extents[axis])

@@ -32,8 +32,10 @@ func (e profileEvent) isRun() bool {
 // compiles part of the model runs it as one node.
 func countNodes(profile io.Reader) (map[string]int, error) {
 	decoder := json.NewDecoder(profile)
-	if _, err := decoder.Token(); err != nil {
+	if begin, err := decoder.Token(); err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
+	} else if begin != json.Delim('[') {
+		return nil, fmt.Errorf("reading the profile: it begins with %v, want a list", begin)
 	}
 	counts := map[string]int{}
 	seen := map[profileEvent]bool{}
@@ -46,6 +48,9 @@ func countNodes(profile io.Reader) (map[string]int, error) {
 			seen[e] = true
 			counts[deviceOf(e.Args.Provider)]++
 		}
+	}
+	if _, err := decoder.Token(); err != nil { // the nodes of a profile that was cut off are not all
+		return nil, fmt.Errorf("reading the profile: %w", err)
 	}
 	return counts, nil
 }
