@@ -91,7 +91,7 @@ func (b *builder) note(r *result) error {
 	if err != nil {
 		return err
 	}
-	placed := Placed{Path: b.folder(r), Benchmark: r.benchmark, Scenario: r.scenario, Value: value, Unit: unit, Accuracy: r.score()}
+	placed := Placed{Path: b.folder(r), Benchmark: r.benchmark, Scenario: r.scenario, Value: value, Unit: unit, Accuracy: b.score(r)}
 	if r.from != nil {
 		placed.InferredFrom = r.from.scenario
 	}

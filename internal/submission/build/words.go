@@ -12,14 +12,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
-// number is the first number of a line of a score.
-var number = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)
+// number is the first number of a line of a score, behind no letter: that of rouge1 is none.
+var number = regexp.MustCompile(`(?:^|[^\pL\pN_.])([0-9]+(?:\.[0-9]+)?)`)
 
 // score is the accuracy of a result with five significant figures; of runs of other programs,
-// the first number of accuracy.txt.
-func (r *result) score() string {
+// the metrics that accuracy.txt has of the benchmark, or else the first number in it.
+func (b *builder) score(r *result) string {
 	if run := r.accuracy.results; run != nil && run.Accuracy != nil {
 		text, err := round(fmt.Sprintf("%.12f", run.Accuracy.Value))
 		if err == nil {
@@ -30,11 +31,33 @@ func (r *result) score() string {
 	if err != nil {
 		return ""
 	}
-	text, err := round(number.FindString(string(data)))
-	if err != nil {
-		return ""
+	metrics := b.round.Model(r.benchmark).AccuracyOf(r.scenario)
+	var list []string
+	for _, m := range metrics {
+		if text := lastOf(m.Name, string(data)); text != "" && len(metrics) > 1 {
+			list = append(list, m.Name+" "+text)
+		} else if text != "" {
+			list = append(list, text)
+		}
 	}
-	return text
+	if len(list) > 0 {
+		return strings.Join(list, ", ")
+	}
+	if m := number.FindStringSubmatch(string(data)); m != nil {
+		text, _ := round(m[1]) // which is a number
+		return text
+	}
+	return ""
+}
+
+// lastOf is the last value of a metric in a text of lines, rounded; empty: there is none.
+func lastOf(metric, text string) (value string) {
+	for line := range strings.Lines(text) {
+		if written, ok := rounds.Match(metric, strings.TrimRight(line, "\r\n")); ok {
+			value, _ = round(written) // what is no number is none
+		}
+	}
+	return value
 }
 
 // readme says how a result came about.
@@ -48,7 +71,7 @@ func (b *builder) readme(r *result) (string, error) {
 	if r.from != nil {
 		fmt.Fprintf(&w, "Inferred from %s, as the rules allow on edge systems: %s. Logs and tests are those of %s.\n\n", r.from.scenario, r.how(), r.from.scenario)
 	}
-	fmt.Fprintf(&w, "- Result: %.8g %s\n- Accuracy: %s (five significant figures, round half to even)\n", value, unit, r.score())
+	fmt.Fprintf(&w, "- Result: %.8g %s\n- Accuracy: %s (five significant figures, round half to even)\n", value, unit, b.score(r))
 	run := r.performance.results
 	if run == nil {
 		version, _ := r.performance.log.Text("loadgen_version")
