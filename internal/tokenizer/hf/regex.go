@@ -50,8 +50,11 @@ func newRegexMatcher(text string) (matcher, error) {
 // maxPattern bounds what a file may nest: the longest known pattern has some 400 bytes.
 const maxPattern = 1 << 14
 
-// patience bounds the search for one match: there are patterns that take forever.
-const patience = 5 * time.Second
+// patience bounds the search for one match, and so many times as long that for all of a text: there are patterns that take forever.
+const (
+	patience   = 5 * time.Second
+	ofOneMatch = 6
+)
 
 // A literalMatcher matches a text.
 type literalMatcher string
@@ -86,9 +89,12 @@ type regexMatcher struct{ *regexp2.Regexp }
 
 // divide finds matches of no length too, unless another match ends there.
 func (m regexMatcher) divide(text string, emit func(string, bool)) error {
-	runes, at, matched := []rune(text), 0, false
+	runes, at, matched, begin := []rune(text), 0, false, time.Now()
 	match, err := m.FindRunesMatch(runes)
 	for ; match != nil && err == nil; match, err = m.FindNextMatch(match) {
+		if time.Since(begin) > ofOneMatch*m.MatchTimeout {
+			return fmt.Errorf("cutting text by the pattern %q takes more than %s", m.String(), ofOneMatch*m.MatchTimeout)
+		}
 		if match.Length == 0 && matched && match.Index == at {
 			continue
 		}

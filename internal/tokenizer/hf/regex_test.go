@@ -13,6 +13,7 @@ func mustCompile(t testing.TB, pattern string) *regexp2.Regexp {
 	if err != nil {
 		t.Fatal(err)
 	}
+	re.MatchTimeout = patience
 	return re
 }
 

@@ -23,6 +23,9 @@ type unigram struct {
 // (tokenizers, unigram/model.rs).
 const unknownPenalty = 10
 
+// longestPiece bounds what is looked for at each place of a text, in bytes: those of known vocabularies have some 50.
+const longestPiece = 512
+
 // A scoredPiece is a token with its score.
 type scoredPiece struct {
 	token string
@@ -60,6 +63,9 @@ func newUnigram(f *modelFile) (model, []string, error) {
 	m := &unigram{ids: make(map[string]int32, len(vocab)), unknown: -1, penalty: math.Inf(1)}
 	pieces := make([]string, len(vocab))
 	for i, p := range vocab {
+		if len(p.token) > longestPiece {
+			return nil, nil, fmt.Errorf("vocab: token %d, %.20q…, has %d bytes, want at most %d", i, p.token, len(p.token), longestPiece)
+		}
 		m.ids[p.token] = int32(i)
 		m.scores = append(m.scores, p.score)
 		m.penalty = min(m.penalty, p.score-unknownPenalty)

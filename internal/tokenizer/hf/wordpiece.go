@@ -2,6 +2,7 @@ package hf
 
 import (
 	"errors"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -14,10 +15,16 @@ type wordPiece struct {
 	longest int    // token, in bytes
 }
 
+// longestWord bounds how long words may be, of which each place is looked at: known tokenizers have 100 or 200.
+const longestWord = 1000
+
 func newWordPiece(f *modelFile, ids map[string]int32) (*wordPiece, error) {
 	m := &wordPiece{ids: ids, prefix: textOr(f.Prefix, "##"), maxWord: 100}
 	if f.MaxWord != nil {
 		m.maxWord = *f.MaxWord
+	}
+	if m.maxWord < 0 || m.maxWord > longestWord {
+		return nil, fmt.Errorf("max_input_chars_per_word is %d, want 0 to %d", m.maxWord, longestWord)
 	}
 	for token := range ids {
 		m.longest = max(m.longest, len(token))
