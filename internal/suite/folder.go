@@ -13,9 +13,17 @@ import (
 // kept is the folder of suites that nobody gave a folder for.
 const kept = session.KeptRuns + "/suites"
 
-// NewFolder is where a suite goes if nobody says.
+// NewFolder is where a suite goes if nobody says: a folder that is named after the second, with a number behind it if another
+// began in the same one.
 func NewFolder(name string, quick bool) string {
-	return filepath.Join(parent(name, quick), time.Now().Format("20060102-150405"))
+	first := filepath.Join(parent(name, quick), time.Now().Format("20060102-150405"))
+	folder := first
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(folder); err != nil {
+			return folder
+		}
+		folder = fmt.Sprintf("%s-%d", first, n)
+	}
 }
 
 func parent(name string, quick bool) string {

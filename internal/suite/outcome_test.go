@@ -331,3 +331,19 @@ func TestAFolderThatCannotBeMadeIsAnError(t *testing.T) {
 		t.Errorf("Run in a file: %v", err)
 	}
 }
+
+// TestSuitesThatBeginInTheSameSecondHaveFoldersOfTheirOwn where nobody gave one.
+func TestSuitesThatBeginInTheSameSecondHaveFoldersOfTheirOwn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	folders := map[string]bool{}
+	for range 4 {
+		folder := NewFolder("mine", false)
+		if err := os.MkdirAll(folder, 0o755); err != nil { // as the suite does
+			t.Fatal(err)
+		}
+		folders[folder] = true
+	}
+	if len(folders) != 4 {
+		t.Errorf("four suites have the folders %v", folders)
+	}
+}

@@ -51,7 +51,13 @@ the test passes, 3 if it does not, and 1 if it could not be judged.`,
 		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
-	f := cmd.Flags()
+	o.defineAll(cmd.Flags())
+	cmd.AddCommand(newAuditList(), newAuditVerify())
+	return cmd
+}
+
+// defineAll defines the flags of run, and those of tests.
+func (o *auditFlags) defineAll(f *pflag.FlagSet) {
 	o.define(f)
 	for _, name := range []string{"mode", "audit-conf"} { // the test's own
 		if err := f.MarkHidden(name); err != nil {
@@ -62,8 +68,6 @@ the test passes, 3 if it does not, and 1 if it could not be judged.`,
 	f.StringVar(&o.audit.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default: it is made, where a test compares with it)")
 	f.StringVar(&o.audit.CustomData, "custom-data", "", "TEST03: data set to run on (default: the official one, changed)")
 	defineAudit(f, &o.audit.Options)
-	cmd.AddCommand(newAuditList(), newAuditVerify())
-	return cmd
 }
 
 // defineAudit defines the flags that say how logs are verified.
@@ -91,8 +95,10 @@ func (o *auditFlags) run(cmd *cobra.Command, test string) error {
 		o.audit.Test = test
 		return o.one(cmd)
 	}
-	if cmd.Flags().Changed("rules") && o.audit.Rules != "v0.5" {
-		return cli.Usage("the audit set of v0.5 has the rules of v0.5, not of %s", o.audit.Rules)
+	if cli.OnCommandLine(cmd.Flags(), "rules") { // what lies in the environment is for other tests
+		if set, err := config.Rules(o.audit.Rules); err != nil || set.Version != "v0.5" {
+			return cli.Usage("the audit set of v0.5 has the rules of v0.5, not of %s", o.audit.Rules)
+		}
 	}
 	return o.set(cmd)
 }
@@ -158,76 +164,4 @@ func verdictText(v *audit.Verdict) string {
 		fmt.Fprintf(&b, "Files for MLCommons: %s\n", v.Folder)
 	}
 	return b.String()
-}
-
-func newAuditList() *cobra.Command {
-	model, scenario, rules, asJSON := "", "", config.Newest, false
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the compliance tests that a result needs",
-		Long: `List the compliance tests that results of the closed and the network division need; in the
-open division there are none.`,
-		Example: "  mlperf audit list --model resnet50 --scenario offline\n  mlperf audit list --rules v4.1",
-		Args:    cli.Arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			needs, err := audit.Needs(rules, model, scenario)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return cli.PrintJSON(cmd.OutOrStdout(), "audit-list", needs)
-			}
-			return cli.PrintTable(cmd.OutOrStdout(), cli.Row{"model", "scenario", "tests"}, needs, func(n audit.Need) cli.Row {
-				return cli.Row{n.Model, n.Scenario, strings.Join(n.Tests, " ")}
-			})
-		},
-	}
-	cmd.Flags().StringVar(&model, "model", "", "benchmark (default: all of the round)")
-	cmd.Flags().StringVar(&scenario, "scenario", "", "scenario (default: all)")
-	cmd.Flags().StringVar(&rules, "rules", rules, "rule set")
-	cli.JSONFlag(cmd.Flags(), &asJSON)
-	return cmd
-}
-
-func newAuditVerify() *cobra.Command {
-	var o audit.Options
-	var logs audit.Logs
-	model, dataset, output, force, asJSON := "", "", "", false, false
-	cmd := &cobra.Command{
-		Use:   "verify TEST RESULT LOGS",
-		Short: "Verify the logs of a compliance test that was run elsewhere",
-		Long: `Verify the logs of a compliance test that was run elsewhere. RESULT is the folder of
-the result, with performance/run_1 and accuracy, or of its performance run (before v2.1,
-for TEST04, that of TEST04-A); LOGS is that of the run under the test's audit.config.
-
-Nothing is written unless --output names the folder that gets one for TEST. With --model
-and --dataset-path, TEST01 compares scores where responses vary.`,
-		Example: "  mlperf audit verify TEST01 closed/Org/results/sys/resnet50/Offline logs --output checked\n" +
-			"  mlperf audit verify TEST04 runs/performance runs/TEST04",
-		Args: cli.Arguments(3, 3),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			logs.Performance, logs.Audit, o.Model = args[1], args[2], model
-			if model != "" && dataset != "" {
-				o.Scorer = audit.ScoreWith(model, dataset)
-			}
-			v, err := audit.Verify(cmd.Context(), args[0], logs, o)
-			if err == nil && output != "" {
-				err = v.Write(output, force)
-			}
-			if err != nil {
-				return err
-			}
-			return showVerdict(cmd.OutOrStdout(), v, asJSON)
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&logs.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default RESULT)")
-	f.StringVar(&o.Rules, "rules", config.Newest, "rule set")
-	defineAudit(f, &o)
-	f.StringVar(&model, "model", "", "model of the catalogue: for TEST01 and TEST07 to score, and for the bounds of TEST07 and TEST09 (default: as the results of LOGS say)")
-	f.StringVar(&dataset, "dataset-path", "", "TEST01, TEST07: data set, to score")
-	f.StringVar(&output, "output", "", "folder that gets one for TEST, as MLCommons wants it")
-	f.BoolVar(&force, "force", false, "replace the test's files in --output")
-	cli.JSONFlag(f, &asJSON)
-	return cmd
 }

@@ -73,7 +73,11 @@ func (o *suiteFlags) showPlan(w io.Writer, p *suite.Plan) error {
 		return report.JSON(w, map[string]any{"schema": suite.Schema, "suite": p.Suite, "steps": p.Steps, "estimate": p.Estimate()})
 	}
 	s := p.Suite
-	_ = cli.Say(w, "%s: %s, rules %s\n", s.Name, s.Title, s.Rules)
+	title := s.Title
+	if title != "" {
+		title = ": " + title
+	}
+	_ = cli.Say(w, "%s%s, rules %s\n", s.Name, title, s.Rules)
 	err := cli.PrintTable(w, cli.Row{"model", "scenario", "run", "time"}, p.Steps, func(s *suite.Step) cli.Row {
 		took := s.Estimate.Round(time.Second).String()
 		switch {
