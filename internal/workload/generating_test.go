@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -136,4 +137,60 @@ func TestTheSessionIsItsOwnersToClose(t *testing.T) {
 	if err := g.Predict(t.Context(), nil, nil); err != nil {
 		t.Errorf("no items: %v", err)
 	}
+}
+
+// ordered keeps the order in which it is told of an item.
+type ordered struct{ told []string }
+
+func (o *ordered) FirstToken(ticket int, token []byte) {
+	o.told = append(o.told, fmt.Sprintf("first of %d", ticket))
+}
+
+func (o *ordered) Done(ticket int, response []byte, tokens int) {
+	o.told = append(o.told, fmt.Sprintf("all of %d", ticket))
+}
+
+// Many goroutines ask at once, each with a reply of its own, as LoadGen's traffic at endpoints does.
+func TestEveryAnswerHasItsFirstTokenBeforeItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var texts []string
+		for i := range 50 {
+			texts = append(texts, strings.Repeat("x", 1+i%7))
+		}
+		g, session := newGenerating(t, texts...)
+		var group sync.WaitGroup
+		for i := range texts {
+			group.Go(func() {
+				var got ordered
+				if err := g.Answer(t.Context(), Item{Index: i, Ticket: i}, &got); err != nil {
+					t.Error(err)
+				}
+				if want := []string{fmt.Sprintf("first of %d", i), fmt.Sprintf("all of %d", i)}; !slices.Equal(got.told, want) {
+					t.Errorf("of item %d is told %q, want %q", i, got.told, want)
+				}
+			})
+		}
+		group.Wait()
+		if session.underWay.Load() != 0 {
+			t.Errorf("%d prompts are under way still", session.underWay.Load())
+		}
+	})
+}
+
+func TestOfABatchThatIsStoppedTheQuickAnswersStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := newGenerating(t, "a", strings.Repeat("long", 100), "bb", strings.Repeat("longer", 100))
+		stop := errors.New("stopped by the user")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(50*time.Millisecond, func() { cancel(stop) })
+		got := &replies{map[int]string{}, map[int]string{}}
+		begin := time.Now()
+		err := g.Predict(ctx, []Item{{Index: 0, Ticket: 10}, {Index: 1, Ticket: 11}, {Index: 2, Ticket: 12}, {Index: 3, Ticket: 13}}, got)
+		if !errors.Is(err, stop) || strings.Count(text(err), "\n") != 1 || time.Since(begin) != 50*time.Millisecond {
+			t.Errorf("after %v: %v, want %v of the two that were under way", time.Since(begin), err, stop)
+		}
+		if answered := slices.Sorted(maps.Keys(got.done)); !slices.Equal(answered, []int{10, 12}) {
+			t.Errorf("answered are %v, want the quick ones", answered)
+		}
+	})
 }
