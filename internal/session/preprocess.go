@@ -55,7 +55,7 @@ func (q *PreprocessRequest) twice() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if before, taken := of[path]; taken && before != file {
+		if before, taken := of[path]; taken && filepath.Clean(before) != filepath.Clean(file) {
 			return field.Errorf("root", "%s and %s would both be written to %s: want the folder whose structure is kept", before, file, path)
 		}
 		of[path] = file

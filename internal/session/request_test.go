@@ -178,3 +178,27 @@ func TestSharedThreadsAreAPoolForAllSessions(t *testing.T) {
 		t.Errorf("between operators there are %d threads, want at least 1", got.InterThreads)
 	}
 }
+
+// The same file by two spellings is one, and two of the same name are not.
+func TestFilesThatWouldBeWrittenToOnePlaceAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		root  string
+		files []string
+		want  string // empty: no error
+	}{
+		{"different names", "", []string{"a/x.jpg", "b/y.jpg"}, ""},
+		{"one file", "", []string{"a/x.jpg", "a/x.jpg", "./a/x.jpg", "a/../a/x.jpg"}, ""},
+		{"one name in two folders", "", []string{"a/x.jpg", "b/x.jpg"}, "root: a/x.jpg and b/x.jpg would both be written to out/x.jpg.npy: want the folder whose structure is kept"},
+		{"whose structure is kept", ".", []string{"a/x.jpg", "b/x.jpg"}, ""},
+		{"below another folder", "a", []string{"a/x.jpg", "a/sub/x.jpg"}, ""},
+		{"one outside", "a", []string{"a/x.jpg", "b/x.jpg"}, "b/x.jpg: it is not below a"},
+		{"one above", "a", []string{"a/../x.jpg"}, "a/../x.jpg: it is not below a"},
+		{"nothing", "", nil, ""},
+	} {
+		q := PreprocessRequest{Files: c.files, Root: c.root, Output: "out"}
+		if err := q.twice(); (err == nil) != (c.want == "") || err != nil && strings.ReplaceAll(err.Error(), `\`, "/") != c.want {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
