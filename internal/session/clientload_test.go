@@ -51,7 +51,7 @@ func (m *metronome) Generate(ctx context.Context, p *backend.Prompt, sink backen
 	m.count(0, 0, 1)
 	sink.Done(backend.Answer{Tokens: p.MaxTokens})
 	if m.fails != nil {
-		return m.fails(m.answers)
+		return m.fails(m.Measured().Answers)
 	}
 	return nil
 }
