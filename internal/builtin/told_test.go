@@ -21,6 +21,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/dataset/volume"
+	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -395,5 +397,36 @@ func TestRoomIsComparedWithWhatFilesTake(t *testing.T) {
 		if err := (Maker{FreeMemory: c.free, FullSize: c.full}).checkMemory(10 * mb); (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// Segmentations are what the model says of a volume, on the grid of its file: of one label everywhere, all but six boxes and what
+// is cut off is that label.
+func TestSegmentationsAreWhatTheModelSays(t *testing.T) {
+	longtest.Skip(t, "a volume of a million voxels")
+	m, _ := toldMaker(t, 1)
+	g := synth.KiTS19Spec{Seed: segmentationSeed, Cases: 1}.Grid(0)
+	grid := volume.Grid{Shape: g.Shape}
+	for axis, spacing := range g.Spacing {
+		grid.Spacing[axis] = float64(float32(spacing)) // as the file has it
+	}
+	shape := volume.PreparedShape(grid)
+	dir, err := m.Dataset(t.Context(), toldModel(t, m, "3d-unet", [][]byte{bytes.Repeat([]byte{1}, shape[0]*shape[1]*shape[2])}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := volume.ReadFile(filepath.Join(dir, "case_00000", "segmentation.nii.gz"))
+	if err != nil || v.Shape != g.Shape {
+		t.Fatalf("%+v, %v, want the shape %v", v, err, g.Shape)
+	}
+	counts := map[float32]int{}
+	for _, label := range v.Data {
+		counts[label]++
+	}
+	if share := float64(counts[1]) / float64(len(v.Data)); len(counts) > 3 || share < 0.5 || share > 0.999 {
+		t.Errorf("labels %v of %d voxels", counts, len(v.Data))
+	}
+	if manifest, err := synth.ReadManifest(dir); err != nil || len(manifest.Scores) != 1 {
+		t.Errorf("scores %v, %v", manifest.Scores, err)
 	}
 }
