@@ -218,6 +218,22 @@ func TestFoldersOfManyRunsAreShownBelowTheOneThatTheyShare(t *testing.T) {
 	}
 }
 
+// The folder that all share is said once, above the table.
+func TestThePageOfManyRunsNamesTheFolderThatTheyShare(t *testing.T) {
+	lines := manyLines()
+	page := written(t, func(w io.Writer) error { return Runs(w, lines, nil, "mlperf 1.2.3") })
+	if !strings.Contains(page, "3 VALID") || strings.Contains(page, " · below ") {
+		t.Error("runs that share no folder are below one")
+	}
+	for i := range lines {
+		lines[i].Folder = filepath.Join("sweeps", "night", lines[i].Folder)
+	}
+	page = written(t, func(w io.Writer) error { return Runs(w, lines, nil, "mlperf 1.2.3") })
+	if parent := filepath.Join("sweeps", "night"); !strings.Contains(page, "3 VALID · below "+parent) || strings.Count(page, parent) != 1 {
+		t.Errorf("%s is said %d times, want once", parent, strings.Count(page, parent))
+	}
+}
+
 func TestThePageOfManyRunsHasATableThatSortsAndAFront(t *testing.T) {
 	page := written(t, func(w io.Writer) error { return Runs(w, manyLines(), nil, "mlperf 1.2.3") })
 	for _, want := range []string{

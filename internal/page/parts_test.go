@@ -125,6 +125,7 @@ func TestADescriptionOfAMachineMayBeAnything(t *testing.T) {
 		{"a model that is a number", map[string]any{"cpu": map[string]any{"model": 6502.0}}, "6,502", ""},
 		{"a model that is a list", map[string]any{"cpu": map[string]any{"model": []any{}}}, "", ""},
 		{"memory below nothing", map[string]any{"memory": map[string]any{"total_bytes": -5.0}}, "", ""},
+		{"no memory at all", map[string]any{"memory": map[string]any{"total_bytes": 0.0}}, "", ""},
 		{"memory as a text", map[string]any{"memory": map[string]any{"total_bytes": "many"}}, "", ""},
 	} {
 		if got := processor(c.system); got != c.processor {
@@ -132,6 +133,14 @@ func TestADescriptionOfAMachineMayBeAnything(t *testing.T) {
 		}
 		if got := memory(c.system); got != c.memory {
 			t.Errorf("%s: memory %q, want %q", c.name, got, c.memory)
+		}
+	}
+}
+
+func TestWorkersAreThoseThatThereAre(t *testing.T) {
+	for n, want := range map[int]string{-1: "", 0: "", 1: "1 × 2 threads, batches of up to 3, delay 4ms", 2: "2 × 2 threads, batches of up to 3, delay 4ms"} {
+		if got := workers(report.Backend{Instances: n, Threads: 2, MaxBatch: 3, MaxDelay: "4ms"}); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
 }
@@ -152,6 +161,8 @@ func TestAMeterIsAsLongAsWhatWasUsedOfTheBound(t *testing.T) {
 			meter{Observed: "p57 5 ms", Of: "of 10 ms allowed", Below: "66.66 % of the samples within the bound, 57 % required", Label: "p57 5 ms is 50 percent of the bound", Width: 490, Bound: 979, Met: true}},
 		{"twice", bound("latency", 20e6, false), &report.Performance{Samples: 2, Overlatency: 5},
 			meter{Observed: "p57 20 ms", Of: "of 10 ms allowed, 2 times the bound", Below: "0.00 % of the samples within the bound, 57 % required", Label: "p57 20 ms is 200 percent of the bound", Width: 1000, Bound: 499}},
+		{"half as much again", bound("latency", 15e6, false), nil,
+			meter{Observed: "p57 15 ms", Of: "of 10 ms allowed", Label: "p57 15 ms is 150 percent of the bound", Width: 1000, Bound: 665}},
 		{"a little above", bound("latency", 10.5e6, false), nil,
 			meter{Observed: "p57 10.5 ms", Of: "of 10 ms allowed", Label: "p57 10.5 ms is 105 percent of the bound", Width: 1000, Bound: 951}},
 		{"no samples", bound("latency", 10e6, true), &report.Performance{},
