@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,8 +78,8 @@ func caches(root string) []string {
 	return list
 }
 
-// drives lists what can hold data: not loops, RAM disks, maps of other drives, or drives that
-// hold no medium.
+// drives lists what can hold data: not loops, RAM disks, maps of other drives, drives that hold no medium, paths to a drive
+// that has several (which the kernel hides), or the parts of a card that it boots from.
 func drives(root string) []Drive {
 	folders, _ := filepath.Glob(filepath.Join(root, "sys/block/*"))
 	slices.Sort(folders)
@@ -86,13 +87,16 @@ func drives(root string) []Drive {
 	for _, dir := range folders {
 		name := filepath.Base(dir)
 		sectors, _ := strconv.ParseUint(line(dir, "size"), 10, 64)
-		if sectors == 0 || slices.ContainsFunc([]string{"loop", "ram", "zram", "dm-", "md", "sr", "fd"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if sectors == 0 || line(dir, "hidden") == "1" || partOfCard.MatchString(name) || slices.ContainsFunc([]string{"loop", "ram", "zram", "dm-", "md", "sr", "fd"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			continue
 		}
 		list = append(list, Drive{Name: name, Kind: kindOfDrive(name, line(dir, "queue/rotational")), Bytes: sectors * 512}) // whatever the drive's own sectors are
 	}
 	return list
 }
+
+// partOfCard are names of parts of an eMMC that have a block device of their own, beside that of the card.
+var partOfCard = regexp.MustCompile(`^mmcblk\d+(boot\d+|rpmb|gp\d+)$`)
 
 func kindOfDrive(name, rotational string) string {
 	switch {

@@ -69,8 +69,8 @@ func readClock() (readNS float64, stepNS int64) {
 func measure(ctx context.Context, sleep func(time.Duration)) (Oversleep, error) {
 	late := make([]int64, 0, sleepCount)
 	for i := range sleepCount {
-		if err := ctx.Err(); err != nil {
-			return Oversleep{}, err
+		if ctx.Err() != nil {
+			return Oversleep{}, context.Cause(ctx)
 		}
 		d := sleepTime + time.Duration(i)*7*time.Microsecond
 		start := time.Now()
