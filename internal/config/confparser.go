@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -154,10 +155,10 @@ func (p *confParser) meaning(e Entry) ([]*key, error) {
 	return matching, nil
 }
 
-// check reports whether a value suits all keys that the entry sets.
+// check reports whether a value suits all keys that the entry sets, but for a 0 that may be of another benchmark.
 func (p *confParser) check(matching []*key, e Entry) error {
 	for _, k := range matching {
-		if _, err := parseValue(k.kind, e.Value); err != nil {
+		if _, err := parseValue(k.kind, e.Value); err != nil && !errors.Is(err, errZero) {
 			return p.syntax("%s: %v", e.Name(), err)
 		}
 	}

@@ -112,19 +112,27 @@ func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Ent
 		case !k.enabled(&r.target):
 			r.warnOnce("%v: %s has no effect: %s is off", c.at(e), k.name, k.needs)
 		default:
-			r.errs = append(r.errs, r.apply(k, e.Value, c.at(e), origin(e)))
+			r.errOnce(r.apply(k, e, c.at(e), origin(e)))
 		}
 	}
 }
 
-// apply makes a setting of the text of a file. ParseConf has checked the text.
-func (r *resolver) apply(k *key, text string, at Place, origin string) error {
-	v, err := parseValue(k.kind, text)
+// apply makes a setting of an entry of a file. ParseConf has checked what is wrong for every benchmark.
+func (r *resolver) apply(k *key, e Entry, at Place, origin string) error {
+	v, err := parseValue(k.kind, e.Value)
 	if err != nil {
-		return &syntaxError{at, err.Error()}
+		return &syntaxError{at, fmt.Sprintf("%s: %v", e.Name(), err)}
 	}
-	r.assign(k, v, text, origin)
+	r.assign(k, v, e.Value, origin)
 	return nil
+}
+
+// errOnce notes an error, if it is one. An entry for any scenario would give it in each.
+func (r *resolver) errOnce(err error) {
+	same := func(e error) bool { return e.Error() == err.Error() }
+	if err != nil && !slices.ContainsFunc(r.errs, same) {
+		r.errs = append(r.errs, err)
+	}
 }
 
 func (r *resolver) warnOnce(format string, args ...any) {

@@ -93,6 +93,10 @@ func checkWhole(k kind, v uint64) error {
 	return nil
 }
 
+// errZero is of a rate or a time of 0. Official files have some, of benchmarks that do without: only who runs with it
+// is told.
+var errZero = errors.New("must be above 0")
+
 func checkReal(k kind, v float64) error {
 	switch {
 	case v < 0:
@@ -102,7 +106,7 @@ func checkReal(k kind, v float64) error {
 	case k == probability && v > 100:
 		return fmt.Errorf("want a percentage from 0 to 100, got %g", v)
 	case (k == rate || k == millis) && v == 0:
-		return errors.New("must be above 0")
+		return errZero
 	case k == millis && v > maxMillis:
 		return fmt.Errorf("%g ms are more than a run can last", v)
 	}
