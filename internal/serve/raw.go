@@ -175,13 +175,11 @@ func (p *predictor) taken(outputs []backend.Value, err *error) []tensor.Tensor {
 	return list
 }
 
-// runGroup runs samples side by side, and gives each its part of the outputs.
+// runGroup runs samples side by side, and gives each its part of the outputs. A model whose batch is fixed has none of
+// several samples: it takes requests of that batch, as they are.
 func (p *predictor) runGroup(ctx context.Context) error {
 	n := len(p.group)
-	if fixed := p.table.ports.Inputs[0].Batch(); fixed > 0 {
-		n = fixed
-	}
-	values, own, err := p.inputs(n)
+	values, own, err := p.inputs()
 	if err != nil {
 		return err
 	}
@@ -205,9 +203,10 @@ func (p *predictor) runGroup(ctx context.Context) error {
 	return nil
 }
 
-// inputs are the rows of the group as a batch of n; own are values to close after the run.
-func (p *predictor) inputs(n int) (values, own []backend.Value, err error) {
-	if n == len(p.group) && p.store.Alike(p.group) {
+// inputs are the rows of the group as a batch; own are values to close after the run.
+func (p *predictor) inputs() (values, own []backend.Value, err error) {
+	n := len(p.group)
+	if p.store.Alike(p.group) {
 		at := rowRange{p.group[0].Row, n}
 		if p.bound[at] == nil {
 			p.bound[at], err = backend.BindAll(p.session, p.store.Batch(at.first, n))
@@ -218,9 +217,8 @@ func (p *predictor) inputs(n int) (values, own []backend.Value, err error) {
 	for k, t := range p.buffer {
 		batch[k] = t.Rows(0, n)
 		size := len(batch[k].Bytes()) / n
-		for i := range n {
-			row := p.group[min(i, len(p.group)-1)].Row // a short batch is filled up with its last row
-			copy(batch[k].Bytes()[i*size:(i+1)*size], p.store.RowBytes(k, row))
+		for i, item := range p.group {
+			copy(batch[k].Bytes()[i*size:(i+1)*size], p.store.RowBytes(k, item.Row))
 		}
 	}
 	own, err = backend.BindAll(p.session, batch)
