@@ -135,17 +135,28 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 		return nil
 	}
 	slices.SortFunc(p.group, func(a, b workload.Item) int { return a.Row - b.Row }) // for rows side by side
-	for k, item := range p.group {
-		p.table.request(item.Row).begin(k == 0)
-	}
-	err := p.runGroup(ctx)
-	for _, item := range p.group {
-		if err != nil {
-			p.table.request(item.Row).err = err
+	for group := range slices.Chunk(p.group, p.sideBySide()) {
+		for k, item := range group {
+			p.table.request(item.Row).begin(k == 0)
 		}
-		reply.Done(item.Ticket, nil, 0)
+		err := p.runGroup(ctx, group)
+		for _, item := range group {
+			if err != nil {
+				p.table.request(item.Row).err = err
+			}
+			reply.Done(item.Ticket, nil, 0)
+		}
 	}
 	return nil
+}
+
+// sideBySide is how many samples run at once. A model whose batch is fixed, and is not one, has none: it takes requests of
+// that batch, as they are.
+func (p *predictor) sideBySide() int {
+	if p.table.ports.Inputs[0].Batch() > 0 {
+		return 1
+	}
+	return len(p.group)
 }
 
 // runWhole runs a request as it is.
@@ -175,11 +186,10 @@ func (p *predictor) taken(outputs []backend.Value, err *error) []tensor.Tensor {
 	return list
 }
 
-// runGroup runs samples side by side, and gives each its part of the outputs. A model whose batch is fixed has none of
-// several samples: it takes requests of that batch, as they are.
-func (p *predictor) runGroup(ctx context.Context) error {
-	n := len(p.group)
-	values, own, err := p.inputs()
+// runGroup runs samples side by side, and gives each its part of the outputs.
+func (p *predictor) runGroup(ctx context.Context, group []workload.Item) error {
+	n := len(group)
+	values, own, err := p.inputs(group)
 	if err != nil {
 		return err
 	}
@@ -194,7 +204,7 @@ func (p *predictor) runGroup(ctx context.Context) error {
 	if err = errors.Join(err, backend.CloseAll(outputs), backend.CloseAll(own)); err != nil {
 		return err
 	}
-	for k, item := range p.group {
+	for k, item := range group {
 		r := p.table.request(item.Row)
 		for _, t := range rows {
 			r.outputs = append(r.outputs, t.Rows(k, 1)) // the answers of a batch share its memory, which nobody writes again
@@ -203,11 +213,11 @@ func (p *predictor) runGroup(ctx context.Context) error {
 	return nil
 }
 
-// inputs are the rows of the group as a batch; own are values to close after the run.
-func (p *predictor) inputs() (values, own []backend.Value, err error) {
-	n := len(p.group)
-	if p.store.Alike(p.group) {
-		at := rowRange{p.group[0].Row, n}
+// inputs are the rows of a group as a batch; own are values to close after the run.
+func (p *predictor) inputs(group []workload.Item) (values, own []backend.Value, err error) {
+	n := len(group)
+	if p.store.Alike(group) {
+		at := rowRange{group[0].Row, n}
 		if p.bound[at] == nil {
 			p.bound[at], err = backend.BindAll(p.session, p.store.Batch(at.first, n))
 		}
@@ -217,7 +227,7 @@ func (p *predictor) inputs() (values, own []backend.Value, err error) {
 	for k, t := range p.buffer {
 		batch[k] = t.Rows(0, n)
 		size := len(batch[k].Bytes()) / n
-		for i, item := range p.group {
+		for i, item := range group {
 			copy(batch[k].Bytes()[i*size:(i+1)*size], p.store.RowBytes(k, item.Row))
 		}
 	}
