@@ -121,6 +121,20 @@ func TestADE20KNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Images behind those that are wanted need not be any.
+func TestADE20KLooksAtTheImagesThatAreWanted(t *testing.T) {
+	for _, file := range []string{"images/b.png", "annotations/b.png"} {
+		dir := adeFolder(t)
+		put(t, dir, file, "<html>")
+		if d, err := OpenADE20K(dir, Options{Count: 1}); err != nil || d.Len() != 1 {
+			t.Errorf("%s is none, the image before it: %v", file, err)
+		}
+		if _, err := OpenADE20K(dir, Options{Count: 2}); err == nil || !strings.Contains(err.Error(), "image b.png: ") {
+			t.Errorf("%s is none: %v", file, err)
+		}
+	}
+}
+
 // Pictures are those that the pre-processing reads, which are more than image/jpeg does: CMYK of two ratios of
 // sampling, wrong lengths of notes, and what lies behind long ones.
 func TestSizesOfPicturesAreReadAsTheirPixelsAre(t *testing.T) {

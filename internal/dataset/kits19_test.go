@@ -143,6 +143,24 @@ func TestPicklesThatDoNotFitTheirListAreRefused(t *testing.T) {
 	}
 }
 
+func TestAListOfCasesThatIsNoneIsNamed(t *testing.T) {
+	for list, want := range map[string]string{
+		"":                                 "preprocessed_files.pkl: ",
+		"<html>":                           "preprocessed_files.pkl: ",
+		"}.":                               `want a dictionary with a list "file_list"`,
+		"].":                               `want a dictionary with a list "file_list"`,
+		"}(\x8c\tfile_listK\x01u.":         `want a dictionary with a list "file_list"`,
+		"}(\x8c\tfile_list](K\x01eu.":      "entry 0 of file_list is ",
+		"}(\x8c\tfile_list](\x8c\x01b]eu.": "entry 1 of file_list is ",
+	} {
+		dir := t.TempDir()
+		put(t, dir, "preprocessed_files.pkl", list)
+		if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "preprocessed_files.pkl: ") {
+			t.Errorf("%q: %v, want %q", list, err, want)
+		}
+	}
+}
+
 // What a list says of shapes is taken where it can be, and else read from the cases.
 func TestShapesThatAListCannotMeanAreReadFromTheCases(t *testing.T) {
 	for _, shape := range []string{"K\x01", "](K\x80K\x80e", "](K\x80K\x80\x8c\x01xe", "](K\x80K\x80K\x81e"} {

@@ -33,6 +33,15 @@ func TestQuestionsAreReadWithTheAnswersOfPeople(t *testing.T) {
 	if other, err := OpenSQuAD(dir); err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("another vocabulary has the fingerprint %s, too, %v", d.Fingerprint(), err)
 	}
+	put(t, dir, squadVocabulary, "[PAD]\n")
+	put(t, dir, squadData, about(asked("1"), asked("3")))
+	if other, err := OpenSQuAD(dir); err != nil || other.Fingerprint() == d.Fingerprint() {
+		t.Errorf("other questions have the fingerprint %s, too, %v", d.Fingerprint(), err)
+	}
+	put(t, dir, squadData, about(asked("1"), asked("2")))
+	if same, err := OpenSQuAD(dir); err != nil || same.Fingerprint() != d.Fingerprint() {
+		t.Errorf("the same questions have the fingerprints %s and %s, %v", same.Fingerprint(), d.Fingerprint(), err)
+	}
 	if err := os.Remove(VocabularyPath(dir)); err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func TestASentenceBeginsWithALetterOfAnyAlphabet(t *testing.T) {
 }
 
 func TestAUnitAsAPartOfAName(t *testing.T) {
-	for unit, want := range map[string]string{"%": "p", "MiB/s": "MiB-s", `"><script>`: "---script-", "µ": "-", "": ""} {
+	for unit, want := range map[string]string{"%": "p", "MiB/s": "MiB-s", "a~z A~Z 0~9": "a-z-A-Z-0-9", "`{@[/:": "------", `"><script>`: "---script-", "µ": "-", "": ""} {
 		if got := idOf(unit); got != want {
 			t.Errorf("idOf(%q) = %q, want %q", unit, got, want)
 		}

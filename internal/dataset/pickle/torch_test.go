@@ -106,6 +106,10 @@ func TestWhatIsNoTensorIsNamed(t *testing.T) {
 	if _, err := ReadTorch(bytes.Replace(whole, []byte(memory), []byte(strings.Repeat("\x01", 32)), 1)); err == nil || !strings.Contains(err.Error(), "x/data/0: zip: checksum error") {
 		t.Errorf("memory that is not what was written: %v", err)
 	}
+	// The entry of the list at the end is there, but not the one that it points to.
+	if _, err := ReadTorch(bytes.Replace(whole, []byte("PK\x03\x04"), []byte("PK\x03\x05"), 1)); err == nil || !strings.Contains(err.Error(), "x/data.pkl: zip: not a valid zip file") {
+		t.Errorf("an entry without its head: %v", err)
+	}
 }
 
 func FuzzReadTorch(f *testing.F) {
