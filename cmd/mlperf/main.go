@@ -31,7 +31,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
+	if err = cli.Ended(ctx, err); err == nil {
 		return cli.ExitDone
 	}
 	status := cli.StatusOf(err)

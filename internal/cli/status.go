@@ -52,6 +52,15 @@ func Finished(status int) error {
 // could not be written, is still to be said.
 func Interrupted(err error) error { return statusError{ExitInterrupted, beside(err)} }
 
+// Ended is the error of a command whose context may have ended by a signal: what only says that it was cancelled then says no
+// more than that.
+func Ended(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, context.Canceled) && StatusOf(err) == ExitError {
+		return Interrupted(err)
+	}
+	return err
+}
+
 // beside is what is in an error besides the interruption.
 func beside(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

@@ -34,6 +34,39 @@ func TestEveryOutcomeHasItsStatus(t *testing.T) {
 	}
 }
 
+// TestACommandThatASignalEndedSaysSo, also if it only knows that its context is over; what somebody else cancelled is an error.
+func TestACommandThatASignalEndedSaysSo(t *testing.T) {
+	interrupted, stop := context.WithCancelCause(t.Context())
+	stop(ErrInterrupted)
+	other, cancel := context.WithCancel(t.Context())
+	cancel()
+	asking, full := fmt.Errorf("asking: %w", context.Canceled), errors.New("the disk is full")
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want int
+		text string
+	}{
+		{"a signal, and an error that says that it was cancelled", interrupted, asking, ExitInterrupted, ""},
+		{"a signal, and something beside it", interrupted, errors.Join(asking, full), ExitInterrupted, "the disk is full"},
+		{"a signal, and something else", interrupted, full, ExitError, "the disk is full"},
+		{"a signal, and a result that is invalid", interrupted, Finished(ExitInvalid), ExitInvalid, ""},
+		{"a signal that came too late", interrupted, nil, ExitDone, ""},
+		{"no signal", t.Context(), asking, ExitError, "asking: context canceled"},
+		{"somebody else", other, asking, ExitError, "asking: context canceled"},
+	} {
+		err := Ended(c.ctx, c.err)
+		status, text := ExitDone, ""
+		if err != nil {
+			status, text = StatusOf(err), err.Error()
+		}
+		if status != c.want || text != c.text {
+			t.Errorf("%s: status %d, %q, want %d, %q", c.name, status, text, c.want, c.text)
+		}
+	}
+}
+
 // TestWhatWentWrongBesideAnInterruptionIsSaid: that results could not be written must not get lost.
 func TestWhatWentWrongBesideAnInterruptionIsSaid(t *testing.T) {
 	full, traffic := errors.New("the disk is full"), fmt.Errorf("traffic: %w", ErrInterrupted)
