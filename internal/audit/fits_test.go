@@ -19,6 +19,7 @@ import (
 // its line.
 func TestEachTestRefusesRunsThatDoNotFit(t *testing.T) {
 	all := []string{Test01, Test04, Test05, Test06, Test07, Test08, Test09}
+	l := Logs{Performance: t.TempDir(), Accuracy: t.TempDir(), Audit: t.TempDir()}
 	of := func(names ...string) []string { return names }
 	for _, c := range []struct {
 		name  string
@@ -61,7 +62,9 @@ func TestEachTestRefusesRunsThatDoNotFit(t *testing.T) {
 			if test == Test05 {
 				rules = "v4.1"
 			}
-			l := Logs{Performance: runs["ref"].write(t), Accuracy: runs["acc"].write(t), Audit: runs["run"].write(t)}
+			runs["ref"].rewrite(t, l.Performance)
+			runs["acc"].rewrite(t, l.Accuracy)
+			runs["run"].rewrite(t, l.Audit)
 			_, err := Verify(t.Context(), test, l, Options{Rules: rules, DType: map[string]string{Test01: "float32"}[test], Score: "echo \"'exact_match': 70\" {accuracy_log}"})
 			switch refused := slices.Contains(c.tests, test); {
 			case !refused && err != nil:

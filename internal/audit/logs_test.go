@@ -26,14 +26,16 @@ type fakeRun struct {
 func (f fakeRun) write(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"mlperf_log_detail.txt": f.detail(), "mlperf_log_summary.txt": f.summary(), "mlperf_log_accuracy.json": f.log(),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f.rewrite(t, dir)
 	return dir
+}
+
+// rewrite makes the logs in a folder that may have others.
+func (f fakeRun) rewrite(t *testing.T, dir string) {
+	t.Helper()
+	writeText(t, dir, "mlperf_log_detail.txt", f.detail())
+	writeText(t, dir, "mlperf_log_summary.txt", f.summary())
+	writeText(t, dir, "mlperf_log_accuracy.json", f.log())
 }
 
 // writeText replaces a file.

@@ -38,8 +38,7 @@ func TestRatesAreJudgedAsTheReferencesScriptsJudgeThem(t *testing.T) {
 		acc, run := ref, ref
 		acc.mode, run.metric, run.settings = "AccuracyOnly", r.Run, settingsOf(r.Test, nil)
 		for i, f := range []fakeRun{ref, acc, run} {
-			writeText(t, dirs[i], "mlperf_log_detail.txt", f.detail())
-			writeText(t, dirs[i], "mlperf_log_summary.txt", f.summary())
+			f.rewrite(t, dirs[i])
 		}
 		v, err := Verify(t.Context(), r.Test, Logs{Performance: dirs[0], Accuracy: dirs[1], Audit: dirs[2]}, Options{})
 		if err != nil {
