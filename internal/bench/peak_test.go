@@ -294,3 +294,91 @@ func TestAStateOfASearchHasLoadsThatCanBe(t *testing.T) {
 		}
 	}
 }
+
+// A short test is long enough to know the percentile, and ends when its queue is beyond hope.
+func TestAShortTestIsAsLongAsItsPercentileAndItsBoundNeed(t *testing.T) {
+	few := loadgen.NeededQueries(1, 0.99)
+	server := loadgen.TestSettings{
+		Scenario: loadgen.Server, ServerTargetQPS: 1, ServerTargetLatency: 15 * time.Millisecond, ServerTargetLatencyPercentile: 0.99, MinDuration: 10 * time.Minute, MinQueryCount: 270336,
+		MultiStreamTargetLatencyPercentile: 0.9, MultiStreamSamplesPerQuery: 3,
+	}
+	for _, c := range []struct {
+		name   string
+		load   float64
+		change func(*loadgen.TestSettings)
+		want   func(*loadgen.TestSettings)
+	}{
+		{"a twentieth of the time", 100, func(*loadgen.TestSettings) {}, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinDuration, s.MinQueryCount, s.MaxDuration = 100, 4*100*15/1000+64, 30*time.Second, few, 240*time.Second
+		}},
+		{"forty bounds, if they are longer", 100, func(s *loadgen.TestSettings) { s.ServerTargetLatency = time.Second }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinDuration, s.MinQueryCount, s.MaxDuration = 100, 4*100+64, 40*time.Second, few, 320*time.Second
+		}},
+		{"two seconds at least, and no longer than a full one", 100, func(s *loadgen.TestSettings) { s.MinDuration = time.Second }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinQueryCount = 100, 4*100*15/1000+64, few
+			s.MaxDuration = 8 * time.Duration(float64(few)/100*1e9)
+		}},
+		{"fewer queries, if a full one has fewer", 100, func(s *loadgen.TestSettings) { s.MinQueryCount = 10 }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinDuration, s.MaxDuration = 100, 4*100*15/1000+64, 30*time.Second, 240*time.Second
+		}},
+		{"no bound on the queue, where tokens have bounds", 100, func(s *loadgen.TestSettings) { s.UseTokenLatencies = true }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.MinDuration, s.MinQueryCount, s.MaxDuration = 100, 30*time.Second, few, 240*time.Second
+		}},
+		{"streams at intervals", 5, func(s *loadgen.TestSettings) {
+			s.Scenario, s.MultiStreamQPS, s.ServerTargetLatency = loadgen.MultiStream, 20, 0
+		}, func(s *loadgen.TestSettings) {
+			s.MultiStreamSamplesPerQuery, s.MinDuration, s.MinQueryCount, s.MaxDuration = 5, 30*time.Second, loadgen.NeededQueries(1, 0.9), 240*time.Second
+		}},
+	} {
+		r := &run{settings: server}
+		c.change(&r.settings)
+		want := r.settings
+		c.want(&want)
+		if diff := cmp.Diff(want, r.short(c.load)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if r.settings.ServerTargetQPS != 1 || r.settings.MultiStreamSamplesPerQuery != 3 {
+			t.Errorf("%s: the run's own load is %g, %d now", c.name, r.settings.ServerTargetQPS, r.settings.MultiStreamSamplesPerQuery)
+		}
+	}
+}
+
+// What follows from tries is the same whether a search was interrupted after any of them or not, and a search ends.
+func TestASearchEndsNearTheHighestLoadThatKeepsItsBound(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		for _, capacity := range []float64{0.4, 3, 9.5, 50, 51, 1e3, 7e5} {
+			s := peakSearch{first: 20, whole: whole}
+			var tried []report.PeakStep
+			for n := 0; ; n++ {
+				next, more := s.next(tried)
+				if again, moreAgain := s.next(tried); again != next || moreAgain != more {
+					t.Fatalf("after %d steps %+v follows, and then %+v", n, next, again)
+				}
+				if !more {
+					break
+				}
+				if n > 100 || next.load <= 0 || whole && next.load != math.Trunc(next.load) {
+					t.Fatalf("capacity %g: after %d steps %+v follows", capacity, n, next)
+				}
+				tried = append(tried, report.PeakStep{Load: next.load, Full: next.full, Met: next.load <= capacity})
+			}
+			best := 0.0
+			for _, step := range tried {
+				if step.Full && step.Met {
+					best = max(best, step.Load)
+				}
+			}
+			least, most := capacity/resolution, min(capacity, 20*mostShare*widenFactor)
+			if whole {
+				least = math.Floor(capacity) - max(1, capacity*(resolution-1))
+			}
+			if capacity < 1 && whole {
+				least = 0
+			}
+			least = min(least, s.first*mostShare) // what nobody can measure is not looked for
+			if best > most || best < least-1e-9 {
+				t.Errorf("whole %t, capacity %g: the peak is %g after %d steps, want %g to %g", whole, capacity, best, len(tried), least, most)
+			}
+		}
+	}
+}
