@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -171,5 +172,22 @@ func TestSchedulesAreCheckedAtTheirBorders(t *testing.T) {
 				t.Errorf("%s is taken, and then: %v", c.text, err)
 			}
 		}
+	}
+}
+
+// Noise that leaves nothing of an image makes latents that are no numbers: it is refused before a run.
+func TestNoiseWithoutEndIsRefused(t *testing.T) {
+	s := officialSchedule()
+	s.BetaStart, s.BetaEnd = 0.5, 0.9
+	if err := s.check(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := newEuler(s, 20)
+	if err == nil || !strings.HasSuffix(err.Error(), "nothing is left of an image: beta_start 0.5 and beta_end 0.9 are too much for 1000 steps") {
+		t.Errorf("got %v", err)
+	}
+	s.Trained, s.Offset = 20, 0 // as many as these betas allow
+	if e, err := newEuler(s, 20); err != nil || math.IsInf(float64(e.sigmas[0]), 0) {
+		t.Errorf("20 steps: %v", err)
 	}
 }

@@ -103,6 +103,9 @@ func newEuler(s noiseSchedule, steps int) (*eulerScheduler, error) {
 		if t >= len(noise) {
 			return nil, fmt.Errorf("step %d is beyond the %d that the model was trained with", t, s.Trained)
 		}
+		if math.IsInf(float64(noise[t]), 1) {
+			return nil, fmt.Errorf("at step %d of the training nothing is left of an image: beta_start %v and beta_end %v are too much for %d steps", t, s.BetaStart, s.BetaEnd, s.Trained)
+		}
 		e.timesteps, e.sigmas = append(e.timesteps, float32(t)), append(e.sigmas, noise[t])
 	}
 	e.sigmas = append(e.sigmas, 0)

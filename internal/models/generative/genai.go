@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -118,8 +119,8 @@ func (c *genai) missing() string {
 
 // check finds values that cannot be.
 func (c *genai) check() error {
-	if n := *c.Model.ContextLength; n < 1 {
-		return fmt.Errorf("model.context_length is %d, want a positive number", n)
+	if n := *c.Model.ContextLength; n < 1 || n > math.MaxInt32 {
+		return fmt.Errorf("model.context_length is %d, want 1 to %d tokens", n, math.MaxInt32)
 	}
 	if id := slices.Min(c.Model.EOS); id < 0 {
 		return fmt.Errorf("model.eos_token_id has %d, want tokens", id)

@@ -1,6 +1,8 @@
 package generative
 
 import (
+	"fmt"
+	"math"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/field"
@@ -94,8 +96,8 @@ func parseSetting(v workload.Values) (s setting, err error) {
 		if err != nil {
 			return s, err
 		}
-		if n != nil && *n < 1 {
-			return s, field.Invalid(o.name, *n, "a positive number")
+		if n != nil && (*n < 1 || *n > math.MaxInt32) {
+			return s, field.Invalid(o.name, *n, fmt.Sprintf("1 to %d tokens", math.MaxInt32))
 		}
 		if n != nil {
 			*o.value = *n
