@@ -28,3 +28,13 @@ func (w *speech) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	}
 	return []workload.Slot{{Type: tensor.Float32, Shape: sent[0]}}, nil
 }
+
+// Check implements workload.Checking.
+func (*speech) Check(row []tensor.Tensor) error {
+	for i, v := range tensor.Data[float32](row[0]) {
+		if v-v != 0 {
+			return fmt.Errorf("samples: the one of place %d is %v", i, v)
+		}
+	}
+	return nil
+}

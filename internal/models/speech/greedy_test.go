@@ -1,0 +1,325 @@
+package speech
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// A dreamer is a pair of networks whose scores follow, at random, from the recording, its step and all characters before: a state that
+// is not its recording's is found out by the next character. States are numbers of what was written.
+type dreamer struct {
+	texts        []string           // by the number of a state
+	number       map[string]float32 // and back
+	bound, freed int
+	runs         int
+	before       func(runs int) error // each run
+}
+
+// A dreamed is one of the networks.
+type dreamed struct {
+	of   *dreamer
+	role string
+}
+
+type dreamedValue struct {
+	tensor tensor.Tensor
+	of     *dreamer
+}
+
+func (v dreamedValue) Tensor() tensor.Tensor { return v.tensor }
+func (v dreamedValue) Close() error          { v.of.freed++; return nil }
+
+func (s dreamed) Close() error { return nil }
+func (s dreamed) Bind(t tensor.Tensor) (backend.Value, error) {
+	s.of.bound++
+	return dreamedValue{t, s.of}, nil
+}
+
+func (s dreamed) Info() (info backend.Info) {
+	for _, name := range rnntPorts[s.role].Inputs {
+		info.Inputs = append(info.Inputs, backend.Port{Name: name})
+	}
+	for _, name := range rnntPorts[s.role].Outputs {
+		info.Outputs = append(info.Outputs, backend.Port{Name: name})
+	}
+	return info
+}
+
+// dreamSizes are those of the tensors: an encoded step is recording and step, what is predicted is a state.
+var dreamSizes = sizes{joint: 2, state: 1, labels: labelCount}
+
+// state is the number of what was written.
+func (d *dreamer) state(text string) float32 {
+	n, ok := d.number[text]
+	if !ok {
+		n = float32(len(d.texts))
+		d.texts, d.number[text] = append(d.texts, text), n
+	}
+	return n
+}
+
+// scores are those of the labels at a step of a recording, behind a text.
+func scores(recording, step int, text string) []float32 {
+	h := fnv.New64a()
+	fmt.Fprint(h, recording, step, text)
+	r := rand.New(rand.NewPCG(h.Sum64(), 1))
+	list := make([]float32, labelCount)
+	for i := range list {
+		list[i] = float32(r.IntN(12)) // equal ones are among them
+	}
+	if r.IntN(3) > 0 {
+		list[labelCount-1] = 12
+	}
+	if recording == 7 && step == 1 {
+		list[labelCount-1] = -1 // without an end
+	}
+	return list
+}
+
+func (s dreamed) Run(_ context.Context, in, out []backend.Value) error {
+	s.of.runs++
+	if s.of.before != nil {
+		if err := s.of.before(s.of.runs); err != nil {
+			return err
+		}
+	}
+	if s.role == predictionRole {
+		labels, state := tensor.Data[int64](in[0].Tensor()), tensor.Data[float32](in[1].Tensor())
+		predicted, next := tensor.Data[float32](out[0].Tensor()), tensor.Data[float32](out[1].Tensor())
+		for k, label := range labels {
+			text := s.of.texts[int(state[k])]
+			if label != labelCount-1 {
+				text += fmt.Sprint(label, ",")
+			}
+			next[k] = s.of.state(text)
+			predicted[2*k] = next[k]
+		}
+		return nil
+	}
+	heard, before, logits := tensor.Data[float32](in[0].Tensor()), tensor.Data[float32](in[1].Tensor()), tensor.Data[float32](out[0].Tensor())
+	for k := range len(heard) / 2 {
+		copy(logits[k*labelCount:], scores(int(heard[2*k]), int(heard[2*k+1]), s.of.texts[int(before[2*k])]))
+	}
+	return nil
+}
+
+func newDreamer() *dreamer { return &dreamer{texts: []string{""}, number: map[string]float32{"": 0}} }
+
+func (d *dreamer) sessions() workload.Sessions {
+	return workload.Sessions{predictionRole: dreamed{d, predictionRole}, jointRole: dreamed{d, jointRole}}
+}
+
+// writtenPlainly is the loop of the reference (decoders.py) over one recording: at each step the likeliest label, until that is the blank
+// or thirty characters are written.
+func writtenPlainly(recording, steps int) (labels []int64) {
+	text := ""
+	for step := range steps {
+		for range maxPerStep {
+			list := scores(recording, step, text)
+			best := 0
+			for i, v := range list {
+				if v > list[best] {
+					best = i
+				}
+			}
+			if best == labelCount-1 {
+				break
+			}
+			labels = append(labels, int64(best))
+			text += fmt.Sprint(best, ",")
+		}
+	}
+	return labels
+}
+
+// A taken has responses, by ticket.
+type taken [][]byte
+
+func (taken) FirstToken(int, []byte) {}
+func (t taken) Done(ticket int, response []byte, _ int) {
+	if t[ticket] != nil {
+		panic("a recording is answered twice")
+	}
+	t[ticket] = append([]byte{}, response...)
+}
+
+// labelsOf reads a response.
+func labelsOf(response []byte) (labels []int64) {
+	for ; len(response) > 0; response = response[8:] {
+		labels = append(labels, int64(binary.LittleEndian.Uint64(response)))
+	}
+	return labels
+}
+
+// write has a batch of recordings written down, each of which has a number and so many steps.
+func (d *dreamer) write(ctx context.Context, g *greedy, batch [][2]int) (taken, error) {
+	g.begin()
+	for ticket, r := range batch {
+		var encoded []float32
+		for step := range r[1] {
+			encoded = append(encoded, float32(r[0]), float32(step))
+		}
+		g.admit(ticket, r[0], encoded)
+	}
+	got := make(taken, len(batch))
+	return got, g.run(ctx, got)
+}
+
+// Recordings of all lengths, in batches of all sizes, are written down as each would be by itself.
+func TestEachRecordingIsWrittenDownAsByItself(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	d := newDreamer()
+	g, err := newGreedy(dreamSizes, d.sessions(), 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	characters, blanks := 0, 0
+	for range 40 {
+		var batch [][2]int
+		for range 1 + r.IntN(6) {
+			batch = append(batch, [2]int{r.IntN(50), 1 + r.IntN(9)})
+		}
+		got, err := d.write(t.Context(), g, batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ticket, of := range batch {
+			want := writtenPlainly(of[0], of[1])
+			if have := labelsOf(got[ticket]); !slices.Equal(have, want) {
+				t.Errorf("recording %d of %d steps in a batch of %d is %v, want %v", of[0], of[1], len(batch), have, want)
+			}
+			characters, blanks = characters+len(want), blanks+of[1]
+		}
+	}
+	if characters < blanks/10 || characters == 0 {
+		t.Errorf("%d characters in %d steps prove little", characters, blanks)
+	}
+	if err := g.close(); err != nil || d.freed != d.bound {
+		t.Errorf("%d of %d values are freed, %v", d.freed, d.bound, err)
+	}
+}
+
+// A step that would never end has thirty characters, and the one behind it goes on from them.
+func TestAStepWithoutABlankEnds(t *testing.T) {
+	d := newDreamer()
+	g, err := newGreedy(dreamSizes, d.sessions(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := d.write(t.Context(), g, [][2]int{{7, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := len(labelsOf(one[0]))
+	two, err := d.write(t.Context(), g, [][2]int{{7, 2}})
+	if err != nil || len(labelsOf(two[0])) != first+maxPerStep {
+		t.Errorf("%d characters behind %d, %v, want 30 more", len(labelsOf(two[0])), first, err)
+	}
+	three, err := d.write(t.Context(), g, [][2]int{{7, 3}})
+	if want := writtenPlainly(7, 3); err != nil || !slices.Equal(labelsOf(three[0]), want) {
+		t.Errorf("%v, %v, want %v", labelsOf(three[0]), err, want)
+	}
+}
+
+// Wherever a batch is stopped, nobody is answered twice, and the next batch knows nothing of it.
+func TestABatchThatIsStoppedLeavesNothingBehind(t *testing.T) {
+	enough := errors.New("enough")
+	batch := [][2]int{{1, 4}, {2, 6}, {3, 2}}
+	d := newDreamer()
+	g, err := newGreedy(dreamSizes, d.sessions(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after := range 12 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		d.runs, d.before = 0, func(runs int) error {
+			if runs > after {
+				cancel(enough)
+			}
+			return nil
+		}
+		if _, err := d.write(ctx, g, batch); !errors.Is(err, enough) {
+			t.Errorf("stopped in run %d: %v", after+1, err)
+		}
+		d.runs, d.before = 0, func(runs int) error {
+			if runs > after {
+				return enough
+			}
+			return nil
+		}
+		if _, err := d.write(t.Context(), g, batch); !errors.Is(err, enough) {
+			t.Errorf("failed in run %d: %v", after+1, err)
+		}
+		d.before = nil
+		got, err := d.write(t.Context(), g, batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ticket, of := range batch {
+			if want := writtenPlainly(of[0], of[1]); !slices.Equal(labelsOf(got[ticket]), want) {
+				t.Errorf("after a batch that was stopped in run %d recording %d is %v, want %v", after+1, of[0], labelsOf(got[ticket]), want)
+			}
+		}
+	}
+}
+
+func TestTheLikeliestIsTheFirstOfTheLargest(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, c := range []struct {
+		scores []float32
+		want   int
+		ok     bool
+	}{
+		{[]float32{1, 3, 2}, 1, true}, {[]float32{3, 3, 3}, 0, true}, {[]float32{-1, -inf, -1}, 0, true}, {[]float32{0, inf, inf}, 1, true}, {[]float32{-inf, -inf}, 0, true},
+		{[]float32{nan, 1}, 0, false}, {[]float32{1, nan}, 0, false}, {[]float32{1, 2, nan}, 0, false},
+	} {
+		if at, ok := likeliest(c.scores); at != c.want || ok != c.ok {
+			t.Errorf("likeliest(%v) = %d, %t, want %d, %t", c.scores, at, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestAModelOfOtherLabelsIsRefused(t *testing.T) {
+	other := dreamSizes
+	other.labels = 1024
+	if _, err := newGreedy(other, nil, 1); err == nil || err.Error() != "the model's joint tells 1024 labels apart, want 28 characters and the blank" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecordingsFromElsewhereAreChecked(t *testing.T) {
+	_, opened, _ := openFakes(t)
+	w := opened.(*speech)
+	for _, c := range []struct {
+		samples []float32
+		want    string
+	}{
+		{nil, ""}, {[]float32{0, 1, -1, 7}, ""},
+		{[]float32{0, float32(math.NaN())}, "samples: the one of place 1 is NaN"}, {[]float32{float32(math.Inf(-1))}, "samples: the one of place 0 is -Inf"},
+	} {
+		err := w.Check([]tensor.Tensor{tensor.Of(c.samples, int64(len(c.samples)))})
+		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%v: %v, want %q", c.samples, err, c.want)
+		}
+	}
+	for n, want := range map[int64]string{0: "a recording of 0 samples, want ", 1: "a recording of 1 samples, want ", 1 << 40: "a recording of 1099511627776 samples, want ", 16000: ""} {
+		if _, err := w.Complete([]tensor.Shape{{n}}); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%d samples: %v, want %q", n, err, want)
+		}
+	}
+	if err := w.Decode(nil, nil); !errors.Is(err, workload.ErrNoFile) {
+		t.Errorf("a file: %v", err)
+	}
+}
