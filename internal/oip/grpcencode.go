@@ -141,6 +141,14 @@ func appendText(dst []byte, number protowire.Number, text string) []byte {
 	return protowire.AppendString(protowire.AppendTag(dst, number, protowire.BytesType), text)
 }
 
+// appendTexts appends a list of texts, the empty ones too.
+func appendTexts(dst []byte, number protowire.Number, list []string) []byte {
+	for _, text := range list {
+		dst = protowire.AppendString(protowire.AppendTag(dst, number, protowire.BytesType), text)
+	}
+	return dst
+}
+
 // appendNumber appends a field that is a number, unless it is 0.
 func appendNumber(dst []byte, number protowire.Number, v uint64) []byte {
 	if v == 0 {

@@ -61,11 +61,7 @@ func (m *State) unmarshal(s mem.BufferSlice) error {
 }
 
 func (m *ServerMetadata) marshal() (mem.BufferSlice, error) {
-	b := appendText(appendText(nil, 1, m.Name), 2, m.Version)
-	for _, e := range m.Extensions {
-		b = appendText(b, 3, e)
-	}
-	return whole(b)
+	return whole(appendTexts(appendText(appendText(nil, 1, m.Name), 2, m.Version), 3, m.Extensions))
 }
 
 func (m *ServerMetadata) unmarshal(s mem.BufferSlice) error {
@@ -87,11 +83,7 @@ func (m *ServerMetadata) unmarshal(s mem.BufferSlice) error {
 }
 
 func (m *ModelMetadata) marshal() (mem.BufferSlice, error) {
-	b := appendText(nil, 1, m.Name)
-	for _, v := range m.Versions {
-		b = appendText(b, 2, v)
-	}
-	b = appendText(b, 3, m.Platform)
+	b := appendText(appendTexts(appendText(nil, 1, m.Name), 2, m.Versions), 3, m.Platform)
 	return whole(appendPorts(appendPorts(b, 4, m.Inputs), 5, m.Outputs))
 }
 
