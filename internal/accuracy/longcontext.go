@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -67,12 +68,13 @@ func (l LongText) judge(said string, scorer *rougeScorer, rouge, exact *metricCo
 }
 
 func (s *LongTextScore) describe(columns []metricColumn, characters, tokens int) {
-	var parts []string
+	columns = slices.DeleteFunc(columns, func(c metricColumn) bool { return c.n == 0 })
 	for _, c := range columns {
-		if c.n == 0 {
-			continue
-		}
 		s.Values = append(s.Values, Value{Name: c.name, Value: c.mean(), Unit: "%"})
+	}
+	var parts []string
+	slices.SortFunc(columns, func(a, b metricColumn) int { return a.first - b.first }) // as the script prints them
+	for _, c := range columns {
 		parts = append(parts, fmt.Sprintf("'%s': %s", c.name, pytext.Float(c.mean())))
 	}
 	s.Score.results(append(parts, s.counts(characters, s.Coverage.Scored, tokens)...))
@@ -96,12 +98,18 @@ type metricColumn struct {
 	name   string
 	values []float64
 	n      int
+	first  int // the sample that first had one
 }
 
-func (c *metricColumn) add(v float64) { c.values, c.n = append(c.values, v), c.n+1 }
-func (c *metricColumn) skip()         { c.values = append(c.values, 0) }
+func (c *metricColumn) add(v float64) {
+	if c.n == 0 {
+		c.first = len(c.values)
+	}
+	c.values, c.n = append(c.values, v), c.n+1
+}
+func (c *metricColumn) skip() { c.values = append(c.values, 0) }
 func (c *metricColumn) mean() float64 {
-	return mean(c.values) * float64(len(c.values)) / float64(c.n)
+	return sumOf(c.values) / float64(c.n)
 }
 
 // uuid is what is hidden in the prompts. \w is that of Python.

@@ -502,3 +502,24 @@ func TestHitsAreCountedByLabelOfWhatWasScored(t *testing.T) {
 		t.Errorf("classes (-want +got):\n%s", diff)
 	}
 }
+
+// Samples of another metric are 0 in the sum, and of no effect on the mean, to the last digit.
+func TestMeansOfColumnsAreOverTheirOwnSamples(t *testing.T) {
+	r := rand.New(rand.NewPCG(73, 74))
+	for range 300 {
+		var column metricColumn
+		sum, n := 0.0, 0
+		for range 1 + r.IntN(7) { // so few are added one by one
+			if r.IntN(2) == 0 {
+				column.skip()
+				continue
+			}
+			v := 100 * r.Float64()
+			column.add(v)
+			sum, n = sum+v, n+1
+		}
+		if n > 0 && (column.mean() != sum/float64(n) || column.n != n) {
+			t.Fatalf("the mean of %v is %v over %d, want %v over %d", column.values, column.mean(), column.n, sum/float64(n), n)
+		}
+	}
+}

@@ -1,11 +1,14 @@
 package accuracy
 
 // mean returns the mean as numpy.mean computes it. v must not be empty.
+func mean(v []float64) float64 { return sumOf(v) / float64(len(v)) }
+
+// sumOf returns the sum as numpy.sum computes it.
 //
 // The order of the additions decides the last bits, and these can decide the last
 // printed digit. NumPy 1.24 adds blocks of 8192, its buffer size, one after another,
 // and within a block by halves.
-func mean(v []float64) float64 {
+func sumOf(v []float64) float64 {
 	const buffer = 8192
 	sum := 0.0
 	for rest := v; len(rest) > 0; {
@@ -13,7 +16,7 @@ func mean(v []float64) float64 {
 		sum += pairwiseSum(rest[:n])
 		rest = rest[n:]
 	}
-	return sum / float64(len(v))
+	return sum
 }
 
 // pairwiseSum adds halves, and up to 128 numbers in eight running sums

@@ -94,8 +94,8 @@ func (g *textsGolden) isRight(p Program) bool { return strings.Contains(p.Code, 
 
 func TestScoresOfTextsAreThoseOfTheScripts(t *testing.T) {
 	g := readTextsGolden(t)
-	if len(g.runs) != 20 {
-		t.Errorf("there are %d runs, want 20", len(g.runs))
+	if len(g.runs) != 25 {
+		t.Errorf("there are %d runs, want 25", len(g.runs))
 	}
 	for _, run := range g.runs {
 		t.Run(run.Model+" "+run.Variant, func(t *testing.T) {

@@ -89,7 +89,8 @@ def records(indices, dtype, empty=()):
 
 order = list(range(24)); rng.shuffle(order)
 logs = {"offline_int64": (records(order, np.int64), []), "server_int32": (records(order, np.int32, [5, 9]), ["--dtype", "int32"]),
-        "duplicates": (records(order + order[:7], np.int32), ["--dtype", "int32"]), "subset": (records(order[:10], np.int64), [])}
+        "duplicates": (records(order + order[:7], np.int32), ["--dtype", "int32"]), "subset": (records(order[:10], np.int64), []),
+        "summary_first": (records([6] + [i for i in order if i != 6], np.int64), [])}
 scripts = {"gpt-j": "language/gpt-j/evaluation.py", "llama3.1-8b": "language/llama3.1-8b/evaluation.py", "llama2-70b": "language/llama2-70b/evaluate-accuracy.py",
            "mixtral-8x7b": "language/mixtral-8x7b/evaluate-accuracy.py", "llama3.1-405b": "language/llama3.1-405b/evaluate-accuracy.py"}
 
