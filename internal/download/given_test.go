@@ -229,3 +229,24 @@ func TestSourcesAreAskedInTheirOrder(t *testing.T) {
 		t.Errorf("the manifest's addresses are %q now", got)
 	}
 }
+
+// What lies there from an earlier run may be damaged: then a person has to get it again, and no server is asked for it.
+func TestADamagedFileThatWantsRegistrationIsAskedOfThePerson(t *testing.T) {
+	s := newServer(t)
+	s.put("free.txt", []byte("free"))
+	it := imagesByHand(s, File{MD5: md5Of([]byte("right"))})
+	o, _ := options(t)
+	path := filepath.Join(o.Dir, filepath.FromSlash(flat("closed.tar")))
+	mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	mustDo(t, os.WriteFile(path, []byte("wrong"), 0o644))
+	var registration *RegistrationError
+	if _, err := Get(t.Context(), manifestOf(it), it, o); !errors.As(err, &registration) || !slices.Equal(registration.Files, []string{"closed.tar"}) {
+		t.Errorf("Get = %v, want that closed.tar is to be got by hand", err)
+	}
+	if n := s.requests.Load(); n > 1 {
+		t.Errorf("%d requests were made, want the one for what is free", n)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the damaged one stays: %v", err)
+	}
+}
