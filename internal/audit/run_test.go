@@ -99,10 +99,15 @@ func TestATestIsRunVerifiedAndWritten(t *testing.T) {
 			t.Errorf("the run %s: %+v, %v", run, r, err)
 		}
 	}
+	runsAgain(t, q, v.Folder)
+}
 
+// runsAgain makes a test once more: not unasked, and by force with the runs that are there.
+func runsAgain(t *testing.T, q Request, folder string) {
+	t.Helper()
 	var exists *session.ExistsError
-	if _, err := Run(t.Context(), q, quiet{}); !errors.As(err, &exists) || exists.Folder != v.Folder {
-		t.Errorf("a second time: %v, want an error that the folder %s is there", err, v.Folder)
+	if _, err := Run(t.Context(), q, quiet{}); !errors.As(err, &exists) || exists.Folder != folder {
+		t.Errorf("a second time: %v, want an error that the folder %s is there", err, folder)
 	}
 	again := q
 	again.Force, again.Performance = true, filepath.Join(q.Output, "runs/performance")

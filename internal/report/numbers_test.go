@@ -180,11 +180,18 @@ func TestConstraintsOfBothFormsAreRead(t *testing.T) {
 	if got, want := c.Sentence(), c.ID.String()+": 5 min, want ≥ 10 min; run longer"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+func TestWhatIsNoConstraintIsRefused(t *testing.T) {
+	var c Constraint
 	for _, text := range []string{`{"name": 5}`, `[]`, `{"name": "x", "met": "yes"}`, `{"id": 5}`} {
 		if err := json.Unmarshal([]byte(text), &c); err == nil {
 			t.Errorf("%s is read as %+v", text, c)
 		}
 	}
+}
+
+func TestConstraintsSurviveARoundTrip(t *testing.T) {
 	for _, p := range []*loadgen.Performance{passed(loadgen.Server), passed(loadgen.SingleStream), tokens(passed(loadgen.Server))} {
 		for _, old := range constraints(p, setBy) {
 			data, err := json.Marshal(old)
@@ -197,7 +204,7 @@ func TestConstraintsOfBothFormsAreRead(t *testing.T) {
 			}
 		}
 	}
-	c = Constraint{}
+	c := Constraint{}
 	c.ReferenceOnly = true
 	if _, _, _, met := c.row(); met != "not for the reference" {
 		t.Errorf("what only the reference refuses is met: %s", met)

@@ -31,23 +31,29 @@ func (b *builder) score(r *result) string {
 	if err != nil {
 		return ""
 	}
-	metrics := b.round.Model(r.benchmark).AccuracyOf(r.scenario)
-	var list []string
-	for _, m := range metrics {
-		if text := lastOf(m.Name, string(data)); text != "" && len(metrics) > 1 {
-			list = append(list, m.Name+" "+text)
-		} else if text != "" {
-			list = append(list, text)
-		}
-	}
-	if len(list) > 0 {
-		return strings.Join(list, ", ")
+	if text := metricsIn(string(data), b.round.Model(r.benchmark).AccuracyOf(r.scenario)); text != "" {
+		return text
 	}
 	if m := number.FindStringSubmatch(string(data)); m != nil {
 		text, _ := round(m[1]) // which is a number
 		return text
 	}
 	return ""
+}
+
+// metricsIn are those that a text of lines has, with their names where there is more than one.
+func metricsIn(text string, metrics []rounds.Metric) string {
+	var list []string
+	for _, m := range metrics {
+		value := lastOf(m.Name, text)
+		if value != "" && len(metrics) > 1 {
+			value = m.Name + " " + value
+		}
+		if value != "" {
+			list = append(list, value)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // lastOf is the last value of a metric in a text of lines, rounded; empty: there is none.
