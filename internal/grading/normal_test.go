@@ -237,3 +237,11 @@ func TestHostileTextsAreSearched(t *testing.T) {
 		}
 	}
 }
+
+func TestBracesAroundAllAreTakenAwayOnce(t *testing.T) {
+	for text, want := range map[string]string{"{a}": "a", "{{a}}": "{a}", "{}": "", "{": "{", "}": "}", "{a": "{a", "a}": "a}", "": ""} {
+		if got := withoutBraces(text); got != want {
+			t.Errorf("withoutBraces(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
