@@ -318,3 +318,29 @@ func TestEarlierRunsTellHowLongItTakes(t *testing.T) {
 		t.Errorf("two samples a second: %+v, the accuracy takes %v, want 50 s and %v", e, p.Steps[0].Estimate, overhead)
 	}
 }
+
+// What was measured of a model tells how long its other runs take, and nothing of other models and precisions.
+func TestARunTellsHowLongTheOthersOfItsModelTake(t *testing.T) {
+	p := mustPlan(t, "accuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, Offline]}\n  - {model: resnet50, precision: int8, scenarios: [Offline]}\n  - {model: mobilenet, scenarios: [Offline]}\n",
+		Request{Base: session.Request{Engine: session.Engine{Name: session.Simulated}}})
+	first, before := p.Steps[0], []time.Duration{}
+	for _, s := range p.Steps {
+		before = append(before, s.Estimate)
+		if !s.Guessed {
+			t.Fatalf("%v: it is known how fast it is", s)
+		}
+	}
+	first.State = Done
+	first.Results = &report.Results{Model: "resnet50", Input: report.Input{Precision: "fp32", Samples: 50}, Backend: report.Backend{Engine: "simulated", Instances: 1, WarmUp: report.WarmUp{LatencyNS: int64(time.Second)}}}
+	p.learn(first)
+	for i, c := range []struct{ guessed, same bool }{{true, true}, {false, false}, {true, true}, {true, true}} {
+		s := p.Steps[i]
+		if s.Guessed != c.guessed || (s.Estimate == before[i]) != c.same {
+			t.Errorf("%v: guessed %t, %v after %v", s, s.Guessed, s.Estimate, before[i])
+		}
+	}
+	// 24,576 samples at one a second.
+	if got := p.Steps[1].Estimate; got < 24576*time.Second || got > 24600*time.Second {
+		t.Errorf("%v takes %v", p.Steps[1], got)
+	}
+}
