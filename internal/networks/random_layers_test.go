@@ -43,8 +43,8 @@ func (r *randomNet) pads(x *onnx.Value) Pads {
 	return Pads{}
 }
 
-// volume is the number of elements of a kernel, given for each axis or for all.
-func volume(kernel Axes, axes int) int64 {
+// kernelSize is the number of elements of a kernel, given for each axis or for all.
+func kernelSize(kernel Axes, axes int) int64 {
 	n := int64(1)
 	for i := range axes {
 		n *= kernel[min(i, len(kernel)-1)]
@@ -70,7 +70,7 @@ func (r *randomNet) layer(name string, x *onnx.Value) *onnx.Value {
 			if r.IntN(3) == 0 {
 				c.Groups, c.Filters = channels, channels*r.pick(2)
 			}
-			each := channels / max(1, c.Groups) * volume(c.Kernel, axes)
+			each := channels / max(1, c.Groups) * kernelSize(c.Kernel, axes)
 			if r.parameters += c.Filters * each; r.IntN(2) == 0 {
 				c.Bias = Constant(1)
 				r.parameters += c.Filters
@@ -81,7 +81,7 @@ func (r *randomNet) layer(name string, x *onnx.Value) *onnx.Value {
 		},
 		func() *onnx.Value {
 			c := ConvTranspose{Filters: r.pick(4), Kernel: r.axes(x, 2), Bias: Constant(2)}
-			r.parameters += c.Filters * (channels*volume(c.Kernel, axes) + 1)
+			r.parameters += c.Filters * (channels*kernelSize(c.Kernel, axes) + 1)
 			y := r.b.ConvTranspose(name, x, c)
 			r.macs = append(r.macs, func() int64 { return elements(y) * channels })
 			return y
