@@ -321,6 +321,10 @@ func TestSlotsKeepTheirSentencesWhenTheyGrow(t *testing.T) {
 				t.Errorf("of %d pieces the mask of place %d is %g", length, i, v)
 			}
 		}
+		kept := &m.memory[0]
+		if err := m.fit(live); err != nil || &m.memory[0] != kept {
+			t.Errorf("slots that are as long as they should be are made again, %v", err)
+		}
 		live = live[:1]
 	}
 }

@@ -144,6 +144,10 @@ func TestModelFilesAreUnderstoodByTheirPorts(t *testing.T) {
 		{"told", official, workload.Values{outputOption: "output_end_logits, output_start_logits"}, "starts are in output output_end_logits", ""},
 		{"short windows", workload.Ports{Inputs: exported, Outputs: official.Outputs}, workload.Values{padOption: "longest"}, "filled up to the longest of a batch", ""},
 
+		{"ends of another name", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start_logits", tensor.Float32, -1, 384), port("stop_logits", tensor.Float32, -1, 384)}}, nil,
+			"starts are in output start_logits, ends in stop_logits", ""},
+		{"starts of two names", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start_a", tensor.Float32, -1, 384), port("start_b", tensor.Float32, -1, 384), port("end", tensor.Float32, -1, 384)}}, nil,
+			"starts are in output start_a, ends in start_b", ""},
 		{"half free inputs", workload.Ports{Inputs: []backend.Port{exported[0], mask, segments}, Outputs: official.Outputs}, nil, "filled up to 384 pieces", ""},
 		{"the longest windows of half free inputs", workload.Ports{Inputs: []backend.Port{exported[0], mask}, Outputs: official.Outputs}, workload.Values{padOption: "Longest"}, "",
 			"pad: the inputs are input_ids int64[? ?], input_mask int64[? 384]: the model takes windows of 384 pieces only"},
