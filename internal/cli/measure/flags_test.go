@@ -6,10 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -130,6 +133,20 @@ func TestFlagsOfSettingsBecomeOverrides(t *testing.T) {
 	}
 	if !maps.Equal(got, keys) {
 		t.Errorf("the flags set %v, want %v", got, keys)
+	}
+}
+
+// TestWithoutFlagsATestIsJudgedByWhatItChooses: all bounds are left to it but the tolerance of the rules.
+func TestWithoutFlagsATestIsJudgedByWhatItChooses(t *testing.T) {
+	o, f := &auditFlags{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.defineAll(f)
+	if diff := cmp.Diff(audit.Options{Tolerance: 0.001}, o.audit.Options); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	tuned, f := &tuneFlags{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	tuned.define(f)
+	if tuned.Budget != 5*time.Minute || tuned.Scenario != "offline" || tuned.Fresh || len(tuned.Axes.Instances)+len(tuned.Axes.Threads)+len(tuned.Axes.Batches) > 0 {
+		t.Errorf("a search of %v in %s over %+v", tuned.Budget, tuned.Scenario, tuned.Axes)
 	}
 }
 

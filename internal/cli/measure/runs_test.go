@@ -189,6 +189,9 @@ func TestASuiteRunsOnceAndIsGoneOnWith(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, o.Stdout)
 		}
 	}
+	if !strings.Contains(o.Stderr, "suite night: 1 run, at least ") {
+		t.Errorf("nothing is said of how long it takes:\n%s", o.Stderr)
+	}
 	if page, err := os.ReadFile("kept/report.html"); err != nil || !strings.Contains(string(page), "resnet50") {
 		t.Errorf("the page: %v", err)
 	}

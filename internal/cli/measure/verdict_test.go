@@ -232,7 +232,7 @@ func TestWrongCommandLinesOfMeasurementsAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
 	cases := []clitest.Case{
-		{Name: "suites", Args: []string{"suite", "list"}, Want: []string{"edge", "mobile"}},
+		{Name: "suites", Args: []string{"suite", "list"}, Want: []string{"edge", "mobile", "WHAT IT IS"}, Not: []string{"schema"}},
 		{Name: "suites as JSON", Args: []string{"suite", "list", "--json"}, Want: []string{`"schema": "mlperf-go/suite-list/1"`}},
 		{Name: "a suite", Args: []string{"suite", "show", "mlmark"}, Want: []string{"mlmark: ", "SCENARIO", "runs, at least "}},
 		{Name: "a suite as JSON", Args: []string{"suite", "show", "mlmark", "--json"}, Want: []string{`"steps": [`, `"estimate": `}},
@@ -253,6 +253,7 @@ func TestWrongCommandLinesOfMeasurementsAreNamed(t *testing.T) {
 		{"a suite that is none", "suite show edgy", "edgy"},
 		{"a verb of suites that is none", "suite runn", `unknown command "runn"`},
 		{"no suite", "suite run", "run: want SUITE"},
+		{"a suite that is none, to run", "suite run edgy --backend simulated", "did you mean edge?"},
 		{"a suite with a setting that is none", "suite run edge --set colour=red --backend simulated", "colour"},
 		{"audit without a scenario", "audit TEST01 --model resnet50", "audit needs --model and --scenario"},
 		{"audit without a test", "audit", "audit: want TEST"},
