@@ -323,3 +323,60 @@ func TestRecordingsFromElsewhereAreChecked(t *testing.T) {
 		t.Errorf("a file: %v", err)
 	}
 }
+
+// A listener is an encoder that keeps what it hears.
+type listener struct {
+	backend.Session
+	heard tensor.Tensor
+	says  []int32
+}
+
+func (l *listener) Run(ctx context.Context, in, out []backend.Value) error {
+	l.heard, l.says = in[0].Tensor(), slices.Clone(tensor.Data[int32](in[1].Tensor()))
+	return l.Session.Run(ctx, in, out)
+}
+
+// Behind its end each recording is silent, also where a longer one lay in the batch before.
+func TestBehindItsEndARecordingIsSilent(t *testing.T) {
+	_, w, sessions := openFakes(t)
+	l := &listener{Session: sessions[encoderRole]}
+	sessions[encoderRole] = l
+	p, err := w.NewPredictor(sessions, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	store, err := workload.NewStore(w.Len(), w.Row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for i := range w.Len() {
+		if err := w.Prepare(i, store.Row(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	for _, batch := range [][2]int{{2, 2}, {0, 2}, {2, 0}, {1, 0}} { // of 3, 4 and 5 rows
+		items := []workload.Item{{Row: batch[0], Index: batch[0]}, {Row: batch[1], Index: batch[1], Ticket: 1}}
+		if err := p.Predict(t.Context(), items, replies{}); err != nil {
+			t.Fatal(err)
+		}
+		frames, bands := int(l.heard.Shape[1]), int(l.heard.Shape[2])
+		for k, index := range batch {
+			rows := index + 3
+			if int(l.says[k]) != rows || frames < rows {
+				t.Errorf("batch %v: recording %d is said to have %d of %d rows, want %d", batch, index, l.says[k], frames, rows)
+			}
+			features := tensor.Data[float32](l.heard)[k*frames*bands:][:frames*bands]
+			if slices.ContainsFunc(features[rows*bands:], func(v float32) bool { return v != 0 }) {
+				t.Errorf("batch %v: behind its %d rows recording %d is not silent", batch, rows, index)
+			}
+			if !slices.ContainsFunc(features[(rows-1)*bands:rows*bands], func(v float32) bool { return v != 0 }) {
+				t.Errorf("batch %v: of recording %d the last row is silent", batch, index)
+			}
+		}
+	}
+}
