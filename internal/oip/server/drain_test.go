@@ -206,3 +206,28 @@ func TestRequestsOfAStreamThatAreUnderWayAreAnsweredWhenTheServerIsDrained(t *te
 		t.Errorf("Drain = %v", err)
 	}
 }
+
+// Who watches and goes is no trouble to anybody, before and while the server is drained.
+func TestAWatchOfAClientThatHasGoneEndsQuietly(t *testing.T) {
+	s := run(t, server.Config{Models: twoModels()[:1]})
+	for range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		watch, err := healthpb.NewHealthClient(s.dial(t)).Watch(ctx, &healthpb.HealthCheckRequest{Service: oip.Service})
+		if err == nil {
+			_, err = watch.Recv()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if got, err := watch.Recv(); grpcstatus.Code(err) != codes.Canceled {
+			t.Errorf("a watch that was cancelled: %v, %v", got, err)
+		}
+	}
+	if got, err := healthpb.NewHealthClient(s.dial(t)).Check(t.Context(), &healthpb.HealthCheckRequest{Service: oip.Service}); err != nil || got.Status != healthpb.HealthCheckResponse_SERVING {
+		t.Errorf("and then: %v, %v", got, err)
+	}
+	if err := s.Drain(t.Context()); err != nil {
+		t.Errorf("Drain = %v", err)
+	}
+}
