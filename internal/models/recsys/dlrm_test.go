@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -445,5 +446,48 @@ func TestLabelsMayBeThoseOfTheDataSet(t *testing.T) {
 	}
 	if lines[0] != lines[1] || !strings.Contains(lines[0], "queries=3") {
 		t.Errorf("%q and %q", lines[0], lines[1])
+	}
+}
+
+// Batches of any samples, in any order and more than once, are answered as each sample is by itself.
+func TestASampleIsAnsweredAlikeInEveryBatch(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	for _, s := range []*fakeDLRM{joined(), split()} {
+		w := open(t, writePairs(t, 9, threeRuns, nil), s)
+		p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := workload.NewStore(w.Len(), w.Row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone := make(replies, w.Len())
+		for i := range w.Len() {
+			one := make(replies, 1)
+			if err := errors.Join(w.Prepare(i, store.Row(i)), p.Use(store), p.Predict(t.Context(), []workload.Item{{Row: i, Index: i}}, one)); err != nil {
+				t.Fatal(err)
+			}
+			alone[i] = one[0]
+		}
+		for range 25 {
+			items := make([]workload.Item, 1+r.IntN(6))
+			for k := range items {
+				i := r.IntN(w.Len())
+				items[k] = workload.Item{Row: i, Index: i, Ticket: k}
+			}
+			got := make(replies, len(items))
+			if err := p.Predict(t.Context(), items, got); err != nil {
+				t.Fatal(err)
+			}
+			for k, item := range items {
+				if !slices.Equal(got[k], alone[item.Index]) {
+					t.Errorf("sample %d is answered % x in a batch of %d, and % x alone", item.Index, got[k], len(items), alone[item.Index])
+				}
+			}
+		}
+		if err := errors.Join(p.Close(), store.Close()); err != nil || s.bound != s.closed {
+			t.Errorf("%d of %d values are closed, %v", s.closed, s.bound, err)
+		}
 	}
 }
