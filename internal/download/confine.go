@@ -85,10 +85,14 @@ var errNotAFile = errors.New("it is not a file")
 func openFile(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		err = &os.PathError{Op: "open", Path: name, Err: errNotAFile}
+		err = errNotAFile
 	}
 	if err != nil {
-		return nil, err
+		var of *os.PathError
+		if errors.As(err, &of) {
+			err = of.Err // whose operation is called statat
+		}
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	return root.Open(name)
 }

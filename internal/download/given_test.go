@@ -250,3 +250,25 @@ func TestADamagedFileThatWantsRegistrationIsAskedOfThePerson(t *testing.T) {
 		t.Errorf("the damaged one stays: %v", err)
 	}
 }
+
+// A file that cannot be opened is named with what was tried, and not with a system call.
+func TestAFileThatCannotBeOpenedIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for name, want := range map[string]string{
+		"val_map.txt": "open val_map.txt: no such file or directory",
+		"folder":      "open folder: it is not a file",
+		"../escape":   "open ../escape: path escapes from parent",
+	} {
+		if _, err := openFile(root, name); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}

@@ -27,7 +27,11 @@ func Collect(roots []string, read func(dir string) (*Results, error)) (runs []Ru
 		if real, err := filepath.EvalSymlinks(root); err == nil {
 			root = real
 		}
-		if _, err := os.Stat(root); err != nil {
+		_, err := os.Stat(root)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: %w: nothing was run here yet, or it is elsewhere", root, fs.ErrNotExist)
+		}
+		if err != nil {
 			return nil, nil, fmt.Errorf("looking for runs: %w", err)
 		}
 		if err := filepath.WalkDir(root, c.visit); err != nil {

@@ -219,7 +219,7 @@ func TestRunsAreCollectedOnceAndByAge(t *testing.T) {
 	if len(problems) != 1 || !strings.Contains(problems[0].Error(), filepath.Join("bad", FileName)) {
 		t.Errorf("problems %v, want the document that is cut", problems)
 	}
-	if _, _, err := Collect([]string{filepath.Join(root, "gone")}, Read); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := Collect([]string{filepath.Join(root, "gone")}, Read); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone: file does not exist: nothing was run here yet") {
 		t.Errorf("of what is not there: %v", err)
 	}
 }
