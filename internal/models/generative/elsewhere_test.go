@@ -1,6 +1,8 @@
 package generative
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -248,6 +250,44 @@ func TestTypesOfALogAreThoseOfTheReferenceUnlessOneIsNamed(t *testing.T) {
 		w := writer{rules: generate.Rules{Width: c.width}}
 		if got := w.dtype(workload.Values{dtypeOption: c.named}); got != c.want {
 			t.Errorf("%d bytes, %q: %v, want %v", c.width, c.named, got, c.want)
+		}
+	}
+}
+
+// Each row from elsewhere may have an answer of its own length, and all that the benchmark allows where nothing is said.
+func TestAnswersToRowsFromElsewhereAreAsLongAsIsSaid(t *testing.T) {
+	w := opened(t, wordsOnly).Elsewhere(3)
+	endless := func(_ context.Context, _ int, scores []float32) error { scores[3] = 1; return nil }
+	p, err := w.NewPredictor(workload.Sessions{workload.Only: &scriptedSession{ports: decoderPorts()[workload.Only], say: endless}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	store, err := workload.NewStore(w.Len(), w.Row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var items []workload.Item
+	for i := range w.Len() {
+		copy(tensor.Data[int32](store.Row(i)[0]), []int32{1, 2, -1})
+		items = append(items, workload.Item{Row: i, Index: i, Ticket: i})
+	}
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	for _, limits := range [][3]int{{3, 0, 10}, {1, 2, 0}, {0, 0, 4}} {
+		for row, n := range limits {
+			w.Limit(row, n)
+		}
+		counted := tokenCounter{}
+		if err := p.Predict(t.Context(), items, counted); err != nil {
+			t.Fatal(err)
+		}
+		for row, n := range limits {
+			if want := cmp.Or(n, 10); counted[row] != want {
+				t.Errorf("limits %v: the answer to row %d has %d tokens, want %d", limits, row, counted[row], want)
+			}
 		}
 	}
 }
