@@ -1,27 +1,23 @@
 package captions
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // What pandas makes of tables with quotes everywhere (testdata/make_tables.py).
 func TestTablesAreThoseOfPandas(t *testing.T) {
-	z, err := gzip.NewReader(strings.NewReader(testdata(t, "tables.json.gz")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
+	cases := testfile.JSON[[]struct {
 		Table    string
 		Captions []string
-	}
-	if err := json.NewDecoder(z).Decode(&cases); err != nil || len(cases) != 300 {
-		t.Fatalf("%d tables, %v", len(cases), err)
+	}](t, "testdata/tables.json.gz")
+	if len(cases) != 300 {
+		t.Fatalf("%d tables, want 300", len(cases))
 	}
 	for _, c := range cases {
 		got, err := parse([]byte(c.Table), 0)

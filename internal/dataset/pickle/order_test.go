@@ -1,30 +1,25 @@
 package pickle
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // What NumPy and pandas write of numbers whose highest byte comes first, on machines where it does and of files that have it so.
 func TestNumbersWithTheirHighestByteFirstAreRead(t *testing.T) {
-	z, err := gzip.NewReader(bytes.NewReader(readFile(t, "big_endian.json.gz")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
+	cases := testfile.JSON[[]struct {
 		Name, Type string
 		Shape      []int
 		Values     []float64
 		Pickles    []string
-	}
-	if err := json.NewDecoder(z).Decode(&cases); err != nil {
-		t.Fatal(err)
+	}](t, "testdata/big_endian.json.gz")
+	if len(cases) == 0 {
+		t.Fatal("there are no cases")
 	}
 	for _, c := range cases {
 		for i, digits := range c.Pickles {
