@@ -88,7 +88,7 @@ func randomLogical(random *rand.Rand, depth int) logical {
 
 func TestRandomLogicIsThatOfAPlainReckoning(t *testing.T) {
 	random := rand.New(rand.NewPCG(51, 1))
-	for range 2000 {
+	for range 600 {
 		e := randomLogical(random, 1+random.IntN(4))
 		if got, err := render("{{ "+e.text+" }}", nil); err != nil || got != plainText(e.value) {
 			t.Fatalf("%s is %q, %v, want %q", e.text, got, err, plainText(e.value))

@@ -176,6 +176,7 @@ func startChat(t *testing.T, words workload.Words, chat workload.Chat, room int)
 	}
 	endpoint, stop := startOffer(t, offer, Web{Talk: NewTalk([]*Offer{offer})})
 	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections() // for one that was never used a server waits five seconds
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
