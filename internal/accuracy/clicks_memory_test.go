@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
@@ -61,21 +62,22 @@ func (l *clickLog) Read(to []byte) (int, error) {
 
 func (*clickLog) Name() string { return "log" }
 
-// scoreManyClicks scores a log of so many predictions, and returns how many bytes the heap had at most,
-// as far as the system was asked for it.
+// scoreManyClicks scores a log of so many predictions, and returns how many bytes more the heap has of the system
+// afterwards.
 func scoreManyClicks(t testing.TB, records int) (score *ClickScore, bytes uint64) {
 	t.Helper()
 	const pairs = 270
 	var before, after runtime.MemStats
 	log := newClickLog(records, pairs)
-	runtime.GC()
+	debug.FreeOSMemory() // of tests before
 	runtime.ReadMemStats(&before)
 	score, err := ScoreClicks(log, ClickOptions{Samples: records})
 	if err != nil || score.Total != records*pairs {
 		t.Fatalf("%+v, %v", score, err)
 	}
 	runtime.ReadMemStats(&after)
-	return score, after.HeapSys - min(after.HeapSys, before.HeapSys) + before.HeapIdle
+	held := func(m *runtime.MemStats) uint64 { return m.HeapSys - m.HeapReleased }
+	return score, held(&after) - min(held(&after), held(&before))
 }
 
 // Predictions take little more than two bytes each, however many there are: the log is not kept.
