@@ -101,7 +101,12 @@ func (c *clicks) add(rec Record, dtype DType, truth ClickTruth) error {
 	if err != nil {
 		return err
 	}
-	each, label := 1, func(i int) float64 { return float64(boolBit(labels[i])) }
+	each, label := 1, func(i int) float64 {
+		if labels[i] {
+			return 1
+		}
+		return 0
+	}
 	if truth == nil {
 		each, n, label = 2, n/2, func(i int) float64 { return number(2*i + 1) }
 	}
@@ -131,13 +136,6 @@ func (c *clicks) pair(sample uint64, prediction, label float64) error {
 		c.score.Good++
 	}
 	return nil
-}
-
-func boolBit(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // clickLabels returns the labels of a sample of which the log has n numbers, nil if they are

@@ -325,3 +325,10 @@ func ExampleDetectionResult_Lines() {
 	//  Average Precision  (AP) @[ IoU=0.50      | area=   all | maxDets=100 ] = 1.000
 	//  Average Precision  (AP) @[ IoU=0.75      | area=   all | maxDets=100 ] = 1.000
 }
+
+func boolBit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
