@@ -1,10 +1,10 @@
 package jinja
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A rendering is a template with its text, and what it shows. The texts are those of Jinja2 3.1 with the options of
@@ -55,16 +55,6 @@ func checkRefusals(t *testing.T, cases []refusal) {
 
 // note appends a case to the file JINJA_TABLES, for tables.py, if there is to be one.
 func note(t *testing.T, template string, text *string, values map[string]any) {
-	path := os.Getenv("JINJA_TABLES")
-	if path == "" {
-		return
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := json.NewEncoder(f).Encode(map[string]any{"test": t.Name(), "template": template, "text": text, "values": values}); err != nil {
-		t.Fatal(err)
-	}
+	t.Helper()
+	testfile.Note(t, "JINJA_TABLES", map[string]any{"test": t.Name(), "template": template, "text": text, "values": values})
 }

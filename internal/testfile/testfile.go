@@ -73,3 +73,22 @@ func Extract(t testing.TB, archive, dir string) {
 		}
 	}
 }
+
+// Note appends what a table of a test says, a line of JSON, to the file that an environment variable names; without it
+// nothing is written. A script beside the table compares it with the reference.
+func Note(t testing.TB, variable string, says any) {
+	t.Helper()
+	path := os.Getenv(variable)
+	if path == "" {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := json.NewEncoder(f)
+	line.SetEscapeHTML(false)
+	if err := errors.Join(line.Encode(says), f.Close()); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}

@@ -89,6 +89,24 @@ func TestArchivesAreUnpacked(t *testing.T) {
 	}
 }
 
+func TestNotesAreAppendedWhereTheyAreWanted(t *testing.T) {
+	testfile.Note(t, "TESTFILE_NOTES", "nobody asked")
+	path := filepath.Join(t.TempDir(), "notes")
+	t.Setenv("TESTFILE_NOTES", path)
+	testfile.Note(t, "TESTFILE_NOTES", map[string]string{"a": "<&>"})
+	testfile.Note(t, "TESTFILE_NOTES", []int{1, 2})
+	if text, err := os.ReadFile(path); err != nil || string(text) != "{\"a\":\"<&>\"}\n[1,2]\n" {
+		t.Errorf("notes %q, %v", text, err)
+	}
+	if got := said(func(t testing.TB) { testfile.Note(t, "TESTFILE_NOTES", func() {}) }); !strings.Contains(got, path) || !strings.Contains(got, "unsupported type") {
+		t.Errorf("what is no JSON: %q", got)
+	}
+	t.Setenv("TESTFILE_NOTES", filepath.Dir(path))
+	if got := said(func(t testing.TB) { testfile.Note(t, "TESTFILE_NOTES", 1) }); !strings.Contains(got, "is a directory") {
+		t.Errorf("a folder: %q", got)
+	}
+}
+
 // failing is a test that ends at its first failure, and keeps what it said.
 type failing struct {
 	testing.TB

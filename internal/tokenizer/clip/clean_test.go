@@ -1,12 +1,12 @@
 package clip
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // A cleaning is a caption with what words are cut from, and why; web is what open_clip makes of it, if that is something else.
@@ -30,18 +30,8 @@ func checkCleanings(t *testing.T, cases []cleaning) {
 
 // note appends a case to the file CLIP_TABLES, for tables.py, if there is to be one.
 func note(t *testing.T, text, want string, web bool) {
-	path := os.Getenv("CLIP_TABLES")
-	if path == "" {
-		return
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := json.NewEncoder(f).Encode(map[string]any{"text": text, "clean": want, "web": web}); err != nil {
-		t.Fatal(err)
-	}
+	t.Helper()
+	testfile.Note(t, "CLIP_TABLES", map[string]any{"text": text, "clean": want, "web": web})
 }
 
 func TestCapitalsAndBlanksOfCaptions(t *testing.T) {

@@ -2,27 +2,16 @@ package hf
 
 import (
 	"encoding/json"
-	"os"
 	"slices"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testfile"
 )
 
 // note appends what a table says to the file HF_TABLES, if there is to be one: testdata/tables.mjs compares it with the library.
 func note(t *testing.T, kind, component string, given, result any) {
-	path := os.Getenv("HF_TABLES")
-	if path == "" {
-		return
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	e := json.NewEncoder(f)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any{"kind": kind, "component": json.RawMessage(component), "given": given, "result": result}); err != nil {
-		t.Fatal(err)
-	}
+	t.Helper()
+	testfile.Note(t, "HF_TABLES", map[string]any{"kind": kind, "component": json.RawMessage(component), "given": given, "result": result})
 }
 
 // componentOf reads a component of tokenizer.json.
