@@ -14,7 +14,7 @@ func badLater() []badInput {
 		remote = "run --model resnet50 --scenario offline --backend oip "
 		suite  = "suite run v0.5 --quick --backend simulated "
 		build  = "submission build made badrun --submitter Org --system sys --division closed --system-type edge --status available "
-		energy = "run --model resnet50 --scenario single-stream --backend simulated --sim-latency 1ms --quick --min-duration 50ms --output new --dataset-path imagenet --model-path tiny.onnx --power "
+		energy = "run --model resnet50 --scenario single-stream --backend simulated --sim-latency 1ms --quick --min-duration 50ms --dataset-path imagenet --model-path tiny.onnx --power "
 		verify = "audit verify TEST08 run run "
 	)
 	return []badInput{
