@@ -185,12 +185,12 @@ func TestHostileVocabulariesAreQuick(t *testing.T) {
 	}
 }
 
-// Each match of this pattern takes long, but not too long; there is one for each letter.
+// Each match of this pattern takes long, but not too long unless the machine is busy; there is one for each letter.
 func TestManyMatchesThatTakeLongEnd(t *testing.T) {
 	re := mustCompile(t, `(?=(a+)+$|.)[ab]`)
 	re.MatchTimeout = 10 * time.Millisecond
 	err := regexMatcher{re}.divide(strings.Repeat(strings.Repeat("a", 14)+"b", 2000), func(string, bool) {})
-	if err == nil || !strings.Contains(err.Error(), "takes more than 60ms") {
+	if err == nil || !strings.Contains(err.Error(), "takes more than 60ms") && !strings.Contains(err.Error(), "takes more than 10ms for one match") {
 		t.Errorf("divide = %v, want that it takes too long", err)
 	}
 }
