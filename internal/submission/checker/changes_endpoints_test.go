@@ -45,6 +45,14 @@ var endpointsChanges = []change{
 	{"v6.1 endpoints with a duration in words beside the accuracy", llamaServer(func(s *served) {
 		s.results["duration_ns"], s.results["n_samples_issued"] = "long", 100
 	})},
+	{"v6.1 endpoints with a configuration in UTF-16", llamaServer(func(s *served) { s.config = utf16Text(s.config) })},
+	{"v6.1 endpoints with a configuration of YAML 1.2", llamaServer(func(s *served) { s.config = "%YAML 1.2\n---\n" + s.config })},
+	{"v6.1 endpoints with a configuration of YAML 2.0", llamaServer(func(s *served) { s.config = "%YAML 2.0\n---\n" + s.config })},
+	{"v6.1 endpoints with a date", llamaServer(func(s *served) { s.config += "made: 2026-02-28\nran: 2026-11-23 10:00:00 +1\n" })},
+	{"v6.1 endpoints with a date that is none", llamaServer(func(s *served) { s.config += "made: 2026-02-29\n" })},
+	{"v6.1 endpoints with a date that is none as a name", llamaServer(func(s *served) { s.config += "2026-13-01: x\n" })},
+	{"v6.1 endpoints with a text that is merged", llamaServer(func(s *served) { s.config += "<<: x\n" })},
+	{"v6.1 endpoints with a list called an object", llamaServer(func(s *served) { s.config += "x: !!map [1]\n" })},
 	{"v6.1 endpoints with a tab behind a name", llamaServer(func(s *served) { s.configured("settings:\n", "settings:\t\n") })},
 	{"v6.1 endpoints with a tab behind a value", llamaServer(func(s *served) { s.configured("type: online\n", "type: online\t\n") })},
 	{"v6.1 endpoints with a tab in a value", llamaServer(func(s *served) { s.configured("type: online\n", "type: online\nname: a\tb\n") })},

@@ -163,4 +163,22 @@ var powerChanges = []change{
 		p.writeJSON("client.json", p.client)
 	})},
 	{"v6.1 power, checksums a list", offline(func(p *powered) { p.client["results"] = []any{} })},
+
+	{"v6.1 power with a broken link beside it", written(func(p *powered) { p.symlink("nowhere", p.folder+"/notes") })},
+	{"v6.1 power with a broken link below a folder", written(func(p *powered) {
+		p.write(p.folder+"/power/more/x", "x")
+		p.symlink("nowhere", p.folder+"/power/more/notes")
+	})},
+	{"v6.1 power with a link to a file elsewhere", written(func(p *powered) {
+		p.rename(p.folder+"/power/client.log", openBench("client.log"))
+		p.symlink("../../../../client.log", p.folder+"/power/client.log")
+	})},
+	{"v6.1 power with ranging behind a link", written(func(p *powered) {
+		p.rename(p.folder+"/ranging", p.folder+"/elsewhere")
+		p.symlink("elsewhere", p.folder+"/ranging")
+	})},
+	{"v6.1 power with performance behind a link", written(func(p *powered) {
+		p.rename(p.folder, "open/ExampleOrg/src/performance")
+		p.symlink("../../../../src/performance", p.folder)
+	})},
 }

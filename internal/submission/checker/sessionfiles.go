@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,6 +31,15 @@ func (s *session) checksums() error {
 	if err = errors.Join(err, errClient); err != nil {
 		return err
 	}
+	files, err := s.files()
+	if err != nil {
+		return err
+	}
+	for _, path := range append([]string{"power/client.json", "power/server.json"}, hashed...) {
+		if !slices.Contains(files, path) {
+			return fmt.Errorf("%s is missing, or behind a link to a folder", path)
+		}
+	}
 	for _, path := range hashed {
 		sum, err := s.sha1(path)
 		if err != nil {
@@ -38,6 +50,31 @@ func (s *session) checksums() error {
 		}
 	}
 	return nil
+}
+
+// files lists what is below the folder, through no links to folders. Each must open, as the official
+// checker takes the checksums of all of them.
+func (s *session) files() (files []string, err error) {
+	root, err := filepath.EvalSymlinks(s.tree.At(s.folder))
+	if err != nil {
+		return nil, err
+	}
+	return files, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if info, errInfo := os.Stat(path); err != nil || errInfo == nil && info.IsDir() {
+			return nil // a folder that cannot be listed has no files
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		f, err := s.tree.Open(s.folder + "/" + rel)
+		if err != nil {
+			return fmt.Errorf("%s cannot be opened: %w", rel, err)
+		}
+		files = append(files, rel)
+		return f.Close()
+	})
 }
 
 // unchanged compares a checksum with those that either side has of the file: one at least.

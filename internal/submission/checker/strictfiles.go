@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -93,6 +92,5 @@ func (g *judgement) wholeLog(path string) (data []byte, whole bool) {
 		return nil, false
 	}
 	data, err = g.tree.Read(path)
-	wasCut := size == int64(truncate.CutSize) && bytes.Contains(data, []byte(truncate.Mark))
-	return data, err == nil && !wasCut
+	return data, err == nil && !truncate.WasCut(data)
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -19,13 +20,16 @@ import (
 // name that comes twice the last value counts, and what is no text is what YAML 1.1 says.
 func readYAML(t tree.Tree, path string) (python.Value, error) {
 	data, err := t.Read(path)
+	if err == nil && !utf8.Valid(data) {
+		err = errors.New("is not UTF-8")
+	}
 	if err == nil {
 		err = noStrayTabs(string(data))
 	}
 	if err != nil {
 		return nil, err
 	}
-	documents := yaml.NewDecoder(bytes.NewReader(data))
+	documents := yaml.NewDecoder(bytes.NewReader(yamlVersion.ReplaceAll(data, []byte("${1}1"))))
 	var first, second yaml.Node
 	if err := documents.Decode(&first); err == io.EOF {
 		return nil, nil
@@ -40,6 +44,9 @@ func readYAML(t tree.Tree, path string) (python.Value, error) {
 	return (&yamlReader{}).value(&first)
 }
 
+// yamlVersion is what a file says of its version: any 1.x is read as 1.1.
+var yamlVersion = regexp.MustCompile(`(?m)^(%YAML[ ]+1\.)[0-9]+`)
+
 // A yamlReader turns nodes into values of Python. It ends where aliases make a small
 // file a large value.
 type yamlReader struct{ nodes int }
@@ -53,8 +60,10 @@ func (y *yamlReader) value(n *yaml.Node) (python.Value, error) {
 	if y.nodes++; y.nodes > mostNodes {
 		return nil, fmt.Errorf("has more than %d values", mostNodes)
 	}
-	if n.Style&yaml.TaggedStyle != 0 && !slices.Contains(yamlTags, n.Tag) {
-		return nil, fmt.Errorf("line %d: the tag %s is not known", n.Line, n.Tag)
+	if n.Style&yaml.TaggedStyle != 0 {
+		if kind, known := yamlTags[n.Tag]; !known || kind != n.Kind {
+			return nil, fmt.Errorf("line %d: the tag %s is not known, or not of what is behind it", n.Line, n.Tag)
+		}
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -84,20 +93,24 @@ func (y *yamlReader) sequence(n *yaml.Node) (python.Value, error) {
 func (y *yamlReader) mapping(n *yaml.Node) (python.Value, error) {
 	d := &python.Dict{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, err := y.value(n.Content[i])
-		if err != nil {
-			return nil, err
+		merges := n.Content[i].Tag == "!!merge"
+		var name python.Value
+		var err error
+		if !merges {
+			name, err = y.value(n.Content[i])
 		}
-		v, err := y.value(n.Content[i+1])
-		if err != nil {
+		v, errValue := y.value(n.Content[i+1])
+		if err = errors.Join(err, errValue); err != nil {
 			return nil, err
 		}
 		text, isText := name.(string)
 		switch {
 		case holds(name):
 			return nil, fmt.Errorf("line %d: a list or an object is a name", n.Content[i].Line)
-		case n.Content[i].Tag == "!!merge":
-			merge(d, v)
+		case merges:
+			if !merge(d, v) {
+				return nil, fmt.Errorf("line %d: << wants objects", n.Content[i].Line)
+			}
 		case isText:
 			d.Set(text, v)
 		default:
@@ -107,8 +120,8 @@ func (y *yamlReader) mapping(n *yaml.Node) (python.Value, error) {
 	return d, nil
 }
 
-// merge adds what another mapping, or several, have and this one has not.
-func merge(d *python.Dict, v python.Value) {
+// merge adds what another mapping, or several, have and this one has not. It reports whether they are mappings.
+func merge(d *python.Dict, v python.Value) bool {
 	switch v := v.(type) {
 	case *python.Dict:
 		for _, name := range v.Keys() {
@@ -116,11 +129,14 @@ func merge(d *python.Dict, v python.Value) {
 				d.Set(name, first(v.Get(name)))
 			}
 		}
+		return true
 	case []python.Value:
-		for _, one := range v {
-			merge(d, one)
-		}
+		return !slices.ContainsFunc(v, func(one python.Value) bool {
+			_, isList := one.([]python.Value)
+			return isList || !merge(d, one)
+		})
 	}
+	return false
 }
 
 // What plain words mean in YAML 1.1, which Python reads: 1e9 is a text there.
@@ -137,9 +153,11 @@ var (
 
 const inQuotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
-// yamlTags are those that safe_load knows.
-var yamlTags = []string{
-	"!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!!merge", "!!timestamp", "!!binary", "!!set", "!!omap", "!!pairs",
+// yamlTags are those that safe_load knows, and what they are of.
+var yamlTags = map[string]yaml.Kind{
+	"!!str": yaml.ScalarNode, "!!int": yaml.ScalarNode, "!!float": yaml.ScalarNode, "!!bool": yaml.ScalarNode, "!!null": yaml.ScalarNode,
+	"!!timestamp": yaml.ScalarNode, "!!binary": yaml.ScalarNode,
+	"!!map": yaml.MappingNode, "!!set": yaml.MappingNode, "!!seq": yaml.SequenceNode, "!!omap": yaml.SequenceNode, "!!pairs": yaml.SequenceNode,
 }
 
 // scalar returns what a word means: what its tag says, or a text if it is in quotes or nothing
@@ -160,6 +178,14 @@ func scalar(n *yaml.Node) (python.Value, error) {
 	}
 	if v, ok := yamlNumber(n.Value); ok {
 		return v, nil
+	}
+	switch {
+	case n.Value == "<<", n.Value == "=":
+		return nil, fmt.Errorf("line %d: %s is no value", n.Line, n.Value)
+	case yamlDate.MatchString(n.Value):
+		if err := checkDate(n.Value); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n.Line, err)
+		}
 	}
 	return n.Value, nil
 }
@@ -185,6 +211,8 @@ func yamlTagged(tag, text string) (python.Value, error) {
 		}
 		n, err := python.Int(v)
 		return python.Whole(n), err
+	case "!!timestamp":
+		return text, checkDate(text)
 	}
 	return text, nil
 }

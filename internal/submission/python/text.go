@@ -38,6 +38,11 @@ var errLineTooLong = errors.New("line is longer than 64 MiB")
 // NewLines returns the lines of a reader.
 func NewLines(src io.Reader) *Lines { return &Lines{src: src} }
 
+// Newlines returns text with the ends of lines that Python's read returns, which are \n for \r and \r\n too.
+func Newlines(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+}
+
 // mostKept is how much memory Reset keeps.
 const mostKept = 4 << 20
 

@@ -1,7 +1,7 @@
 package truncate
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,42 +28,82 @@ var hashLine = regexp.MustCompile(`(?m)^hash=([\p{L}\p{N}_]+)\r?$`)
 // errAlreadyCut is the error of a log that was cut and whose hash is not known.
 var errAlreadyCut = errors.New("it was cut already and its hash is missing: put the original back")
 
+// A job is a log with the text that its hash belongs into.
+type job struct {
+	folder
+	Log
+	text []byte
+	mode fs.FileMode
+}
+
+// open looks at the files of a folder.
+func (c *cutter) open(f folder) (*job, error) {
+	j := &job{folder: f, Log: Log{Path: f.path + "/" + logName, What: Kept}}
+	info, err := c.inTree(f.path)
+	if err != nil {
+		return j, err
+	}
+	j.Size, j.mode = info.Size(), info.Mode().Perm()
+	if j.text, err = c.text(f); err != nil {
+		return j, err
+	}
+	if m := hashLine.FindSubmatch(j.text); m != nil {
+		j.Hash = string(m[1])
+	}
+	return j, nil
+}
+
 // cut makes one log short: first the backup, then the hash, then the log, so that
 // whatever ends it in between, the next call goes on.
 func (c *cutter) cut(ctx context.Context, f folder) (Log, error) {
-	path := f.path + "/" + logName
-	log := Log{Path: path, What: Kept}
-	info, err := os.Lstat(c.tree.At(path))
+	j, err := c.open(f)
 	if err != nil {
-		return log, err
+		return j.Log, err
 	}
-	if !info.Mode().IsRegular() {
-		return log, errors.New("it is a link or no file: copy the log into the tree")
+	short, hash, err := Shorten(ctx, c.tree.At(j.Path))
+	switch {
+	case errors.Is(err, ErrCut) && j.Hash != "":
+		return j.Log, nil
+	case errors.Is(err, ErrCut):
+		return j.Log, errAlreadyCut
+	case err == nil:
+		err = j.is(hash)
 	}
-	text, err := c.text(f)
-	if err != nil {
-		return log, err
+	if err != nil || j.Hash != "" && j.Size < shortSize {
+		return j.Log, err
 	}
-	if m := hashLine.FindSubmatch(text); m != nil {
-		log.Hash = string(m[1])
+	if err := c.save(ctx, j.Path, hash); err != nil {
+		return j.Log, err
 	}
-	log.Size = info.Size()
-	if log.Hash != "" && log.Size < shortSize {
-		return log, c.keeps(ctx, log)
-	}
-	return c.change(ctx, f, log, text, info)
+	err = c.write(j, short, hash)
+	return j.Log, err
 }
 
-// keeps refuses a short log that was not cut and has the hash of another.
-func (c *cutter) keeps(ctx context.Context, log Log) error {
-	if was, err := c.wasCut(log); err != nil || was {
-		return err
+// write writes the hash where it is missing, and then the log.
+func (c *cutter) write(j *job, short []byte, hash string) error {
+	if j.Hash == "" {
+		if err := replace(c.tree.At(j.path+"/"+textName), j.hashed(j.text, hash), j.mode); err != nil {
+			return err
+		}
 	}
-	hash, err := sum(ctx, c.tree.At(log.Path))
-	if err == nil {
-		err = log.is(hash)
+	j.Hash, j.What = hash, Hashed
+	if j.Size < endSize {
+		return nil
 	}
-	return err
+	j.What = Cut
+	return replace(c.tree.At(j.Path), short, j.mode)
+}
+
+// inTree describes the log in a folder. Neither may be elsewhere: what is there is not of this tree.
+func (c *cutter) inTree(folder string) (fs.FileInfo, error) {
+	if leaves, err := c.tree.Leaves(folder); err != nil || leaves {
+		return nil, cmp.Or(err, errors.New("it is behind a link that leaves the tree: copy the folder into the tree"))
+	}
+	info, err := os.Lstat(c.tree.At(folder + "/" + logName))
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is a link or no file: copy the log into the tree")
+	}
+	return info, err
 }
 
 // is compares the hash that accuracy.txt has with that of the log.
@@ -72,34 +112,6 @@ func (l Log) is(hash string) error {
 		return fmt.Errorf("%s has the hash of another log, %s: this one's is %s", textName, l.Hash, hash)
 	}
 	return nil
-}
-
-func (c *cutter) change(ctx context.Context, f folder, log Log, text []byte, info fs.FileInfo) (Log, error) {
-	if was, err := c.wasCut(log); err != nil || was {
-		return log, errors.Join(err, errAlreadyCut)
-	}
-	hash, err := c.save(ctx, log.Path)
-	if err != nil {
-		return log, err
-	}
-	if err := log.is(hash); err != nil {
-		return log, err
-	}
-	if log.Hash == "" {
-		if err := replace(c.tree.At(f.path+"/"+textName), f.hashed(text, hash), info.Mode().Perm()); err != nil {
-			return log, err
-		}
-	}
-	log.Hash, log.What = hash, Hashed
-	if log.Size < endSize {
-		return log, nil
-	}
-	log.What = Cut
-	ends, err := c.ends(log)
-	if err != nil {
-		return log, err
-	}
-	return log, replace(c.tree.At(log.Path), ends, info.Mode().Perm())
 }
 
 // hashed is accuracy.txt with the hash. Of TEST07 and TEST09 nothing else is kept.
@@ -126,46 +138,18 @@ func (c *cutter) text(f folder) ([]byte, error) {
 	return text, err
 }
 
-// wasCut reports whether a log is what cutting leaves.
-func (c *cutter) wasCut(log Log) (bool, error) {
-	if log.Size != int64(CutSize) {
-		return false, nil
-	}
-	data, err := c.tree.Read(log.Path)
-	return err == nil && string(data[endSize:endSize+len(Mark)]) == Mark, err
-}
-
-// ends returns both ends of a log with the mark between them.
-func (c *cutter) ends(log Log) ([]byte, error) {
-	f, err := c.tree.Open(log.Path)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	_, err = io.CopyN(&b, f, endSize)
-	b.WriteString(Mark)
-	tail := io.NewSectionReader(f, log.Size-endSize, endSize)
-	_, errTail := io.Copy(&b, tail)
-	return b.Bytes(), errors.Join(err, errTail, f.Close())
-}
-
-// save copies a log into the backup and returns its hash. What is there already must be
-// the same.
-func (c *cutter) save(ctx context.Context, path string) (string, error) {
+// save copies a log with a hash into the backup. What is there already must be the same.
+func (c *cutter) save(ctx context.Context, path, hash string) error {
 	to := filepath.Join(c.backup, filepath.FromSlash(path))
-	have, err := sum(ctx, c.tree.At(path))
-	if err != nil {
-		return "", err
-	}
 	switch kept, err := sum(ctx, to); {
-	case err == nil && kept == have:
-		return have, nil
+	case err == nil && kept == hash:
+		return nil
 	case err == nil:
-		return "", fmt.Errorf("the backup %s is of another log: move it away", to)
+		return fmt.Errorf("the backup %s is of another log: move it away", to)
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", err
+		return err
 	}
-	return have, keep(ctx, c.tree.At(path), to, have)
+	return keep(ctx, c.tree.At(path), to, hash)
 }
 
 // keep copies a log with a hash, and reads it again.

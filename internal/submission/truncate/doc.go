@@ -5,7 +5,8 @@
 //	done, err := truncate.Tree(ctx, truncate.Options{Tree: "submission", Backup: "originals"})
 //
 // What is written is what the reference's tools/submission/truncate_accuracy_log.py
-// writes, byte by byte. In three ways this is more careful: the original is in the
+// writes, byte by byte: 4096 characters and 4096 bytes, with \n for \r\n. Of a log that is not UTF-8, or whose
+// last bytes begin within a character, on which the script ends with an exception, bytes stay as they are. In three ways this is more careful: the original is in the
 // backup, and its copy compared, before anything is changed; files are replaced as
 // wholes, so that an interruption leaves the old or the new one; and a log that was cut
 // already, or whose accuracy.txt has another log's hash, is never hashed again. A second

@@ -55,7 +55,7 @@ func TestAShortLogWithTheHashOfAnotherIsAnError(t *testing.T) {
 	if want := "accuracy.txt has the hash of another log, " + hashOf("another") + ": this one's is " + hashOf("[]\n"); err == nil || !strings.Contains(err.Error(), want) || len(logs) != 0 {
 		t.Errorf("%+v, %v, want %s", logs, err, want)
 	}
-	cut := strings.Repeat("a", endSize) + Mark + strings.Repeat("b", endSize)
+	cut := strings.Repeat("a", endSize) + mark + strings.Repeat("b", endSize)
 	root, backup = one(t, cut, "hash="+hashOf("the original")+"\n")
 	if logs, err := Tree(t.Context(), Options{Tree: root, Backup: backup}); err != nil || logs[0].What != Kept || logs[0].Hash != hashOf("the original") {
 		t.Errorf("a log that was cut: %+v, %v, want it kept with the hash of its original", logs, err)
@@ -181,5 +181,22 @@ func TestShortenNamesWhatCannotBeRead(t *testing.T) {
 	cancel(enough)
 	if short, hash, err := Shorten(ctx, path); !errors.Is(err, enough) || short != nil || hash != "" {
 		t.Errorf("cancelled: %d bytes, %q, %v", len(short), hash, err)
+	}
+}
+
+// What lies behind a link out of the tree is somebody else's, and stays as it is.
+func TestLogsOutsideOfTheTreeAreLeftAlone(t *testing.T) {
+	root, backup := one(t, long, "accuracy=76%\n")
+	outside := t.TempDir()
+	folder := filepath.Join(root, scenario, "accuracy")
+	if err := errors.Join(os.Rename(folder, filepath.Join(outside, "accuracy")), os.Symlink(filepath.Join(outside, "accuracy"), folder)); err != nil {
+		t.Fatal(err)
+	}
+	logs, err := Tree(t.Context(), Options{Tree: root, Backup: backup})
+	if err == nil || !strings.Contains(err.Error(), scenario+"accuracy/"+logName+": it is behind a link that leaves the tree") || len(logs) != 0 {
+		t.Errorf("%+v, %v, want it refused", logs, err)
+	}
+	if got := read(t, outside, "accuracy", logName); got != long {
+		t.Errorf("the log outside has %d bytes, want its %d", len(got), len(long))
 	}
 }

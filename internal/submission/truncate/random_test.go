@@ -3,6 +3,7 @@ package truncate
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,17 +16,25 @@ func cutAs(log string) string {
 	if len(log) < 4096 {
 		return log
 	}
-	return log[:4096] + "\n\n...\n\n" + log[len(log)-4096:]
+	read := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace
+	start := []rune(read(log))
+	return string(start[:min(4096, len(start))]) + "\n\n...\n\n" + read(log[len(log)-4096:])
+}
+
+// randomLog returns a text of some bytes with characters of all lengths and all ends of lines.
+func randomLog(rnd *rand.Rand, size int) string {
+	pieces := []string{"0", "12", ",", "\n", "\r\n", "\r", "é", "€", "😀"}
+	var b strings.Builder
+	for b.Len() < size {
+		b.WriteString(pieces[rnd.IntN(len(pieces))])
+	}
+	return b.String()
 }
 
 func TestLogsOfAnyLengthAreCutTheSameWay(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for _, most := range []int{10, 4096, 8200, 12000, 70000} {
-		data := make([]byte, rnd.IntN(most)+1)
-		for i := range data {
-			data[i] = byte(' ' + rnd.IntN(90))
-		}
-		log := string(data)
+		log := randomLog(rnd, rnd.IntN(most)+1)
 		root, backup := one(t, log, "accuracy=76%\n")
 		logs, err := Tree(t.Context(), Options{Tree: root, Backup: backup})
 		if err != nil || len(logs) != 1 || logs[0].Hash != hashOf(log) {
@@ -41,14 +50,42 @@ func TestLogsOfAnyLengthAreCutTheSameWay(t *testing.T) {
 	}
 }
 
+// A log that was cut, here or on Windows, is known as such, and kept with the hash that is beside it.
+func TestWhatWasCutIsKnown(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 1))
+	for _, size := range []int{4096, 4097, 5000, 8199, 16384, 30000} {
+		log := randomLog(rnd, size)
+		if WasCut([]byte(log)) {
+			t.Errorf("a whole log of %d bytes was cut", size)
+		}
+		for _, cut := range []string{cutAs(log), strings.ReplaceAll(cutAs(log), "\n", "\r\n")} {
+			root, backup := one(t, cut, "hash="+hashOf(log)+"\n")
+			logs, err := Tree(t.Context(), Options{Tree: root, Backup: backup})
+			if err != nil || logs[0].What != Kept || logs[0].Hash != hashOf(log) || read(t, root, scenario, "accuracy", logName) != cut {
+				t.Errorf("%d bytes, %d after cutting: %+v, %v, want them kept", size, len(cut), logs, err)
+			}
+			root, backup = one(t, cut, "accuracy=76%\n")
+			if _, err := Tree(t.Context(), Options{Tree: root, Backup: backup}); !errors.Is(err, errAlreadyCut) {
+				t.Errorf("%d bytes, %d after cutting, without a hash: %v, want %v", size, len(cut), err, errAlreadyCut)
+			}
+		}
+	}
+	for name, log := range map[string]string{
+		"a mark in the middle":   strings.Repeat("a", 100) + mark + strings.Repeat("b", 50),
+		"an end that is longer":  strings.Repeat("a", 4096) + mark + strings.Repeat("b", 4097),
+		"a start that is longer": strings.Repeat("a", 4097) + mark + strings.Repeat("b", 4096),
+	} {
+		if WasCut([]byte(log)) {
+			t.Errorf("with %s a log is taken for one that was cut", name)
+		}
+	}
+}
+
 // However the text comes, both ends are those of the whole.
 func TestEndsDoNotDependOnHowTheyAreWritten(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 1))
 	for range 60 {
-		data := make([]byte, rnd.IntN(5*mostTail))
-		for i := range data {
-			data[i] = byte(rnd.Uint32())
-		}
+		data := []byte(randomLog(rnd, rnd.IntN(5*mostTail)))
 		e := &endsWriter{}
 		for rest := data; len(rest) > 0; {
 			n := 1 + rnd.IntN(min(len(rest), 1+rnd.IntN(3*mostTail)))

@@ -7,8 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
 // ErrCut is the error of a log that was cut already, so that nobody can tell its hash.
@@ -28,10 +31,33 @@ func Shorten(ctx context.Context, path string) (short []byte, hash string, err e
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, "", err
 	}
-	if short = e.short(); e.size == int64(CutSize) && bytes.Equal(e.middle(), []byte(Mark)) {
-		return e.whole(), "", ErrCut
+	if all := e.whole(); e.size <= mostCut && WasCut(all) {
+		return all, "", ErrCut
 	}
-	return short, hex.EncodeToString(h.Sum(nil)), nil
+	return e.short(), hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// mostCut is more than a log has that was cut: a character has 4 bytes, and the ends of lines two on Windows.
+const mostCut = 8 * endSize
+
+// WasCut reports whether a log is what cutting leaves, here or by the reference's script, on Windows too.
+func WasCut(log []byte) bool {
+	start, end, found := bytes.Cut(python.Newlines(log), []byte(mark))
+	if !found || len(end) > endSize {
+		return false
+	}
+	// A log with many carriage returns has fewer characters than bytes: all of it is the start.
+	return utf8.RuneCount(start) == endSize || bytes.HasSuffix(start, end)
+}
+
+// characters returns the first n characters of a text. A byte that is of none counts as one.
+func characters(text []byte, n int) []byte {
+	at := 0
+	for ; n > 0 && at < len(text); n-- {
+		_, size := utf8.DecodeRune(text[at:])
+		at += size
+	}
+	return text[:at]
 }
 
 // An endsWriter keeps both ends of what is written.
@@ -40,13 +66,15 @@ type endsWriter struct {
 	size       int64
 }
 
-// mostTail lets tails grow before they are cut to size.
-const mostTail = 1 << 16
+const (
+	headSize = 4 * endSize // 4096 characters, however long they are
+	mostTail = 1 << 16     // tails grow before they are cut to size
+)
 
 func (e *endsWriter) Write(p []byte) (int, error) {
 	e.size += int64(len(p))
 	rest := p
-	if room := endSize - len(e.head); room > 0 {
+	if room := headSize - len(e.head); room > 0 {
 		n := min(room, len(rest))
 		e.head, rest = append(e.head, rest[:n]...), rest[n:]
 	}
@@ -56,18 +84,17 @@ func (e *endsWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// whole is all of a log that is not long.
+// whole is all of a log that is not long, else its beginning and its end.
 func (e *endsWriter) whole() []byte { return append(bytes.Clone(e.head), e.tail...) }
 
-// middle is what stands between the ends of a log that was cut.
-func (e *endsWriter) middle() []byte { return e.tail[:len(Mark)] }
-
-// short is the log as a tree has it.
+// short is the log as a tree has it: 4096 characters, and what the last 4096 bytes are, both with the ends of
+// lines that Python reads and writes.
 func (e *endsWriter) short() []byte {
+	whole := e.whole()
 	if e.size < endSize {
-		return e.whole()
+		return whole
 	}
-	end := e.whole()
-	end = end[len(end)-endSize:]
-	return append(append(bytes.Clone(e.head), Mark...), end...)
+	start := characters(python.Newlines(e.head), endSize)
+	end := python.Newlines(whole[len(whole)-endSize:])
+	return slices.Concat(start, []byte(mark), end)
 }

@@ -15,7 +15,7 @@ import (
 
 func TestALogIsShortenedAsCuttingDoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), logName)
-	for _, size := range []int{0, 1, endSize - 1, endSize, endSize + 1, 2*endSize - 1, 2 * endSize, CutSize, CutSize + 1, 10 << 10, mostTail + endSize, 3*mostTail + 5, 1 << 20} {
+	for _, size := range []int{0, 1, endSize - 1, endSize, endSize + 1, 2*endSize - 1, 2 * endSize, cutSize, cutSize + 1, 10 << 10, headSize - 1, headSize, headSize + 1, headSize + endSize, mostTail + endSize, 3*mostTail + 5, 1 << 20} {
 		whole := make([]byte, size)
 		for i := range whole {
 			whole[i] = byte('a' + i*7%26 + i/26%3)
@@ -29,13 +29,13 @@ func TestALogIsShortenedAsCuttingDoes(t *testing.T) {
 		}
 		want := whole
 		if size >= endSize {
-			want = append(append(bytes.Clone(whole[:endSize]), Mark...), whole[size-endSize:]...)
+			want = append(append(bytes.Clone(whole[:endSize]), mark...), whole[size-endSize:]...)
 		}
 		sum := sha256.Sum256(whole)
 		if !bytes.Equal(short, want) || hash != hex.EncodeToString(sum[:]) {
 			t.Errorf("%d bytes: %d bytes with hash %s, want %d with %x", size, len(short), hash, len(want), sum)
 		}
-		if len(short) != CutSize {
+		if len(short) != cutSize {
 			continue
 		}
 		if err := os.WriteFile(path, short, 0o644); err != nil {
@@ -60,8 +60,8 @@ func TestALogOf5GBIsReadOnce(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	short, hash, err := Shorten(t.Context(), path)
 	runtime.ReadMemStats(&after)
-	if err != nil || len(short) != CutSize || len(hash) != 64 || !bytes.HasPrefix(short, []byte("[\n{ \"seq_id\" : 0")) {
-		t.Errorf("%d bytes, hash %q, %v; want %d bytes that begin as the log", len(short), hash, err, CutSize)
+	if err != nil || len(short) != cutSize || len(hash) != 64 || !bytes.HasPrefix(short, []byte("[\n{ \"seq_id\" : 0")) {
+		t.Errorf("%d bytes, hash %q, %v; want %d bytes that begin as the log", len(short), hash, err, cutSize)
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > 4<<20 {
 		t.Errorf("reading took %d bytes of memory, want far less than the log", took)

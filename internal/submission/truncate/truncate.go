@@ -12,12 +12,10 @@ import (
 )
 
 const (
-	// Mark stands between the two ends of a log that was cut.
-	Mark = "\n\n...\n\n"
-	// CutSize is the size of such a log.
-	CutSize = 2*endSize + len(Mark)
+	// mark stands between the two ends of a log that was cut.
+	mark = "\n\n...\n\n"
 
-	endSize   = 4096     // truncate_accuracy_log.py, VIEWABLE_SIZE
+	endSize   = 4096     // truncate_accuracy_log.py, VIEWABLE_SIZE: characters at the begin, bytes at the end
 	shortSize = 10 << 10 // the same, MAX_ACCURACY_LOG_SIZE
 	logName   = "mlperf_log_accuracy.json"
 	textName  = "accuracy.txt"

@@ -41,6 +41,9 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// cutSize is the size of a log that was cut, of characters of one byte and without carriage returns.
+const cutSize = 8199
+
 var long = "[" + strings.Repeat("0123456789", 5000) + "]\n"
 
 func TestLogsAreCutAsTheReferenceCutsThem(t *testing.T) {
@@ -103,7 +106,7 @@ func TestAnInterruptedCallIsFinished(t *testing.T) {
 }
 
 func TestWhatWouldLoseDataIsLeftAlone(t *testing.T) {
-	cut := long[:4096] + Mark + long[len(long)-4096:]
+	cut := long[:4096] + mark + long[len(long)-4096:]
 	for name, c := range map[string]struct {
 		log, text, backup, want string
 	}{
