@@ -57,7 +57,7 @@ var mayImport = map[string]string{
 	"internal/submission/python":   "",
 	"internal/submission/rounds":   "",
 	"internal/submission/tree":     "internal/regular",
-	"internal/submission/truncate": "internal/regular internal/submission/tree internal/whole",
+	"internal/submission/truncate": "internal/regular internal/submission/python internal/submission/tree internal/whole",
 
 	"internal/submission/build": "internal/config internal/field internal/loadgen internal/loadgen/mlperflog internal/models internal/regular internal/report " +
 		"internal/scratch internal/submission/checker internal/submission/description internal/submission/fields internal/submission/rounds internal/submission/truncate",
