@@ -150,7 +150,10 @@ func (q reportRequest) write(cmd *cobra.Command, name string, fill func(io.Write
 	if q.output != "" {
 		name = q.output
 	}
-	if name == "" || name == "-" {
+	switch name {
+	case "":
+		return cli.Document(cmd.OutOrStdout(), fill)
+	case "-": // which may be a picture
 		return fill(cmd.OutOrStdout())
 	}
 	if err := whole.Write(name, 0o644, fill); err != nil {

@@ -162,13 +162,13 @@ standard error.`,
 				fmt.Fprintf(cmd.ErrOrStderr(), "%d results do not pass and are left out: mlperf submission check says why\n", fail)
 			}
 			if format == "summary" {
-				return output.Summary(cmd.OutOrStdout(), r)
+				return cli.Document(cmd.OutOrStdout(), func(w io.Writer) error { return output.Summary(w, r) })
 			}
 			sheets, err := output.Final(r)
 			if err != nil || format == "json" {
 				return cli.OrJSON(cmd.OutOrStdout(), "submission-report", sheets, err)
 			}
-			return output.Sheets(cmd.OutOrStdout(), output.Format(format), sheets)
+			return cli.Document(cmd.OutOrStdout(), func(w io.Writer) error { return output.Sheets(w, output.Format(format), sheets) })
 		},
 	}
 	cmd.Flags().StringVar(&o.Rules, "rules", newestRound(), "round whose rules hold: v5.0, v5.1, v6.0 or v6.1")

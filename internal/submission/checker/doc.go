@@ -14,7 +14,7 @@
 // file at fault gets a finding, its results do not pass, and all others are judged. A
 // tree without results is an error, while the official checker finds it in order. And
 // what could make a reader wait or run out of memory (FIFOs, devices, lines above
-// 64 MiB) is a finding.
+// 64 MiB, JSON above 16 MiB, YAML above 1 MiB) is a finding.
 //
 // A check looks at values as Python does (package python): a metric that is a text of
 // digits is a number, and a met that is the text "false" is true. What an official

@@ -50,6 +50,15 @@ var faults = []fault{
 	{"an accuracy log of 5 GB", Reference, func(e *edit) { e.grow("S/accuracy/mlperf_log_accuracy.json", 5<<30) }, Finding{
 		Rule: "acc-log", Path: results + "SingleStream/accuracy/mlperf_log_accuracy.json", Found: "5368709120 bytes", Wanted: "≤ 10240 bytes", Message: "the accuracy log is not cut",
 	}},
+	{"a description above 16 MiB", Reference, func(e *edit) { e.grow(home+"/systems/board1.json", 16<<20+1) }, Finding{
+		Rule: "system-json", Path: home + "/systems/board1.json", Message: "cannot be read: is longer than",
+	}},
+	{"a nameplate above 1 MiB", Reference, func(e *edit) {
+		plate("", "a: b\n")(e)
+		e.grow("open/ExampleOrg/systems/board1_power.yaml", 1<<20+1)
+	}, Finding{
+		Rule: "system-nameplate", Path: "open/ExampleOrg/systems/board1_power.yaml", Message: "cannot be read: is longer than",
+	}},
 	{"a detail log of 5 GB without an end of line", Reference, func(e *edit) { e.grow(perf("S"), 5<<30) }, Finding{
 		Rule: "log-format", Path: results + "SingleStream/performance/run_1/mlperf_log_detail.txt", Message: "cannot be read: line is longer than 64 MiB",
 	}},

@@ -10,9 +10,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
 )
 
+// largestJSON is the largest JSON file that is read. Its values may take forty times as much memory.
+const largestJSON = 16 << 20
+
 // readJSON reads a file as Python's json.load does.
 func readJSON(t tree.Tree, path string) (python.Value, error) {
-	data, err := t.Read(path)
+	data, err := t.Read(path, largestJSON)
 	if err != nil {
 		return nil, err
 	}

@@ -87,10 +87,6 @@ func (g *judgement) lastHash(path string) (hash string, line int) {
 
 // wholeLog returns an accuracy log that was not cut.
 func (g *judgement) wholeLog(path string) (data []byte, whole bool) {
-	size, err := g.tree.Size(path)
-	if err != nil || size > largestAccuracyLog {
-		return nil, false
-	}
-	data, err = g.tree.Read(path)
+	data, err := g.tree.Read(path, largestAccuracyLog)
 	return data, err == nil && !truncate.WasCut(data)
 }

@@ -39,10 +39,7 @@ func (l *loader) placeholders(home string) {
 
 // placeholder finds the first placeholder in a text.
 func (b *notebook) placeholder(l *loader, path string) {
-	if size, err := l.tree.Size(path); err != nil || size > largestText {
-		return
-	}
-	text, err := l.tree.Read(path)
+	text, err := l.tree.Read(path, largestText)
 	if err != nil {
 		return
 	}

@@ -19,7 +19,7 @@ import (
 // readYAML reads a YAML file as Python's yaml.safe_load does: an empty one is nil, of a
 // name that comes twice the last value counts, and what is no text is what YAML 1.1 says.
 func readYAML(t tree.Tree, path string) (python.Value, error) {
-	data, err := t.Read(path)
+	data, err := t.Read(path, largestYAML)
 	if err == nil && !utf8.Valid(data) {
 		err = errors.New("is not UTF-8")
 	}
@@ -51,7 +51,10 @@ var yamlVersion = regexp.MustCompile(`(?m)^(%YAML[ ]+1\.)[0-9]+`)
 // file a large value.
 type yamlReader struct{ nodes int }
 
-const mostNodes = 100000
+const (
+	largestYAML = 1 << 20 // bytes, which may take a hundred times as much memory
+	mostNodes   = 100000  // with those that aliases repeat
+)
 
 // notText starts names that are no texts. No text of YAML does.
 const notText = "\x00"

@@ -14,9 +14,6 @@ import (
 // A Tree is a folder that somebody submits.
 type Tree struct{ Root string }
 
-// maxFile is the largest file that Read returns.
-const maxFile = 64 << 20
-
 // At returns the path of a file for the operating system.
 func (t Tree) At(path string) string { return filepath.Join(t.Root, filepath.FromSlash(path)) }
 
@@ -74,9 +71,9 @@ func (t Tree) Open(path string) (*os.File, error) {
 	return f, cause(err)
 }
 
-// Read returns a file that is not larger than maxFile.
-func (t Tree) Read(path string) ([]byte, error) {
-	data, err := regular.ReadFile(t.At(path), maxFile)
+// Read returns a file that has no more bytes than that.
+func (t Tree) Read(path string, most int64) ([]byte, error) {
+	data, err := regular.ReadFile(t.At(path), most)
 	return data, cause(err)
 }
 

@@ -128,7 +128,7 @@ func (c *cutter) text(f folder) ([]byte, error) {
 	if info, err := os.Lstat(c.tree.At(path)); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is a link or no file: copy it into the tree", textName)
 	}
-	text, err := c.tree.Read(path)
+	text, err := c.tree.Read(path, largestText)
 	if errors.Is(err, fs.ErrNotExist) {
 		if f.test == "" {
 			return nil, fmt.Errorf("%s is missing: score the log first", textName)

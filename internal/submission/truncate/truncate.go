@@ -15,10 +15,11 @@ const (
 	// mark stands between the two ends of a log that was cut.
 	mark = "\n\n...\n\n"
 
-	endSize   = 4096     // truncate_accuracy_log.py, VIEWABLE_SIZE: characters at the begin, bytes at the end
-	shortSize = 10 << 10 // the same, MAX_ACCURACY_LOG_SIZE
-	logName   = "mlperf_log_accuracy.json"
-	textName  = "accuracy.txt"
+	endSize     = 4096     // truncate_accuracy_log.py, VIEWABLE_SIZE: characters at the begin, bytes at the end
+	shortSize   = 10 << 10 // the same, MAX_ACCURACY_LOG_SIZE
+	largestText = 64 << 20
+	logName     = "mlperf_log_accuracy.json"
+	textName    = "accuracy.txt"
 )
 
 // Options say what to cut.
