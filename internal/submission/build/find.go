@@ -81,7 +81,7 @@ func (b *builder) look(all *found, folder string) error {
 		}
 		return cmp.Or(b.leaveOut(err), fs.SkipDir)
 	}
-	if _, err := os.Stat(filepath.Join(folder, mlperflog.DetailFile)); err != nil {
+	if !there(filepath.Join(folder, mlperflog.DetailFile)) || ranging(folder) {
 		return nil
 	}
 	r, err := b.run(folder)
@@ -89,6 +89,11 @@ func (b *builder) look(all *found, folder string) error {
 		all.runs = append(all.runs, r)
 	}
 	return b.leaveOut(err)
+}
+
+// ranging reports whether a run only found the ranges of the analyser, for the one beside it that counts.
+func ranging(folder string) bool {
+	return filepath.Base(folder) == "ranging" && there(filepath.Join(filepath.Dir(folder), "run_1", mlperflog.DetailFile))
 }
 
 // audit reads a test's folder. What made its logs is in its own results, or in those of
