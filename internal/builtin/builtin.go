@@ -90,7 +90,7 @@ func (m Maker) Model(ctx context.Context, model workload.Model) (string, error) 
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(m.Dir, modelsDir), 0o755); err != nil {
 		return "", fmt.Errorf("making the built-in model: %w", err)
 	}
 	m.Observer.Phase("making the built-in model " + model.Name)
@@ -183,7 +183,7 @@ func modelPath(dir string, a networks.Architecture, spec synth.ImageNetSpec, cla
 	if classifies && a.FeatureSize > 0 {
 		key = fmt.Sprintf("%s-v%d-%s", key, version, spec.Key())
 	}
-	return filepath.Join(dir, "models", key+".onnx"), nil
+	return filepath.Join(dir, modelsDir, key+".onnx"), nil
 }
 
 // HasModel says whether the built-in model is there already, in the folder of a Maker.
@@ -211,4 +211,7 @@ func HasDataset(dir string, model workload.Model) (string, bool) {
 // anyEngine stands for an engine that computes.
 type anyEngine struct{ backend.Engine }
 
-const datasetsDir = "datasets"
+const (
+	datasetsDir = "datasets"
+	modelsDir   = "models"
+)

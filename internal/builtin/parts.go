@@ -36,7 +36,7 @@ func (m Maker) architecture(p workload.Part) (networks.Architecture, error) {
 }
 
 // partsPath names the file of a recipe with one part, or the folder of its files, by
-// everything that their content follows from.
+// everything that their content follows from. A file with data beside it lies in a folder of that name.
 func (m Maker) partsPath(r workload.Recipe) (string, error) {
 	var keys []string
 	for _, p := range r.Parts {
@@ -50,29 +50,41 @@ func (m Maker) partsPath(r workload.Recipe) (string, error) {
 		}
 		keys = append(keys, key)
 	}
-	path := filepath.Join(m.Dir, "models", strings.Join(keys, "-"))
-	if len(keys) == 1 {
-		path += ".onnx"
+	path := filepath.Join(m.Dir, modelsDir, strings.Join(keys, "-"))
+	switch {
+	case len(keys) > 1:
+		return path, nil
+	case m.mayHaveData(r.Parts[0]):
+		return filepath.Join(path, keys[0]+".onnx"), nil
 	}
-	return path, nil
+	return path + ".onnx", nil
 }
+
+// mayHaveData reports whether a part may have a data file beside it. One of them without the other is no model, so both
+// lie in a folder that appears when both are there, and that nobody keeps half of.
+func (m Maker) mayHaveData(p workload.Part) bool { return p.Beside || m.FullSize }
 
 // makeParts writes the files, which appear when all are complete.
 func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) error {
-	if err := m.checkRoom(r, filepath.Dir(path)); err != nil {
+	if err := m.checkRoom(r, filepath.Join(m.Dir, modelsDir)); err != nil {
 		return err
 	}
-	if len(r.Parts) == 1 {
-		return m.makePart(ctx, r.Parts[0], path)
-	}
-	return whole.Folder(path, func(folder string) error {
-		for _, p := range r.Parts {
-			if err := m.makePart(ctx, p, filepath.Join(folder, p.Role+".onnx")); err != nil {
-				return err
+	switch {
+	case len(r.Parts) > 1:
+		return whole.Folder(path, func(folder string) error {
+			for _, p := range r.Parts {
+				if err := m.makePart(ctx, p, filepath.Join(folder, p.Role+".onnx")); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	case m.mayHaveData(r.Parts[0]):
+		return whole.Folder(filepath.Dir(path), func(folder string) error {
+			return m.makePart(ctx, r.Parts[0], filepath.Join(folder, filepath.Base(path)))
+		})
+	}
+	return m.makePart(ctx, r.Parts[0], path)
 }
 
 func (m Maker) makePart(ctx context.Context, p workload.Part, path string) error {

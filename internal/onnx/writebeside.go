@@ -27,7 +27,8 @@ const DataSuffix = ".data"
 // allows 2 GB: large tensors go into a second file beside it, which is whole before the first
 // one is there. The written model refers to them there; m stays as it is. Where the first file cannot be
 // written the second is removed: a model that was there before must not find other elements in it. A program
-// that is killed between the two leaves it with them: who replaces a model writes to a folder that is not yet the model's.
+// that is killed between the two leaves it with them, and one that fails takes them from a model that another has written
+// meanwhile: who does not write alone writes to a folder that is not yet the model's.
 func (m *Model) WriteFileBeside(ctx context.Context, path string) error {
 	name := filepath.Base(path) + DataSuffix
 	graph, written := *m.Graph, *m
