@@ -158,22 +158,7 @@ func loaded(t *testing.T, w workload.Workload, s workload.Sessions, slots int, i
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	var items []workload.Item
-	for i, index := range indices {
-		if err := w.Prepare(index, store.Row(i)); err != nil {
-			t.Fatal(err)
-		}
-		items = append(items, workload.Item{Row: i, Index: index, Ticket: i})
-	}
-	if err := p.Use(store); err != nil {
-		t.Fatal(err)
-	}
-	return p.(*translator), items
+	return p.(*translator), stored(t, w, p, indices...)
 }
 
 func translate(t *testing.T, w workload.Workload, s workload.Sessions, indices ...int) (replies, error) {

@@ -37,19 +37,8 @@ func (s *hashing) session(t *testing.T, w workload.Workload, indices []int) {
 			t.Fatal(err)
 		}
 	}
-	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	var items []workload.Item
-	for i, index := range indices {
-		if err := w.Prepare(index, store.Row(i)); err != nil {
-			t.Fatal(err)
-		}
-		items = append(items, workload.Item{Row: i, Index: index})
-	}
-	if err := errors.Join(s.reader.Use(store), s.reader.Predict(t.Context(), items, make(replies, len(items)))); err != nil {
+	items := stored(t, w, s.reader, indices...)
+	if err := s.reader.Predict(t.Context(), items, make(replies, len(items))); err != nil {
 		t.Fatal(err)
 	}
 }

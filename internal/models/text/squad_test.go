@@ -86,6 +86,27 @@ func (r replies) Done(item int, response []byte, _ int) {
 	r[item] = append([]byte{}, response...)
 }
 
+// stored prepares samples of a workload, gives them to a predictor and returns what asks for them.
+func stored(t *testing.T, w workload.Workload, p workload.Predictor, indices ...int) []workload.Item {
+	t.Helper()
+	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	var items []workload.Item
+	for i, index := range indices {
+		if err := w.Prepare(index, store.Row(i)); err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, workload.Item{Row: i, Index: index, Ticket: i})
+	}
+	if err := p.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	return items
+}
+
 // answer runs items through a workload.
 func answer(t *testing.T, w workload.Workload, s backend.Session, batch int, indices ...int) (replies, error) {
 	t.Helper()
@@ -94,21 +115,7 @@ func answer(t *testing.T, w workload.Workload, s backend.Session, batch int, ind
 		t.Fatal(err)
 	}
 	defer p.Close()
-	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	var items []workload.Item
-	for i, index := range indices {
-		if err := w.Prepare(index, store.Row(i)); err != nil {
-			t.Fatal(err)
-		}
-		items = append(items, workload.Item{Row: i, Index: index})
-	}
-	if err := p.Use(store); err != nil {
-		t.Fatal(err)
-	}
+	items := stored(t, w, p, indices...)
 	r := make(replies, len(items))
 	return r, p.Predict(t.Context(), items, r)
 }
