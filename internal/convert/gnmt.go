@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,24 +18,25 @@ import (
 
 // GNMT writes encoder.onnx and decoder.onnx into a folder, with the weights of a checkpoint of
 // the MLPerf reference (translation/gnmt, 4 layers, standard_hparams/wmt16_gnmt_4_layer.json).
-// All variables that it needs are looked for before anything is written. If it fails then, no file is left.
+// All variables that it needs are looked for before anything is written, and it replaces no file. If it fails then, no file
+// is left.
 func GNMT(ctx context.Context, checkpoint, folder string) error {
 	c, err := tfcheckpoint.Open(checkpoint)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
 	models := map[string]*onnx.Model{} // by file
 	for _, role := range []string{"encoder", "decoder"} {
 		path := filepath.Join(folder, role+".onnx")
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s is there already", path)
 		}
 		if models[path], err = gnmtModel(c, role); err != nil {
 			return fmt.Errorf("converting %s: %w", checkpoint, err)
 		}
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
 	}
 	if err := writeAll(ctx, models); err != nil {
 		return fmt.Errorf("converting %s: %w", checkpoint, err)

@@ -18,7 +18,7 @@ type ConvertRequest struct {
 // Convert makes the ONNX files.
 func Convert(ctx context.Context, r *ConvertRequest) error {
 	if r.Model != "gnmt" {
-		return field.Invalid("model", r.Model, "gnmt: of the others there are official ONNX files")
+		return field.Invalid("model", r.Model, "gnmt: checkpoints of others are not converted")
 	}
 	if r.Output == "" {
 		r.Output = fmt.Sprintf("%s-onnx", r.Model)

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
-	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,8 +25,8 @@ type Checkpoint struct {
 	variables map[string]Variable
 }
 
-// Open reads the index of a checkpoint: the only one in a folder, or that of a prefix,
-// dir/translate.ckpt.
+// Open reads the index of a checkpoint: the only one in a folder or in the folders in it, that of a prefix,
+// dir/translate.ckpt, or that of one of its files.
 func Open(path string) (*Checkpoint, error) {
 	prefix, err := prefixOf(path)
 	if err != nil {
@@ -44,26 +44,37 @@ func Open(path string) (*Checkpoint, error) {
 	return c, nil
 }
 
+// fileExt is what the names of a checkpoint's files have behind its prefix.
+var fileExt = regexp.MustCompile(`\.(index|meta|data-[0-9]{5}-of-[0-9]{5})$`)
+
 // prefixOf finds the index.
 func prefixOf(path string) (string, error) {
 	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return strings.TrimSuffix(path, indexExt), nil
+	if err == nil && info.IsDir() {
+		return onlyIn(path)
 	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return "", err
+	prefix := fileExt.ReplaceAllString(path, "")
+	if _, missing := os.Stat(prefix + indexExt); missing == nil {
+		return prefix, nil
 	}
-	var found []string
-	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), indexExt); ok {
-			found = append(found, name)
+	if err == nil {
+		return "", fmt.Errorf("%s is no checkpoint of TensorFlow, which is files %[2]s%[3]s and %[2]s.data-…", path, prefix, indexExt)
+	}
+	return "", fmt.Errorf("%w, and no %s%s", err, prefix, indexExt)
+}
+
+// onlyIn finds the index in a folder. What is unpacked of an archive may lie one folder deeper.
+func onlyIn(folder string) (string, error) {
+	found := regular.Matching(folder, "*"+indexExt)
+	if len(found) == 0 {
+		for _, inner := range regular.Matching(folder, "*") {
+			found = append(found, regular.Matching(inner, "*"+indexExt)...) // of a file that is none
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%s has %d files *%s, want one", path, len(found), indexExt)
+		return "", fmt.Errorf("%s has %d files *%s, want one", folder, len(found), indexExt)
 	}
-	return filepath.Join(path, found[0]), nil
+	return strings.TrimSuffix(found[0], indexExt), nil
 }
 
 func parseIndex(file []byte) (*Checkpoint, error) {

@@ -27,7 +27,12 @@ func TestVariablesAreReadAsTheyWereWritten(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		dir, want := t.TempDir(), some()
 		checkpointtest.Write(t, dir, shards, want)
-		for _, path := range []string{dir, filepath.Join(dir, "translate.ckpt"), filepath.Join(dir, "translate.ckpt.index")} {
+		above := t.TempDir()
+		if err := os.Rename(dir, filepath.Join(above, "unpacked")); err != nil {
+			t.Fatal(err)
+		}
+		prefix := filepath.Join(above, "unpacked", "translate.ckpt")
+		for _, path := range []string{above, filepath.Dir(prefix), prefix, prefix + ".index", prefix + ".meta", fmt.Sprintf("%s.data-00000-of-%05d", prefix, shards)} {
 			c, err := Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -62,8 +67,15 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "has 0 files *.index, want one") {
 		t.Errorf("an empty folder: error %v", err)
 	}
-	if _, err := Open(filepath.Join(dir, "other.ckpt")); err == nil || !strings.Contains(err.Error(), "other.ckpt.index") {
+	if _, err := Open(filepath.Join(dir, "other.ckpt")); err == nil || !strings.Contains(err.Error(), "other.ckpt: no such file") || !strings.Contains(err.Error(), "other.ckpt.index") {
 		t.Errorf("another prefix: error %v", err)
+	}
+	other := filepath.Join(dir, "model.pt")
+	if err := os.WriteFile(other, []byte("PK"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(other); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%[1]s is no checkpoint of TensorFlow, which is files %[1]s.index and", other)) {
+		t.Errorf("a file of PyTorch: error %v", err)
 	}
 }
 

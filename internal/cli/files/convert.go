@@ -19,7 +19,7 @@ func newConvert() *cobra.Command {
 
 gnmt: the checkpoint of TensorFlow that the MLPerf reference publishes (gnmt_model.zip,
 ende_gnmt_model_4_layer: translate.ckpt.index and translate.ckpt.data-00000-of-00001;
-mlperf download gnmt). It becomes a folder with encoder.onnx and decoder.onnx, which
+mlperf download model gnmt). It becomes a folder with encoder.onnx and decoder.onnx, which
 run --model-path takes. A variable that is missing is named, and nothing is written.`,
 		Example: "  mlperf convert gnmt --checkpoint ende_gnmt_model_4_layer --output gnmt-official",
 		Args:    cli.Arguments(1, 1),
@@ -38,7 +38,7 @@ run --model-path takes. A variable that is missing is named, and nothing is writ
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.Checkpoint, "checkpoint", "", "folder of the checkpoint, or its files without their extensions")
+	f.StringVar(&r.Checkpoint, "checkpoint", "", "folder of the checkpoint, or one of its files")
 	f.StringVar(&r.Output, "output", "", "folder to write to (default <model>-onnx)")
 	cli.JSONFlag(f, &asJSON)
 	return cmd

@@ -36,7 +36,7 @@ func TestVerbsThatMakeModelsNameWhatIsMissingOrWrong(t *testing.T) {
 		{Name: "preprocess a file that is not there", Args: []string{"preprocess", "--model", "resnet50", "nowhere.png"}, Status: cli.ExitError, Want: []string{"nowhere.png"}},
 		{Name: "convert without a checkpoint", Args: []string{"convert", "gnmt"}, Status: cli.ExitUsage, Want: []string{"convert needs --checkpoint"}},
 		{Name: "convert a checkpoint that is none", Args: []string{"convert", "gnmt", "--checkpoint", "empty"}, Status: cli.ExitError, Want: []string{"empty"}},
-		{Name: "convert what has an official file", Args: []string{"convert", "resnet50", "--checkpoint", "empty"}, Status: cli.ExitUsage, Want: []string{`model is "resnet50", want gnmt: of the others`}},
+		{Name: "convert what has an official file", Args: []string{"convert", "resnet50", "--checkpoint", "empty"}, Status: cli.ExitUsage, Want: []string{`model is "resnet50", want gnmt: checkpoints of others`}},
 		{Name: "synth without a name", Args: []string{"synth", "model"}, Status: cli.ExitUsage, Want: []string{"model: want NAME"}},
 		{Name: "synth a model that is none", Args: []string{"synth", "model", "alexnet"}, Status: cli.ExitUsage, Want: []string{"alexnet"}},
 		{Name: "synth rows below nothing", Args: []string{"synth", "model", "dlrm-v2", "--rows", "-5"}, Status: cli.ExitUsage, Want: []string{"rows", "-5"}},
