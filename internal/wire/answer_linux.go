@@ -5,6 +5,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,28 +35,45 @@ func (k *conn) heard(p []byte, at time.Time) {
 	}
 }
 
-var headEnd = []byte("\r\n\r\n")
+// headEnd is how many bytes of a text the head of an answer has, which ends with an empty line; negative: it does not end
+// there. Up to from there is no end.
+func headEnd(b []byte, from int) int {
+	for {
+		i := bytes.IndexByte(b[from:], '\n')
+		if i < 0 {
+			return -1
+		}
+		from += i + 1
+		for _, empty := range []string{"\n", "\r\n"} { // a server may leave out carriage returns (RFC 9112, section 2.2)
+			if bytes.HasPrefix(b[from:], []byte(empty)) {
+				return from + len(empty)
+			}
+		}
+	}
+}
 
 // head takes the head of an answer, and returns what is behind it.
 func (k *conn) head(p []byte) ([]byte, error) {
 	for len(p) > 0 {
 		before := len(k.begun)
 		k.begun = append(k.begun, p...)
-		i := bytes.Index(k.begun[max(0, before-len(headEnd)):], headEnd)
-		if i < 0 {
+		n := headEnd(k.begun, max(0, before-len("\n\r")))
+		if n < 0 {
 			if len(k.begun) > maxHead {
 				return nil, fmt.Errorf("the header of the answer is longer than %d bytes", maxHead)
 			}
 			return nil, nil
 		}
-		i += max(0, before-len(headEnd)) + len(headEnd)
-		p = p[i-before:]
-		answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(k.begun[:i])), &http.Request{Method: http.MethodPost})
+		p = p[n-before:]
+		answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(k.begun[:n])), &http.Request{Method: http.MethodPost})
 		if err != nil {
 			return nil, fmt.Errorf("the answer is no HTTP: %w", err)
 		}
 		k.begun = k.begun[:0]
 		if answer.StatusCode/100 == 1 {
+			if err := k.announce(answer.StatusCode); err != nil {
+				return nil, err
+			}
 			continue // the answer follows
 		}
 		k.framing.frame(answer)
@@ -65,6 +83,18 @@ func (k *conn) head(p []byte) ([]byte, error) {
 		return p, nil
 	}
 	return nil, nil
+}
+
+// announce takes a status that only says that an answer follows, which it does not do for ever.
+func (k *conn) announce(status int) error {
+	k.announced++
+	switch {
+	case status == http.StatusSwitchingProtocols:
+		return errors.New("the server goes on in another protocol (status 101), which nobody asked for")
+	case k.announced > mostAnnounced:
+		return fmt.Errorf("the server says more than %d times that an answer follows (status %d)", mostAnnounced, status)
+	}
+	return nil
 }
 
 // body takes bytes of the body, and what ends it.

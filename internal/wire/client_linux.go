@@ -83,25 +83,37 @@ func (c *Client) Warm(ctx context.Context, address string, n int) {
 // if the answer ended in order before that. If the context ends, the connection is closed, and
 // the receiver is not called any more.
 func (c *Client) Do(ctx context.Context, address string, request []byte, to Receiver) error {
-	k := c.take(address)
-	if k == nil {
-		var err error
-		if k, err = c.dial(ctx, address); err != nil {
-			return err
-		}
+	t, err := c.begin(ctx, address, to)
+	if err != nil {
+		return err
 	}
-	number, over, ok := k.begin(to)
-	if !ok {
-		return errClosed
-	}
-	k.send(ctx, request, over)
+	t.send(ctx, request, t.over)
 	select {
-	case err := <-over:
+	case err := <-t.over:
 		return err
 	case <-ctx.Done():
-		k.abandon(number)
+		t.abandon(t.number)
 		return ctx.Err()
 	}
+}
+
+// begin begins a request on a connection that is kept, or on a new one. The server may close one that is kept up to then:
+// nothing was sent, so that another one will do.
+func (c *Client) begin(ctx context.Context, address string, to Receiver) (turn, error) {
+	for k := c.take(address); k != nil; k = c.take(address) {
+		if t, ok := k.begin(to); ok {
+			return t, nil
+		}
+	}
+	k, err := c.dial(ctx, address)
+	if err != nil {
+		return turn{}, err
+	}
+	t, ok := k.begin(to)
+	if !ok {
+		err = errClosed
+	}
+	return t, err
 }
 
 // dial makes a connection. Its file is taken from the runtime, whose own thread would be woken by

@@ -292,6 +292,9 @@ func TestAConnectionIsUsedAgainOnlyIfItsAnswerWasWholeAndAlone(t *testing.T) {
 		{"no body", "HTTP/1.1 204 No Content\r\n\r\n", "", true},
 		{"no body, of length 0", "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", "", true},
 		{"several heads before it", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + whole, "", true},
+		{"as many heads before it as there may be", strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", mostAnnounced) + whole, "", true},
+		{"heads whose lines end with line feeds alone", "HTTP/1.1 100 Continue\n\nHTTP/1.1 200 OK\nContent-Length: 2\r\n\nok", "", true},
+		{"a head that ends with an empty line of both", "HTTP/1.1 200 OK\nContent-Length: 2\n\r\nok", "", true},
 		{"chunks with something behind them", ok + "2\r\nok\r\n0\r\nX: y\r\n\r\n", "", true},
 		{"a little that nobody wants", ok + "2\r\nok\r\n3\r\nand\r\n0\r\n\r\n", "ok", true},
 		{"much that nobody wants", ok + "2\r\nok\r\n" + strings.Repeat("1000\r\n"+strings.Repeat("x", 0x1000)+"\r\n", 2*readBuffer/0x1000) + "0\r\n\r\n", "ok", false},
@@ -424,11 +427,32 @@ func TestABodyThatNobodyWantsIsNotWaitedForLong(t *testing.T) {
 func TestARequestThatIsAbandonedTooLateHurtsNoOther(t *testing.T) {
 	k := &conn{fd: -1, state: idle, number: 4}
 	k.abandon(3)
-	if _, over, ok := k.begin(&heard{}); ok || k.number != 5 || cap(over) != 1 {
+	if turn, ok := k.begin(&heard{}); ok || turn.number != 5 || cap(turn.over) != 1 {
 		t.Errorf("a closed connection begins request %d: %v", k.number, ok)
 	}
 	if n, err := k.write([]byte("x")); n != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a closed connection takes %d bytes, %v", n, err)
+	}
+}
+
+// TestAConnectionThatWasClosedJustNowIsReplaced: it was taken before that was known, and nothing has been sent over it.
+func TestAConnectionThatWasClosedJustNowIsReplaced(t *testing.T) {
+	address := serve(t, func(_ int, c net.Conn) {
+		for taken(c) {
+			say(c, ok+"2\r\nok\r\n0\r\n\r\n")
+		}
+	})
+	c := open(t)
+	c.Warm(t.Context(), address, 2)
+	for _, k := range c.idle[address] {
+		k.mu.Lock()
+		k.close()
+		k.dead.Store(false) // as who took it before saw it
+		k.mu.Unlock()
+	}
+	h := &heard{}
+	if err := c.Do(t.Context(), address, []byte(request), h); !errors.Is(err, io.EOF) || h.text != "ok" {
+		t.Errorf("%v, %q", err, h.text)
 	}
 }
 

@@ -144,6 +144,8 @@ func TestAnswersThatAreNoneAreErrorsThatSayWhy(t *testing.T) {
 		{"a length below nothing", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "the answer is no HTTP: "},
 		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", "the answer is no HTTP: "},
 		{"a length of more digits than there are", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "the answer is no HTTP: "},
+		{"another protocol from now on", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "the server goes on in another protocol (status 101)"},
+		{"announcements without an end", strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", mostAnnounced+1), "the server says more than 16 times that an answer follows (status 102)"},
 		{"another encoding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "the answer is no HTTP: "},
 		{"a chunk of words", ok + "three\r\nabc\r\n", `"three" is no size of a chunk of the answer`},
 		{"a chunk that goes on", ok + "3\r\nabcdef\r\n", "a chunk of the answer is longer than it says"},

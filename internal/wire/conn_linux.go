@@ -26,7 +26,9 @@ const (
 
 const (
 	maxHead = 1 << 20
-	maxRest = 16 << 10 // what is read of a body that nobody wants, so that its connection can be used again
+	// mostAnnounced is how often a server may say that an answer follows.
+	mostAnnounced = 16
+	maxRest       = 16 << 10 // what is read of a body that nobody wants, so that its connection can be used again
 )
 
 // A conn is a connection, with a request under way at most.
@@ -39,28 +41,36 @@ type conn struct {
 	writable chan struct{} // there is room again for what is sent
 	dead     atomic.Bool
 
-	mu      sync.Mutex // over what follows
-	fd      int        // -1: closed
-	number  int        // of the request
-	over    chan error // how it ended; each has its own, so that nobody takes the end of another
-	state   state
-	to      Receiver
-	begun   []byte // of a head
-	framing framing
-	keeps   bool      // the connection outlasts the answer
-	sent    bool      // the server has taken the whole request
-	drained int       // bytes
-	left    time.Time // when nobody wanted more
+	mu        sync.Mutex // over what follows
+	fd        int        // -1: closed
+	number    int        // of the request
+	over      chan error // how it ended; each has its own, so that nobody takes the end of another
+	state     state
+	to        Receiver
+	begun     []byte // of a head
+	announced int    // heads that only say that an answer follows
+	framing   framing
+	keeps     bool      // the connection outlasts the answer
+	sent      bool      // the server has taken the whole request
+	drained   int       // bytes
+	left      time.Time // when nobody wanted more
 }
 
-// begin begins a request, and returns its number and what tells how it ended. False: the connection has been closed.
-func (k *conn) begin(to Receiver) (number int, over chan error, ok bool) {
+// A turn is a request on a connection.
+type turn struct {
+	*conn
+	number int
+	over   chan error // tells how it ended
+}
+
+// begin begins a request. False: the connection has been closed.
+func (k *conn) begin(to Receiver) (t turn, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.number++
-	k.over, k.sent = make(chan error, 1), false
+	k.over, k.sent, k.announced = make(chan error, 1), false, 0
 	k.state, k.to, k.begun = head, to, k.begun[:0]
-	return k.number, k.over, k.fd >= 0
+	return turn{k, k.number, k.over}, k.fd >= 0
 }
 
 // send sends a request, as far as the server takes it: it may answer before it has all, and what is wrong

@@ -58,7 +58,9 @@ func (f *framing) next(p []byte) (body, rest []byte, err error) {
 		if line == nil {
 			return nil, nil, err
 		}
-		err = f.take(bytes.TrimSuffix(line, []byte{'\r'}))
+		if line, err = lineOf(line); err == nil {
+			err = f.take(line)
+		}
 		if f.line, p = f.line[:0], rest; err != nil {
 			return nil, nil, err
 		}
@@ -82,6 +84,15 @@ func (f *framing) cut(p []byte) (line, rest []byte, err error) {
 		line = f.line
 	}
 	return line, rest, nil
+}
+
+// lineOf is a line without what ends it. A line feed alone ends none around chunks (RFC 9112, section 7.1): who takes it for
+// one may see other chunks than who is between the server and us.
+func lineOf(line []byte) ([]byte, error) {
+	if i := bytes.IndexByte(line, '\r'); i < 0 || i != len(line)-1 {
+		return nil, fmt.Errorf("the line %.20q around the chunks of the answer does not end with one carriage return and a line feed", line)
+	}
+	return line[:len(line)-1], nil
 }
 
 // data returns what of p is in the chunk, or the body.
