@@ -43,6 +43,7 @@ func TestWhatCannotBeReachedIsSaidBeforeAnythingIsSent(t *testing.T) {
 		"a fragment":          {Options{URLs: []string{"http://host#geheim"}}, "endpoint", "without ?"},
 		"a port alone":        {Options{URLs: []string{"http://:8000"}}, "endpoint", "want http://HOST:PORT"},
 		"the second of two":   {Options{URLs: []string{"http://host", "x"}}, "endpoint", `"x"`},
+		"a server twice":      {Options{URLs: []string{"http://host", "http://HOST:80/"}}, "endpoint", "http://host and http://HOST:80 are the same server"},
 		"no file of a key":    {Options{URLs: good, TokenFile: "/nowhere"}, "token_file", "no such file"},
 		"an empty key":        {Options{URLs: good, TokenFile: write(t, "key", " \n")}, "token_file", "is empty"},
 		"two lines of a key":  {Options{URLs: good, TokenFile: write(t, "key", "geheim\ngeheim")}, "token_file", "characters"},

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -38,14 +39,26 @@ func parseURLs(texts []string) ([]*url.URL, error) {
 		return nil, field.Missing("endpoint", "want the address of a server, http://HOST:PORT")
 	}
 	var list []*url.URL
+	seen := map[string]string{}
 	for _, text := range texts {
 		u, err := parseURL(text)
 		if err != nil {
 			return nil, field.Wrap("endpoint", err)
 		}
+		at := place(u)
+		if other, ok := seen[at]; ok {
+			return nil, field.Errorf("endpoint", "%s and %s are the same server, which would get twice the load of others: want each once", other, u)
+		}
+		seen[at] = u.String()
 		list = append(list, u)
 	}
 	return list, nil
+}
+
+// place is the same text for addresses of the same server, as far as they show it.
+func place(u *url.URL) string {
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port) + u.EscapedPath()
 }
 
 func parseURL(text string) (*url.URL, error) {

@@ -5,8 +5,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/credentials"
 )
@@ -38,8 +40,14 @@ func (s *Server) URL(path string) string { return s.base.String() + path }
 // Path is the path of the server's address as it is sent, without a slash at its end.
 func (s *Server) Path() string { return s.base.EscapedPath() }
 
-// Host is the server's name, and its port if the address has one.
-func (s *Server) Host() string { return s.base.Host }
+// Host is the server's name, and its port if the address has one, as requests say it: the zone of an address is this
+// machine's alone.
+func (s *Server) Host() string {
+	if zone := strings.IndexByte(s.base.Host, '%'); zone >= 0 {
+		return s.base.Host[:zone] + s.base.Host[strings.LastIndexByte(s.base.Host, ']'):]
+	}
+	return s.base.Host
+}
 
 // String is the address of the server.
 func (s *Server) String() string { return s.base.String() }
@@ -97,9 +105,9 @@ func (s *Servers) Close() error {
 func (s *Servers) List() []*Server { return s.list }
 
 // Plain is where a server that speaks plain HTTP is connected to, HOST:PORT. False: it speaks TLS, there
-// is a proxy before it, or connections are not those of the network.
+// is a proxy before it, its name has letters that names of machines are not found by, or connections are not those of the network.
 func (s *Servers) Plain(server *Server) (address string, ok bool) {
-	if server.base.Scheme != "http" || s.dials {
+	if server.base.Scheme != "http" || s.dials || strings.ContainsFunc(server.base.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return "", false
 	}
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: server.base}); proxy != nil || err != nil {

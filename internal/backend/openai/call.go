@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -152,6 +153,9 @@ func (c *call) on(data []byte, now time.Duration) *failure {
 
 // noJSON quotes what should have been an event.
 func (c *call) noJSON(data []byte) *failure {
+	if twice := c.event.twice; twice != nil {
+		return failf(kindMalformed, "an object of the answer has two keys %q", twice)
+	}
 	start := c.session.servers.Redact(string(data[:min(len(data), maxComplaint)]))
 	return failf(kindMalformed, "%s is no JSON object", cut(strconv.Quote(start)))
 }
@@ -161,7 +165,7 @@ func (c *call) about() *failure {
 	e := &c.event
 	if e.failed {
 		text, _ := unquote(nil, e.fault)
-		return failf(kindError, "%s", c.session.quote(string(text)))
+		return failf(kindError, "%s", cmp.Or(c.session.quote(string(text)), saysNothing))
 	}
 	if e.completion > 0 {
 		c.usage = e.completion

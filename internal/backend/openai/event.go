@@ -9,6 +9,7 @@ type event struct {
 	ids    []byte // the tokens of the text as a JSON array; nil: not told
 	fault  []byte // what went wrong, as it is written in JSON; nil: nothing
 	failed bool   // something went wrong
+	twice  []byte // a key that an object has twice, so that nobody knows which value is meant; nil: none
 
 	completion, prompt int // tokens; -1: not told
 	at                 int // where the text begins in the event
@@ -75,10 +76,33 @@ func (e *event) object(s *scanner, l level) {
 		s.skip() // null
 		return
 	}
+	seen := uint(0)
 	for first := s.open('{'); s.next('}', first); first = false {
-		e.member(s, l, s.key())
+		key := s.key()
+		if of := keyBit(key); seen&of == 0 {
+			seen |= of
+		} else {
+			e.twice = key
+			s.fail()
+			return
+		}
+		e.member(s, l, key)
 	}
 	s.depth--
+}
+
+// eventKeys are the keys of an event that mean something.
+var eventKeys = [...]string{"choices", "usage", "error", "text", "delta", "message", "finish_reason", "token_ids",
+	"content", "reasoning_content", "reasoning", "completion_tokens", "prompt_tokens"}
+
+// keyBit tells a key that means something from others; 0: it does not.
+func keyBit(key []byte) uint {
+	for i, known := range &eventKeys {
+		if string(key) == known {
+			return 1 << i
+		}
+	}
+	return 0
 }
 
 // member takes the value of a member.

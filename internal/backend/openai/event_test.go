@@ -130,6 +130,28 @@ func TestWhatIsNoJSONObjectIsNoEvent(t *testing.T) {
 	}
 }
 
+func TestAnEventWithAKeyTwiceIsNone(t *testing.T) {
+	for text, key := range map[string]string{
+		`{"choices":[{"text":"a"}],"choices":[{"text":"b"}]}`:                  "choices",
+		`{"choices":[{"text":"a","text":"b"}]}`:                                "text",
+		`{"choices":[{"delta":{"content":"a","x":1,"content":null}}]}`:         "content",
+		`{"error":{"message":"it broke"},"error":null}`:                        "error",
+		`{"usage":{"completion_tokens":3,"completion_tokens":30}}`:             "completion_tokens",
+		`{"choices":[{"token_ids":[1],"finish_reason":null,"token_ids":[2]}]}`: "token_ids",
+	} {
+		var e event
+		if e.parse([]byte(text)) || string(e.twice) != key {
+			t.Errorf("%s is an event; the key that is there twice is %q, want %q", text, e.twice, key)
+		}
+	}
+	for _, text := range []string{`{"x":1,"x":2}`, `{"usage":{"text":1},"text":2}`, `{"choices":[{"delta":{"content":"a"},"message":{"content":"b"}},{"text":"c","text":"d"}]}`} {
+		var e event
+		if !e.parse([]byte(text)) {
+			t.Errorf("%s is no event", text)
+		}
+	}
+}
+
 func TestReadingAnEventAllocatesNothing(t *testing.T) {
 	stream := bytes.Repeat([]byte("data: "+samples[0]+"\n\n"), 100)
 	var e events

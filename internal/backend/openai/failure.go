@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/visible"
 )
@@ -16,7 +18,8 @@ import (
 // A failure is why a prompt has no answer, with a kind to count it by.
 type failure struct {
 	kind  string
-	again bool // the same request may succeed later
+	again bool          // the same request may succeed later
+	after time.Duration // which the server says; 0: it does not
 	err   error
 }
 
@@ -112,11 +115,11 @@ const (
 // complaint is what a server says instead of answering.
 func (s *session) complaint(body io.Reader) string {
 	data, _ := io.ReadAll(io.LimitReader(body, maxComplaint)) // what there is will do
-	if text := s.quote(string(data)); text != "" {
-		return text
-	}
-	return "the server says nothing else"
+	return cmp.Or(s.quote(string(data)), saysNothing)
 }
+
+// saysNothing stands where a server gives no reason.
+const saysNothing = "the server says nothing else"
 
 // quote is what a server says, as it is quoted: without the key, which is taken out before the text is cut, as a part
 // of it would not be known any more.

@@ -264,8 +264,9 @@ func TestWhatAServerSaysWentWrongIsSaid(t *testing.T) {
 	for _, c := range []struct{ name, answer, want string }{
 		{"with a message", begin + `{"error":{"message":"out of \u001b[2Jmemory","code":500}}` + end, "error in the stream: out of ?[2Jmemory"},
 		{"in a word", begin + `{"error":"it broke"}` + end, "error in the stream: it broke"},
-		{"with no words", begin + `{"error":{"code":7}}` + end, "error in the stream: "},
-		{"in a list", begin + `{"error":["a"]}` + end, "error in the stream: "},
+		{"with no words", begin + `{"error":{"code":7}}` + end, "error in the stream: the server says nothing else"},
+		{"in a list", begin + `{"error":["a"]}` + end, "error in the stream: the server says nothing else"},
+		{"twice", begin + `{"choices":[{"text":"b"}],"choices":[]}` + end, `malformed event: an object of the answer has two keys "choices"`},
 		{"beside a text", begin + `{"choices":[{"text":"b"}],"error":{"message":"late"}}` + end, "error in the stream: late"},
 		{"not at all", begin + `{"error":null}` + end, ""},
 		{"behind the end", begin + "[DONE]\n\ndata: " + `{"error":"late"}` + end, ""},

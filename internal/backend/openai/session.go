@@ -96,26 +96,6 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 	return nil
 }
 
-// generate sends a prompt, and again if that is wanted and may help.
-func (s *session) generate(ctx context.Context, c *call) *failure {
-	body := s.body(c.prompt)
-	for attempt := 0; ; attempt++ {
-		f := s.redacted(s.try(ctx, c, body))
-		if f == nil || !f.again || c.started || attempt >= s.config.Retries {
-			return f
-		}
-		s.stats.retries.Add(1)
-		select {
-		case <-time.After(firstPause << attempt):
-		case <-ctx.Done():
-			return transportFailure(ctx, ctx.Err())
-		}
-	}
-}
-
-// firstPause is how long the first repetition waits; each further one waits twice as long.
-const firstPause = 50 * time.Millisecond
-
 // try sends a prompt once.
 func (s *session) try(ctx context.Context, c *call, body []byte) *failure {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -207,7 +187,9 @@ func (s *session) acceptable(r *http.Response) *failure {
 	}
 	switch kind := contentType(r); {
 	case r.StatusCode != http.StatusOK:
-		return statusFailure(r.StatusCode, s.complaint(r.Body))
+		f := statusFailure(r.StatusCode, s.complaint(r.Body))
+		f.after = retryAfter(r.Header)
+		return f
 	case isPacked(r):
 		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", s.quote(r.Header.Get("Content-Encoding")))
 	case kind == want:
