@@ -12,7 +12,8 @@ import (
 // connections are those over HTTP. If there are too many, those that have done nothing for the
 // longest time are closed.
 type connections struct {
-	most int
+	most   int
+	unused unused
 
 	mu   sync.Mutex
 	open map[net.Conn]*list.Element // nil: a request is under way
@@ -25,6 +26,11 @@ func newConnections(most int) *connections {
 
 // changed is told what becomes of a connection.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	if state == http.StateNew {
+		c.unused.add(conn)
+	} else {
+		c.unused.remove(conn)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.open[conn]; e != nil {
@@ -57,7 +63,8 @@ func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 // A bounded listener closes connections for which there is no room.
 type bounded struct {
 	net.Listener
-	room chan struct{}
+	room   chan struct{}
+	unused unused
 }
 
 // Accept implements net.Listener.
@@ -69,21 +76,42 @@ func (b *bounded) Accept() (net.Conn, error) {
 		}
 		select {
 		case b.room <- struct{}{}:
-			return &boundedConn{Conn: c, leave: func() { <-b.room }}, nil
+			made := &boundedConn{Conn: c, of: b}
+			b.unused.add(made)
+			return made, nil
 		default:
 			c.Close()
 		}
 	}
 }
 
+// Close implements net.Listener. What was accepted, and over which nothing has come, is closed with it.
+func (b *bounded) Close() error {
+	err := b.Listener.Close()
+	b.unused.close()
+	return err
+}
+
 type boundedConn struct {
 	net.Conn
-	once  sync.Once
-	leave func()
+	of         *bounded
+	used, left sync.Once
+}
+
+// Read implements net.Conn.
+func (c *boundedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.used.Do(func() { c.of.unused.remove(c) })
+	}
+	return n, err
 }
 
 // Close implements net.Conn.
 func (c *boundedConn) Close() error {
-	c.once.Do(c.leave)
+	c.left.Do(func() {
+		c.of.unused.remove(c)
+		<-c.of.room
+	})
 	return c.Conn.Close()
 }

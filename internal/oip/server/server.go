@@ -139,6 +139,7 @@ func New(c Config) *Server {
 		ReadHeaderTimeout: c.Limits.Header, IdleTimeout: c.Limits.Idle, MaxHeaderBytes: 16 << 10,
 		ConnState: s.conns.changed, ErrorLog: silent(),
 	}
+	s.http.RegisterOnShutdown(s.conns.unused.close)
 	s.grpc = s.newGRPC()
 	s.health = health.NewServer()
 	healthpb.RegisterHealthServer(s.grpc, s.health)
