@@ -43,7 +43,7 @@ func parse(text []byte, l Limits) (*wireDocument, *Document, error) {
 		return nil, nil, err
 	}
 	w := &wireDocument{}
-	if err := json.Unmarshal(text, w); err != nil {
+	if err := unmarshal(text, w); err != nil {
 		return nil, nil, err
 	}
 	return w, &Document{Head: Head{Model: w.ModelName, Version: w.ModelVersion, ID: w.ID}}, nil

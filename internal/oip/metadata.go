@@ -63,7 +63,7 @@ func (p *Port) check() error {
 // ParseModelMetadata reads the description of a model in JSON.
 func ParseModelMetadata(data []byte) (*ModelMetadata, error) {
 	m := &ModelMetadata{}
-	if err := json.Unmarshal(data, m); err != nil {
+	if err := ReadJSON(data, m, "name", "versions", "platform", "inputs", "outputs", "datatype", "shape"); err != nil {
 		return nil, fmt.Errorf("the description of a model: %w", err)
 	}
 	return m, m.check()
@@ -107,6 +107,10 @@ type statisticsDocument struct {
 	Models []ModelStatistics `json:"model_stats"`
 }
 
+// statisticsKeys are the keys of statistics, of which none may be there twice.
+var statisticsKeys = []string{"model_stats", "name", "version", "last_inference", "inference_count", "execution_count", "inference_stats",
+	"success", "fail", "queue", "compute_input", "compute_infer", "compute_output", "cache_hit", "cache_miss", "count", "ns"}
+
 // FormatStatistics writes statistics as JSON.
 func FormatStatistics(list []ModelStatistics) ([]byte, error) {
 	return json.Marshal(statisticsDocument{list})
@@ -115,7 +119,7 @@ func FormatStatistics(list []ModelStatistics) ([]byte, error) {
 // ParseStatistics reads statistics from JSON.
 func ParseStatistics(data []byte) ([]ModelStatistics, error) {
 	var d statisticsDocument
-	if err := json.Unmarshal(data, &d); err != nil {
+	if err := ReadJSON(data, &d, statisticsKeys...); err != nil {
 		return nil, fmt.Errorf("statistics of a model: %w", err)
 	}
 	return d.Models, nil

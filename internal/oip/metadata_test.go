@@ -19,7 +19,8 @@ func TestADescriptionThatNobodyCanUseIsRefused(t *testing.T) {
 	port := func(rest string) string { return `{"name":"m","inputs":[{"name":"a","datatype":"FP32",` + rest + `}]}` }
 	for _, c := range []struct{ name, text, want string }{
 		{"no JSON", "<html>", "the description of a model: invalid character"},
-		{"a word for extents", port(`"shape":["x"]`), "the description of a model: "},
+		{"a word for extents", port(`"shape":["x"]`), "the description of a model: inputs.shape: a text where a whole number of 64 bits should be"},
+		{"two lists of inputs, of which package json mixes the ports", `{"inputs":[{"name":"a","shape":[1]}],"inputs":[{"name":"b"}]}`, `the description of a model: an object has two keys "inputs"`},
 		{"an extent below -1", port(`"shape":[-2]`), "model m: port a: an extent is -2, want 0 or more, or -1 for a free one"},
 		{"extents beyond all memory", port(`"shape":[9223372036854775807,2]`), "model m: port a: shape [9223372036854775807 2] has too many elements"},
 		{"a port without a name", `{"name":"m","outputs":[{"datatype":"FP32"}]}`, "model m has a port without a name"},
@@ -34,8 +35,13 @@ func TestADescriptionThatNobodyCanUseIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := ParseStatistics([]byte(`{"model_stats":5}`)); err == nil || !strings.HasPrefix(err.Error(), "statistics of a model: ") {
-		t.Errorf("statistics that are a number: %v", err)
+	for text, want := range map[string]string{
+		`{"model_stats":5}`: "model_stats: a number where a list should be",
+		`{"model_stats":[{"inference_stats":{"cache_hit":{"count":7,"ns":1,"count":0}}}]}`: `an object has two keys "count"`,
+	} {
+		if _, err := ParseStatistics([]byte(text)); err == nil || err.Error() != "statistics of a model: "+want {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 

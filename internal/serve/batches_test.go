@@ -84,7 +84,7 @@ func TestAStreamEndsWithItsUsageIfThatIsAskedFor(t *testing.T) {
 func TestRequestsForTextsThatAreNoneAreRefused(t *testing.T) {
 	url := startTalk(t, letters{}, 4)
 	for body, want := range map[string]string{
-		``: "unexpected end", `[]`: "cannot unmarshal array", `"x"`: "cannot unmarshal string", `{"prompt":"a"} {}`: "invalid character",
+		``: "unexpected end", `[]`: "a list where an object should be", `"x"`: "a text where an object should be", `{"prompt":"a"} {}`: "invalid character",
 		`{"prompt":"a","max_tokens":1.5}`:                         "max_tokens",
 		`{"prompt":"a","stream":"yes"}`:                           "stream",
 		`{"prompt":"a","echo":true}`:                              "echo: this is not done here, want false or nothing",

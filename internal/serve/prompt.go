@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -39,11 +40,18 @@ type prompt struct {
 	chat bool
 }
 
+// promptKeys are the keys of a request that mean something, of which no object may have one twice.
+var promptKeys = append([]string{"model", "prompt", "messages", "role", "content", "type", "text", "max_tokens", "max_completion_tokens", "stream", "stream_options",
+	"include_usage", "return_token_ids", "temperature", "n", "stop", "ignore_eos", "min_tokens"}, slices.Sorted(maps.Keys(usual))...)
+
 // readPrompt reads a request, and finds what cannot be done.
 func readPrompt(text []byte, chats bool) (*prompt, error) {
 	p := &prompt{chat: chats}
+	if err := oip.ReadJSON(text, p, promptKeys...); err != nil {
+		return nil, err
+	}
 	var fields map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(text, p), json.Unmarshal(text, &fields)); err != nil {
+	if err := oip.ReadJSON(text, &fields); err != nil {
 		return nil, err
 	}
 	return p, cmp.Or(p.check(), checkFields(fields))
@@ -144,7 +152,7 @@ func (p *prompt) tokens(words workload.Words, template workload.Chat) (ids []int
 		return p.chatTokens(words, template)
 	}
 	var text *string
-	if err := json.Unmarshal(p.Prompt, &text); err != nil {
+	if err := oip.ReadJSON(p.Prompt, &text); err != nil {
 		return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
 	}
 	if text == nil {
@@ -156,7 +164,7 @@ func (p *prompt) tokens(words workload.Words, template workload.Chat) (ids []int
 // tokensOf are the tokens of a list in JSON.
 func tokensOf(list json.RawMessage) (ids []int32, err error) {
 	var found []*int32 // null would be taken for token 0
-	if err := json.Unmarshal(list, &found); err != nil {
+	if err := oip.ReadJSON(list, &found); err != nil {
 		return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
 	}
 	for i, id := range found {

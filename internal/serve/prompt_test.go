@@ -104,7 +104,13 @@ func TestWhatAPromptCannotAskForIsNamed(t *testing.T) {
 		`{"prompt":"a","best_of":2}`:                               "best_of: this is not done here, want 1 or nothing",
 		`{"messages":[{"content":"a"}]}`:                           "prompt is missing",
 		`{}`:                                                       "prompt is missing",
-		`[]`:                                                       "cannot unmarshal",
+		`[]`:                                                       "a list where an object should be",
+		`{"prompt":"a","prompt":"b"}`:                              `an object has two keys "prompt"`,
+		`{"prompt":"a","Prompt":"b"}`:                              `an object has two keys "prompt"`,
+		`{"prompt":"a","echo":true,"echo":false}`:                  `an object has two keys "echo"`,
+		`{"prompt":"a","max_tokens":1.5}`:                          "max_tokens: 1.5 where a whole number of 64 bits should be",
+		`{"prompt":"a","stream_options":[]}`:                       "stream_options: a list where an object should be",
+		"{\"prompt\":\"\xff\"}":                                    "it is not UTF-8",
 	} {
 		if _, err := readPrompt([]byte(text), false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -112,8 +118,11 @@ func TestWhatAPromptCannotAskForIsNamed(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"x"}}]}]}`: `a part of a message is of type "image_url", want text`,
-		`{"messages":[{"content":["a"]}]}`:                                          "cannot unmarshal",
-		`{"messages":[{"content":7}]}`:                                              "cannot unmarshal number",
+		`{"messages":[{"content":["a"]}]}`:                                          "messages.content: a text where an object should be",
+		`{"messages":[{"content":"a","content":"b"}]}`:                              `an object has two keys "content"`,
+		`{"messages":{}}`:                          "messages: an object where a list should be",
+		`{"messages":[{"role":[],"content":"b"}]}`: "messages.role: a list where a text should be",
+		`{"messages":[{"content":7}]}`:             "messages.content: a number where a text should be",
 	} {
 		if _, err := readPrompt([]byte(text), true); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

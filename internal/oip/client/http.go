@@ -175,7 +175,7 @@ func (h *httpNode) server(ctx context.Context) (*oip.ServerMetadata, error) {
 		return nil, err
 	}
 	m := &oip.ServerMetadata{}
-	if err := json.Unmarshal(text, m); err != nil {
+	if err := oip.ReadJSON(text, m, "name", "version", "extensions"); err != nil {
 		return nil, fmt.Errorf("the description of a server: %w", err)
 	}
 	return m, nil

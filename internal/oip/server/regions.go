@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -202,7 +201,7 @@ func (s *Server) handleRegions(mux *http.ServeMux) {
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostText))
 		g := &oip.Region{}
 		if err == nil {
-			err = json.Unmarshal(text, g)
+			err = oip.ReadJSON(text, g, "key", "offset", "byte_size")
 		}
 		if err != nil {
 			return oip.Errorf(oip.InvalidArgument, "a region of shared memory: %w", err)
