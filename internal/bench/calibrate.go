@@ -130,7 +130,7 @@ type HopelessError struct {
 }
 
 func (e *HopelessError) Error() string {
-	return fmt.Sprintf("this machine takes at least %v for one sample, the latency bound is %v: no rate can meet it", e.Latency, e.Bound)
+	return fmt.Sprintf("one sample takes at least %v, the latency bound is %v: no rate can meet it", e.Latency, e.Bound)
 }
 
 func (r *run) raiseLatencyBound(bound, took time.Duration) {

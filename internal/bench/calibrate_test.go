@@ -44,7 +44,7 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 		{"just within, with no room for a wait", true, 8 * ms, 32 * ms, "one sample takes 8ms"},
 		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "the bound is 81ms"},
 		{"within reach", true, 7 * ms, 15 * ms, ""},
-		{"not asked for", false, 20 * ms, 15 * ms, "this machine takes at least 20ms for one sample, the latency bound is 15ms: no rate can meet it"},
+		{"not asked for", false, 20 * ms, 15 * ms, "one sample takes at least 20ms, the latency bound is 15ms: no rate can meet it"},
 		{"not asked for, within reach", false, 15 * ms, 15 * ms, ""},
 	}
 	for _, test := range tests {
