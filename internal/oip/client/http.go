@@ -19,14 +19,15 @@ import (
 
 // An httpNode speaks HTTP/1.1 with a server.
 type httpNode struct {
-	prefix string // of all paths
-	token  string // empty: none
-	rounds rounds
-	fields []byte // of the heads of all requests, from the protocol on
-	most   int64  // bytes of an answer
-	heads  sync.Pool
-	infers atomic.Pointer[inferring]
-	form   atomic.Int32 // in which the server takes tensors: asked, then binary or json
+	prefix  string // of all paths
+	token   string // empty: none
+	rounds  rounds
+	fields  []byte // of the heads of all requests, from the protocol on
+	most    int64  // bytes of an answer
+	heads   sync.Pool
+	infers  atomic.Pointer[inferring]
+	answers oip.Alike
+	form    atomic.Int32 // in which the server takes tensors: asked, then binary or json
 }
 
 // The forms that a server takes.

@@ -139,7 +139,7 @@ func (h *httpNode) readDocument(resp *http.Response) (*oip.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	d, err := oip.ParseResponse(text, oip.Limits{})
+	d, err := h.answers.Response(text)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // mostAllocated is what a request may allocate on either side, whatever its tensors take.
-const mostAllocated = 6000
+const mostAllocated = 4000
 
 // allocated is how many bytes a call allocates, in the mean of many.
 func allocated(t *testing.T, call func() error) uint64 {

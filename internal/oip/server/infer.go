@@ -64,7 +64,7 @@ func (s *Server) receiveHead(control *http.ResponseController, r *http.Request, 
 	if err := control.SetReadDeadline(allowance(s.config.Limits.Body, r.ContentLength)); err != nil {
 		return nil, err
 	}
-	doc, err := readHead(r, m, head, form)
+	doc, err := s.readHead(r, m, head, form)
 	if err != nil {
 		return nil, arriving(err)
 	}
@@ -129,7 +129,7 @@ func recycle(b *bytes.Buffer) {
 }
 
 // readHead reads what comes before the tensors.
-func readHead(r *http.Request, m Model, head int64, form requestForm) (*oip.Document, error) {
+func (s *Server) readHead(r *http.Request, m Model, head int64, form requestForm) (*oip.Document, error) {
 	about := m.Metadata()
 	if form == rawForm {
 		return rawDocument(m, r.ContentLength)
@@ -141,7 +141,7 @@ func readHead(r *http.Request, m Model, head int64, form requestForm) (*oip.Docu
 	if _, err := buffer.ReadFrom(io.LimitReader(r.Body, head)); err != nil {
 		return nil, err
 	}
-	doc, err := oip.ParseRequest(buffer.Bytes(), oip.Limits{})
+	doc, err := s.alike[about.Name].Request(buffer.Bytes())
 	if err != nil {
 		if oip.CodeOf(err) == oip.Internal {
 			err = &oip.Error{Code: oip.InvalidArgument, Err: err}

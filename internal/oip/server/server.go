@@ -102,6 +102,7 @@ func allowance(base time.Duration, bytes int64) time.Time {
 type Server struct {
 	config Config
 	models map[string]Model
+	alike  map[string]*oip.Alike // requests over HTTP, by the model
 	http   *http.Server
 	grpc   *grpc.Server
 	health *health.Server
@@ -127,10 +128,10 @@ func (s *Server) extensions() []string {
 // New makes a server that listens nowhere yet.
 func New(c Config) *Server {
 	c.Limits.fill()
-	s := &Server{config: c, models: map[string]Model{}, regions: regions{open: map[string]region{}, sweep: fewRegions}, conns: newConnections(c.Limits.Connections)}
+	s := &Server{config: c, models: map[string]Model{}, alike: map[string]*oip.Alike{}, regions: regions{open: map[string]region{}, sweep: fewRegions}, conns: newConnections(c.Limits.Connections)}
 	s.drained, s.drain = context.WithCancel(context.Background())
 	for _, m := range c.Models {
-		s.models[m.Metadata().Name] = m
+		s.models[m.Metadata().Name], s.alike[m.Metadata().Name] = m, &oip.Alike{}
 	}
 	only := &http.Protocols{}
 	only.SetHTTP1(true)
