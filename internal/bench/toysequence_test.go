@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	rulesof "github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/generate"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -105,25 +106,7 @@ func (d *toyDecoder) Use(store *workload.Store) error {
 func (d *toyDecoder) Close() error { return nil }
 
 func (d *toyDecoder) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	return d.Serve(ctx, closedSource(items, reply))
-}
-
-// closedSource is a source of the items of a batch and no others. A Puller serves it to
-// implement Predict.
-func closedSource(items []workload.Item, reply workload.Reply) workload.Source {
-	return &closed{reply, items}
-}
-
-type closed struct {
-	workload.Reply
-	left []workload.Item
-}
-
-func (c *closed) Admit(items []workload.Item, n int, _ bool) ([]workload.Item, bool) {
-	n = min(n, len(c.left))
-	items = append(items, c.left[:n]...)
-	c.left = c.left[n:]
-	return items, len(c.left) > 0
+	return d.Serve(ctx, generate.OfBatch(items, reply))
 }
 
 // Serve admits sequences whenever there is room, waits only if it has none, and answers each

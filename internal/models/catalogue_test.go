@@ -1,81 +1,11 @@
 package models
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
-
-func TestLookupKnowsModelsByTheirNamesAndAliases(t *testing.T) {
-	tests := []struct{ name, want string }{
-		{"resnet50", "resnet50"},
-		{"ResNet-50", "resnet50"},
-		{"resnet_50", "resnet50"},
-		{"RESNET 50", "resnet50"},
-		{"resnet", "resnet50"},
-		{"resnet50-v1.5", "resnet50"},
-		{"mobilenet", "mobilenet"},
-		{"MobileNet-v1", "mobilenet"},
-	}
-	for _, m := range All() {
-		tests = append(tests, struct{ name, want string }{m.Name, m.Name})
-	}
-	for _, test := range tests {
-		if m, err := Lookup(test.name); err != nil || m.Name != test.want {
-			t.Errorf("Lookup(%q) = %q, %v; want %q", test.name, m.Name, err, test.want)
-		}
-	}
-}
-
-func TestLookupOfAnUnknownNameListsTheChoices(t *testing.T) {
-	for _, name := range []string{"", "resnet51", "alexnet"} {
-		_, err := Lookup(name)
-		if err == nil {
-			t.Fatalf("Lookup(%q) finds something", name)
-		}
-		for _, m := range All() {
-			if !strings.Contains(err.Error(), m.Name) {
-				t.Errorf("Lookup(%q): %v; it does not name %s", name, err, m.Name)
-			}
-		}
-	}
-}
-
-func TestLookupOfAMisspeltNameSaysWhatMayBeMeant(t *testing.T) {
-	for name, want := range map[string]string{"resnet51": "; did you mean resnet50?", "retinanett": "; did you mean retinanet?", "whispr": "; did you mean whisper?", "something else entirely": ""} {
-		_, err := Lookup(name)
-		if err == nil {
-			t.Fatalf("Lookup(%q) finds something", name)
-		}
-		if _, meant, found := strings.Cut(err.Error(), "; did"); found != (want != "") || found && "; did"+meant != want {
-			t.Errorf("Lookup(%q): %v, want %q", name, err, want)
-		}
-		list, _, _ := strings.Cut(strings.SplitAfter(err.Error(), "want one of ")[1], ";")
-		if choices := strings.Split(list, ", "); !slices.IsSorted(choices) || len(choices) != len(All()) {
-			t.Errorf("Lookup(%q): the choices are %v", name, choices)
-		}
-	}
-}
-
-func TestEveryNameOfAModelLeadsToIt(t *testing.T) {
-	for _, m := range All() {
-		for _, alias := range append(append([]string{}, m.Aliases...), m.Rules.Aliases...) {
-			if got, err := Lookup(alias); err != nil || got.Rules.Name != m.Rules.Name {
-				t.Errorf("alias %q: %q, %v; want %q", alias, got.Name, err, m.Name)
-			}
-		}
-	}
-	for alias, want := range map[string]string{
-		"resnet50-v1.5": "resnet50", "ssd-small": "ssd-mobilenet", "SSD-large": "ssd-resnet34", "3d-unet-99": "3d-unet",
-		"3d-unet-99.9": "3d-unet-99.9", "3d-unet-kits19": "3d-unet", "deeplab": "deeplab-v3plus", "ssd-mobilenet-v1": "ssd-mobilenet",
-	} {
-		if got, err := Lookup(alias); err != nil || got.Name != want {
-			t.Errorf("Lookup(%q) = %q, %v; want %q", alias, got.Name, err, want)
-		}
-	}
-}
 
 func TestEveryModelOfTheCatalogueIsComplete(t *testing.T) {
 	seen := map[string]bool{}

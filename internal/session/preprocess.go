@@ -99,7 +99,7 @@ func (q *PreprocessRequest) reader() (workload.Reader, error) {
 	if q.Model == "" {
 		return nil, field.Missing("model", "want a model of the catalogue")
 	}
-	model, err := models.LookupScored(q.Model)
+	model, err := models.LookupAsked(q.Model)
 	if err != nil {
 		return nil, field.Wrap("model", err)
 	}

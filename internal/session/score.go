@@ -81,7 +81,7 @@ func (s *scoring) fill() (err error) {
 	if s.Model == "" || s.Log == "" || s.DatasetPath == "" {
 		return errors.New("the score needs the folder of a run, or a model, a log and a data set")
 	}
-	if s.model, err = models.LookupScored(s.Model); err != nil {
+	if s.model, err = models.LookupAsked(s.Model); err != nil {
 		return field.Wrap("model", err)
 	}
 	s.fillAnnotations()
