@@ -25,6 +25,7 @@ func toyTranslation(observe func(live int, admitted []int)) workload.Model {
 		Name: "toy-translation", Title: "Toy translation", Dataset: "sums", PerformanceSampleCount: samples,
 		Rules:   rulesof.Model{Name: "toy-translation"},
 		Quality: workload.Quality{Metric: "exact", Reference: 100, Fraction: 1},
+		// A model with files says Roles: []string{"encoder", "decoder"}. This one has none.
 		Files: func(path string) ([]workload.File, error) {
 			return []workload.File{{Role: "encoder", Path: path}, {Role: "decoder", Path: path}}, nil
 		},
