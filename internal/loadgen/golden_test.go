@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,109 +54,6 @@ func checksum[T any](list []T) string {
 	}
 	sum := sha256.Sum256([]byte(b.String()))
 	return hex.EncodeToString(sum[:])
-}
-
-func TestRandomNumbersEqualLibstdcxx(t *testing.T) {
-	type list struct {
-		N       uint64
-		Values  []uint64
-		NextRaw uint32 `json:"next_raw"`
-		SHA256  string `json:"sha256_of_decimal_csv"`
-		First20 []uint64
-		Last20  []uint64
-	}
-	type golden struct {
-		Cases []struct {
-			Seed        string
-			First20     []uint32 `json:"mt19937_first20"`
-			Draws624    []uint32 `json:"mt19937_draws_624_to_626"`
-			Draw10000   uint32   `json:"mt19937_draw_10000"`
-			UniformInt  []list   `json:"uniform_int"`
-			Shuffle     []list
-			Reshuffle   [][]uint64 `json:"reshuffle_same_vector_n10_x4"`
-			Exponential []struct {
-				QPS         float64
-				Hex         []string
-				Nanoseconds []int64
-				Sum         int64 `json:"sum_ns_of_first_10000"`
-			}
-			UniformReal []string `json:"uniform_real_0_1_hex"`
-		}
-	}
-	readGolden(t, "rng/set*.json", func(name string, data []byte) {
-		for _, c := range unmarshal[golden](t, data).Cases {
-			seed, err := strconv.ParseUint(c.Seed, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			where := fmt.Sprintf("%s, seed %d", name, seed)
-
-			g := newMT19937(seed)
-			var raw []uint32
-			for range 10000 {
-				raw = append(raw, g.uint32())
-			}
-			if !slices.Equal(raw[:20], c.First20) || !slices.Equal(raw[623:626], c.Draws624) || raw[9999] != c.Draw10000 {
-				t.Errorf("%s: raw outputs differ: %v … %v … %d", where, raw[:20], raw[623:626], raw[9999])
-			}
-			for _, want := range c.UniformInt {
-				g := newMT19937(seed)
-				for i, v := range want.Values {
-					if got := g.uniformInt(want.N); got != v {
-						t.Fatalf("%s: uniformInt(%d) draw %d = %d, want %d", where, want.N, i, got, v)
-					}
-				}
-				if got := g.uint32(); got != want.NextRaw {
-					t.Errorf("%s: after uniformInt(%d) the next output is %d, want %d", where, want.N, got, want.NextRaw)
-				}
-			}
-			for _, want := range c.Shuffle {
-				g := newMT19937(seed)
-				s := ascending(want.N)
-				shuffle(g, s)
-				if want.Values != nil && !slices.Equal(s, want.Values) {
-					t.Errorf("%s: shuffle of %d = %v, want %v", where, want.N, s, want.Values)
-				}
-				if want.SHA256 != "" && (checksum(s) != want.SHA256 || !slices.Equal(s[:20], want.First20)) {
-					t.Errorf("%s: shuffle of %d begins %v, want %v", where, want.N, s[:20], want.First20)
-				}
-				if got := g.uint32(); got != want.NextRaw {
-					t.Errorf("%s: after shuffle of %d the next output is %d, want %d", where, want.N, got, want.NextRaw)
-				}
-			}
-			g = newMT19937(seed)
-			s := ascending(10)
-			for i, want := range c.Reshuffle {
-				if shuffle(g, s); !slices.Equal(s, want) {
-					t.Errorf("%s: shuffle %d of the same list = %v, want %v", where, i, s, want)
-				}
-			}
-			for _, want := range c.Exponential {
-				g := newMT19937(seed)
-				sum := int64(0)
-				for i := range 10000 {
-					got := nanoseconds(g.exponential(want.QPS))
-					sum += got
-					if i < len(want.Nanoseconds) && got != want.Nanoseconds[i] {
-						t.Errorf("%s: gap %d at %g QPS = %d ns, want %d", where, i, want.QPS, got, want.Nanoseconds[i])
-					}
-				}
-				if sum != want.Sum {
-					t.Errorf("%s: 10000 gaps at %g QPS sum to %d ns, want %d", where, want.QPS, sum, want.Sum)
-				}
-			}
-			g = newMT19937(seed)
-			for i, want := range c.UniformReal {
-				w, err := strconv.ParseFloat(want, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := g.uniformReal(); got != w {
-					t.Errorf("%s: uniformReal draw %d = %x, want %s", where, i, got, want)
-				}
-			}
-		}
-	})
 }
 
 func ascending(n uint64) []uint64 {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
@@ -40,51 +42,75 @@ func anySettings(r *rand.Rand) TestSettings {
 	return s
 }
 
+// anyTest draws settings, and how many samples there are and fit in memory. The index of the same sample may be
+// beyond the last set.
+func anyTest(r *rand.Rand) (s TestSettings, performance, total uint64) {
+	s, total = anySettings(r), 1+r.Uint64N(200)
+	performance = 1 + r.Uint64N(total)
+	s.PerformanceIssueSameIndex = r.Uint64N(performance)
+	return s, performance, total
+}
+
+// wantsTooMuch reports whether the same sample is wanted of a last set that does not have it.
+func wantsTooMuch(s TestSettings, performance, total uint64) bool {
+	smallest := total % performance
+	return s.PerformanceIssueSame && s.Mode != PerformanceOnly && smallest != 0 && s.PerformanceIssueSameIndex >= smallest
+}
+
 func TestATraceIsWhatARunIssues(t *testing.T) {
 	longtest.Skip(t, "takes long")
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
-		s, total := anySettings(r), 1+r.Uint64N(200)
-		performance := 1 + r.Uint64N(total)
-		s.PerformanceIssueSameIndex = r.Uint64N(performance)
+		s, performance, total := anyTest(r)
+		if wantsTooMuch(s, performance, total) {
+			continue
+		}
 		inFakeTime(t, func(t *testing.T) {
+			where := fmt.Sprintf("%+v with %d of %d samples", s, performance, total)
 			trace, err := NewTrace(s, performance, total)
-			if smallest := total % performance; s.PerformanceIssueSame && s.Mode != PerformanceOnly && smallest != 0 && s.PerformanceIssueSameIndex >= smallest {
-				_, runErr := Run(t.Context(), atOnce(), &fakeQSL{total: int(total), performance: int(performance)}, s, timers)
-				for _, err := range []error{err, runErr} {
-					if err == nil || !strings.Contains(err.Error(), "samples of the smallest set that is loaded") {
-						t.Errorf("the last set has %d samples, sample %d of it is wanted, error %v", smallest, s.PerformanceIssueSameIndex, err)
-					}
-				}
-				return
-			}
 			if err != nil {
-				t.Fatalf("%+v with %d of %d samples: %v", s, performance, total, err)
+				t.Fatalf("%s: %v", where, err)
 			}
 			sut, qsl := atOnce(), &fakeQSL{total: int(total), performance: int(performance)}
 			result := mustRun(t, sut, qsl, s, timers)
-			var sizes []int
-			for _, q := range sut.queries {
-				sizes = append(sizes, len(q))
-			}
-			where := fmt.Sprintf("%+v with %d of %d samples", s, performance, total)
-			if !slices.Equal(sizes, trace.QuerySizes) || !slices.Equal(slices.Concat(sut.queries...), trace.Samples) || uint64(len(sizes)) != trace.Queries {
-				t.Errorf("%s: the run issued %d queries, the trace has %d, or other samples", where, len(sizes), trace.Queries)
-			}
-			if !slices.EqualFunc(qsl.loads, trace.Loads, slices.Equal) {
-				t.Errorf("%s: the run loads other sets than the trace", where)
-			}
-			if p := result.Performance; s.Scenario == Server && s.Mode == PerformanceOnly {
-				var at []int64
-				p.EachSample(func(r SampleRecord) { at = append(at, int64(r.Start)) })
-				if !slices.Equal(at[:len(trace.ScheduledNS)], trace.ScheduledNS) {
-					t.Errorf("%s: the schedule differs", where)
-				}
-			}
 			if len(result.Faults) > 0 {
 				t.Errorf("%s: %v", where, result.Faults)
 			}
+			got := &Trace{Queries: uint64(len(sut.queries)), Loads: qsl.loads, Samples: slices.Concat(sut.queries...), ScheduledNS: trace.ScheduledNS}
+			for _, q := range sut.queries {
+				got.QuerySizes = append(got.QuerySizes, len(q))
+			}
+			if s.Scenario == Server && s.Mode == PerformanceOnly {
+				got.ScheduledNS = startsOf(result.Performance)[:len(trace.ScheduledNS)]
+			}
+			if diff := cmp.Diff(trace, got); diff != "" {
+				t.Errorf("%s: the run is not its trace (-trace +run):\n%s", where, diff)
+			}
 		})
+	}
+}
+
+// startsOf are the instants from which latencies count, in nanoseconds.
+func startsOf(p *Performance) (at []int64) {
+	p.EachSample(func(r SampleRecord) { at = append(at, int64(r.Start)) })
+	return at
+}
+
+func TestTheSameSampleIsInEverySetOrTheTestIsRefused(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for refused := 0; refused < 5; {
+		s, performance, total := anyTest(r)
+		if !wantsTooMuch(s, performance, total) {
+			continue
+		}
+		refused++
+		_, err := NewTrace(s, performance, total)
+		_, runErr := Run(t.Context(), atOnce(), &fakeQSL{total: int(total), performance: int(performance)}, s, timers)
+		for _, err := range []error{err, runErr} {
+			if err == nil || !strings.Contains(err.Error(), "samples of the smallest set that is loaded") {
+				t.Errorf("sample %d is wanted of each set, %d of %d are loaded at once: error %v", s.PerformanceIssueSameIndex, performance, total, err)
+			}
+		}
 	}
 }
 
