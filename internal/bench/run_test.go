@@ -72,29 +72,17 @@ func checkMeasurements(t *testing.T, r *report.Results, mode loadgen.Mode) {
 	if (r.Accuracy != nil) != scored || (r.Performance != nil) != measured || (r.Metric != nil) != measured {
 		t.Fatalf("accuracy %v, performance %v, metric %v", r.Accuracy, r.Performance, r.Metric)
 	}
-	if scored {
-		want := &report.Accuracy{
-			Metric: "accuracy", Value: 92, Unit: "%", Reference: 90, Target: 0.99 * 90, Met: true, Samples: 100,
-			Lines: []string{"accuracy=92.000%, good=92, total=100"},
-			Right: []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 15, 0}, // the first 92
-		}
-		if diff := cmp.Diff(want, r.Accuracy, cmpopts.IgnoreFields(report.Accuracy{}, "Classes")); diff != "" {
-			t.Errorf("accuracy (-want +got):\n%s", diff)
-		}
-		if c := r.Accuracy.Classes; c == nil || c.Metric != "Top-1" || c.Counts["-1"] != 8 || c.Values["-1"] != 0 || c.Values["10"] != 100 {
-			t.Errorf("accuracy by class %+v, want 8 samples of class -1 wrong and all others right", c)
-		}
-	}
-	answered := int64(0)
-	for _, w := range r.Workers {
-		answered += w.Samples
-	}
 	asked := int64(0)
 	if scored {
+		checkAccuracy(t, r.Accuracy)
 		asked += 100
 	}
 	if measured {
 		asked += int64(r.Performance.Samples)
+	}
+	answered := int64(0)
+	for _, w := range r.Workers {
+		answered += w.Samples
 	}
 	// In the accuracy part MultiStream fills up the last query of each loaded set.
 	if answered < asked || r.Scenario != "MultiStream" && answered > asked {
@@ -102,6 +90,22 @@ func checkMeasurements(t *testing.T, r *report.Results, mode loadgen.Mode) {
 	}
 	if r.Queue == nil || r.Queue.Peak < 1 || r.Queue.PeakSeconds < 0 {
 		t.Errorf("queue %+v", r.Queue)
+	}
+}
+
+// checkAccuracy wants the first 92 of 100 samples to be right.
+func checkAccuracy(t *testing.T, got *report.Accuracy) {
+	t.Helper()
+	want := &report.Accuracy{
+		Metric: "accuracy", Value: 92, Unit: "%", Reference: 90, Target: 0.99 * 90, Met: true, Samples: 100,
+		Lines: []string{"accuracy=92.000%, good=92, total=100"},
+		Right: []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 15, 0},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(report.Accuracy{}, "Classes")); diff != "" {
+		t.Errorf("accuracy (-want +got):\n%s", diff)
+	}
+	if c := got.Classes; c == nil || c.Metric != "Top-1" || c.Counts["-1"] != 8 || c.Values["-1"] != 0 || c.Values["10"] != 100 {
+		t.Errorf("accuracy by class %+v, want 8 samples of class -1 wrong and all others right", c)
 	}
 }
 
@@ -237,72 +241,6 @@ func TestADataSetThatSomebodyGaveIsComparedWithTheRules(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestResultsSayWhatWasRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
-		cfg.Made = []report.Setting{
-			{Key: "target_latency", Value: "15 ms", Origin: "rules v6.1"},
-			{Key: "target_latency", Value: "100 ms", Origin: "user.conf:3"},
-			{Key: "min_query_count", Value: "100", Origin: "flag --min-query-count"},
-		}
-		cfg.Caveats, cfg.Warnings = []string{"a caveat of the caller"}, []string{"an unknown key"}
-		cfg.Judge = func(s loadgen.TestSettings, origin func(string) string) (caveats, notes []string) {
-			return []string{fmt.Sprintf("the bound is %v (%s)", s.ServerTargetLatency, origin("target_latency"))}, []string{"a note"}
-		}
-		cfg.JudgeData = func(int, int) []string { return []string{"made data and parts have caveats of their own"} }
-		cfg.Fingerprint = "f"
-		cfg.BuiltInModel, cfg.BuiltInData, cfg.Count = true, true, 100
-		cfg.Files = map[string][]byte{"user.conf": []byte("*.Server.target_qps = 200\n")}
-		cfg.Trace, cfg.System = true, map[string]any{"cpu": "a processor"}
-		cfg.Backend.ModelPath = filepath.Join(t.TempDir(), "model")
-		write(t, cfg.Backend.ModelPath, "a model")
-		r := mustRun(t, n, cfg)
-
-		origins := map[string]string{}
-		for _, c := range r.Constraints {
-			origins[c.ID.String()] = c.Origin
-		}
-		want := map[string]string{"latency": "user.conf:3", "queries": "flag --min-query-count", "samples": "flag --min-query-count", "duration": "default", "early stopping": "", "generator": ""}
-		if diff := cmp.Diff(want, origins); diff != "" {
-			t.Errorf("who set what is required (-want +got):\n%s", diff)
-		}
-		if in := r.Input; in.ModelBytes != 7 || !strings.HasPrefix(in.ModelSHA256, "97ff8a35544d") || !in.BuiltIn || !in.BuiltInData || in.Samples != 100 {
-			t.Errorf("input %+v", in)
-		}
-		for i, want := range []string{"a caveat of the caller", "(user.conf:3)", "built-in model", "synthetic", "the first 100 samples", "not an official MLPerf result"} {
-			if i >= len(r.Caveats) || !strings.Contains(r.Caveats[i], want) {
-				t.Errorf("caveats %q, want %q at %d", r.Caveats, want, i)
-			}
-		}
-		if len(r.Notes) != 1 || r.Notes[0] != "a note" || r.Fingerprint != "f" {
-			t.Errorf("notes %q, fingerprint %q", r.Notes, r.Fingerprint)
-		}
-		if len(r.Warnings) != 1 || r.Warnings[0] != "an unknown key" {
-			t.Errorf("warnings %q", r.Warnings)
-		}
-		var phases []string
-		for _, p := range r.Phases {
-			phases = append(phases, p.Name)
-		}
-		if diff := cmp.Diff([]string{"data", "model", "warm-up", "traffic"}, phases); diff != "" {
-			t.Errorf("phases (-want +got):\n%s", diff)
-		}
-		if r.Backend.Instances != 2 || r.Backend.MaxBatch != 1 || r.Backend.Devices["cpu"] != 1 || r.Backend.Facts["sim_latency"] != "5ms" {
-			t.Errorf("backend %+v", r.Backend)
-		}
-		for _, name := range []string{"user.conf", mlperflog.TraceFile} {
-			if _, err := os.Stat(filepath.Join(cfg.OutputDir, name)); err != nil {
-				t.Error(err)
-			}
-		}
-		o := cfg.Observer.(*observer)
-		if !o.noted("numbers go in as they are") || o.loading == 0 || o.traffic == 0 {
-			t.Errorf("the observer got notes %q, %d and %d progress reports", o.notes, o.loading, o.traffic)
-		}
-	})
 }
 
 func write(t *testing.T, path, content string) {

@@ -10,12 +10,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// searched carries a search out against a system and returns what it tried.
+// searched carries a search out against a system and returns what it tried. What follows from tries is the same
+// however often it is asked for, so that a search may be interrupted after any of them.
 func searched(t *testing.T, s peakSearch, keeps func(trial) bool) []report.PeakStep {
 	t.Helper()
 	var steps []report.PeakStep
 	for {
 		next, more := s.next(steps)
+		if again, moreAgain := s.next(steps); again != next || moreAgain != more {
+			t.Fatalf("after %d steps %+v follows, and then %+v", len(steps), next, again)
+		}
 		if !more {
 			return steps
 		}
@@ -150,6 +154,36 @@ func TestASearchGoesOnWhereItWas(t *testing.T) {
 		next, more := s.next(whole[:n])
 		if !more || next.load != whole[n].Load || next.full != whole[n].Full {
 			t.Errorf("after %d steps: %+v, want %+v", n, next, whole[n])
+		}
+	}
+}
+
+// best is the highest load that was confirmed; 0: none.
+func best(tried []report.PeakStep) (load float64) {
+	for _, step := range tried {
+		if step.Full && step.Met {
+			load = max(load, step.Load)
+		}
+	}
+	return load
+}
+
+// A capacity that is much higher than what the search begins with is not found whole, and whole loads begin with 1.
+func TestASearchEndsNearTheHighestLoadThatKeepsItsBound(t *testing.T) {
+	for _, capacity := range []float64{0.4, 3, 9.5, 50, 51, 1e3, 7e5} {
+		most := min(capacity, 20*mostShare*widenFactor) // what nobody can measure is not looked for
+		keeps := func(n trial) bool { return n.load <= capacity }
+		tried := searched(t, peakSearch{first: 20}, keeps)
+		if got, least := best(tried), min(capacity/resolution, 20*mostShare); got > most || got < least-1e-9 {
+			t.Errorf("capacity %g: the peak is %g after %d steps, want %g to %g", capacity, got, len(tried), least, most)
+		}
+		least := 0.0 // of a system that does not keep even 1
+		if capacity >= 1 {
+			least = min(math.Floor(capacity)-max(1, capacity*(resolution-1)), 20*mostShare)
+		}
+		tried = searched(t, peakSearch{first: 20, whole: true}, keeps)
+		if got := best(tried); got > most || got < least-1e-9 {
+			t.Errorf("capacity %g of whole loads: the peak is %g after %d steps, want %g to %g", capacity, got, len(tried), least, most)
 		}
 	}
 }

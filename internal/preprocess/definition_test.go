@@ -121,71 +121,75 @@ func plainArea(from, to Size) plainKernel {
 	return covered
 }
 
+// definitions are the kernels that are linear in the pixels, in the order of the constants.
+var definitions = []struct {
+	kernel Kernel
+	of     func(from, to Size) plainKernel
+	off    float64 // by how much a byte may be off; 0: the kernel does not resize bytes
+}{
+	{CV2Linear, same(halfPixels), 1}, // bits are cut off between the directions
+	{CV2Area, plainArea, 1},
+	{PillowBilinear, same(filtered(1, plainTriangle)), 1.3}, // what is rounded between the directions, the second one adds up
+	{PillowBicubic, same(filtered(2, plainCubic)), 1.3},
+	{TorchBilinear, same(notBelow), 0},
+	{TFLiteBilinear, same(cornerOf), 0},
+}
+
+// same is a definition that does not depend on the sizes.
+func same(k plainKernel) func(from, to Size) plainKernel {
+	return func(Size, Size) plainKernel { return k }
+}
+
+// anySizes draws the sizes of an image and of what becomes of it.
+func anySizes(rng *rand.Rand) (from, to Size) {
+	from.Width, to.Width = sides(rng)
+	from.Height, to.Height = sides(rng)
+	return from, to
+}
+
 func TestKernelsAreThoseOfTheirDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	var s Scratch
-	same := func(k plainKernel) func(from, to Size) plainKernel { return func(Size, Size) plainKernel { return k } }
-	for _, c := range []struct {
-		kernel Kernel
-		of     func(from, to Size) plainKernel
-	}{
-		{CV2Linear, same(halfPixels)}, {CV2Area, plainArea}, {TorchBilinear, same(notBelow)}, {TFLiteBilinear, same(cornerOf)},
-		{PillowBilinear, same(filtered(1, plainTriangle))}, {PillowBicubic, same(filtered(2, plainCubic))},
-	} {
-		kernel, of := c.kernel, c.of
+	for _, d := range definitions {
 		for range 60 {
-			var from, to Size
-			from.Width, to.Width = sides(rng)
-			from.Height, to.Height = sides(rng)
+			from, to := anySizes(rng)
 			src, dst := make([]float32, from.Width*from.Height), make([]float32, to.Width*to.Height)
 			for i := range src {
 				src[i] = rng.Float32() * 255
 			}
-			if err := s.ResizeFloats(dst, src, kernel, 1, from, to); err != nil {
+			if err := s.ResizeFloats(dst, src, d.kernel, 1, from, to); err != nil {
 				t.Fatal(err)
 			}
-			plain := of(from, to)
+			plain := d.of(from, to)
 			for i, want := range plainly(src, from, to, plain, plain) {
 				if math.Abs(float64(dst[i])-want) > 0.01 {
-					t.Fatalf("%v from %v to %v: [%d] = %v, want %v", kernel, from, to, i, dst[i], want)
+					t.Fatalf("%v from %v to %v: [%d] = %v, want %v", d.kernel, from, to, i, dst[i], want)
 				}
 			}
 		}
 	}
 }
 
-// Bytes are rounded, by some kernels after each direction.
 func TestKernelsOfBytesAreThoseOfTheirDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 2))
 	var s Scratch
-	same := func(k plainKernel) func(from, to Size) plainKernel { return func(Size, Size) plainKernel { return k } }
-	for _, c := range []struct {
-		kernel Kernel
-		of     func(from, to Size) plainKernel
-	}{
-		{CV2Linear, same(halfPixels)}, {CV2Area, plainArea},
-		{PillowBilinear, same(filtered(1, plainTriangle))}, {PillowBicubic, same(filtered(2, plainCubic))},
-	} {
-		kernel, of := c.kernel, c.of
+	for _, d := range definitions {
+		if d.off == 0 {
+			continue
+		}
 		for range 60 {
-			var from, to Size
-			from.Width, to.Width = sides(rng)
-			from.Height, to.Height = sides(rng)
+			from, to := anySizes(rng)
 			src, dst := noise(rng.Uint32(), from.Width*from.Height), make([]byte, to.Width*to.Height)
 			for i := range src {
 				src[i] = 64 + src[i]/2 // bicubic goes beyond what is there, and must not be cut off in between
 			}
-			if err := s.ResizeBytes(dst, src, kernel, 1, from, to); err != nil {
+			if err := s.ResizeBytes(dst, src, d.kernel, 1, from, to); err != nil {
 				t.Fatal(err)
 			}
-			plain := of(from, to)
-			most := 1.0                   // bits are cut off in between
-			if kernel >= PillowBilinear { // or a byte, of which bicubic may make more
-				most = 1.3
-			}
+			plain := d.of(from, to)
 			for i, want := range plainly(floats(nil, src), from, to, plain, plain) {
-				if math.Abs(float64(dst[i])-want) > most {
-					t.Fatalf("%v from %v to %v: [%d] = %v, want %.2f", kernel, from, to, i, dst[i], want)
+				if math.Abs(float64(dst[i])-want) > d.off {
+					t.Fatalf("%v from %v to %v: [%d] = %v, want %.2f", d.kernel, from, to, i, dst[i], want)
 				}
 			}
 		}
@@ -294,9 +298,7 @@ func TestChannelsAreResizedByThemselves(t *testing.T) {
 	var s Scratch
 	for i := range 200 {
 		k := Kernel(1 + i%4)
-		var from, to Size
-		from.Width, to.Width = sides(rng)
-		from.Height, to.Height = sides(rng)
+		from, to := anySizes(rng)
 		channels := 1 + rng.IntN(4)
 		src, dst := noise(uint32(i), channels*from.Width*from.Height), make([]byte, channels*to.Width*to.Height)
 		if err := s.ResizeBytes(dst, src, k, channels, from, to); err != nil {
