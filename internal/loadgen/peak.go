@@ -28,23 +28,41 @@ func (t *test) findPeak(ctx context.Context) error {
 		return nil
 	}
 	low, high, err := t.bracketPeak(ctx, low)
-	for err == nil && !peakFound(t.result.Requested, low.Effective.TargetQPS, high) {
-		middle := low.Effective.TargetQPS + (high-low.Effective.TargetQPS)/2
-		t.events.message(fmt.Sprintf("trying the middle of [%f, %f): %f", low.Effective.TargetQPS, high, middle))
-		var tried *Performance
-		if tried, err = t.tryRate(ctx, middle); err == nil {
-			if tried.PerfConstraintsMet {
-				low = tried
-			} else {
-				high = middle
-			}
-		}
+	if err == nil {
+		low, err = t.bisectPeak(ctx, low, high)
 	}
 	t.result.Performance = low
 	if err == nil {
 		t.events.message(fmt.Sprintf("found the peak rate: %f", low.Effective.TargetQPS))
 	}
 	return err
+}
+
+// bisectPeak halves the interval from a rate that meets the bound to one that does not. Samples are loaded
+// once: they do not depend on the rate.
+func (t *test) bisectPeak(ctx context.Context, low *Performance, high float64) (*Performance, error) {
+	set := t.performanceSet(t.e)
+	err := t.withLoaded(ctx, set, func() error {
+		for !peakFound(t.result.Requested, low.Effective.TargetQPS, high) {
+			middle := low.Effective.TargetQPS + (high-low.Effective.TargetQPS)/2
+			t.events.message(fmt.Sprintf("trying the middle of [%f, %f): %f", low.Effective.TargetQPS, high, middle))
+			p, err := t.newPhase(t.atRate(middle), set, false)
+			if err != nil {
+				return err
+			}
+			tried, err := t.measureLoaded(ctx, p)
+			if t.noteRate(tried, middle); err != nil {
+				return err
+			}
+			if tried.PerfConstraintsMet {
+				low = tried
+			} else {
+				high = middle
+			}
+		}
+		return nil
+	})
+	return low, err
 }
 
 // bracketPeak widens the rate until it no longer meets the bound.
@@ -72,18 +90,26 @@ func peakFound(s TestSettings, low, high float64) bool {
 
 // tryRate runs a performance phase at a rate.
 func (t *test) tryRate(ctx context.Context, qps float64) (*Performance, error) {
-	e := t.e
-	e.TargetQPS = qps
-	perf, err := t.measure(ctx, e)
+	perf, err := t.measure(ctx, t.atRate(qps))
+	t.noteRate(perf, qps)
+	return perf, err
+}
+
+// noteRate adds a rate to those that were tried, unless its phase was interrupted.
+func (t *test) noteRate(perf *Performance, qps float64) {
 	if perf != nil && t.result.Interrupted == nil {
 		t.result.Peak = append(t.result.Peak, PeakStep{TargetQPS: qps, PerfConstraintsMet: perf.PerfConstraintsMet})
 	}
-	return perf, err
+}
+
+// atRate are the settings of the test at another rate.
+func (t *test) atRate(qps float64) EffectiveSettings {
+	e := t.e
+	e.TargetQPS = qps
+	return e
 }
 
 // possible reports whether a test at a rate fits into the bounds of the program.
 func (t *test) possible(qps float64) error {
-	e := t.e
-	e.TargetQPS = qps
-	return e.Validate(uint64(t.result.QSLTotalSampleCount))
+	return t.atRate(qps).Validate(uint64(t.result.QSLTotalSampleCount))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,18 @@ func TestFindPeakPerformance(t *testing.T) {
 		}
 		if low != peak || math.Floor(low)+1 < math.Floor(high) || high > 120 {
 			t.Errorf("the search ended with [%g, %g), peak %g", low, high, peak)
+		}
+	})
+}
+
+// The reference loads samples for the first rate and for each that widens the bounds, and then once.
+func TestASearchLoadsSamplesOnceWhileItNarrows(t *testing.T) {
+	inFakeTime(t, func(t *testing.T) {
+		qsl := &fakeQSL{total: 100, performance: 100}
+		r := mustRun(t, aWorker(t, 10*time.Millisecond), qsl, peakSettings(), timers)
+		widened := slices.IndexFunc(r.Peak, func(s PeakStep) bool { return !s.PerfConstraintsMet }) + 1
+		if len(qsl.loads) != widened+1 || len(r.Peak) < widened+3 {
+			t.Errorf("samples were loaded %d times for %d rates, of which %d widen the bounds", len(qsl.loads), len(r.Peak), widened)
 		}
 	})
 }

@@ -116,14 +116,28 @@ func (t *test) performance(ctx context.Context) (err error) {
 	return err
 }
 
-// measure runs a performance phase and judges it.
-func (t *test) measure(ctx context.Context, e EffectiveSettings) (*Performance, error) {
-	set := loadableSets(e, uint64(t.result.QSLTotalSampleCount), e.PerformanceSampleCount)[0]
-	p, err := t.newPhase(e, set, false)
+// measure loads the samples of a performance phase, runs it and judges it.
+func (t *test) measure(ctx context.Context, e EffectiveSettings) (perf *Performance, err error) {
+	set := t.performanceSet(e)
+	p, err := t.newPhase(e, set, false) // which may find that there is nothing to load samples for
 	if err != nil {
 		return nil, err
 	}
-	err = t.withLoaded(ctx, set, func() error { return t.runPhase(ctx, p) })
+	err = t.withLoaded(ctx, set, func() error {
+		perf, err = t.measureLoaded(ctx, p)
+		return err
+	})
+	return perf, err
+}
+
+// performanceSet is what a performance phase has in memory.
+func (t *test) performanceSet(e EffectiveSettings) loadableSet {
+	return loadableSets(e, uint64(t.result.QSLTotalSampleCount), e.PerformanceSampleCount)[0]
+}
+
+// measureLoaded runs a performance phase whose samples are in memory, and judges it.
+func (t *test) measureLoaded(ctx context.Context, p *phase) (*Performance, error) {
+	err := t.runPhase(ctx, p)
 	if p.rec.started.IsZero() {
 		return nil, err
 	}
