@@ -42,6 +42,23 @@ func plainOf[T any](p DetectionParams, all []T, ids func(T) (image, category int
 	return list
 }
 
+// plainMatch is the object that a detection is taken for; -1: none.
+func plainMatch(d Detection, truths []Annotation, taken []bool, ignore func(Annotation) bool, threshold float64) int {
+	best, at := min(threshold, 1-1e-10), -1
+	for g, a := range truths {
+		if taken[g] && !a.Crowd {
+			continue
+		}
+		if at >= 0 && !ignore(truths[at]) && ignore(a) {
+			break
+		}
+		if v := boxIoU(d.Box, a.Box, a.Crowd); v >= best {
+			best, at = v, g
+		}
+	}
+	return at
+}
+
 // image is evaluateImg: nil where there is neither an object nor a detection.
 func (c *plainCOCO) image(image int64, category int, area AreaRange, most int) *plainImage {
 	truths := plainOf(c.p, c.gt.Annotations, func(a Annotation) (int64, int64) { return a.ImageID, a.CategoryID }, image, category)
@@ -69,18 +86,7 @@ func (c *plainCOCO) image(image int64, category int, area AreaRange, most int) *
 		taken := make([]bool, len(truths))
 		var matched, ignored []bool
 		for _, d := range found {
-			best, at := min(threshold, 1-1e-10), -1
-			for g, a := range truths {
-				if taken[g] && !a.Crowd {
-					continue
-				}
-				if at >= 0 && !ignore(truths[at]) && ignore(a) {
-					break
-				}
-				if v := boxIoU(d.Box, a.Box, a.Crowd); v >= best {
-					best, at = v, g
-				}
-			}
+			at := plainMatch(d, truths, taken, ignore, threshold)
 			// gtm and dtm hold ids, of which 0 stands for none.
 			hit := at >= 0 && truths[at].ID != 0
 			if at >= 0 {

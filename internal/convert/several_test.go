@@ -96,6 +96,10 @@ func TestWhatSeveralFilesCannotBeConvertedWith(t *testing.T) {
 			t.Errorf("to %s without a layer that is not there: %v", precision, err)
 		}
 	}
+}
+
+func TestAFolderIsWrittenOnceAndOnlyWhileSomebodyWaits(t *testing.T) {
+	c, out := severalFiles(t), filepath.Join(t.TempDir(), "out")
 	d, err := c.WriteFolder(t.Context(), Request{Precision: INT8}, out)
 	if err != nil || len(d) != 2 {
 		t.Fatalf("%v, %v", d, err)
@@ -109,6 +113,10 @@ func TestWhatSeveralFilesCannotBeConvertedWith(t *testing.T) {
 	if _, err := c.MakeFolder(stopped, Request{Precision: FP16}, t.TempDir()); !errors.Is(err, enough) {
 		t.Errorf("when nobody waits: %v, want %v", err, enough)
 	}
+}
+
+func TestNothingIsLeftOfSeveralFilesOfWhichOneIsBad(t *testing.T) {
+	c := severalFiles(t)
 	if err := os.WriteFile(filepath.Join(c.Source, "decoder.onnx"), []byte("<html>"), 0o644); err != nil {
 		t.Fatal(err)
 	}

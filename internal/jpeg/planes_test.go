@@ -165,6 +165,25 @@ func segmentsOf(t *testing.T, data []byte) (list []written) {
 	}
 }
 
+// checkNote wants a segment that has no part in the picture to say what was asked for.
+func checkNote(t *testing.T, s written, opts EncodeOptions) {
+	t.Helper()
+	switch s.marker {
+	case markerAPP0:
+		if want := "JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"; string(s.content) != want {
+			t.Errorf("%+v: JFIF %q, want %q", opts, s.content, want)
+		}
+	case markerAPP1:
+		if got := exif.Orientation(s.content[6:]); got != opts.ExifOrientation || string(s.content[:6]) != "Exif\x00\x00" {
+			t.Errorf("%+v: orientation %d of %q", opts, got, s.content)
+		}
+	case markerCOM:
+		if string(s.content) != opts.Comment {
+			t.Errorf("%+v: comment %q", opts, s.content)
+		}
+	}
+}
+
 func TestHeadersAreWhatWasAskedFor(t *testing.T) {
 	for _, c := range []struct {
 		opts    EncodeOptions
@@ -186,20 +205,9 @@ func TestHeadersAreWhatWasAskedFor(t *testing.T) {
 		var markers []byte
 		tables := 0
 		for _, s := range segmentsOf(t, data) {
+			checkNote(t, s, c.opts)
 			markers = append(markers, s.marker)
 			switch s.marker {
-			case markerAPP0:
-				if want := "JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"; string(s.content) != want {
-					t.Errorf("%+v: JFIF %q, want %q", c.opts, s.content, want)
-				}
-			case markerAPP1:
-				if got := exif.Orientation(s.content[6:]); got != c.opts.ExifOrientation || string(s.content[:6]) != "Exif\x00\x00" {
-					t.Errorf("%+v: orientation %d of %q", c.opts, got, s.content)
-				}
-			case markerCOM:
-				if string(s.content) != c.opts.Comment {
-					t.Errorf("%+v: comment %q", c.opts, s.content)
-				}
 			case markerDQT:
 				if int(s.content[0]) != tables || len(s.content) != 65 {
 					t.Errorf("%+v: table %d of %d steps, want %d", c.opts, s.content[0], len(s.content)-1, tables)

@@ -131,13 +131,19 @@ func listen(c *client.Client, in tensor.Tensor, wanted ...string) (text string, 
 	return text, tokens, nil
 }
 
-func TestWhatIsSaidIsWrittenDownAndItsTokensAreCounted(t *testing.T) {
+// openEar offers a model that listens to eight at once.
+func openEar(t *testing.T) (offer *Offer, c *client.Client, stop func() error) {
+	t.Helper()
 	offer, err := Open(t.Context(), earSource{newSource(t, -1, 0)}, Options{Name: "m", Room: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
 	endpoint, stop := startOffer(t, offer, Web{})
-	c := dial(t, endpoint)
+	return offer, dial(t, endpoint), stop
+}
+
+func TestWhatIsSaidIsWrittenDownAndItsTokensAreCounted(t *testing.T) {
+	_, c, _ := openEar(t)
 	about, err := c.Model(t.Context(), "m-task", "")
 	if err != nil || fmt.Sprint(about.Inputs, about.Outputs) != "[{sound FP32 [1 -1]}] [{response UINT8 [1 -1]} {tokens INT32 [1]}]" {
 		t.Fatalf("the task is %+v, %v", about, err)
@@ -150,6 +156,10 @@ func TestWhatIsSaidIsWrittenDownAndItsTokensAreCounted(t *testing.T) {
 	if text, tokens, err := listen(c, tensor.Of([]float32{2}, 1, 1), oip.TaskResponse); text != "c" || tokens != 0 || err != nil {
 		t.Errorf("only the response: %q, %d tokens, %v", text, tokens, err)
 	}
+}
+
+func TestWhatIsNoSoundIsRefusedAndItsRowIsFreeAgain(t *testing.T) {
+	offer, c, stop := openEar(t)
 	nan := float32(math.NaN())
 	for want, in := range map[string]tensor.Tensor{
 		"want 1 to 6": tensor.New(tensor.Float32, 1, 7), "0 numbers": tensor.New(tensor.Float32, 1, 0), "want one input, sound FP32[1 ?]": tensor.New(tensor.Float32, 2, 3),

@@ -85,17 +85,20 @@ func TestWhyThereIsNoEnergyIsSaid(t *testing.T) {
 	}
 }
 
-func TestAMeterAddsToTheResultsThatThereAre(t *testing.T) {
-	record := func() *power.Record {
-		return &power.Record{Series: []power.Series{steady("x", 5)}, Offset: 3 * time.Millisecond, Marked: true, Samples: []string{"Time,1", "Time,2"}}
-	}
+// aMeter has recorded 5 W.
+func aMeter() *meter {
+	return &meter{recorded{record: &power.Record{Series: []power.Series{steady("x", 5)}, Offset: 3 * time.Millisecond, Marked: true, Samples: []string{"Time,1", "Time,2"}}}}
+}
+
+// ofASecond are the results of a run that took a second.
+func ofASecond() *report.Results {
 	began := noon
-	results := func() *report.Results {
-		return &report.Results{Schema: report.Schema, Result: report.Valid, Performance: &report.Performance{Began: &began, DurationNS: int64(time.Second), Samples: 2}}
-	}
-	dir := t.TempDir()
-	r := results()
-	if err := (&meter{recorded{record: record()}}).stop(r, dir); err != nil {
+	return &report.Results{Schema: report.Schema, Result: report.Valid, Performance: &report.Performance{Began: &began, DurationNS: int64(time.Second), Samples: 2}}
+}
+
+func TestAMeterAddsToTheResultsThatThereAre(t *testing.T) {
+	dir, r := t.TempDir(), ofASecond()
+	if err := aMeter().stop(r, dir); err != nil {
 		t.Fatal(err)
 	}
 	if r.Energy.Joules != 5 || r.Energy.Source != "a test" || r.Energy.ClockOffsetNS != 3_000_000 || len(r.Caveats) != 1 || r.Caveats[0] != markedMeter {
@@ -107,26 +110,31 @@ func TestAMeterAddsToTheResultsThatThereAre(t *testing.T) {
 	if kept, err := report.Read(dir); err != nil || kept.Energy == nil || kept.Energy.Joules != 5 {
 		t.Errorf("kept is %+v, %v", kept, err)
 	}
+}
 
-	dir, r = t.TempDir(), results()
+func TestAMeterThatFailedSaysWhy(t *testing.T) {
+	dir, r := t.TempDir(), ofASecond()
 	if err := (&meter{recorded{err: errors.New("gone")}}).stop(r, dir); err != nil || r.Energy.NotMeasured != "gone" || r.Energy.Source != "a test" || len(r.Caveats) > 0 {
 		t.Errorf("a meter that failed: %v, %+v", err, r.Energy)
 	}
 	if _, err := os.Stat(filepath.Join(dir, power.SamplesFile)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a meter that failed left samples: %v", err)
 	}
+}
 
+func TestAMeterWithoutResultsAddsNothing(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	for name, r := range map[string]*report.Results{
 		"no results": nil, "no performance": {}, "no traffic": {Performance: &report.Performance{}},
 	} {
-		if err := (&meter{recorded{record: record()}}).stop(r, filepath.Join(dir, "nowhere")); err != nil || r != nil && r.Energy != nil {
+		if err := aMeter().stop(r, nowhere); err != nil || r != nil && r.Energy != nil {
 			t.Errorf("%s: %v, %+v", name, err, r)
 		}
 	}
-	if err := (*meter)(nil).stop(results(), dir); err != nil {
+	if err := (*meter)(nil).stop(ofASecond(), nowhere); err != nil {
 		t.Errorf("without a meter: %v", err)
 	}
-	if err := (&meter{recorded{record: record()}}).stop(results(), filepath.Join(dir, "nowhere")); err == nil || !strings.Contains(err.Error(), "writing the samples of the meter: ") {
+	if err := aMeter().stop(ofASecond(), nowhere); err == nil || !strings.Contains(err.Error(), "writing the samples of the meter: ") {
 		t.Errorf("into a folder that is not there: %v", err)
 	}
 }

@@ -145,7 +145,9 @@ func TestAnAccuracyCountsForStepsThatAnswerTheSame(t *testing.T) {
 	}
 }
 
-func TestAStepJoinsTheRequestTheSuiteAndTheBenchmark(t *testing.T) {
+// joined is a plan of which request, suite and benchmark say different things.
+func joined(t *testing.T) *Plan {
+	t.Helper()
 	text := "division: open\nrules: v4.1\naccuracy: none\nsettings: {min_duration: 7, target_latency: 20}\n" +
 		"benchmarks:\n  - {model: resnet50, scenarios: [Server], count: 3, dataset-path: theirs, options: {a: theirs}, settings: {target_qps: 9, min_duration: 8}}\n"
 	s, err := parse("mine", []byte("name: mine\n"+text))
@@ -156,15 +158,21 @@ func TestAStepJoinsTheRequestTheSuiteAndTheBenchmark(t *testing.T) {
 		Count: 5, ModelPath: "ours.onnx", DatasetPath: "ours", Precision: "fp16", Options: map[string]string{"a": "ours", "b": "ours"},
 		Settings: []config.Override{{Key: "min_duration", Value: "9", Origin: "flag"}},
 	}
-	settings := func(s *Step) string {
-		var list []string
-		for _, o := range s.request.Settings {
-			list = append(list, o.Key+" "+o.Value+" "+o.Origin)
-		}
-		return strings.Join(list, ", ")
+	return &Plan{Suite: s, request: Request{Base: base, Output: "out", Command: func(q session.Request) []string { return []string{"run", q.Model, q.Output} }}}
+}
+
+// settingsOf lists who sets what in a step, in the order in which the later wins.
+func settingsOf(s *Step) string {
+	var list []string
+	for _, o := range s.request.Settings {
+		list = append(list, o.Key+" "+o.Value+" "+o.Origin)
 	}
-	p := &Plan{Suite: s, request: Request{Base: base, Output: "out", Command: func(q session.Request) []string { return []string{"run", q.Model, q.Output} }}}
-	step := p.step(s.Benchmarks[0], "Server", modePerformance)
+	return strings.Join(list, ", ")
+}
+
+func TestAStepJoinsTheRequestTheSuiteAndTheBenchmark(t *testing.T) {
+	p := joined(t)
+	step, base := p.step(p.Suite.Benchmarks[0], "Server", modePerformance), p.request.Base
 	q := step.request
 	if q.Count != 3 || q.ModelPath != "ours.onnx" || q.DatasetPath != "theirs" || q.Precision != "fp16" || q.Division != "open" || q.Rules != "v4.1" {
 		t.Errorf("request %+v", q)
@@ -173,7 +181,7 @@ func TestAStepJoinsTheRequestTheSuiteAndTheBenchmark(t *testing.T) {
 		t.Errorf("options %v, want %v, and those of the request are its own: %v", q.Options, want, base.Options)
 	}
 	// The later wins: the suite, the benchmark, the request.
-	if got, want := settings(step), "min_duration 7 suite mine, target_latency 20 suite mine, min_duration 8 suite mine, target_qps 9 suite mine, min_duration 9 flag"; got != want {
+	if got, want := settingsOf(step), "min_duration 7 suite mine, target_latency 20 suite mine, min_duration 8 suite mine, target_qps 9 suite mine, min_duration 9 flag"; got != want {
 		t.Errorf("settings %s\nwant     %s", got, want)
 	}
 	if want := filepath.Join("out", "resnet50-fp16", "server", "performance"); q.Output != filepath.Join("out", step.Folder) || q.Output != want {
@@ -185,12 +193,16 @@ func TestAStepJoinsTheRequestTheSuiteAndTheBenchmark(t *testing.T) {
 	if q.AutoLatency {
 		t.Error("a bound is chosen though it is not quick")
 	}
+}
+
+func TestAQuickStepIsShortAndItsBoundIsChosen(t *testing.T) {
+	p := joined(t)
 	p.request.Base.Quick, p.request.Base.Division = true, "closed"
-	quick := p.step(s.Benchmarks[0], "Server", modePerformance)
-	if got, want := settings(quick), "target_latency 20 suite mine, target_qps 9 suite mine, min_duration 9 flag"; got != want {
+	quick := p.step(p.Suite.Benchmarks[0], "Server", modePerformance)
+	if got, want := settingsOf(quick), "target_latency 20 suite mine, target_qps 9 suite mine, min_duration 9 flag"; got != want {
 		t.Errorf("quick: settings %s\nwant            %s", got, want)
 	}
-	if !quick.request.AutoLatency || quick.request.Division != "closed" || p.step(s.Benchmarks[0], "Server", modeAccuracy).request.AutoLatency {
+	if !quick.request.AutoLatency || quick.request.Division != "closed" || p.step(p.Suite.Benchmarks[0], "Server", modeAccuracy).request.AutoLatency {
 		t.Errorf("quick: %+v", quick.request)
 	}
 }

@@ -89,21 +89,27 @@ func material(t *testing.T) {
 	}
 }
 
-func TestASuiteRunsToItsEndAndGoesOnAfterAnInterruption(t *testing.T) {
+// interrupted runs a suite up to its accuracy run of Offline.
+func interrupted(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	seen := &recorder{}
+	seen.traffic = func() {
+		if strings.Contains(seen.phases[len(seen.phases)-1], "Offline accuracy") {
+			cancel(stopped)
+		}
+	}
+	out, err := plan(t, twoScenarios, false).Run(ctx, seen)
+	if !errors.Is(err, stopped) || !out.Interrupted || out.Scores[0].Result == notRun || out.Scores[1].Result != notRun || out.Scores[1].Metric != nil {
+		t.Fatalf("interrupted: %v, %+v", err, out)
+	}
+}
+
+func TestASuiteGoesOnAfterAnInterruption(t *testing.T) {
 	material(t)
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		stopped := errors.New("stopped")
-		seen := &recorder{}
-		seen.traffic = func() {
-			if strings.Contains(seen.phases[len(seen.phases)-1], "Offline accuracy") {
-				cancel(stopped)
-			}
-		}
-		out, err := plan(t, twoScenarios, false).Run(ctx, seen)
-		if !errors.Is(err, stopped) || !out.Interrupted || out.Scores[0].Result == notRun || out.Scores[1].Result != notRun || out.Scores[1].Metric != nil {
-			t.Fatalf("interrupted: %v, %+v", err, out)
-		}
+		interrupted(t)
 		if !unfinished("out", "mine", false) {
 			t.Error("the suite is not unfinished")
 		}
@@ -113,8 +119,17 @@ func TestASuiteRunsToItsEndAndGoesOnAfterAnInterruption(t *testing.T) {
 		if unfinished("out", "mine", false) {
 			t.Error("the suite is unfinished after it was resumed")
 		}
+	})
+}
+
+func TestASuiteThatIsOverRunsNothingAgain(t *testing.T) {
+	material(t)
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := plan(t, twoScenarios, false).Run(t.Context(), &recorder{}); err != nil {
+			t.Fatal(err)
+		}
 		again := &recorder{}
-		out, err = plan(t, twoScenarios, true).Run(t.Context(), again)
+		out, err := plan(t, twoScenarios, true).Run(t.Context(), again)
 		if err != nil || out.Interrupted || len(out.Scores) != 3 || out.Scores[2].Result != lacking {
 			t.Fatalf("%v, %+v", err, out)
 		}

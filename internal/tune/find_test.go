@@ -70,8 +70,7 @@ func find(t *testing.T, q Request, o Observer) (found *Found, err error) {
 func TestAFoundWayIsWrittenAsAProfileThatARunTakes(t *testing.T) {
 	q := material(t, "offline")
 	q.ModelFiles = []string{"tiny.onnx"}
-	r := &recorder{}
-	found, err := find(t, q, r)
+	found, err := find(t, q, &recorder{})
 	if err != nil || !found.Finished || found.Winner.MaxBatch != 4 {
 		t.Fatalf("found %+v, %v: want batches of 4, which take no longer", found, err)
 	}
@@ -84,6 +83,15 @@ func TestAFoundWayIsWrittenAsAProfileThatARunTakes(t *testing.T) {
 	resolved, err := session.Resolve(run)
 	if err != nil || resolved.Request.MaxBatch != 4 || resolved.Request.ModelPath != p.ModelPath {
 		t.Errorf("a run with the profile: %+v, %v", resolved, err)
+	}
+}
+
+func TestASecondSearchKeepsWhatWasMeasuredUnlessItIsFresh(t *testing.T) {
+	q := material(t, "offline")
+	q.ModelFiles = []string{"tiny.onnx"}
+	r := &recorder{}
+	if _, err := find(t, q, r); err != nil {
+		t.Fatal(err)
 	}
 	again := &recorder{}
 	if _, err := find(t, q, again); err != nil || again.kept != len(r.measured) || len(again.measured) != 0 {

@@ -174,16 +174,23 @@ benchmarks:
   - {model: llama9, scenarios: [Offline]}
 `
 
-func TestASuiteRunsOnceAndIsGoneOnWith(t *testing.T) {
+// runNight runs the suite of that name to its end, into the folder kept, and returns how that is done.
+func runNight(t *testing.T) (run []string, o clitest.Outcome) {
+	t.Helper()
 	atWork(t)
 	if err := os.WriteFile("night.yaml", []byte(night), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := strings.Fields("suite run night.yaml --backend simulated --sim-latency 1ms --no-accuracy --progress none --output kept")
-	o := clitest.Run(t, Commands(), run...)
+	run = strings.Fields("suite run night.yaml --backend simulated --sim-latency 1ms --no-accuracy --progress none --output kept")
+	o = clitest.Run(t, Commands(), run...)
 	if o.Status != cli.ExitDone || o.Err != "" {
 		t.Fatalf("status %d: %s\n%s%s", o.Status, o.Err, o.Stdout, o.Stderr)
 	}
+	return run, o
+}
+
+func TestASuiteSaysWhatCameOfItAndWhereItIs(t *testing.T) {
+	_, o := runNight(t)
 	for _, want := range []string{"suite night", "VALID", "1 not in the catalogue", "\nLogs and results: kept, as a page: kept/report.html\n"} {
 		if !strings.Contains(o.Stdout, want) {
 			t.Errorf("no %q in\n%s", want, o.Stdout)
@@ -199,15 +206,18 @@ func TestASuiteRunsOnceAndIsGoneOnWith(t *testing.T) {
 		t.Errorf("a suite that is over is gone on with:\n%s", o.Stdout)
 	}
 	before := results(t, "kept/resnet50/offline/performance")
+	if line := report.CommandLine(before.Command); !strings.HasPrefix(line, "mlperf run --model resnet50 --scenario Offline --mode performance") || !strings.Contains(line, " --set min_query_count=5") {
+		t.Errorf("the run alone is made by %s", line)
+	}
+}
+
+func TestASuiteRunsOnceAndIsGoneOnWith(t *testing.T) {
+	run, _ := runNight(t)
 	first, err := os.Stat("kept/resnet50/offline/performance/results.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if line := report.CommandLine(before.Command); !strings.HasPrefix(line, "mlperf run --model resnet50 --scenario Offline --mode performance") || !strings.Contains(line, " --set min_query_count=5") {
-		t.Errorf("the run alone is made by %s", line)
-	}
-
-	o = clitest.Run(t, Commands(), run...)
+	o := clitest.Run(t, Commands(), run...)
 	if o.Status != cli.ExitError || !strings.HasSuffix(o.Err, ": --resume goes on with it, --output chooses another folder") {
 		t.Errorf("again: status %d: %s", o.Status, o.Err)
 	}

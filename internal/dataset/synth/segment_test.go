@@ -39,6 +39,19 @@ func decodeFile(t *testing.T, path string) image.Image {
 	return m
 }
 
+// checkPadding wants grey without a class beyond the content of a picture.
+func checkPadding(t *testing.T, picture image.Image, mask *image.Gray, width, height int) {
+	t.Helper()
+	if r, g, b, _ := picture.At(510, 510).RGBA(); (width < 500 || height < 500) && (r>>8 != 127 || g>>8 != 127 || b>>8 != 127) {
+		t.Errorf("the padding of %d×%d is %d %d %d", width, height, r>>8, g>>8, b>>8)
+	}
+	for k, class := range mask.Pix {
+		if class != 0 && (k%512 >= width || k/512 >= height) {
+			t.Fatalf("pixel %d of the padding of %d×%d has class %d", k, width, height, class)
+		}
+	}
+}
+
 func TestADE20KHasImagesAndMasks(t *testing.T) {
 	longtest.Skip(t, "much arithmetic")
 	spec := ADE20KSpec{Seed: 3, Images: 6}
@@ -57,15 +70,9 @@ func TestADE20KHasImagesAndMasks(t *testing.T) {
 		if width != 512 && height != 512 {
 			t.Errorf("image %d shows %d×%d, want 512 in one direction", i, width, height)
 		}
-		if width < 500 || height < 500 {
-			if r, g, b, _ := picture.At(510, 510).RGBA(); r>>8 != 127 || g>>8 != 127 || b>>8 != 127 {
-				t.Errorf("the padding of image %d is %d %d %d", i, r>>8, g>>8, b>>8)
-			}
-		}
-		for k, class := range mask.Pix {
-			if classes[class] = true; class != 0 && (k%512 >= width || k/512 >= height) {
-				t.Fatalf("image %d: pixel %d of the padding has class %d", i, k, class)
-			}
+		checkPadding(t, picture, mask, width, height)
+		for _, class := range mask.Pix {
+			classes[class] = true
 		}
 	}
 	if len(classes) < 8 || !classes[0] || slices.Max(slices.Collect(maps.Keys(classes))) > 31 {

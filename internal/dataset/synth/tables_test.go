@@ -56,6 +56,21 @@ func TestTablesComeBackFromTheirPickle(t *testing.T) {
 	}
 }
 
+// isAnsweredBy reports whether an answer is of a kind, and what the i-th question wants.
+func (q question) isAnsweredBy(answer string, kind questionKind, i int) bool {
+	switch kind {
+	case toD:
+		return len(q.Wanted) == 1 && strings.Contains("ABCD", q.Wanted) && strings.HasSuffix(answer, q.Wanted)
+	case toJ:
+		return len(q.Wanted) == 1 && strings.Contains("ABCDEFGHIJ", q.Wanted) && strings.HasSuffix(answer, q.Wanted)
+	case aNumber:
+		return len(q.Wanted) == 3 && strings.Contains(answer, q.Wanted)
+	case aProgram:
+		return q.Wanted == fmt.Sprintf("sum_%d", i) && q.sum >= 100 && q.sum <= 999 && strings.Contains(answer, fmt.Sprint(q.sum))
+	}
+	return answer == q.Wanted
+}
+
 // Each form has its sets in turn, and answers of their kinds hidden behind the mark.
 func TestQuestionsAreOfTheirSets(t *testing.T) {
 	for form, sets := range questionSets {
@@ -75,21 +90,10 @@ func TestQuestionsAreOfTheirSets(t *testing.T) {
 					t.Fatalf("%s: question %d has the token %d in it", form, i, token)
 				}
 			}
-			answer := tokenserver.Spelled(q.Tokens[mark+1:])
-			ok := false
-			switch set.kind {
-			case toD:
-				ok = len(q.Wanted) == 1 && strings.Contains("ABCD", q.Wanted) && strings.HasSuffix(answer, q.Wanted)
-			case toJ:
-				ok = len(q.Wanted) == 1 && strings.Contains("ABCDEFGHIJ", q.Wanted) && strings.HasSuffix(answer, q.Wanted)
-			case aNumber:
-				ok = len(q.Wanted) == 3 && strings.Contains(answer, q.Wanted)
-			case aText:
-				ok = len(q.Tokens)-mark-1 == answerWords && answer == q.Wanted
-			case aProgram:
-				ok = q.Wanted == fmt.Sprintf("sum_%d", i) && q.sum >= 100 && q.sum <= 999 && strings.Contains(answer, fmt.Sprint(q.sum))
+			if n := len(q.Tokens) - mark - 1; set.kind == aText && n != answerWords {
+				t.Errorf("%s: question %d hides %d words", form, i, n)
 			}
-			if !ok {
+			if answer := tokenserver.Spelled(q.Tokens[mark+1:]); !q.isAnsweredBy(answer, set.kind, i) {
 				t.Errorf("%s: question %d of %s wants %q and hides %q", form, i, set.name, q.Wanted, answer)
 			}
 		}

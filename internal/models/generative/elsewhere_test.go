@@ -78,17 +78,35 @@ func opened(t *testing.T, tokenizer string) *texts {
 	return o.(*texts)
 }
 
-func TestRowsFromElsewhereAreChecked(t *testing.T) {
+// errorText is what an error says; empty: there is none.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestPromptsFromElsewhereAreAsLongAsThereIsRoom(t *testing.T) {
 	w := opened(t, wordsOnly)
 	if prompt, answer := w.Room(); prompt != 5 || answer != 10 {
 		t.Errorf("room for %d and %d tokens", prompt, answer)
 	}
-	for length, want := range map[int64]string{0: "a prompt of 0 tokens, want 1 to 5", 1: "", 5: "", 6: "a prompt of 6 tokens, want 1 to 5"} {
+	for _, length := range []int64{1, 5} {
 		slots, err := w.Complete([]tensor.Shape{{length}})
-		if want == "" && (err != nil || len(slots) != 1 || slots[0].Type != tensor.Int32 || slots[0].Shape[0] != length) || want != "" && (err == nil || err.Error() != want) {
-			t.Errorf("Complete(%d) = %v, %v, want %q", length, slots, err, want)
+		if want := fmt.Sprintf("[int32[%d]]", length); err != nil || fmt.Sprint(slots) != want {
+			t.Errorf("Complete(%d) = %v, %v, want %s", length, slots, err, want)
 		}
 	}
+	for _, length := range []int64{0, 6} {
+		_, err := w.Complete([]tensor.Shape{{length}})
+		if want := fmt.Sprintf("a prompt of %d tokens, want 1 to 5", length); errorText(err) != want {
+			t.Errorf("Complete(%d): %v, want %q", length, err, want)
+		}
+	}
+}
+
+func TestRowsFromElsewhereAreChecked(t *testing.T) {
+	w := opened(t, wordsOnly)
 	e := w.Elsewhere(3)
 	if e.Len() != 3 || !slices.Equal(e.Row(2)[0].Shape, tensor.Shape{5}) || w.Len() != 2 || w.limits != nil {
 		t.Errorf("%d rows of %v, and %d of the data set", e.Len(), e.Row(2), w.Len())
@@ -102,11 +120,14 @@ func TestRowsFromElsewhereAreChecked(t *testing.T) {
 		{[]int32{}, "the prompt is empty"},
 		{[]int32{1, 2, 100, 1, 1}, "token 2 of the prompt is 100, the model knows 100"},
 	} {
-		err := e.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+		if err := e.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))}); errorText(err) != c.want {
 			t.Errorf("Check(%v): %v, want %q", c.row, err, c.want)
 		}
 	}
+}
+
+func TestPromptsAreSentAsTokensAndNotAsFiles(t *testing.T) {
+	w := opened(t, wordsOnly)
 	if err := w.Decode(nil, nil); !errors.Is(err, workload.ErrNoFile) {
 		t.Errorf("a file is read: %v", err)
 	}
