@@ -234,6 +234,26 @@ func TestDrawnObjectsAreTheShapes(t *testing.T) {
 	}
 }
 
+// nearestMove is the move by up to four pixels after which most classes are those of a mask, and how many these are.
+func nearestMove(mask, classes []uint8, width, height int) (best int, at [2]int) {
+	for move := range 9 * 9 {
+		down, right := move/9-4, move%9-4
+		same := 0
+		for y := range height {
+			for x := range width {
+				from := min(max(y+down, 0), height-1)*maskSide + min(max(x+right, 0), width-1)
+				if mask[y*maskSide+x] == classes[from] {
+					same++
+				}
+			}
+		}
+		if same > best {
+			best, at = same, [2]int{down, right}
+		}
+	}
+	return best, at
+}
+
 // The truth about a pixel is what the model says about one up to four pixels away, or one of eight areas: for one move all the
 // rest agrees.
 func TestMasksAreMovedByAFewPixels(t *testing.T) {
@@ -246,7 +266,6 @@ func TestMasksAreMovedByAFewPixels(t *testing.T) {
 	moves := map[[2]int]bool{}
 	for seed := range uint64(12) {
 		mask := disturbedMask(newChance("test", seed), classes, width, height)
-		best, at := 0, [2]int{}
 		areas := 0
 		for i, class := range mask {
 			x, y := i%maskSide, i/maskSide
@@ -257,22 +276,7 @@ func TestMasksAreMovedByAFewPixels(t *testing.T) {
 				areas++
 			}
 		}
-		for down := -4; down <= 4; down++ {
-			for right := -4; right <= 4; right++ {
-				same := 0
-				for y := range height {
-					for x := range width {
-						from := min(max(y+down, 0), height-1)*maskSide + min(max(x+right, 0), width-1)
-						if mask[y*maskSide+x] == classes[from] {
-							same++
-						}
-					}
-				}
-				if same > best {
-					best, at = same, [2]int{down, right}
-				}
-			}
-		}
+		best, at := nearestMove(mask, classes, width, height)
 		if best+areas != width*height || areas == 0 || areas > width*height*9/10 {
 			t.Errorf("seed %d: %d pixels moved by %v and %d of areas are not all %d", seed, best, at, areas, width*height)
 		}

@@ -106,30 +106,23 @@ func (m *hearingModel) Run(_ context.Context, in, out []backend.Value) error {
 		sum := float32(0)
 		for layer := range hearingLayers {
 			for _, part := range cacheParts {
-				size := hearingHeads * (past + n)
-				if part.heard {
-					size = hearingHeads * hearingSteps
-				}
 				own := func(name string, size int) []float32 { return find(name)[b*size:][:size] }
 				var cache []float32
 				switch {
 				case part.heard && m.role == FirstRole:
-					cache = own(part.present(layer), size)
+					cache = own(part.present(layer), hearingHeads*hearingSteps)
 					for i := range cache {
 						cache[i] = find("encoder_hidden_states")[b*hearingSteps+i%hearingSteps]
 					}
 				case part.heard:
-					cache = own(part.past(layer), size)
+					cache = own(part.past(layer), hearingHeads*hearingSteps)
 				default:
-					cache = own(part.present(layer), size)
-					for h := range hearingHeads {
-						if past > 0 {
-							copy(cache[h*(past+n):], own(part.past(layer), hearingHeads*past)[h*past:][:past])
-						}
-						for i := range n {
-							cache[h*(past+n)+past+i] = float32(tensor.Data[int64](ids)[b*n+i])
-						}
+					cache = own(part.present(layer), hearingHeads*(past+n))
+					var before []float32
+					if past > 0 {
+						before = own(part.past(layer), hearingHeads*past)
 					}
+					remember(cache, before, tensor.Data[int64](ids)[b*n:][:n], past)
 				}
 				for _, v := range cache {
 					sum += v
@@ -139,6 +132,19 @@ func (m *hearingModel) Run(_ context.Context, in, out []backend.Value) error {
 		m.say(find("logits")[(b*n+n-1)*rows:][:rows], int(sum))
 	}
 	return nil
+}
+
+// remember fills the cache of each head with what it had before, and with tokens.
+func remember(cache, before []float32, ids []int64, past int) {
+	for h := range hearingHeads {
+		own := cache[h*(past+len(ids)):]
+		if past > 0 {
+			copy(own, before[h*past:][:past])
+		}
+		for i, id := range ids {
+			own[past+i] = float32(id)
+		}
+	}
 }
 
 func (m *hearingModel) say(scores []float32, sum int) {

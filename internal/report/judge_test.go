@@ -35,20 +35,20 @@ func TestEveryRuleIsAConstraintThatCanBeMetOrNot(t *testing.T) {
 		observed string
 		origin   string
 	}{
-		{"latency", loadgen.Server, false, func(p *loadgen.Performance) { p.PerfConstraintsMet, p.SampleLatency.Target = false, 16*ms }, "16ms", "target_latency"},
+		{"latency", loadgen.Server, false, func(p *loadgen.Performance) { p.PerfConstraintsMet, p.SampleLatency.Target = false, 16*ms }, "16ms", setBy("target_latency")},
 		{"time to first token", loadgen.Server, true, func(p *loadgen.Performance) {
 			p.PerfConstraintsMet, p.TTFTMet, p.FirstToken.Target = false, false, 2100*ms
-		}, "2.1s", "ttft_latency"},
+		}, "2.1s", setBy("ttft_latency")},
 		{"time per output token", loadgen.Server, true, func(p *loadgen.Performance) {
 			p.PerfConstraintsMet, p.TPOTMet, p.TimePerOutputToken.Target = false, false, 210*ms
-		}, "210ms", "tpot_latency"},
-		{"duration", loadgen.Server, false, func(p *loadgen.Performance) { p.MinDurationMet, p.FinalQueryScheduled = false, 59*time.Second }, "59s", "min_duration"},
-		{"duration", loadgen.SingleStream, false, func(p *loadgen.Performance) { p.MinDurationMet, p.FinalQueryIssued = false, 58*time.Second }, "58s", "min_duration"},
-		{"duration", loadgen.MultiStream, false, func(p *loadgen.Performance) { p.MinDurationMet, p.FinalQueryIssued = false, 57*time.Second }, "57s", "min_duration"},
-		{"duration", loadgen.Offline, false, func(p *loadgen.Performance) { p.MinDurationMet, p.SampleLatency.Max = false, 56*time.Second }, "56s", "min_duration"},
-		{"queries", loadgen.Server, false, func(p *loadgen.Performance) { p.QueryCount = 99 }, "99 queries", "min_query_count"},
-		{"samples", loadgen.MultiStream, false, func(p *loadgen.Performance) { p.SampleCount = 799 }, "799 samples", "min_query_count"},
-		{"samples", loadgen.Offline, false, func(p *loadgen.Performance) { p.SampleCount = 7 }, "7 samples", "min_query_count"},
+		}, "210ms", setBy("tpot_latency")},
+		{"duration", loadgen.Server, false, func(p *loadgen.Performance) { p.MinDurationMet, p.FinalQueryScheduled = false, 59*time.Second }, "59s", setBy("min_duration")},
+		{"duration", loadgen.SingleStream, false, func(p *loadgen.Performance) { p.MinDurationMet, p.FinalQueryIssued = false, 58*time.Second }, "58s", setBy("min_duration")},
+		{"duration", loadgen.MultiStream, false, func(p *loadgen.Performance) { p.MinDurationMet, p.FinalQueryIssued = false, 57*time.Second }, "57s", setBy("min_duration")},
+		{"duration", loadgen.Offline, false, func(p *loadgen.Performance) { p.MinDurationMet, p.SampleLatency.Max = false, 56*time.Second }, "56s", setBy("min_duration")},
+		{"queries", loadgen.Server, false, func(p *loadgen.Performance) { p.QueryCount = 99 }, "99 queries", setBy("min_query_count")},
+		{"samples", loadgen.MultiStream, false, func(p *loadgen.Performance) { p.SampleCount = 799 }, "799 samples", setBy("min_query_count")},
+		{"samples", loadgen.Offline, false, func(p *loadgen.Performance) { p.SampleCount = 7 }, "7 samples", setBy("min_query_count")},
 		{"early stopping", loadgen.Server, false, func(p *loadgen.Performance) { p.EarlyStopping.Met, p.EarlyStopping.Processed = false, 50 }, "50 queries", ""},
 		{"early stopping", loadgen.SingleStream, false, func(p *loadgen.Performance) { p.EarlyStopping.Met, p.EarlyStopping.Processed = false, 51 }, "51 queries", ""},
 		{"first token early stopping", loadgen.Server, true, func(p *loadgen.Performance) {
@@ -65,18 +65,14 @@ func TestEveryRuleIsAConstraintThatCanBeMetOrNot(t *testing.T) {
 			if test.tokens {
 				p = tokens(p)
 			}
-			r := filled(tested(p))
-			kept := find(t, r.Constraints, test.rule)
-			if !kept.Met || kept.Advice != "" || r.Result != Valid || len(r.Problems) != 0 {
-				t.Errorf("a run that keeps all rules: %+v, result %s, problems %v", kept, r.Result, r.Problems)
-			}
+			kept := find(t, filled(tested(p)).Constraints, test.rule)
 			test.breaks(p)
-			r = filled(tested(p))
+			r := filled(tested(p))
 			broken, early := find(t, r.Constraints, test.rule), test.rule == "early stopping" // which needs as many as were too slow
 			if broken.Met || broken.Advice == "" || broken.ObservedText() != test.observed || !early && broken.Required != kept.Required {
 				t.Errorf("the broken constraint is %+v, want %q observed, %q required, and advice", broken, test.observed, kept.RequiredText())
 			}
-			if test.origin != "" && broken.Origin != setBy(test.origin) || test.origin == "" && broken.Origin != "" {
+			if broken.Origin != test.origin {
 				t.Errorf("it was set by %q, want %q", broken.Origin, test.origin)
 			}
 			if r.Result != Invalid || len(r.Problems) != 1 {
@@ -91,6 +87,7 @@ func TestEveryRuleIsAConstraintThatCanBeMetOrNot(t *testing.T) {
 	}
 }
 
+// A run that keeps them all is VALID.
 func TestOnlyRulesOfTheScenarioAreConstraints(t *testing.T) {
 	tests := []struct {
 		scenario loadgen.Scenario
@@ -109,8 +106,15 @@ func TestOnlyRulesOfTheScenarioAreConstraints(t *testing.T) {
 			p = tokens(p)
 		}
 		var got []string
-		for _, c := range filled(tested(p)).Constraints {
+		r := filled(tested(p))
+		for _, c := range r.Constraints {
 			got = append(got, c.ID.String())
+			if !c.Met || c.Advice != "" {
+				t.Errorf("%v: a run that keeps all rules does not keep %+v", test.scenario, c)
+			}
+		}
+		if r.Result != Valid || len(r.Problems) != 0 {
+			t.Errorf("%v: result %s, problems %v", test.scenario, r.Result, r.Problems)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", test.scenario, diff)

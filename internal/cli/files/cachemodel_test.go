@@ -30,6 +30,25 @@ func entries(t *testing.T, dir string) (names []string, total int64) {
 	return names, total
 }
 
+// plainlyLeft is what stays of a cache of which all that is old is cleared that arguments mean; all, if one of them
+// is unknown. Arguments are kinds and beginnings of names, and none means everything.
+func plainlyLeft(entries, args []string, old func(entry string) bool) (left []string, unknown bool) {
+	means := func(entry, arg string) bool {
+		kind, name, _ := strings.Cut(entry, "/")
+		return kind == arg || strings.HasPrefix(name, arg)
+	}
+	unknown = slices.ContainsFunc(args, func(arg string) bool {
+		return arg != "samples" && arg != "datasets" && !slices.ContainsFunc(entries, func(e string) bool { return means(e, arg) })
+	})
+	for _, e := range entries {
+		asked := len(args) == 0 || slices.ContainsFunc(args, func(arg string) bool { return means(e, arg) })
+		if unknown || !asked || !old(e) {
+			left = append(left, e)
+		}
+	}
+	return left, unknown
+}
+
 // TestWhatIsClearedIsWhatEachArgumentMeans: caches and commands at random, against a plain second way to say what stays.
 func TestWhatIsClearedIsWhatEachArgumentMeans(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
@@ -45,31 +64,16 @@ func TestWhatIsClearedIsWhatEachArgumentMeans(t *testing.T) {
 		}
 		dir := fill(t, ages)
 		before, _ := entries(t, dir)
-		args := []string{"cache", "clear"}
 		var wanted []string
 		for range random.IntN(3) {
 			wanted = append(wanted, []string{"samples", "datasets", "imagenet-", "00", "0101"}[random.IntN(5)])
 		}
-		args = append(args, wanted...)
+		args := append([]string{"cache", "clear"}, wanted...)
 		least := time.Duration(random.IntN(3)*40) * time.Hour
 		if least > 0 {
 			args = append(args, "--unused", least.String())
 		}
-		means := func(entry, arg string) bool {
-			kind, name, _ := strings.Cut(entry, "/")
-			return kind == arg || strings.HasPrefix(name, arg)
-		}
-		var want []string
-		unknown := slices.ContainsFunc(wanted, func(arg string) bool {
-			return arg != "samples" && arg != "datasets" && !slices.ContainsFunc(before, func(e string) bool { return means(e, arg) })
-		})
-		for _, e := range before {
-			asked := len(wanted) == 0 || slices.ContainsFunc(wanted, func(arg string) bool { return means(e, arg) })
-			old := least == 0 || -ages[e] >= least
-			if unknown || !asked || !old {
-				want = append(want, e)
-			}
-		}
+		want, unknown := plainlyLeft(before, wanted, func(e string) bool { return least == 0 || -ages[e] >= least })
 		dry := clitest.Run(t, Commands(), append(slices.Clone(args), "--dry-run")...)
 		if kept, _ := entries(t, dir); !slices.Equal(kept, before) {
 			t.Fatalf("%q as a dry run left %q of %q", args, kept, before)

@@ -47,7 +47,18 @@ func TestPairsHaveCategoriesOfTheirTables(t *testing.T) {
 	if clicks < 50 || clicks > 200 || len(seen[0]) != 3 || len(seen[25]) < 200 {
 		t.Errorf("%d clicks; %d and %d different categories in the first and last table", clicks, len(seen[0]), len(seen[25]))
 	}
+}
 
+func TestLabelsOfPairsAreWrittenInPlace(t *testing.T) {
+	spec := CriteoSpec{Seed: 1, Pairs: 30, Rows: criteoRows(500)}
+	dir := filepath.Join(t.TempDir(), "criteo")
+	if err := WriteCriteo(t.Context(), dir, spec, nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, criteoFile))
+	if err != nil {
+		t.Fatal(err)
+	}
 	labels := make([]bool, spec.Pairs)
 	labels[7] = true
 	if err := spec.WriteLabels(dir, labels); err != nil {
@@ -60,6 +71,9 @@ func TestPairsHaveCategoriesOfTheirTables(t *testing.T) {
 	if err := spec.WriteLabels(dir, labels[1:]); err == nil {
 		t.Error("a label too few is taken")
 	}
+}
+
+func TestTablesOfPairsHaveToBeThereAndToHaveRows(t *testing.T) {
 	for _, spec := range []CriteoSpec{{}, {Pairs: 1, Rows: []int64{1}}, {Pairs: 1, Rows: criteoRows(0)}} {
 		if err := WriteCriteo(t.Context(), t.TempDir(), spec, nil); err == nil {
 			t.Errorf("made %+v", spec)
