@@ -198,12 +198,12 @@ func inGroup(flag string) bool {
 	return false
 }
 
-// unknownFlag says of a flag that does not exist which one may have been meant, and where all
-// of them are listed.
+// unknownFlag says of a flag that does not exist which one may have been meant or which command has it, and of a wrong value what
+// is wrong.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
-		return cli.Usage("%w", err)
+		return cli.Usage("%w", cli.Misread(err))
 	}
 	var all []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })

@@ -108,6 +108,8 @@ type Observer interface {
 	Phase(name string)
 	// Loading counts the samples that are in memory.
 	Loading(done, of int)
+	// Items counts what else a part of the run goes through one by one.
+	Items(done, of int)
 	// Traffic is a glance at the running test.
 	Traffic(loadgen.Progress)
 	// Note says something that a user should know before the run goes on.

@@ -186,7 +186,7 @@ func (r *run) scoring() workload.Scoring {
 	}
 	return workload.Scoring{
 		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Len(), Options: options,
-		Engine: engine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Loading,
+		Engine: engine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Items,
 	}
 }
 

@@ -260,6 +260,8 @@ func (o *observer) Loading(done, of int) {
 	})
 }
 
+func (o *observer) Items(done, of int) { o.tell("items", func() {}) }
+
 func (o *observer) Traffic(loadgen.Progress) { o.tell("traffic", func() { o.traffic++ }) }
 
 func (o *observer) Note(text string) {

@@ -63,7 +63,7 @@ func (m Maker) openAll(ctx context.Context, files []workload.File, w workload.Wo
 // answerAll shares the samples among as many workers as there are processors.
 func (m Maker) answerAll(ctx context.Context, w workload.Workload, sessions workload.Sessions) ([][]byte, error) {
 	responses := make([][]byte, w.Len())
-	done := parallel.Counter(len(responses), m.Observer.Loading)
+	done := parallel.Counter(len(responses), m.Observer.Items)
 	answerers := make(chan *answerer, len(responses)) // each to be closed
 	err := parallel.EachWith(ctx, 0, len(responses), func() func(context.Context, int) error {
 		a := &answerer{workload: w}

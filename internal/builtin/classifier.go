@@ -102,7 +102,7 @@ func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, mode
 		return nil, errors.Join(err, session.Close())
 	}
 	features := make([][]float32, spec.Classes)
-	done := parallel.Counter(spec.Classes, m.Observer.Loading)
+	done := parallel.Counter(spec.Classes, m.Observer.Items)
 	err = parallel.EachWith(ctx, 0, (spec.Classes+anchorBatch-1)/anchorBatch, func() func(context.Context, int) error {
 		e := extractor{session: session, pipeline: pipeline, spec: spec, size: int(a.FeatureSize)}
 		return func(ctx context.Context, i int) error {

@@ -186,7 +186,9 @@ func (o *observer) Phase(name string) {
 	o.tell(name)
 }
 
-func (o *observer) Loading(done, of int) {
+func (o *observer) Loading(done, of int) { o.Items(done, of) }
+
+func (o *observer) Items(done, of int) {
 	if done < 1 || done > of {
 		o.t.Errorf("%d of %d are done", done, of)
 	}

@@ -28,7 +28,7 @@ func (m Maker) maskSet(model workload.Model, r vision.BuiltIn) (set, error) {
 		if m.Engine != nil {
 			judge = func(folder string) (map[string]float64, error) { return m.markPixels(ctx, model, spec, folder) }
 		}
-		return synth.WriteADE20K(ctx, dir, spec, judge, m.Observer.Loading)
+		return synth.WriteADE20K(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil
 }
 

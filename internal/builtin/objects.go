@@ -33,7 +33,7 @@ func (m Maker) detectionSet(model workload.Model, r vision.BuiltIn, layout synth
 		judge := func(folder string) (map[string]float64, error) {
 			return m.markObjects(ctx, model, spec, folder, r.NumberedLabels)
 		}
-		return synth.WriteCOCO(ctx, dir, spec, judge, m.Observer.Loading)
+		return synth.WriteCOCO(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil
 }
 

@@ -58,7 +58,7 @@ func (m Maker) questionSet(q workload.Questions) set {
 func (m Maker) imageNetSet() set {
 	spec := m.spec()
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
-		return synth.WriteImageNet(ctx, dir, spec, m.Observer.Loading)
+		return synth.WriteImageNet(ctx, dir, spec, m.Observer.Items)
 	}}
 }
 

@@ -23,7 +23,7 @@ func (m Maker) volumeSet(model workload.Model, r vision.BuiltIn) (set, error) {
 		if m.Engine != nil {
 			judge = func(folder string) (map[string]float64, error) { return m.markVoxels(ctx, model, spec, folder) }
 		}
-		return synth.WriteKiTS19(ctx, dir, spec, judge, m.Observer.Loading)
+		return synth.WriteKiTS19(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil
 }
 

@@ -35,7 +35,7 @@ func settle(cmd *cobra.Command) error {
 	var options []config.Option
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name != "help" {
-			set := func(value string) error { return flags.Set(f.Name, value) }
+			set := func(value string) error { return reasonOf(flags.Set(f.Name, value)) }
 			options = append(options, config.Option{Name: f.Name, Changed: f.Changed, Repeats: repeats(f), Set: set})
 		}
 	})

@@ -131,7 +131,7 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 		Rank:   score,
 		Progress: func(_ string, done, total int) {
 			if total > 0 {
-				c.Observer.Loading(done, total)
+				c.Observer.Items(done, total)
 			}
 		},
 	}
@@ -170,5 +170,5 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 		return nil, err
 	}
 	c.Observer.Phase("quantising one layer at a time")
-	return quantize.Sensitivity(ctx, m, ranges, r.Options, score, c.Observer.Loading)
+	return quantize.Sensitivity(ctx, m, ranges, r.Options, score, c.Observer.Items)
 }

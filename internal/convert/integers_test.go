@@ -60,6 +60,7 @@ type listener struct {
 
 func (l *listener) Phase(name string)    { l.said = append(l.said, name) }
 func (l *listener) Note(text string)     { l.said = append(l.said, text) }
+func (l *listener) Items(done, of int)   { l.Loading(done, of) }
 func (l *listener) Loading(done, of int) { l.loaded = append(l.loaded, fmt.Sprintf("%d/%d", done, of)) }
 
 var _ interface{ Traffic(loadgen.Progress) } = (*listener)(nil)

@@ -64,7 +64,7 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 			return nil, err
 		}
 		all = append(all, d)
-		c.Observer.Loading(i+1, len(files))
+		c.Observer.Items(i+1, len(files))
 	}
 	return all, nil
 }

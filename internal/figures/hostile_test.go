@@ -158,9 +158,9 @@ func TestNumbersOfAllSizesAreShort(t *testing.T) {
 			t.Errorf("Text(%g, %q) = %q, want %q", test.v, test.unit, got, test.want)
 		}
 	}
-	for n, want := range map[int]string{0: "0 workers", 1: "1 worker", 2: "2 workers"} {
+	for n, want := range map[float64]string{0: "0 workers", 1: "1 worker", 2: "2 workers"} {
 		if got := counted(n, "worker"); got != want {
-			t.Errorf("counted(%d) = %q, want %q", n, got, want)
+			t.Errorf("counted(%g) = %q, want %q", n, got, want)
 		}
 	}
 	for f, want := range map[float64]string{0.5: "p50", 0.9999: "p99.99", 1: "p100", 0.999999999: "p100"} {

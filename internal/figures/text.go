@@ -3,6 +3,8 @@ package figures
 import (
 	"math"
 	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // Text writes a number with its unit and about four digits: 460.6 ms, 12 µs, 135.4/s.
@@ -75,9 +77,4 @@ func percent(share float64) string {
 }
 
 // counted writes a number of things.
-func counted[N int | float64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return digits(float64(n)) + " " + what + "s"
-}
+func counted(n float64, what string) string { return report.Counted(digits(n), what) }

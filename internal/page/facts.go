@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/charts"
@@ -115,7 +116,7 @@ func devices(b report.Backend) string {
 	var list []string
 	for name, nodes := range b.Devices {
 		if nodes >= 0 {
-			name += fmt.Sprintf(" (%s)", report.Counted(nodes, "node"))
+			name += fmt.Sprintf(" (%s)", report.Counted(strconv.Itoa(nodes), "node"))
 		}
 		list = append(list, name)
 	}

@@ -199,7 +199,7 @@ func TestCountsOfThingsAndOfBytes(t *testing.T) {
 		p.Bytes(3000, 3000) // its rate is not told before more than a second
 		p.Done()
 		want := []count{
-			{now, 3, 10, "3 of 10"}, {now, 4, 10, "4 of 10"}, {now, 1500, 3000, "1.50 kB of 3.00 kB"}, {now, 2000, countsNothing, "2.00 kB"},
+			{now, 3, 10, "3 of 10"}, {now, 4, 10, "4 of 10 samples loaded"}, {now, 1500, 3000, "1.50 kB of 3.00 kB"}, {now, 2000, countsNothing, "2.00 kB"},
 			{now.Add(time.Second), 3000, 3000, "3.00 kB of 3.00 kB"},
 		}
 		if diff := cmp.Diff(want, seen.counts, cmp.AllowUnexported(count{})); diff != "" {

@@ -129,15 +129,17 @@ func (p *Display) Phase(name string) {
 	p.view.phase(name)
 }
 
-// Loading counts things.
-func (p *Display) Loading(done, of int) {
+// Loading counts samples that are brought into memory, which may be while the phase is called after what comes then.
+func (p *Display) Loading(done, of int) { p.counted(done, of, " samples loaded") }
+
+// Items counts things.
+func (p *Display) Items(done, of int) { p.counted(done, of, "") }
+
+func (p *Display) counted(done, of int, what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.view.step(count{time.Now(), int64(done), int64(of), fmt.Sprintf("%d of %d", done, of)})
+	p.view.step(count{time.Now(), int64(done), int64(of), fmt.Sprintf("%d of %d%s", done, of, what)})
 }
-
-// Items counts things, as Loading does.
-func (p *Display) Items(done, of int) { p.Loading(done, of) }
 
 // Traffic is a glance at a running test.
 func (p *Display) Traffic(g loadgen.Progress) {

@@ -16,7 +16,7 @@ func TestAPhaseThatTakesLongIsSeenToGoOn(t *testing.T) {
 		p := progress.New(&out, progress.Auto)
 		p.Phase("model")
 		time.Sleep(11500 * time.Millisecond)
-		p.Phase("loading")
+		p.Phase("traffic")
 		for i := range 12 {
 			time.Sleep(time.Second)
 			p.Loading(i, 12)
@@ -27,7 +27,7 @@ func TestAPhaseThatTakesLongIsSeenToGoOn(t *testing.T) {
 		time.Sleep(time.Minute)
 		want := []string{
 			"model …", "model: 5s so far", "model: 10s so far",
-			"loading …", "loading: 4 of 12", "loading: 9 of 12", "loading: 18s so far", "",
+			"traffic …", "traffic: 4 of 12 samples loaded", "traffic: 9 of 12 samples loaded", "traffic: 18s so far", "",
 		}
 		if got := out.String(); got != strings.Join(want, "\n") {
 			t.Errorf("got\n%swant\n%s", got, strings.Join(want, "\n"))

@@ -100,19 +100,19 @@ func inBrackets(label, text string) string {
 	return " (" + label + text + ")"
 }
 
-// Counted writes a number of things: 1 node, 2 nodes.
-func Counted(n int, what string) string {
-	if n == 1 {
+// Counted writes a number of things, whatever its digits look like: 1 node, 2 nodes, 1,000 nodes.
+func Counted(digits, what string) string {
+	if digits == "1" {
 		return "1 " + what
 	}
-	return strconv.Itoa(n) + " " + what + "s"
+	return digits + " " + what + "s"
 }
 
 func devices(nodes map[string]int) string {
 	var list []string
 	for name, n := range nodes {
 		if n >= 0 {
-			name = fmt.Sprintf("%s (%s)", name, Counted(n, "node"))
+			name = fmt.Sprintf("%s (%s)", name, Counted(strconv.Itoa(n), "node"))
 		}
 		list = append(list, name)
 	}

@@ -147,8 +147,8 @@ func delayLines(b *strings.Builder, p *Performance) {
 	if own == nil {
 		return
 	}
-	fmt.Fprintf(b, "  the generator (priority: %s) issued %v late at p50, %v at p99, %v at most; %d garbage collections, %v paused\n",
-		p.IssuePriority, shorten(own.P50), shorten(own.P99), shorten(own.Max), p.GCCycles, shorten(p.GCPauseNS))
+	fmt.Fprintf(b, "  the generator (priority: %s) issued %v late at p50, %v at p99, %v at most; %s, %v paused\n",
+		p.IssuePriority, shorten(own.P50), shorten(own.P99), shorten(own.Max), Counted(fmt.Sprint(p.GCCycles), "garbage collection"), shorten(p.GCPauseNS))
 	if all := p.IssueDelayNS; all != nil && all.P99 > 2*own.P99 {
 		fmt.Fprintf(b, "  with the time that the SUT was still inside IssueQuery: %v late at p50, %v at p99, %v at most\n",
 			shorten(all.P50), shorten(all.P99), shorten(all.Max))

@@ -102,6 +102,7 @@ type nobody struct{}
 
 func (nobody) Phase(string)             {}
 func (nobody) Loading(int, int)         {}
+func (nobody) Items(int, int)           {}
 func (nobody) Traffic(loadgen.Progress) {}
 func (nobody) Note(string)              {}
 

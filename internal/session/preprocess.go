@@ -42,7 +42,7 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
 		if err := q.one(reader, file); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		o.Loading(i+1, len(q.Files))
+		o.Items(i+1, len(q.Files))
 	}
 	return nil
 }

@@ -120,5 +120,6 @@ type silent struct{}
 
 func (silent) Phase(string)             {}
 func (silent) Loading(int, int)         {}
+func (silent) Items(int, int)           {}
 func (silent) Traffic(loadgen.Progress) {}
 func (silent) Note(string)              {}

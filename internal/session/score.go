@@ -182,7 +182,7 @@ func (s *scoring) progress(done, of int) {
 		s.observer.Phase("scoring")
 	}
 	s.told = true
-	s.observer.Loading(done, of)
+	s.observer.Items(done, of)
 }
 
 // scoreWith opens an engine if the score is computed with networks. Of a run's own log it keeps what

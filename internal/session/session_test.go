@@ -28,6 +28,7 @@ type quiet struct{}
 
 func (quiet) Phase(string)             {}
 func (quiet) Loading(int, int)         {}
+func (quiet) Items(int, int)           {}
 func (quiet) Traffic(loadgen.Progress) {}
 func (quiet) Note(string)              {}
 

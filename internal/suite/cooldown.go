@@ -47,7 +47,7 @@ func (p *Plan) coolDown(ctx context.Context, s *Step, o session.Observer) error 
 			p.noteHeat(o, now, known, waited)
 			return nil
 		}
-		o.Loading(int(waited/time.Second), int(max(p.cooldown, waited)/time.Second))
+		o.Items(int(waited/time.Second), int(max(p.cooldown, waited)/time.Second))
 		if err := pause(ctx, min(thermalLook, max(p.cooldown-waited, time.Second))); err != nil {
 			return err
 		}

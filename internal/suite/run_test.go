@@ -38,6 +38,7 @@ func (r *recorder) Phase(name string) {
 	}
 }
 func (r *recorder) Loading(int, int)         {}
+func (r *recorder) Items(int, int)           {}
 func (r *recorder) Traffic(loadgen.Progress) {}
 func (r *recorder) Note(text string)         { r.notes = append(r.notes, text) }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,12 +35,7 @@ func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
 	return err
 }
 
-func runs(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return fmt.Sprintf("%d runs", n)
-}
+func runs(n int) string { return report.Counted(strconv.Itoa(n), "run") }
 
 // verdictColumn is that of a table's row that is coloured.
 const verdictColumn = 2

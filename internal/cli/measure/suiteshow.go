@@ -21,11 +21,7 @@ func newSuiteList() *cobra.Command {
 		Example: "  mlperf suite list",
 		Args:    cli.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rows, err := suite.List()
-			if err != nil || asJSON {
-				return cli.OrJSON(cmd.OutOrStdout(), "suite-list", rows, err)
-			}
-			return cli.PrintTable(cmd.OutOrStdout(), cli.Row{"suite", "what it is", "rules"}, rows, func(r suite.Listed) cli.Row { return cli.Row{r.Name, r.Title, r.Rules} })
+			return cli.ListSuites(cmd.OutOrStdout(), asJSON)
 		},
 	}
 	cli.JSONFlag(cmd.Flags(), &asJSON)

@@ -11,7 +11,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
 // listable are what can be listed.
@@ -35,7 +34,7 @@ func newList() *cobra.Command {
 			case "backends":
 				return listBackends(w, asJSON)
 			case "suites":
-				return listSuites(w, asJSON)
+				return cli.ListSuites(w, asJSON)
 			}
 			return cli.Usage("cannot list %q, want models, datasets, backends or suites%s", what, names.Meant(what, listable))
 		},
@@ -71,15 +70,6 @@ func listBackends(w io.Writer, asJSON bool) error {
 	}
 	return cli.PrintTable(w, cli.Row{"backend", "state", "devices that it knows (mlperf doctor: which work)"}, rows,
 		func(r session.Backend) cli.Row { return cli.Row{r.Name, r.State, strings.Join(r.Devices, " ")} })
-}
-
-func listSuites(w io.Writer, asJSON bool) error {
-	rows, err := suite.List()
-	if err != nil || asJSON {
-		return cli.OrJSON(w, "suite-list", rows, err)
-	}
-	return cli.PrintTable(w, cli.Row{"suite", "what it is", "rules"}, rows,
-		func(r suite.Listed) cli.Row { return cli.Row{r.Name, r.Title, r.Rules} })
 }
 
 func newShow() *cobra.Command {

@@ -23,6 +23,7 @@ type silent struct{}
 
 func (silent) Phase(string)             {}
 func (silent) Loading(_, _ int)         {}
+func (silent) Items(int, int)           {}
 func (silent) Traffic(loadgen.Progress) {}
 func (silent) Note(string)              {}
 
