@@ -112,7 +112,7 @@ func (a Architecture) Build(o Options) (*onnx.Model, Stats, error) {
 	m.Doc = a.Title + " with weights drawn at random. It is as fast as the trained model and knows nothing."
 	m.Metadata = []onnx.Property{
 		{Key: "architecture", Value: a.Name},
-		{Key: "weights", Value: fmt.Sprintf("random, seed %d", o.Seed)},
+		{Key: weightsKey, Value: fmt.Sprintf("%s%d", drawnWeights, o.Seed)},
 	}
 	if o.Weights != nil {
 		m.Doc, m.Metadata[1].Value = a.Title+" with weights of a checkpoint.", "given"
@@ -121,6 +121,16 @@ func (a Architecture) Build(o Options) (*onnx.Model, Stats, error) {
 		m.Metadata = append(m.Metadata, a.Metadata(o)...)
 	}
 	return m, stats, nil
+}
+
+// What a model says of its weights, as a property.
+const weightsKey, drawnWeights = "weights", "random, seed "
+
+// Untrained reports whether the properties of a model say that its weights were drawn at random.
+func Untrained(properties []onnx.Property) bool {
+	return slices.ContainsFunc(properties, func(p onnx.Property) bool {
+		return p.Key == weightsKey && strings.HasPrefix(p.Value, drawnWeights)
+	})
 }
 
 // resolve puts the architecture's own values in the place of zeros.

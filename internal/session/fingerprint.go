@@ -113,7 +113,7 @@ func (p *Prepared) dataOf(ctx context.Context) (string, error) {
 	if p.bench.DatasetDir == "" {
 		return "", nil
 	}
-	if p.bench.BuiltInData {
+	if p.Request.DatasetPath == "" {
 		return filepath.Base(p.bench.DatasetDir), nil
 	}
 	dir, err := filepath.EvalSymlinks(p.bench.DatasetDir)

@@ -2,9 +2,12 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Foretold says before a run what its result will be at best: what it will be marked with, or
@@ -17,7 +20,7 @@ func (r *Resolved) Foretold() string {
 	caveats, _ := r.judge(r.Settings, r.resolved.Origin)
 	caveats = append(caveats, r.caveats()...)
 	q := &r.Request
-	if text := q.builtIn(); text != "" {
+	if text := r.builtIn(); text != "" {
 		caveats = append(caveats, text)
 	}
 	if q.Count > 0 {
@@ -63,9 +66,24 @@ func neededQueries(e loadgen.EffectiveSettings) uint64 {
 	return 0
 }
 
+// builtInData reports whether the data are made here, or lie in a folder that was.
+func (r *Resolved) builtInData() bool {
+	return r.Request.DatasetPath == "" || builtin.IsDataset(r.Request.DatasetPath)
+}
+
+// builtInModel reports whether the model is made here, or one of the files that was given.
+func (r *Resolved) builtInModel() bool {
+	q := &r.Request
+	if q.ModelPath == "" || q.remote() {
+		return !q.remote()
+	}
+	files, err := r.model.FilesOf(q.ModelPath)
+	return err == nil && slices.ContainsFunc(files, func(f workload.File) bool { return builtin.IsModel(f.Path) })
+}
+
 // builtIn says what of the request is made here; empty: nothing is.
-func (q *Request) builtIn() string {
-	switch model, data := q.ModelPath == "" && !q.remote(), q.DatasetPath == ""; {
+func (r *Resolved) builtIn() string {
+	switch model, data := r.builtInModel(), r.builtInData(); {
 	case model && data:
 		return "built-in model and data"
 	case model:

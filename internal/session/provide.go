@@ -112,12 +112,13 @@ func (p *Prepared) files(ctx context.Context) (err error) {
 // builtIn makes the data and the model that nobody gave.
 func (p *Prepared) builtIn(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.bench
-	if cfg.BuiltInData = q.DatasetPath == ""; cfg.BuiltInData {
+	cfg.BuiltInData, cfg.BuiltInModel = p.builtInData(), p.builtInModel()
+	if q.DatasetPath == "" {
 		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.model); err != nil {
 			return err
 		}
 	}
-	if cfg.BuiltInModel = q.ModelPath == "" && !q.remote(); !cfg.BuiltInModel {
+	if q.ModelPath != "" || q.remote() {
 		return nil
 	}
 	if cfg.Backend.ModelPath, err = p.maker.Model(ctx, p.model); err != nil {
@@ -139,11 +140,11 @@ func (p *Prepared) reference(ctx context.Context) (err error) {
 	if cfg.Precision = q.Precision; cfg.Precision == "" {
 		cfg.Precision = p.ownPrecision()
 	}
-	if _, asked := p.model.BuiltIn.(workload.Questions); asked && cfg.BuiltInData {
+	if _, asked := p.model.BuiltIn.(workload.Questions); asked && q.DatasetPath == "" {
 		cfg.Reference = allRight
 		return nil
 	}
-	builtIn := cfg.BuiltInData && (cfg.BuiltInModel || q.remote())
+	builtIn := q.DatasetPath == "" && (q.ModelPath == "" || q.remote())
 	if builtIn && q.Count == 0 && scored(cfg.Settings.Mode) && p.maker.Engine != nil {
 		cfg.Reference, err = p.maker.Reference(ctx, p.model)
 	}
