@@ -15,7 +15,7 @@ import (
 // Write stores the document in the folder of a run. It replaces an older one at once, so that
 // there is always a whole one.
 func (r *Results) Write(dir string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
+	data, err := r.sealed()
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", FileName, err)
 	}
@@ -57,7 +57,7 @@ func Read(dir string) (*Results, error) {
 }
 
 // Parse reads the document from the content of its file. A document of an older form is
-// returned in the present one.
+// returned in the present one, one that was changed has a caveat more.
 func Parse(data []byte) (*Results, error) {
 	r := &Results{}
 	if err := json.Unmarshal(data, r); err != nil {
@@ -71,6 +71,10 @@ func Parse(data []byte) (*Results, error) {
 		r.Caveats = append(r.Caveats, "not "+text)
 	}
 	r.Marks = nil
+	if r.breaks(data) {
+		r.Caveats = append(r.Caveats, CaveatChanged)
+	}
+	r.Seal = ""
 	switch r.Result {
 	case Valid, Invalid, Interrupted:
 		return r, nil

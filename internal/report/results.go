@@ -64,6 +64,8 @@ type Results struct {
 	Generation *Generation   `json:"generation,omitempty"` // where servers continued prompts
 	Energy     *Energy       `json:"energy,omitempty"`     // if somebody asked for it
 	System     any           `json:"system,omitempty"`
+
+	Seal string `json:"seal,omitempty"` // digest of all above; empty but in files
 }
 
 // A Metric is a number with its name and unit.
