@@ -53,7 +53,7 @@ func Of(base, new []Run) (list []Comparison, left []string, err error) {
 		}
 		if len(g[0]) == 0 || len(g[1]) == 0 {
 			for _, r := range slices.Concat(g[0], g[1]) {
-				left = append(left, fmt.Sprintf("%s: the other side has no run of %s %s, %s", r.Folder, r.Results.Model, r.Results.Scenario, r.Results.Mode))
+				left = append(left, fmt.Sprintf("%s: the other side has no run of %s %s, %s", r.Folder, r.Results.Model, r.Results.ScenarioName(), r.Results.Mode))
 			}
 			continue
 		}
@@ -90,7 +90,7 @@ func byBenchmark(base, new []Run) []*[2][]Run {
 	known := map[string]*[2][]Run{}
 	for side, runs := range [][]Run{base, new} {
 		for _, r := range runs {
-			key := fmt.Sprintf("%q %q %q", r.Results.Model, r.Results.Scenario, r.Results.Mode)
+			key := fmt.Sprintf("%q %q %q", r.Results.Model, r.Results.ScenarioName(), r.Results.Mode)
 			if known[key] == nil {
 				known[key] = &[2][]Run{}
 				groups = append(groups, known[key])
@@ -106,7 +106,7 @@ func newComparison(base, new []Run) Comparison {
 	slices.SortStableFunc(base, byTime)
 	slices.SortStableFunc(new, byTime)
 	r := base[0].Results
-	c := Comparison{Model: r.Model, Scenario: r.Scenario, Mode: r.Mode, Base: folders(base), New: folders(new), Differences: differences(base, new)}
+	c := Comparison{Model: r.Model, Scenario: r.ScenarioName(), Mode: r.Mode, Base: folders(base), New: folders(new), Differences: differences(base, new)}
 	d := decider{base: base, new: new}
 	d.turns = d.tookTurns()
 	c.Metrics = d.metrics()

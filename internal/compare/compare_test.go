@@ -288,6 +288,10 @@ func TestRunsWithoutAPartnerAreNamed(t *testing.T) {
 	if _, left, err := Of([]Run{a}, []Run{b}); err == nil || len(left) != 2 || !strings.Contains(left[0], "no run of resnet50 Server") {
 		t.Errorf("%v, %v", left, err)
 	}
+	b.Results.Model, b.Results.Interactive = a.Results.Model, true // a scenario of other bounds, which LoadGen calls Server
+	if _, left, err := Of([]Run{a}, []Run{b}); err == nil || len(left) != 2 || !strings.Contains(left[1], "no run of resnet50 Interactive") {
+		t.Errorf("Server and Interactive: %v, %v", left, err)
+	}
 }
 
 func TestAccuracyIsComparedSampleBySample(t *testing.T) {

@@ -39,7 +39,7 @@ func Collect(roots []string, read func(dir string) (*Results, error)) (runs []Ru
 		}
 	}
 	slices.SortStableFunc(c.runs, func(a, b Run) int {
-		return cmp.Or(cmp.Compare(a.Results.Model, b.Results.Model), cmp.Compare(a.Results.Scenario, b.Results.Scenario),
+		return cmp.Or(cmp.Compare(a.Results.Model, b.Results.Model), cmp.Compare(a.Results.ScenarioName(), b.Results.ScenarioName()),
 			a.Results.Created.Compare(b.Results.Created), cmp.Compare(a.Folder, b.Folder))
 	})
 	return c.runs, c.problems, nil

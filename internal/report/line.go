@@ -65,7 +65,7 @@ func Lines(runs, others []Run, price float64) []Line {
 func newLine(run Run) Line {
 	r := run.Results
 	l := Line{
-		Folder: run.Folder, Created: r.Created, Model: r.Model, Scenario: r.Scenario, Mode: r.Mode, Result: r.Verdict(),
+		Folder: run.Folder, Created: r.Created, Model: r.Model, Scenario: r.ScenarioName(), Mode: r.Mode, Result: r.Verdict(),
 		Engine: r.Backend.Engine, Device: deviceNames(r), Precision: r.Input.Precision,
 		Batch: r.Backend.MaxBatch, Concurrency: r.Backend.Instances,
 		Metric: r.Metric, Accuracy: lineAccuracy(run),

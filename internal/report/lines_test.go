@@ -30,6 +30,18 @@ func TestEnergyIsSaidInALine(t *testing.T) {
 	}
 }
 
+// Interactive is Server to LoadGen, and another scenario to whoever ran it.
+func TestAnInteractiveRunIsCalledSo(t *testing.T) {
+	r := Results{Model: "llama3.1-8b", Scenario: "Server", Mode: "PerformanceOnly", Result: Valid, Interactive: true}
+	var text strings.Builder
+	if headline(&text, &r); !strings.HasPrefix(text.String(), "llama3.1-8b Interactive, PerformanceOnly: VALID") {
+		t.Errorf("it is headed %q", text.String())
+	}
+	if line := newLine(Run{Results: &r}); line.Scenario != "Interactive" {
+		t.Errorf("a table calls it %q", line.Scenario)
+	}
+}
+
 // TestTokensOfServersAreSummarised has two servers, of which one failed a request.
 func TestTokensOfServersAreSummarised(t *testing.T) {
 	g := &Generation{

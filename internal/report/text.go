@@ -56,7 +56,15 @@ func headline(b *strings.Builder, r *Results) {
 	if model == NotKnown {
 		model = "a model that is not known,"
 	}
-	fmt.Fprintf(b, "%s %s, %s: %s on %s\n", model, r.Scenario, r.Mode, r.Verdict(), system(r))
+	fmt.Fprintf(b, "%s %s, %s: %s on %s\n", model, r.ScenarioName(), r.Mode, r.Verdict(), system(r))
+}
+
+// ScenarioName is the scenario as users call it: Interactive, too.
+func (r *Results) ScenarioName() string {
+	if r.Interactive {
+		return "Interactive"
+	}
+	return r.Scenario
 }
 
 // Verdict is the result in words. A run that is VALID and misses its accuracy target is not
