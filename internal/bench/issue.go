@@ -132,6 +132,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		Checkpoint:     checkpoint,
 		Progress:       r.cfg.Observer.Traffic,
 		StallTimeout:   r.stallTimeout(),
+		Working:        r.sut.worked.Load,
 		NewPacer:       r.cfg.NewPacer,
 		MaxOutstanding: r.hopeless(),
 	})

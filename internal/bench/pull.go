@@ -79,6 +79,9 @@ func (s *source) hand(items []workload.Item, t task) []workload.Item {
 	return append(items, item)
 }
 
+// Worked implements workload.Watching.
+func (s *source) Worked() { s.w.Worked() }
+
 // FirstToken implements workload.Reply.
 func (s *source) FirstToken(ticket int, token []byte) {
 	if s.known(ticket) {

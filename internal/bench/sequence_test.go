@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +78,33 @@ func TestSequencesAreAdmittedWhileOthersRun(t *testing.T) {
 		}
 		if beside < 100 || most != 3 {
 			t.Errorf("%d sequences were admitted beside others, at most beside %d; want most of them, beside 3", beside, most)
+		}
+	})
+}
+
+// All sequences that are under way may take longer than a system that has stalled is waited for: as long as they go
+// on it has not.
+func TestALongSequenceIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.AccuracyOnly, nil)
+		var traffic atomic.Bool
+		cfg.Observer.(*observer).on = func(what string) {
+			if what == "traffic" {
+				traffic.Store(true)
+			}
+		}
+		open := cfg.Model.Open
+		cfg.Model.Open = func(s workload.Setup) (workload.Workload, error) {
+			w, err := open(s)
+			w.(*toySequences).pause = func() {
+				if traffic.Load() {
+					time.Sleep(time.Minute)
+				}
+			}
+			return w, err
+		}
+		if r, err := Run(t.Context(), cfg); err != nil || !r.Valid() {
+			t.Errorf("%v, %+v", err, r)
 		}
 	})
 }

@@ -38,6 +38,7 @@ type sut struct {
 	inline *worker
 	crowd  *crowd        // of the only predictor, if that is a Concurrent; else nil
 	tokens bool          // first tokens are measured
+	worked atomic.Int64  // how often there was work on answers that were still to come
 	bound  time.Duration // after which an answer is late; 0: never
 }
 

@@ -40,6 +40,7 @@ func toyTranslation(observe func(live int, admitted []int)) workload.Model {
 type toySequences struct {
 	samples int
 	observe func(live int, admitted []int)
+	pause   func() // in each step; nil: none
 	mu      sync.Mutex
 }
 
@@ -160,6 +161,12 @@ func (d *toyDecoder) tell() {
 func (d *toyDecoder) step(ctx context.Context, reply workload.Reply) error {
 	if len(d.live) == 0 {
 		return nil
+	}
+	if to, ok := reply.(workload.Watching); ok {
+		to.Worked()
+	}
+	if d.pause != nil {
+		d.pause()
 	}
 	in, out := tensor.New(tensor.Float32, int64(len(d.live)), 1), tensor.New(tensor.Int64, int64(len(d.live)))
 	for k, s := range d.live {

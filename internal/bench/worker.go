@@ -126,6 +126,9 @@ func (w *worker) reply(t task, r loadgen.QuerySampleResponse) {
 	w.response[0] = loadgen.QuerySampleResponse{}
 }
 
+// Worked implements workload.Watching.
+func (w *worker) Worked() { w.sut.worked.Add(1) }
+
 // FirstToken implements workload.Reply.
 func (w *worker) FirstToken(item int, token []byte) {
 	w.firstToken(w.batch[item], token)

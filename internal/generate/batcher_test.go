@@ -104,6 +104,9 @@ func TestALongPromptHoldsNobodyUp(t *testing.T) {
 	if err := b.Serve(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
+	if k.rounds < 40/4+20-1 { // the chunks of the long prompt, and its answer
+		t.Errorf("work was told of %d times, want in every round", k.rounds)
+	}
 	if most != 4 || len(k.answers) != 2 {
 		t.Errorf("up to %d tokens of a prompt were read between two steps, want 4; %d answers", most, len(k.answers))
 	}

@@ -13,6 +13,13 @@ type batchSource struct {
 	left []workload.Item
 }
 
+// Worked implements workload.Watching.
+func (c *batchSource) Worked() {
+	if to, ok := c.Reply.(workload.Watching); ok {
+		to.Worked()
+	}
+}
+
 // Admit implements workload.Source.
 func (c *batchSource) Admit(items []workload.Item, n int, _ bool) ([]workload.Item, bool) {
 	n = min(n, len(c.left))

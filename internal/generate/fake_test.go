@@ -174,7 +174,10 @@ type keeper struct {
 	firsts  map[int][]int32
 	answers map[int][]int32
 	counted map[int]int
+	rounds  int // of work that it was told of
 }
+
+func (k *keeper) Worked() { k.rounds++ }
 
 func newKeeper() *keeper {
 	return &keeper{firsts: map[int][]int32{}, answers: map[int][]int32{}, counted: map[int]int{}}

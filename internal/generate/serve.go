@@ -44,5 +44,8 @@ func round(ctx context.Context, b rounds, reply workload.Reply) error {
 	if err := b.read(ctx, reply); err != nil {
 		return err
 	}
+	if to, ok := reply.(workload.Watching); ok {
+		to.Worked()
+	}
 	return b.step(ctx, reply)
 }

@@ -144,6 +144,27 @@ func TestTheWatchdogWaitsAsLongAsItIsTold(t *testing.T) {
 	}
 }
 
+// An answer of many tokens may take longer than a stalled SUT is waited for.
+func TestASUTThatWorksOnALongAnswerHasNotStalled(t *testing.T) {
+	for works, fault := range map[time.Duration]string{40 * time.Second: "", 15 * time.Second: "for 10s it has completed none of the 1 samples"} {
+		inFakeTime(t, func(t *testing.T) {
+			began := time.Now()
+			opts := timers
+			opts.StallTimeout = 10 * time.Second
+			opts.Working = func() int64 { return int64(min(time.Since(began), works) / (3 * time.Second)) }
+			s := quick(SingleStream)
+			s.MinDuration, s.MinQueryCount, s.WithoutEarlyStopping = 0, 1, true
+			r := mustRun(t, after(40*time.Second), &fakeQSL{total: 500, performance: 100}, s, opts)
+			if fault != "" {
+				mustFault(t, r, fault)
+			} else if !r.Valid() {
+				t.Errorf("with work for %v it is not valid: %v", works, r.Faults)
+			}
+			time.Sleep(time.Minute) // the answer comes
+		})
+	}
+}
+
 func TestASUTThatFailsInFlushQueriesIsNamed(t *testing.T) {
 	for name, test := range map[string]struct {
 		flush func()

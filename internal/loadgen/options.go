@@ -13,6 +13,9 @@ type Options struct {
 	// StallTimeout is how long the SUT may go without completing a sample that it has,
 	// or stay inside IssueQuery, before the test gives it up. Default: 5 minutes.
 	StallTimeout time.Duration
+	// Working counts what the SUT has done for samples that it has not completed. As long as it grows
+	// the SUT has not stalled: a long answer may take minutes. nil: only completed samples show that.
+	Working func() int64
 	// MaxIssueDelay bounds how late the generator may issue Server queries by its own fault, at
 	// the test's target percentile. Default: half the target latency, or with token
 	// latencies half the bound of the first token.
@@ -41,6 +44,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.StallTimeout <= 0 {
 		o.StallTimeout = 5 * time.Minute
+	}
+	if o.Working == nil {
+		o.Working = func() int64 { return 0 }
 	}
 	if o.CheckpointEvery <= 0 {
 		o.CheckpointEvery = time.Minute

@@ -94,7 +94,7 @@ func (t *test) watch(ctx context.Context, p *phase) {
 				t.checkpoint(p)
 				saved = time.Now()
 			}
-			work := p.rec.completed.Load() + p.entered() + p.returned.Load()
+			work := p.rec.completed.Load() + p.entered() + p.returned.Load() + opts.Working()
 			if owed := p.owes(); work != last || owed == "" {
 				last, since = work, now
 			} else if idle := now.Sub(since); idle >= opts.StallTimeout {

@@ -68,6 +68,10 @@ type Words interface {
 	Decode(tokens []int32) (string, error)
 }
 
+// A Watching is a Reply that wants to know of work on answers that are still to come: who only waits for these
+// cannot tell a long one from one that never comes.
+type Watching interface{ Worked() }
+
 // A Streamer is a Reply that wants every token of an answer as soon as it is there, the first one too.
 type Streamer interface {
 	Token(ticket int, token []byte)
