@@ -13,6 +13,7 @@ const (
 	largest = 2000 // exponent, and number of which a factorial is computed
 	exact   = 300  // bits of a difference below the largest value that tell that it is 0
 	inexact = 32   // the same of values of which few digits are known
+	nearly  = 24   // the same where decimal fractions were rounded on the way
 )
 
 // A computation is one of an expression at a point.
@@ -21,8 +22,8 @@ type computation struct {
 	exponent int // of 2, of the largest value so far
 }
 
-// isZero reports whether an expression without decimal fractions is 0 wherever it is computed.
-func (n *node) isZero() bool {
+// isZero reports whether an expression is 0 to some bits wherever it is computed.
+func (n *node) isZero(bits int) bool {
 	for point := range points {
 		if point > 0 && !n.varies() {
 			break
@@ -31,7 +32,7 @@ func (n *node) isZero() bool {
 		v := c.value(n)
 		switch {
 		case v == nil && isFar(point): // too large; a division by 0 shows at the others
-		case v == nil, !v.isZero() && v.exponent() > c.exponent-v.digits():
+		case v == nil, !v.isZero() && v.exponent() > c.exponent-min(bits, v.digits()):
 			return false
 		}
 	}

@@ -12,9 +12,10 @@
 // pylatexenc writes it, and text becomes an expression as Python and SymPy's parser read it. Where
 // the grader asks SymPy whether a difference is 0, one without decimal fractions is computed here
 // at several points, with many digits; one with decimal fractions is multiplied out, and rounded
-// where SymPy rounds. What SymPy finds beyond that is left out: that == of Python is true or
+// where SymPy rounds, and the same only if it is also nearly 0 where it is computed. What SymPy finds beyond that is left out: that == of Python is true or
 // false, infinities, quotients of polynomials with rounded coefficients that it cancels, and roots of squares of
-// sums of constants and decimal fractions.
+// sums of constants and decimal fractions. So is what versions of Python read in different ways, such as 9e+x, 0x, or
+// signs outside of ASCII that are no letters: no such expression is the same as another one.
 //
 // The package finds programs in answers, and leaves out running them.
 package grading

@@ -13,7 +13,7 @@ func sameExpression(a, b string) bool {
 	case difference == nil:
 		return false
 	case difference.hasDecimals():
-		return difference.isRoundedZero()
+		return difference.isRoundedZero() && difference.isZero(nearly)
 	}
-	return difference.isZero()
+	return difference.isZero(exact)
 }

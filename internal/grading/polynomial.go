@@ -31,16 +31,26 @@ func (t term) key() string {
 	return b.String()
 }
 
-// with adds a term, in place.
+// with adds a term, in place. A float that is 0 stays if nothing else is there: what it is added to becomes a float.
 func (p polynomial) with(t term) polynomial {
 	key := t.key()
 	if old, ok := p[key]; ok {
 		t.times = t.times.plus(old.times)
 	}
-	if p[key] = t; t.times.sign() == 0 {
+	p[key] = t
+	if last, ok := p[""]; ok && len(p) > 1 && last.times.sign() == 0 {
+		delete(p, "")
+	}
+	if t.times.sign() == 0 && (key != "" || t.times.float == nil) {
 		delete(p, key)
 	}
 	return p
+}
+
+// isZero reports whether there is nothing, or a float that is 0.
+func (p polynomial) isZero() bool {
+	d, ok := p.number()
+	return ok && d.sign() == 0
 }
 
 func (p polynomial) plus(q polynomial) polynomial {

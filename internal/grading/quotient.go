@@ -25,7 +25,7 @@ func (n *node) hasDecimals() bool {
 // isRoundedZero reports whether an expression with decimal fractions is 0, with all that SymPy rounds rounded.
 func (n *node) isRoundedZero() bool {
 	q := n.quotient()
-	return q != nil && len(q.over) == 0
+	return q != nil && q.over.isZero()
 }
 
 // quotient multiplies an expression out; nil: that is not possible, or there is a division by 0.
@@ -56,7 +56,9 @@ func (q *quotient) binary(op string, r *quotient) *quotient {
 	case "*":
 		return q.times(r)
 	case "/":
-		return q.times(r.inverse())
+		return q.dividedBy(r)
+	case floor:
+		return q.dividedBy(r).floor()
 	case "**":
 		return q.raised(r)
 	}
@@ -103,10 +105,8 @@ func integral(op string, of []*quotient) decimal {
 	switch {
 	case !isNumber:
 	case op == floor:
-		if under, ok := of[1].number(); ok && under.sign() != 0 {
-			down, _ := floorOf(d.times(under.inverse()).rounded(precision)).Int(nil)
-			return decimal{fraction: new(big.Rat).SetInt(down)}
-		}
+		down, _ := floorOf(d.rounded(precision)).Int(nil)
+		return decimal{fraction: new(big.Rat).SetInt(down)}
 	case (op == factorial || op == doubleFactorial) && whole && n >= 0 && n <= largest:
 		return decimal{fraction: new(big.Rat).SetInt(product(n, op))}
 	}
@@ -140,6 +140,25 @@ func (q *quotient) times(r *quotient) *quotient {
 	return (&quotient{over: q.over.times(r.over), under: q.under.times(r.under)}).checked()
 }
 
+// dividedBy is nil if r is 0. SymPy divides a float by a number at once, so that it is rounded once.
+func (q *quotient) dividedBy(r *quotient) *quotient {
+	d, isNumber := q.number()
+	e, byNumber := r.number()
+	if isNumber && byNumber && d.float != nil && e.sign() != 0 {
+		prec := bits(d, e)
+		return wholeQuotient(constant(decimal{float: new(big.Float).SetPrec(prec).Quo(d.float, e.rounded(prec))}))
+	}
+	return q.times(r.inverse())
+}
+
+// floor is what a quotient is rounded down to.
+func (q *quotient) floor() *quotient {
+	if q == nil {
+		return nil
+	}
+	return opaque(floor, q)
+}
+
 // checked is nil where a part of a quotient could not be multiplied out, or has become too large.
 func (q *quotient) checked() *quotient {
 	if q.over == nil || q.under == nil || q.over.tooLarge() || q.under.tooLarge() {
@@ -150,7 +169,7 @@ func (q *quotient) checked() *quotient {
 
 // inverse is nil of 0. One term stays above, with its exponents the other way round.
 func (q *quotient) inverse() *quotient {
-	if len(q.over) == 0 {
+	if q.over.isZero() {
 		return nil
 	}
 	t, ok := q.over.single()

@@ -26,8 +26,11 @@ func (q *quotient) power(exponent decimal) *quotient {
 
 // power is a number with a number as its exponent, of which at least one is no integer.
 func (d decimal) power(exponent decimal) *quotient {
-	if d.isFraction(1) {
+	switch {
+	case d.isFraction(1):
 		return wholeQuotient(constant(d))
+	case d.sign() == 0:
+		return powerOfZero(d, exponent)
 	}
 	if bits(d, exponent) == 0 {
 		return rootQuotient(d, exponent)
@@ -35,7 +38,21 @@ func (d decimal) power(exponent decimal) *quotient {
 	if v, isReal := d.raised(exponent); isReal {
 		return wholeQuotient(constant(v))
 	}
+	if exponent.fraction != nil && exponent.fraction.Cmp(big.NewRat(1, 2)) == 0 {
+		return d.negated().power(exponent).times(wholeQuotient(atom("j", fractionOf(1, 1))))
+	}
 	return opaque("**", wholeQuotient(constant(d)), wholeQuotient(constant(exponent)))
+}
+
+// powerOfZero is 0, or nothing if the exponent is negative.
+func powerOfZero(zero, exponent decimal) *quotient {
+	switch exponent.sign() {
+	case -1:
+		return nil
+	case 0:
+		return wholeQuotient(constant(fractionOf(1, 1)))
+	}
+	return wholeQuotient(constant(zero))
 }
 
 func (q *quotient) inverted() *quotient {

@@ -113,6 +113,27 @@ func TestAnswersThatAreRoots(t *testing.T) {
 	})
 }
 
+func TestAnswersWithDecimalFractions(t *testing.T) {
+	checkJudgements(t, []judgement{
+		{"the root of nothing is nothing", "0.5+x", `\sqrt{0}+0.5+x`, true},
+		{"and not one", "1.5", `\sqrt{0}+0.5`, false},
+		{"a power of nothing", "0.5+x+0^0.5", "0.5+x", true},
+		{"a decimal fraction over a number is rounded once", `(\frac{1.414}{6})/3*3`, `\frac{1.414}{6}`, false},
+		{"a number over a decimal fraction twice", `\frac{28}{1.732}`, "28*(1/1.732)", true},
+		{"of which the square over itself may be another", `(\frac{3.14}{33.3})^2/(\frac{3.14}{33.3})`, `\frac{3.14}{33.3}`, false},
+		{"what is added to a rounded zero is rounded", `(\frac{1.414}{6})/3*3`, `(\frac{1.414}{6}*1.0)+1-1.0`, true},
+		{"a rounded zero is left out of sums", "x+0.0", "x", true},
+		{"and of products with letters", "0.0*x+2y", "2y", true},
+		{"nothing divided and rounded down", "0.75+0//x", "0.75", true},
+		{"a quotient that is a number, rounded down", "(2.5x)//x+0.5", "2.5", true},
+		{"rounded down below zero", "x+(-7.5)//2", "x-4", true},
+		{"division by what is rounded down to nothing", `24x/(.25//\sqrt{3})`, `(24x/(.25//\sqrt{3}))^1`, false},
+		{"roots of negative numbers", `\sqrt{-2.25}`, `1.5\sqrt{-1}`, true},
+		{"a number, a letter and a sign that are no exponent", "9e+x", "x+9e", false},
+		{"and those that are", "9e+1", "90", true},
+	})
+}
+
 func TestAnswersThatAreTuples(t *testing.T) {
 	checkJudgements(t, []judgement{
 		{"with blanks behind commas", "(1, 2)", "(1,2)", true},

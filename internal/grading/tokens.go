@@ -27,6 +27,9 @@ var (
 	numberToken = regexp.MustCompile(`^(?:0x(?:_?[0-9a-f])+|0b(?:_?[01])+|0o(?:_?[0-7])+|(?:(?:` + run + `)?\.` + run + `|` + run + `\.?)(?:e[-+]?` + run + `)?j?)`)
 )
 
+// wrongExponent is that of a number without digits, which Python takes for a mistake from 3.12 on, and for a letter before.
+var wrongExponent = regexp.MustCompile(`^e[-+]`)
+
 // functions are the names that SymPy knows, of those that worthComputing lets through, and that are read here.
 var functions = map[string]bool{"sqrt": true, "ln": true, "csc": true, "pi": true}
 
@@ -80,7 +83,7 @@ func continuesName(r rune) bool {
 
 // numberTokens are those of a number, and of the imaginary unit behind it, before a rest; 0: Python takes both for one number that is wrong.
 func numberTokens(text, rest string) ([]token, int) {
-	if strings.HasPrefix(rest, "_") || text == "0" && rest != "" && strings.Contains("xbo", rest[:1]) {
+	if strings.HasPrefix(rest, "_") || wrongExponent.MatchString(rest) || text == "0" && rest != "" && strings.Contains("xbo", rest[:1]) {
 		return nil, 0
 	}
 	plain, imaginary := strings.CutSuffix(text, "j")
