@@ -107,7 +107,7 @@ var mayImport = map[string]string{
 	"internal/network":       "internal/field internal/tensor internal/workload",
 	"internal/download":      "internal/whole configs internal/accuracy internal/field internal/home internal/jpeg internal/parallel internal/preprocess",
 
-	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/jpeg internal/parallel internal/regular internal/tensor internal/tensor/npy",
+	"internal/dataset":         "internal/accuracy internal/dataset/pickle internal/dataset/volume internal/jpeg internal/parallel internal/pytext internal/regular internal/tensor internal/tensor/npy",
 	"internal/dataset/pickle":  "",
 	"internal/dataset/prompts": "internal/dataset/pickle internal/regular",
 	"internal/dataset/synth":   "internal/livecode internal/tokenserver internal/scratch internal/tokenizer/clip internal/jpeg internal/parallel internal/whole internal/tensor internal/tensor/npy",

@@ -120,20 +120,23 @@ func TestFieldsOfQuestionsThatAreNull(t *testing.T) {
 	}
 }
 
-// As Python's text files have them: a line ends with \n or \r\n, the last one perhaps with nothing; a blank is a sentence.
+// As str.splitlines has them: the last line perhaps ends with nothing; a blank is a sentence.
 func TestSentencesAreLines(t *testing.T) {
 	for text, want := range map[string][]string{
-		"a":            {"a"},
-		"a\n":          {"a"},
-		"a\nb":         {"a", "b"},
-		"a\r\nb\r\n":   {"a", "b"},
-		"\n":           {""},
-		"\n\na\n":      {"", "", "a"},
-		" a \t\n":      {" a \t"},
-		"a\rb\n":       {"a\rb"},
-		"a\u2028b\n":   {"a\u2028b"}, // no line ends here
-		"a\x0bb\x0c\n": {"a\x0bb\x0c"},
-		"\ufeffa\n":    {"\ufeffa"},
+		"a":                     {"a"},
+		"a\n":                   {"a"},
+		"a\nb":                  {"a", "b"},
+		"a\r\nb\r\n":            {"a", "b"},
+		"\n":                    {""},
+		"\n\na\n":               {"", "", "a"},
+		" a \t\n":               {" a \t"},
+		"a\rb\n":                {"a", "b"},
+		"a\r\r\nb":              {"a", "", "b"},
+		"a\u2028b\n":            {"a", "b"},
+		"a\u2029b\u0085c":       {"a", "b", "c"},
+		"a\x1cb\x1dc\x1ed\x1fe": {"a", "b", "c", "d\x1fe"},
+		"a\x0bb\x0c\n":          {"a", "b", ""},
+		"\ufeffa\n":             {"\ufeffa"},
 	} {
 		if got, err := parseLines(strings.NewReader(text)); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/pytext"
 	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
@@ -83,16 +85,17 @@ func readLines(path string) (lines []string, err error) {
 	return lines, nil
 }
 
-// parseLines reads lines of text, at least one. Of each goes the end, \n or \r\n, and nothing else.
+// parseLines reads lines of text, at least one. As in the reference, whose lines are those of str.splitlines, one ends at \r, a form feed
+// and some others, too.
 func parseLines(r io.Reader) (lines []string, err error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), longestLine)
+	s.Split(toNewline)
 	for s.Scan() {
-		line := s.Text()
-		if !utf8.ValidString(line) {
+		if !utf8.Valid(s.Bytes()) {
 			return nil, fmt.Errorf("line %d: the text is not UTF-8", len(lines)+1)
 		}
-		lines = append(lines, line)
+		lines = append(lines, pytext.Lines(s.Text(), false)...)
 	}
 	if err := s.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", len(lines)+1, err)
@@ -101,4 +104,15 @@ func parseLines(r io.Reader) (lines []string, err error) {
 		return nil, errors.New("the file is empty, want one sentence per line")
 	}
 	return lines, nil
+}
+
+// toNewline takes what goes to the next \n, with it, or to the end.
+func toNewline(data []byte, atEnd bool) (advance int, token []byte, err error) {
+	if n := bytes.IndexByte(data, '\n') + 1; n > 0 {
+		return n, data[:n], nil
+	}
+	if atEnd && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }

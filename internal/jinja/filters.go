@@ -164,7 +164,7 @@ func indented(_ *scope, value any, a given) (any, error) {
 		return nil, err
 	}
 	var b strings.Builder
-	for i, line := range splitLines(text+"\n", false) {
+	for i, line := range pytext.Lines(text+"\n", false) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
 )
 
 func cutting(trim func(s, part string) string) method {
@@ -198,35 +200,10 @@ func joined(all []any, between string) (string, error) {
 	return b.String(), nil
 }
 
-// lineEnds are where Python's splitlines cuts.
-const lineEnds = "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
-
 func linesOf(of any, a given) (any, error) {
 	v, err := a.bind("keepends")
 	if err != nil {
 		return nil, err
 	}
-	return texts(splitLines(of.(string), flag(v[0]))), nil
-}
-
-// splitLines cuts a text into lines, with their ends or without.
-func splitLines(s string, ends bool) []string {
-	var lines []string
-	for s != "" {
-		at := strings.IndexAny(s, lineEnds)
-		if at < 0 {
-			return append(lines, s)
-		}
-		_, n := utf8.DecodeRuneInString(s[at:])
-		if strings.HasPrefix(s[at:], "\r\n") {
-			n = 2
-		}
-		line := s[:at]
-		if ends {
-			line = s[:at+n]
-		}
-		lines = append(lines, line)
-		s = s[at+n:]
-	}
-	return lines
+	return texts(pytext.Lines(of.(string), flag(v[0]))), nil
 }

@@ -1,6 +1,7 @@
 package pytext
 
 import (
+	"slices"
 	"testing"
 	"unicode"
 )
@@ -27,5 +28,20 @@ func TestEveryLetterWithAnotherFormIsCased(t *testing.T) {
 		if unicode.ToLower(r) != r && !IsUpper(r) && !unicode.IsTitle(r) {
 			t.Errorf("%U has a small form, and is no capital", r)
 		}
+	}
+}
+
+// What splitlines of Python 3.11 says, of which keepends is another form.
+func TestLinesEndAsInPython(t *testing.T) {
+	for text, want := range map[string][]string{
+		"": nil, "a": {"a"}, "\n": {""}, "a\n\nb": {"a", "", "b"}, "a\r\nb\r": {"a", "b"}, "a\n\rb": {"a", "", "b"}, "a\vb\fc": {"a", "b", "c"},
+		"a\x1cb\x1dc\x1ed\x1fe": {"a", "b", "c", "d\x1fe"}, "é\u0085b\u2028c\u2029": {"é", "b", "c"}, "\u2027\u202a\u0084\u0086": {"\u2027\u202a\u0084\u0086"},
+	} {
+		if got := Lines(text, false); !slices.Equal(got, want) {
+			t.Errorf("Lines(%q) = %q, want %q", text, got, want)
+		}
+	}
+	if got, want := Lines("a\r\nb\u2028\rc", true), []string{"a\r\n", "b\u2028", "\r", "c"}; !slices.Equal(got, want) {
+		t.Errorf("with their ends, lines are %q, want %q", got, want)
 	}
 }

@@ -45,6 +45,31 @@ func TrimSpace(s string) string { return strings.TrimFunc(s, IsSpace) }
 // TrimRight is str.rstrip().
 func TrimRight(s string) string { return strings.TrimRightFunc(s, IsSpace) }
 
+// lineEnds are where str.splitlines cuts.
+const lineEnds = "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
+
+// Lines is str.splitlines(keepends): without ends, those of lines are left out.
+func Lines(s string, ends bool) []string {
+	var lines []string
+	for s != "" {
+		at := strings.IndexAny(s, lineEnds)
+		if at < 0 {
+			return append(lines, s)
+		}
+		_, n := utf8.DecodeRuneInString(s[at:])
+		if strings.HasPrefix(s[at:], "\r\n") {
+			n = 2
+		}
+		line := s[:at]
+		if ends {
+			line = s[:at+n]
+		}
+		lines = append(lines, line)
+		s = s[at+n:]
+	}
+	return lines
+}
+
 // Lower is str.lower(): the dotted capital I becomes two characters, and a capital sigma at
 // the end of a word its final form.
 func Lower(s string) string {
