@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/pytext"
 )
 
 // A LabeledImage is one line of ImageNet's val_map.txt.
@@ -40,7 +41,7 @@ func ReadValMap(in Input) ([]LabeledImage, error) {
 }
 
 func parseValMapLine(line string) (LabeledImage, error) {
-	columns := strings.Fields(line)
+	columns := pytext.Fields(line)
 	if len(columns) < 2 {
 		return LabeledImage{}, fmt.Errorf("want a file name and a class, got %d fields", len(columns))
 	}

@@ -29,6 +29,7 @@ func TestReadValMapReadsLinesAsPythonDoes(t *testing.T) {
 		"Windows":          "ILSVRC2012_val_00000001.JPEG 65\r\nb.JPEG -1\r\na.JPEG 7\r\n",
 		"old Macintosh":    "ILSVRC2012_val_00000001.JPEG 65\rb.JPEG -1\ra.JPEG 7\r",
 		"tabs and columns": "  ILSVRC2012_val_00000001.JPEG\t065 x y\nb.JPEG   -1  \na.JPEG +7\n",
+		"separators":       "ILSVRC2012_val_00000001.JPEG\x1f65\nb.JPEG\u00a0-1\x1c\na.JPEG\v7\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, in := range []Input{text(file), Named("slow", iotest.OneByteReader(strings.NewReader(file)))} {

@@ -1,10 +1,13 @@
 package coderun
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/longtest"
 )
 
 // isolated returns a runner that keeps programs apart, or skips the test.
@@ -75,13 +78,44 @@ func TestAProgramIsTheSameUser(t *testing.T) {
 	}
 }
 
+// The bound is there for everybody, and the system does not keep the superuser to it.
+func TestTheNumberOfProcessesIsBounded(t *testing.T) {
+	shells(t)
+	r := isolated(t)
+	if !r.counts {
+		t.Skip("this system counts the processes of a user, not those of a program")
+	}
+	const read = `ulimit -u 2>/dev/null || ulimit -p`
+	if got := writes(t, r, "python", read); got != "1024\n" {
+		t.Errorf("the bound is %q", got)
+	}
+	if others := (&Runner{limits: r.limits, isolated: true}); writes(t, others, "python", read) == "1024\n" {
+		t.Error("the bound is there without being asked for")
+	}
+	if os.Getuid() == superuser || !longtest.Wanted() {
+		t.Skip("the superuser has no bound on processes, and for others it takes seconds to reach it")
+	}
+	const many = `i=0; while [ $i -lt %d ]; do sleep 20 & i=$((i+1)); done; exit 0`
+	if !run(t, r, "python", fmt.Sprintf(many, 100)) {
+		t.Error("100 processes are too many")
+	}
+	if run(t, r, "python", fmt.Sprintf(many, mostProcesses)) {
+		t.Errorf("%d processes beside the shell are not too many", mostProcesses)
+	}
+}
+
 func TestIsolationIsSaid(t *testing.T) {
-	for isolated, want := range map[bool]string{
-		true:  "without network and without a way to other processes, with bounds on time and memory; the user's files are open to it",
-		false: "with bounds on time and memory; network, other processes and the user's files are open to it",
+	counted := " and memory"
+	if os.Getuid() != superuser {
+		counted = ", memory and the number of its processes"
+	}
+	for r, want := range map[Runner]string{
+		{isolated: true, counts: true}: "without network and without a way to other processes, with bounds on time" + counted + "; the user's files are open to it",
+		{isolated: true}:               "without network and without a way to other processes, with bounds on time and memory; the user's files are open to it",
+		{}:                             "with bounds on time and memory; network, other processes and the user's files are open to it",
 	} {
-		if got := (&Runner{isolated: isolated}).Isolation(); got != want {
-			t.Errorf("isolated %t: %q", isolated, got)
+		if got := r.Isolation(); got != want {
+			t.Errorf("isolated %t, counted %t: %q", r.isolated, r.counts, got)
 		}
 	}
 }

@@ -9,5 +9,7 @@ func keepApart(*exec.Cmd, bool) {}
 
 func canIsolate() bool { return false }
 
+func canCount() bool { return false }
+
 // endGroup ends a command.
 func endGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }

@@ -14,3 +14,5 @@ func keepApart(cmd *exec.Cmd, _ bool) {
 }
 
 func canIsolate() bool { return false }
+
+func canCount() bool { return false }

@@ -43,18 +43,32 @@ func (l Limits) filled() Limits {
 type Runner struct {
 	limits   Limits
 	isolated bool
+	counts   bool // processes are counted for each program alone, so that their number can be bounded
 }
 
 // New returns a runner, which has tried how far it can keep programs apart.
-func New(l Limits) *Runner { return &Runner{limits: l.filled(), isolated: canIsolate()} }
+func New(l Limits) *Runner {
+	r := &Runner{limits: l.filled(), isolated: canIsolate()}
+	r.counts = r.isolated && canCount()
+	return r
+}
 
 // Isolation says what a program is kept from.
 func (r *Runner) Isolation() string {
-	if r.isolated {
+	switch {
+	case r.counts && os.Getuid() != superuser:
+		return "without network and without a way to other processes, with bounds on time, memory and the number of its processes; the user's files are open to it"
+	case r.isolated:
 		return "without network and without a way to other processes, with bounds on time and memory; the user's files are open to it"
 	}
 	return "with bounds on time and memory; network, other processes and the user's files are open to it"
 }
+
+// superuser is the user whose processes the system does not bound.
+const superuser = 0
+
+// mostProcesses bounds those of a program, threads included. Some libraries begin a thread for each processor.
+const mostProcesses = 1024
 
 // A language is how its programs are run. % stands for the name of the file without its end.
 type language struct {
@@ -201,11 +215,19 @@ func (r *Runner) script(c command) string {
 		memory = 'd'
 	}
 	script := fmt.Sprintf("ulimit -t %d; ulimit -f 131072; ulimit -n 256; ulimit -c 0; ulimit -%c %d; ", seconds, memory, r.limits.Memory>>10)
+	if r.counts {
+		script += boundProcesses(mostProcesses)
+	}
 	if r.isolated {
 		// The first process of a space of its own survives its own signals, with which a program would not fail: that is the shell.
 		return script + `"$0" "$@"; exit $?`
 	}
 	return script + `exec "$0" "$@"`
+}
+
+// boundProcesses is the part of a script that bounds the number of processes, for which shells have two letters.
+func boundProcesses(most int) string {
+	return fmt.Sprintf("ulimit -u %d 2>/dev/null || ulimit -p %[1]d; ", most)
 }
 
 // remove removes the folder of a program, which may have taken from its user the right to look into what is in there.
