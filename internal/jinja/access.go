@@ -35,6 +35,8 @@ func keyed(of any, key string) any {
 		found, ok = v.get(key)
 	case *namespace:
 		found, ok = v.values[key]
+	case *object:
+		found, ok = v.attribute(key)
 	}
 	if ok {
 		return found

@@ -115,23 +115,8 @@ func (p *parser) arguments() (arguments, error) {
 	var a arguments
 	p.at++
 	for !p.skip(")") {
-		if p.is("*") || p.is("**") {
-			return a, errors.New("arguments with stars are not known here")
-		}
-		name := ""
-		if next := p.tokens[p.at+1]; p.peek().kind == nameToken && next.kind == operatorToken && next.text == "=" {
-			name = p.take().text
-			p.at++
-		} else if len(a.names) > 0 {
-			return a, errors.New("an argument without a name is behind one that has one")
-		}
-		e, err := p.expression()
-		if err != nil {
+		if err := p.argument(&a); err != nil {
 			return a, err
-		}
-		a.values = append(a.values, e)
-		if name != "" {
-			a.names = append(a.names, name)
 		}
 		if !p.is(")") {
 			if err := p.want(","); err != nil {
@@ -140,6 +125,30 @@ func (p *parser) arguments() (arguments, error) {
 		}
 	}
 	return a, nil
+}
+
+// argument reads one, or a star and a list of them, or two and a dict.
+func (p *parser) argument(a *arguments) error {
+	var err error
+	next := p.tokens[min(p.at+1, len(p.tokens)-1)]
+	switch {
+	case p.is("*") && a.more == nil && a.namedMore == nil:
+		p.at++
+		a.more, err = p.expression()
+		return err
+	case p.is("**") && a.namedMore == nil:
+		p.at++
+		a.namedMore, err = p.expression()
+		return err
+	case p.peek().kind == nameToken && next.kind == operatorToken && next.text == "=" && a.namedMore == nil:
+		a.names = append(a.names, p.take().text)
+		p.at++
+	case len(a.names) > 0 || a.more != nil || a.namedMore != nil:
+		return errors.New("an argument without a name is behind one that has one, or stars")
+	}
+	e, err := p.expression()
+	a.values = append(a.values, e)
+	return err
 }
 
 // filters reads filters and tests behind a value, and calls of what they are.

@@ -9,8 +9,10 @@ import (
 
 // arguments are those of a call, as the template has them: the last ones may have names.
 type arguments struct {
-	values []expression
-	names  []string
+	values    []expression
+	names     []string
+	more      expression // behind a star: values without names; nil: there are none
+	namedMore expression // behind two: a dict of values with names
 }
 
 // given are the values of a call's arguments.
@@ -27,14 +29,64 @@ func (a arguments) given(s *scope) (given, error) {
 		return given{}, err
 	}
 	unnamed := len(all) - len(a.names)
-	g := given{values: all[:unnamed:unnamed], names: a.names, named: make(map[string]any, len(a.names))}
+	g := given{values: all[:unnamed:unnamed], named: make(map[string]any, len(a.names))}
 	for i, name := range a.names {
-		if _, ok := g.named[name]; ok {
-			return g, fmt.Errorf("argument %s is given twice", name)
+		if err := g.name(name, all[unnamed+i]); err != nil {
+			return g, err
 		}
-		g.named[name] = all[unnamed+i]
 	}
-	return g, nil
+	if a.more != nil {
+		err = g.addAll(s, a.more)
+	}
+	if err == nil && a.namedMore != nil {
+		err = g.nameAll(s, a.namedMore)
+	}
+	return g, err
+}
+
+// name gives a value with a name.
+func (g *given) name(name string, value any) error {
+	if _, ok := g.named[name]; ok {
+		return fmt.Errorf("argument %s is given twice", name)
+	}
+	g.names, g.named[name] = append(g.names, name), value
+	return nil
+}
+
+// addAll gives the elements of a value.
+func (g *given) addAll(s *scope, of expression) error {
+	v, err := of.value(s)
+	if err != nil {
+		return err
+	}
+	all, err := s.elements(v)
+	if err != nil {
+		return err
+	}
+	g.values = append(g.values, all...)
+	return s.spend(len(all))
+}
+
+// nameAll gives the values of a dict, with its keys as names.
+func (g *given) nameAll(s *scope, of expression) error {
+	v, err := of.value(s)
+	if err != nil {
+		return err
+	}
+	d, ok := v.(*dict)
+	if !ok {
+		return fmt.Errorf("want a dict behind two stars, not %s", kindOf(v))
+	}
+	for _, key := range d.keys {
+		name, ok := key.(string)
+		if !ok {
+			return fmt.Errorf("want a dict whose keys are texts behind two stars, not %s", kindOf(key))
+		}
+		if err := g.name(name, d.values[name]); err != nil {
+			return err
+		}
+	}
+	return s.spend(len(d.keys))
 }
 
 // missing is the value of a parameter for which nothing is given.
@@ -104,7 +156,7 @@ func (c call) with(s *scope, name string, value any) (any, error) {
 	if err := checkDefined(v); err != nil {
 		return nil, err
 	}
-	f, ok := v.(function)
+	f, ok := callable(v)
 	if !ok {
 		return nil, fmt.Errorf("a value of type %s cannot be called", kindOf(v))
 	}
@@ -113,7 +165,9 @@ func (c call) with(s *scope, name string, value any) (any, error) {
 		return nil, err
 	}
 	if name != "" {
-		g.named[name] = value
+		if err := g.name(name, value); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.lookAtArguments(g); err != nil {
 		return nil, err
@@ -150,98 +204,4 @@ func (f filter) value(s *scope) (any, error) {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
 	return result, s.made(result)
-}
-
-// functions are those that every template has.
-var functions = map[string]function{
-	"range": countRange, "namespace": newNamespace, "dict": dictOfNames, "raise_exception": raise,
-}
-
-// raise is how a template refuses a chat.
-func raise(_ *scope, a given) (any, error) {
-	v, err := a.bind("message")
-	if err != nil {
-		return nil, err
-	}
-	return nil, errors.New(str(v[0]))
-}
-
-var errRange = errors.New("range wants one to three whole numbers")
-
-// countRange is range: all that a template counts together is bounded.
-func countRange(s *scope, a given) (any, error) {
-	from, to, step, err := a.bounds()
-	if err != nil {
-		return nil, err
-	}
-	numbers := list{}
-	for n := from; step > 0 && n < to || step < 0 && n > to; n += step {
-		if s.counted++; s.counted > maxRange {
-			return nil, fmt.Errorf("a template counts to %d at most", maxRange)
-		}
-		numbers = append(numbers, n)
-		if next := n + step; (next > n) != (step > 0) {
-			break // beyond 64 bits
-		}
-	}
-	return numbers, nil
-}
-
-// bounds are the arguments of range.
-func (g given) bounds() (from, to, step int64, err error) {
-	if len(g.values) == 0 || len(g.values) > 3 || len(g.named) > 0 {
-		return 0, 0, 0, errRange
-	}
-	var numbers [3]int64
-	for i, v := range g.values {
-		n, _, float, ok := number(v)
-		if !ok || float {
-			return 0, 0, 0, errRange
-		}
-		numbers[i] = n
-	}
-	switch {
-	case len(g.values) == 1:
-		return 0, numbers[0], 1, nil
-	case len(g.values) == 2:
-		return numbers[0], numbers[1], 1, nil
-	case numbers[2] == 0:
-		return 0, 0, 0, errors.New("range wants steps that are not 0")
-	}
-	return numbers[0], numbers[1], numbers[2], nil
-}
-
-func newNamespace(_ *scope, a given) (any, error) {
-	d, err := dictOfNames(nil, a)
-	if err != nil {
-		return nil, err
-	}
-	n := &namespace{make(map[string]any)}
-	for _, k := range d.(*dict).keys {
-		name, ok := k.(string)
-		if !ok {
-			return nil, errUnhashable
-		}
-		n.values[name], _ = d.(*dict).get(k)
-	}
-	return n, nil
-}
-
-// dictOfNames is dict: of another one, and of arguments with names.
-func dictOfNames(_ *scope, a given) (any, error) {
-	d := newDict()
-	for _, v := range a.values {
-		other, ok := v.(*dict)
-		if !ok {
-			return nil, fmt.Errorf("want a dict or arguments with names, not %s", kindOf(v))
-		}
-		for _, k := range other.keys {
-			v, _ := other.get(k)
-			_ = d.set(k, v) // it is one's already
-		}
-	}
-	for _, name := range a.names {
-		_ = d.set(name, a.named[name]) // a text is a key
-	}
-	return d, nil
 }

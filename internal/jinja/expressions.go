@@ -186,6 +186,7 @@ func (p *parser) primary() (expression, error) {
 		if value, ok := constants[t.text]; ok {
 			return constant{value}, nil
 		}
+		p.asks(t.text)
 		return variable(t.text), nil
 	case stringToken:
 		var text strings.Builder

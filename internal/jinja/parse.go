@@ -16,7 +16,8 @@ type parser struct {
 	tokens []token
 	at     int
 	depth  int
-	loops  int // that are open
+	loops  int      // that are open
+	macros []*macro // that are open
 }
 
 // A Template turns values into a text. It may be used from several goroutines at once.

@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"errors"
 	"fmt"
 )
 
@@ -49,9 +48,7 @@ func (p *parser) loop() (statement, error) {
 			return nil, err
 		}
 	}
-	if p.is("recursive") {
-		return nil, errors.New("recursive loops are not known here")
-	}
+	l.recursive = p.skip("recursive")
 	if err := p.end(); err != nil {
 		return nil, err
 	}
@@ -142,72 +139,4 @@ func (p *parser) with() (statement, error) {
 func (p *parser) generation() (statement, error) {
 	body, err := p.block("endgeneration")
 	return with{body: body}, err
-}
-
-// macro reads macro.
-func (p *parser) macro() (statement, error) {
-	name, err := p.name()
-	if err != nil {
-		return nil, err
-	}
-	m := &macro{name: name}
-	if err := p.parameters(m); err != nil {
-		return nil, err
-	}
-	m.body, err = p.inMacro("endmacro")
-	return m, err
-}
-
-// inMacro reads a body in which the loops around it are out of reach.
-func (p *parser) inMacro(end string) ([]statement, error) {
-	loops := p.loops
-	p.loops = 0
-	defer func() { p.loops = loops }()
-	return p.block(end)
-}
-
-// parameters reads those of a macro.
-func (p *parser) parameters(m *macro) error {
-	if err := p.want("("); err != nil {
-		return err
-	}
-	for !p.skip(")") {
-		name, err := p.name()
-		if err != nil {
-			return err
-		}
-		var otherwise expression
-		if p.skip("=") {
-			if otherwise, err = p.expression(); err != nil {
-				return err
-			}
-		}
-		m.parameters, m.defaults = append(m.parameters, name), append(m.defaults, otherwise)
-		if !p.is(")") {
-			if err := p.want(","); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// call reads call: a macro gets what is between as its caller.
-func (p *parser) call() (statement, error) {
-	c := callBlock{caller: &macro{name: "caller"}}
-	if p.is("(") {
-		if err := p.parameters(c.caller); err != nil {
-			return nil, err
-		}
-	}
-	e, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	var ok bool
-	if c.call, ok = e.(call); !ok {
-		return nil, errors.New("want a call of a macro")
-	}
-	c.caller.body, err = p.inMacro("endcall")
-	return c, err
 }

@@ -60,6 +60,7 @@ func (p *parser) target() (target, error) {
 func (p *parser) part() (target, error) {
 	if !p.skip("(") {
 		name, err := p.name()
+		p.sets(name)
 		return target{name: name}, err
 	}
 	back, err := p.deeper()

@@ -18,7 +18,7 @@ var tests = map[string]filterFunc{
 	"number":      kindTest(func(v any) bool { _, _, _, ok := number(v); return ok }),
 	"string":      kindTest(func(v any) bool { return kindOf(v) == "str" }),
 	"mapping":     kindTest(func(v any) bool { return kindOf(v) == "dict" }),
-	"callable":    kindTest(func(v any) bool { k := kindOf(v); return k == "function" || k == "undefined" }),
+	"callable":    kindTest(func(v any) bool { _, ok := callable(v); return ok || kindOf(v) == "undefined" }),
 	"iterable":    kindTest(func(v any) bool { _, err := elements(v); return err == nil }),
 	"sequence":    kindTest(func(v any) bool { _, err := elements(v); return err == nil }),
 	"lower":       throughout(kindTest(func(v any) bool { return isLower(str(v)) })),

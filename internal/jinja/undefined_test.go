@@ -40,6 +40,6 @@ func TestWhatIsUndefined(t *testing.T) {
 		{"its JSON", "{{ nope | tojson }}", "tojson: a value of type undefined is no JSON"},
 		{"names in it", "{% set a, b = nope %}", "0 values are for 2 names"},
 		{"what no if has given", "{{ ('a' if false).x }}", "an if without else has no value"},
-		{"the neighbour of the first turn", "{% for x in [1] %}{{ loop.previtem.a }}{% endfor %}", "a value of type namespace has no 'previtem'"},
+		{"the neighbour of the first turn", "{% for x in [1] %}{{ loop.previtem.a }}{% endfor %}", "a value of type LoopContext has no 'previtem'"},
 	})
 }

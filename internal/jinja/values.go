@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Values are nil (None), bool, int64, float64, string, list, tuple, *dict, *namespace, function
-// and undefined.
+// Values are nil (None), bool, int64, float64, string, list, tuple, *dict, *namespace, *object,
+// function and undefined.
 type (
 	list  []any
 	tuple []any
@@ -91,6 +91,14 @@ func (d *dict) set(key, value any) error {
 	}
 	d.values[h] = value
 	return nil
+}
+
+// drop takes a key away.
+func (d *dict) drop(key string) (any, bool) {
+	v, ok := d.values[key]
+	delete(d.values, key)
+	d.keys = slices.DeleteFunc(d.keys, func(k any) bool { return k == any(key) })
+	return v, ok
 }
 
 // items are the keys with their values.
@@ -183,6 +191,8 @@ func kindOf(value any) string {
 		return "undefined"
 	case *namespace:
 		return "namespace"
+	case *object:
+		return value.(*object).kind
 	}
 	return "function"
 }
