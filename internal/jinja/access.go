@@ -50,7 +50,7 @@ func methodOf(of any, name string) (function, bool) {
 	ok := false
 	switch of.(type) {
 	case string:
-		m, ok = textMethods[name]
+		m, ok = textMethod(name)
 	case *dict:
 		m, ok = dictMethods[name]
 	case list, tuple:

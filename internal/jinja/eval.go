@@ -128,11 +128,13 @@ func (b binary) value(s *scope) (any, error) {
 	if err != nil || b.operator == "or" || b.operator == "and" {
 		return right, err
 	}
-	var v any
-	if b.operator == "~" {
+	if b.operator == "~" || b.operator == "%" {
 		if err := s.look(left, right); err != nil {
 			return nil, err
 		}
+	}
+	var v any
+	if b.operator == "~" {
 		v = str(left) + str(right)
 	} else if v, err = calculate(b.operator, left, right); err != nil {
 		return nil, err

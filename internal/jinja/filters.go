@@ -39,6 +39,7 @@ var filters = map[string]filterFunc{
 	"float":      toFloat,
 	"round":      rounded,
 	"indent":     indented,
+	"format":     formatFilter,
 	"join":       throughout(joinElements),
 	"sort":       throughout(sortElements),
 	"unique":     throughout(uniqueElements),

@@ -53,6 +53,18 @@ var textMethods = map[string]method{
 	"islower":      ofText(func(s string) any { return isLower(s) }),
 }
 
+// textMethod is a method of texts by its name.
+func textMethod(name string) (method, bool) {
+	switch name { // these reach for methods themselves
+	case "format":
+		return formatted, true
+	case "format_map":
+		return formattedBy, true
+	}
+	m, ok := textMethods[name]
+	return m, ok
+}
+
 // ofText is a method without arguments.
 func ofText(f func(string) any) method {
 	return func(of any, a given) (any, error) {

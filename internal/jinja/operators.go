@@ -47,6 +47,9 @@ var errOverflow = errors.New("a whole number has more than 64 bits")
 
 // calculate is a value of two: a sum, a product and the like.
 func calculate(op string, left, right any) (any, error) {
+	if text, ok := left.(string); ok && op == "%" {
+		return percented(text, right)
+	}
 	if err := checkDefined(left, right); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
@@ -71,6 +72,15 @@ func joinedItems(d *dict) string {
 // reprEscapes are characters that repr writes with a letter.
 var reprEscapes = map[rune]string{'\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 
+// ascii is repr of a value, without characters beyond ASCII.
+func ascii(value any) string {
+	var b strings.Builder
+	for _, r := range repr(value) {
+		writeEscaped(&b, r, r < utf8.RuneSelf)
+	}
+	return b.String()
+}
+
 // quoted is repr of a text, in double quotes only if it has single ones and no double ones.
 func quoted(text string) string {
 	quote := '\''
@@ -85,16 +95,24 @@ func quoted(text string) string {
 			b.WriteString(escaped)
 		case r == quote:
 			b.WriteString(`\` + string(r))
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+			writeEscaped(&b, r, unicode.IsPrint(r))
 		}
 	}
 	b.WriteRune(quote)
 	return b.String()
+}
+
+// writeEscaped writes a character, or its number.
+func writeEscaped(b *strings.Builder, r rune, plain bool) {
+	switch {
+	case plain:
+		b.WriteRune(r)
+	case r < 0x100:
+		fmt.Fprintf(b, `\x%02x`, r)
+	case r < 0x10000:
+		fmt.Fprintf(b, `\u%04x`, r)
+	default:
+		fmt.Fprintf(b, `\U%08x`, r)
+	}
 }
