@@ -3,6 +3,7 @@ package jinja
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -37,6 +38,12 @@ func keyed(of any, key string) any {
 		found, ok = v.values[key]
 	case *object:
 		found, ok = v.attribute(key)
+	case span:
+		found, ok = v.attribute(key)
+	case tuple: // of groupby: other pairs have no names, which nobody asks for
+		if at := slices.Index([]string{"grouper", "list"}, key); at >= 0 && len(v) == 2 {
+			found, ok = v[at], true
+		}
 	}
 	if ok {
 		return found
@@ -53,7 +60,7 @@ func methodOf(of any, name string) (function, bool) {
 		m, ok = textMethod(name)
 	case *dict:
 		m, ok = dictMethods[name]
-	case list, tuple:
+	case list, tuple, span:
 		m, ok = listMethods[name]
 	}
 	if !ok {
@@ -130,6 +137,8 @@ func placed(of any, at int64) (any, bool) {
 		return v[at], true
 	case tuple:
 		return v[at], true
+	case span:
+		return v.at(at), true
 	case string:
 		for range at {
 			_, size := utf8.DecodeRuneInString(v)
@@ -139,96 +148,4 @@ func placed(of any, at int64) (any, bool) {
 		return v[:size], true
 	}
 	return nil, false
-}
-
-// slice is a part of a text or a list.
-type slice struct {
-	of    expression
-	parts [3]expression // from, to and step; nil if it is not said
-}
-
-func (p slice) value(s *scope) (any, error) {
-	v, err := p.of.value(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkDefined(v); err != nil {
-		return nil, err
-	}
-	if err := s.lookAtText(v); err != nil {
-		return nil, err
-	}
-	var given [3]*int64
-	for i, e := range p.parts {
-		if e == nil {
-			continue
-		}
-		part, err := e.value(s)
-		if err != nil {
-			return nil, err
-		}
-		n, _, float, ok := number(part)
-		if part == nil {
-			continue
-		}
-		if !ok || float {
-			return nil, fmt.Errorf("want whole numbers in a slice, not %s", kindOf(part))
-		}
-		given[i] = &n
-	}
-	result, err := sliced(v, given)
-	if err != nil {
-		return nil, err
-	}
-	return result, s.made(result)
-}
-
-// sliced is a part of a value, of the value's type.
-func sliced(value any, part [3]*int64) (any, error) {
-	switch v := value.(type) {
-	case string:
-		picked, err := pick([]rune(v), part)
-		return string(picked), err
-	case list:
-		picked, err := pick(v, part)
-		return list(picked), err
-	case tuple:
-		picked, err := pick(v, part)
-		return tuple(picked), err
-	}
-	return nil, fmt.Errorf("a value of type %s has no slices", kindOf(value))
-}
-
-// pick returns the elements of a slice.
-func pick[T any](all []T, part [3]*int64) ([]T, error) {
-	step, n := int64(1), int64(len(all))
-	if part[2] != nil {
-		step = *part[2]
-	}
-	if step == 0 {
-		return nil, errors.New("a slice has steps of 0")
-	}
-	low, high := int64(0), n
-	if step < 0 {
-		low, high = -1, n-1
-	}
-	place := func(given *int64, otherwise int64) int64 {
-		if given == nil {
-			return otherwise
-		}
-		at := *given
-		if at < 0 {
-			at += n
-		}
-		return max(low, min(high, at))
-	}
-	from, to := place(part[0], low), place(part[1], high)
-	if step < 0 {
-		from, to = place(part[0], high), place(part[1], low)
-	}
-	var picked []T
-	for at := from; step > 0 && at < to || step < 0 && at > to; at += max(-n-1, min(n+1, step)) {
-		picked = append(picked, all[at])
-	}
-	return picked, nil
 }

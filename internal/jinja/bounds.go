@@ -27,12 +27,12 @@ func (m *machine) lookInto(value any, depth int) error {
 		parts = v
 	case tuple:
 		parts = v
+	case view:
+		return m.lookInto(v.of, depth)
+	case span:
+		return m.spend(int(v.len()) / bytesOfStep)
 	case *dict:
-		parts = make([]any, 0, 2*len(v.keys))
-		for _, key := range v.keys {
-			of, _ := v.get(key)
-			parts = append(parts, key, of)
-		}
+		parts = v.flat()
 	}
 	if depth == 0 && len(parts) > 0 {
 		return errDeep
@@ -48,6 +48,16 @@ func (m *machine) lookInto(value any, depth int) error {
 	return nil
 }
 
+// flat are the keys and the values of a dict.
+func (d *dict) flat() []any {
+	parts := make([]any, 0, 2*len(d.keys))
+	for _, key := range d.keys {
+		of, _ := d.get(key)
+		parts = append(parts, key, of)
+	}
+	return parts
+}
+
 // lookAtText is look for what goes through texts only.
 func (m *machine) lookAtText(value any) error {
 	text, _ := value.(string)
@@ -56,10 +66,17 @@ func (m *machine) lookAtText(value any) error {
 
 // elements are what is in a value, each of whose characters is work where it is a text.
 func (m *machine) elements(value any) ([]any, error) {
-	if text, ok := value.(string); ok {
-		if err := m.spend(len(text)); err != nil {
-			return nil, err
-		}
+	n := 0
+	switch v := value.(type) {
+	case string:
+		n = len(v)
+	case span:
+		n = int(v.len())
+	case view:
+		n = len(v.of.keys)
+	}
+	if err := m.spend(n); err != nil {
+		return nil, err
 	}
 	return elements(value)
 }

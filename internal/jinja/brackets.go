@@ -129,26 +129,34 @@ func (p *parser) arguments() (arguments, error) {
 
 // argument reads one, or a star and a list of them, or two and a dict.
 func (p *parser) argument(a *arguments) error {
+	if a.namedMore != nil {
+		return errArgument
+	}
 	var err error
-	next := p.tokens[min(p.at+1, len(p.tokens)-1)]
 	switch {
-	case p.is("*") && a.more == nil && a.namedMore == nil:
-		p.at++
+	case a.more == nil && p.skip("*"):
 		a.more, err = p.expression()
 		return err
-	case p.is("**") && a.namedMore == nil:
-		p.at++
+	case p.skip("**"):
 		a.namedMore, err = p.expression()
 		return err
-	case p.peek().kind == nameToken && next.kind == operatorToken && next.text == "=" && a.namedMore == nil:
+	case p.named():
 		a.names = append(a.names, p.take().text)
 		p.at++
-	case len(a.names) > 0 || a.more != nil || a.namedMore != nil:
-		return errors.New("an argument without a name is behind one that has one, or stars")
+	case len(a.names) > 0 || a.more != nil:
+		return errArgument
 	}
 	e, err := p.expression()
 	a.values = append(a.values, e)
 	return err
+}
+
+var errArgument = errors.New("an argument without a name is behind one that has one, or stars")
+
+// named reports whether a name comes next, and the sign that a value is behind it.
+func (p *parser) named() bool {
+	next := p.tokens[min(p.at+1, len(p.tokens)-1)]
+	return p.peek().kind == nameToken && next.kind == operatorToken && next.text == "="
 }
 
 // filters reads filters and tests behind a value, and calls of what they are.
@@ -193,7 +201,7 @@ func (p *parser) test(e expression) (expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, ok := tests[name]
+	f, ok := testOf(name)
 	if !ok {
 		return nil, fmt.Errorf("there is no test %q here", name)
 	}

@@ -139,6 +139,17 @@ func wholeOr(value any, otherwise int64) (int64, error) {
 	return 0, fmt.Errorf("want a whole number, not %s", kindOf(value))
 }
 
+func needWhole(value any) (int64, error) {
+	if value == any(missing) {
+		return 0, errNothingGiven
+	}
+	n, _, float, ok := number(value)
+	if !ok || float {
+		return 0, fmt.Errorf("want a whole number, not %s", kindOf(value))
+	}
+	return n, nil
+}
+
 // call is a call of what a value is.
 type call struct {
 	of        expression
@@ -202,6 +213,9 @@ func (f filter) value(s *scope) (any, error) {
 	result, err := s.apply(f.f, v, g)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
+	if it, ok := result.(*iterator); ok && it.filter == "" {
+		it.filter = f.name
 	}
 	return result, s.made(result)
 }

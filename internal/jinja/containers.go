@@ -7,9 +7,9 @@ import (
 
 // dictMethods are those of dicts, without those that would change one.
 var dictMethods = map[string]method{
-	"items":  ofDict(func(d *dict) any { return d.items() }),
-	"keys":   ofDict(func(d *dict) any { return list(d.keys) }),
-	"values": ofDict(valuesOf),
+	"items":  ofDict(func(d *dict) any { return view{"dict_items", d} }),
+	"keys":   ofDict(func(d *dict) any { return view{"dict_keys", d} }),
+	"values": ofDict(func(d *dict) any { return view{"dict_values", d} }),
 	"copy":   ofDict(func(d *dict) any { return d }), // nothing changes a dict
 	"get":    getKey,
 }
@@ -19,14 +19,6 @@ func ofDict(f func(*dict) any) method {
 		_, err := a.bind()
 		return f(of.(*dict)), err
 	}
-}
-
-func valuesOf(d *dict) any {
-	all := make(list, len(d.keys))
-	for i, k := range d.keys {
-		all[i], _ = d.get(k)
-	}
-	return all
 }
 
 func getKey(of any, a given) (any, error) {

@@ -9,7 +9,8 @@
 //
 // A template is text with expressions in {{ }}, statements in {% %} and remarks in {# #}. Values
 // are those of Python: texts of characters, whole numbers, floats, lists, tuples, dicts that
-// keep their order, None, and what is undefined, which is no text and may not be reckoned with.
+// keep their order, ranges, None, and what is undefined, which is no text and may not be reckoned
+// with. What a filter as map makes gives each of its elements once.
 //
 // # Bounds
 //
@@ -19,7 +20,7 @@
 //
 // # What it leaves out
 //
-// Other templates (include, import, extends, blocks), recursive loops, escaping by itself, whole
-// numbers beyond 64 bits, formats (%), arguments with stars, and filters that no chat has a use
-// for, as urlize. What is not known is refused by its name, with its line.
+// Other templates (include, import, extends, blocks), escaping by itself, whole numbers beyond 64
+// bits, what hangs on chance (random, lipsum), and filters that no chat has a use for: pprint,
+// urlize, wordwrap. What is not known is refused by its name, with its line.
 package jinja

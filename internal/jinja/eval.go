@@ -128,18 +128,24 @@ func (b binary) value(s *scope) (any, error) {
 	if err != nil || b.operator == "or" || b.operator == "and" {
 		return right, err
 	}
+	v, err := b.of(s, left, right)
+	if err != nil {
+		return nil, err
+	}
+	return v, s.made(v)
+}
+
+// of is what the operator makes of two values. All that is in them is written by two of the operators.
+func (b binary) of(s *scope, left, right any) (any, error) {
 	if b.operator == "~" || b.operator == "%" {
 		if err := s.look(left, right); err != nil {
 			return nil, err
 		}
 	}
-	var v any
 	if b.operator == "~" {
-		v = str(left) + str(right)
-	} else if v, err = calculate(b.operator, left, right); err != nil {
-		return nil, err
+		return str(left) + str(right), nil
 	}
-	return v, s.made(v)
+	return calculate(b.operator, left, right)
 }
 
 // made counts the work of making a value, and bounds its size.

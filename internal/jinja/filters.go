@@ -3,7 +3,6 @@ package jinja
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,39 +14,52 @@ type filterFunc = func(s *scope, value any, a given) (any, error)
 
 // filters are those that need no others.
 var filters = map[string]filterFunc{
-	"trim":       onText(textMethods["strip"]),
-	"upper":      onText(textMethods["upper"]),
-	"lower":      onText(textMethods["lower"]),
-	"capitalize": onText(textMethods["capitalize"]),
-	"title":      onText(ofText(titled)),
-	"replace":    onText(replaceAny),
-	"string":     onText(ofText(func(s string) any { return s })),
-	"safe":       onText(ofText(func(s string) any { return s })),
-	"e":          onText(ofText(func(s string) any { return escaper.Replace(s) })),
-	"escape":     onText(ofText(func(s string) any { return escaper.Replace(s) })),
-	"length":     onValue(lengthOf),
-	"count":      onValue(lengthOf),
-	"first":      onElements(firstOf),
-	"last":       onElements(lastOf),
-	"list":       onElements(func(all []any) any { return list(all) }),
-	"reverse":    onValue(reversed),
-	"items":      onValue(itemsOf),
-	"abs":        onValue(absolute),
-	"default":    otherwise,
-	"d":          otherwise,
-	"int":        toWhole,
-	"float":      toFloat,
-	"round":      rounded,
-	"indent":     indented,
-	"format":     formatFilter,
-	"join":       throughout(joinElements),
-	"sort":       throughout(sortElements),
-	"unique":     throughout(uniqueElements),
-	"min":        throughout(extreme(-1)),
-	"max":        throughout(extreme(1)),
-	"sum":        throughout(sumElements),
-	"dictsort":   throughout(sortDict),
-	"tojson":     throughout(toJSON),
+	"trim":        onText(textMethods["strip"]),
+	"upper":       onText(textMethods["upper"]),
+	"lower":       onText(textMethods["lower"]),
+	"capitalize":  onText(textMethods["capitalize"]),
+	"title":       onText(ofText(titled)),
+	"replace":     onText(replaceAny),
+	"string":      onText(ofText(func(s string) any { return s })),
+	"safe":        onText(ofText(func(s string) any { return s })),
+	"e":           onText(ofText(func(s string) any { return escaper.Replace(s) })),
+	"escape":      onText(ofText(func(s string) any { return escaper.Replace(s) })),
+	"forceescape": onText(ofText(func(s string) any { return escaper.Replace(s) })),
+	"length":      onValue(lengthOf),
+	"count":       onValue(lengthOf),
+	"first":       firstOf,
+	"last":        lastOf,
+	"list":        onElements(func(all []any) any { return list(all) }),
+	"reverse":     backwards,
+	"batch":       batched,
+	"slice":       cutInto,
+	"items":       itemsOf,
+	"abs":         onValue(absolute),
+	"default":     otherwise,
+	"d":           otherwise,
+	"int":         toWhole,
+	"float":       toFloat,
+	"round":       rounded,
+	"indent":      indented,
+	"attr":        attributeOnly,
+	"groupby":     throughout(grouped),
+	"truncate":    truncated,
+	"center":      onText(centered),
+	"wordcount":   onText(ofText(wordCount)),
+	"striptags":   throughout(withoutTags),
+	"urlencode":   throughout(urlEncoded),
+	"xmlattr":     throughout(xmlAttributes),
+
+	"filesizeformat": fileSize,
+	"format":         formatFilter,
+	"join":           throughout(joinElements),
+	"sort":           throughout(sortElements),
+	"unique":         throughout(uniqueElements),
+	"min":            throughout(extreme(-1)),
+	"max":            throughout(extreme(1)),
+	"sum":            throughout(sumElements),
+	"dictsort":       throughout(sortDict),
+	"tojson":         throughout(toJSON),
 }
 
 // filterOf is a filter by its name.
@@ -93,43 +105,48 @@ func lengthOf(value any) (any, error) {
 	return int64(n), err
 }
 
-func firstOf(all []any) any {
-	if len(all) == 0 {
-		return undefined("there is no first element")
+func firstOf(s *scope, value any, a given) (any, error) {
+	if _, err := a.bind(); err != nil {
+		return nil, err
 	}
-	return all[0]
-}
-
-func lastOf(all []any) any {
-	if len(all) == 0 {
-		return undefined("there is no last element")
-	}
-	return all[len(all)-1]
-}
-
-func reversed(value any) (any, error) {
-	if text, ok := value.(string); ok {
-		characters := []rune(text)
-		slices.Reverse(characters)
-		return string(characters), nil
-	}
-	all, err := elements(value)
+	next, err := s.puller(value)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.Clone(all)
-	slices.Reverse(all)
-	return list(all), nil
+	v, ok, err := next()
+	if !ok {
+		return undefined("there is no first element"), err
+	}
+	return v, nil
 }
 
-func itemsOf(value any) (any, error) {
-	switch v := value.(type) {
-	case undefined:
-		return list{}, nil
-	case *dict:
-		return v.items(), nil
+func lastOf(s *scope, value any, a given) (any, error) {
+	if _, err := a.bind(); err != nil {
+		return nil, err
 	}
-	return nil, errors.New("want a dict")
+	if _, err := length(value); err != nil {
+		return nil, err
+	}
+	all, err := s.elements(value)
+	if err != nil || len(all) == 0 {
+		return undefined("there is no last element"), err
+	}
+	return all[len(all)-1], nil
+}
+
+func itemsOf(s *scope, value any, a given) (any, error) {
+	if _, err := a.bind(); err != nil {
+		return nil, err
+	}
+	return s.iterator(value, func() (puller, error) {
+		switch v := value.(type) {
+		case undefined:
+			return pullerOf(nil), nil
+		case *dict:
+			return pullerOf(v.items()), s.spend(len(v.keys))
+		}
+		return nil, errors.New("want a dict")
+	})
 }
 
 // titled begins every word with a capital; words begin behind blanks, hyphens and brackets.

@@ -74,8 +74,8 @@ func TestLengthsAreCountedInCharacters(t *testing.T) {
 		{"of ranges", "{{ range(5) | length }}", "5"},
 	})
 	checkRefusals(t, []refusal{
-		{"of a number", "{{ 5 | length }}", "length: there is nothing in a value of type int"},
-		{"of None", "{{ none | length }}", "length: there is nothing in a value of type NoneType"},
+		{"of a number", "{{ 5 | length }}", "length: a value of type int has no length"},
+		{"of None", "{{ none | length }}", "length: a value of type NoneType has no length"},
 		{"with an argument", "{{ 'a' | length(1) }}", "length: want at most 0 arguments, not 1"},
 	})
 }

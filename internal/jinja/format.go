@@ -124,22 +124,26 @@ func (f *formatting) field(field string, depth int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch conversion {
-	case 0:
-	case 's':
-		value = str(value)
-	case 'r':
-		value = repr(value)
-	case 'a':
-		value = ascii(value)
-	default:
-		return "", errFormat
-	}
 	how, err = f.text(strings.TrimPrefix(how, ":"), depth-1)
 	if err != nil {
 		return "", err
 	}
-	return format(value, how)
+	return converted(value, conversion, how)
+}
+
+// converted is the text of a value, or of what a conversion makes of it; 0: there is none.
+func converted(value any, conversion byte, how string) (string, error) {
+	switch conversion {
+	case 0:
+		return format(value, how)
+	case 's':
+		return format(str(value), how)
+	case 'r':
+		return format(repr(value), how)
+	case 'a':
+		return format(ascii(value), how)
+	}
+	return "", errFormat
 }
 
 // nameless is a field with nothing in the brackets of its name.

@@ -21,25 +21,6 @@ func raise(_ *scope, a given) (any, error) {
 
 var errRange = errors.New("range wants one to three whole numbers")
 
-// countRange is range: all that a template counts together is bounded.
-func countRange(s *scope, a given) (any, error) {
-	from, to, step, err := a.bounds()
-	if err != nil {
-		return nil, err
-	}
-	numbers := list{}
-	for n := from; step > 0 && n < to || step < 0 && n > to; n += step {
-		if s.counted++; s.counted > maxRange {
-			return nil, fmt.Errorf("a template counts to %d at most", maxRange)
-		}
-		numbers = append(numbers, n)
-		if next := n + step; (next > n) != (step > 0) {
-			break // beyond 64 bits
-		}
-	}
-	return numbers, nil
-}
-
 // bounds are the arguments of range.
 func (g given) bounds() (from, to, step int64, err error) {
 	if len(g.values) == 0 || len(g.values) > 3 || len(g.named) > 0 {
@@ -64,8 +45,8 @@ func (g given) bounds() (from, to, step int64, err error) {
 	return numbers[0], numbers[1], numbers[2], nil
 }
 
-func newNamespace(_ *scope, a given) (any, error) {
-	d, err := dictOfNames(nil, a)
+func newNamespace(s *scope, a given) (any, error) {
+	d, err := dictOfNames(s, a)
 	if err != nil {
 		return nil, err
 	}
@@ -80,17 +61,42 @@ func newNamespace(_ *scope, a given) (any, error) {
 	return n, nil
 }
 
-// dictOfNames is dict: of another one, and of arguments with names.
-func dictOfNames(_ *scope, a given) (any, error) {
-	d := newDict()
-	for _, v := range a.values {
-		other, ok := v.(*dict)
-		if !ok {
-			return nil, fmt.Errorf("want a dict or arguments with names, not %s", kindOf(v))
+// setAll sets the items of a dict, or pairs of a key and a value.
+func (d *dict) setAll(s *scope, value any) error {
+	if err := checkDefined(value); err != nil {
+		return err
+	}
+	if other, ok := value.(*dict); ok {
+		value = view{"dict_items", other}
+	}
+	all, err := s.elements(value)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		pair, err := s.elements(e)
+		if err == nil && len(pair) != 2 {
+			err = fmt.Errorf("want a key and its value, not %d values", len(pair))
 		}
-		for _, k := range other.keys {
-			v, _ := other.get(k)
-			_ = d.set(k, v) // it is one's already
+		if err != nil {
+			return err
+		}
+		if err := d.set(pair[0], pair[1]); err != nil {
+			return err
+		}
+	}
+	return s.spend(len(all))
+}
+
+// dictOfNames is dict: of another one, and of arguments with names.
+func dictOfNames(s *scope, a given) (any, error) {
+	d := newDict()
+	if len(a.values) > 1 {
+		return nil, fmt.Errorf("want a dict and arguments with names, not %d values", len(a.values))
+	}
+	for _, v := range a.values {
+		if err := d.setAll(s, v); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range a.names {

@@ -57,6 +57,20 @@ func isUpper(s string) bool {
 	return strings.ContainsFunc(s, pytext.IsUpper) && !strings.ContainsFunc(s, func(r rune) bool { return pytext.IsLower(r) || unicode.IsTitle(r) })
 }
 
+// isTitle holds where each run of letters begins with a capital, and has no other.
+func isTitle(s string) bool {
+	inWord, any := false, false
+	for _, r := range s {
+		capital := pytext.IsUpper(r) || unicode.IsTitle(r)
+		if capital && inWord || pytext.IsLower(r) && !inWord {
+			return false
+		}
+		inWord = capital || pytext.IsLower(r)
+		any = any || inWord
+	}
+	return any
+}
+
 // isLower holds where there are small letters and no capitals.
 func isLower(s string) bool {
 	return strings.ContainsFunc(s, pytext.IsLower) && !strings.ContainsFunc(s, func(r rune) bool { return pytext.IsUpper(r) || unicode.IsTitle(r) })

@@ -116,7 +116,7 @@ func TestSetting(t *testing.T) {
 		{"no end of a body", "{% set a %}x", `want "endset", not the end of the template`},
 		{"a filter that there is not", "{% filter shout %}{% endfilter %}", `there is no filter "shout" here`},
 		{"a filter block without a filter", "{% filter %}{% endfilter %}", "want a name, not the end of the tag"},
-		{"a namespace of a list of no pairs", "{{ namespace([1]) }}", "want a dict or arguments with names, not list"},
+		{"a namespace of a list of no pairs", "{{ namespace([1]) }}", "there is nothing in a value of type int"},
 	})
 }
 

@@ -49,6 +49,13 @@ var textMethods = map[string]method{
 	"isalpha":      every(unicode.IsLetter),
 	"isalnum":      every(func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }),
 	"isspace":      every(pytext.IsSpace),
+	"center":       justified('^'),
+	"ljust":        justified('<'),
+	"rjust":        justified('>'),
+	"zfill":        zeroFilled,
+	"expandtabs":   untabbed,
+	"isprintable":  ofText(func(s string) any { return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 }),
+	"istitle":      ofText(func(s string) any { return isTitle(s) }),
 	"isupper":      ofText(func(s string) any { return isUpper(s) }),
 	"islower":      ofText(func(s string) any { return isLower(s) }),
 }

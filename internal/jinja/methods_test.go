@@ -107,7 +107,7 @@ func TestMethodsOfDictsAndLists(t *testing.T) {
 		{"get without a key", "{{ {}.get() }}", "get: want an argument"},
 		{"get of a list", "{{ {}.get([]) }}", "get: want a key that is a text, a number or a tuple of those"},
 	})
-	for _, name := range []string{"__class__", "__init__", "__globals__", "_private", "mro", "func_globals", "format_map"} {
+	for _, name := range []string{"__class__", "__init__", "__globals__", "_private", "mro", "func_globals"} {
 		for _, value := range []string{"''", "[]", "{}", "1", "none", "messages", "range", "namespace()", "''.upper"} {
 			for _, how := range []string{".%s", "['%s']"} {
 				template := "{{ " + fmt.Sprintf("(%s)"+how, value, name) + " is defined }}"

@@ -37,8 +37,8 @@ func (p spec) whole(n int64) (string, error) {
 	if p.kind == 'c' {
 		return p.character(n)
 	}
-	of, ok := bases[p.kind]
-	if !ok || p.kind == 'i' || p.kind == 'u' || p.precision >= 0 || p.positive || p.group == "," && of.base != 10 || p.group != "" && p.kind == 'n' {
+	of := bases[p.kind]
+	if !p.forWhole() {
 		return "", errFormat
 	}
 	before := p.signOf(n < 0)
@@ -50,6 +50,15 @@ func (p spec) whole(n int64) (string, error) {
 		thousands = 4
 	}
 	return p.grouped(before, wholeDigits(n, p.kind), "", thousands), nil
+}
+
+// forWhole reports whether whole numbers have the format.
+func (p spec) forWhole() bool {
+	of, ok := bases[p.kind]
+	if !ok || p.kind == 'i' || p.kind == 'u' || p.precision >= 0 || p.positive {
+		return false
+	}
+	return p.group == "" || p.kind != 'n' && (p.group == "_" || of.base == 10)
 }
 
 // character is the one that a number stands for.
@@ -123,49 +132,37 @@ func floatDigits(f float64, kind byte, precision int, alternate bool) string {
 	if kind == '%' {
 		f, kind, after = f*100, 'f', "%"
 	}
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		text := pytext.Float(f)
-		if kind == 'E' || kind == 'F' || kind == 'G' {
-			text = strings.ToUpper(text)
-		}
-		return text + after
-	}
-	var text string
-	switch lower := kind | 0x20; {
-	case kind == 0 && precision < 0:
-		text = pytext.Float(f)
-	case kind == 0:
-		text = shortest(f, precision)
-	case precision < 0:
-		text = strconv.FormatFloat(f, lowerKind(lower), 6, 64)
+	if kind != 0 && precision < 0 {
 		precision = 6
-	default:
-		text = strconv.FormatFloat(f, lowerKind(lower), fewest(lower, precision), 64)
 	}
-	if alternate {
-		text = withPoint(text, kind, precision)
+	text := pytext.Float(f)
+	if !math.IsInf(f, 0) && !math.IsNaN(f) {
+		text = finiteDigits(f, kind, precision)
+		if alternate {
+			text = withPoint(text, kind, precision)
+		}
 	}
-	if kind == 'E' || kind == 'G' {
+	if kind == 'E' || kind == 'F' || kind == 'G' {
 		text = strings.ToUpper(text)
 	}
 	return text + after
 }
 
-// lowerKind is the type as Go has it.
-func lowerKind(kind byte) byte {
-	if kind == 'n' {
-		return 'g'
+// finiteDigits is floatDigits of a number that has an end.
+func finiteDigits(f float64, kind byte, precision int) string {
+	switch {
+	case kind == 0 && precision < 0:
+		return pytext.Float(f)
+	case kind == 0:
+		return shortest(f, precision)
+	case isGeneral(kind):
+		return strconv.FormatFloat(f, 'g', max(1, precision), 64)
 	}
-	return kind
+	return strconv.FormatFloat(f, kind|0x20, precision, 64)
 }
 
-// fewest is a precision, of which g has one digit at least.
-func fewest(kind byte, precision int) int {
-	if lowerKind(kind) == 'g' {
-		return max(1, precision)
-	}
-	return precision
-}
+// isGeneral reports whether a type has an exponent only where it is long otherwise.
+func isGeneral(kind byte) bool { return kind == 'g' || kind == 'G' || kind == 'n' }
 
 // shortest is a float of so many digits, with one behind the point at least.
 func shortest(f float64, precision int) string {
@@ -200,7 +197,7 @@ func withPoint(text string, kind byte, precision int) string {
 	if !strings.Contains(digits, ".") {
 		digits += "."
 	}
-	if strings.IndexByte("gGn", kind) >= 0 || kind == 0 && precision >= 0 {
+	if isGeneral(kind) || kind == 0 && precision >= 0 {
 		all := strings.ReplaceAll(digits, ".", "")
 		significant := len(strings.TrimLeft(all, "0"))
 		if significant == 0 {

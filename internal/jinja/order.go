@@ -35,8 +35,12 @@ func equalParts(left, right any) bool {
 		return slices.EqualFunc(l, right.(tuple), equal)
 	case *dict:
 		return equalDicts(l, right.(*dict))
-	case *namespace:
+	case *namespace, *object, *iterator:
 		return l == right
+	case view:
+		return l.equal(right.(view))
+	case span:
+		return l.equal(right.(span))
 	}
 	return false
 }
@@ -122,9 +126,18 @@ func contains(in, value any) (bool, error) {
 		_, ok := v.get(value)
 		return ok, nil
 	}
+	if r, ok := in.(span); ok {
+		return r.contains(value), nil
+	}
+	if v, ok := in.(view); ok && v.kind == "dict_keys" {
+		return contains(v.of, value)
+	}
+	if !iterable(in) {
+		return false, errOperands("in", value, in)
+	}
 	all, err := elements(in)
 	if err != nil {
-		return false, errOperands("in", value, in)
+		return false, err
 	}
 	return slices.ContainsFunc(all, func(e any) bool { return equal(e, value) }), nil
 }

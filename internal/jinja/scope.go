@@ -10,7 +10,6 @@ import (
 const (
 	maxText     = 16 << 20  // bytes of a text
 	maxElements = 1 << 20   // of a list, or characters of a text of which a list is made
-	maxRange    = 10_000    // numbers that it counts
 	maxWork     = 5_000_000 // steps; some bytes are one too
 	maxCalls    = 100       // macros within macros
 
@@ -25,7 +24,7 @@ var (
 
 // A machine is what the scopes of one text share.
 type machine struct {
-	work, counted, calls int // how much is left, and how much there was
+	work, calls int // how much is left, and how much there is
 }
 
 // spend counts work.

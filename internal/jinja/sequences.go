@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,35 +28,48 @@ func joinElements(s *scope, value any, a given) (any, error) {
 // attributesOf are the elements of a value, or of each what an attribute names.
 func attributesOf(s *scope, value, path any) ([]any, error) {
 	all, err := s.elements(value)
-	if err != nil || path == any(missing) || path == nil {
-		return all, err
+	if err != nil {
+		return nil, err
 	}
 	found := make([]any, len(all))
 	for i, e := range all {
-		if found[i], err = follow(e, path); err != nil {
+		if found[i], err = keyOf(e, path, true); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// follow is what an attribute names, with points between its parts.
-func follow(value, path any) (any, error) {
-	names, ok := path.(string)
-	if !ok {
-		return element(value, path), checkDefined(value)
+// follow is what an attribute names, with points between its parts. Where one of them is not there it is the fallback, unless that is None.
+func follow(value, path, fallback any) (any, error) {
+	if path == nil {
+		return value, nil
 	}
-	for name := range strings.SplitSeq(names, ".") {
+	for _, part := range partsOf(path) {
 		if err := checkDefined(value); err != nil {
 			return nil, err
 		}
-		if n, err := strconv.ParseInt(name, 10, 64); err == nil {
-			value = element(value, n)
-		} else {
-			value = element(value, name)
+		value = element(value, part)
+		if _, not := value.(undefined); not && fallback != nil {
+			value = fallback
 		}
 	}
 	return value, nil
+}
+
+// partsOf are those of an attribute: names, and places where there are digits.
+func partsOf(path any) []any {
+	names, ok := path.(string)
+	if !ok {
+		return []any{path}
+	}
+	parts := texts(strings.Split(names, "."))
+	for i, name := range parts {
+		if n, err := strconv.ParseUint(name.(string), 10, 63); err == nil {
+			parts[i] = int64(n)
+		}
+	}
+	return parts
 }
 
 // folded is a value as it is compared where capitals do not count.
@@ -76,16 +88,27 @@ func keysOf(s *scope, value, path, exact any) (all, keys []any, err error) {
 	if all, err = s.elements(value); err != nil {
 		return nil, nil, err
 	}
-	if keys, err = attributesOf(s, value, path); err != nil {
-		return nil, nil, err
-	}
-	keys = slices.Clone(keys)
-	for i := range keys {
-		if !flag(exact) {
-			keys[i] = folded(keys[i])
+	keys = make([]any, len(all))
+	for i, e := range all {
+		if keys[i], err = keyOf(e, path, exact); err != nil {
+			return nil, nil, err
 		}
 	}
 	return all, keys, nil
+}
+
+// keyOf is by what one element is compared.
+func keyOf(element, path, exact any) (any, error) {
+	if path != any(missing) && path != nil {
+		var err error
+		if element, err = follow(element, path, nil); err != nil {
+			return nil, err
+		}
+	}
+	if flag(exact) {
+		return element, nil
+	}
+	return folded(element), nil
 }
 
 // uniqueElements is unique: the first of equal ones stays.
@@ -94,21 +117,19 @@ func uniqueElements(s *scope, value any, a given) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, keys, err := keysOf(s, value, v[1], v[0])
-	if err != nil {
-		return nil, err
-	}
-	seen, l := newDict(), list{}
-	for i, k := range keys {
-		if _, ok := seen.get(k); ok {
-			continue
-		}
-		if err := seen.set(k, true); err != nil {
-			return nil, err
-		}
-		l = append(l, all[i])
-	}
-	return l, nil
+	seen := newDict()
+	return s.through(value, func() (each, error) {
+		return func(e any) (any, bool, error) {
+			key, err := keyOf(e, v[1], v[0])
+			if err != nil {
+				return nil, false, err
+			}
+			if _, ok := seen.get(key); ok {
+				return nil, false, nil
+			}
+			return e, true, seen.set(key, true)
+		}, nil
+	})
 }
 
 // extreme is min or max, the first of equal ones.

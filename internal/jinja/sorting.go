@@ -49,10 +49,13 @@ func sortElements(s *scope, value any, a given) (any, error) {
 	if text, ok := v[2].(string); ok {
 		paths = texts(strings.Split(text, ","))
 	}
-	var all []any
+	all, err := s.elements(value)
+	if err != nil {
+		return nil, err
+	}
 	keys := make([]tuple, len(paths))
 	for i, path := range paths {
-		if all, keys[i], err = keysOf(s, value, path, v[1]); err != nil {
+		if _, keys[i], err = keysOf(s, list(all), path, v[1]); err != nil {
 			return nil, err
 		}
 	}

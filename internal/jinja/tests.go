@@ -19,8 +19,9 @@ var tests = map[string]filterFunc{
 	"string":      kindTest(func(v any) bool { return kindOf(v) == "str" }),
 	"mapping":     kindTest(func(v any) bool { return kindOf(v) == "dict" }),
 	"callable":    kindTest(func(v any) bool { _, ok := callable(v); return ok || kindOf(v) == "undefined" }),
-	"iterable":    kindTest(func(v any) bool { _, err := elements(v); return err == nil }),
-	"sequence":    kindTest(func(v any) bool { _, err := elements(v); return err == nil }),
+	"iterable":    kindTest(iterable),
+	"sequence":    kindTest(func(v any) bool { _, err := length(v); _, unplaced := v.(view); return err == nil && !unplaced }),
+	"escaped":     kindTest(func(any) bool { return false }),
 	"lower":       throughout(kindTest(func(v any) bool { return isLower(str(v)) })),
 	"upper":       throughout(kindTest(func(v any) bool { return isUpper(str(v)) })),
 	"sameas":      with1(same),
@@ -34,6 +35,18 @@ var tests = map[string]filterFunc{
 	"le": comparing("<="), "<=": comparing("<="),
 	"gt": comparing(">"), "greaterthan": comparing(">"), ">": comparing(">"),
 	"ge": comparing(">="), ">=": comparing(">="),
+}
+
+// testOf is a test by its name.
+func testOf(name string) (filterFunc, bool) {
+	switch name { // these ask for others
+	case "filter":
+		return kindTest(func(v any) bool { name, _ := v.(string); _, ok := filterOf(name); return ok }), true
+	case "test":
+		return kindTest(func(v any) bool { name, _ := v.(string); _, ok := testOf(name); return ok }), true
+	}
+	f, ok := tests[name]
+	return f, ok
 }
 
 // kindTest is a test without arguments.
@@ -83,6 +96,9 @@ func divisible(divisor, rest int64) filterFunc {
 			by = v[0]
 		} else if len(a.values) > 0 {
 			return nil, errors.New("want no argument")
+		}
+		if text, ok := value.(string); ok {
+			return nil, errOperands("%", text, by)
 		}
 		left, err := calculate("%", value, by)
 		return equal(left, rest), err

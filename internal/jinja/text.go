@@ -27,10 +27,7 @@ func repr(value any) string {
 	case nil:
 		return "None"
 	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
+		return map[bool]string{true: "True", false: "False"}[v]
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
@@ -46,8 +43,19 @@ func repr(value any) string {
 		return "(" + joinedRepr(v) + ")"
 	case *dict:
 		return "{" + joinedItems(v) + "}"
+	}
+	return reprOfMade(value)
+}
+
+// reprOfMade is repr of what is no constant.
+func reprOfMade(value any) string {
+	switch v := value.(type) {
 	case undefined:
 		return "Undefined"
+	case view:
+		return v.kind + "([" + joinedRepr(v.elements()) + "])"
+	case span:
+		return v.repr()
 	}
 	return "<" + kindOf(value) + ">"
 }

@@ -7,11 +7,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Values are nil (None), bool, int64, float64, string, list, tuple, *dict, *namespace, *object,
-// function and undefined.
+// function, view, span, *iterator and undefined.
 type (
 	list  []any
 	tuple []any
@@ -191,61 +190,21 @@ func kindOf(value any) string {
 		return "undefined"
 	case *namespace:
 		return "namespace"
+	}
+	return kindOfMade(value)
+}
+
+// kindOfMade is the kind of what functions and filters make.
+func kindOfMade(value any) string {
+	switch v := value.(type) {
 	case *object:
-		return value.(*object).kind
+		return v.kind
+	case view:
+		return v.kind
+	case span:
+		return "range"
+	case *iterator:
+		return "generator"
 	}
 	return "function"
-}
-
-// truth is whether a value counts as true: what is empty or zero does not.
-func truth(value any) bool {
-	switch v := value.(type) {
-	case nil, undefined:
-		return false
-	case bool:
-		return v
-	case int64:
-		return v != 0
-	case float64:
-		return v != 0
-	case string:
-		return v != ""
-	}
-	n, err := length(value)
-	return err != nil || n > 0
-}
-
-// elements are what a loop over a value goes through: of a text its characters, of a dict its
-// keys.
-func elements(value any) ([]any, error) {
-	switch v := value.(type) {
-	case list:
-		return v, nil
-	case tuple:
-		return v, nil
-	case *dict:
-		return v.keys, nil
-	case undefined:
-		return nil, nil
-	case string:
-		n := utf8.RuneCountInString(v)
-		if n > maxElements {
-			return nil, errTooMany
-		}
-		characters := make([]any, 0, n)
-		for _, r := range v {
-			characters = append(characters, string(r))
-		}
-		return characters, nil
-	}
-	return nil, fmt.Errorf("there is nothing in a value of type %s", kindOf(value))
-}
-
-// length is how many elements a value has.
-func length(value any) (int, error) {
-	if s, ok := value.(string); ok {
-		return utf8.RuneCountInString(s), nil
-	}
-	all, err := elements(value)
-	return len(all), err
 }

@@ -7,7 +7,8 @@
 The first templates are each for some things of the language, the others are random ones. Where a text is null,
 Jinja2 has an error.
 """
-import gzip, json, random, sys, warnings
+import functools, gzip, json, random, re, sys, types, warnings
+import values
 from jinja2.exceptions import TemplateError
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -265,7 +266,7 @@ LISTED = [
     '{# x',
 ]
 
-seed, count = (int(sys.argv[1]), int(sys.argv[2])) if len(sys.argv) > 1 else (5, 1500)
+seed, count = (int(sys.argv[1]), int(sys.argv[2])) if len(sys.argv) > 1 else (5, 4000)
 R = random.Random(seed)
 pick = R.choice
 
@@ -322,11 +323,25 @@ CHATS = [[("user", " a b ab\n")], [("system", "é B"), ("user", "hi"), ("assista
 def refuse(why): raise TemplateError(why)
 
 
+TEXT_FILTERS = ["upper", "lower", "title", "capitalize", "trim", "center", "forceescape", "e", "escape", "safe", "string", "striptags", "wordcount", "replace", "join"]
+unknown = []
+
+
+def known(f):  # what Python writes of iterators has their addresses
+    @functools.wraps(f)
+    def g(*args, **kwargs):
+        unknown.extend(v for v in args if isinstance(v, (types.GeneratorType, type(reversed([])))) and f.__name__ not in ("sync_do_join", "do_join"))
+        return f(*args, **kwargs)
+    return g
+
+
 def render(template, chat):
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, optimized=False, extensions=[loopcontrols])
     environment.filters["tojson"] = lambda x, ensure_ascii=False, indent=None, separators=None, sort_keys=False: json.dumps(
         x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
     environment.globals["raise_exception"] = refuse
+    for name in TEXT_FILTERS:
+        environment.filters[name] = known(environment.filters[name])
     try:
         return environment.from_string(template).render(messages=[{"role": r, "content": c} for r, c in chat], tools=None, documents=None,
                                                         add_generation_prompt=True, bos_token="<s>", eos_token="</s>")
@@ -335,17 +350,21 @@ def render(template, chat):
 
 
 def random_template():
+    if R.random() < .5:
+        return values.template(R)
     return "{% set ns = namespace(v=1) %}" + tpl() if R.random() < .5 else "{{ " + ex() + " }}"
 
 
 def foreign(texts):  # objects of Python, which have their addresses
-    return any(w in str(texts) for w in ("generator object", "dict_items", "dict_keys", "dict_values", "iterator object", "<Namespace", "<built-in", "bound method", "<function", "<Macro", "Macro 'f'"))
+    plain = re.sub(r"\W", "", str(texts)).lower()
+    return re.search("0x[0-9a-f]{8}", plain) or any(w in plain for w in ("generator", "reversedobject", "rotareneg", "namespace", "builtin", "boundmethod", "function", "<macro", "markup"))
 
 
 cases = []
 for template in ([] if len(sys.argv) > 1 else LISTED) + [random_template() for _ in range(count)]:
+    unknown.clear()
     texts = [render(template, chat) for chat in CHATS]
-    if not foreign(texts) and len(template) < 250 or template in LISTED:
+    if not unknown and not foreign(texts) and len(template) < 250 or template in LISTED:
         cases.append([template, *texts])
 chats = [[{"role": r, "content": c} for r, c in chat] for chat in CHATS]
 sys.stdout.buffer.write(gzip.compress(json.dumps({"chats": chats, "cases": cases}, ensure_ascii=False).encode(), 9, mtime=0))
