@@ -17,7 +17,7 @@ type fakeRun struct {
 	mode      string         // empty: PerformanceOnly
 	metric    float64        // ns of streams, else samples/s
 	invalid   bool           // the run is
-	settings  map[string]any // effective ones
+	settings  map[string]any // effective ones; nil: the log does not have it
 	responses []string       // "sample response", in hexadecimal digits
 	extra     string         // the end of each response's record
 }
@@ -69,6 +69,7 @@ func (f fakeRun) detail() string {
 	}[f.scenario]] = f.metric
 	maps.Copy(values, f.settings)
 	var b strings.Builder
+	maps.DeleteFunc(values, func(_ string, v any) bool { return v == nil })
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		value := fmt.Sprint(values[key])
 		if _, ok := values[key].(string); ok {

@@ -8,7 +8,7 @@ import (
 func TestNeeds(t *testing.T) {
 	for _, c := range []struct{ rules, model, want string }{
 		{"v6.1", "resnet50", "TEST01 TEST04"}, {"v6.1", "resnet", "TEST01 TEST04"}, {"v6.1", "3d-unet", "TEST01"},
-		{"v6.1", "gpt-oss-120b", "TEST07 TEST09"}, {"v5.0", "bert", "TEST01"}, {"v4.1", "resnet50", "TEST01 TEST04 TEST05"},
+		{"v6.1", "gpt-oss-120b", "TEST07 TEST09"}, {"v5.0", "bert", "TEST01"}, {"v4.1", "resnet50", "TEST01 TEST04 TEST05"}, {"v4.1", "resnet50_v1", "TEST01 TEST04 TEST05"}, {"v2.1", "resnet50", "TEST01 TEST04 TEST05"},
 		{"v4.1", "retinanet", "TEST01 TEST05"}, {"v4.1", "llama2-70b-99", "TEST06"}, {"v4.1", "stable-diffusion-xl", "TEST01 TEST04"},
 		{"v4.0", "stable-diffusion-xl", ""}, {"v4.0", "gptj-99", ""}, {"v2.1", "dlrm-99", "TEST01 TEST05"},
 		{"v2.0", "resnet50", "TEST01 TEST04-A TEST04-B TEST05"}, {"v0.7", "ssd-mobilenet", "TEST01 TEST04-A TEST04-B TEST05"}, {"v1.0", "bert", "TEST01 TEST05"},

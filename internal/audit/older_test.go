@@ -58,6 +58,13 @@ func TestOneSampleIsComparedWithDifferentOnes(t *testing.T) {
 			if v.Passed != c.want {
 				t.Errorf("passed = %v, want %v: %v %v", v.Passed, c.want, v.Facts, v.Findings)
 			}
+			limit := "within 10 %, or slower, passes"
+			if c.unique == 200000 {
+				limit = "within 20 %, or slower, passes"
+			}
+			if !strings.Contains(v.Facts[0], limit) {
+				t.Errorf("%q does not say that what is %s", v.Facts[0], limit)
+			}
 			dir := t.TempDir()
 			if err := v.Write(dir, false); err != nil {
 				t.Fatal(err)

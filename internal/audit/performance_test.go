@@ -56,6 +56,15 @@ func TestARunIsInvalidAsSoonAsOneOfItsLogsSaysSo(t *testing.T) {
 	}
 }
 
+// The logs of the first rounds say it in the summary only.
+func TestARunIsValidIfItsDetailLogDoesNotSayAndItsSummaryDoes(t *testing.T) {
+	for _, ofResult := range []bool{true, false} {
+		if v, err := judged01(t, ofResult, map[string]any{"result_validity": nil}, nil); err != nil || !v.Passed {
+			t.Errorf("the detail log of the result %v: %+v, %v, want it to pass", ofResult, v, err)
+		}
+	}
+}
+
 // num_errors counts what the reference's script takes for errors; messages count where it is not.
 func TestTEST01FailsRunsWithErrors(t *testing.T) {
 	for _, ofResult := range []bool{true, false} {

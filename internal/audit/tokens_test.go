@@ -28,6 +28,9 @@ func TestAnswersOfLanguageModels(t *testing.T) {
 			if v.Passed != c.want || !strings.Contains(v.texts[accuracyFile], c.says) {
 				t.Errorf("passed = %v, want %v; the text is\n%s\nwant %q", v.Passed, c.want, v.texts[accuracyFile], c.says)
 			}
+			if want := "1 answers"; len(v.Facts) != 1 || v.Facts[0] != want {
+				t.Errorf("the facts are %q, want %q", v.Facts, want)
+			}
 			if !c.want && !strings.Contains(v.Findings[0], "sample 4 (record 0") {
 				t.Errorf("%q does not name the sample", v.Findings)
 			}

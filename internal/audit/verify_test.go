@@ -130,6 +130,9 @@ func TestVaryingResponsesAreJudgedByTheirScores(t *testing.T) {
 			if v.Passed != c.want {
 				t.Errorf("passed = %v, want %v: %v", v.Passed, c.want, v.Facts)
 			}
+			if !c.want && (len(v.Findings) != 3 || v.Findings[0] != "1 of 1 responses differ from the accuracy run's" || !strings.Contains(v.Findings[1], "sample 1 ")) {
+				t.Errorf("the findings are %q, want how many responses differ, which, and the scores", v.Findings)
+			}
 			if strings.Count(logs[0], "qsl_idx") != 1 || !strings.Contains(logs[0], `"qsl_idx" : 1, "data" : "01"`) {
 				t.Errorf("the baseline has the log\n%s\nwant the sample of the test", logs[0])
 			}
