@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,10 +126,27 @@ func (b *builder) check() (err error) {
 		return field.Invalid("division", b.Division, "closed, open or network")
 	}
 	b.Implementation = cmp.Or(b.Implementation, defaultImplementation)
-	if err := b.checkNames(); err != nil {
-		return err
+	for _, step := range []func() error{b.checkNames, b.checkSource, b.free} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	return b.free()
+	return nil
+}
+
+// checkSource wants a folder of code, or none. It may be a link.
+func (b *builder) checkSource() (err error) {
+	if b.Source == "" {
+		return nil
+	}
+	if b.Source, err = filepath.EvalSymlinks(b.Source); err != nil {
+		return field.Wrap("source", err)
+	}
+	info, err := os.Stat(b.Source)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", b.Source)
+	}
+	return field.Wrap("source", err)
 }
 
 // checkNames refuses names that no folder of a tree may have, and fields that there are not.

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
 )
@@ -182,5 +184,29 @@ func TestSourcesAreCopiedWithoutWhatNoTreeMayHave(t *testing.T) {
 	q.Force = true
 	if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), "link is a link or no file") {
 		t.Errorf("a link: error %v", err)
+	}
+}
+
+func TestSourcesAreAFolderWithFiles(t *testing.T) {
+	t.Parallel()
+	q := foreign(t, "v6.1")
+	dir := t.TempDir()
+	file, empty := filepath.Join(dir, "main.cc"), filepath.Join(dir, "empty")
+	write(t, file, "int main() {}\n")
+	write(t, filepath.Join(empty, ".git/config"), "x")
+	for source, want := range map[string]string{
+		file: file + " is not a folder", filepath.Join(dir, "none"): "no such file or directory", empty: empty + " has no files for a tree",
+	} {
+		q.Source = source
+		_, err := Build(t.Context(), q)
+		var wrong *field.Error
+		if !errors.As(err, &wrong) || wrong.Field != "source" || !strings.Contains(err.Error(), want) || there(q.Tree) {
+			t.Errorf("%s: %v, want %s, and no tree", source, err, want)
+		}
+	}
+	q.Source = filepath.Join(dir, "link")
+	ok(t, os.Symlink(filepath.Join(q.Runs[0], home, "src"), q.Source))
+	if _, err := Build(t.Context(), q); err != nil {
+		t.Errorf("a link to a folder: %v", err)
 	}
 }

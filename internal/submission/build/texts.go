@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
@@ -152,9 +153,10 @@ func (b *builder) source(ctx context.Context, results []*result) error {
 }
 
 // copySource copies the user's code, without what no tree may have: hidden files, compiled
-// Python, links.
+// Python, links. There must be some.
 func (b *builder) copySource(ctx context.Context, to string) error {
-	return filepath.WalkDir(b.Source, func(path string, entry fs.DirEntry, err error) error {
+	copied := 0
+	err := filepath.WalkDir(b.Source, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -170,8 +172,13 @@ func (b *builder) copySource(ctx context.Context, to string) error {
 		case !entry.Type().IsRegular():
 			return fmt.Errorf("%s is a link or no file: a tree has the files themselves", path)
 		}
+		copied++
 		return b.copy(ctx, path, to+"/"+filepath.ToSlash(rel))
 	})
+	if err == nil && copied == 0 {
+		err = field.Errorf("source", "%s has no files for a tree", b.Source)
+	}
+	return err
 }
 
 // leftOut reports whether no tree may have a file or folder of that name.
