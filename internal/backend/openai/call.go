@@ -167,6 +167,9 @@ func (c *call) about() *failure {
 		text, _ := unquote(nil, e.fault)
 		return failf(kindError, "%s", cmp.Or(c.session.quote(string(text)), saysNothing))
 	}
+	if e.odd != nil {
+		return failf(kindMalformed, "the answer has %s tokens as the server says, which is no number of them", c.session.quote(string(e.odd)))
+	}
 	if e.completion > 0 {
 		c.usage = e.completion
 	}
@@ -180,17 +183,6 @@ func (c *call) about() *failure {
 			return failf(kindMalformed, "%s", c.session.quote(fmt.Sprintf("%q are no token ids", e.ids)))
 		}
 		return c.checkTokens(len(c.ids))
-	}
-	return nil
-}
-
-// checkTokens refuses an answer that is said to have more tokens than were asked for: they would count.
-func (c *call) checkTokens(n int) *failure {
-	if most := c.prompt.MaxTokens; most > 0 && n > most {
-		return failf(kindTooLong, "the answer has %d tokens as the server says, asked were at most %d", n, most)
-	}
-	if n > maxAnswer {
-		return failf(kindTooLong, "the answer has more than %d tokens", maxAnswer)
 	}
 	return nil
 }

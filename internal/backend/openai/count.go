@@ -14,6 +14,17 @@ func (c *call) check() *failure {
 	return c.count()
 }
 
+// checkTokens refuses an answer that is said to have more tokens than were asked for: they would count.
+func (c *call) checkTokens(n int) *failure {
+	if most := c.prompt.MaxTokens; most > 0 && n > most {
+		return failf(kindTooLong, "the answer has %d tokens as the server says, asked were at most %d", n, most)
+	}
+	if n > maxAnswer {
+		return failf(kindTooLong, "the answer has more than %d tokens", maxAnswer)
+	}
+	return nil
+}
+
 // count counts the tokens of an answer. One that is kept as token ids has as many as these are.
 func (c *call) count() *failure {
 	c.cut = false

@@ -11,6 +11,8 @@ type event struct {
 	failed bool   // something went wrong
 	twice  []byte // a key that an object has twice, so that nobody knows which value is meant; nil: none
 
+	odd []byte // what is told as a number of tokens, and is none; nil: nothing
+
 	completion, prompt int // tokens; -1: not told
 	at                 int // where the text begins in the event
 }
@@ -44,7 +46,7 @@ func (sh *shape) read(e *event, data []byte) bool {
 
 // isUsual reports whether an event has a text, and nothing else that the next one may not have.
 func (e *event) isUsual() bool {
-	return len(e.text) > 0 && e.finish == nil && e.ids == nil && !e.failed
+	return len(e.text) > 0 && e.finish == nil && e.ids == nil && e.odd == nil && !e.failed
 }
 
 // levels of an event's objects.
@@ -205,18 +207,17 @@ func (e *event) take(s *scanner) {
 }
 
 func (e *event) usageMember(s *scanner, key []byte) {
-	var to *int
-	switch string(key) {
+	s.peek()
+	from := s.i
+	s.skip()
+	switch value := s.b[from:s.i]; string(key) {
 	case "completion_tokens":
-		to = &e.completion
+		if e.completion = whole(value); e.completion < 0 && string(value) != "null" {
+			e.odd = value
+		}
 	case "prompt_tokens":
-		to = &e.prompt
+		e.prompt = whole(value) // of which nothing depends
 	}
-	if c := s.peek(); to == nil || c < '0' || c > '9' {
-		s.skip()
-		return
-	}
-	*to = whole(s.scalar())
 }
 
 // appendIDs appends the tokens that a JSON array has. False: they are none.
