@@ -2,9 +2,11 @@ package credentials
 
 import (
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -47,4 +49,12 @@ func Address(text string) string {
 		return "…@" + text[at+1:]
 	}
 	return scheme + "://…@" + text[at+1:]
+}
+
+// CheckPort refuses the port of an address where no server can be. Empty is the usual one.
+func CheckPort(port string) error {
+	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) {
+		return fmt.Errorf("%s is no port, want a number from 1 to 65535", port)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,8 @@ func TestWhatCannotBeReachedIsSaidBeforeAnythingIsSent(t *testing.T) {
 		"a fragment":          {Options{URLs: []string{"http://host#geheim"}}, "endpoint", "without ?"},
 		"a port alone":        {Options{URLs: []string{"http://:8000"}}, "endpoint", "want http://HOST:PORT"},
 		"the second of two":   {Options{URLs: []string{"http://host", "x"}}, "endpoint", `"x"`},
+		"a port that is none": {Options{URLs: []string{"http://host:65536"}}, "endpoint", "http://host:65536: 65536 is no port, want a number from 1 to 65535"},
+		"port 0":              {Options{URLs: []string{"http://host:0"}}, "endpoint", "want a number from 1 to 65535"},
 		"a server twice":      {Options{URLs: []string{"http://host", "http://HOST:80/"}}, "endpoint", "http://host and http://HOST:80 are the same server"},
 		"no file of a key":    {Options{URLs: good, TokenFile: "/nowhere"}, "token_file", "no such file"},
 		"an empty key":        {Options{URLs: good, TokenFile: write(t, "key", " \n")}, "token_file", "is empty"},
@@ -145,5 +148,41 @@ func TestAServerBehindAPathIsReachedThere(t *testing.T) {
 	}
 	if got := s.List()[0]; got.URL("/x") != "https://host:8000/openai/v1/x" || got.Path() != "/openai/v1" {
 		t.Errorf("%s, %s", got.URL("/x"), got.Path())
+	}
+}
+
+func TestHowAServerIsReachedIsKnown(t *testing.T) {
+	proxy, err := url.Parse("http://me:geheim@proxy:3128")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ at, plain, host, proxy string }{
+		{"http://host", "host:80", "host", ""},
+		{"http://host:8000/v1", "host:8000", "host:8000", ""},
+		{"http://[::1]:8000", "[::1]:8000", "[::1]:8000", ""},
+		{"http://[fe80::1%25eth0]:8000", "[fe80::1%eth0]:8000", "[fe80::1]:8000", ""},
+		{"http://[fe80::1%25eth0]", "[fe80::1%eth0]:80", "[fe80::1]", ""},
+		{"http://b\u00fccher.example", "", "b\u00fccher.example", ""},
+		{"https://host", "", "host", ""},
+		{"http://far", "", "far", "http://me:xxxxx@proxy:3128"},
+		{"http://broken", "", "broken", ""},
+	} {
+		s, err := Open(Options{URLs: []string{c.at}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.proxy = func(r *http.Request) (*url.URL, error) {
+			switch r.URL.Host {
+			case "far":
+				return proxy, nil
+			case "broken":
+				return nil, errors.New("no address of a proxy")
+			}
+			return nil, nil
+		}
+		server := s.List()[0]
+		if plain, ok := s.Plain(server); plain != c.plain || ok != (c.plain != "") || server.Host() != c.host || s.Proxy(server) != c.proxy {
+			t.Errorf("%s is reached at %q, called %q, behind %q; want %q, %q, %q", c.at, plain, server.Host(), s.Proxy(server), c.plain, c.host, c.proxy)
+		}
 	}
 }

@@ -73,6 +73,9 @@ func parseURL(text string) (*url.URL, error) {
 	case strings.ContainsAny(text, "?#"):
 		return nil, fmt.Errorf("%s: want an address without ? and #", shown)
 	}
+	if err := credentials.CheckPort(u.Port()); err != nil {
+		return nil, fmt.Errorf("%s: %w", u, err)
+	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	return u, nil
 }

@@ -22,6 +22,7 @@ type Servers struct {
 	list    []*Server
 	dials   bool          // in a way of the options
 	connect time.Duration // the longest time
+	proxy   func(*http.Request) (*url.URL, error)
 
 	mu sync.Mutex // over what is outstanding
 }
@@ -65,7 +66,7 @@ func Open(o Options) (*Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Servers{}
+	s := &Servers{proxy: http.ProxyFromEnvironment}
 	if s.key, s.keyFrom, err = readSecret(o.TokenFile, o.TokenEnv); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func Open(o Options) (*Servers, error) {
 		o.Dial = (&net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 15 * time.Second}).DialContext
 	}
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: o.Dial, TLSClientConfig: config, TLSHandshakeTimeout: o.ConnectTimeout,
+		Proxy: s.proxy, DialContext: o.Dial, TLSClientConfig: config, TLSHandshakeTimeout: o.ConnectTimeout,
 		MaxIdleConnsPerHost: 1 << 20, IdleConnTimeout: idleTimeout, DisableCompression: true,
 		MaxResponseHeaderBytes: maxHeader,
 	}
@@ -110,13 +111,26 @@ func (s *Servers) Plain(server *Server) (address string, ok bool) {
 	if server.base.Scheme != "http" || s.dials || strings.ContainsFunc(server.base.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return "", false
 	}
-	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: server.base}); proxy != nil || err != nil {
+	if proxy, err := s.proxyOf(server); proxy != nil || err != nil {
 		return "", false
 	}
 	if server.base.Port() == "" {
 		return net.JoinHostPort(server.base.Hostname(), "80"), true
 	}
 	return server.base.Host, true
+}
+
+func (s *Servers) proxyOf(server *Server) (*url.URL, error) {
+	return s.proxy(&http.Request{URL: server.base})
+}
+
+// Proxy is what the environment puts before a server, without a password; empty: nothing.
+func (s *Servers) Proxy(server *Server) string {
+	proxy, err := s.proxyOf(server)
+	if proxy == nil || err != nil { // of which the first request tells
+		return ""
+	}
+	return proxy.Redacted()
 }
 
 // ConnectTimeout is how long a connection may take to be made.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -111,7 +112,17 @@ func (s *session) introduce(ctx context.Context) (notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("the server has one model, %s", s.quote(s.model)))
 	}
 	more, err := s.probe(ctx)
-	return append(notes, more...), err
+	return slices.Concat(notes, more, s.detours()), err
+}
+
+// detours say which servers are reached through others.
+func (s *session) detours() (notes []string) {
+	for _, server := range s.servers.List() {
+		if proxy := s.servers.Proxy(server); proxy != "" {
+			notes = append(notes, fmt.Sprintf("requests to %s go through the proxy %s, as the environment says: its time is in all numbers", server, proxy))
+		}
+	}
+	return notes
 }
 
 // facts say what somebody needs to ask the same once more.

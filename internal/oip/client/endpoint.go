@@ -89,6 +89,9 @@ func hostEndpoint(u *url.URL) (endpoint, error) {
 	port := cmp.Or(u.Port(), usual)
 	e := endpoint{grpc: strings.HasPrefix(u.Scheme, "grpc"), tls: strings.HasSuffix(u.Scheme, "s"), network: "tcp",
 		host: u.Hostname(), address: net.JoinHostPort(u.Hostname(), port), prefix: strings.TrimSuffix(u.Path, "/")}
+	if err := credentials.CheckPort(u.Port()); err != nil {
+		return endpoint{}, err
+	}
 	if e.host == "" || e.grpc && e.prefix != "" {
 		return endpoint{}, errors.New("want host:port and, of gRPC, no path")
 	}

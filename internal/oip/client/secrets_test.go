@@ -63,6 +63,14 @@ func TestNoErrorShowsThePasswordOfAnAddress(t *testing.T) {
 			t.Errorf("%s: New says %v, want %v", text, errNew, err)
 		}
 	}
+	for _, text := range []string{"http://host:65536", "grpcs://host:0", "dns:///host:99999"} {
+		if err := CheckEndpoint(text); err == nil || !strings.HasSuffix(err.Error(), " is no port, want a number from 1 to 65535") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := CheckEndpoint("http://host:65535"); err != nil {
+		t.Error(err)
+	}
 	if err := CheckEndpoint("http://host:x"); err == nil || !strings.Contains(err.Error(), `invalid port ":x"`) {
 		t.Errorf("without a password the cause is said: %v", err)
 	}
