@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -65,7 +64,7 @@ func (k *conn) head(p []byte) ([]byte, error) {
 			return nil, nil
 		}
 		p = p[n-before:]
-		answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(k.begun[:n])), &http.Request{Method: http.MethodPost})
+		answer, err := k.reader.parse(k.begun[:n])
 		if err != nil {
 			return nil, fmt.Errorf("the answer is no HTTP: %w", err)
 		}

@@ -3,8 +3,11 @@
 package wire
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"sync"
 	"syscall"
@@ -30,10 +33,23 @@ type reader struct {
 
 	mu    sync.Mutex
 	conns map[int32]*conn // by file
+
+	text  bytes.Reader // of a head that is parsed; these are the thread's own
+	lines *bufio.Reader
+}
+
+// asked is what all answers are to, as far as package http needs to know.
+var asked = &http.Request{Method: http.MethodPost}
+
+// parse parses the head of an answer.
+func (r *reader) parse(head []byte) (*http.Response, error) {
+	r.text.Reset(head)
+	r.lines.Reset(&r.text)
+	return http.ReadResponse(r.lines, asked)
 }
 
 func newReader() (*reader, error) {
-	r := &reader{conns: map[int32]*conn{}}
+	r := &reader{conns: map[int32]*conn{}, lines: bufio.NewReader(nil)}
 	var err error
 	if r.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,7 +30,7 @@ func (s *session) openWire(ctx context.Context, warm int) {
 	if err != nil {
 		return
 	}
-	s.wire = client
+	s.wire, s.fields = client, s.headerFields()
 	for _, server := range s.servers.List() {
 		address, _ := s.servers.Plain(server)
 		client.Warm(ctx, address, warm)
@@ -74,16 +77,22 @@ func (c *call) conclude(ctx context.Context, err error) *failure {
 	return c.fault
 }
 
+// headerFields are the lines of the header that all requests have, each behind the end of the one before.
+func (s *session) headerFields() (lines []byte) {
+	header := http.Header{}
+	s.headers(header)
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		lines = fmt.Appendf(lines, "\r\n%s: %s", name, header.Get(name))
+	}
+	return lines
+}
+
 // appendRequest appends the text of a request.
 func (s *session) appendRequest(b []byte, server *endpoint.Server, body []byte) []byte {
 	b = append(b, "POST "...)
 	b = append(b, target(server, s.dialect.chat)...)
 	b = append(append(b, " HTTP/1.1\r\nHost: "...), server.Host()...)
-	header := http.Header{}
-	s.headers(header)
-	for name, values := range header {
-		b = append(append(append(append(b, "\r\n"...), name...), ": "...), values[0]...)
-	}
+	b = append(b, s.fields...)
 	b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(body)), 10)
 	return append(append(b, "\r\n\r\n"...), body...)
 }

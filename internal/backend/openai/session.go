@@ -30,6 +30,7 @@ type session struct {
 	calls   sync.Pool
 	closing sync.Once
 	wire    *wire.Client // for plain HTTP; nil: there is none
+	fields  []byte       // of the header of its requests
 }
 
 // Info implements backend.Session.
