@@ -34,8 +34,8 @@ func unmarshal(text []byte, v any) error {
 
 // mismatch says what stands where something else should.
 func mismatch(e *json.UnmarshalTypeError) string {
-	value, literal := strings.CutPrefix(e.Value, "number ") // which is quoted
-	if is, ok := kinds[value]; ok && !literal {
+	value := strings.TrimPrefix(e.Value, "number ") // as which one is quoted
+	if is, ok := kinds[value]; ok {
 		value = is
 	}
 	where := ""

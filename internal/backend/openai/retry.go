@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"math/bits"
 	"net/http"
 	"strconv"
 	"time"
@@ -34,11 +33,9 @@ const (
 
 // pause is how long a repetition waits, of those before which there were so many, if the server asks for a time.
 func pause(attempts int, asked time.Duration) time.Duration {
-	wait := mostPause
-	if attempts < bits.Len64(uint64(mostPause/firstPause)) {
-		wait = firstPause << attempts
-	}
-	return max(min(wait, mostPause), min(asked, mostAfter))
+	const enough = 10 // doublings, and not too many to be counted
+	wait := min(firstPause<<min(attempts, enough), mostPause)
+	return max(wait, min(asked, mostAfter))
 }
 
 // retryAfter is how long a server asks to be left alone; 0: it does not.
