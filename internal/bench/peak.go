@@ -3,8 +3,10 @@ package bench
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/report"
 )
@@ -21,6 +23,9 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 	if c.state, err = r.readPeakState(); err != nil {
 		return nil, err
 	}
+	if err := r.resume(c.state); err != nil {
+		return nil, err
+	}
 	if c.best, err = r.confirmed(c.state); err != nil {
 		return nil, err
 	}
@@ -34,6 +39,14 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 			return c.broken(err)
 		}
 	}
+}
+
+// resume finishes what a search that was killed had begun. What lies there without one is of another.
+func (r *run) resume(state *peakState) error {
+	if len(state.Steps) == 0 {
+		return os.RemoveAll(filepath.Join(r.cfg.OutputDir, confirmedDir))
+	}
+	return takeConfirmed(r.cfg.OutputDir)
 }
 
 // A climb is a search under way.
@@ -56,7 +69,13 @@ func (c *climb) step(ctx context.Context, t trial) error {
 		return err
 	}
 	c.best = results
-	return errors.Join(moveFiles(dir, c.run.cfg.OutputDir), c.run.finishPeak(c.best, c.state))
+	if err := c.run.finishPeak(c.best, c.state, dir); err != nil || dir == c.run.cfg.OutputDir {
+		return err
+	}
+	if err := os.Rename(dir, filepath.Join(c.run.cfg.OutputDir, confirmedDir)); err != nil {
+		return err
+	}
+	return takeConfirmed(c.run.cfg.OutputDir)
 }
 
 // broken ends a search that cannot go on. What was confirmed is written already.
@@ -64,7 +83,7 @@ func (c *climb) broken(err error) (*report.Results, error) {
 	if c.best != nil {
 		return c.best, err
 	}
-	return c.last, errors.Join(err, c.run.finishPeak(c.last, c.state))
+	return c.last, errors.Join(err, c.run.finishPeak(c.last, c.state, c.run.cfg.OutputDir))
 }
 
 // end ends a search that is over, perhaps since an earlier run of the program.
@@ -76,12 +95,12 @@ func (c *climb) end() (*report.Results, error) {
 	case c.last == nil:
 		return report.Read(dir)
 	}
-	return c.last, errors.Join(c.run.finishPeak(c.last, c.state), os.RemoveAll(filepath.Join(dir, higherDir)))
+	return c.last, errors.Join(c.run.finishPeak(c.last, c.state, dir), os.RemoveAll(filepath.Join(dir, higherDir)))
 }
 
-// higherDir is the folder for tests of higher loads than one that was confirmed. Its files
-// take the place of those that are there if the load is confirmed too.
-const higherDir = "higher"
+// higherDir is the folder for tests of higher loads than one that was confirmed. If the load is confirmed too, it becomes
+// confirmedDir, whose files take the place of those that are there: at once or, if the process is killed, when the search goes on.
+const higherDir, confirmedDir = "higher", "confirmed"
 
 // confirmed returns the results of the highest load that was confirmed before the search was
 // interrupted; nil if there is none. A load whose results were not written any more is tried again.
@@ -113,20 +132,34 @@ func lastConfirmed(steps []report.PeakStep) int {
 	return -1
 }
 
-// moveFiles moves the files of a folder to another, unless they are the same.
-func moveFiles(from, to string) error {
-	if from == to {
-		return nil
-	}
+// takeConfirmed moves the files of a load that was confirmed to those of the search, if there are any. The results go first and
+// come last, so that they are never seen beside the logs of another load.
+func takeConfirmed(dir string) error {
+	from := filepath.Join(dir, confirmedDir)
 	files, err := os.ReadDir(from)
-	for _, f := range files {
-		err = errors.Join(err, os.Rename(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
 	}
-	return errors.Join(err, os.Remove(from))
+	last := slices.IndexFunc(files, func(f fs.DirEntry) bool { return f.Name() == report.FileName })
+	if last >= 0 {
+		if err := os.Remove(filepath.Join(dir, report.FileName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		files = append(slices.Delete(slices.Clone(files), last, last+1), files[last])
+	}
+	for _, f := range files {
+		if err := os.Rename(filepath.Join(from, f.Name()), filepath.Join(dir, f.Name())); err != nil {
+			return err
+		}
+	}
+	return os.Remove(from)
 }
 
-// finishPeak adds the search to the results and writes them.
-func (r *run) finishPeak(results *report.Results, state *peakState) error {
+// finishPeak adds the search to the results and writes them into a folder.
+func (r *run) finishPeak(results *report.Results, state *peakState, dir string) error {
 	if results == nil {
 		return nil
 	}
@@ -145,5 +178,5 @@ func (r *run) finishPeak(results *report.Results, state *peakState) error {
 		results.Problems = append(results.Problems, "no load that was tried kept the bound")
 	}
 	results.Mode, results.Peak = "FindPeak", peak
-	return writeResults(results, r.cfg.OutputDir)
+	return writeResults(results, dir)
 }

@@ -195,6 +195,8 @@ func (f fieldRule) text(s loadgen.TestSettings) string {
 		return fmt.Sprintf("%.6g", n)
 	case f.unlimited && f.number(v) == math.Inf(1):
 		return "all"
+	case f.kind == harder && f.number(v) == 0:
+		return "none" // no limit
 	}
 	return fmt.Sprint(v)
 }

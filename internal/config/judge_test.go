@@ -110,7 +110,7 @@ func TestEachDifferenceIsACaveatOrANote(t *testing.T) {
 		{name: "a large enough query", scenario: loadgen.Offline, version: "v0.5", key: "target_qps", value: "372.5"},
 		{name: "a slow system since then, whose query is as large as mlperf.conf says", scenario: loadgen.Offline, key: "target_qps", value: "0.1"},
 		{name: "an end by the clock", scenario: loadgen.Offline, key: "max_duration", value: "900000",
-			want: "note: max_duration is 15m0s instead of the official 0s (user.conf:1)"},
+			want: "note: max_duration is 15m0s instead of the official none (user.conf:1)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.version == "" {

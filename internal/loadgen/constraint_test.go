@@ -36,7 +36,7 @@ func TestProblemsNameObservationRequirementAndAdvice(t *testing.T) {
 		"duration: 5s, want at least 1m0s; the test ended early; the detail log says why",
 		"queries: 7 queries, want at least 9 queries; the test ended early; the detail log says why",
 		"samples: 6 samples, want at least 9 samples; the test ended early; the detail log says why",
-		"first token early stopping: 7 queries, want at least 64 queries; run longer: raise min_query_count or min_duration",
+		"first token early stopping: 7 queries, want at least 64 queries; keep the bound of the latencies first: while so many queries are beyond it, a longer run asks for more of them again",
 	}
 	if diff := cmp.Diff(want, p.Problems()); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -185,6 +185,33 @@ func TestOrdinalsAreEnglish(t *testing.T) {
 	for fraction, want := range map[float64]string{.9: "90th", .91: "91st", .92: "92nd", .93: "93rd", .99: "99th", .11: "11th", .12: "12th", .13: "13th", .999: "99.9th", .01: "1st"} {
 		if got := Ordinal(fraction); got != want {
 			t.Errorf("Ordinal(%v) = %s, want %s", fraction, got, want)
+		}
+	}
+}
+
+// TestMoreQueriesAreAskedForOnlyWhereTheyHelp: early stopping needs more queries the more of them are beyond the bound.
+func TestMoreQueriesAreAskedForOnlyWhereTheyHelp(t *testing.T) {
+	const longer, first = "run longer", "keep the bound of the latencies first"
+	for _, c := range []struct {
+		name     string
+		scenario Scenario
+		tokens   bool
+		kept     func(*Performance)
+		want     string
+	}{
+		{"Server that keeps its bound", Server, false, func(p *Performance) { p.PerfConstraintsMet = true }, longer},
+		{"Server that does not", Server, false, func(*Performance) {}, first},
+		{"tokens in time", Server, true, func(p *Performance) { p.TTFTMet, p.TPOTMet = true, true }, longer},
+		{"first tokens late", Server, true, func(p *Performance) { p.TPOTMet = true }, first},
+		{"further tokens late", Server, true, func(p *Performance) { p.TTFTMet = true }, first},
+		{"SingleStream, which has no bound", SingleStream, false, func(*Performance) {}, longer},
+	} {
+		p := &Performance{Effective: EffectiveSettings{Scenario: c.scenario, UseTokenLatencies: c.tokens}, EarlyStopping: EarlyStopping{Processed: 7, Needed: 64}}
+		c.kept(p)
+		for _, got := range p.stoppingConstraints() {
+			if !strings.HasPrefix(got.Advice, c.want) {
+				t.Errorf("%s: %s, want %s", c.name, got.Advice, c.want)
+			}
 		}
 	}
 }

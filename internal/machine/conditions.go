@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/load"
@@ -13,6 +14,7 @@ import (
 
 // Conditions are what makes a machine measure other than it could, at an instant.
 type Conditions struct {
+	at        time.Time // with both clocks: that of the day, and the one that stands still while the machine sleeps
 	warnings  []string
 	throttles uint64 // times that the processor was slowed down since it was started
 	stolen    float64
@@ -26,7 +28,7 @@ func Look() Conditions { return look("/") }
 const crowded = 0.2
 
 func look(root string) Conditions {
-	c := Conditions{throttles: throttles(root), warnings: settingsOf(root)}
+	c := Conditions{at: time.Now(), throttles: throttles(root), warnings: settingsOf(root)}
 	if avg, err := load.Avg(); err == nil {
 		c.warnings = append(c.warnings, crowd(avg.Load1, describeCPU(root).Usable)...)
 	}
@@ -87,4 +89,24 @@ func (c Conditions) During(after Conditions) []string {
 		list = append(list, fmt.Sprintf("the host gave %.0f %% of the processor time to others during the run: latencies and rates suffer, and vary", 100*(after.stolen-c.stolen)/all))
 	}
 	return list
+}
+
+// Jumped says that between two looks the clock of the day did not go as the one that times are taken with; empty: it did.
+func (c Conditions) Jumped(after Conditions) string {
+	return jumped(after.at.Round(0).Sub(c.at.Round(0)), after.at.Sub(c.at))
+}
+
+// mostJump is how much a clock may be corrected during a run, as time servers have it done.
+const mostJump = time.Second
+
+// jumped says what two clocks that ran differently mean. A machine that sleeps loses time which nothing measures: servers
+// elsewhere go on, and its processor cools down.
+func jumped(day, taken time.Duration) string {
+	switch jump := day - taken; {
+	case jump > mostJump:
+		return fmt.Sprintf("%v of the run are missing in what was measured: this machine slept, or its clock was set", jump.Round(time.Second))
+	case jump < -mostJump:
+		return fmt.Sprintf("the clock of this machine was set back by %v during the run", (-jump).Round(time.Second))
+	}
+	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWhatMakesSpeedVaryIsSaid(t *testing.T) {
@@ -85,5 +86,28 @@ func TestThrottlingOfAllCoresCounts(t *testing.T) {
 	}
 	if n := throttles(root); n != 8 {
 		t.Errorf("throttles() = %d, want 8", n)
+	}
+}
+
+func TestAMachineThatSleptIsFoundOut(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		day, taken time.Duration
+		want       string
+	}{
+		{"both clocks agree", 10 * time.Minute, 10 * time.Minute, ""},
+		{"a time server corrects", 10*time.Minute + time.Second, 10 * time.Minute, ""},
+		{"and the other way", 10*time.Minute - time.Second, 10 * time.Minute, ""},
+		{"it slept", time.Hour + 10*time.Minute, 10 * time.Minute, "1h0m0s of the run are missing in what was measured: this machine slept, or its clock was set"},
+		{"a little", 13 * time.Second, 11400 * time.Millisecond, "2s of the run are missing in what was measured: this machine slept, or its clock was set"},
+		{"its clock was set back", -time.Minute, time.Minute, "the clock of this machine was set back by 2m0s during the run"},
+	} {
+		if got := jumped(c.day, c.taken); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	before := Look()
+	if got := before.Jumped(Look()); got != "" {
+		t.Errorf("nothing happened: %s", got)
 	}
 }

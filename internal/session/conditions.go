@@ -17,12 +17,17 @@ func (p *Prepared) lookAround() machine.Conditions {
 }
 
 // addConditions adds what the machine was like to the results: its settings as notes, what
-// happened during the run as warnings. It reports whether there was anything.
+// happened during the run as warnings, and a clock that jumped as a caveat. It reports whether there was anything.
 func addConditions(r *report.Results, before machine.Conditions) bool {
-	settings, during := before.Settings(), before.During(machine.Look())
+	after := machine.Look()
+	settings, during := before.Settings(), before.During(after)
 	for _, text := range settings {
 		r.Notes = append(r.Notes, "this machine: "+text)
 	}
 	r.Warnings = append(r.Warnings, during...)
-	return len(settings)+len(during) > 0
+	jump := before.Jumped(after)
+	if jump != "" {
+		r.Caveats = append(r.Caveats, jump)
+	}
+	return jump != "" || len(settings)+len(during) > 0
 }
