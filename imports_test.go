@@ -18,7 +18,7 @@ var mayImport = map[string]string{
 	"cmd/mlperf": "internal/cli internal/cli/files internal/cli/measure internal/cli/request internal/cli/results internal/cli/selftest internal/cli/serving " +
 		"internal/cli/submit internal/cli/survey internal/config internal/field internal/names internal/progress internal/report internal/session " +
 		"internal/suite internal/visible",
-	"internal/cli":         "internal/config internal/field internal/loadgen internal/machine internal/progress internal/suite internal/visible",
+	"internal/cli":         "internal/config internal/field internal/home internal/loadgen internal/machine internal/progress internal/suite internal/visible",
 	"internal/cli/request": "internal/cli internal/config internal/field internal/session",
 	"internal/cli/clitest": "internal/cli",
 	"internal/cli/files": "configs internal/cache internal/cli internal/cli/request internal/download internal/field internal/home internal/machine internal/names " +

@@ -62,7 +62,7 @@ func textOf(cmd *cobra.Command, err error) string {
 	if errors.As(err, &exists) {
 		text += " with --force"
 	}
-	return text
+	return text + cli.Elsewhere(err)
 }
 
 // named is the text of an error about a field that has no origin, with the flag for it. Where there is none, an argument is

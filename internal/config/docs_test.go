@@ -79,8 +79,8 @@ func caveatsText() string {
 	b.WriteString(`
 ## Caveats and notes
 
-Built-in models and data are known by what their files say of themselves, wherever they lie. `+"`results.json`"+` ends with a digest of
-itself (`+"`seal`"+`): of a document that was edited, every command says so, as a caveat.
+Built-in models and data are known by what their files say of themselves, wherever they lie. ` + "`results.json`" + ` ends with a digest of
+itself (` + "`seal`" + `): of a document that was edited, every command says so, as a caveat.
 
 Every setting that a test really had is compared with what the rules say for its model, scenario and division. What makes
 the test easier is a caveat of the result, with both values and who made it; what makes it harder is a note. In the open

@@ -54,8 +54,8 @@ func (e *NotFoundError) Error() string {
 }
 
 // Remedy is what to do if there is no library.
-const Remedy = "run scripts/install_onnxruntime.sh to install version " + pinnedVersion +
-	", or name a library of version " + minVersion + " or newer with --ort-lib FILE or " + LibraryVariable
+const Remedy = "mlperf doctor --fix, or scripts/install_onnxruntime.sh, installs version " + pinnedVersion +
+	"; or name a library of version " + minVersion + " or newer with --ort-lib FILE or " + LibraryVariable
 
 const missing = "no such file"
 

@@ -141,10 +141,6 @@ func printMissing(b *strings.Builder, missing []session.Remedy) {
 		b.WriteString("Nothing is missing.\n")
 	}
 	for _, r := range missing {
-		fix := r.Fix
-		if r.Installs {
-			fix = "mlperf doctor --fix; or " + fix
-		}
-		fmt.Fprintf(b, "MISSING: %s\n  fix: %s\n", r.What, fix)
+		fmt.Fprintf(b, "MISSING: %s\n  fix: %s\n", r.What, r.Fix)
 	}
 }
