@@ -285,6 +285,29 @@ func TestDataAreChangedOnlyWhereTheyAreKnown(t *testing.T) {
 	}
 }
 
+func TestDataThatAreChangedAreThoseOfTheRequest(t *testing.T) {
+	r := &runner{observer: quiet{}}
+	r.Test, r.Output, r.DatasetPath = Test03, t.TempDir(), t.TempDir()
+	if err := r.custom(t.Context()); err == nil || !strings.HasPrefix(err.Error(), r.DatasetPath+" has neither JPEG pictures nor sentences") {
+		t.Errorf("error %v, want that there is nothing to change in %s", err, r.DatasetPath)
+	}
+}
+
+func TestTheRunIsMadeUnderTheTargetOfTheResult(t *testing.T) {
+	r := &runner{Request: classifier(t, Test04, "offline"), observer: quiet{}}
+	if err := r.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	r.Performance = fakeRun{scenario: "Offline", metric: 1, settings: map[string]any{"effective_target_qps": 1234.5}}.write(t)
+	if err := r.audit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run, err := readRun(r.work(Test04))
+	if err != nil || run.settings.TargetQPS != 1234.5 || run.settings.Mode != loadgen.PerformanceOnly || !run.settings.PerformanceIssueSame {
+		t.Errorf("the run had %+v, %v, want the target of the result, 1234.5", run, err)
+	}
+}
+
 func TestEachTestNeedsItsRuns(t *testing.T) {
 	for _, c := range []struct {
 		test, version string
@@ -294,6 +317,10 @@ func TestEachTestNeedsItsRuns(t *testing.T) {
 		if r.Test = c.test; len(r.steps()) != c.want {
 			t.Errorf("%s of %s has %d steps, want %d", c.test, c.version, len(r.steps()), c.want)
 		}
+	}
+	given := &runner{}
+	if given.Performance = "elsewhere"; given.unique(t.Context()) != nil {
+		t.Error("TEST04-A is run although it is there")
 	}
 	for test, k := range kinds { // runs that no test compares with are not made
 		r := &runner{kind: k}

@@ -31,9 +31,7 @@ func (r *runner) performance(ctx context.Context) error {
 		return nil
 	}
 	r.Performance = r.work("performance")
-	q := r.Request.Request
-	q.Mode = "performance"
-	return r.run(ctx, q, r.Performance)
+	return r.run(ctx, r.Request.Request, r.Performance)
 }
 
 // accuracy runs the result's accuracy test, if this test compares with it and there is none.
@@ -53,9 +51,7 @@ func (r *runner) unique(ctx context.Context) error {
 		return nil
 	}
 	r.Performance = r.work(test04A)
-	q := r.Request.Request
-	q.Mode = "performance"
-	return r.under(ctx, q, r.Performance, uniqueConf(r.model))
+	return r.under(ctx, r.Request.Request, r.Performance, uniqueConf(r.model))
 }
 
 // audit runs under the settings of the test.
@@ -65,7 +61,6 @@ func (r *runner) audit(ctx context.Context) error {
 		return err
 	}
 	q := r.Request.Request
-	q.Mode = "performance"
 	q.Settings = append(ownData(r.Test), q.Settings...)
 	if r.Performance != "" {
 		if err := r.sameTarget(&q); err != nil {
@@ -109,7 +104,7 @@ func (r *runner) custom(ctx context.Context) error {
 		}
 	}
 	q := r.Request.Request
-	q.DatasetPath, q.Mode = r.CustomData, "performance"
+	q.DatasetPath = r.CustomData
 	if err := r.sameTarget(&q); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ func TestTimeThatIsNotIdleIsBusy(t *testing.T) {
 		{"nothing to do", cpu.TimesStat{Idle: 8, Iowait: 2}, 0},
 		{"half of it", cpu.TimesStat{User: 3, System: 2, Idle: 4, Iowait: 1}, 50},
 		{"all of it, whoever has it", cpu.TimesStat{User: 1, System: 1, Nice: 1, Irq: 1, Softirq: 1, Steal: 1}, 100},
+		{"interrupts and what a host takes are work", cpu.TimesStat{Irq: 2, Softirq: 1, Steal: 1, Idle: 12}, 25},
 		{"guests are a part of the user's", cpu.TimesStat{User: 5, Guest: 5, Idle: 5}, 50},
 		{"no time has passed", cpu.TimesStat{}, math.NaN()},
 		{"a counter that went back", cpu.TimesStat{Idle: -5}, math.NaN()},

@@ -34,10 +34,14 @@ func TestNVMLCountsCards(t *testing.T) {
 			t.Errorf("reading %d: %v J, %v, want %v", i, got, err, want)
 		}
 	}
-	for _, c := range list {
-		if err := c.close(); err != nil {
-			t.Error(err)
-		}
+	if err := list[0].close(); err != nil {
+		t.Error(err)
+	}
+	if got, err := list[1].joules(); err != nil || got <= 0 {
+		t.Errorf("after the first card was closed, the second has %v J, %v", got, err)
+	}
+	if err := list[1].close(); err != nil {
+		t.Error(err)
 	}
 }
 

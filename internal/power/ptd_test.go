@@ -83,6 +83,18 @@ func TestWhatIsNotPTDaemonIsRefused(t *testing.T) {
 	}
 }
 
+func TestASampleNeedsItsTimeAndWattsAndNothingElse(t *testing.T) {
+	record, err := recordOf([]string{"Time,01-31-2026 12:00:01.000,Watts,5"}, begin())
+	if err != nil || len(record.Series[0].Points) != 1 {
+		t.Errorf("%+v, %v, want one sample", record, err)
+	}
+	for _, line := range []string{"Time,01-31-2026 12:00:01.000,Watts", "Date,01-31-2026 12:00:01.000,Watts,5", "Time,01-31-2026 12:00:01.000,Volts,5"} {
+		if _, err := recordOf([]string{line}, begin()); err == nil || !strings.Contains(err.Error(), "want Time,…,Watts,…") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 func TestAPTDaemonThatIsNotThereIsAnError(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
