@@ -44,8 +44,8 @@ func (r *run) noteTarget() {
 }
 
 const (
-	// patience is how long the queries of a test may take before FewQueries matters.
-	patience = 20 * time.Second
+	// fewBeyond is how long the queries of a test may take before FewQueries matters.
+	fewBeyond = 20 * time.Second
 	// fewPercentile is the lowest that still says something about most queries.
 	fewPercentile = 0.5
 	// fewOver is how many of few Server queries may be over the bound: about a quarter, so
@@ -77,7 +77,7 @@ func (r *run) chooseQueryCount() {
 	}
 	few := loadgen.NeededQueries(over, fewPercentile)
 	took := gap * float64(s.MinQueryCount)
-	if took <= patience.Seconds() || s.MinQueryCount <= few {
+	if took <= fewBeyond.Seconds() || s.MinQueryCount <= few {
 		return
 	}
 	why := fmt.Sprintf("%d queries would take %v", s.MinQueryCount, time.Duration(took*1e9).Round(time.Second))

@@ -58,7 +58,7 @@ const (
 )
 
 // shape chooses what the caller left open. The choices were the best of a sweep on
-// processors (docs/how-a-run-works.md): one worker with all cores where one query runs
+// processors (docs/backend.md): one worker with all cores where one query runs
 // at a time, one worker per core otherwise, because cores that compute different samples
 // need not wait for each other.
 func (w wish) shape() shape {

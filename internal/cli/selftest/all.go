@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -113,13 +114,17 @@ func (s *selftestTable) results(ctx context.Context, m bench.Measure) ([2][]*ben
 // computeOnAllCores keeps every core busy until what it returns is called.
 func computeOnAllCores() (stop func()) {
 	var stopped atomic.Bool
+	var all sync.WaitGroup
 	for range runtime.NumCPU() {
-		go func() {
+		all.Go(func() {
 			for !stopped.Load() { // never sleeps, which is the purpose
 			}
-		}()
+		})
 	}
-	return func() { stopped.Store(true) }
+	return func() {
+		stopped.Store(true)
+		all.Wait()
+	}
 }
 
 // rowOf is what a measure has found.
