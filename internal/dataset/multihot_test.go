@@ -140,14 +140,19 @@ func TestPairsOfDLRMv2WithWhatCannotBeAreNamed(t *testing.T) {
 		tensor.Data[int32](x)[at] = v
 		return x
 	}
-	number := tensor.New(tensor.Float32, pairs, CriteoNumbers)
-	tensor.Data[float32](number)[2*CriteoNumbers+7] = float32(math.Inf(1))
+	number := func(v float64) tensor.Tensor {
+		x := tensor.New(tensor.Float32, pairs, CriteoNumbers)
+		tensor.Data[float32](x)[2*CriteoNumbers+7] = float32(v)
+		return x
+	}
 	for _, test := range []struct {
 		name, file string
 		x          tensor.Tensor
 		want       string
 	}{
-		{"a number that is none", "dense", number, "day_23_dense_sample.npy: pair 2: number 7 is +Inf"},
+		{"an infinite number", "dense", number(math.Inf(1)), "day_23_dense_sample.npy: pair 2: number 7 is +Inf"},
+		{"one below all others", "dense", number(math.Inf(-1)), "day_23_dense_sample.npy: pair 2: number 7 is -Inf"},
+		{"a number that is none", "dense", number(math.NaN()), "day_23_dense_sample.npy: pair 2: number 7 is NaN"},
 		{"a label of 2", "labels", one(4, 2), "day_23_labels_sample.npy: pair 4: the label is 2, want 0 or 1"},
 	} {
 		dir := multiHotFiles(t, "_sample", pairs, zip.Store)

@@ -169,8 +169,8 @@ func (s Search) places() []place {
 		add("beside the program", dir, filepath.Join(dir, "lib"))
 	}
 	add("data directory", installDirs()...)
-	add("npm package", filepath.Join(s.WorkDir, "node_modules", "onnxruntime-node", "bin", "napi-v6", nodePlatform()))
-	for _, dir := range systemDirs() {
+	add("npm package", filepath.Join(s.WorkDir, "node_modules", "onnxruntime-node", "bin", "napi-v6", nodePlatform(runtime.GOOS, runtime.GOARCH)))
+	for _, dir := range systemDirs(runtime.GOOS, runtime.GOARCH) {
 		add("system", filepath.Join(s.Root, dir))
 	}
 	add("loader", s.loaderDirs()...)

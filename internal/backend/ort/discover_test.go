@@ -133,7 +133,7 @@ func TestTheFirstUsableLibraryInOrderIsFound(t *testing.T) {
 		{"ld/libonnxruntime.so.1", "1.24.1", "loader"},
 		{"usr/lib/libonnxruntime.so.1.25.0", "1.25.0", "system"},
 		{"usr/local/lib/libonnxruntime.so.1.25.1", "1.25.1", "system"},
-		{"work/node_modules/onnxruntime-node/bin/napi-v6/" + filepath.ToSlash(nodePlatform()) + "/libonnxruntime.so.1", "1.26.0", "npm package"},
+		{"work/node_modules/onnxruntime-node/bin/napi-v6/" + filepath.ToSlash(nodePlatform(runtime.GOOS, runtime.GOARCH)) + "/libonnxruntime.so.1", "1.26.0", "npm package"},
 		{"data/onnxruntime/1.27.0/" + platform + "/libonnxruntime.so.1", "1.27.0", "data directory"},
 		{"data/onnxruntime/1.30.0/" + platform + "/libonnxruntime.so.1", "1.30.0", "data directory"},
 		{"data/onnxruntime/" + pinnedVersion + "/" + platform + "/libonnxruntime.so.1", pinnedVersion, "data directory"},

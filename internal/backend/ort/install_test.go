@@ -57,7 +57,7 @@ var library = sync.OnceValue(func() []byte {
 })
 
 var npmPackage = sync.OnceValue(func() []byte {
-	path := "package/bin/napi-v6/" + filepath.ToSlash(nodePlatform()) + "/libonnxruntime.so.1"
+	path := "package/bin/napi-v6/" + filepath.ToSlash(nodePlatform(runtime.GOOS, runtime.GOARCH)) + "/libonnxruntime.so.1"
 	return archive(path, library(), "package/rest", bytes.Repeat(library(), 3))
 })
 

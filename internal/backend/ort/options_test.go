@@ -135,6 +135,27 @@ func TestFactsHaveTheOptionsOfTheDeviceAndTheLibrariesOfOperators(t *testing.T) 
 	}
 }
 
+func TestFactsHaveTheNumbersOfThreads(t *testing.T) {
+	for _, c := range []struct {
+		options      backend.Options
+		intra, inter string
+	}{
+		{backend.Options{}, "default", "1"},
+		{backend.Options{Parallel: true}, "default", "default"},
+		{backend.Options{IntraThreads: 1, InterThreads: 1, Parallel: true}, "1", "1"},
+		{backend.Options{IntraThreads: 12, InterThreads: 3, Parallel: true}, "12", "3"},
+	} {
+		c.options.ModelPath = "m.onnx"
+		p, err := planOf(c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := p.facts(); f["intra_threads"] != c.intra || f["inter_threads"] != c.inter {
+			t.Errorf("%d and %d threads: %q and %q", c.options.IntraThreads, c.options.InterThreads, f["intra_threads"], f["inter_threads"])
+		}
+	}
+}
+
 func TestConfigEntriesWinOverOptions(t *testing.T) {
 	p, err := planOf(backend.Options{ModelPath: "m.onnx", NoSpinning: true, Affinity: "1;2",
 		Config: map[string]string{keyIntraSpinning: "1", "ep.context_enable": "1", "session.unheard_of": "x"}})

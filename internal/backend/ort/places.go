@@ -41,9 +41,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// nodePlatform is how the npm package onnxruntime-node names this platform's folder.
-func nodePlatform() string {
-	system, arch := runtime.GOOS, runtime.GOARCH
+// nodePlatform is how the npm package onnxruntime-node names the folder of a platform, which has Go's names here.
+func nodePlatform(system, arch string) string {
 	if system == "windows" {
 		system = "win32"
 	}
@@ -53,16 +52,16 @@ func nodePlatform() string {
 	return filepath.Join(system, arch)
 }
 
-// systemDirs are the folders where packages and people put shared libraries.
-func systemDirs() []string {
-	switch runtime.GOOS {
+// systemDirs are the folders where packages and people put the shared libraries of a platform.
+func systemDirs(system, arch string) []string {
+	switch system {
 	case "windows":
 		return nil // its system folder holds a private copy of another age
 	case "darwin":
 		return []string{"/usr/local/lib", "/opt/homebrew/lib", "/opt/onnxruntime/lib"}
 	}
 	dirs := []string{"/usr/local/lib", "/usr/lib", "/usr/lib64", "/opt/onnxruntime/lib"}
-	if multiarch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; multiarch != "" {
+	if multiarch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[arch]; multiarch != "" {
 		dirs = slices.Insert(dirs, 2, "/usr/lib/"+multiarch+"-linux-gnu")
 	}
 	return dirs
@@ -78,7 +77,7 @@ func (s Search) loaderDirs() []string {
 	}
 	var dirs []string
 	for _, dir := range searched {
-		if dir != "" && !slices.Contains(dirs, dir) && !slices.Contains(systemDirs(), dir) {
+		if dir != "" && !slices.Contains(dirs, dir) && !slices.Contains(systemDirs(runtime.GOOS, runtime.GOARCH), dir) {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -128,7 +127,7 @@ func (s Search) loaderHas(name string) bool {
 	if runtime.GOOS != "linux" {
 		return true
 	}
-	for _, dir := range slices.Concat(systemDirs(), []string{"/lib", "/lib64"}, s.loaderDirs()) {
+	for _, dir := range slices.Concat(systemDirs(runtime.GOOS, runtime.GOARCH), []string{"/lib", "/lib64"}, s.loaderDirs()) {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true
 		}
