@@ -119,6 +119,11 @@ func TestTokenConstraints(t *testing.T) {
 				if !slices.EqualFunc(problems, test.problems, strings.HasPrefix) || r.Valid() != (len(problems) == 0) {
 					t.Errorf("valid %v, problems %q, want %q", r.Valid(), problems, test.problems)
 				}
+				// Either bound is a constraint on performance, as the summary says it.
+				broken := slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, "time ") })
+				if r.Performance.PerfConstraintsMet == broken {
+					t.Errorf("constraints met: %v, problems %q", r.Performance.PerfConstraintsMet, problems)
+				}
 			})
 		})
 	}
