@@ -75,7 +75,7 @@ type sample interface{ uint8 | float32 }
 
 // ResizeBytes resizes src, rows of pixels of interleaved channels, from one size to
 // another into dst. It fails if the kernel does not work on bytes, or a size does not
-// fit.
+// fit. What has its size already is copied, whatever the kernel.
 func (s *Scratch) ResizeBytes(dst, src []byte, k Kernel, channels int, from, to Size) error {
 	t, err := newTask(len(dst), len(src), k, channels, from, to)
 	if err != nil {
