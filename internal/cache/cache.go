@@ -32,15 +32,15 @@ const leftover = "leftovers"
 
 // forms are what names of entries look like, by kind. Each has a key of hexadecimal digits.
 var forms = map[string]*regexp.Regexp{
-	"models":    regexp.MustCompile(`^[a-z0-9.-]+-[0-9a-f]{16,20}`),
-	"datasets":  regexp.MustCompile(`^[a-z0-9.-]+-[0-9a-f]{16,20}`),
+	"models":    regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*-[0-9a-f]{16,20}`),
+	"datasets":  regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*-[0-9a-f]{16,20}`),
 	"samples":   regexp.MustCompile(`^[0-9a-f]{20}$`),
 	"converted": regexp.MustCompile(`-[0-9a-f]{16}$`),
 	"engines":   regexp.MustCompile(`^[0-9a-f]{16}$`),
 }
 
-// leftovers are folders of jobs that were killed.
-var leftovers = regexp.MustCompile(`^\.mlperf-[a-z]+-[0-9]+$`)
+// leftovers are folders of jobs that were killed, and files that were to become an entry or a part of one.
+var leftovers = regexp.MustCompile(`^\.mlperf-[a-z]+-[0-9]+$|^\..*[0-9a-f]{16}.*\.[0-9]+\.tmp$`)
 
 // Kinds lists the kinds of entries.
 func Kinds() []string {
@@ -60,11 +60,13 @@ func List(dir string) ([]Entry, error) {
 		}
 		list = append(list, found...)
 	}
-	found, err := entriesOf(dir, leftover, leftovers)
-	if err != nil {
-		return nil, err
+	for _, where := range append(Kinds(), ".") {
+		found, err := entriesOf(filepath.Join(dir, where), leftover, leftovers)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
 	}
-	list = append(list, found...)
 	slices.SortFunc(list, func(a, b Entry) int {
 		return cmp.Or(a.Used.Compare(b.Used), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})

@@ -60,6 +60,30 @@ func TestEntriesAreListedTheLongestUnusedFirst(t *testing.T) {
 	}
 }
 
+// Who is killed while a model of gigabytes is made leaves as much of it beside the models.
+func TestWhatWasBegunIsALeftover(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{
+		"models/.mlperf-making-42/folder/encoder.onnx", "models/.llama-" + key + ".onnx.77.tmp", "samples/." + key + ".rows.5.tmp",
+		"models/.thesis.onnx.77.tmp", "models/.mlperf-notes/a.txt", ".face.tmp",
+	} {
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, make([]byte, 5000), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := names(list)
+	slices.Sort(found)
+	want := []string{"leftovers ." + key + ".rows.5.tmp", "leftovers .llama-" + key + ".onnx.77.tmp", "leftovers .mlperf-making-42"}
+	if diff := cmp.Diff(want, found); diff != "" || Total(list) < 15000 {
+		t.Errorf("%d bytes (-want +got):\n%s", Total(list), diff)
+	}
+}
+
 func TestOnlyWhatIsOursIsRemoved(t *testing.T) {
 	dir := fill(t)
 	list, err := List(dir)
