@@ -25,24 +25,25 @@ type Sweep struct {
 }
 
 // A SweepPoint is what came of a load. Times are milliseconds, those of the first token from the
-// schedule with rates and from sending else, because all samples of Offline are due at once.
+// schedule with rates and from sending else, because all samples of Offline are due at once. nil: nothing tells it, as no
+// bounds tell in Offline which requests are good.
 type SweepPoint struct {
 	Load   float64 `json:"load"`
 	Unit   string  `json:"unit"` // of the load
 	Folder string  `json:"folder"`
 	Result string  `json:"result"`
 
-	RequestsPerSecond float64 `json:"requests_per_second"`
-	TokensPerSecond   float64 `json:"tokens_per_second"`
-	GoodPerSecond     float64 `json:"goodput_requests_per_second"`
-	FirstTokenP50     float64 `json:"first_token_p50_ms"`
-	FirstTokenP99     float64 `json:"first_token_p99_ms"`
-	PerTokenP50       float64 `json:"per_token_p50_ms"`
-	PerTokenP99       float64 `json:"per_token_p99_ms"`
-	BetweenP99        float64 `json:"inter_token_p99_ms"`
-	LatencyP50        float64 `json:"latency_p50_ms"`
-	LatencyP99        float64 `json:"latency_p99_ms"`
-	Failures          int64   `json:"failures"`
+	RequestsPerSecond float64  `json:"requests_per_second"`
+	TokensPerSecond   float64  `json:"tokens_per_second"`
+	GoodPerSecond     *float64 `json:"goodput_requests_per_second,omitempty"`
+	FirstTokenP50     *float64 `json:"first_token_p50_ms,omitempty"`
+	FirstTokenP99     *float64 `json:"first_token_p99_ms,omitempty"`
+	PerTokenP50       *float64 `json:"per_token_p50_ms,omitempty"`
+	PerTokenP99       *float64 `json:"per_token_p99_ms,omitempty"`
+	BetweenP99        *float64 `json:"inter_token_p99_ms,omitempty"`
+	LatencyP50        *float64 `json:"latency_p50_ms,omitempty"`
+	LatencyP99        *float64 `json:"latency_p99_ms,omitempty"`
+	Failures          int64    `json:"failures"`
 }
 
 // The files of a sweep, in the folder that has those of its runs.
@@ -175,7 +176,7 @@ func sweepPoint(r *report.Results, load float64, unit, folder string, scheduled 
 	}
 	point.RequestsPerSecond, point.TokensPerSecond = g.RequestsPerSecond, g.TokensPerSecond
 	if g.Goodput != nil {
-		point.GoodPerSecond = g.Goodput.RequestsPerSecond
+		point.GoodPerSecond = &g.Goodput.RequestsPerSecond
 	}
 	point.FirstTokenP50, point.FirstTokenP99 = millis(first)
 	point.PerTokenP50, point.PerTokenP99 = millis(g.PerTokenNS)
@@ -188,11 +189,11 @@ func sweepPoint(r *report.Results, load float64, unit, folder string, scheduled 
 }
 
 // millis are the median and the 99th percentile.
-func millis(l *report.Latencies) (p50, p99 float64) {
+func millis(l *report.Latencies) (p50, p99 *float64) {
 	if l == nil {
-		return 0, 0
+		return nil, nil
 	}
-	return float64(l.P50) / 1e6, float64(l.P99) / 1e6
+	return new(float64(l.P50) / 1e6), new(float64(l.P99) / 1e6)
 }
 
 // writeSweep writes the points as JSON and as CSV.
@@ -211,14 +212,22 @@ func writeSweep(dir string, points []SweepPoint) error {
 	return whole.Write(filepath.Join(dir, SweepCSV), 0o644, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rowsOf(points)) })
 }
 
+// cell is a number as a table has it; nil: nothing.
+func cell(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*x, 'f', 3, 64)
+}
+
 // rowsOf are the points as a table, with a head.
 func rowsOf(points []SweepPoint) [][]string {
 	rows := [][]string{{"load", "unit", "result", "requests_per_second", "tokens_per_second", "goodput_requests_per_second", "first_token_p50_ms", "first_token_p99_ms",
 		"per_token_p50_ms", "per_token_p99_ms", "inter_token_p99_ms", "latency_p50_ms", "latency_p99_ms", "failures", "folder"}}
 	for _, p := range points {
 		row := []string{strconv.FormatFloat(p.Load, 'g', -1, 64), p.Unit, p.Result}
-		for _, x := range []float64{p.RequestsPerSecond, p.TokensPerSecond, p.GoodPerSecond, p.FirstTokenP50, p.FirstTokenP99, p.PerTokenP50, p.PerTokenP99, p.BetweenP99, p.LatencyP50, p.LatencyP99} {
-			row = append(row, strconv.FormatFloat(x, 'f', 3, 64))
+		for _, x := range []*float64{&p.RequestsPerSecond, &p.TokensPerSecond, p.GoodPerSecond, p.FirstTokenP50, p.FirstTokenP99, p.PerTokenP50, p.PerTokenP99, p.BetweenP99, p.LatencyP50, p.LatencyP99} {
+			row = append(row, cell(x))
 		}
 		rows = append(rows, append(row, strconv.FormatInt(p.Failures, 10), p.Folder))
 	}

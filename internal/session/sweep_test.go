@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/longtest"
@@ -38,7 +40,7 @@ func TestASweepRunsAtEachLoadAndKeepsATable(t *testing.T) {
 			t.Fatalf("%+v: %v, %+v", test.sweep, err, points)
 		}
 		for _, p := range points {
-			if p.Failures != 0 || p.RequestsPerSecond <= 0 || p.TokensPerSecond <= 0 || p.FirstTokenP50 < 5 || p.PerTokenP50 < 0.5 || p.LatencyP50 < 11 {
+			if p.Failures != 0 || p.RequestsPerSecond <= 0 || p.TokensPerSecond <= 0 || *p.FirstTokenP50 < 5 || *p.PerTokenP50 < 0.5 || *p.LatencyP50 < 11 || (p.GoodPerSecond != nil) != (p.Unit == "queries/s") {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -67,14 +69,14 @@ func TestAPointOfASweepHasTheTimesOfItsScenario(t *testing.T) {
 		},
 	}
 	want := SweepPoint{
-		Load: 0.5, Unit: "queries/s", Folder: "qps-0.5", Result: report.Invalid, RequestsPerSecond: 3, TokensPerSecond: 4, GoodPerSecond: 5,
-		FirstTokenP50: 1, FirstTokenP99: 2, PerTokenP50: 8, PerTokenP99: 16, LatencyP50: 2, LatencyP99: 4, Failures: 10,
+		Load: 0.5, Unit: "queries/s", Folder: "qps-0.5", Result: report.Invalid, RequestsPerSecond: 3, TokensPerSecond: 4, GoodPerSecond: new(5.0),
+		FirstTokenP50: new(1.0), FirstTokenP99: new(2.0), PerTokenP50: new(8.0), PerTokenP99: new(16.0), LatencyP50: new(2.0), LatencyP99: new(4.0), Failures: 10,
 	}
 	scheduled := sweepPoint(r, 0.5, "queries/s", "qps-0.5", true)
-	if scheduled != want {
-		t.Errorf("got %+v, want %+v", scheduled, want)
+	if diff := cmp.Diff(want, scheduled); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if sent := sweepPoint(r, 4, "requests under way", "concurrency-4", false); sent.FirstTokenP50 != 6 || sent.LatencyP99 != 14 {
+	if sent := sweepPoint(r, 4, "requests under way", "concurrency-4", false); *sent.FirstTokenP50 != 6 || *sent.LatencyP99 != 14 {
 		t.Errorf("from sending: %+v", sent)
 	}
 	empty := sweepPoint(&report.Results{Result: report.Invalid}, 8, "queries/s", "qps-8", true)
@@ -87,12 +89,12 @@ func TestAPointOfASweepHasTheTimesOfItsScenario(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, SweepCSV))
 	rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000 0.000 2.000 4.000 10 qps-0.5" {
+	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000  2.000 4.000 10 qps-0.5" {
 		t.Errorf("%v, rows %q", err, rows)
 	}
 	var points []SweepPoint
 	text, err = os.ReadFile(filepath.Join(dir, SweepJSON))
-	if err = errors.Join(err, json.Unmarshal(text, &points)); err != nil || len(points) != 2 || points[0] != want {
+	if err = errors.Join(err, json.Unmarshal(text, &points)); err != nil || len(points) != 2 || !cmp.Equal(points[0], want) {
 		t.Errorf("%v, points %+v", err, points)
 	}
 	for _, name := range []string{SweepJSON, SweepCSV} {
