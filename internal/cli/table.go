@@ -2,6 +2,8 @@ package cli
 
 import (
 	"io"
+	"math"
+	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 )
@@ -26,4 +28,12 @@ func PrintTable[T any](w io.Writer, header Row, rows []T, columns func(T) Row) e
 		t.AppendRow(columns(r))
 	}
 	return Say(w, "%s\n", t.Render())
+}
+
+// Digits writes a number with four digits, or all of those before the point: 12346, and not 1.235e+04.
+func Digits(v float64) string {
+	if math.Abs(v) >= 9999.5 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -54,23 +55,21 @@ func showSweep(w io.Writer, points []session.SweepPoint, dir string, asJSON bool
 	}
 	t := cli.NewTable(cli.Row{points[0].Unit, "result", "requests/s", "tokens/s", "good requests/s", "TTFT p50, p99", "TPOT p50, p99", "ITL p99", "latency p50, p99", "failed"})
 	for _, p := range points {
-		t.AppendRow(cli.Row{p.Load, p.Result, fmt.Sprintf("%.4g", p.RequestsPerSecond), fmt.Sprintf("%.4g", p.TokensPerSecond), given("%.4g", p.GoodPerSecond),
-			given(twoTimes, p.FirstTokenP50, p.FirstTokenP99), given(twoTimes, p.PerTokenP50, p.PerTokenP99), given("%.4g ms", p.BetweenP99), given(twoTimes, p.LatencyP50, p.LatencyP99), p.Failures})
+		t.AppendRow(cli.Row{p.Load, p.Result, cli.Digits(p.RequestsPerSecond), cli.Digits(p.TokensPerSecond), given("", p.GoodPerSecond),
+			given(" ms", p.FirstTokenP50, p.FirstTokenP99), given(" ms", p.PerTokenP50, p.PerTokenP99), given(" ms", p.BetweenP99), given(" ms", p.LatencyP50, p.LatencyP99), p.Failures})
 	}
 	_, err := fmt.Fprintf(w, "%s\nFor charts: %s and %s\n", t.Render(), filepath.Join(dir, session.SweepCSV), filepath.Join(dir, session.SweepJSON))
 	return err
 }
 
-const twoTimes = "%.4g, %.4g ms"
-
-// given are numbers as a table shows them; a dash where nothing tells them.
-func given(format string, numbers ...*float64) string {
-	var list []any
+// given are numbers as a table shows them, and their unit; a dash where nothing tells them.
+func given(unit string, numbers ...*float64) string {
+	var list []string
 	for _, n := range numbers {
 		if n == nil {
 			return "–"
 		}
-		list = append(list, *n)
+		list = append(list, cli.Digits(*n))
 	}
-	return fmt.Sprintf(format, list...)
+	return strings.Join(list, ", ") + unit
 }

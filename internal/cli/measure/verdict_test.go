@@ -212,12 +212,12 @@ func TestASearchWithoutAResultSaysWhatHelps(t *testing.T) {
 }
 
 func TestASweepIsATableOfItsRuns(t *testing.T) {
-	points := []session.SweepPoint{{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)}, {Load: 10, Unit: "queries/s", Result: report.Invalid}}
+	points := []session.SweepPoint{{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, TokensPerSecond: 123456.7, FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)}, {Load: 10, Unit: "queries/s", Result: report.Invalid}}
 	var b strings.Builder
 	if err := showSweep(&b, points, "dir", false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"QUERIES/S", "4.988", "1.5, 20.25 ms", " –  ", "INVALID", "For charts: " + filepath.Join("dir", session.SweepCSV) + " and " + filepath.Join("dir", session.SweepJSON) + "\n"} {
+	for _, want := range []string{"QUERIES/S", "4.988", "123457", "1.5, 20.25 ms", " –  ", "INVALID", "For charts: " + filepath.Join("dir", session.SweepCSV) + " and " + filepath.Join("dir", session.SweepJSON) + "\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

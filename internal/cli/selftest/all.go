@@ -139,7 +139,7 @@ func rowOf(m bench.Measure, results [2][]*bench.SelfTestResult) measuredRow {
 
 // cells are a line of the table. What is nothing has no ratio.
 func (r measuredRow) cells() cli.Row {
-	row := cli.Row{r.Measure, fmt.Sprintf("%.4g %s", r.Self, r.Unit)}
+	row := cli.Row{r.Measure, cli.Digits(r.Self) + " " + r.Unit}
 	if r.Peer == nil {
 		return row
 	}
@@ -151,7 +151,7 @@ func (r measuredRow) cells() cli.Row {
 	default:
 		ratio = fmt.Sprintf("%.3g× as many", r.Self / *r.Peer)
 	}
-	return append(row, fmt.Sprintf("%.4g %s", *r.Peer, r.Unit), ratio)
+	return append(row, cli.Digits(*r.Peer)+" "+r.Unit, ratio)
 }
 
 // runSelftest has a program make a test, with its logs in a folder that is removed afterwards.

@@ -154,7 +154,7 @@ func TestALineOfTheTable(t *testing.T) {
 		row  measuredRow
 		want string
 	}{
-		{"without a peer", measuredRow{Measure: "a", Unit: "/s", Self: 12345.6}, "a|1.235e+04 /s"},
+		{"without a peer", measuredRow{Measure: "a", Unit: "/s", Self: 12345.6}, "a|12346 /s"},
 		{"more is better", measuredRow{Measure: "a", Unit: "/s", Self: 30, Peer: number(20)}, "a|30 /s|20 /s|1.5× as many"},
 		{"less is better", measuredRow{Measure: "a", Unit: "ns", Self: 20, Peer: number(30), least: true}, "a|20 ns|30 ns|1/1.5"},
 		{"nothing here", measuredRow{Measure: "a", Unit: "ns", Peer: number(30), least: true}, "a|0 ns|30 ns|"},

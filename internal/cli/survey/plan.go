@@ -76,7 +76,7 @@ func printLinks(w io.Writer, p *session.Plan) error {
 	}
 	fmt.Fprintf(w, "%s, %.4g kB a sample, systems that answer %g samples/s:\n", p.Model, p.Ingress/p.Speed/1e3, p.Speed)
 	return cli.PrintTable(w, cli.Row{"link", "samples/s", "systems"}, p.Links, func(l session.Link) cli.Row {
-		return cli.Row{fmt.Sprintf("%g GbE", l.Gigabits), fmt.Sprintf("%.4g", l.Samples), fmt.Sprintf("%.4g", l.Machines)}
+		return cli.Row{fmt.Sprintf("%g GbE", l.Gigabits), cli.Digits(l.Samples), cli.Digits(l.Machines)}
 	})
 }
 
