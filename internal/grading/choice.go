@@ -33,7 +33,7 @@ func newChooser(letters string) *chooser {
 // Letter returns the last letter that a text gives as its answer, from A to last ('D' or 'J'); of
 // J the last letter that stands alone counts if there is no other. 0: there is none.
 func Letter(text string, last byte) byte {
-	text = plainQuotes(pytext.TrimSpace(text))
+	text = replaceQuotes(pytext.TrimSpace(text))
 	c := choosers[last]
 	if m := lastOf(c.told, text, startsWord); m != nil {
 		return upper(text[m[2]:])
@@ -44,7 +44,7 @@ func Letter(text string, last byte) byte {
 // FinalLetter is Letter for gpt-oss-120b: what it says at the end counts first.
 func FinalLetter(text string, last byte) byte {
 	text = pytext.TrimSpace(text)
-	c, final := choosers[last], plainQuotes(bold.ReplaceAllString(Final(text), "$1"))
+	c, final := choosers[last], replaceQuotes(bold.ReplaceAllString(Final(text), "$1"))
 	if m := c.first.FindStringSubmatchIndex(pytext.TrimSpace(final)); m != nil {
 		return upper(pytext.TrimSpace(final)[m[2]:])
 	}
@@ -83,18 +83,8 @@ func Final(text string) string {
 	return text
 }
 
-// plainQuotes takes away what is around a text that was printed as a list of Python.
-func plainQuotes(text string) string {
-	for _, q := range []string{"'", `"`} {
-		for _, r := range []string{"'", `"`} {
-			if strings.HasPrefix(text, "["+q) && strings.HasSuffix(text, r+"]") && len(text) >= 4 {
-				return replaceQuotes(pytext.TrimSpace(text[2 : len(text)-2]))
-			}
-		}
-	}
-	return replaceQuotes(text)
-}
-
+// replaceQuotes puts in the place of what Python escapes what it stands for. That the script drops [' and '] around a text
+// changes nothing: a quote ends a word, and what is looked for, as the end of the text does.
 func replaceQuotes(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, `\n`, "\n"), `\'`, "'")
 }

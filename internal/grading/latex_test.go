@@ -24,6 +24,7 @@ func TestFormulasAsText(t *testing.T) {
 		{"a fraction, before which is a blank", `1\frac{2}{3}`, "1 2/3"},
 		{"of characters", `\frac12`, "1/2"},
 		{"with other names", `\tfrac{1}{2}\dfrac{3}{4}`, "1/2 3/4"},
+		{"many of them", strings.Repeat(`\frac{1}{2}+`, 80) + "x", strings.Repeat("1/2+ ", 79) + "1/2+x"},
 		{"in another", `\frac{1}{\frac{2}{3}}`, "1/ 2/3"},
 		{"a root", `\sqrt{2}`, "sqrt(2)"},
 		{"of a character", `\sqrt2`, "sqrt(2)"},

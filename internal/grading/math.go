@@ -133,9 +133,6 @@ func elements(text string) []string {
 		}
 		return parts
 	}
-	if text == "" {
-		return nil
-	}
 	return []string{text}
 }
 
