@@ -128,7 +128,7 @@ func (w *numberWriter) arabic(word, sign, bare string) {
 // fraction is the value of digits with at most one point; there has to be a digit.
 func fraction(text string) (*big.Rat, bool) {
 	text = strings.Map(pytext.ASCIIDigit, text)
-	if strings.Trim(text, "0123456789.") != "" || strings.Count(text, ".") > 1 || strings.Trim(text, ".") == "" {
+	if strings.Trim(text, "0123456789.") != "" || strings.Trim(text, ".") == "" {
 		return nil, false
 	}
 	return new(big.Rat).SetString("0" + strings.TrimSuffix(text, "."))

@@ -81,6 +81,7 @@ func TestNumbersInWordsAreTheirDigits(t *testing.T) {
 func TestNumbersWithEndsAndSigns(t *testing.T) {
 	for _, c := range []struct{ claim, text, want string }{
 		{"ordinals, of which the script knows no ninth", "first second third fourth fifth eighth ninth twelfth", "1st 2nd 3rd 4th 5th 8th ninth 12th"},
+		{"words that end as ordinals and are none", "oneth twoth threeth fiveth twelveth", "oneth twoth threeth fiveth twelveth"},
 		{"ordinals of more words", "twenty first one hundred and third", "21st 103rd"},
 		{"ordinals of tens", "the twentieth and the thirtieth", "the 20th and the 30th"},
 		{"ordinals of multipliers", "two thousandth millionth", "2000th 1000000th"},
