@@ -38,6 +38,7 @@ type component struct {
 	Behavior string   `json:"behavior"`
 	Invert   bool     `json:"invert"`
 
+	Charsmap      string `json:"precompiled_charsmap"`
 	Prepend       string `json:"prepend"`
 	StripLeft     bool   `json:"strip_left"`
 	StripRight    bool   `json:"strip_right"`

@@ -39,12 +39,14 @@ func newNormalizer(c *component, where string) (normalizer, error) {
 		return normalizers(c.Normalizers, where+".normalizers")
 	case "Replace":
 		return newReplace(c, where)
+	case "Precompiled":
+		return newPrecompiled(c, where)
 	}
 	if change := normalizerKinds[c.Type]; change != nil {
 		return pure(func(text string) string { return change(c, text) }), nil
 	}
 	return nil, fmt.Errorf("%s: type %q is not known, want Sequence, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, "+
-		"BertNormalizer or ByteLevel", where, c.Type)
+		"Precompiled, BertNormalizer or ByteLevel", where, c.Type)
 }
 
 func normalizers(parts []component, where string) (normalizer, error) {
