@@ -58,9 +58,9 @@ func (t *Tokenizer) addToken(token addedToken) error {
 		t.added.raw.add(token.Content, token)
 		return nil
 	}
-	content, err := t.normalize(token.Content)
-	if err == nil && content != "" {
-		t.added.normalized.add(content, token)
+	content, err := t.normalize(piece{text: token.Content})
+	if err == nil && content.text != "" {
+		t.added.normalized.add(content.text, token)
 	}
 	return err
 }
@@ -109,17 +109,17 @@ func (f *tokenFinder) sort() {
 // A found is a token in a text, or text between tokens, whose id is negative.
 type found struct {
 	id    int32
-	text  string // between tokens
-	first bool   // it begins where the whole text does
+	piece // between tokens
 }
 
 // find cuts a text into tokens and what is between them.
-func (f *tokenFinder) find(text string) []found {
+func (f *tokenFinder) find(p piece) []found {
 	var parts []found
+	text := p.text
 	from := 0
 	between := func(to int) {
 		if to > from {
-			parts = append(parts, found{-1, text[from:to], from == 0})
+			parts = append(parts, found{-1, p.part(from, to)})
 		}
 	}
 	for at := 0; at < len(text) && len(f.tokens) > 0; {

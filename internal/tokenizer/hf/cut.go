@@ -105,7 +105,7 @@ func (b behavior) cut(out []piece, m matcher, p piece) ([]piece, error) {
 	begin, at, previous := 0, 0, false
 	flush := func() {
 		if at > begin {
-			out = append(out, piece{p.text[begin:at], p.first && begin == 0})
+			out = append(out, p.part(begin, at))
 		}
 		begin = at
 	}

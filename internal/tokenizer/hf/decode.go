@@ -102,7 +102,7 @@ func newReplaceTokens(c *component, where string) (decodeStep, error) {
 	return func(tokens []string) ([]string, error) {
 		for i, token := range tokens {
 			var err error
-			if tokens[i], err = replace(token); err != nil {
+			if tokens[i], err = replace.text(token); err != nil {
 				return nil, err
 			}
 		}

@@ -34,10 +34,11 @@ const foreignEscapes = "hHRXKNOyYgGMCc"
 type translation struct {
 	rest   string // not read yet
 	out    strings.Builder
-	atom   int     // where in out the last thing begins that can be repeated; -1 if none can
-	groups []group // that are open
-	fold   bool    // capitals do not count, (?i)
-	inner  int     // groups of options that end where the group around them does
+	atom   int                 // where in out the last thing begins that can be repeated; -1 if none can
+	groups []group             // that are open
+	fold   bool                // capitals do not count, (?i)
+	ones   map[string][]string // letters by what they become, if that is more than one
+	inner  int                 // groups of options that end where the group around them does
 }
 
 // A group begins at a place of out. Behind it all is as it was before.
@@ -90,14 +91,21 @@ func (t *translation) next() error {
 		t.out.WriteByte('|')
 		t.rest, t.atom = t.rest[1:], -1
 	default:
-		_, n := utf8.DecodeRuneInString(t.rest)
-		letter := t.take(n)
-		if all := t.folded(letter); all != letter {
-			letter = "[" + all + "]"
-		}
-		t.put(letter)
+		t.literal()
 	}
 	return nil
+}
+
+// literal reads a character that stands for itself, or several that are as good as one.
+func (t *translation) literal() {
+	if t.fold {
+		if together, ok := t.literals(); ok {
+			t.put(together)
+			return
+		}
+	}
+	_, n := utf8.DecodeRuneInString(t.rest)
+	t.put(t.letter(t.take(n)))
 }
 
 // folded are the letters that a letter stands for where capitals do not count, of which the

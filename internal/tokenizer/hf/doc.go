@@ -25,8 +25,7 @@
 //
 // # What it leaves out
 //
-// Training, pairs of texts, dropout, offsets of tokens in the text (so a Metaspace that marks
-// the first word alone does so though a normalizer dropped what was before it), and what the
-// file says of truncation and padding: that is for the workload. Components that no known
-// tokenizer of a workload has are refused by name.
+// Training, pairs of texts, dropout, offsets of tokens in the text, and what the file says of
+// truncation and padding: that is for the workload. Components that no known tokenizer of a
+// workload has are refused by name.
 package hf

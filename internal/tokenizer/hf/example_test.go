@@ -42,8 +42,8 @@ func ExampleTokenizer_Fits() {
 }
 
 func ExampleRead() {
-	_, err := hf.Read(strings.NewReader(`{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "normalizer": {"type": "Nmt"}}`), "tokenizer.json")
+	_, err := hf.Read(strings.NewReader(`{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "normalizer": {"type": "Rot13"}}`), "tokenizer.json")
 	fmt.Println(err)
 	// Output:
-	// tokenizer.json: normalizer: type "Nmt" is not known, want Sequence, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, BertNormalizer or ByteLevel
+	// tokenizer.json: normalizer: type "Rot13" is not known, want Sequence, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, Precompiled, BertNormalizer or ByteLevel
 }

@@ -75,19 +75,25 @@ func unassignedControl(r rune) bool {
 	return r == 0x2065 || r >= 0xfff0 && r <= 0xfff8 || r >= 0xe0000 && r <= 0xe0fff && !unicode.In(r, unicode.Mn, unicode.Cf)
 }
 
-// syllableKind is the kind of a part of a Korean syllable.
+// syllables are where parts of Korean syllables are.
+var syllables = [...]struct {
+	from, to rune
+	kind     graphemeKind
+}{
+	{0x1100, 0x115f, leading}, {0xa960, 0xa97c, leading}, {0x1160, 0x11a7, vowel}, {0xd7b0, 0xd7c6, vowel}, {0x11a8, 0x11ff, trailing}, {0xd7cb, 0xd7fb, trailing},
+	{0xac00, 0xd7a3, closed},
+}
+
+// syllableKind is the kind of a part of a Korean syllable. Of each 28 whole ones the first has no consonant at its end.
 func syllableKind(r rune) graphemeKind {
-	switch {
-	case r >= 0x1100 && r <= 0x115f, r >= 0xa960 && r <= 0xa97c:
-		return leading
-	case r >= 0x1160 && r <= 0x11a7, r >= 0xd7b0 && r <= 0xd7c6:
-		return vowel
-	case r >= 0x11a8 && r <= 0x11ff, r >= 0xd7cb && r <= 0xd7fb:
-		return trailing
-	case r >= 0xac00 && r <= 0xd7a3 && (r-0xac00)%28 == 0:
-		return open
-	case r >= 0xac00 && r <= 0xd7a3:
-		return closed
+	for _, s := range syllables {
+		switch {
+		case r < s.from || r > s.to:
+		case s.kind == closed && (r-s.from)%28 == 0:
+			return open
+		default:
+			return s.kind
+		}
 	}
 	return otherGrapheme
 }

@@ -9,10 +9,11 @@ import (
 )
 
 // A normalizer changes a text before it is cut.
-type normalizer func(text string) (string, error)
+type normalizer func(p piece) (piece, error)
 
+// pure is a normalizer that does to each character, or nearly so, what it does: what becomes of the first one is what becomes of it alone.
 func pure(f func(string) string) normalizer {
-	return func(text string) (string, error) { return f(text), nil }
+	return func(p piece) (piece, error) { return p.each(f), nil }
 }
 
 // normalizerKinds change texts as a component of a type says.
@@ -23,8 +24,7 @@ var normalizerKinds = map[string]func(c *component, text string) string{
 	"NFKD":           func(_ *component, text string) string { return norm.NFKD.String(text) },
 	"Lowercase":      func(_ *component, text string) string { return lower(text) },
 	"StripAccents":   func(_ *component, text string) string { return dropRunes(unicode.M)(text) },
-	"Strip":          (*component).strip,
-	"Prepend":        (*component).prepend,
+	"Nmt":            func(_ *component, text string) string { return strings.Map(nmtRune, text) },
 	"BertNormalizer": (*component).bert,
 	"ByteLevel":      func(_ *component, text string) string { return toByteCharacters(text) },
 }
@@ -32,13 +32,17 @@ var normalizerKinds = map[string]func(c *component, text string) string{
 // newNormalizer makes one; where is the place in the file. A nil component changes nothing.
 func newNormalizer(c *component, where string) (normalizer, error) {
 	if c == nil {
-		return pure(func(text string) string { return text }), nil
+		return func(p piece) (piece, error) { return p, nil }, nil
 	}
 	switch c.Type {
 	case "Sequence":
 		return normalizers(c.Normalizers, where+".normalizers")
 	case "Replace":
-		return newReplace(c, where)
+		return newReplaceNormalizer(c, where)
+	case "Strip":
+		return c.strip, nil
+	case "Prepend":
+		return c.prepend, nil
 	case "Precompiled":
 		return newPrecompiled(c, where)
 	}
@@ -46,7 +50,7 @@ func newNormalizer(c *component, where string) (normalizer, error) {
 		return pure(func(text string) string { return change(c, text) }), nil
 	}
 	return nil, fmt.Errorf("%s: type %q is not known, want Sequence, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, "+
-		"Precompiled, BertNormalizer or ByteLevel", where, c.Type)
+		"Nmt, Precompiled, BertNormalizer or ByteLevel", where, c.Type)
 }
 
 func normalizers(parts []component, where string) (normalizer, error) {
@@ -57,18 +61,18 @@ func normalizers(parts []component, where string) (normalizer, error) {
 			return nil, err
 		}
 	}
-	return func(text string) (string, error) {
-		limit := maxGrowth * (len(text) + 256)
+	return func(p piece) (piece, error) {
+		limit := maxGrowth * (len(p.text) + 256)
 		var err error
 		for _, step := range steps {
-			if text, err = step(text); err != nil {
-				return "", err
+			if p, err = step(p); err != nil {
+				return piece{}, err
 			}
-			if len(text) > limit {
-				return "", fmt.Errorf("%s: a text became more than %d times as long", where, maxGrowth)
+			if len(p.text) > limit {
+				return piece{}, fmt.Errorf("%s: a text became more than %d times as long", where, maxGrowth)
 			}
 		}
-		return text, nil
+		return p, nil
 	}, nil
 }
 
@@ -99,48 +103,28 @@ func dropRunes(table *unicode.RangeTable) func(string) string {
 	}
 }
 
-func (c *component) strip(text string) string {
+func (c *component) strip(p piece) (piece, error) {
 	if c.StripLeft {
-		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		rest := strings.TrimLeftFunc(p.text, unicode.IsSpace)
+		p = p.part(len(p.text)-len(rest), len(p.text))
 	}
 	if c.StripRight {
-		text = strings.TrimRightFunc(text, unicode.IsSpace)
+		p = p.part(0, len(strings.TrimRightFunc(p.text, unicode.IsSpace)))
 	}
-	return text
+	return p, nil
 }
 
-func (c *component) prepend(text string) string {
-	if text == "" {
-		return text
-	}
-	return c.Prepend + text
-}
+func (c *component) prepend(p piece) (piece, error) { return p.behind(c.Prepend), nil }
 
-// newReplace makes a normalizer, or a step of a decoder, that puts a text in the place of
-// what a pattern matches.
-func newReplace(c *component, where string) (normalizer, error) {
-	m, err := newMatcher(c.Pattern, where)
-	if err != nil {
-		return nil, err
+// nmtRune is what the normalizer Nmt makes of a character (tokenizers, normalizers/unicode.rs).
+func nmtRune(r rune) rune {
+	switch {
+	case strings.ContainsRune("\t\n\f\r\u1680\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd", r):
+		return ' '
+	case r > 0 && r < ' ', r == 0x7f, r == 0x8f, r == 0x9f:
+		return -1
 	}
-	content := c.Content
-	if len(content) > maxContent {
-		return nil, fmt.Errorf("%s: content has %d bytes, want at most %d", where, len(content), maxContent)
-	}
-	if c.Pattern.String != nil {
-		old := *c.Pattern.String
-		return pure(func(text string) string { return strings.ReplaceAll(text, old, content) }), nil
-	}
-	return func(text string) (string, error) {
-		var b strings.Builder
-		err := matches(m, text, func(part string, matched bool) {
-			if matched {
-				part = content
-			}
-			b.WriteString(part)
-		})
-		return b.String(), err
-	}, nil
+	return r
 }
 
 // bert is what BERT does to a text: it drops control characters, makes blanks of all white

@@ -1,6 +1,7 @@
 package hf
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -25,7 +26,7 @@ func newPrecompiled(c *component, where string) (normalizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: precompiled_charsmap: %w", where, err)
 	}
-	return m.normalize, nil
+	return m.normalizePiece, nil
 }
 
 func parseCharsmap(text string) (*charsmap, error) {
@@ -48,6 +49,16 @@ func parseCharsmap(text string) (*charsmap, error) {
 		return nil, fmt.Errorf("what takes the place of texts is no UTF-8")
 	}
 	return m, nil
+}
+
+// normalizePiece is a normalizer. What is dropped at the beginning is not noticed: what is behind it stands there then.
+func (m *charsmap) normalizePiece(p piece) (piece, error) {
+	text, err1 := m.normalize(p.text)
+	first, err2 := m.normalize(p.text[:p.first])
+	if _, n := utf8.DecodeRuneInString(text); first == "" && p.first > 0 {
+		first = text[:n]
+	}
+	return piece{text, min(len(first), len(text))}, cmp.Or(err1, err2)
 }
 
 // normalize looks for characters that belong together, if they are short, and else for each alone. What is found may be the

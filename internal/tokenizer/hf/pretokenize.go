@@ -12,7 +12,36 @@ import (
 // A piece is a part of a text on its way to the model.
 type piece struct {
 	text  string
-	first bool // it begins where the text does
+	first int // how many bytes at its beginning stand where the text begins, for its first character; 0: it begins later
+}
+
+// wholeText is a piece that is all of a text.
+func wholeText(text string) piece {
+	_, n := utf8.DecodeRuneInString(text)
+	return piece{text, n}
+}
+
+// part is a part of a piece.
+func (p piece) part(from, to int) piece {
+	return piece{p.text[from:to], max(0, min(p.first, to)-from)}
+}
+
+// behind is a piece with a text before it, which stands where it begins. An empty one stays so.
+func (p piece) behind(text string) piece {
+	if p.text == "" {
+		return p
+	}
+	if p.first > 0 {
+		p.first += len(text)
+	}
+	p.text = text + p.text
+	return p
+}
+
+// each is a piece of whose characters each becomes something.
+func (p piece) each(become func(string) string) piece {
+	text := become(p.text)
+	return piece{text, min(len(become(p.text[:p.first])), len(text))}
 }
 
 // A preTokenizer cuts pieces into words.
@@ -141,7 +170,7 @@ func newByteLevel(c *component) preTokenizer {
 		}
 		pieces, err := cut(pieces)
 		for i := range pieces {
-			pieces[i].text = toByteCharacters(pieces[i].text)
+			pieces[i] = pieces[i].each(toByteCharacters)
 		}
 		return pieces, err
 	}
@@ -151,7 +180,7 @@ func newByteLevel(c *component) preTokenizer {
 func prependBlanks(pieces []piece) {
 	for i, p := range pieces {
 		if p.text != "" && p.text[0] != ' ' {
-			pieces[i].text = " " + p.text
+			pieces[i] = p.behind(" ")
 		}
 	}
 }
@@ -172,7 +201,7 @@ func newMetaspace(c *component, where string) (preTokenizer, error) {
 	}
 	return func(pieces []piece) ([]piece, error) {
 		for i, p := range pieces {
-			pieces[i].text = scheme.marked(p, c.Replacement)
+			pieces[i] = scheme.marked(p, c.Replacement)
 		}
 		return cut(pieces)
 	}, nil
@@ -190,15 +219,15 @@ func (c *component) mark(where string) (rune, error) {
 // A prependScheme says before which pieces a Metaspace puts a blank.
 type prependScheme string
 
-func (s prependScheme) wants(p piece) bool { return s == "always" || s == "first" && p.first }
+func (s prependScheme) wants(p piece) bool { return s == "always" || s == "first" && p.first > 0 }
 
-// marked is the text of a piece with marks in the place of blanks.
-func (s prependScheme) marked(p piece, mark string) string {
-	text := strings.ReplaceAll(p.text, " ", mark)
-	if s.wants(p) && text != "" && !strings.HasPrefix(text, mark) {
-		return mark + text
+// marked is a piece with marks in the place of blanks.
+func (s prependScheme) marked(p piece, mark string) piece {
+	p = p.each(func(text string) string { return strings.ReplaceAll(text, " ", mark) })
+	if s.wants(p) && !strings.HasPrefix(p.text, mark) {
+		return p.behind(mark)
 	}
-	return text
+	return p
 }
 
 // scheme is that of a Metaspace.

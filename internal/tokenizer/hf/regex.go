@@ -87,8 +87,11 @@ func (m literalMatcher) divide(text string, emit func(string, bool)) error {
 // A regexMatcher matches what a regular expression of the engine does.
 type regexMatcher struct{ *regexp2.Regexp }
 
-// divide finds matches of no length too, unless another match ends there.
+// divide finds matches of no length too, unless another match ends there, but for those of an empty text.
 func (m regexMatcher) divide(text string, emit func(string, bool)) error {
+	if text == "" {
+		return nil
+	}
 	runes, at, matched, begin := []rune(text), 0, false, time.Now()
 	match, err := m.FindRunesMatch(runes)
 	for ; match != nil && err == nil; match, err = m.FindNextMatch(match) {

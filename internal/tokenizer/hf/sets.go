@@ -13,6 +13,7 @@ type set struct {
 	all     []string // parts with && between, that are complete
 	any     []string // what the last part may be besides its plain members
 	plain   strings.Builder
+	several []string // texts of more than one letter that members are as good as
 }
 
 // set reads a set, in which others may be, and writes it as a group that matches one character.
@@ -29,7 +30,7 @@ func (t *translation) set() (string, error) {
 			return "", errors.New("a set has no closing bracket")
 		case t.rest[0] == ']' && !first:
 			t.take(1)
-			return s.text()
+			return s.withSeveral()
 		}
 		if err := t.member(&s); err != nil {
 			return "", err
@@ -52,7 +53,11 @@ func (t *translation) member(s *set) error {
 	case t.rest[0] == '\\':
 		return t.memberEscape(s)
 	default:
-		_, n := utf8.DecodeRuneInString(t.rest)
+		r, n := utf8.DecodeRuneInString(t.rest)
+		if all, ok := severalOf(r); t.fold && ok {
+			s.plain.WriteString(strings.Join(t.onesOf(all), ""))
+			s.several = append(s.several, t.asGoodAs(all, nil))
+		}
 		s.plain.WriteString(t.folded(t.take(n)))
 	}
 	return nil
@@ -87,6 +92,15 @@ func (s *set) finish() error {
 	s.any = nil
 	s.plain.Reset()
 	return nil
+}
+
+// withSeveral is the set, or a text that one of its members is as good as.
+func (s *set) withSeveral() (string, error) {
+	text, err := s.text()
+	if s.negated || len(s.several) == 0 {
+		return text, err
+	}
+	return "(?:" + text + "|" + strings.Join(s.several, "|") + ")", err
 }
 
 // text is the set as the engine reads it.

@@ -34,8 +34,8 @@ func checkNormalizer(t *testing.T, component string, cases []change) {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
-		if got, err := normalize(c.text); err != nil || got != c.want {
-			t.Errorf("%s: %s of %q is %q, %v, want %q", c.claim, component, c.text, got, err, c.want)
+		if got, err := normalize(wholeText(c.text)); err != nil || got.text != c.want {
+			t.Errorf("%s: %s of %q is %q, %v, want %q", c.claim, component, c.text, got.text, err, c.want)
 		}
 		note(t, "normalizer", component, c.text, c.want)
 	}
@@ -54,7 +54,7 @@ func checkPreTokenizer(t *testing.T, component string, cases []cuttingCase) {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
-		pieces, err := split([]piece{{c.text, true}})
+		pieces, err := split([]piece{wholeText(c.text)})
 		got := []string{}
 		for _, p := range pieces {
 			if p.text != "" {

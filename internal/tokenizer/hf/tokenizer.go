@@ -56,13 +56,13 @@ func (t *Tokenizer) Append(dst []int32, text string, special Special) ([]int32, 
 }
 
 func (t *Tokenizer) appendText(dst []int32, text string) ([]int32, error) {
-	for _, raw := range t.added.raw.find(text) {
+	for _, raw := range t.added.raw.find(wholeText(text)) {
 		if raw.id >= 0 {
 			dst = append(dst, raw.id)
 			continue
 		}
 		var err error
-		if dst, err = t.appendBetween(dst, raw); err != nil {
+		if dst, err = t.appendBetween(dst, raw.piece); err != nil {
 			return nil, err
 		}
 	}
@@ -70,17 +70,17 @@ func (t *Tokenizer) appendText(dst []int32, text string) ([]int32, error) {
 }
 
 // appendBetween appends the tokens of a text between added tokens.
-func (t *Tokenizer) appendBetween(dst []int32, raw found) ([]int32, error) {
-	normal, err := t.normalize(raw.text)
+func (t *Tokenizer) appendBetween(dst []int32, raw piece) ([]int32, error) {
+	normal, err := t.normalize(raw)
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range t.added.normalized.find(normal) {
+	for _, s := range t.added.normalized.find(normal) {
 		if s.id >= 0 {
 			dst = append(dst, s.id)
 			continue
 		}
-		if dst, err = t.appendWords(dst, piece{s.text, raw.first && i == 0}); err != nil {
+		if dst, err = t.appendWords(dst, s.piece); err != nil {
 			return nil, err
 		}
 	}
