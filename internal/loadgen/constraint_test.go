@@ -161,7 +161,9 @@ func TestARunThatTheReferenceWouldRefuseSaysWhatItWants(t *testing.T) {
 
 func TestQuantitiesAreReadable(t *testing.T) {
 	for q, want := range map[Quantity]string{
-		{0, "ns"}: "0s", {999, "ns"}: "999ns", {12345, "ns"}: "12.35µs", {123456789, "ns"}: "123.46ms", {1234567890, "ns"}: "1.235s",
+		{1 << 63, "ns"}:    "9223372036854776000 ns", // which no time.Duration holds
+		{-(1 << 63), "ns"}: "-9223372036854776000 ns",
+		{0, "ns"}:          "0s", {999, "ns"}: "999ns", {12345, "ns"}: "12.35µs", {123456789, "ns"}: "123.46ms", {1234567890, "ns"}: "1.235s",
 		{75.4e9, "ns"}: "1m15s", {1, "queries"}: "1 query", {270336, "queries"}: "270336 queries", {0, "samples"}: "0 samples", {1e300, "ns"}: "1" + strings.Repeat("0", 300) + " ns",
 		{5, ""}: "5",
 	} {

@@ -39,6 +39,18 @@ func TestNamesOfScenariosAndModes(t *testing.T) {
 	}
 }
 
+// The last set of an accuracy run may be smaller than the others; a performance run does not load it.
+func TestTheSameSampleNeedsOnlyToBeInTheSetsThatAreLoaded(t *testing.T) {
+	for mode, want := range map[Mode]string{PerformanceOnly: "", FindPeakPerformance: "", AccuracyOnly: "the 2 samples of the smallest set", SubmissionRun: "the 2 samples of the smallest set"} {
+		s := quick(Server)
+		s.Mode, s.PerformanceIssueSame, s.PerformanceIssueSameIndex = mode, true, 4
+		_, err := NewTrace(s, 5, 7)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want %q", mode, err, want)
+		}
+	}
+}
+
 func TestSettingsThatCannotBeRunAreErrors(t *testing.T) {
 	in := func(s Scenario, change func(*TestSettings)) TestSettings {
 		settings := quick(s)
