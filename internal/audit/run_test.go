@@ -285,16 +285,38 @@ func TestDataAreChangedOnlyWhereTheyAreKnown(t *testing.T) {
 	}
 }
 
+// A listener keeps what is noted.
+type listener struct {
+	quiet
+	notes []string
+}
+
+func (l *listener) Note(text string) { l.notes = append(l.notes, text) }
+
+func TestTEST07HasItsOwnNumberOfQuestions(t *testing.T) {
+	for test := range kinds {
+		own := ownData(test)
+		if test != Test07 && len(own) > 0 || test == Test07 && (len(own) != 1 || own[0].Key != "performance_sample_count_override" || own[0].Value != "990") {
+			t.Errorf("%s has the settings %v", test, own)
+		}
+	}
+}
+
 func TestDataThatAreChangedAreThoseOfTheRequest(t *testing.T) {
-	r := &runner{observer: quiet{}}
+	heard := &listener{}
+	r := &runner{observer: heard}
 	r.Test, r.Output, r.DatasetPath = Test03, t.TempDir(), t.TempDir()
 	if err := r.custom(t.Context()); err == nil || !strings.HasPrefix(err.Error(), r.DatasetPath+" has neither JPEG pictures nor sentences") {
 		t.Errorf("error %v, want that there is nothing to change in %s", err, r.DatasetPath)
 	}
+	if want := "changing the data of " + r.DatasetPath + " into " + filepath.Join(r.Output, "runs", "data"); !slices.Equal(heard.notes, []string{want}) {
+		t.Errorf("noted %q, want %q", heard.notes, want)
+	}
 }
 
 func TestTheRunIsMadeUnderTheTargetOfTheResult(t *testing.T) {
-	r := &runner{Request: classifier(t, Test04, "offline"), observer: quiet{}}
+	heard := &listener{}
+	r := &runner{Request: classifier(t, Test04, "offline"), observer: heard}
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
@@ -305,6 +327,9 @@ func TestTheRunIsMadeUnderTheTargetOfTheResult(t *testing.T) {
 	run, err := readRun(r.work(Test04))
 	if err != nil || run.settings.TargetQPS != 1234.5 || run.settings.Mode != loadgen.PerformanceOnly || !run.settings.PerformanceIssueSame {
 		t.Errorf("the run had %+v, %v, want the target of the result, 1234.5", run, err)
+	}
+	if want := "run for TEST04: logs and results go to " + r.work(Test04); !slices.Contains(heard.notes, want) {
+		t.Errorf("noted %q, want %q", heard.notes, want)
 	}
 }
 

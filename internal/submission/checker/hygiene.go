@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/submission/tree"
 )
 
 const largestFile = 50 << 20 // constants.py, FILE_SIZE_LIMIT_MB
@@ -25,7 +27,7 @@ func (l *loader) hygiene(ctx context.Context) error {
 		}
 		path := filepath.ToSlash(rel)
 		if err != nil {
-			l.fail("tree-unreadable", problem{path: path, message: "cannot be listed: " + err.Error()})
+			l.add("tree-unreadable", l.strictly(), problem{path: path, message: "cannot be listed: " + tree.Cause(err).Error()}) // what matters to results, loading finds
 			return nil
 		}
 		if l.skipped(path) {

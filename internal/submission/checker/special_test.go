@@ -3,8 +3,10 @@
 package checker
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -53,5 +55,28 @@ func checkSoon(t *testing.T, root string) *Report {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the check waits")
 		return nil
+	}
+}
+
+// A path of a tree may be longer than the system opens at once. The official checker never goes there.
+func TestAFolderThatCannotBeListedMattersWhereResultsAre(t *testing.T) {
+	t.Parallel()
+	e := &edit{t, t.TempDir()}
+	e.link(extract(t, "v6.1"))
+	deep, err := os.OpenRoot(e.at(home + "/src"))
+	e.ok(err)
+	for range 500 {
+		e.ok(deep.Mkdir("a-folder", 0o755))
+		next, err := deep.OpenRoot("a-folder")
+		e.ok(errors.Join(err, deep.Close()))
+		deep = next
+	}
+	e.ok(deep.Close())
+	for profile, passes := range map[Profile]bool{Reference: true, Strict: false} {
+		r := check(t, e.root, profile)
+		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Rule == "tree-unreadable" })
+		if r.Passes != passes || i < 0 || r.Findings[i].Message != "cannot be listed: file name too long" {
+			t.Errorf("%s: passes %v, want %v; %.300s", profile, r.Passes, passes, findingsOf(r))
+		}
 	}
 }

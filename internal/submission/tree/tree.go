@@ -27,7 +27,7 @@ func (t Tree) Exists(path string) bool {
 func (t Tree) Size(path string) (int64, error) {
 	info, err := os.Stat(t.At(path))
 	if err != nil {
-		return 0, cause(err)
+		return 0, Cause(err)
 	}
 	return info.Size(), nil
 }
@@ -46,7 +46,7 @@ func (t Tree) Files(path string) ([]string, error) {
 func (t Tree) list(path string, want func(fs.FileMode) bool) ([]string, error) {
 	entries, err := os.ReadDir(t.At(path))
 	if err != nil {
-		return nil, cause(err)
+		return nil, Cause(err)
 	}
 	names := []string{}
 	for _, e := range entries {
@@ -68,13 +68,13 @@ func (t Tree) list(path string, want func(fs.FileMode) bool) ([]string, error) {
 // Open opens a file.
 func (t Tree) Open(path string) (*os.File, error) {
 	f, err := regular.Open(t.At(path))
-	return f, cause(err)
+	return f, Cause(err)
 }
 
 // Read returns a file that has no more bytes than that.
 func (t Tree) Read(path string, most int64) ([]byte, error) {
 	data, err := regular.ReadFile(t.At(path), most)
-	return data, cause(err)
+	return data, Cause(err)
 }
 
 // Leaves reports whether a path, at the end of links, is outside of the tree.
@@ -101,11 +101,11 @@ func resolve(path string) (string, error) {
 		return "", err
 	}
 	path, err = filepath.EvalSymlinks(path)
-	return path, cause(err)
+	return path, Cause(err)
 }
 
-// cause takes the path off an error, which callers know better.
-func cause(err error) error {
+// Cause takes the path off an error, which callers know better.
+func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err
