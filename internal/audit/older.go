@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// oldMetric is the result before early stopping: a percentile of the latency, the samples of
+// oldMetric is the result before v2.1, without early stopping: a percentile of the latency, the samples of
 // a query where they were what was searched for, or a rate. Old logs have it in the summary
 // only.
 func (r *runLog) oldMetric(version string) (value float64, unit string, err error) {
@@ -66,11 +66,11 @@ func (v *Verdict) judgeAB(s loadgen.Scenario, a, b float64, unit string) {
 			t = noise
 		}
 	}
-	within := b < a*(1+t) && b > a*(1-t)
-	if slower && !within {
+	alike := within(a, b, t, "")
+	if slower && !alike {
 		v.Notes = append(v.Notes, "one sample is much slower than different ones, which passes")
 	}
-	v.scored(a, b, unit, within || slower, fmt.Sprintf("within %.0f %%, or slower, passes", t*100),
+	v.scored(a, b, unit, alike || slower, fmt.Sprintf("within %.0f %%, or slower, passes", t*100),
 		"responses are kept and given again to the same sample", "the input is kept on the device while the sample stays the same", busyMachine)
 }
 

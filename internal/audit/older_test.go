@@ -108,6 +108,40 @@ func TestOtherSeedsBefore31CountInBothDirections(t *testing.T) {
 	}
 }
 
+// The results are those that verify_performance.py of v0.7, v1.0.1 and v2.0 reads: no estimates of early stopping,
+// and of MultiStream first samples of a query, then a latency.
+func TestResultsBeforeV21AreThoseOfTheirRound(t *testing.T) {
+	for _, c := range []struct {
+		test, rules, scenario string
+		ref, run              float64
+		want                  bool
+	}{
+		{Test01, "v1.0", "MultiStream", 100, 109, true},
+		{Test01, "v1.0", "MultiStream", 100, 115, false},
+		{Test05, "v1.0", "MultiStream", 100, 106, false},
+		{Test01, "v1.0", "SingleStream", 200000, 238000, true},
+		{Test01, "v2.0", "MultiStream", 1600000, 1900000, true},
+		{Test05, "v2.0", "MultiStream", 1600000, 1900000, false},
+		{Test05, "v2.0", "SingleStream", 200000, 238000, true},
+		{Test01, "v2.0", "Server", 100, 90.1, true},
+		{Test05, "v2.0", "Server", 100, 94, false},
+	} {
+		f := fakeRun{scenario: c.scenario, metric: c.ref, responses: []string{"0 00"}}
+		ref := older(f, c.rules)
+		f.metric, f.settings = c.run, settingsOf(c.test, nil)
+		run := older(f, c.rules)
+		for _, r := range []fakeRun{ref, run} { // which are of later rounds
+			r.settings["early_stopping_latency_ss"], r.settings["early_stopping_latency_ms"], r.settings["result_completed_samples_per_sec"] = nil, nil, nil
+		}
+		acc := ref
+		acc.mode = "AccuracyOnly"
+		v, err := Verify(t.Context(), c.test, Logs{Performance: ref.write(t), Accuracy: acc.write(t), Audit: run.write(t)}, Options{Rules: c.rules})
+		if err != nil || v.Passed != c.want {
+			t.Errorf("%s of %s, %s, %v and %v: %+v, %v, want passed %v", c.test, c.rules, c.scenario, c.ref, c.run, v, err, c.want)
+		}
+	}
+}
+
 func TestTheSeedsOfV05AreThoseOfTheScenario(t *testing.T) {
 	ref := older(fakeRun{scenario: "Offline", metric: 100, responses: []string{"0 00"}}, "v0.5")
 	acc := ref

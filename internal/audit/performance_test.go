@@ -15,6 +15,12 @@ import (
 // judged01 is the verdict of TEST01 on runs of which one's logs say something else.
 func judged01(t *testing.T, ofResult bool, change map[string]any, summary func(string) string) (*Verdict, error) {
 	t.Helper()
+	return judgedUnder(t, "", ofResult, change, summary)
+}
+
+// judgedUnder is that under the rules of a round.
+func judgedUnder(t *testing.T, rules string, ofResult bool, change map[string]any, summary func(string) string) (*Verdict, error) {
+	t.Helper()
 	f := fakeRun{scenario: "Offline", metric: 100, responses: []string{"0 00"}}
 	acc, run := f, f
 	acc.mode, run.settings = "AccuracyOnly", settings01
@@ -37,7 +43,7 @@ func judged01(t *testing.T, ofResult bool, change map[string]any, summary func(s
 		}
 		writeText(t, dir, "mlperf_log_summary.txt", summary(string(text)))
 	}
-	return Verify(t.Context(), Test01, l, Options{})
+	return Verify(t.Context(), Test01, l, Options{Rules: rules})
 }
 
 func TestARunIsInvalidAsSoonAsOneOfItsLogsSaysSo(t *testing.T) {
@@ -56,11 +62,27 @@ func TestARunIsInvalidAsSoonAsOneOfItsLogsSaysSo(t *testing.T) {
 	}
 }
 
-// The logs of the first rounds say it in the summary only.
-func TestARunIsValidIfItsDetailLogDoesNotSayAndItsSummaryDoes(t *testing.T) {
+// Before v5.1 the reference's script read summaries.
+func TestTheDetailLogMustSayThatARunIsValidFromV51On(t *testing.T) {
 	for _, ofResult := range []bool{true, false} {
-		if v, err := judged01(t, ofResult, map[string]any{"result_validity": nil}, nil); err != nil || !v.Passed {
-			t.Errorf("the detail log of the result %v: %+v, %v, want it to pass", ofResult, v, err)
+		for _, said := range []any{nil, "valid", 1} {
+			change := map[string]any{"result_validity": said}
+			if v, err := judgedUnder(t, "v5.0", ofResult, change, nil); err != nil || !v.Passed {
+				t.Errorf("v5.0, %v, of the result %v: %+v, %v, want it to pass", said, ofResult, v, err)
+			}
+			v, err := judgedUnder(t, "v5.1", ofResult, change, nil)
+			if err != nil || v.Passed || !strings.HasSuffix(v.Findings[0], "mlperf_log_detail.txt does not say that the run is VALID") || strings.Contains(v.texts[performanceFile], "PASS") {
+				t.Errorf("v5.1, %v, of the result %v: %+v, %v, want it to fail", said, ofResult, v, err)
+			}
+		}
+	}
+}
+
+func TestErrorsAreNotedBeforeV51(t *testing.T) {
+	for _, ofResult := range []bool{true, false} {
+		v, err := judgedUnder(t, "v5.0", ofResult, map[string]any{"num_errors": 3}, nil)
+		if err != nil || !v.Passed || len(v.Notes) != 1 || !strings.HasSuffix(v.Notes[0], "mlperf_log_detail.txt says that the run had 3 errors, which passes") {
+			t.Errorf("of the result %v: %+v, %v, want it to pass with a note", ofResult, v, err)
 		}
 	}
 }

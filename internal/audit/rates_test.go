@@ -77,7 +77,7 @@ func TestFastStreamsMayDifferByMore(t *testing.T) {
 		{loadgen.SingleStream, 200_000, 0.2}, {loadgen.SingleStream, 200_001, 0.1}, {loadgen.MultiStream, 1_600_000, 0.2}, {loadgen.MultiStream, 1_600_001, 0.1},
 		{loadgen.Offline, 1, 0.1}, {loadgen.Server, 1, 0.1},
 	} {
-		if got := tolerance(c.scenario, c.score, 0.1); got != c.want {
+		if got := tolerance(c.scenario, c.score, 0.1, true); got != c.want {
 			t.Errorf("tolerance(%v, %v) = %v, want %v", c.scenario, c.score, got, c.want)
 		}
 	}
