@@ -90,7 +90,7 @@ func (d *distant) SystemName(ctx context.Context) (string, error) {
 // sample are the tensors that are sent: those of a row, or the first of them, and what all samples have.
 func (d *distant) sample(row []tensor.Tensor) []tensor.Tensor {
 	if v, ok := d.portable.(workload.Varied); ok {
-		row = row[:min(len(row), len(v.Sent()))]
+		row = row[:min(len(row), len(v.Sent())-len(d.constants))] // what is behind stays here
 	}
 	return slices.Concat(row, d.constants)
 }
