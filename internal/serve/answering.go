@@ -15,14 +15,15 @@ import (
 // An answering is a prompt under way.
 type answering struct {
 	*talker
-	prompt  *prompt
-	row     int
-	length  int // of the prompt
-	id      string
-	created int64
-	tokens  []int32 // of the answer so far
-	told    int     // bytes of its text that were sent
-	toldIDs int
+	prompt   *prompt
+	row      int
+	length   int // of the prompt
+	id       string
+	created  int64
+	tokens   []int32 // of the answer so far
+	told     int     // bytes of its text that were sent
+	toldIDs  int
+	spelling spelling
 }
 
 // begin puts a prompt into a row and submits it.
@@ -48,7 +49,9 @@ func (m *talker) begin(p *prompt) (*answering, error) {
 		m.give(row)
 		return nil, err
 	}
-	return &answering{talker: m, prompt: p, row: row, length: len(ids), created: time.Now().Unix()}, nil
+	a := &answering{talker: m, prompt: p, row: row, length: len(ids), created: time.Now().Unix()}
+	a.spelling.read = a.read
+	return a, nil
 }
 
 // whole answers at once.
@@ -110,23 +113,39 @@ func (e *eventWriter) send(document any) {
 
 // tell sends what is new of the text. The last letter may not be whole before the end.
 func (a *answering) tell(e *eventWriter, last bool) {
-	text, err := a.text()
-	if err != nil || !last && strings.HasSuffix(text, undecided) {
+	text, ok := a.news(last)
+	if !ok {
 		return
 	}
 	ids := a.tokens[a.toldIDs:]
-	if a.told = min(a.told, len(text)); len(text) > a.told || len(ids) > 0 && a.prompt.ReturnIDs {
-		e.send(a.document(a.choice(text[a.told:], ids, "", true), false, true))
-		a.told, a.toldIDs = len(text), len(a.tokens)
+	if text != "" || len(ids) > 0 && a.prompt.ReturnIDs {
+		e.send(a.document(a.choice(text, ids, "", true), false, true))
+		a.told, a.toldIDs = a.told+len(text), len(a.tokens)
 	}
 }
 
-// text is that of the tokens, without the one that ends them. Without a tokenizer it is their numbers.
-func (a *answering) text() (string, error) {
-	list := a.tokens
-	if n := len(list); n > 0 && a.Ends(list[n-1]) {
-		list = list[:n-1]
+// news is what was not told of the text. At the end all of it is read: the tokens of beams may be others than those before.
+func (a *answering) news(last bool) (text string, ok bool) {
+	if !last {
+		return a.spelling.next(a.worded())
 	}
+	text, err := a.text()
+	return text[min(a.told, len(text)):], err == nil
+}
+
+// worded are the tokens, without the one that ends them.
+func (a *answering) worded() []int32 {
+	if n := len(a.tokens); n > 0 && a.Ends(a.tokens[n-1]) {
+		return a.tokens[:n-1]
+	}
+	return a.tokens
+}
+
+// text is that of the tokens.
+func (a *answering) text() (string, error) { return a.read(a.worded()) }
+
+// read is the text of tokens. Without a tokenizer it is their numbers.
+func (a *answering) read(list []int32) (string, error) {
 	if words := a.Words(); words != nil {
 		text, err := words.Decode(list)
 		if err != nil {
