@@ -33,8 +33,8 @@ var spellings = map[string]func(tokens []int32) string{
 }
 
 func TestATextIsToldPieceByPieceAsItIsWhole(t *testing.T) {
-	random := rand.New(rand.NewPCG(6, 6))
 	for name, spell := range spellings {
+		random := rand.New(rand.NewPCG(6, 6))
 		for range 200 {
 			tokens := make([]int32, 1+random.IntN(60))
 			read, told := 0, ""
@@ -53,7 +53,7 @@ func TestATextIsToldPieceByPieceAsItIsWhole(t *testing.T) {
 			if whole := spell(tokens); !strings.HasPrefix(whole, told) || len(whole)-len(told) > 3*len(undecided) {
 				t.Fatalf("%s: of %v %q is told, which is %q", name, tokens, told, whole)
 			}
-			if read > 20*len(tokens)+40 {
+			if most := 6*len(tokens) + 40; read > most && name != "bytes" { // of which many may be no letter for long
 				t.Errorf("%s: %d tokens were read for %d", name, read, len(tokens))
 			}
 		}
