@@ -149,10 +149,10 @@ var errNotNumbers = errors.New("the model's scores are not numbers")
 
 // likeliest finds the largest score; the first of equal ones.
 func likeliest(logits []float32) int {
-	best := 0
+	best, top := 0, logits[0]
 	for i, v := range logits {
-		if v > logits[best] || logits[best] != logits[best] {
-			best = i
+		if v > top || top != top {
+			best, top = i, v
 		}
 	}
 	return best
