@@ -115,3 +115,32 @@ func TestAModelWithDataIsMadeOnceAndAlike(t *testing.T) {
 		t.Errorf("the second one replaced the first, %v", err)
 	}
 }
+
+// A pipeline has several files, which appear together.
+func TestAModelOfSeveralFilesIsThereAsAWhole(t *testing.T) {
+	pipeline, whole := lookupModel(t, "stable-diffusion-xl"), &stopping{t.Context(), 1 << 30, func() {}}
+	m := Maker{Dir: t.TempDir(), Observer: &observer{t: t}}
+	made, err := m.Model(whole, pipeline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := pipeline.FilesOf(made)
+	if err != nil || len(parts) != 4 || filepath.Dir(made) != filepath.Join(m.Dir, modelsDir) {
+		t.Errorf("made %s with %d files, %v", made, len(parts), err)
+	}
+	for _, part := range parts {
+		if _, err := onnx.ReadWhole(part.Path); err != nil {
+			t.Errorf("%s: %v", part.Role, err)
+		}
+	}
+	if found := files(t, m.Dir); len(found) != 4 {
+		t.Errorf("there are %q, want 4 files", found)
+	}
+	for _, at := range []int{1, 1<<30 - whole.looks} { // in the first file, and in the last
+		m := Maker{Dir: t.TempDir(), Observer: &observer{t: t}}
+		_, err := m.Model(&stopping{t.Context(), at, func() {}}, pipeline)
+		if found := files(t, m.Dir); !errors.Is(err, errStopped) || len(found) > 0 {
+			t.Errorf("stopped at look %d: %q are left, %v", at, found, err)
+		}
+	}
+}
