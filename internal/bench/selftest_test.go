@@ -164,3 +164,15 @@ func TestOnlyStreamsNeedNoRate(t *testing.T) {
 		}
 	}
 }
+
+func TestASelfTestNamesTheMedianAndThe99thPercentile(t *testing.T) {
+	p := &loadgen.Performance{QueryCount: 10, LastCompletion: time.Second}
+	for i, percentile := range loadgen.Percentiles() {
+		p.SampleLatency.Percentiles[i] = time.Duration(1000 * percentile)
+		p.IssueDelay.Percentiles[i] = time.Duration(2000 * percentile)
+	}
+	r := SelfTest{Scenario: loadgen.Server}.measured(&loadgen.Result{Performance: p}, &nullSUT{})
+	if r.LatencyP50NS != 500 || r.LatencyP99NS != 990 || r.IssueDelayP50NS != 1000 || r.IssueDelayP99NS != 1980 || r.IssuedQPS != 10 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -285,6 +285,22 @@ type misbehaved struct {
 
 func (m misbehaved) Serve(ctx context.Context, s workload.Source) error { return m.serve(ctx, s) }
 
+// A ticket that no sample has would answer another one, or none.
+func TestATicketThatNoSampleHasEndsTheTest(t *testing.T) {
+	for _, ticket := range []int{-1, 0, 1, 2, 1 << 30} {
+		var failures []error
+		s := makeSUT("fake", []workload.Predictor{misbehaved{}}, &rows{}, batching{maxBatch: 2}, false, func(err error) { failures = append(failures, err) })
+		source := newSource(s.workers[0])
+		for _, reply := range []func(){func() { source.Done(ticket, nil, 1) }, func() { source.FirstToken(ticket, nil) }} {
+			reply()
+			if last := len(failures) - 1; last < 0 || failures[last].Error() != fmt.Sprintf("the model answered the ticket %d, which no sample has", ticket) {
+				t.Errorf("ticket %d: failures %v", ticket, failures)
+			}
+			failures = nil
+		}
+	}
+}
+
 func TestAPullerThatCannotBeMeasuredIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStopped)

@@ -52,3 +52,17 @@ func TestACheckpointThatIsNotSavedDoesNotHangTheTest(t *testing.T) {
 		mustFault(t, r, "a checkpoint has not been saved within 7s")
 	})
 }
+
+func TestACheckpointIsMadeOnceAMinuteIfNobodySaysOtherwise(t *testing.T) {
+	inFakeTime(t, func(t *testing.T) {
+		n := 0
+		opts := timers
+		opts.Checkpoint = func(*Result) { n++ }
+		s := quick(Server)
+		s.MinDuration, s.ServerTargetQPS = 130*time.Second, 10
+		mustRun(t, after(time.Millisecond), &fakeQSL{total: 50, performance: 50}, s, opts)
+		if n != 3 {
+			t.Errorf("%d checkpoints in 130 seconds, want one at the start and one each minute", n)
+		}
+	})
+}
