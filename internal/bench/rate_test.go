@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// close says whether two numbers differ by less than a thousandth.
+// near says whether two numbers differ by less than a thousandth.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-3*math.Abs(b) }
 
 func setting(r *report.Results, key string) report.Setting {
@@ -135,6 +136,10 @@ func TestASlowModelIsMeasuredForLongEnough(t *testing.T) {
 		r := mustRun(t, n, cfg)
 		if got, want := r.Calibration.SamplesPerSecond, 2/0.7; math.Abs(got/want-1) > 0.001 {
 			t.Errorf("measured %v samples/s, want %v", got, want)
+		}
+		i := slices.IndexFunc(r.Phases, func(p report.PhaseTime) bool { return p.Name == "calibration" })
+		if i < 0 || r.Phases[i].Seconds > (leastBatches+1.5)*0.7 { // one worker may have begun another batch
+			t.Errorf("phases %+v, want a calibration of %d batches", r.Phases, leastBatches)
 		}
 		if !r.Valid() {
 			t.Errorf("%s: %q", r.Result, r.Problems)

@@ -46,6 +46,17 @@ func TestMultiStreamAtFixedIntervals(t *testing.T) {
 	})
 }
 
+func TestASUTHasNotStalledBeforeItsFirstInterval(t *testing.T) {
+	inFakeTime(t, func(t *testing.T) {
+		s := atIntervals()
+		s.MultiStreamQPS, s.MinDuration, s.MinQueryCount = 1./3600, 0, 2
+		r := mustRun(t, after(49*time.Millisecond), &fakeQSL{total: 100, performance: 100}, s, timers)
+		if len(r.Faults) > 0 || r.Performance.QueryCount != 2 {
+			t.Errorf("%d queries, faults %v", r.Performance.QueryCount, r.Faults)
+		}
+	})
+}
+
 func TestAtMostOneQueryInAHundredMayMakeAnIntervalBeSkipped(t *testing.T) {
 	for _, test := range []struct {
 		queries, slow int
