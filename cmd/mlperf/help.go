@@ -54,6 +54,12 @@ func setHelp(root *cobra.Command) {
 		_, err := io.WriteString(cmd.OutOrStderr(), usageText(cmd))
 		return err
 	})
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" {
+			cmd.Args = helpArguments
+		}
+	}
 	root.Version = cli.Program()
 	root.SetVersionTemplate("{{.Version}}\n")
 	for _, g := range verbGroups {
@@ -64,6 +70,15 @@ func setHelp(root *cobra.Command) {
 			}
 		}
 	}
+}
+
+// helpArguments accepts the name of a command: of one that does not exist, the help of all was shown as if that were asked for.
+func helpArguments(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	return cli.NoVerb(found, rest)
 }
 
 // usageText says how a command is called, no line wider than helpWidth.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/progress"
 )
 
 // A Row is one of a table: a value for each column.
@@ -21,11 +23,17 @@ func NewTable(header Row) table.Writer {
 	return t
 }
 
-// PrintTable prints rows in columns.
+// PrintTable prints rows in columns. On a terminal that is narrower than they are, the widest cells are broken into lines.
 func PrintTable[T any](w io.Writer, header Row, rows []T, columns func(T) Row) error {
 	t := NewTable(header)
+	widths := widest(nil, header)
 	for _, r := range rows {
-		t.AppendRow(columns(r))
+		row := columns(r)
+		t.AppendRow(row)
+		widths = widest(widths, row)
+	}
+	if width := progress.Width(w); width > 0 {
+		t.SetColumnConfigs(broken(widths, width))
 	}
 	return Say(w, "%s\n", t.Render())
 }

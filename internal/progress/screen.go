@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -27,13 +28,20 @@ func openTerminal(out io.Writer) *terminal {
 	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &terminal{out: out, paint: painter{on: wantsColour(f)}, width: func() int {
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil || width <= 0 {
-			return 80
-		}
-		return width
-	}}
+	return &terminal{out: out, paint: painter{on: wantsColour(f)}, width: func() int { return cmp.Or(Width(f), 80) }}
+}
+
+// Width is how many columns the terminal has that out is; 0: it is none, or does not say.
+func Width(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return max(width, 0)
 }
 
 // screen shows a bar, or of a running test a block that is written again and again.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -160,6 +161,9 @@ func (s *scoring) score(ctx context.Context) error {
 		}
 	}
 	score, err := s.scoreWith(ctx, scoring, target)
+	if err != nil && s.out.Run != nil && s.out.Run.Mode == loadgen.PerformanceOnly.String() {
+		return fmt.Errorf("%w; it was a run of performance, which logs no answers: one in accuracy mode does", err)
+	}
 	if err != nil {
 		return err
 	}
