@@ -65,6 +65,7 @@ type run struct {
 	worked   time.Duration // of processors for this process, during the last test
 
 	phases      []report.PhaseTime
+	answersSum  string // SHA-256 of the accuracy log of the last test
 	warm        warmUp
 	costs       *batchCosts // nil: not measured
 	evidence    evidence    // of servers, about the last test

@@ -2,8 +2,11 @@ package bench
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,7 +95,8 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 		return nil, fmt.Errorf("opening the accuracy log: %w", err)
 	}
 	defer file.Close() // a second time, which does no harm, unless something fails before
-	accuracyLog := mlperflog.NewAccuracyLog(file, r.settings.Scenario)
+	sum := sha256.New()
+	accuracyLog := mlperflog.NewAccuracyLog(io.MultiWriter(file, sum), r.settings.Scenario)
 	var test *loadgen.Result
 	r.beforeTest(ctx)
 	err = r.phase(ctx, "traffic", func() (err error) {
@@ -103,7 +107,9 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	if test == nil {
 		return nil, err
 	}
-	return test, errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test, dir), r.writeCharts(test, dir))
+	err = errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test, dir), r.writeCharts(test, dir))
+	r.answersSum = hex.EncodeToString(sum.Sum(nil))
+	return test, err
 }
 
 // traffic has the load generator run a test. The accuracy log and the checkpoint may be nil.

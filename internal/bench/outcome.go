@@ -45,6 +45,9 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 	if r.failure.Load() != nil {
 		out.Result = report.Invalid // the test was stopped, but not from outside
 	}
+	if r.settings.Mode != loadgen.PerformanceOnly {
+		out.AccuracyLogSHA256 = r.answersSum
+	}
 	out.Queue = r.queueStats(test)
 	out.Generation = r.endpoint(test)
 	out.Warnings = append(out.Warnings, out.Generation.Warnings()...)

@@ -49,9 +49,11 @@ type Results struct {
 	Constraints []Constraint `json:"constraints,omitempty"`
 	Performance *Performance `json:"performance,omitempty"`
 	Accuracy    *Accuracy    `json:"accuracy,omitempty"`
-	Calibration *Calibration `json:"calibration,omitempty"`
-	Peak        *Peak        `json:"find_peak,omitempty"`
-	Runs        []RunOutcome `json:"runs,omitempty"` // if there were several: the lowest metric counts
+	// AccuracyLogSHA256 is of the log as the test wrote it.
+	AccuracyLogSHA256 string       `json:"accuracy_log_sha256,omitempty"`
+	Calibration       *Calibration `json:"calibration,omitempty"`
+	Peak              *Peak        `json:"find_peak,omitempty"`
+	Runs              []RunOutcome `json:"runs,omitempty"` // if there were several: the lowest metric counts
 
 	Settings   []Setting     `json:"settings"`
 	Test       *Test         `json:"test,omitempty"` // the settings that the test really had

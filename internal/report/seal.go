@@ -11,6 +11,9 @@ import (
 // new seal, and shows every other change.
 const CaveatChanged = FileName + " was changed after the run: the results are what somebody wrote there"
 
+// CaveatLogChanged is one of results whose score is of an accuracy log that is not as the run wrote it.
+const CaveatLogChanged = "the accuracy log was changed after the run: the score is of what somebody wrote there"
+
 // sealed is the document as it is stored: with a digest of all the rest in its last field.
 func (r *Results) sealed() ([]byte, error) {
 	document := *r

@@ -2,8 +2,11 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -168,6 +171,29 @@ func (s *scoring) score(ctx context.Context) error {
 		return err
 	}
 	s.out.Accuracy, s.out.Warnings = score, append(s.out.Warnings, score.Warnings...)
+	return s.checkLog()
+}
+
+// checkLog marks the score of a run whose log is another one by now.
+func (s *scoring) checkLog() error {
+	run := s.out.Run
+	if run == nil || run.AccuracyLogSHA256 == "" || len(s.whatIf) > 0 {
+		return nil
+	}
+	log, err := os.Open(s.Log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, log); err != nil {
+		return fmt.Errorf("reading the accuracy log: %w", err)
+	}
+	run.Caveats = slices.DeleteFunc(run.Caveats, func(c string) bool { return c == report.CaveatLogChanged }) // of the score before
+	if hex.EncodeToString(sum.Sum(nil)) != run.AccuracyLogSHA256 {
+		s.warn("%s", report.CaveatLogChanged)
+		run.Caveats = append(run.Caveats, report.CaveatLogChanged)
+	}
 	return nil
 }
 
