@@ -27,6 +27,9 @@ func TestTheLowestOfSeveralRunsCounts(t *testing.T) {
 		if !r.Valid() || len(r.Runs) != 5 {
 			t.Fatalf("%s %v: %+v", r.Result, r.Problems, r.Runs)
 		}
+		if o := cfg.Observer.(*observer); !o.noted("run 1 of 5") || !o.noted("run 5 of 5") {
+			t.Errorf("the observer is told %q", o.notes)
+		}
 		for _, run := range r.Runs {
 			if run.Metric.Value < r.Metric.Value || run.Result != report.Valid {
 				t.Errorf("%+v, the result is %+v", run, r.Metric)
