@@ -31,6 +31,14 @@ func TestIteratorsGiveTheirElementsOnce(t *testing.T) {
 	})
 }
 
+func TestRangesAreTheirNumbers(t *testing.T) {
+	checkTexts(t, []rendering{
+		{"equal are those of the same numbers", "{{ range(3, 4) == range(3, 9, 7) }}{{ range(0, 4, 2) == range(0, 3, 2) }}{{ range(0, 4) == range(0, 8, 2) }}{{ range(0) == range(5, 2) }}{{ range(2) == range(3) }}{{ range(2) == [0, 1] }}", "TrueTrueFalseTrueFalseFalse"},
+		{"as many as there may be", "{{ range(100000) | length }}{{ range(0, -100000, -1) | length }}", "100000100000"},
+		{"what is in them", "{{ 4 in range(0, 9, 2) }}{{ 3 in range(0, 9, 2) }}{{ 9 in range(9) }}{{ 0 in range(9) }}{{ 4.0 in range(9) }}{{ 4.5 in range(9) }}{{ 'a' in range(9) }}{{ 9 in range(9, 0, -3) }}{{ 0 in range(9, 0, -3) }}{{ true in range(2) }}", "TrueFalseFalseTrueTrueFalseFalseTrueFalseTrue"},
+	})
+}
+
 func TestFormatsThatAreRefused(t *testing.T) {
 	checkRefusals(t, []refusal{
 		{"too few values", "{{ '%s %s' % 1 }}", "there are more signs % than values for them"},

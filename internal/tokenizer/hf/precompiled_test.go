@@ -34,6 +34,7 @@ func TestCharsmapsThatCannotBeRead(t *testing.T) {
 		base64.StdEncoding.EncodeToString([]byte{4, 0, 0, 0, 1, 2, 3}):              "want a trie of 4 bytes, in whole words, not 3",
 		base64.StdEncoding.EncodeToString([]byte{3, 0, 0, 0, 1, 2, 3, 4}):           "want a trie of 3 bytes, in whole words, not 4",
 		base64.StdEncoding.EncodeToString([]byte{255, 255, 255, 255, 1, 2, 3}):      "want a trie of 4294967295 bytes",
+		base64.StdEncoding.EncodeToString([]byte{0, 0, 0, 0}):                       "want a trie of 0 bytes, in whole words, not 0",
 		base64.StdEncoding.EncodeToString([]byte{0, 0, 0, 0, 1, 2, 3}):              "want a trie of 0 bytes",
 		base64.StdEncoding.EncodeToString([]byte{4, 0, 0, 0, 1, 2, 3, 4, 'a', 255}): "what takes the place of texts is no UTF-8",
 	} {
@@ -53,6 +54,7 @@ func TestCharsmapsThatLeadNowhere(t *testing.T) {
 		{"a place at the end", charsmapOf("xyz", aTo(3)...), "bc"},
 		{"a place behind the end", charsmapOf("xyz", aTo(4)...), "bac"},
 		{"a place within a character", charsmapOf("é", aTo(1)...), "bac"},
+		{"no texts", charsmapOf("", 0), "bac"},
 		{"a trie of one word", charsmapOf("x", 0), "bac"},
 		{"a trie that leads far away", charsmapOf("x", 0xfffffffe), "bac"},
 		{"a text as long as it may be", charsmapOf(strings.Repeat("x", long-1), aTo(0)...), "b" + strings.Repeat("x", long-1) + "c"},
@@ -68,6 +70,21 @@ func TestCharsmapsThatLeadNowhere(t *testing.T) {
 		}
 		if err != nil && !strings.Contains(err.Error(), "257 bytes take the place of a character, want at most 256") {
 			t.Errorf("%s: %v", c.claim, err)
+		}
+	}
+}
+
+// What is dropped at the beginning is not noticed, as by the library: what is behind it stands there then.
+func TestWhereCharsmapsLeaveTheBeginning(t *testing.T) {
+	normalize, err := newNormalizer(&component{Type: "Precompiled", Charsmap: charsmapOf("x\x00yz", aTo(1)...)}, "normalizer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, want piece }{
+		{wholeText("ba"), piece{"b", 1}}, {wholeText("aéb"), piece{"éb", len("é")}}, {wholeText("a"), piece{}}, {piece{text: "ab"}, piece{text: "b"}}, {piece{text: "ba"}, piece{text: "b"}},
+	} {
+		if got, err := normalize(c.from); got != c.want || err != nil {
+			t.Errorf("%v becomes %v, %v, want %v", c.from, got, err, c.want)
 		}
 	}
 }
