@@ -354,3 +354,10 @@ func TestEachTestNeedsItsRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLogIsScoredThatIsAskedFor(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "responses.json")
+	if _, err := ScoreWith("resnet50", t.TempDir())(t.Context(), log); err == nil || !strings.Contains(err.Error(), log) {
+		t.Errorf("error %v, want one about %s", err, log)
+	}
+}
