@@ -40,8 +40,8 @@ func newGallery(s workload.Scoring, captions []string) (*gallery, error) {
 	if err != nil {
 		return nil, field.Wrap(idsOption, err)
 	}
-	if g.folder == "" && s.Keep != "" && len(g.wanted) > 0 {
-		g.folder = filepath.Join(s.Keep, picturesFolder)
+	if err := g.settle(s, len(captions)); err != nil {
+		return nil, err
 	}
 	if g.folder == "" {
 		return g, nil
@@ -50,6 +50,17 @@ func newGallery(s workload.Scoring, captions []string) (*gallery, error) {
 		return nil, err
 	}
 	return g, os.WriteFile(filepath.Join(g.folder, captionsFile), []byte(list), 0o644)
+}
+
+// settle says where the images go. A folder that was asked for gets some.
+func (g *gallery) settle(s workload.Scoring, captions int) error {
+	switch some := len(g.wanted) > 0; {
+	case some && g.folder == "" && s.Keep != "":
+		g.folder = filepath.Join(s.Keep, picturesFolder)
+	case !some && g.folder != "" && s.Options[idsOption] == "":
+		return field.Errorf(idsOption, "none of the images that a submission shows is among the %d of the data: other ones have to be named", captions)
+	}
+	return nil
 }
 
 // choose chooses the images of a file, or those of the official ten that there are, and lists their captions.

@@ -54,14 +54,26 @@ func captionsOf(n int) (list []string) {
 	return list
 }
 
+func TestDataWithoutTheOfficialImagesHaveNoneToShow(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "shown")
+	for _, count := range []int{0, 1046} {
+		_, err := newGallery(workload.Scoring{Options: workload.Values{picturesOption: folder}}, captionsOf(count))
+		var of *field.Error
+		if !errors.As(err, &of) || of.Field != idsOption || !strings.Contains(err.Error(), fmt.Sprintf("is among the %d of the data", count)) {
+			t.Errorf("%d captions: %v, want an error of %s", count, err, idsOption)
+		}
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder was made for nothing, %v", err)
+	}
+}
+
 // The official ten, in the order of the reference's file, of which a part of the data may lack some.
 func TestOfTheOfficialImagesThoseThatAreThereAreKept(t *testing.T) {
 	for count, want := range map[int]string{
 		5000: "4475 3627 1046 4937 3867 1671 3789 1206 4111 3093",
 		4475: "3627 1046 3867 1671 3789 1206 4111 3093",
 		1207: "1046 1206",
-		1046: "",
-		0:    "",
 	} {
 		folder := t.TempDir()
 		g, err := newGallery(workload.Scoring{Options: workload.Values{picturesOption: folder}}, captionsOf(count))
