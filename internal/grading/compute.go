@@ -1,50 +1,66 @@
 package grading
 
 import (
-	"hash/fnv"
 	"math"
 	"math/big"
 	"math/cmplx"
 )
 
 const (
-	points  = 8    // at which variables have other values
+	points  = 20   // at which variables have other values
 	longest = 1000 // characters of an expression, and tokens
 	largest = 2000 // exponent, and number of which a factorial is computed
-	exact   = 300  // bits of a difference below the largest value that tell that it is 0
-	inexact = 32   // the same of values of which few digits are known
-	nearly  = 24   // the same where decimal fractions were rounded on the way
+	exact   = 300  // bits of which a third and the like are whole
+	inexact = 40   // bits of values of which few digits are known
+	nearly  = 24   // bits that are the same where decimal fractions were rounded on the way
+	luck    = 8    // bits beyond a doubt
 )
 
 // A computation is one of an expression at a point.
-type computation struct {
-	point    int
-	exponent int // of 2, of the largest value so far
+type computation struct{ point int }
+
+// isZero reports whether a difference is 0 wherever it is computed.
+func (n *node) isZero() bool {
+	return n.everywhere(func(c computation, v *value) bool {
+		return v.mayBeZero() && v.doubt+luck < c.size(n)-nearly
+	})
 }
 
-// isZero reports whether an expression is 0 to some bits wherever it is computed.
-func (n *node) isZero(bits int) bool {
+// isNearlyZero reports whether only few bits of two sides are different, wherever they are computed.
+func (n *node) isNearlyZero() bool {
+	return n.everywhere(func(c computation, v *value) bool {
+		return v.exponent() < c.size(n)-nearly
+	})
+}
+
+// size is the exponent of 2 of the larger side of a difference, or that of 1.
+func (c computation) size(n *node) float64 {
+	size := 0.0
+	for _, side := range []*node{n.a, n.b} {
+		if side != nil {
+			if v := c.value(side); v != nil {
+				size = max(size, v.exponent())
+			}
+		}
+	}
+	return size
+}
+
+// everywhere reports whether something holds for the values of an expression at all points.
+func (n *node) everywhere(holds func(computation, *value) bool) bool {
 	for point := range points {
 		if point > 0 && !n.varies() {
 			break
 		}
-		c := computation{point: point, exponent: math.MinInt32}
+		c := computation{point}
 		v := c.value(n)
 		switch {
 		case v == nil && isFar(point): // too large; a division by 0 shows at the others
-		case v == nil, !v.isZero() && v.exponent() > c.exponent-min(bits, v.digits()):
+		case v == nil, !holds(c, v):
 			return false
 		}
 	}
 	return true
-}
-
-// digits are the bits that are right.
-func (v *value) digits() int {
-	if v.rough {
-		return inexact
-	}
-	return exact
 }
 
 // varies reports whether there is a variable in an expression.
@@ -53,16 +69,15 @@ func (n *node) varies() bool {
 }
 
 // value is nil where there is none, as of a division by 0, or where it is too large.
-func (c *computation) value(n *node) *value {
+func (c computation) value(n *node) *value {
 	v := c.compute(n)
 	if v == nil || v.exponent() > 1<<20 {
 		return nil
 	}
-	c.exponent = max(c.exponent, v.exponent())
 	return v
 }
 
-func (c *computation) compute(n *node) *value {
+func (c computation) compute(n *node) *value {
 	if n.a == nil {
 		return c.leaf(n.token)
 	}
@@ -114,49 +129,20 @@ func binary(op string, a, b *value) *value {
 }
 
 // leaf is the value of a number, a constant or a variable.
-func (c *computation) leaf(t token) *value {
+func (c computation) leaf(t token) *value {
 	switch {
 	case t.kind == variable:
 		return variableAt(t.text, c.point)
 	case t.text == "pi":
-		return &value{re: piOf(), im: newFloat()}
+		return computed(piOf(), newFloat())
 	case t.text == "j":
-		return &value{re: newFloat(), im: real64(1)}
+		return certain(newFloat(), real64(1))
 	}
 	r := rational(t.text)
 	if r == nil {
 		return nil
 	}
-	return &value{re: newFloat().SetRat(r), im: newFloat()}
-}
-
-// isFar reports whether variables are far from 0 at a point.
-func isFar(point int) bool { return point == 2 || point == 3 }
-
-// variableAt is what a variable is at a point: positive, negative, far from 0 on both sides, or complex, so that roots of products are not taken for products of roots.
-func variableAt(name string, point int) *value {
-	side := hash(name, 0) & 1
-	bits := hash(name, byte(point))
-	a, b := real64(1+float64(bits>>32)/(1<<30)), real64(1+float64(bits&math.MaxUint32)/(1<<30))
-	if isFar(point) {
-		a.Mul(a, real64(300))
-	}
-	if point == 1 || isFar(point) && side == uint64(point&1) || point >= 4 && bits&1 == 0 {
-		a.Neg(a)
-	}
-	if point < 4 {
-		return &value{re: a, im: newFloat()}
-	}
-	if bits&2 == 0 {
-		b.Neg(b)
-	}
-	return &value{re: a, im: b}
-}
-
-func hash(name string, salt byte) uint64 {
-	h := fnv.New64a()
-	h.Write(append([]byte(name), salt))
-	return h.Sum64()
+	return computed(newFloat().SetRat(r), newFloat())
 }
 
 // power is what a base is with an exponent: exact if that is a fraction of small numbers.
@@ -168,7 +154,7 @@ func power(base, exponent *value) *value {
 		return base.raised(n)
 	}
 	for q := int64(2); q <= 12; q++ {
-		times := exponent.times(&value{re: real64(float64(q)), im: newFloat()})
+		times := exponent.times(certain(real64(float64(q)), newFloat()))
 		if p, ok := nearlyWhole(times); ok {
 			return rootOf(base, p, q)
 		}
@@ -183,11 +169,11 @@ func power(base, exponent *value) *value {
 func nearlyWhole(v *value) (int64, bool) {
 	half := newFloat().Add(v.re, real64(0.5))
 	whole := floorOf(half)
-	rest := &value{re: newFloat().Sub(v.re, whole), im: v.im}
+	rest := certain(newFloat().Sub(v.re, whole), v.im)
 	if rest.exponent() > -exact {
 		return 0, false
 	}
-	return (&value{re: whole, im: newFloat()}).isWhole()
+	return certain(whole, newFloat()).isWhole()
 }
 
 func rootOf(base *value, p, q int64) *value {
@@ -205,7 +191,7 @@ func factorialOf(op string, a *value) *value {
 	case whole && (n < 0 || n > largest):
 		return nil
 	case whole:
-		return &value{re: newFloat().SetInt(product(n, op)), im: newFloat()}
+		return computed(newFloat().SetInt(product(n, op)), newFloat())
 	case op == factorial:
 		return rough(gamma(a.complex128() + 1))
 	}

@@ -13,7 +13,7 @@ func sameExpression(a, b string) bool {
 	case difference == nil:
 		return false
 	case difference.hasDecimals():
-		return difference.isRoundedZero() && difference.isZero(nearly)
+		return difference.isRoundedZero() && difference.isNearlyZero()
 	}
-	return difference.isZero(exact)
+	return difference.isZero()
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// computed is what an expression is at a point; false: it has no value.
-func computed(text string, point int) (complex128, bool) {
+// valueOf is what an expression is at a point; false: it has no value.
+func valueOf(text string, point int) (complex128, bool) {
 	n := parse(strings.ReplaceAll(text, "^", "**"))
 	if n == nil {
 		return 0, false
@@ -80,7 +80,7 @@ func TestExpressionsAreComputedAsTheyAreRead(t *testing.T) {
 		"sqrt(10**401)/10**200": complex(math.Sqrt(10), 0),
 		"2 + 3":                 5,
 	} {
-		if got, ok := computed(text, 0); !ok || cmplx.Abs(got-want) > 1e-9*max(1, cmplx.Abs(want)) {
+		if got, ok := valueOf(text, 0); !ok || cmplx.Abs(got-want) > 1e-9*max(1, cmplx.Abs(want)) {
 			t.Errorf("%s = %v, %v, want %v", text, got, ok, want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestWhatIsNoExpressionHasNoValue(t *testing.T) {
 		"1/0", "0^-1", "0//0", "0^x", "(-1)!", "ln(0)", "csc(0)", "3^99999", "99999!", "1e99999",
 		strings.Repeat("(", 60) + "1" + strings.Repeat(")", 60), strings.Repeat("2^", 60) + "1", strings.Repeat("-", 60) + "1", "1" + strings.Repeat("+1", 600),
 	} {
-		if got, ok := computed(text, 0); ok {
+		if got, ok := valueOf(text, 0); ok {
 			t.Errorf("%.40q has the value %v", text, got)
 		}
 	}
@@ -103,15 +103,15 @@ func TestLettersSideBySideAreMultiplied(t *testing.T) {
 		"xy": "y*x", "x2": "2x", "x12y": "y*12*x", "sqrt2": "s*q*r*t*2", "lnx": "l*n*x", "pix": "p*i*x", "2x^2": "2*(x^2)", "xy^2": "x*(y^2)", "xy!": "(x*y)!", "x(y)": "x*y", "(x)y": "x*y", "2θα": "2*θ*α",
 		"x1_0": "1_0", // a name with an underscore stays together, and both are variables
 	} {
-		x, okX := computed(a, 4)
-		y, okY := computed(b, 4)
+		x, okX := valueOf(a, 4)
+		y, okY := valueOf(b, 4)
 		if same := cmplx.Abs(x-y) < 1e-9*max(1, cmplx.Abs(x)); !okX || !okY || same != (a != "x1_0") {
 			t.Errorf("%s is %v, and %s %v", a, x, b, y)
 		}
 	}
 	for _, name := range []string{"xi", "mu", "nu", "x_1"} {
-		whole, _ := computed(name, 4)
-		product, _ := computed(strings.Join(strings.Split(name, ""), "*"), 4)
+		whole, _ := valueOf(name, 4)
+		product, _ := valueOf(strings.Join(strings.Split(name, ""), "*"), 4)
 		if whole == product {
 			t.Errorf("%s is the product of its letters", name)
 		}
@@ -157,6 +157,12 @@ func TestDifferencesOfManyDigitsAreFound(t *testing.T) {
 		{"sqrt(10**40+1)-10**20+x", "x", false},
 		{"x+0.30000000000000004", "x+0.3", false},
 		{"x+.1+.2", "x+.3", false},
+		{"100!/(50!50!)", "100!/(49!51!)", false}, // small beside 100!
+		{"100!/(50!50!)", "(2/2)100!/(50!50!)", true},
+		{"x+1+1/(300!)", "x+2", false},
+		{"(300!+x)/300!", "1+x/300!", true},
+		{"a^2", `\sqrt{(a^2)^2}`, false},
+		{`\alpha^2`, `\sqrt{(\alpha^2)^2}`, false},
 		{"x+.25+.5", "x+.75", true},
 	} {
 		if got := SameMath(c.said, c.wanted); got != c.want {

@@ -195,7 +195,7 @@ func TestPrimeFactorsGiveTheNumberAgain(t *testing.T) {
 func TestRootsRaisedAgainAreTheNumber(t *testing.T) {
 	random := rand.New(rand.NewPCG(29, 1))
 	for range 100 {
-		v := &value{re: newFloat().SetMantExp(real64(random.Float64()-0.5), random.IntN(4000)-2000), im: newFloat().SetMantExp(real64(random.Float64()-0.5), random.IntN(4000)-2000)}
+		v := certain(newFloat().SetMantExp(real64(random.Float64()-0.5), random.IntN(4000)-2000), newFloat().SetMantExp(real64(random.Float64()-0.5), random.IntN(4000)-2000))
 		n := random.Int64N(11) + 2
 		root := v.root(n)
 		if root == nil {
@@ -203,7 +203,7 @@ func TestRootsRaisedAgainAreTheNumber(t *testing.T) {
 		}
 		back := root.raised(n).plus(v.negated())
 		if !back.isZero() && back.exponent() > v.exponent()-exact {
-			t.Errorf("the root number %d of %v, raised again, differs by 2^%d of 2^%d", n, v.complex128(), back.exponent(), v.exponent())
+			t.Errorf("the root number %d of %v, raised again, differs by 2^%g of 2^%g", n, v.complex128(), back.exponent(), v.exponent())
 		}
 	}
 }
