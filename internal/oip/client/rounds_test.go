@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -249,5 +251,31 @@ func TestAnExchangeEndsWithItsContext(t *testing.T) {
 	}
 	if n := len(c.nodes[0].transport.(*httpNode).rounds.kept); n != 0 {
 		t.Errorf("%d connections are kept that wait for an answer", n)
+	}
+}
+
+// An answer that is none leaves nothing behind: its connection is closed at once.
+func TestAConnectionWhoseAnswerIsNoneIsClosed(t *testing.T) {
+	l := listen(t, "tcp")
+	left := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			left <- err
+			return
+		}
+		defer c.Close()
+		_, _ = c.Read(make([]byte, 4096))
+		_, _ = io.WriteString(c, "220 mail.example ESMTP\r\n\r\n")
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_, err = c.Read(make([]byte, 1))
+		left <- err
+	}()
+	c := open(t, Options{Endpoints: []string{"http://" + l.Addr().String()}})
+	if _, err := c.Servers(t.Context()); err == nil || !strings.Contains(err.Error(), "malformed HTTP") {
+		t.Errorf("%v", err)
+	}
+	if err := <-left; errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection is still open")
 	}
 }
