@@ -120,15 +120,16 @@ func TestCharactersAreWork(t *testing.T) {
 
 func TestWhatGrowsWithEachStepIsWork(t *testing.T) {
 	for name, template := range map[string]string{
-		"sums of lists":     "{% set x = [range(1000) | list] * 2000 %}{{ x | sum(start=[]) | length }}",
-		"sorting":           "{% set x = range(9000) | list %}{% for i in range(900) %}{% set y = x | sort(reverse=true) %}{% endfor %}",
-		"sorting for JSON":  "{% set x = range(1000) | list %}{% for i in range(9000) %}{% set y = x | tojson(indent=100) %}{% endfor %}",
-		"lists of lists":    "{% set ns = namespace(x=[1]) %}{% for i in range(40) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
-		"texts of texts":    "{% for i in range(10000) %}{% set a = h ~ i %}{% endfor %}",
-		"parts of texts":    "{% for i in range(10000) %}{% set a = h[1:] %}{% endfor %}",
-		"places of texts":   "{% for i in range(10000) %}{% set a = h.count('xx') %}{% endfor %}",
-		"texts that strip":  "{% for i in range(10000) %}{% set a = h.strip('y' ~ h) %}{% endfor %}",
-		"turns that change": "{% set x = range(500) | list %}{% for i in range(9000) %}{% for k in [1, 2] %}{% set a = loop.changed(x) %}{% endfor %}{% endfor %}",
+		"sums of lists":       "{% set x = [range(1000) | list] * 2000 %}{{ x | sum(start=[]) | length }}",
+		"sorting":             "{% set x = range(9000) | list %}{% for i in range(900) %}{% set y = x | sort(reverse=true) %}{% endfor %}",
+		"sorting for JSON":    "{% set x = range(1000) | list %}{% for i in range(9000) %}{% set y = x | tojson(indent=100) %}{% endfor %}",
+		"lists of lists":      "{% set ns = namespace(x=[1]) %}{% for i in range(40) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+		"texts of texts":      "{% for i in range(10000) %}{% set a = h ~ i %}{% endfor %}",
+		"parts of texts":      "{% for i in range(10000) %}{% set a = h[1:] %}{% endfor %}",
+		"places of texts":     "{% for i in range(10000) %}{% set a = h.count('xx') %}{% endfor %}",
+		"texts that strip":    "{% for i in range(10000) %}{% set a = h.strip('y' ~ h) %}{% endfor %}",
+		"what iterators give": "{% set l = [1] * 1000 %}{% for i in range(1000) %}{% set a = 2 in (l | select) %}{% endfor %}",
+		"turns that change":   "{% set x = range(500) | list %}{% for i in range(9000) %}{% for k in [1, 2] %}{% set a = loop.changed(x) %}{% endfor %}{% endfor %}",
 	} {
 		if _, err := renderWithin(t, 200_000, template); err == nil || !strings.Contains(err.Error(), "does not come to an end") {
 			t.Errorf("%s: %v", name, err)
