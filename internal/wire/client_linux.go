@@ -71,7 +71,7 @@ func (c *Client) Warm(ctx context.Context, address string, n int) {
 	var group sync.WaitGroup
 	for range n {
 		group.Go(func() {
-			if k, err := c.dial(ctx, address); err == nil {
+			if k, err := c.dial(ctx, address); err == nil && k.listen() == nil {
 				c.keep(k)
 			}
 		})
@@ -109,14 +109,11 @@ func (c *Client) begin(ctx context.Context, address string, to Receiver) (turn, 
 	if err != nil {
 		return turn{}, err
 	}
-	t, ok := k.begin(to)
-	if !ok {
-		err = errClosed
-	}
-	return t, err
+	t, _ := k.begin(to) // before anybody listens: a server that is full may answer at once
+	return t, k.listen()
 }
 
-// dial makes a connection. Its file is taken from the runtime, whose own thread would be woken by
+// dial makes a connection, to which nobody listens yet. Its file is taken from the runtime, whose own thread would be woken by
 // everything that comes, too.
 func (c *Client) dial(ctx context.Context, address string) (*conn, error) {
 	made, err := c.dialer.DialContext(ctx, "tcp", address)
@@ -141,9 +138,6 @@ func (c *Client) dial(ctx context.Context, address string) (*conn, error) {
 		return nil, err
 	}
 	k.reader = c.readers[int(c.next.Add(1))%len(c.readers)]
-	if err := k.reader.add(k); err != nil {
-		return nil, errors.Join(err, syscall.Close(k.fd))
-	}
 	return k, nil
 }
 

@@ -242,6 +242,21 @@ func TestLongRequestsAreSentAsThereIsRoom(t *testing.T) {
 	}
 }
 
+// A server that is full may answer as soon as somebody comes, before anything was asked.
+func TestAnAnswerMayBeThereBeforeTheRequest(t *testing.T) {
+	address := serve(t, func(_ int, c net.Conn) {
+		say(c, "HTTP/1.1 503 Full\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno")
+		_, _ = io.Copy(io.Discard, c)
+	})
+	c := open(t)
+	for range 300 {
+		h := &heard{}
+		if err := c.Do(t.Context(), address, []byte(request), h); err != io.EOF || h.head.StatusCode != http.StatusServiceUnavailable || h.text != "no" {
+			t.Fatalf("%v, %+v, %q", err, h.head, h.text)
+		}
+	}
+}
+
 func TestManyStreamsAtOnceKeepToThemselves(t *testing.T) {
 	const streams, pieces = 300, 40
 	address := serve(t, func(n int, c net.Conn) {

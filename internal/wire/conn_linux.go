@@ -73,6 +73,15 @@ func (k *conn) begin(to Receiver) (t turn, ok bool) {
 	return turn{k, k.number, k.over}, k.fd >= 0
 }
 
+// listen has what comes read from now on.
+func (k *conn) listen() error {
+	err := k.reader.add(k)
+	if err != nil {
+		err = errors.Join(err, syscall.Close(k.fd))
+	}
+	return err
+}
+
 // send sends a request, as far as the server takes it: it may answer before it has all, and what is wrong
 // with the connection is told where it is read.
 func (k *conn) send(ctx context.Context, request []byte, over chan error) {
