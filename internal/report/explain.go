@@ -76,12 +76,12 @@ func systemLines(b *strings.Builder, r *Results) {
 	for _, note := range r.Input.Binding {
 		line("", "%s", note)
 	}
-	line("data", "%s, %d samples", r.Input.DatasetPath, r.Input.Samples)
+	line("data", "%s, %s", r.Input.DatasetPath, Counted(strconv.Itoa(r.Input.Samples), "sample"))
 	line("engine", "%s%s", r.Backend.Engine, inBrackets("", r.Backend.Library))
 	line("device", "%s", devices(r.Backend.Devices))
 	line("workers", "%d, batches of up to %d, delay %s", r.Backend.Instances, r.Backend.MaxBatch, r.Backend.MaxDelay)
 	if q := r.Queue; q != nil {
-		line("queue", "at most %d samples waited, %.3f s after the start", q.Peak, q.PeakSeconds)
+		line("queue", "at most %s waited, %.3f s after the start", Counted(fmt.Sprint(q.Peak), "sample"), q.PeakSeconds)
 	}
 	if r.Energy != nil {
 		line("energy", "%v", r.Energy)

@@ -119,6 +119,22 @@ func TestThePeakThatWasFoundIsSaid(t *testing.T) {
 	}
 }
 
+// One of something is said so.
+func TestOneQueryIsNoQueries(t *testing.T) {
+	r := filled(tested(passed(loadgen.Server)))
+	r.Performance.Queries, r.Performance.Samples, r.Input.Samples, r.Queue = 1, 1, 1, &QueueStats{Peak: 1}
+	var b strings.Builder
+	if err := errors.Join(Explain(&b, r), Summary(&b, r)); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, want := range []string{", 1 sample\n", "at most 1 sample waited", "  1 query, 1 sample in "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 func TestExplainSaysWhatToDoAndWhoSaidSo(t *testing.T) {
 	p := passed(loadgen.Server)
 	p.MinDurationMet = false

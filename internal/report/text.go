@@ -137,7 +137,7 @@ func performanceLines(b *strings.Builder, p *Performance) {
 	if p.Queries == 1 {
 		queries = "query"
 	}
-	fmt.Fprintf(b, "  %d %s, %d samples in %v", p.Queries, queries, p.Samples, shorten(p.DurationNS))
+	fmt.Fprintf(b, "  %d %s, %s in %v", p.Queries, queries, Counted(fmt.Sprint(p.Samples), "sample"), shorten(p.DurationNS))
 	if p.SamplesPerSecond > 0 {
 		fmt.Fprintf(b, ", %s samples/s", digits(p.SamplesPerSecond))
 	}
