@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/home"
@@ -18,6 +17,9 @@ func Elsewhere(err error) string {
 		return ""
 	}
 	path := pathOf(err)
+	if path == "" {
+		return ""
+	}
 	for variable, folder := range map[string]func(...string) (string, error){"MLPERF_CACHE_DIR": home.CacheDir, "MLPERF_DATA_DIR": home.DataDir} {
 		if dir, err := folder(); err == nil && (below(path, dir) || below(dir, path)) {
 			return "; " + variable + " names another folder"
@@ -41,5 +43,6 @@ func pathOf(err error) string {
 
 // below reports whether a path is a folder or lies in it.
 func below(path, dir string) bool {
-	return path != "" && strings.HasPrefix(filepath.Clean(path)+string(filepath.Separator), filepath.Clean(dir)+string(filepath.Separator))
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }

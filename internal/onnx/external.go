@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -106,7 +105,7 @@ type Fingerprint struct {
 // FingerprintOf reads a model file, and all data files that it names, whole. A file that is not
 // ONNX has no data files.
 func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
-	sum, size, err := sumOf(ctx, path)
+	sum, size, err := regular.SHA256(ctx, path)
 	if err != nil {
 		return Fingerprint{}, err
 	}
@@ -117,7 +116,7 @@ func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
 	list := sha256.New()
 	fmt.Fprintf(list, "%s\n", sum)
 	for _, name := range f.Data {
-		sum, size, err := sumOf(ctx, filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
+		sum, size, err := regular.SHA256(ctx, filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
 		if err != nil {
 			return Fingerprint{}, err
 		}
@@ -154,15 +153,4 @@ func dataFiles(path string) ([]string, error) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
-}
-
-func sumOf(ctx context.Context, path string) (sum string, size int64, err error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	size, err = io.Copy(interruptible{ctx, h}, f)
-	return hex.EncodeToString(h.Sum(nil)), size, err
 }

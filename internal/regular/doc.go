@@ -8,5 +8,7 @@
 //	f, err := regular.Open("val_map.txt")
 //	data, err := regular.ReadFile("user.conf", 1<<20) // and no longer than a mebibyte
 //
+//	sum, size, err := regular.SHA256(ctx, "model.onnx")
+//
 // The package does not write.
 package regular

@@ -1,13 +1,12 @@
 package session
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -30,22 +29,17 @@ func sameScore(options map[string]string) bool {
 }
 
 // checkLog marks the score of a run whose log is another one by now.
-func (s *scoring) checkLog() error {
+func (s *scoring) checkLog(ctx context.Context) error {
 	run := s.out.Run
 	if run == nil || run.AccuracyLogSHA256 == "" || len(s.whatIf) > 0 {
 		return nil
 	}
-	log, err := os.Open(s.Log)
+	sum, _, err := regular.SHA256(ctx, s.Log)
 	if err != nil {
-		return err
-	}
-	defer log.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, log); err != nil {
 		return fmt.Errorf("reading the accuracy log: %w", err)
 	}
 	run.Caveats = slices.DeleteFunc(run.Caveats, func(c string) bool { return c == report.CaveatLogChanged }) // of the score before
-	if hex.EncodeToString(sum.Sum(nil)) != run.AccuracyLogSHA256 {
+	if sum != run.AccuracyLogSHA256 {
 		s.warn("%s", report.CaveatLogChanged)
 		run.Caveats = append(run.Caveats, report.CaveatLogChanged)
 	}

@@ -149,7 +149,7 @@ func (s *scoring) score(ctx context.Context) error {
 		return err
 	}
 	s.out.Accuracy, s.out.Warnings = score, append(s.out.Warnings, score.Warnings...)
-	return s.checkLog()
+	return s.checkLog(ctx)
 }
 
 // progress tells of scores that take long, which tell of themselves.

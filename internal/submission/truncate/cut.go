@@ -3,8 +3,6 @@ package truncate
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
 	"github.com/mlperf-go/mlperf/internal/whole"
 )
@@ -141,7 +140,7 @@ func (c *cutter) text(f folder) ([]byte, error) {
 // save copies a log with a hash into the backup. What is there already must be the same.
 func (c *cutter) save(ctx context.Context, path, hash string) error {
 	to := filepath.Join(c.backup, filepath.FromSlash(path))
-	switch kept, err := sum(ctx, to); {
+	switch kept, _, err := regular.SHA256(ctx, to); {
 	case err == nil && kept == hash:
 		return nil
 	case err == nil:
@@ -160,21 +159,10 @@ func keep(ctx context.Context, from, to, hash string) error {
 	if err := copyFile(ctx, from, to); err != nil {
 		return err
 	}
-	if kept, err := sum(ctx, to); err != nil || kept != hash {
+	if kept, _, err := regular.SHA256(ctx, to); err != nil || kept != hash {
 		return errors.Join(err, fmt.Errorf("the backup %s is not what was copied", to))
 	}
 	return nil
-}
-
-// sum returns the SHA-256 of a file.
-func sum(ctx context.Context, path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	_, err = io.Copy(h, reader{ctx, f})
-	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
 }
 
 func copyFile(ctx context.Context, from, to string) error {
