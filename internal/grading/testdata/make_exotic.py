@@ -7,20 +7,14 @@ the older ones read 007 as 00 times 7.
 """
 import gzip
 import json
-import logging
 import os
 import random
-import signal
 import sys
-import warnings
 
-warnings.filterwarnings("ignore")
-logging.disable(logging.CRITICAL)
-prm800k = sys.argv[1]
-sys.path.insert(0, prm800k + "/prm800k")
+import prm800k
+
 here = os.path.dirname(os.path.abspath(__file__))
-os.chdir(prm800k + "/prm800k")
-from grading import grader  # noqa: E402
+grader = prm800k.load(sys.argv[1])
 
 ANSWERS = [
 r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix}1\\2\end{pmatrix}", r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", r"\begin{bmatrix} 1 \\ 2 \end{bmatrix}",
@@ -74,27 +68,6 @@ def varied(s):
                        s.replace("1.5", "\\frac32"), "(\\sqrt{%s})^2" % s, "2(%s)-(%s)" % (s, s), "--(%s)" % s, "\\left(%s\\right)" % s, s.replace("\\sqrt", "sqrt")])
 
 
-class Late(BaseException):
-    pass
-
-
-def late(*_):
-    raise Late
-
-
-signal.signal(signal.SIGALRM, late)
-
-
-def grade(said, wanted):
-    signal.alarm(5)
-    try:
-        return bool(grader.grade_answer(said, wanted))
-    except Late:
-        return None
-    finally:
-        signal.alarm(0)
-
-
 def text(written):
     try:
         return grader._parse_latex(written)
@@ -110,7 +83,7 @@ for _ in range(600):
     pairs.append(rng.choice([(a, varied(a)), (varied(a), a), ("(1,%s)" % a, "(1,%s)" % varied(a))]))
 texts = [latex() for _ in range(800)]
 found = {
-    "pairs": [[a, b, same] for a, b in pairs if (same := grade(a, b)) is not None and "007" not in a + b],
+    "pairs": [[a, b, same] for a, b in pairs if (same := prm800k.grade(grader, 5, a, b)) is not None and "007" not in a + b],
     "texts": [[t, text(t)] for t in texts if "$" not in t and "%" not in t],
 }
 with gzip.GzipFile(here + "/exotic.json.gz", "wb", mtime=0) as f:
