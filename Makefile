@@ -38,14 +38,13 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 	$(GO) vet ./...
 	CGO_ENABLED=0 $(GO) build ./internal/backend/ort # other files than with cgo
 	$(GO) tool staticcheck ./...
-	$(GO) tool kubeconform -strict -schema-location 'configs/kubernetes/schemas/{{ .ResourceKind }}{{ .KindSuffix }}.json' configs/kubernetes/*.yaml
 	$(GO) test -timeout 30m -race $(CONCURRENT) # the scripts of cmd, and what runs one thing after another, run in make test
 
 # Packages of the library that start goroutines or share memory between them, in their tests or outside: what the race detector is for.
-CONCURRENT = $(shell grep -rlE --include='*.go' '"sync(/atomic)?"|"golang.org/x/sync/|/internal/parallel"|^[[:space:]]+go [a-z]' configs internal scripts | xargs -n1 dirname | sort -u | sed 's|^|./|')
+CONCURRENT = $(shell grep -rlE --include='*.go' '"sync(/atomic)?"|"golang.org/x/sync/|/internal/workerpool"|^[[:space:]]+go [a-z]' configs internal scripts | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
-	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(longtest|testfile|cli/clitest|models/modeltest|tfcheckpoint/checkpointtest|backend/ort/orttest|oip/oiptest|tokenserver/tokentest|power/ptdtest)/|TimerPacer'); \
+	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(testenv|cli/clitest|models/modeltest|tfcheckpoint/checkpointtest|backend/ort/orttest|oip/oiptest|tokenserver/tokentest|power/ptdtest)/|TimerPacer'); \
 	test -z "$$found" || { echo "functions that only tests reach, if anybody: delete them, or move them into the tests"; echo "$$found"; exit 1; }
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime
@@ -67,7 +66,7 @@ bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with 
 bench-endpoint: build ## the client of endpoints against one in Python on the same server (Debian's python3-aiohttp; docs/endpoints.md)
 	$(BIN) selftest --endpoint --duration 5s --peer $(CURDIR)/scripts/endpoint_peer.py
 
-bench-network: onnxruntime ## requests over loopback: HTTP and gRPC beside framed TCP and generated code; serve beside one process; a slow server of eight
+bench-network: onnxruntime ## requests over loopback: HTTP and gRPC beside framed TCP; serve beside one process; a slow server of eight
 	$(GO) test -run '^$$' -bench Transport -benchtime 2s -timeout 20m ./internal/oip/client
 	MLPERF_LONG_TESTS=1 $(GO) test -run AllocatesLittle -v ./internal/oip/client | grep allocate
 	$(GO) test -run '^$$' -bench SlowServer -benchtime 1x ./internal/oip/client

@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,56 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/cli.md")
-
-const reference = "../../docs/cli.md"
-
-// TestCLIReference keeps docs/cli.md equal to what --help says.
-func TestCLIReference(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("# The command line\n\nWritten from the help texts by `go test ./cmd/mlperf -update`; a test keeps it true.\n")
-	for _, cmd := range commands(newRoot(io.Discard, io.Discard)) {
-		cmd.InitDefaultHelpFlag()
-		fmt.Fprintf(&b, "\n## %s\n\n", cmd.CommandPath())
-		text := cmd.Long
-		if text == "" {
-			text = cmd.Short + "."
-		}
-		fmt.Fprintf(&b, "%s\n\n```\n%s```\n", text, cmd.UsageString())
-	}
-	want := b.String()
-	if *update {
-		if err := os.WriteFile(reference, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Errorf("%s is not what --help says: go test ./cmd/mlperf -update rewrites it", reference)
-	}
-}
-
-// commands lists a command and all below it that are ours.
-func commands(root *cobra.Command) []*cobra.Command {
-	list := []*cobra.Command{root}
-	for _, cmd := range root.Commands() {
-		if cmd.Name() != "help" && cmd.Name() != "completion" {
-			list = append(list, commands(cmd)...)
-		}
-	}
-	return list
-}
 
 // TestHelpExamplesRun runs every example that --help shows. What they run is a tiny
 // model on the simulated engine.
 func TestHelpExamplesRun(t *testing.T) {
-	longtest.Skip(t, "many processes")
+	testenv.SkipLong(t, "many processes")
 	t.Parallel()
 	dir := material(t)
 	if err := os.Rename(filepath.Join(dir, "tiny.onnx"), filepath.Join(dir, "my.onnx")); err != nil {

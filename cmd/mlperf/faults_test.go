@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A fault is a moment at which a command is hit.
@@ -81,7 +81,7 @@ func (c *tally) add(end string) {
 // None hangs, shows a stack, claims to be VALID, loses a log or leaves temporary files, but
 // that SIGKILL may leave those, whose names begin with a dot.
 func TestSignalsAtEveryPhase(t *testing.T) {
-	longtest.Skip(t, "many processes")
+	testenv.SkipLong(t, "many processes")
 	made := material(t)
 	count := tally{ends: map[string]int{}}
 	t.Run("runs", func(t *testing.T) {
@@ -174,7 +174,7 @@ func (f fault) again(t *testing.T, p *process) {
 
 // TestFullDisk runs where little or nothing can be written.
 func TestFullDisk(t *testing.T) {
-	longtest.Skip(t, "many processes")
+	testenv.SkipLong(t, "many processes")
 	made := material(t)
 	count := tally{ends: map[string]int{}}
 	mount := func(options string) string {

@@ -40,7 +40,7 @@ var flagGroups = []struct {
 	{"How the model is run", []string{"instances", "intra-threads", "inter-threads", "max-batchsize", "max-batch-delay", "profile", "reserve-core", "pin", "thread-affinity", "execution",
 		"spinning", "arena", "memory-pattern", "graph-optimization", "optimized-model", "free-dimension", "custom-ops", "ort-config", "spin", "issue-priority"}},
 	{"Engine and device", []string{"backend", "device", "provider-option", "allow-fallback", "ort-lib", "ort-log", "engine-cache", "sim-latency", "sim-jitter", "endpoint", "remote-model",
-		"model-name", "concurrency", "request-timeout", "retry", "shared-memory", "token-file", "tls-ca", "tls-cert", "tls-key"}},
+		"model-name", "concurrency", "request-timeout", "retry", "token-file", "tls-ca", "tls-cert", "tls-key"}},
 	{"How the model is fed and read", nil},
 	{"Output", []string{"output", "force", "resume", "trace", "json", "progress", "no-report", "power", "power-ranging", "help"}},
 }
@@ -57,7 +57,16 @@ func setHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "help" {
+			markdown := cmd.Flags().Bool("markdown", false, "print the help of all commands as one Markdown document")
 			cmd.Args = helpArguments
+			show := cmd.Run
+			cmd.Run = func(cmd *cobra.Command, args []string) {
+				if *markdown {
+					writeMarkdown(cmd.OutOrStdout(), cmd.Root())
+					return
+				}
+				show(cmd, args)
+			}
 		}
 	}
 	root.Version = cli.Program()
@@ -79,6 +88,30 @@ func helpArguments(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return cli.NoVerb(found, rest)
+}
+
+// writeMarkdown writes the help of all commands as one document.
+func writeMarkdown(w io.Writer, root *cobra.Command) {
+	fmt.Fprintln(w, "# The command line")
+	for _, cmd := range commands(root) {
+		cmd.InitDefaultHelpFlag()
+		text := cmd.Long
+		if text == "" {
+			text = cmd.Short + "."
+		}
+		fmt.Fprintf(w, "\n## %s\n\n%s\n\n```\n%s```\n", cmd.CommandPath(), text, cmd.UsageString())
+	}
+}
+
+// commands lists a command and all commands of ours below it.
+func commands(root *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{root}
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "help" && cmd.Name() != "completion" {
+			list = append(list, commands(cmd)...)
+		}
+	}
+	return list
 }
 
 // usageText says how a command is called, no line wider than helpWidth.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -61,7 +61,7 @@ func runScripts(t *testing.T, pattern string) {
 // condition knows [long]: whether tests that take long are wanted.
 func condition(name string) (bool, error) {
 	if name == "long" {
-		return longtest.Wanted(), nil
+		return testenv.Long(), nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }
@@ -186,7 +186,7 @@ func searches(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-var wantToRun = regexp.MustCompile(`this machine: ([0-9.]+) processes wanted to run .* there are ([0-9]+) processors`)
+var wantToRun = regexp.MustCompile(`this machine: load average ([0-9.]+) on ([0-9]+) CPUs`)
 
 // crowded reports whether a run says that there are four times as many processes as processors, or more.
 func crowded(text string) bool {

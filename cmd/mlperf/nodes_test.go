@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 var listening = regexp.MustCompile(`listening on (http://\S+)`)
@@ -78,7 +78,7 @@ func place(t *testing.T, made string) string {
 }
 
 func TestWhatBecomesOfNodesDuringARun(t *testing.T) {
-	longtest.Skip(t, "many processes")
+	testenv.SkipLong(t, "many processes")
 	made := material(t)
 	for _, c := range []struct {
 		name    string
@@ -177,7 +177,7 @@ func onlyLate(problems []string) bool {
 }
 
 func TestNodesBehindABalancer(t *testing.T) {
-	longtest.Skip(t, "many processes")
+	testenv.SkipLong(t, "many processes")
 	dir := place(t, material(t))
 	_, first := serveNode(t, dir, "tiny.onnx", "127.0.0.1:0")
 	second, address := serveNode(t, dir, "tiny.onnx", "127.0.0.1:0")

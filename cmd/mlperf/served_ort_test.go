@@ -90,25 +90,23 @@ const turns = 3
 func BenchmarkORTServed(b *testing.B) {
 	for _, c := range []struct{ model, want string }{{"resnet50", "ratio(≥0.98)"}, {"mobilenet", "ratio(≥0.93)"}} {
 		b.Run(c.model, func(b *testing.B) {
-			endpoint := served(b, c.model, "--shared-memory")
+			endpoint := served(b, c.model)
 			here := "--scenario offline --min-duration 8s --model " + c.model
 			there := here + " --backend oip --concurrency 16 --endpoint " + endpoint
 			for b.Loop() {
-				var own, over, shared []float64
+				var own, over []float64
 				for range turns {
 					here := performance(b, here).SamplesPerSecond
 					own = append(own, here)
 					over = append(over, performance(b, there).SamplesPerSecond/here)
-					shared = append(shared, performance(b, there+" --shared-memory").SamplesPerSecond/here)
 				}
-				for _, list := range [][]float64{own, over, shared} {
+				for _, list := range [][]float64{own, over} {
 					slices.Sort(list)
 				}
 				b.ReportMetric(own[turns/2], "here/s")
 				b.ReportMetric(over[turns/2], c.want)
 				b.ReportMetric(over[0], "lowest")
 				b.ReportMetric(over[turns-1], "highest")
-				b.ReportMetric(shared[turns/2], "shared-memory-ratio")
 			}
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mlperf-go/mlperf/internal/power/ptdtest"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // TestSubmissionScripts runs testdata/submission/*.txtar. Each script has a tree that the
@@ -19,7 +19,7 @@ func TestSubmissionScripts(t *testing.T) {
 		Dir: "testdata/submission",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PTD", ptdtest.New().Serve(t))
-			testfile.Extract(t, "../../internal/submission/checker/testdata/v6.1.tar.gz", filepath.Join(env.WorkDir, "submission"))
+			testenv.Extract(t, "../../internal/submission/checker/testdata/v6.1.tar.gz", filepath.Join(env.WorkDir, "submission"))
 			return setup(env, made)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "finishes": finishes},

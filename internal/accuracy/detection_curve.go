@@ -1,7 +1,7 @@
 package accuracy
 
 import (
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // curves holds what an evaluation is summarised from. Undefined values are -1.
@@ -36,7 +36,7 @@ func (e *evaluation) accumulate() *curves {
 	lines := len(e.classes) * len(p.AreaRanges) * len(p.MaxDets) * len(p.IoUThresholds)
 	all.recall = filled(lines, -1)
 	all.precision = filled(lines*len(p.RecallThresholds), -1)
-	parallel.ComputeWith(p.Workers, len(e.classes), func() func(int) {
+	workerpool.ComputeWith(p.Workers, len(e.classes), func() func(int) {
 		c := newCounter(e, all)
 		return c.countClass
 	})

@@ -3,7 +3,7 @@ package accuracy
 import (
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // A matcher matches the boxes of one group after another. Its fields are memory for that.
@@ -24,7 +24,7 @@ const unmatched = -1
 func (e *evaluation) match() {
 	e.outcomes = make([]outcome, len(e.slots)*len(e.p.AreaRanges)*len(e.p.IoUThresholds))
 	const block = 64
-	parallel.ComputeWith(e.p.Workers, (len(e.groups)+block-1)/block, func() func(int) {
+	workerpool.ComputeWith(e.p.Workers, (len(e.groups)+block-1)/block, func() func(int) {
 		m := matcher{evaluation: e}
 		return func(i int) {
 			for g := i * block; g < min((i+1)*block, len(e.groups)); g++ {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // An evaluation is what becomes of a set of detections: sorted into groups (newEvaluation),
@@ -183,7 +183,7 @@ func before(a, b groupKey) bool {
 // MaxDets of their image. Equal scores keep the order of images, then of the input.
 func (e *evaluation) rank() {
 	limit := int32(e.p.MaxDets[len(e.p.MaxDets)-1])
-	parallel.ComputeWith(e.p.Workers, len(e.classes), func() func(int) {
+	workerpool.ComputeWith(e.p.Workers, len(e.classes), func() func(int) {
 		return func(k int) { e.rankClass(&e.classes[k], limit) }
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // near compares sums that the reference adds in another order; NaN equals NaN.
@@ -28,7 +28,7 @@ func readTestdata(t testing.TB, name string) []byte {
 	if data, err := os.ReadFile(path); err == nil {
 		return data
 	}
-	return testfile.Read(t, path+".gz")
+	return testenv.Read(t, path+".gz")
 }
 
 // openTestdata is readTestdata for readers of files.

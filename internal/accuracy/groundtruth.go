@@ -1,9 +1,15 @@
 package accuracy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A GroundTruth holds object annotations in COCO's form, which OpenImages uses too.
@@ -43,42 +49,114 @@ type Annotation struct {
 // list of images short. Strays counts these. Outlines are passed over: no benchmark asks
 // for them.
 func ReadCOCO(in Input) (*GroundTruth, error) {
-	s := newScanner(in)
-	gt := &GroundTruth{}
-	err := s.fields([]string{"images", "categories", "annotations"}, 3, func(section int) (err error) {
-		switch section {
-		case 0:
-			gt.Images, err = readSection(s, "image", s.image)
-		case 1:
-			gt.Categories, err = readSection(s, "category", s.category)
-		case 2:
-			gt.Annotations, err = readSection(s, "annotation", s.annotation)
-		}
-		return err
-	})
+	var file struct {
+		Images      *[]Image      `json:"images"`
+		Categories  *[]Category   `json:"categories"`
+		Annotations *[]Annotation `json:"annotations"`
+	}
+	f := newJSONFile(in)
+	err := f.value(&file)
 	if err == nil {
-		err = s.atEnd()
+		err = f.end()
 	}
 	if err != nil {
 		return nil, err
 	}
+	if err := complete(&file); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name(), err)
+	}
+	gt := &GroundTruth{*file.Images, *file.Categories, *file.Annotations}
 	if err := gt.checkUnique(); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
 	return gt, nil
 }
 
-// readSection reads an array of objects of one kind.
-func readSection[T any](s *scanner, unit string, read func() (T, error)) ([]T, error) {
-	var all []T
-	err := s.array(func(i int) error {
-		s.unit, s.index = unit, i
-		v, err := read()
-		all = append(all, v)
+// A whole is an integer; one written as a float, as pandas does (3.0), is accepted.
+type whole int64
+
+func (w *whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	text, err := d.ReadValue()
+	if err != nil {
 		return err
-	})
-	s.unit = ""
-	return all, err
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		v, err := strconv.ParseFloat(string(text), 64)
+		if err != nil || v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+			return fmt.Errorf("%.40s is not a whole number of 64 bits", text)
+		}
+		n = int64(v)
+	}
+	*w = whole(n)
+	return nil
+}
+
+// UnmarshalJSONFrom reads an entry of "images".
+func (i *Image) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type optional struct {
+		COCOURL *string `json:"coco_url"`
+	}
+	var raw struct {
+		ID       *whole  `json:"id"`
+		FileName *string `json:"file_name"`
+		Width    *whole  `json:"width"`
+		Height   *whole  `json:"height"`
+		optional
+	}
+	if err := cmp.Or(json.UnmarshalDecode(d, &raw), complete(&raw)); err != nil {
+		return err
+	}
+	if w, h := *raw.Width, *raw.Height; w < 1 || h < 1 || w > 1<<24 || h > 1<<24 {
+		return fmt.Errorf("the image has %d × %d pixels", w, h)
+	}
+	*i = Image{int64(*raw.ID), *raw.FileName, int(*raw.Width), int(*raw.Height), raw.COCOURL}
+	return nil
+}
+
+// UnmarshalJSONFrom reads an entry of "categories".
+func (c *Category) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	var raw struct {
+		ID   *whole `json:"id"`
+		Name string `json:"name"`
+	}
+	if err := cmp.Or(json.UnmarshalDecode(d, &raw), complete(&raw)); err != nil {
+		return err
+	}
+	*c = Category{int64(*raw.ID), raw.Name}
+	return nil
+}
+
+// UnmarshalJSONFrom reads an entry of "annotations". The box may reach beyond the image, or be
+// empty.
+func (a *Annotation) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	var raw struct {
+		ID         *whole      `json:"id"`
+		ImageID    *whole      `json:"image_id"`
+		CategoryID *whole      `json:"category_id"`
+		Box        *[4]float64 `json:"bbox"`
+		Area       *float64    `json:"area"`
+		Crowd      *any        `json:"iscrowd"`
+	}
+	if err := cmp.Or(json.UnmarshalDecode(d, &raw), complete(&raw)); err != nil {
+		return err
+	}
+	box := Box{raw.Box[0], raw.Box[1], raw.Box[2], raw.Box[3]}
+	if box.W < 0 || box.H < 0 {
+		return fmt.Errorf("bbox has size %v × %v, want no negative size", box.W, box.H)
+	}
+	if *raw.Area < 0 {
+		return fmt.Errorf("area is %v, want 0 or more", *raw.Area)
+	}
+	*a = Annotation{int64(*raw.ID), int64(*raw.ImageID), int64(*raw.CategoryID), box, *raw.Area, false}
+	switch *raw.Crowd {
+	case true, 1.0, -1.0: // the file that OpenImages' tools write has -1 where this is not known
+		a.Crowd = true
+	case false, 0.0:
+	default:
+		return fmt.Errorf("iscrowd is %v, want 0 or 1 (-1 counts as 1)", *raw.Crowd)
+	}
+	return nil
 }
 
 // checkUnique refuses repeated ids. pycocotools would keep the last object of an id and

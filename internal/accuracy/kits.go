@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -17,109 +18,72 @@ type KiTSCase struct {
 // ReadKiTSCases reads cases from JSON: "file_list" (names), "image_shape" (one shape per
 // case) and "target_rle" (one list of label, count, label, count … per case).
 func ReadKiTSCases(in Input) ([]KiTSCase, error) {
-	s := newScanner(in)
-	var names []string
-	var shapes [][]int
-	var truths []LabelRuns
-	err := s.fields([]string{"file_list", "image_shape", "target_rle"}, 3, func(section int) (err error) {
-		switch section {
-		case 0:
-			names, err = readSection(s, "file", s.string)
-		case 1:
-			shapes, err = readSection(s, "shape", s.shape)
-		case 2:
-			truths, err = readSection(s, "target", s.labelRuns)
-		}
-		return err
-	})
+	var file struct {
+		Names  *[]string   `json:"file_list"`
+		Shapes *[][]uint64 `json:"image_shape"`
+		Truths *[][]uint64 `json:"target_rle"`
+	}
+	f := newJSONFile(in)
+	err := f.value(&file)
 	if err == nil {
-		err = s.atEnd()
+		err = f.end()
 	}
 	if err != nil {
 		return nil, err
 	}
-	cases, err := joinCases(names, shapes, truths)
+	err = complete(&file)
+	if err == nil && (len(*file.Names) != len(*file.Shapes) || len(*file.Names) != len(*file.Truths) || len(*file.Names) == 0) {
+		err = fmt.Errorf("%d names, %d shapes and %d targets, want one of each per case", len(*file.Names), len(*file.Shapes), len(*file.Truths))
+	}
+	if err == nil {
+		err = unique("file", *file.Names, func(name string) string { return name })
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
-	return cases, nil
-}
-
-func joinCases(names []string, shapes [][]int, truths []LabelRuns) ([]KiTSCase, error) {
-	if len(names) != len(shapes) || len(names) != len(truths) || len(names) == 0 {
-		return nil, fmt.Errorf("%d names, %d shapes and %d targets, want one of each per case", len(names), len(shapes), len(truths))
-	}
-	if err := unique("file", names, func(name string) string { return name }); err != nil {
-		return nil, err
-	}
-	cases := make([]KiTSCase, len(names))
-	for i, name := range names {
-		cases[i] = KiTSCase{name, shapes[i], truths[i]}
-		if want, got := cases[i].voxels(), truths[i].Len(); want != got {
-			return nil, fmt.Errorf("%s: target has %d voxels, shape %v has %d", name, got, shapes[i], want)
+	cases := make([]KiTSCase, len(*file.Names))
+	for i, name := range *file.Names {
+		if cases[i], err = newKiTSCase(name, (*file.Shapes)[i], (*file.Truths)[i]); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", in.Name(), name, err)
 		}
 	}
 	return cases, nil
-}
-
-// voxels returns the product of the shape.
-func (c *KiTSCase) voxels() int {
-	n := 1
-	for _, extent := range c.Shape {
-		n *= extent
-	}
-	return n
 }
 
 // maxVoxels bounds a volume, so that products of shapes and sums of runs cannot overflow.
 const maxVoxels = math.MaxInt32
 
-func (s *scanner) shape() ([]int, error) {
-	var shape []int
-	voxels := uint64(1)
-	err := s.array(func(int) error {
-		v, err := s.uint("extent")
-		if err == nil && (v < 1 || v > maxVoxels/voxels) {
-			err = s.invalid("extent before this is %d, want at least 1 and at most %d voxels in all", v, maxVoxels)
+// newKiTSCase returns a case of a shape, and of label, count, label, count ….
+func newKiTSCase(name string, shape, runs []uint64) (KiTSCase, error) {
+	c, voxels, covered := KiTSCase{Name: name}, uint64(1), uint64(0)
+	for _, extent := range shape {
+		if extent < 1 || extent > maxVoxels/voxels {
+			return c, fmt.Errorf("the shape %v has no voxels, or more than %d", shape, maxVoxels)
 		}
-		if err == nil {
-			voxels *= v
-			shape = append(shape, int(v))
-		}
-		return err
-	})
-	if err == nil && len(shape) == 0 {
-		err = s.invalid("shape before this is empty")
+		voxels *= extent
+		c.Shape = append(c.Shape, int(extent))
 	}
-	return shape, err
-}
-
-// labelRuns reads label, count, label, count …
-func (s *scanner) labelRuns() (LabelRuns, error) {
-	var runs LabelRuns
-	whole, voxels := true, uint64(0)
-	err := s.array(func(i int) error {
-		v, err := s.uint("run")
-		switch {
-		case err != nil:
-			return err
-		case i%2 == 0 && v > tumor:
-			return s.invalid("label before this is %d, want 0, 1 or 2", v)
-		case i%2 == 1 && v > maxVoxels-voxels:
-			return s.invalid("runs before this cover more than %d voxels", maxVoxels)
-		case i%2 == 0:
-			runs = append(runs, LabelRun{Label: uint8(v)})
-		default:
-			runs[len(runs)-1].Count = int(v)
-			voxels += v
-		}
-		whole = i%2 == 1
-		return nil
-	})
-	if err == nil && !whole {
-		err = s.invalid("target before this ends with a label, want a count after it")
+	if len(shape) == 0 {
+		return c, errors.New("the shape is empty")
 	}
-	return runs, err
+	if len(runs)%2 != 0 {
+		return c, errors.New("the target ends with a label, want a count after it")
+	}
+	for run := range slices.Chunk(runs, 2) {
+		label, count := run[0], run[1]
+		if label > tumor {
+			return c, fmt.Errorf("the target has label %d, want 0, 1 or 2", label)
+		}
+		if count > maxVoxels-covered {
+			return c, fmt.Errorf("the target covers more than %d voxels", maxVoxels)
+		}
+		covered += count
+		c.Truth = append(c.Truth, LabelRun{Label: uint8(label), Count: int(count)})
+	}
+	if covered != voxels {
+		return c, fmt.Errorf("target has %d voxels, shape %v has %d", covered, shape, voxels)
+	}
+	return c, nil
 }
 
 // KiTSOptions are the options of accuracy_kits.py.

@@ -19,13 +19,13 @@ func TestReadKiTSCasesNamesWhatIsWrong(t *testing.T) {
 		{"no case", `{"file_list":[],"image_shape":[],"target_rle":[]}`, "0 names"},
 		{"a name twice", `{"file_list":["a","a"],"image_shape":[[1],[1]],"target_rle":[[0,1],[0,1]]}`, "file 1 has the id a of file 0"},
 		{"a target that is too short", `{"file_list":["a"],"image_shape":[[2,2]],"target_rle":[[0,1]]}`, "a: target has 1 voxels, shape [2 2] has 4"},
-		{"label 3", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[3,1]]}`, "label before this is 3"},
+		{"label 3", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[3,1]]}`, "a: the target has label 3, want 0, 1 or 2"},
 		{"half a run", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,1,2]]}`, "ends with a label"},
-		{"an empty shape", `{"file_list":["a"],"image_shape":[[]],"target_rle":[[0,1]]}`, "shape before this is empty"},
-		{"an extent of 0", `{"file_list":["a"],"image_shape":[[0]],"target_rle":[[0,1]]}`, "extent before this is 0"},
-		{"a shape beyond memory", `{"file_list":["a"],"image_shape":[[1000000,1000000]],"target_rle":[[0,1]]}`, "extent before this is 1000000"},
-		{"runs beyond memory", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,2147483647,0,1]]}`, "cover more than"},
-		{"something after the end", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,1]]}]`, "want the end of the file"},
+		{"an empty shape", `{"file_list":["a"],"image_shape":[[]],"target_rle":[[0,1]]}`, "the shape is empty"},
+		{"an extent of 0", `{"file_list":["a"],"image_shape":[[0]],"target_rle":[[0,1]]}`, "the shape [0] has no voxels"},
+		{"a shape beyond memory", `{"file_list":["a"],"image_shape":[[1000000,1000000]],"target_rle":[[0,1]]}`, "the shape [1000000 1000000] has no voxels, or more than 2147483647"},
+		{"runs beyond memory", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,2147483647,0,1]]}`, "the target covers more than 2147483647 voxels"},
+		{"something after the end", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,1]]}]`, "line 1, offset 60: invalid character ']'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ReadKiTSCases(text(c.file))
@@ -158,9 +158,6 @@ func FuzzReadKiTSCases(f *testing.F) {
 				runs = append(runs, int(r.Label), r.Count)
 			}
 			targets = append(targets, runs)
-			if c.Truth.Len() != c.voxels() {
-				t.Errorf("%s: %d voxels, want %d", c.Name, c.Truth.Len(), c.voxels())
-			}
 		}
 		written, err := json.Marshal(map[string]any{"file_list": names, "image_shape": shapes, "target_rle": targets})
 		if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // A Program is code that a model wrote, to be run on the tests of what it was asked for.
@@ -27,8 +27,8 @@ type ProgramOptions struct {
 // execute reports which programs pass.
 func (o ProgramOptions) execute(ctx context.Context, programs []Program) ([]bool, error) {
 	passed := make([]bool, len(programs))
-	done := parallel.Counter(len(programs), o.Progress)
-	err := parallel.Each(ctx, o.Workers, len(programs), func(ctx context.Context, i int) (err error) {
+	done := workerpool.Counter(len(programs), o.Progress)
+	err := workerpool.Each(ctx, o.Workers, len(programs), func(ctx context.Context, i int) (err error) {
 		if passed[i], err = o.Execute(ctx, programs[i]); err != nil {
 			return fmt.Errorf("executing the answer to %s: %w", programs[i].ID, err)
 		}

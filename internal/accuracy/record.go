@@ -1,10 +1,12 @@
 package accuracy
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Record is one sample's entry in mlperf_log_accuracy.json (loadgen/logging.cc).
@@ -33,30 +35,68 @@ type Record struct {
 // which Python would take as counted from the end, and white space inside "data".
 func Records(log Input) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		s := newScanner(log)
+		f := newJSONFile(log)
 		data, token := []byte{}, []byte{} // memory for every record; not nil, which is no token_data
-		err := s.array(func(i int) error {
-			s.unit, s.index = "record", i
-			rec := Record{Number: i, Data: data[:0]}
-			if err := s.record(&rec, token[:0]); err != nil {
+		err := f.array(func(i int) error {
+			raw := logRecord{Data: hexText{bytes: data[:0]}, TokenData: hexText{bytes: token[:0]}}
+			if err := f.value(&raw); err != nil {
 				return err
 			}
-			data = rec.Data
-			if cap(rec.TokenData) > cap(token) {
-				token = rec.TokenData
+			data, token = raw.Data.bytes, raw.TokenData.bytes
+			rec := Record{Number: i, SeqID: raw.SeqID, Data: data, TokenCount: raw.TokenCount}
+			if raw.TokenData.there {
+				rec.TokenData = token
 			}
+			switch {
+			case raw.QSLIndex == nil:
+				return f.located(errors.New(`no "qsl_idx"`))
+			case !raw.Data.there:
+				return f.located(errors.New(`no "data"`))
+			}
+			rec.QSLIndex = *raw.QSLIndex
 			if !yield(rec, nil) {
 				return errStop
 			}
 			return nil
 		})
 		if err == nil {
-			err = s.atEnd()
+			err = f.end()
 		}
 		if err != nil && err != errStop {
 			yield(Record{}, err)
 		}
 	}
+}
+
+// errStop ends the reading when the caller has seen enough.
+var errStop = errors.New("stop")
+
+// A logRecord is a record as LoadGen writes it.
+type logRecord struct {
+	SeqID      uint64  `json:"seq_id"`
+	QSLIndex   *uint64 `json:"qsl_idx"`
+	Data       hexText `json:"data"`
+	TokenCount *int64  `json:"token_count"`
+	TokenData  hexText `json:"token_data"`
+}
+
+// A hexText is a string of hexadecimal digits.
+type hexText struct {
+	bytes []byte // its memory is used again
+	there bool
+}
+
+func (h *hexText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	text, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if text.Kind() != '"' {
+		return fmt.Errorf("want a string of hexadecimal digits, got %v", text.Kind())
+	}
+	h.there = true
+	h.bytes, err = hex.AppendDecode(h.bytes, text[1:len(text)-1])
+	return err
 }
 
 // FirstRecords is Records without those of samples that were seen before, which is what
@@ -83,111 +123,6 @@ func FirstRecords(log Input, c *Coverage) iter.Seq2[Record, error] {
 		}
 	}
 }
-
-// errStop ends the reading when the caller has seen enough.
-var errStop = errors.New("stop")
-
-// record reads one record into rec, whose Data and token give memory for the bytes.
-func (s *scanner) record(rec *Record, token []byte) error {
-	return s.fields([]string{"qsl_idx", "data", "seq_id", "token_count", "token_data"}, 2, func(field int) (err error) {
-		switch field {
-		case 0:
-			rec.QSLIndex, err = s.uint("qsl_idx")
-		case 1:
-			rec.Data, err = s.hex(rec.Data)
-		case 2:
-			rec.SeqID, err = s.uint("seq_id")
-		case 3:
-			var n uint64
-			n, err = s.uint("token_count")
-			count := int64(n)
-			rec.TokenCount = &count
-		case 4:
-			rec.TokenData, err = s.hex(token)
-		}
-		return err
-	})
-}
-
-// hex reads a string of hexadecimal digits and appends the bytes it stands for to dst.
-func (s *scanner) hex(dst []byte) ([]byte, error) {
-	if err := s.expect('"'); err != nil {
-		return dst, err
-	}
-	for s.fill() {
-		rest := s.buf[s.pos:s.end]
-		var n int
-		dst, n = appendHex(dst, rest)
-		s.pos += n
-		switch rest = rest[n:]; {
-		case len(rest) == 1 && hexDigit[rest[0]] < 16: // one digit left in the buffer
-			pair, err := s.hexPair()
-			if err != nil {
-				return dst, err
-			}
-			dst = append(dst, pair)
-		case len(rest) > 0 && rest[0] == '"':
-			s.pos++
-			return dst, nil
-		case len(rest) > 0:
-			return dst, s.failHex()
-		}
-	}
-	return dst, s.fail("string without an end")
-}
-
-// hexPair reads two digits of which the second is not in the buffer yet.
-func (s *scanner) hexPair() (byte, error) {
-	high := hexDigit[s.buf[s.pos]]
-	s.pos++
-	if !s.fill() || hexDigit[s.buf[s.pos]] > 15 {
-		return 0, s.failHex()
-	}
-	low := hexDigit[s.buf[s.pos]]
-	s.pos++
-	return high<<4 | low, nil
-}
-
-// failHex returns the error for text that is not an even number of digits and a quote.
-func (s *scanner) failHex() error {
-	if s.fill() && hexDigit[s.buf[s.pos]] < 16 {
-		s.pos++
-	}
-	if s.fill() && s.buf[s.pos] == '"' {
-		return s.fail("odd number of hexadecimal digits")
-	}
-	return s.fail("want a hexadecimal digit, got %s", s.got())
-}
-
-// appendHex appends the bytes that the leading pairs of digits of text stand for and
-// returns how much of text that was. It is where reading a large log spends its time.
-func appendHex(dst, text []byte) ([]byte, int) {
-	at := len(dst)
-	dst = slices.Grow(dst, len(text)/2)
-	out := dst[at : at+len(text)/2]
-	for i := range out {
-		high, low := hexDigit[text[2*i]], hexDigit[text[2*i+1]]
-		if high|low > 15 {
-			return dst[:at+i], 2 * i
-		}
-		out[i] = high<<4 | low
-	}
-	return dst[:at+len(out)], 2 * len(out)
-}
-
-// hexDigit gives the value of a hexadecimal digit, 255 for any other byte.
-var hexDigit = func() (table [256]byte) {
-	for i := range table {
-		table[i] = 255
-	}
-	for i := range byte(10) {
-		table['0'+i] = i
-	}
-	for i := range byte(6) {
-		table['a'+i], table['A'+i] = 10+i, 10+i
-	}
-	return table
-}()
 
 // errorf returns an error that names the log and the record.
 func (r *Record) errorf(log Input, format string, args ...any) error {

@@ -3,7 +3,7 @@ package accuracy
 import (
 	"math/rand/v2"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // resamples is how many times a score is computed again. The standard deviation of so many is
@@ -17,7 +17,7 @@ const resamples = 200
 // New makes a function for each goroutine.
 func resample(n int, new func() func(weights []int) float64) []float64 {
 	scores := make([]float64, resamples)
-	parallel.ComputeWith(0, resamples, func() func(int) {
+	workerpool.ComputeWith(0, resamples, func() func(int) {
 		weights, score := make([]int, n), new()
 		return func(i int) {
 			draw(weights, uint64(i))

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/pytext"
 	"github.com/mlperf-go/mlperf/internal/sentences"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // A SummaryForm is one of the two ways in which the official scripts print ROUGE.
@@ -127,7 +127,7 @@ func (t *textScorer) add(ctx context.Context, log Input, rec tokenRecord, wanted
 
 // flush scores what was added. Of several errors the first in the log is returned.
 func (t *textScorer) flush(ctx context.Context, log Input) error {
-	err := parallel.EachWith(ctx, t.workers, len(t.pending), func() func(context.Context, int) error {
+	err := workerpool.EachWith(ctx, t.workers, len(t.pending), func() func(context.Context, int) error {
 		scorer := newROUGEScorer(true)
 		return func(_ context.Context, i int) error {
 			t.pending[i].run(t.decode, scorer)

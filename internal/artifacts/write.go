@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // A Run is what is written.
@@ -49,7 +49,7 @@ func Write(dir string, r Run) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("writing what mlcommons/endpoints writes: %w", err)
 		}
-		err := whole.Write(path, 0o644, func(w io.Writer) error {
+		err := fileio.WriteAtomic(path, 0o644, func(w io.Writer) error {
 			b := bufio.NewWriter(w)
 			return errors.Join(f.write(b), b.Flush())
 		})

@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // alter copies a data set into another folder and changes every sample, so that answers that
@@ -61,7 +61,7 @@ func changeOf(name string) func(w io.Writer, r io.Reader) error {
 }
 
 func alterFile(from, to string, change func(w io.Writer, r io.Reader) error) error {
-	src, err := regular.Open(from)
+	src, err := fileio.Open(from)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
@@ -33,12 +32,12 @@ const (
 // fallback judges a system whose responses vary from run to run: the score of the test's
 // responses may differ little from that of the accuracy run on the same samples.
 func (v *Verdict) fallback(ctx context.Context, l Logs, o Options, c *responseComparison) error {
-	folder, err := scratch.Folder("audit")
+	folder, err := os.MkdirTemp("", "mlperf-audit-")
 	if err != nil {
 		return err
 	}
-	defer folder.Remove()
-	baseline := filepath.Join(folder.Path, mlperflog.AccuracyFile)
+	defer os.RemoveAll(folder)
+	baseline := filepath.Join(folder, mlperflog.AccuracyFile)
 	if err := restrict(baseline, l); err != nil {
 		return err
 	}
@@ -46,7 +45,7 @@ func (v *Verdict) fallback(ctx context.Context, l Logs, o Options, c *responseCo
 	if err != nil {
 		return fmt.Errorf("scoring the accuracy run on the samples of the test: %w", err)
 	}
-	link, err := linked(folder.Path, l.responses)
+	link, err := linked(folder, l.responses)
 	if err != nil {
 		return err
 	}

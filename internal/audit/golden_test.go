@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // result is where the tree has its results.
@@ -17,7 +17,7 @@ const result = "closed/ExampleOrg/results/board1/resnet50"
 func extract(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	testfile.Extract(t, "../submission/checker/testdata/v6.1.tar.gz", dir)
+	testenv.Extract(t, "../submission/checker/testdata/v6.1.tar.gz", dir)
 	return dir
 }
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -207,7 +207,7 @@ func (v *Verdict) addCaveats(caveats []string) {
 
 // eachRecord calls f with each record of an accuracy log.
 func eachRecord(path string, f func(accuracy.Record) error) error {
-	file, err := regular.Open(path)
+	file, err := fileio.Open(path)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
 )
 
@@ -25,7 +25,7 @@ func (quiet) Note(string)              {}
 
 // The data set of TEST07 has other questions than that of performance, and fewer.
 func TestGPTOSSIsAskedEachQuestionOfTEST07Once(t *testing.T) {
-	longtest.Skip(t, "asks a server 990 times")
+	testenv.SkipLong(t, "asks a server 990 times")
 	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
 	server := httptest.NewServer(tokenserver.New(tokenserver.Options{}))
 	defer server.Close()

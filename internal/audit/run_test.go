@@ -18,10 +18,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // classifier asks for runs of a tiny classifier of four pictures on the simulated engine.
@@ -144,7 +144,7 @@ func TestTest01ScoresAndKeepsItsResponses(t *testing.T) {
 }
 
 func TestTheAuditSetComparesWithTheSameRuns(t *testing.T) {
-	longtest.Skip(t, "makes nine runs")
+	testenv.SkipLong(t, "makes nine runs")
 	q := classifier(t, "", "single-stream")
 	var told []string
 	err := RunSet(t.Context(), q, quiet{}, func(v *Verdict) error {

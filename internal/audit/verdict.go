@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Verdict is the outcome of a test.
@@ -144,7 +144,7 @@ func copyFile(to, from string) error {
 	if err != nil {
 		return err
 	}
-	f, err := regular.Open(from)
+	f, err := fileio.Open(from)
 	if err != nil {
 		return err
 	}

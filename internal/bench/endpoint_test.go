@@ -12,9 +12,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/endpoint"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
 )
@@ -123,7 +123,7 @@ func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
 		tokenserver.RedirectLossy: "redirection", tokenserver.Endless: "answer too long", tokenserver.NoType: "wrong content type",
 	} {
 		for _, s := range []loadgen.Scenario{loadgen.Server, loadgen.SingleStream, loadgen.Offline} {
-			if s != loadgen.Server && !longtest.Wanted() {
+			if s != loadgen.Server && !testenv.Long() {
 				continue
 			}
 			o := knownServer
@@ -236,7 +236,7 @@ func TestACancelledRunClosesItsConnections(t *testing.T) {
 
 // Eight slots of 270 ms answer 29.6 requests a second at most.
 func TestTheHighestRateUnderBoundsOfTokensIsFound(t *testing.T) {
-	longtest.Skip(t, "twenty runs")
+	testenv.SkipLong(t, "twenty runs")
 	synctest.Test(t, func(t *testing.T) {
 		o := knownServer
 		o.Slots, o.Tokens = 8, 21

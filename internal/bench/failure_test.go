@@ -16,9 +16,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A failure is something that goes wrong in a prediction of the test, after the warm-up.
@@ -60,7 +60,7 @@ func TestAFailedPredictionEndsTheRunWithResultsThatSayWhy(t *testing.T) {
 			for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
 				t.Run(fmt.Sprintf("%s %v %v", f.name, scenario, mode), func(t *testing.T) {
 					if i > 0 && (scenario != loadgen.Server || mode != loadgen.PerformanceOnly) {
-						longtest.Skip(t, "there are 40 runs")
+						testenv.SkipLong(t, "there are 40 runs")
 					}
 					synctest.Test(t, func(t *testing.T) {
 						n := newNumbers(400)
@@ -261,7 +261,7 @@ func TestAnInterruptionOfTheTrafficLeavesMarkedResults(t *testing.T) {
 		for _, scenario := range loadgen.Scenarios() {
 			t.Run(fmt.Sprintf("%s %v", test.name, scenario), func(t *testing.T) {
 				if test.mode == loadgen.SubmissionRun && scenario != loadgen.Server {
-					longtest.Skip(t, "there are 20 runs")
+					testenv.SkipLong(t, "there are 20 runs")
 				}
 				synctest.Test(t, func(t *testing.T) {
 					n := newNumbers(200)

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A threadedEngine divides the time that one thread takes by the number of threads. It
@@ -134,7 +134,7 @@ func TestAnOverloadEndsInTimeAndIsNamed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.target > 1000 {
-				longtest.Skip(t, "it issues 150,000 queries")
+				testenv.SkipLong(t, "it issues 150,000 queries")
 			}
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // peakConfig searches the peak of one worker that takes 5 ms for a sample: 200/s, less for
@@ -62,7 +62,7 @@ func TestThePeakIsConfirmedAtFullLength(t *testing.T) {
 }
 
 func TestAnInterruptedSearchGoesOn(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		whole := mustRun(t, n, peakConfig(t, n)).Peak
@@ -132,7 +132,7 @@ func TestASearchWithOtherSettingsIsNotContinued(t *testing.T) {
 }
 
 func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := peakConfig(t, n)
@@ -148,7 +148,7 @@ func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
 }
 
 func TestThePeakOfFixedIntervalsIsANumberOfStreams(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
@@ -178,7 +178,7 @@ func TestAScenarioWithoutABoundHasNoPeak(t *testing.T) {
 // Five searches on a machine that stops for a second now and then, each time elsewhere, find
 // nearly the same.
 func TestSearchesOnADisturbedMachineAgree(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	low, high := math.Inf(1), 0.0
 	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // PeakFile is where a search for the highest load keeps what it tried, in the folder of
@@ -39,7 +38,7 @@ func (r *run) readPeakState() (*peakState, error) {
 		state.Unit = "samples per query"
 	}
 	path := filepath.Join(r.cfg.OutputDir, PeakFile)
-	data, err := regular.ReadFile(path, mostPeakState)
+	data, err := fileio.ReadFile(path, mostPeakState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state, nil
 	}
@@ -90,7 +89,7 @@ func (s *peakState) write(dir string) error {
 		return fmt.Errorf("keeping the search: %w", err)
 	}
 	path := filepath.Join(dir, PeakFile)
-	if err := whole.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+	if err := fileio.WriteFile(path, append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("keeping the search in %s: %w", path, err)
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -116,8 +116,8 @@ func (q *qsl) Close() error {
 
 // fill prepares all rows of a store, in parallel.
 func (q *qsl) fill(ctx context.Context, store *workload.Store, indices []loadgen.QuerySampleIndex) error {
-	loaded := parallel.Counter(len(indices), q.progress)
-	return parallel.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
+	loaded := workerpool.Counter(len(indices), q.progress)
+	return workerpool.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
 		err := q.load(store, i, int(indices[i]))
 		if err == nil {
 			loaded(1)

@@ -8,13 +8,13 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // TestSafeLoadIsMonotone holds for all numbers of workers, times and bounds: a larger
 // bound, and more workers, allow at least the same load.
 func TestSafeLoadIsMonotone(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	const ms = time.Millisecond
 	for _, percentile := range []float64{0.9, 0.99} {
 		for _, s := range []time.Duration{1, 7 * ms} {
@@ -42,7 +42,7 @@ func TestSafeLoadIsMonotone(t *testing.T) {
 
 // TestSafeLoadKeepsTheBound runs Server traffic at the load that safeLoad allows.
 func TestSafeLoadKeepsTheBound(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	const service = 5 * time.Millisecond
 	for _, workers := range []int{1, 2, 4} {
 		for _, bound := range []time.Duration{6 * time.Millisecond, 8 * time.Millisecond, 10 * time.Millisecond, 15 * time.Millisecond, 40 * time.Millisecond} {

@@ -10,9 +10,8 @@ import (
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/whole"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -32,7 +31,7 @@ type Target struct {
 // Score scores an accuracy log of a model as the official script does, and compares the
 // score with a target.
 func Score(ctx context.Context, path string, m workload.Model, s workload.Scoring, t Target) (*report.Accuracy, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the accuracy log: %w", err)
 	}
@@ -142,7 +141,7 @@ func WriteAccuracy(dir string, a *report.Accuracy) error {
 	for _, line := range a.Lines {
 		text += line + "\n"
 	}
-	if err := whole.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
+	if err := fileio.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
 	}
 	return nil

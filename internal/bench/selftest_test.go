@@ -13,14 +13,14 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // These tests take real time: the generator's pacers sleep in the kernel, which fake time
 // cannot host. What they want holds on a busy machine too.
 
 func TestASelfTestMeasuresTheGenerator(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
 			s := SelfTest{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond}

@@ -16,8 +16,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -44,7 +44,7 @@ func TestSequencesAreAnsweredInEveryScenario(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
-			if mode == loadgen.PerformanceOnly && scenario != loadgen.Offline && !longtest.Wanted() {
+			if mode == loadgen.PerformanceOnly && scenario != loadgen.Offline && !testenv.Long() {
 				continue // thousands of sequences, one by one
 			}
 			synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -63,9 +63,9 @@ func (m Maker) openAll(ctx context.Context, files []workload.File, w workload.Wo
 // answerAll shares the samples among as many workers as there are processors.
 func (m Maker) answerAll(ctx context.Context, w workload.Workload, sessions workload.Sessions) ([][]byte, error) {
 	responses := make([][]byte, w.Len())
-	done := parallel.Counter(len(responses), m.Observer.Items)
+	done := workerpool.Counter(len(responses), m.Observer.Items)
 	answerers := make(chan *answerer, len(responses)) // each to be closed
-	err := parallel.EachWith(ctx, 0, len(responses), func() func(context.Context, int) error {
+	err := workerpool.EachWith(ctx, 0, len(responses), func() func(context.Context, int) error {
 		a := &answerer{workload: w}
 		unopened := a.open(sessions)
 		answerers <- a

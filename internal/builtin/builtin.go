@@ -13,7 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/networks"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -141,12 +140,12 @@ func (m Maker) makeModel(ctx context.Context, model workload.Model, path string)
 // writeOnce makes a file unless it is there by then: who has opened one that another program
 // made in the meantime keeps it.
 func writeOnce(path string, write func(temporary string) error) (err error) {
-	folder, err := scratch.In(filepath.Dir(path), "making")
+	folder, err := os.MkdirTemp(filepath.Dir(path), ".mlperf-making-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, folder.Remove()) }()
-	temporary := filepath.Join(folder.Path, filepath.Base(path))
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	temporary := filepath.Join(folder, filepath.Base(path))
 	if err := write(temporary); err != nil {
 		return err
 	}

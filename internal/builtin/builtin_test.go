@@ -14,9 +14,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -141,7 +141,7 @@ func TestWithoutAnEngineModelsAreMadeThatOnlyPretend(t *testing.T) {
 
 // TestMakersAtOnceMakeTheSame has two programs, as it were, make everything in one folder.
 func TestMakersAtOnceMakeTheSame(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	m := maker(t)
 	learn(t, m)
 	type made struct {
@@ -203,7 +203,7 @@ func checkWhole(t *testing.T, m Maker) {
 }
 
 func TestTheReferenceIsMeasuredOnceAndKept(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	m := maker(t)
 	learn(t, m)
 	o, engine, model := m.Observer.(*observer), m.Engine.(*poolEngine), mobileNet(t)
@@ -239,7 +239,7 @@ func TestTheReferenceIsMeasuredOnceAndKept(t *testing.T) {
 
 // TestEveryScenarioReachesTheReference, and a run with labels that are off by one does not.
 func TestEveryScenarioReachesTheReference(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	m := maker(t)
 	learn(t, m)
 	reference, err := m.Reference(t.Context(), mobileNet(t))
@@ -284,7 +284,7 @@ func run(t testing.TB, m Maker, scenario loadgen.Scenario, options workload.Valu
 // TestAnInterruptionLeavesNothingBehind interrupts the same work again and again, each
 // time a little later. What was complete is kept, and nothing else.
 func TestAnInterruptionLeavesNothingBehind(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	stopped := errors.New("interrupted by the user")
 	m := maker(t)
 	learn(t, m)

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/networks"
-	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -102,8 +102,8 @@ func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, mode
 		return nil, errors.Join(err, session.Close())
 	}
 	features := make([][]float32, spec.Classes)
-	done := parallel.Counter(spec.Classes, m.Observer.Items)
-	err = parallel.EachWith(ctx, 0, (spec.Classes+anchorBatch-1)/anchorBatch, func() func(context.Context, int) error {
+	done := workerpool.Counter(spec.Classes, m.Observer.Items)
+	err = workerpool.EachWith(ctx, 0, (spec.Classes+anchorBatch-1)/anchorBatch, func() func(context.Context, int) error {
 		e := extractor{session: session, pipeline: pipeline, spec: spec, size: int(a.FeatureSize)}
 		return func(ctx context.Context, i int) error {
 			first := i * anchorBatch
@@ -125,12 +125,12 @@ func (m Maker) openFeatures(ctx context.Context, a networks.Architecture) (sessi
 	if err != nil {
 		return nil, err
 	}
-	folder, err := scratch.In(m.Dir, "features")
+	folder, err := os.MkdirTemp(m.Dir, ".mlperf-features-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, folder.Remove()) }()
-	path := filepath.Join(folder.Path, a.Name+".onnx")
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, a.Name+".onnx")
 	if err := graph.WriteFile(ctx, path); err != nil {
 		return nil, err
 	}

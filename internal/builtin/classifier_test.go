@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // randomFeatures are those of n anchors, far from the origin as features after a ReLU are.
@@ -147,7 +147,7 @@ func TestAnchorFeaturesComeInOrder(t *testing.T) {
 }
 
 func TestAnEngineThatFailsIsAnErrorAndNothingIsLeft(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	broken := errors.New("no such device")
 	for name, test := range map[string]struct {
 		engine *poolEngine

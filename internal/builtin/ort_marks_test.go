@@ -8,7 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -43,7 +43,7 @@ func TestORTDataAreMarkedByTheirModels(t *testing.T) {
 			if err != nil || len(manifest.Scores) != 1 {
 				t.Errorf("scores %v, %v, want that of the model", manifest.Scores, err)
 			}
-			if !longtest.Wanted() {
+			if !testenv.Long() {
 				return
 			}
 			path, err := m.Model(t.Context(), c.model)

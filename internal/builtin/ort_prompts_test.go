@@ -5,9 +5,9 @@ package builtin
 import (
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestORTFaultsAndFewerBitsLowerROUGE(t *testing.T) {
 	t.Parallel()
 	m, part := ortMaker(t), workload.Part{Role: workload.Only, Architecture: "llama-60m", Layers: 4, Rows: 16000}
-	if m.count = 6; longtest.Wanted() {
+	if m.count = 6; testenv.Long() {
 		m.count, part.Layers, part.Rows = 32, 0, 0
 	}
 	fp32 := decoderOf(t, part)

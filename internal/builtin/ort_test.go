@@ -39,6 +39,7 @@ func ortMaker(t testing.TB) Maker {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(home.Hold(dir)) // the programs that other tests run at the same time would remove what lies there as leftovers
 	return Maker{Dir: dir, Engine: orttest.Engine(t), Observer: &observer{t: t}, Program: "test"}
 }
 

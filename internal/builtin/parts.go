@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
-	"github.com/mlperf-go/mlperf/internal/whole"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -71,7 +71,7 @@ func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) er
 	}
 	switch {
 	case len(r.Parts) > 1:
-		return whole.Folder(path, func(folder string) error {
+		return fileio.WriteDir(path, func(folder string) error {
 			for _, p := range r.Parts {
 				if err := m.makePart(ctx, p, filepath.Join(folder, p.Role+".onnx")); err != nil {
 					return err
@@ -80,7 +80,7 @@ func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) er
 			return nil
 		})
 	case m.mayHaveData(r.Parts[0]):
-		return whole.Folder(filepath.Dir(path), func(folder string) error {
+		return fileio.WriteDir(filepath.Dir(path), func(folder string) error {
 			return m.makePart(ctx, r.Parts[0], filepath.Join(folder, filepath.Base(path)))
 		})
 	}

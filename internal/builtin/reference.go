@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -61,11 +61,11 @@ func keepScore(dir, name string, score float64) error {
 
 // measure runs the model over the whole data set.
 func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset string) (score float64, err error) {
-	out, err := scratch.In(m.Dir, "reference")
+	out, err := os.MkdirTemp(m.Dir, ".mlperf-reference-")
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, out.Remove()) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(out)) }()
 	recipe, _ := model.BuiltIn.(workload.Recipe)
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
@@ -78,7 +78,7 @@ func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset 
 		DatasetDir: dataset,
 		Options:    recipe.Reference,
 		CacheDir:   filepath.Join(m.Dir, "samples"),
-		OutputDir:  out.Path,
+		OutputDir:  out,
 		Observer:   m.Observer,
 	})
 	if err != nil {

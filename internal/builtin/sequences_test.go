@@ -15,11 +15,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -314,7 +314,7 @@ func replaceFile(t testing.TB, path, text string) {
 func TestSequencesKeepABoundThatNaiveBatchesMiss(t *testing.T) {
 	for i, w := range sequences {
 		t.Run(w.model, func(t *testing.T) {
-			if w.model == "rnnt" && !longtest.Wanted() {
+			if w.model == "rnnt" && !testenv.Long() {
 				t.Skip("its features take a while")
 			}
 			dir := sequenceData(t, i)

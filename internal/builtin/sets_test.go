@@ -16,10 +16,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -83,7 +83,7 @@ func boxMaker(t testing.TB, images int) (Maker, *boxEngine) {
 }
 
 func TestADetectorIsAboutHalfRightOnItsOwnData(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	m, engine := boxMaker(t, 24)
 	model := lookupModel(t, "ssd-mobilenet")
 	score, err := m.Reference(t.Context(), model)
@@ -170,7 +170,7 @@ func lookupModel(t testing.TB, name string) workload.Model {
 }
 
 func TestNothingIsLeftOfADataSetThatCannotBeMarked(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	m, engine := boxMaker(t, 6)
 	model := lookupModel(t, "ssd-mobilenet")
 	engine.fail = errors.New("out of memory")

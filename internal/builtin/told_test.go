@@ -22,8 +22,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -403,7 +403,7 @@ func TestRoomIsComparedWithWhatFilesTake(t *testing.T) {
 // Segmentations are what the model says of a volume, on the grid of its file: of one label everywhere, all but six boxes and what
 // is cut off is that label.
 func TestSegmentationsAreWhatTheModelSays(t *testing.T) {
-	longtest.Skip(t, "a volume of a million voxels")
+	testenv.SkipLong(t, "a volume of a million voxels")
 	m, _ := toldMaker(t, 1)
 	g := synth.KiTS19Spec{Seed: segmentationSeed, Cases: 1}.Grid(0)
 	grid := volume.Grid{Shape: g.Shape}

@@ -8,9 +8,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/histogram"
-	"github.com/mlperf-go/mlperf/internal/regular"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // schema names the form of the file.
@@ -93,7 +92,7 @@ func (c *Charts) Write(dir string) error {
 		return fmt.Errorf("writing %s: %w", FileName, err)
 	}
 	path := filepath.Join(dir, FileName)
-	err = whole.Write(path, 0o644, func(w io.Writer) error {
+	err = fileio.WriteAtomic(path, 0o644, func(w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
@@ -109,7 +108,7 @@ const maxFile = 8 << 20
 // Read reads the charts of a run from its folder; nil if it has none.
 func Read(dir string) (*Charts, error) {
 	path := filepath.Join(dir, FileName)
-	data, err := regular.ReadFile(path, maxFile)
+	data, err := fileio.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // twoServers simulates Server queries that wait for two workers, which take 10 ms with 3 % of
@@ -35,7 +35,7 @@ func twoServers(seed uint64, load float64, seconds float64) []loadgen.SampleReco
 // hold that of an endless run in 90 to 100 of 100 cases where 95 are meant, or not to be there:
 // intervals of independent order statistics hold it in 13 to 54.
 func TestIntervalsHold(t *testing.T) {
-	longtest.Skip(t, "simulates thousands of minutes")
+	testenv.SkipLong(t, "simulates thousands of minutes")
 	const runs = 100
 	for _, c := range []struct {
 		load, seconds float64

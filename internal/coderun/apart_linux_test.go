@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // isolated returns a runner that keeps programs apart, or skips the test.
@@ -92,7 +92,7 @@ func TestTheNumberOfProcessesIsBounded(t *testing.T) {
 	if others := (&Runner{limits: r.limits, isolated: true}); writes(t, others, "python", read) == "1024\n" {
 		t.Error("the bound is there without being asked for")
 	}
-	if os.Getuid() == superuser || !longtest.Wanted() {
+	if os.Getuid() == superuser || !testenv.Long() {
 		t.Skip("the superuser has no bound on processes, and for others it takes seconds to reach it")
 	}
 	const many = `i=0; while [ $i -lt %d ]; do sleep 20 & i=$((i+1)); done; exit 0`
@@ -101,21 +101,5 @@ func TestTheNumberOfProcessesIsBounded(t *testing.T) {
 	}
 	if run(t, r, "python", fmt.Sprintf(many, mostProcesses)) {
 		t.Errorf("%d processes beside the shell are not too many", mostProcesses)
-	}
-}
-
-func TestIsolationIsSaid(t *testing.T) {
-	counted := " and memory"
-	if os.Getuid() != superuser {
-		counted = ", memory and the number of its processes"
-	}
-	for r, want := range map[Runner]string{
-		{isolated: true, counts: true}: "without network and without a way to other processes, with bounds on time" + counted + "; the user's files are open to it",
-		{isolated: true}:               "without network and without a way to other processes, with bounds on time and memory; the user's files are open to it",
-		{}:                             "with bounds on time and memory; network, other processes and the user's files are open to it",
-	} {
-		if got := r.Isolation(); got != want {
-			t.Errorf("isolated %t, counted %t: %q", r.isolated, r.counts, got)
-		}
 	}
 }

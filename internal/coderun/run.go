@@ -11,10 +11,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 // Limits bound a program. The zero value has those of the reference (mxeval, execution.py),
@@ -89,30 +89,23 @@ func (r *Runner) Run(ctx context.Context, p Program) (passed bool, err error) {
 	if !ok {
 		return false, fmt.Errorf("programs in %q are not run, only those in cpp, javascript, php, python, ruby and typescript", p.Language)
 	}
-	folder, err := scratch.Folder("program")
+	dir, err := os.MkdirTemp("", "mlperf-program-")
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, remove(folder)) }()
-	dir := folder.Path
+	defer func() { err = errors.Join(err, remove(dir)) }()
 	if err := os.WriteFile(filepath.Join(dir, program+l.end), []byte(p.Code), 0o600); err != nil {
 		return false, err
 	}
-	if ok, err := r.compile(ctx, dir, l); !ok || err != nil {
-		return false, err
+	if l.compile != nil {
+		status, err := r.status(ctx, dir, command{args: l.compile, limit: r.limits.Compile, virtual: true})
+		if err != nil || status != 0 && status != l.accept {
+			return false, err
+		}
 	}
 	c := command{args: l.run, limit: cmp.Or(p.Time, r.limits.Time), virtual: l.virtual, input: p.Input, output: p.Output}
 	status, err := r.status(ctx, dir, c)
 	return status == 0 && err == nil, err
-}
-
-// compile compiles the program in a folder, if its language has that, and reports whether there is one to run.
-func (r *Runner) compile(ctx context.Context, dir string, l language) (ok bool, err error) {
-	if l.compile == nil {
-		return true, nil
-	}
-	status, err := r.status(ctx, dir, command{args: l.compile, limit: r.limits.Compile, virtual: true})
-	return status == 0 || status == l.accept, err
 }
 
 // noStatus is the status of what was ended by a signal, or was not in time.
@@ -129,10 +122,16 @@ type command struct {
 
 // status runs a command in a folder and returns its status.
 func (r *Runner) status(ctx context.Context, dir string, c command) (int, error) {
-	full := withNames(c.args)
-	path, err := lookUp(dir, full[0])
-	if err != nil {
-		return noStatus, err
+	full := slices.Clone(c.args)
+	for i, arg := range full {
+		full[i] = strings.Replace(arg, "%", program, 1)
+	}
+	path := filepath.Join(dir, program) // what was compiled
+	if full[0] != "./"+program {
+		var err error
+		if path, err = exec.LookPath(full[0]); err != nil {
+			return noStatus, fmt.Errorf("%s is not installed, which programs of this language need: %w", full[0], err)
+		}
 	}
 	timed, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
@@ -142,7 +141,7 @@ func (r *Runner) status(ctx context.Context, dir string, c command) (int, error)
 	cmd.WaitDelay = time.Second
 	keepApart(cmd, r.isolated)
 	runtime.LockOSThread() // on Linux a program ends with the thread that began it
-	err = cmd.Run()
+	err := cmd.Run()
 	runtime.UnlockOSThread()
 	if cmd.Process != nil {
 		_ = endGroup(cmd) // what the program has begun and left behind; mostly there is nothing
@@ -160,26 +159,6 @@ func (r *Runner) status(ctx context.Context, dir string, c command) (int, error)
 		return noStatus, nil
 	}
 	return noStatus, err
-}
-
-// withNames puts the name of the program in the place of marks.
-func withNames(args []string) (list []string) {
-	for _, arg := range args {
-		list = append(list, strings.Replace(arg, "%", program, 1))
-	}
-	return list
-}
-
-// lookUp finds a command, which may be what was compiled.
-func lookUp(dir, name string) (string, error) {
-	if name == "./"+program {
-		return filepath.Join(dir, program), nil
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%s is not installed, which programs of this language need: %w", name, err)
-	}
-	return path, nil
 }
 
 // script sets bounds on what a command may use, and runs it: processor time on every processor, size of files,
@@ -206,26 +185,41 @@ func boundProcesses(most int) string {
 	return fmt.Sprintf("ulimit -u %d 2>/dev/null || ulimit -p %[1]d; ", most)
 }
 
-// remove removes the folder of a program, which may have taken from its user the right to look into what is in there.
-func remove(folder *scratch.Temporary) error {
-	openUp(folder.Path)
-	return folder.Remove()
+// remove removes the folder of a program, which may have taken from its user the right to look into folders in it.
+func remove(folder string) error {
+	if about, err := os.Lstat(folder); err == nil && about.IsDir() && os.Chmod(folder, 0o700) == nil {
+		if root, err := os.OpenRoot(folder); err == nil { // which leads nowhere else, whatever takes the place of a folder meanwhile
+			_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+				if err == nil && entry.IsDir() {
+					_ = root.Chmod(path, 0o700)
+				}
+				return nil
+			})
+			_ = root.Close()
+		}
+	}
+	return os.RemoveAll(folder) // and what failed above shows
 }
 
-// openUp lets the user into all folders of a folder. What fails here shows when they are removed.
-func openUp(folder string) {
-	if about, err := os.Lstat(folder); err != nil || !about.IsDir() || os.Chmod(folder, 0o700) != nil {
-		return
+// A language is how its programs are run. % stands for the name of the file without its end.
+type language struct {
+	end     string
+	compile []string // nil: it is not compiled
+	accept  int      // the status of a compiler, other than 0, that is as good
+	run     []string
+	virtual bool // it reserves more memory than it uses, so that only what it can write to is bounded
+}
+
+// languages are those that the reference runs (evaluate_mbxp.py).
+func languages(memory int64) map[string]language {
+	node := []string{"node", "--max-old-space-size=" + strconv.FormatInt(memory>>20, 10), "%.js"}
+	return map[string]language{
+		"python":     {end: ".py", run: []string{"python3", "%.py"}},
+		"javascript": {end: ".js", run: node, virtual: true},
+		// tsc complains of require(), which all tests have, writes the program nevertheless, and ends with 2.
+		"typescript": {end: ".ts", compile: []string{"tsc", "%.ts", "--target", "es5", "--lib", "es2016"}, accept: 2, run: node, virtual: true},
+		"ruby":       {end: ".rb", run: []string{"ruby", "%.rb"}},
+		"php":        {end: ".php", run: []string{"php", "%.php"}},
+		"cpp":        {end: ".cpp", compile: []string{"g++", "%.cpp", "-o", "%"}, run: []string{"./%"}},
 	}
-	root, err := os.OpenRoot(folder) // which leads nowhere else, whatever takes the place of a folder meanwhile
-	if err != nil {
-		return
-	}
-	defer root.Close()
-	_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			_ = root.Chmod(path, 0o700)
-		}
-		return nil
-	})
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A simulation is a Server run: queries that wait for two workers.
@@ -163,7 +163,7 @@ func TestOneRunEachNeverDecides(t *testing.T) {
 
 // TestEqualRunsFailNoBuild repeats equal runs on a machine that drifts by 1 % from run to run.
 func TestEqualRunsFailNoBuild(t *testing.T) {
-	longtest.Skip(t, "simulates hundreds of series of runs")
+	testenv.SkipLong(t, "simulates hundreds of series of runs")
 	limit, err := ParseLimit("p90>+0%") // the strictest there is: one in 40 fails by luck
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestEqualRunsFailNoBuild(t *testing.T) {
 
 // TestIntervalsOfDifferencesHold compares single runs, of which half met the same traffic.
 func TestIntervalsOfDifferencesHold(t *testing.T) {
-	longtest.Skip(t, "simulates hundreds of minutes")
+	testenv.SkipLong(t, "simulates hundreds of minutes")
 	const tries = 60
 	for _, load := range []float64{0.6, 0.75} {
 		alarms := map[string]int{}

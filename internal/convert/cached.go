@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
@@ -112,7 +112,7 @@ func (c Converter) describe(ctx context.Context, path, precision string, d Descr
 		}
 		origin += fmt.Sprintf("Starting weights: %q, SHA-256 %s; made into %s.\n", c.nameOf(f.Path), source.SHA256, precision)
 	}
-	return whole.Write(DescriptionFile(path), 0o644, func(notes io.Writer) error {
+	return fileio.WriteAtomic(DescriptionFile(path), 0o644, func(notes io.Writer) error {
 		if err := d.WriteMarkdown(notes); err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ type Request struct {
 	// rules want those of its calibration lists.
 	Samples []int
 
-	Method  quantize.Method // zero: min-max
+	Method  quantize.Method // empty: min-max
 	Options quantize.Options
 	// Target is the part of the FP32 score to reach by leaving layers in FP32; 0: none are.
 	// ScoreCount samples are scored; 0: all.
@@ -87,7 +87,7 @@ func (r Request) check() error {
 }
 
 func half(m *onnx.Model, path string) (*onnx.Model, Description, error) {
-	h, report, err := quantize.ToFloat16(m, quantize.Float16Options{})
+	h, report, err := quantize.ToFloat16(m)
 	if err != nil {
 		return nil, nil, fmt.Errorf("converting %s: %w", path, err)
 	}
@@ -126,14 +126,10 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 		return c.scoreModel(ctx, m, r.ScoreCount)
 	}
 	s := &quantize.Search{
-		Target: r.Target * reference,
-		Score:  score,
-		Rank:   score,
-		Progress: func(_ string, done, total int) {
-			if total > 0 {
-				c.Observer.Items(done, total)
-			}
-		},
+		Target:   r.Target * reference,
+		Score:    score,
+		Rank:     score,
+		Progress: c.Observer.Items,
 	}
 	if r.RankByNoise {
 		s.Rank = nil
@@ -153,22 +149,8 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 		return nil, err
 	}
 	defer store.Close()
-	calibration := quantize.Calibration{
-		Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads}, Samples: batches(ctx, store), Options: r.Options,
-	}
-	if m, err = quantize.Prepare(m); err != nil {
-		return nil, err
-	}
-	c.Observer.Phase("calibrating")
-	ranges, err := quantize.Calibrate(ctx, m, calibration, r.Method.OrDefault())
-	if err != nil {
-		return nil, err
-	}
-	calibration.Samples = quantize.FirstBatches(calibration.Samples, quantize.JudgedBatches)
-	score, err := quantize.SignalToNoise(ctx, m, calibration)
-	if err != nil {
-		return nil, err
-	}
-	c.Observer.Phase("quantising one layer at a time")
-	return quantize.Sensitivity(ctx, m, ranges, r.Options, score, c.Observer.Items)
+	c.Observer.Phase("calibrating, and quantising one layer at a time")
+	return quantize.Recipe{Method: r.Method, Options: r.Options}.Sensitivity(ctx, m, quantize.Calibration{
+		Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads}, Samples: batches(ctx, store),
+	}, c.Observer.Items)
 }

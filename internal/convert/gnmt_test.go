@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tfcheckpoint/checkpointtest"
 )
 
@@ -241,7 +241,7 @@ func TestLazyWeightsAreOfTheSizeThatTheySay(t *testing.T) {
 // The built-in GNMT, written as a checkpoint with the official names and shapes, comes back as
 // it was.
 func TestACheckpointOfGNMTBecomesItsNetworks(t *testing.T) {
-	longtest.Skip(t, "writes a checkpoint of 350 MB")
+	testenv.SkipLong(t, "writes a checkpoint of 350 MB")
 	built := map[string]*onnx.Model{}
 	for _, role := range []string{"encoder", "decoder"} {
 		a, err := networks.Lookup("gnmt-" + role)

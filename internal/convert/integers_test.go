@@ -166,7 +166,7 @@ func TestSensitivityListsTheLayersWithWeights(t *testing.T) {
 	if err != nil || len(scores) != 1 || scores[0].Layer != "scores" || scores[0].Op != "Gemm" {
 		t.Errorf("%+v, %v, want the layer scores", scores, err)
 	}
-	if got := strings.Join(heard.said, "; "); got != "calibrating; quantising one layer at a time" {
+	if got := strings.Join(heard.said, "; "); got != "calibrating, and quantising one layer at a time" {
 		t.Errorf("said %q", got)
 	}
 	if got := strings.Join(heard.loaded, " "); got != "1/2 2/2 1/1" {

@@ -3,6 +3,7 @@ package convert
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -10,16 +11,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 func (c Converter) scoreModel(ctx context.Context, m *onnx.Model, count int) (float64, error) {
-	folder, err := scratch.Folder("convert")
+	folder, err := os.MkdirTemp("", "mlperf-convert-")
 	if err != nil {
 		return 0, err
 	}
-	defer folder.Remove()
-	path := filepath.Join(folder.Path, "candidate.onnx")
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "candidate.onnx")
 	if err := m.WriteFile(ctx, path); err != nil {
 		return 0, err
 	}
@@ -32,17 +32,17 @@ func (c Converter) scoreModel(ctx context.Context, m *onnx.Model, count int) (fl
 
 // score is the accuracy of a model file over the first samples of the data.
 func (c Converter) score(ctx context.Context, path string, count int) (float64, error) {
-	folder, err := scratch.Folder("convert")
+	folder, err := os.MkdirTemp("", "mlperf-convert-")
 	if err != nil {
 		return 0, err
 	}
-	defer folder.Remove()
+	defer os.RemoveAll(folder)
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
 	results, err := bench.Run(ctx, bench.Config{
 		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Options: c.Options, Count: count,
 		Backend: backend.Options{ModelPath: path}, DatasetDir: c.DatasetDir, CacheDir: c.CacheDir,
-		OutputDir: folder.Path, Observer: silent{},
+		OutputDir: folder, Observer: silent{},
 	})
 	if err != nil {
 		return 0, err

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/whole"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -136,7 +136,7 @@ func hasLayer(m *onnx.Model, name string) bool {
 
 // folderOnce makes a folder of converted files, which appears when all are complete.
 func (c Converter) folderOnce(ctx context.Context, r Request, path string) error {
-	return whole.Folder(path, func(folder string) error {
+	return fileio.WriteDir(path, func(folder string) error {
 		d, err := c.MakeFolder(ctx, r, folder)
 		if err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // maxKey is how long the file of a key may be.
@@ -12,7 +12,7 @@ const maxKey = 64 << 10
 
 // ReadKey reads a key from a file, without the space around it.
 func ReadKey(path string) (string, error) {
-	text, err := regular.ReadFile(path, maxKey)
+	text, err := fileio.ReadFile(path, maxKey)
 	if err != nil {
 		return "", field.Wrap("token_file", err)
 	}

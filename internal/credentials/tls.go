@@ -5,7 +5,7 @@ import (
 	"crypto/x509"
 
 	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // TLS names files in PEM.
@@ -43,11 +43,11 @@ func (t TLS) Client() (*tls.Config, error) {
 
 // Pair reads the certificate and its key.
 func (t TLS) Pair() (tls.Certificate, error) {
-	cert, err := regular.ReadFile(t.Cert, maxPEM)
+	cert, err := fileio.ReadFile(t.Cert, maxPEM)
 	if err != nil {
 		return tls.Certificate{}, field.Wrap("tls_cert", err)
 	}
-	key, err := regular.ReadFile(t.Key, maxPEM)
+	key, err := fileio.ReadFile(t.Key, maxPEM)
 	if err != nil {
 		return tls.Certificate{}, field.Wrap("tls_key", err)
 	}
@@ -63,7 +63,7 @@ func Authorities(name, path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := regular.ReadFile(path, maxPEM)
+	text, err := fileio.ReadFile(path, maxPEM)
 	if err != nil {
 		return nil, field.Wrap(name, err)
 	}

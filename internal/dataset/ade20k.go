@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/jpeg"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // ADE20K is a set of images of which every pixel has a class: 1 to 31 are those of MLPerf
@@ -123,7 +123,7 @@ const pictureHead = 64 << 10
 
 // pictureSize reads how large a picture is.
 func pictureSize(path string) (image.Point, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return image.Point{}, err
 	}

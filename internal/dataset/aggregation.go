@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Run is a run of user-item pairs that makes one sample of the recommendation benchmarks.
@@ -52,7 +52,7 @@ func parseNext(text string, end int) (Run, error) {
 
 // readRuns reads such a trace.
 func readRuns(path string) ([]Run, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, err
 	}

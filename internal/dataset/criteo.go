@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // What a pair of the Criteo data has.
@@ -86,7 +86,7 @@ type Click struct {
 // below 0 and a label other than 0 and 1 are errors.
 func (d *Criteo) Read(sample int, c Click) error {
 	r := d.Runs[sample]
-	f, err := regular.Open(d.path)
+	f, err := fileio.Open(d.path)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // Detection is a set of images with objects in them: COCO, or OpenImages as MLPerf's
@@ -64,7 +64,7 @@ func ReadOpenImages(dir string) (*accuracy.GroundTruth, error) {
 
 // ReadAnnotations reads a file of annotations in COCO's form, wherever it is.
 func ReadAnnotations(path string) (*accuracy.GroundTruth, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the annotations: %w", err)
 	}
@@ -75,7 +75,7 @@ func ReadAnnotations(path string) (*accuracy.GroundTruth, error) {
 // read reads the annotations and says where they were.
 func (l detectionLayout) read(dir string) (*accuracy.GroundTruth, string, error) {
 	path := firstThere(dir, l.annotations)
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("opening %s in %s: there is no %s: want that file and the images in %s",
 			l.name, dir, l.annotations[0], l.images[0])

@@ -131,7 +131,7 @@ func TestDetectionNamesWhatIsWrong(t *testing.T) {
 		{"no JSON", func(dir string) { put(t, dir, cocoFile, "<html>") }, Options{}, cocoFile},
 		{"an empty list", func(dir string) { put(t, dir, cocoFile, `{"images":[],"categories":[],"annotations":[]}`) }, Options{}, "lists no image"},
 		{"a negative box", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,-3,4]", 1)) }, Options{}, "want no negative size"},
-		{"a box that is no number", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,NaN,4]", 1)) }, Options{}, "annotation 0"},
+		{"a box that is no number", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,NaN,4]", 1)) }, Options{}, "annotations 0"},
 		{"no category", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), `"category_id":1,`, "", 1)) }, Options{}, "category_id"},
 		{"an id twice", func(dir string) {
 			put(t, dir, cocoFile, strings.Replace(annotations(), `"id":2,"image_id"`, `"id":1,"image_id"`, 1))

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // Options choose samples, and where they come from. The zero value means all, from the
@@ -46,7 +46,7 @@ const (
 )
 
 // readSample reads the file of a picture, or of what was made of it.
-func readSample(path string) ([]byte, error) { return regular.ReadFile(path, maxSample) }
+func readSample(path string) ([]byte, error) { return fileio.ReadFile(path, maxSample) }
 
 // maxReported bounds a list of errors to what a person reads.
 const maxReported = 5
@@ -79,7 +79,7 @@ func (c *fileCheck) add(name, path string) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return fmt.Errorf("%s is not below the folder", name)
 	}
-	info, err := regular.Stat(path)
+	info, err := fileio.Stat(path)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // ImageNet is a validation set of labelled images.
@@ -26,7 +26,7 @@ const imageNetClasses = 1000
 
 // ReadValMap reads the list of images and labels of the data set in a folder.
 func ReadValMap(dir string) ([]accuracy.LabeledImage, error) {
-	f, err := regular.Open(filepath.Join(dir, valMap))
+	f, err := fileio.Open(filepath.Join(dir, valMap))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("opening ImageNet in %s: there is no %s: "+
 			"want one line per image, its path below the folder and its class from 0 to %d", dir, valMap, imageNetClasses-1)

@@ -8,8 +8,8 @@ import (
 	"runtime"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/parallel"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // KiTS19 is a set of volumes on which 3D-UNet finds kidneys and tumours.
@@ -105,7 +105,7 @@ const (
 func listRawCases(dir string) ([]kitsCase, error) {
 	names := inferenceCases()
 	if path := filepath.Join(dir, casesList); exists(path) {
-		data, err := regular.ReadFile(path, maxList)
+		data, err := fileio.ReadFile(path, maxList)
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +205,7 @@ func ReadKiTS19Truth(dir string, count int) ([]accuracy.KiTSCase, error) {
 	}
 	truth := make([]accuracy.KiTSCase, d.Len())
 	errs := make([]error, d.Len())
-	parallel.Compute(min(runtime.GOMAXPROCS(0), mostAtOnce), d.Len(), func(i int) {
+	workerpool.Compute(min(runtime.GOMAXPROCS(0), mostAtOnce), d.Len(), func(i int) {
 		truth[i], errs[i] = d.cases[i].truth()
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -230,7 +230,7 @@ func (c *kitsCase) truth() (accuracy.KiTSCase, error) {
 }
 
 func readGoldenCases(path string, count int) ([]accuracy.KiTSCase, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening KiTS19: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A rawCase is a case as KiTS19 has it.
@@ -76,7 +76,7 @@ func (c pickledCase) files() []string { return []string{c.path} }
 
 // read reads one of the two arrays.
 func (c pickledCase) read(which int) (*pickle.Array, [3]int, error) {
-	data, err := regular.ReadFile(c.path, maxPickle)
+	data, err := fileio.ReadFile(c.path, maxPickle)
 	if err != nil {
 		return nil, [3]int{}, err
 	}
@@ -135,7 +135,7 @@ func (c pickledCase) labels() ([]uint8, error) {
 
 // readPickledList reads the order of cases that preprocess.py writes, and their shapes.
 func readPickledList(dir, path string) ([]kitsCase, error) {
-	data, err := regular.ReadFile(path, maxList)
+	data, err := fileio.ReadFile(path, maxList)
 	if err != nil {
 		return nil, err
 	}
@@ -175,11 +175,8 @@ func parsePickledList(dir string, data []byte) ([]kitsCase, error) {
 // if it is not there.
 func pickledShape(about any) (shape [3]int) {
 	d, _ := about.(map[string]any)
-	extents, ok := d["image_shape"].(pickle.Tuple)
-	if list, isList := d["image_shape"].([]any); isList {
-		extents, ok = list, true
-	}
-	if !ok || len(extents) < len(shape) {
+	extents, _ := d["image_shape"].([]any)
+	if len(extents) < len(shape) {
 		return shape
 	}
 	for axis, extent := range extents[len(extents)-len(shape):] {

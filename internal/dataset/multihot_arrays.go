@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
@@ -24,7 +24,7 @@ type array struct {
 
 // openTables opens 0.npy to 25.npy of an archive, which are stored as they are.
 func (d *MultiHot) openTables(path string) error {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func openMember(f io.ReaderAt, member *zip.File, archive int64) (array, error) {
 }
 
 func openArray(path string, dtype tensor.DType, width int) (array, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return array{}, err
 	}
@@ -146,7 +146,7 @@ func (c *counter) Read(p []byte) (int, error) {
 
 // read returns the elements of some rows as their bits.
 func (a array) read(r Run) ([]int32, error) {
-	f, err := regular.Open(a.path)
+	f, err := fileio.Open(a.path)
 	if err != nil {
 		return nil, err
 	}

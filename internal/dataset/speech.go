@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // Speech is a set of recordings, and what is said in them.
@@ -72,7 +72,7 @@ func OpenSpeech(form SpeechForm, dir string, count int) (*Speech, error) {
 	for i := range d.Utterances {
 		u := &d.Utterances[i]
 		u.Path = form.find(dir, u.Path)
-		if _, err := regular.Stat(u.Path); err != nil {
+		if _, err := fileio.Stat(u.Path); err != nil {
 			return nil, fmt.Errorf("opening the recordings: utterance %d: %w", i, err)
 		}
 	}
@@ -94,7 +94,7 @@ func ReadTranscripts(form SpeechForm, dir string) ([]string, error) {
 
 func (f SpeechForm) read(dir string) (*Speech, error) {
 	path := filepath.Join(dir, f.manifest)
-	data, err := regular.ReadFile(path, longestManifest)
+	data, err := fileio.ReadFile(path, longestManifest)
 	if err != nil {
 		return nil, fmt.Errorf("opening the recordings: %w", err)
 	}
@@ -143,7 +143,7 @@ func asItIs(text string) (string, error) { return text, nil }
 
 // Read returns the file of a recording.
 func (d *Speech) Read(i int) ([]byte, error) {
-	data, err := regular.ReadFile(d.Utterances[i].Path, longestRecordings)
+	data, err := fileio.ReadFile(d.Utterances[i].Path, longestRecordings)
 	if err != nil {
 		return nil, fmt.Errorf("utterance %d: %w", i, err)
 	}

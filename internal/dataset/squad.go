@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // longestSQuAD is how large a file of questions or a vocabulary may be: the official ones have 5 MB and less.
@@ -43,7 +43,7 @@ func VocabularyPath(dir string) string { return filepath.Join(dir, squadVocabula
 // text that is not UTF-8 are errors, which name the place.
 func OpenSQuAD(dir string) (*SQuAD, error) {
 	path := filepath.Join(dir, squadData)
-	data, err := regular.ReadFile(path, longestSQuAD)
+	data, err := fileio.ReadFile(path, longestSQuAD)
 	if err != nil {
 		return nil, fmt.Errorf("opening SQuAD: %w", err)
 	}
@@ -51,7 +51,7 @@ func OpenSQuAD(dir string) (*SQuAD, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening SQuAD: %s: %w", path, err)
 	}
-	vocabulary, err := regular.ReadFile(VocabularyPath(dir), longestSQuAD)
+	vocabulary, err := fileio.ReadFile(VocabularyPath(dir), longestSQuAD)
 	if err != nil {
 		return nil, fmt.Errorf("opening SQuAD: the vocabulary of the model has to lie beside the questions: %w", err)
 	}

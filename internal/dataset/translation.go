@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/pytext"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // Translation is a set of sentences, one per line, in pieces of words.
@@ -71,7 +71,7 @@ const longestLine = 1 << 20
 
 // readLines reads a file of text.
 func readLines(path string) (lines []string, err error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: want one sentence per line", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A journal says which chunks of a part file are there, and of which version of which
@@ -79,7 +79,7 @@ func (j *journal) write(root *os.Root, part string) error {
 // writeFile replaces a file of our own folder at once: it has the old contents or the new
 // ones.
 func writeFile(root *os.Root, name string, data []byte) error {
-	return whole.WriteFile(filepath.Join(root.Name(), filepath.FromSlash(name)), data, 0o644)
+	return fileio.WriteFile(filepath.Join(root.Name(), filepath.FromSlash(name)), data, 0o644)
 }
 
 func ignoreMissing(err error) error {

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/mlperf-go/mlperf/configs"
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // finishOpenImages gets the images, and makes the annotation file as the reference's
@@ -102,7 +102,7 @@ func (j *job) obtainImages(ctx context.Context, ids []string) error {
 	if err := j.root.MkdirAll(j.item.OpenImages.Images, 0o755); err != nil {
 		return err
 	}
-	return parallel.Each(ctx, 4*j.Connections, len(ids), func(ctx context.Context, i int) error {
+	return workerpool.Each(ctx, 4*j.Connections, len(ids), func(ctx context.Context, i int) error {
 		err := j.obtainImage(ctx, &quiet, ids[i])
 		mu.Lock()
 		defer mu.Unlock()

@@ -134,7 +134,7 @@ func makeState(root *os.Root) error {
 func tidy(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), stateDir)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".tmp") { // as package whole calls them
+		if strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".tmp") { // as package fileio calls them
 			err = errors.Join(err, ignoreMissing(root.Remove(path.Join(stateDir, e.Name()))))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // A sumList is SHA256SUMS: what was installed, and how it was then. It grows while
@@ -98,7 +98,7 @@ func (l *sumList) verify(ctx context.Context, obs Observer, problem func(text st
 	names := l.names()
 	var mu sync.Mutex
 	done := 0
-	err = parallel.Each(ctx, 0, len(names), func(ctx context.Context, i int) error {
+	err = workerpool.Each(ctx, 0, len(names), func(ctx context.Context, i int) error {
 		got, err := sumFile(ctx, l.root, names[i], nil)
 		if cause := context.Cause(ctx); cause != nil {
 			return cause

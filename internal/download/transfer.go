@@ -10,7 +10,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // A transfer brings the missing chunks of a file, several at a time.
@@ -31,7 +31,7 @@ func (t *transfer) run(ctx context.Context, a *answer) error {
 		return err
 	}
 	todo := t.journal.missing()
-	err := parallel.Each(ctx, t.connections, len(todo), func(ctx context.Context, i int) error {
+	err := workerpool.Each(ctx, t.connections, len(todo), func(ctx context.Context, i int) error {
 		var first *answer
 		if i == 0 {
 			first = a

@@ -16,8 +16,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/jpeg"
-	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // An Upscaling says how COCO is enlarged.
@@ -136,7 +136,7 @@ func (j *job) upscaleImages(ctx context.Context, in *os.Root, c *cocoFile, u Ups
 	var mu sync.Mutex
 	done := 0
 	pool := sync.Pool{New: func() any { return &enlarger{} }}
-	return parallel.Each(ctx, 0, len(c.images), func(ctx context.Context, i int) error {
+	return workerpool.Each(ctx, 0, len(c.images), func(ctx context.Context, i int) error {
 		name := c.images[i].FileName
 		if err := checkPath(name); err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/jpeg"
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // imageNetClasses is the number of classes of ILSVRC-2012.
@@ -51,7 +51,7 @@ func (v *verification) checkImages(ctx context.Context, n int, image func(i int)
 	v.kind()
 	v.Observer.Phase("checking images")
 	var done, wrong atomic.Int64
-	err := parallel.Each(ctx, 0, n, func(_ context.Context, i int) error {
+	err := workerpool.Each(ctx, 0, n, func(_ context.Context, i int) error {
 		name, width, height := image(i)
 		if err := v.checkImage(name, width, height); err != nil {
 			wrong.Add(1)

@@ -151,23 +151,13 @@ func TestAServerBehindAPathIsReachedThere(t *testing.T) {
 	}
 }
 
-func TestHowAServerIsReachedIsKnown(t *testing.T) {
+func TestProxiesAreNamedWithoutTheirPasswords(t *testing.T) {
 	proxy, err := url.Parse("http://me:geheim@proxy:3128")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ at, plain, host, proxy string }{
-		{"http://host", "host:80", "host", ""},
-		{"http://host:8000/v1", "host:8000", "host:8000", ""},
-		{"http://[::1]:8000", "[::1]:8000", "[::1]:8000", ""},
-		{"http://[fe80::1%25eth0]:8000", "[fe80::1%eth0]:8000", "[fe80::1]:8000", ""},
-		{"http://[fe80::1%25eth0]", "[fe80::1%eth0]:80", "[fe80::1]", ""},
-		{"http://b\u00fccher.example", "", "b\u00fccher.example", ""},
-		{"https://host", "", "host", ""},
-		{"http://far", "", "far", "http://me:xxxxx@proxy:3128"},
-		{"http://broken", "", "broken", ""},
-	} {
-		s, err := Open(Options{URLs: []string{c.at}})
+	for at, want := range map[string]string{"http://host": "", "http://far": "http://me:xxxxx@proxy:3128", "http://broken": ""} {
+		s, err := Open(Options{URLs: []string{at}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,9 +170,8 @@ func TestHowAServerIsReachedIsKnown(t *testing.T) {
 			}
 			return nil, nil
 		}
-		server := s.List()[0]
-		if plain, ok := s.Plain(server); plain != c.plain || ok != (c.plain != "") || server.Host() != c.host || s.Proxy(server) != c.proxy {
-			t.Errorf("%s is reached at %q, called %q, behind %q; want %q, %q, %q", c.at, plain, server.Host(), s.Proxy(server), c.plain, c.host, c.proxy)
+		if got := s.Proxy(s.List()[0]); got != want {
+			t.Errorf("%s is behind %q, want %q", at, got, want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 const token = "geheim+0123/456="
@@ -108,35 +106,6 @@ func TestWhatAServerSaysBeforeItsAnswerIsBounded(t *testing.T) {
 	s := keyed(t, Options{URLs: []string{server.URL}})
 	if _, _, err := ask(t, s, server.URL); err == nil || !strings.Contains(err.Error(), "exceeded") {
 		t.Errorf("a header of 2 MiB: %v", err)
-	}
-}
-
-func TestOnlyServersOfPlainHTTPAreReachedDirectly(t *testing.T) {
-	dial := func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF }
-	for _, c := range []struct {
-		url     string
-		o       Options
-		address string
-	}{
-		{"http://127.0.0.1", Options{}, "127.0.0.1:80"},
-		{"http://127.0.0.1:8000/v1", Options{}, "127.0.0.1:8000"},
-		{"http://[::1]:8000", Options{}, "[::1]:8000"},
-		{"http://[::1]", Options{}, "[::1]:80"},
-		{"https://127.0.0.1:8000", Options{}, ""},
-		{"http://127.0.0.1:8000", Options{Dial: dial}, ""},
-	} {
-		c.o.URLs = []string{c.url}
-		s := keyed(t, c.o)
-		if got, ok := s.Plain(s.List()[0]); ok != (c.address != "") || ok && got != c.address {
-			t.Errorf("%s: %q, %v, want %q", c.url, got, ok, c.address)
-		}
-	}
-	s := keyed(t, Options{URLs: []string{"http://Host:80/a%2Fb//"}, ConnectTimeout: time.Second})
-	if server := s.List()[0]; server.Host() != "Host:80" || server.Path() != "/a%2Fb" || server.URL("/c") != "http://Host:80/a%2Fb/c" || s.ConnectTimeout() != time.Second {
-		t.Errorf("%s, %s, %s, %v", server.Host(), server.Path(), server.URL("/c"), s.ConnectTimeout())
-	}
-	if s = keyed(t, Options{URLs: []string{"http://host"}}); s.ConnectTimeout() != DefaultConnectTimeout {
-		t.Errorf("a connection may take %v", s.ConnectTimeout())
 	}
 }
 

@@ -5,10 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/credentials"
 )
@@ -20,8 +18,6 @@ type Servers struct {
 	key     secret
 	keyFrom string
 	list    []*Server
-	dials   bool          // in a way of the options
-	connect time.Duration // the longest time
 	proxy   func(*http.Request) (*url.URL, error)
 
 	mu sync.Mutex // over what is outstanding
@@ -40,15 +36,6 @@ func (s *Server) URL(path string) string { return s.base.String() + path }
 
 // Path is the path of the server's address as it is sent, without a slash at its end.
 func (s *Server) Path() string { return s.base.EscapedPath() }
-
-// Host is the server's name, and its port if the address has one, as requests say it: the zone of an address is this
-// machine's alone.
-func (s *Server) Host() string {
-	if zone := strings.IndexByte(s.base.Host, '%'); zone >= 0 {
-		return s.base.Host[:zone] + s.base.Host[strings.LastIndexByte(s.base.Host, ']'):]
-	}
-	return s.base.Host
-}
 
 // String is the address of the server.
 func (s *Server) String() string { return s.base.String() }
@@ -77,7 +64,6 @@ func Open(o Options) (*Servers, error) {
 	if o.ConnectTimeout == 0 {
 		o.ConnectTimeout = DefaultConnectTimeout
 	}
-	s.connect, s.dials = o.ConnectTimeout, o.Dial != nil
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 15 * time.Second}).DialContext
 	}
@@ -105,21 +91,6 @@ func (s *Servers) Close() error {
 // List are the servers.
 func (s *Servers) List() []*Server { return s.list }
 
-// Plain is where a server that speaks plain HTTP is connected to, HOST:PORT. False: it speaks TLS, there
-// is a proxy before it, its name has letters that names of machines are not found by, or connections are not those of the network.
-func (s *Servers) Plain(server *Server) (address string, ok bool) {
-	if server.base.Scheme != "http" || s.dials || strings.ContainsFunc(server.base.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return "", false
-	}
-	if proxy, err := s.proxyOf(server); proxy != nil || err != nil {
-		return "", false
-	}
-	if server.base.Port() == "" {
-		return net.JoinHostPort(server.base.Hostname(), "80"), true
-	}
-	return server.base.Host, true
-}
-
 func (s *Servers) proxyOf(server *Server) (*url.URL, error) {
 	return s.proxy(&http.Request{URL: server.base})
 }
@@ -132,9 +103,6 @@ func (s *Servers) Proxy(server *Server) string {
 	}
 	return proxy.Redacted()
 }
-
-// ConnectTimeout is how long a connection may take to be made.
-func (s *Servers) ConnectTimeout() time.Duration { return s.connect }
 
 // KeyFrom says in words where the key comes from; empty: there is none.
 func (s *Servers) KeyFrom() string { return s.keyFrom }

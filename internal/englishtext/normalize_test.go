@@ -6,12 +6,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func goldenCases(t testing.TB) [][2]string {
 	t.Helper()
-	return testfile.JSON[[][2]string](t, cmp.Or(os.Getenv("ENGLISHTEXT_GOLDEN"), "testdata/golden.json.gz")) // or another seed of make_golden.py, by hand
+	return testenv.JSON[[][2]string](t, cmp.Or(os.Getenv("ENGLISHTEXT_GOLDEN"), "testdata/golden.json.gz")) // or another seed of make_golden.py, by hand
 }
 
 func TestTextsAreNormalizedAsWhisperDoes(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package figures makes diagrams of runs as data: points, axes with units, marked values and
-// one sentence that says what is to be seen. Pages and pictures draw them; a reader who does
+// one sentence that says what is to be seen. Pages draw them; a reader who does
 // not see gets the sentence.
 //
 //	for _, f := range figures.Of(results, charts) {

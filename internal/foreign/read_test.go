@@ -14,13 +14,13 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // unpacked returns the content of a compressed file.
 func unpacked(t testing.TB, elem ...string) string {
 	t.Helper()
-	return string(testfile.Read(t, filepath.Join(elem...)))
+	return string(testenv.Read(t, filepath.Join(elem...)))
 }
 
 // published returns the two logs of a folder of testdata.

@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func decode[T any](t testing.TB, name string, into *T) {
 	t.Helper()
-	*into = testfile.JSON[T](t, filepath.Join("testdata", name))
+	*into = testenv.JSON[T](t, filepath.Join("testdata", name))
 }
 
 func TestLengthPenaltyIsTensorFlows(t *testing.T) {

@@ -7,15 +7,11 @@
 //	program := grading.Code(text)                      // of LiveCodeBench, in DeepSeek-R1's answers
 //	right := grading.SameMath(grading.Boxed(text), `\frac{1}{2}`)
 //
-// Answers to MATH-500 are compared as the grader of PRM800K compares them: by their text in two
-// ways of writing it plainly, then part by part as numbers and expressions. LaTeX becomes text as
-// pylatexenc writes it, and text becomes an expression as Python and SymPy's parser read it. Where
-// the grader asks SymPy whether a difference is 0, one without decimal fractions is computed here
-// at several points, with many digits; one with decimal fractions is multiplied out, and rounded
-// where SymPy rounds, and the same only if it is also nearly 0 where it is computed. What SymPy finds beyond that is left out: that == of Python is true or
-// false, infinities, quotients of polynomials with rounded coefficients that it cancels, and roots of squares of
-// sums of constants and decimal fractions. So is what versions of Python read in different ways, such as 9e+x, 0x, or
-// signs outside of ASCII that are no letters: no such expression is the same as another one.
+// SameMath compares answers to MATH-500 as the grader of PRM800K does: by their text in two plain forms, then part by part as numbers and expressions.
+// LaTeX becomes text as in pylatexenc, for the macros that answers use, and text becomes an expression as in SymPy's parser: numbers, letters, π, ln,
+// roots, the four operations and powers. Where the grader asks SymPy whether a difference is 0, both sides are computed here at twelve points with
+// float64. What this does not decide is not the same: factorials, decimals of more than eleven digits, decimal exponents of letters. Decimals are not
+// rounded after each step, as SymPy rounds them, so that 0.1x+0.2x is 0.3x here. The golden answers (testdata) show no other difference.
 //
 // The package finds programs in answers, and leaves out running them.
 package grading

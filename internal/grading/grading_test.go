@@ -1,81 +1,83 @@
 package grading
 
 import (
-	"encoding/json"
-	"os"
+	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// A golden is what the official scripts make of answers (testdata/make_grading.py).
+// A golden is what the official scripts make of texts and pairs of answers (testdata/make_grading.py).
 type golden struct {
-	Texts []struct {
-		Text       string
-		GPQA, MMLU [2]*string // of deepseek-r1, of gpt-oss-120b
-		Boxed      *string
-		Integer    *int
-	}
+	Texts []reading
 	Pairs []struct {
 		Said, Wanted string
 		Same         bool
 	}
 }
 
-func readGolden(t testing.TB) golden {
-	t.Helper()
-	return testfile.JSON[golden](t, "testdata/grading.json")
+// A reading is what is found in a text, by the scripts of deepseek-r1 and of gpt-oss-120b.
+type reading struct {
+	Text       string
+	GPQA, MMLU [2]*string
+	Boxed      *string
+	Integer    *int
+	Final      string
+	Code       [2]string
 }
 
-func TestAnswersAreReadAsTheScriptsReadThem(t *testing.T) {
-	for _, c := range readGolden(t).Texts {
-		for last, want := range map[byte][2]*string{'D': c.GPQA, 'J': c.MMLU} {
-			for i, letter := range []func(string, byte) byte{Letter, FinalLetter} {
-				if got := letter(c.Text, last); (got == 0) != (want[i] == nil) || got != 0 && string(rune(got)) != *want[i] {
-					t.Errorf("%q to %c, form %d: %q, want %v", c.Text, last, i, got, text(want[i]))
-				}
-			}
-		}
-		if box, ok := Boxed(c.Text); ok != (c.Boxed != nil) || ok && box != *c.Boxed {
-			t.Errorf("Boxed(%q) = %q, %v, want %v", c.Text, box, ok, text(c.Boxed))
-		}
-		if n, ok := Integer(c.Text); ok != (c.Integer != nil) || ok && n != *c.Integer {
-			t.Errorf("Integer(%q) = %d, %v", c.Text, n, ok)
-		}
+func found[T any](v T, ok bool) *T {
+	if !ok {
+		return nil
 	}
+	return &v
 }
 
-func TestProgramsAreFoundAsTheScriptsFindThem(t *testing.T) {
-	data, err := os.ReadFile("testdata/programs.json") // make_programs.py
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden []struct {
-		Text string
-		Code [2]string
-	}
-	if err := json.Unmarshal(data, &golden); err != nil || len(golden) < 30 {
-		t.Fatalf("%d texts, %v", len(golden), err)
-	}
-	for _, c := range golden {
-		if got := [2]string{Code(c.Text), FinalCode(c.Text)}; got != c.Code {
-			t.Errorf("the programs in %q are %q, want %q", c.Text, got, c.Code)
+func TestTextsAreReadAsTheScriptsReadThem(t *testing.T) {
+	for _, want := range testenv.JSON[golden](t, "testdata/grading.json").Texts {
+		got := reading{Text: want.Text, Final: Final(want.Text), Code: [2]string{Code(want.Text), FinalCode(want.Text)}}
+		for i, letter := range []func(string, byte) byte{Letter, FinalLetter} {
+			d, j := letter(want.Text, 'D'), letter(want.Text, 'J')
+			got.GPQA[i], got.MMLU[i] = found(string(rune(d)), d != 0), found(string(rune(j)), j != 0)
+		}
+		got.Boxed = found(Boxed(want.Text))
+		got.Integer = found(Integer(want.Text))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", want.Text, diff)
 		}
 	}
 }
 
-func text(s *string) string {
-	if s == nil {
-		return "nothing"
-	}
-	return *s
-}
-
-func TestFormulasAreTheSameWhereTheGraderSaysSo(t *testing.T) {
-	for _, c := range readGolden(t).Pairs {
+func TestSameMathAgreesWithTheGrader(t *testing.T) {
+	for _, c := range testenv.JSON[golden](t, "testdata/grading.json").Pairs {
 		if got := SameMath(c.Said, c.Wanted); got != c.Same {
-			t.Errorf("SameMath(%q, %q) = %v", c.Said, c.Wanted, got)
+			t.Errorf("SameMath(%q, %q) = %t", c.Said, c.Wanted, got)
 		}
+	}
+}
+
+// A model may write anything, and at any length.
+func TestLongAndDeepAnswersEnd(t *testing.T) {
+	for name, text := range map[string]string{
+		"a number of many digits":   strings.Repeat("7", 20_000),
+		"parentheses in each other": strings.Repeat("(", 10_000) + "1" + strings.Repeat(")", 10_000),
+		"braces in each other":      strings.Repeat("{", 10_000) + "x" + strings.Repeat("}", 10_000),
+		"signs":                     strings.Repeat("-", 10_000) + "1",
+		"elements":                  strings.Repeat("1,", 10_000) + "1",
+		"fractions of nothing":      strings.Repeat(`\frac`, 10_000),
+		"fractions in each other":   strings.Repeat(`1+\frac{1}{y+`, 150) + "x" + strings.Repeat("}", 150),
+		"roots in each other":       strings.Repeat(`\sqrt{2+`, 150) + "x" + strings.Repeat("}", 150),
+		"a wide matrix":             `\begin{pmatrix}` + strings.Repeat("1&", 5_000) + `1\end{pmatrix}`,
+		"many factors":              strings.Repeat("(a+1)(a+2)", 300),
+		"powers of powers":          "9**9**9**9",
+		"units":                     strings.Repeat("degree ", 5_000),
+	} {
+		if SameMath(text, "no answer") || SameMath("no answer", text) || !SameMath(text, text) {
+			t.Errorf("%s is another answer", name)
+		}
+		SameMath(text, "("+text+")*1")
 	}
 }
 

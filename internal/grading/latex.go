@@ -10,116 +10,98 @@ import (
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
 
-// latexText writes LaTeX as a text, as pylatexenc's latex_to_text does: \frac{a}{b} as a/b, \sqrt{a} as sqrt(a), a matrix as [ 1 2; 3 4 ], and names of symbols
-// as what they stand for. What is not known stands for nothing. False: pylatexenc fails, as of a root of nothing.
-func latexText(text string) (string, bool) {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, `\tfrac`, `\frac`), `\dfrac`, `\frac`)
-	l := latex{rest: strings.ReplaceAll(text, `\frac`, ` \frac`)}
-	nodes, err := l.nodes("")
-	if err != nil {
-		return "", false
+// latexSymbols are the macros without arguments that answers use, each with what pylatexenc writes for it. It drops the names of the macros that it
+// does not know and keeps their arguments; so does it with \text, \mathrm, \overline and their like.
+var latexSymbols = func() map[string]string {
+	symbols := map[string]string{" ": " ", ",": " ", ":": " ", ";": " ", "quad": "  ", "qquad": "    ", `\`: newRow}
+	for _, name := range strings.Fields("$ % & # _ { } sin cos tan sinh cosh tanh arcsin arccos arctan log ln exp lim max min sup inf") {
+		symbols[name] = name
 	}
-	return pytext.TrimSpace(strings.NewReplacer("√", "sqrt", "π", "pi", "∞", "inf", "∪", "U", "·", "*", "×", "*").Replace(join(nodes))), true
+	pairs := strings.Fields(`
+		alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ lambda λ mu μ nu ν xi ξ pi π varpi ϖ rho ρ varrho ϱ
+		sigma σ varsigma ς tau τ upsilon υ phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Upsilon Υ Phi Φ Psi Ψ Omega Ω
+		cdot · times × div ÷ pm ± mp ∓ cup ∪ cap ∩ in ∈ notin ∉ ni ∋ subset ⊂ subseteq ⊆ supset ⊃ supseteq ⊇ emptyset ∅ varnothing ∅ setminus ∖ infty ∞
+		le ≤ leq ≤ leqslant ⩽ ge ≥ geq ≥ geqslant ⩾ ll ≪ gg ≫ neq ≠ equiv ≡ approx ≈ sim ∼ simeq ≃ cong ≅ propto ∝ perp ⊥ parallel ∥ angle ∠ circ ∘
+		to → mapsto ↦ rightarrow → longrightarrow ⟶ leftarrow ← Rightarrow ⇒ Leftarrow ⇐ Leftrightarrow ⇔ leftrightarrow ↔ uparrow ↑ downarrow ↓
+		ldots … cdots ⋯ dots … vdots ⋮ forall ∀ exists ∃ nexists ∄ mid | partial ∂ nabla ∇ sum ∑ prod ∏ int ∫ oint ∮ ell ℓ hbar ħ prime ' star ⋆ ast ∗ bullet ∙
+		oplus ⊕ otimes ⊗ wedge ∧ vee ∨ lnot ¬ langle ⟨ rangle ⟩ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ lvert | rvert | vert | lVert ‖ rVert ‖ Vert ‖ backslash \`)
+	for i := 0; i < len(pairs); i += 2 {
+		symbols[pairs[i]] = pairs[i+1]
+	}
+	return symbols
+}()
+
+var (
+	// latexStyles are the macros that write letters in another alphabet, each with its capital A.
+	latexStyles = map[string]rune{"mathbf": '𝐀', "mathit": '𝐴', "mathcal": '𝒜', "mathscr": '𝒜', "mathfrak": '𝔄', "mathbb": '𝔸', "mathsf": '𝖠', "mathtt": '𝙰'}
+	// latexAccents combine with the character before them.
+	latexAccents = map[string]string{"hat": "\u0302", "bar": "\u0305", "vec": "\u20d7", "tilde": "\u0303", "dot": "\u0307", "ddot": "\u0308", "not": "\u0338"}
+	// latexDropped are macros that pylatexenc drops together with their argument.
+	latexDropped = regexp.MustCompile(`^(mbox|texttt|textsf|textup|textmd|ensuremath|hspace|hphantom|vphantom|color|label)$`)
+
+	latexMatrix = regexp.MustCompile(`^([bp]?(small)?matrix|array)$`)
+	environment = regexp.MustCompile(`^` + space + `*\{([^{}]+)\}`)
+)
+
+// Marks of what separates the rows and the elements of a matrix.
+const newRow, newElement = "\x00", "\x01"
+
+var errLaTeX = errors.New("not LaTeX that can be read")
+
+// latexText writes LaTeX as text in the way of pylatexenc's latex_to_text: \frac{a}{b} as a/b, \sqrt{a} as sqrt(a), a matrix as [1 2; 3 4], and the
+// names of symbols as what they stand for.
+func latexText(text string) (string, error) {
+	l := latex{rest: strings.NewReplacer("---", "—", "--", "–", `\tfrac`, ` \frac`, `\dfrac`, ` \frac`, `\frac`, ` \frac`).Replace(text)}
+	text, err := l.until("")
+	return pytext.TrimSpace(strings.NewReplacer("√", "sqrt", "π", "pi", "∞", "inf", "∪", "U", "·", "*", "×", "*", newRow, "\n", newElement, "   ").Replace(text)), err
 }
 
-// A latex is what is left to be read.
+// latex reads LaTeX from its start.
 type latex struct {
 	rest  string
 	depth int
 }
 
-// A latexNode is what a macro, a group, or a run of characters becomes.
-type latexNode struct{ text, macro string }
-
-func join(nodes []latexNode) string {
-	var b strings.Builder
-	for _, n := range nodes {
-		b.WriteString(n.text)
-	}
-	return b.String()
-}
-
-var (
-	errLaTeX = errors.New("no text") // the official reader fails as a whole
-	errEnds  = errors.New("the text ends where an argument is expected")
-)
-
 // deepest bounds how deep groups and parentheses are read.
 const deepest = 50
 
-// specials are characters that become others.
-var specials = []struct{ name, text string }{
-	{"---", "—"}, {"--", "–"}, {"``", "“"}, {"''", "”"}, {"!`", "¡"}, {"?`", "¿"}, {"&", "   "}, {"~", "\u00a0"},
-}
-
-// nodes takes what is before an end, and that: "}", "]", `\)`, `\]`, or the name of an environment. An end that is missing is
-// where the text ends, and one too many is skipped.
-func (l *latex) nodes(end string) ([]latexNode, error) {
+// until reads up to an end, which it skips: "}", "]", or the name of an environment. The end of the text stands for a missing one.
+func (l *latex) until(end string) (string, error) {
 	if l.depth++; l.depth > deepest {
-		return nil, errLaTeX
+		return "", errLaTeX
 	}
 	defer func() { l.depth-- }()
-	var nodes []latexNode
+	var b strings.Builder
 	for l.rest != "" {
-		if closed := l.closing(end); closed == "" {
-			n, err := l.node(end)
-			if err != nil {
-				return nil, err
+		var part string
+		var err error
+		switch c := l.character(); {
+		case c == end:
+			return b.String(), nil
+		case c == `\`:
+			name := l.name()
+			if m := environment.FindStringSubmatch(l.rest); name == "end" && m != nil {
+				if l.rest = l.rest[len(m[0]):]; m[1] == end {
+					return b.String(), nil
+				}
+				continue
 			}
-			nodes = append(nodes, n)
-		} else if closed == end {
-			break
+			part, err = l.macro(name)
+		case c == "{":
+			part, err = l.until("}")
+		case c == "&":
+			part = newElement
+		case c == "~":
+			part = "\u00a0"
+		case c != "}":
+			part = c
 		}
-	}
-	return nodes, nil
-}
-
-var (
-	environmentEnd  = regexp.MustCompile(`^\\end` + space + `*\{([\pL\p{Nd}_* .-]+)\}`)
-	environmentName = regexp.MustCompile(`^` + space + `*\{([\pL\p{Nd}_* .-]+)\}`)
-)
-
-// closing takes an end, whether of what is read or not. Empty: there is none.
-func (l *latex) closing(end string) (closed string) {
-	n := 1
-	switch m := environmentEnd.FindStringSubmatch(l.rest); {
-	case l.rest[0] == '}', l.rest[0] == ']' && end == "]":
-		closed = l.rest[:1]
-	case strings.HasPrefix(l.rest, `\)`), strings.HasPrefix(l.rest, `\]`):
-		closed, n = l.rest[:2], 2
-	case m != nil:
-		closed, n = m[1], len(m[0])
-	default:
-		return ""
-	}
-	l.rest = l.rest[n:]
-	return closed
-}
-
-// node takes what comes next.
-func (l *latex) node(end string) (n latexNode, err error) {
-	switch c := l.rest[0]; {
-	case c == '\\':
-		return l.backslash()
-	case c == '{', c == '[' && end == "]":
-		n.text, err = l.group(c)
-		return n, err
-	}
-	if s := l.special(); s != "" {
-		return latexNode{s, ""}, nil
-	}
-	return latexNode{l.character(), ""}, nil
-}
-
-// special takes a special character. Empty: there is none.
-func (l *latex) special() string {
-	for _, s := range specials {
-		if after, ok := strings.CutPrefix(l.rest, s.name); ok {
-			l.rest = after
-			return s.text
+		if err != nil {
+			return "", err
 		}
+		b.WriteString(part)
 	}
-	return ""
+	return b.String(), nil
 }
 
 func (l *latex) character() string {
@@ -129,116 +111,86 @@ func (l *latex) character() string {
 	return c
 }
 
-// group takes what is between braces or brackets.
-func (l *latex) group(open byte) (string, error) {
-	l.rest = l.rest[1:]
-	nodes, err := l.nodes(map[byte]string{'{': "}", '[': "]"}[open])
-	return join(nodes), err
-}
-
-// backslash takes what begins with a backslash.
-func (l *latex) backslash() (n latexNode, err error) {
-	name := l.name()
-	switch name {
-	case "": // a backslash at the very end
-	case "(", "[":
-		n.text, err = l.formula(name)
-	case "begin", "end":
-		m := environmentName.FindStringSubmatch(l.rest)
-		if m == nil {
-			return latexNode{`\` + name, ""}, nil
-		}
-		l.rest = l.rest[len(m[0]):]
-		n.text, err = l.environment(m[1])
-	default:
-		return l.macro(name)
-	}
-	return n, err
-}
-
-// name takes the name of a macro. The spaces behind letters go with it.
+// name reads the name of a macro, and the spaces behind one of letters.
 func (l *latex) name() string {
-	l.rest = l.rest[1:]
-	end := strings.IndexFunc(l.rest, func(r rune) bool { return !unicode.IsLetter(r) })
-	switch {
-	case end < 0:
-		end = len(l.rest)
-	case end == 0:
+	after := strings.TrimLeftFunc(l.rest, unicode.IsLetter)
+	name := l.rest[:len(l.rest)-len(after)]
+	if name == "" {
 		return l.character()
 	}
-	name := l.rest[:end]
-	l.rest = l.rest[end:]
-	if name != "begin" && name != "end" {
-		l.skipSpace()
-	}
+	l.rest = strings.TrimLeftFunc(after, pytext.IsSpace)
 	return name
 }
 
-func (l *latex) skipSpace() { l.rest = strings.TrimLeftFunc(l.rest, pytext.IsSpace) }
-
-// formula takes what is between \( and \), or \[ and \], which stands on lines of its own.
-func (l *latex) formula(open string) (string, error) {
-	nodes, err := l.nodes(map[string]string{"(": `\)`, "[": `\]`}[open])
-	text := pytext.TrimSpace(join(nodes))
-	if open == "[" {
-		text = block(text)
+// argument reads a group, a macro, or a character.
+func (l *latex) argument() (string, error) {
+	l.rest = strings.TrimLeftFunc(l.rest, pytext.IsSpace)
+	switch {
+	case l.rest == "" || l.rest[0] == '}':
+		return "", nil
+	case l.rest[0] == '{':
+		l.character()
+		return l.until("}")
+	case l.rest[0] == '\\':
+		l.character()
+		return l.macro(l.name())
 	}
-	return text, err
+	return l.character(), nil
 }
 
-func block(text string) string { return "\n    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n" }
-
-func (l *latex) environment(name string) (string, error) {
-	spec, before := latexKnown().environments[name], l.rest
-	_, err := l.arguments(spec.arguments)
-	if errors.Is(err, errEnds) {
-		l.rest, err = before, nil
+// option skips an argument in brackets, if there is one.
+func (l *latex) option() (err error) {
+	if strings.HasPrefix(l.rest, "[") {
+		l.character()
+		_, err = l.until("]")
 	}
-	nodes, errNodes := l.nodes(name)
-	switch err = errors.Join(err, errNodes); {
-	case err != nil:
+	return err
+}
+
+// macro reads the arguments of a macro and writes it.
+func (l *latex) macro(name string) (string, error) {
+	style, styled := latexStyles[name]
+	accent, accented := latexAccents[name]
+	switch m := environment.FindStringSubmatch(l.rest); {
+	case name == "begin" && m != nil:
+		l.rest = l.rest[len(m[0]):]
+		if m[1] == "array" { // its columns
+			if _, err := l.argument(); err != nil {
+				return "", err
+			}
+		}
+		text, err := l.until(m[1])
+		if latexMatrix.MatchString(m[1]) {
+			text = "[" + strings.NewReplacer(newElement, " ", newRow, ";").Replace(text) + "]"
+		}
+		return text, err
+	case name == "frac" || name == "nicefrac":
+		over, err := l.argument()
+		under, err2 := l.argument()
+		return over + "/" + under, errors.Join(err, err2)
+	case name == "sqrt":
+		if err := l.option(); err != nil {
+			return "", err
+		}
+		text, err := l.argument()
+		return "sqrt(" + text + ")", err
+	case latexDropped.MatchString(name):
+		_, err := l.argument()
 		return "", err
-	case spec.kind == "matrix":
-		return matrix(nodes)
-	case spec.kind == "equation":
-		return block(pytext.TrimSpace(join(nodes))), nil
-	case spec.kind == "lines":
-		return "\n" + join(nodes) + "\n", nil
+	case styled:
+		text, err := l.argument()
+		return strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'A' && r <= 'Z':
+				return style + r - 'A'
+			case r >= 'a' && r <= 'z':
+				return style + r - 'a' + 26
+			}
+			return r
+		}, text), err
+	case accented:
+		text, err := l.argument()
+		return text + accent, err
 	}
-	return join(nodes), nil
-}
-
-// matrix writes rows, in which nothing between two & is no element, with all elements as wide as the widest.
-func matrix(nodes []latexNode) (string, error) {
-	rows, element, widest := [][]string{nil}, []latexNode(nil), -1
-	add := func() {
-		if element != nil {
-			text := pytext.TrimSpace(join(element))
-			widest = max(widest, utf8.RuneCountInString(text))
-			rows[len(rows)-1] = append(rows[len(rows)-1], text)
-		}
-		element = nil
-	}
-	for _, n := range nodes {
-		switch {
-		case n.text == "   " && n.macro == "":
-			add()
-		case n.macro == `\`:
-			add()
-			rows = append(rows, nil)
-		default:
-			element = append(element, n)
-		}
-	}
-	if add(); widest < 0 {
-		return "", errLaTeX
-	}
-	lines := make([]string, len(rows))
-	for i, row := range rows {
-		for j, text := range row {
-			row[j] = strings.Repeat(" ", widest-utf8.RuneCountInString(text)) + text
-		}
-		lines[i] = strings.Join(row, " ")
-	}
-	return "[ " + strings.Join(lines, "; ") + " ]", nil
+	return latexSymbols[name], nil
 }

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
 )
 
-// SameMath reports whether an answer to a question of MATH-500 is the one that is wanted
-// (prm800k/grading/grader.py, grade_answer).
+// SameMath reports whether an answer to a question of MATH-500 is the wanted one (prm800k/grading/grader.py, grade_answer).
 func SameMath(said, wanted string) bool {
 	if asWritten(said) == asWritten(wanted) {
 		return true
@@ -22,25 +21,20 @@ func SameMath(said, wanted string) bool {
 		return said == wanted
 	}
 	a, b := elements(said), elements(wanted)
-	if len(b) > 1 && ends(said) != ends(wanted) {
-		return false
+	if len(b) > 1 && (said[0] != wanted[0] || said[len(said)-1] != wanted[len(wanted)-1]) {
+		return false // other brackets
 	}
-	return slices.EqualFunc(a, b, sameElement)
-}
-
-// ends are the brackets of a tuple.
-func ends(tuple string) [2]byte { return [2]byte{tuple[0], tuple[len(tuple)-1]} }
-
-// sameElement compares an element of a tuple. Fractions have to be reduced, and integers to be
-// written out.
-func sameElement(said, wanted string) bool {
-	switch {
-	case fraction.MatchString(said) && fraction.MatchString(wanted):
-		return said == wanted
-	case isInteger(said) != isInteger(wanted):
-		return false
-	}
-	return sameExpression(said, wanted)
+	return slices.EqualFunc(a, b, func(said, wanted string) bool {
+		_, isInteger := wholeNumber(withoutThousands(said))
+		_, wantsInteger := wholeNumber(withoutThousands(wanted))
+		switch {
+		case fraction.MatchString(said) && fraction.MatchString(wanted): // fractions have to be reduced
+			return said == wanted
+		case isInteger != wantsInteger: // integers have to be written out
+			return false
+		}
+		return sameExpression(said, wanted)
+	})
 }
 
 var (
@@ -72,25 +66,23 @@ func normal(text string) string {
 	for _, unit := range units {
 		text = unit.ReplaceAllString(text, "")
 	}
-	text = withoutBraces(circle.ReplaceAllString(text, ""))
+	text = circle.ReplaceAllString(text, "")
+	if len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' {
+		text = text[1 : len(text)-1]
+	}
 	text = thinComma.ReplaceAllString(text, "")
 	if n, ok := wholeNumber(text); ok {
-		text = writeWhole(math.RoundToEven(n))
+		text = strconv.FormatFloat(math.RoundToEven(n)+0, 'f', 0, 64) // + 0: no sign of -0
 	}
-	if plain, ok := latexText(text); ok && strings.Contains(text, `\`) {
-		text = plain
+	if strings.Contains(text, `\`) {
+		if plain, err := latexText(text); err == nil {
+			text = plain
+		}
 	}
 	text = mixed.ReplaceAllString(minus.ReplaceAllString(text, "-"), "$1+$2")
 	text = pytext.Lower(strings.NewReplacer(" ", "", "{", "", "}", "").Replace(text))
 	if n, ok := wholeNumber(withoutThousands(text)); ok {
-		return writeWhole(math.Trunc(n)) // here the grader does not round
-	}
-	return text
-}
-
-func withoutBraces(text string) string {
-	if len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' {
-		return text[1 : len(text)-1]
+		return strconv.FormatFloat(math.Trunc(n)+0, 'f', 0, 64) // here the grader does not round
 	}
 	return text
 }
@@ -112,14 +104,6 @@ func wholeNumber(text string) (float64, bool) {
 	return v, ok && math.Abs(v-math.RoundToEven(v)) <= 1e-7
 }
 
-// writeWhole writes a whole number without a fraction.
-func writeWhole(v float64) string { return strconv.FormatFloat(v+0, 'f', 0, 64) }
-
-func isInteger(text string) bool {
-	_, ok := wholeNumber(withoutThousands(text))
-	return ok
-}
-
 // tuple is a tuple or an interval with something in it, and no other inside.
 var tuple = regexp.MustCompile(`^[()\[\]][^()\[\]]+[()\[\]]$`)
 
@@ -136,16 +120,85 @@ func elements(text string) []string {
 	return []string{text}
 }
 
-var hardPowers = regexp.MustCompile(`\^[0-9]+\^|\^[0-9][0-9]+|\^[{(]`)
+// asWritten makes one text of what is written differently and means the same (prm800k/grading/math_normalize.py).
+func asWritten(text string) string {
+	text = pytext.TrimSpace(text)
+	if m := textOnly.FindStringSubmatch(text); m != nil {
+		text = pytext.TrimSpace(m[1])
+	}
+	plain := text
+	for _, r := range [][2]string{{"\n", ""}, {`\!`, ""}, {`\\`, `\`}, {"tfrac", "frac"}, {"dfrac", "frac"}, {`\left`, ""}, {`\right`, ""}, {`^{\circ}`, ""}, {`^\circ`, ""}, {`\$`, ""}} {
+		plain = strings.ReplaceAll(plain, r[0], r[1]) // one after the other
+	}
+	plain, unit, _ := strings.Cut(plain, `\text{ `)
+	if strings.Contains(unit, `\text{ `) {
+		return text // the script fails
+	}
+	for _, r := range [][2]string{{`\%`, ""}, {" .", " 0."}, {"{.", "{0."}} {
+		plain = strings.ReplaceAll(plain, r[0], r[1])
+	}
+	if strings.HasPrefix(plain, ".") {
+		plain = "0" + plain
+	}
+	if name, value, named := strings.Cut(plain, "="); named && !strings.Contains(value, "=") && utf8.RuneCountInString(name) <= 2 {
+		plain = value // of k = 5
+	}
+	plain, ok := roots(plain)
+	if ok {
+		plain, ok = fractions(strings.ReplaceAll(plain, " ", ""))
+	}
+	if !ok {
+		return text
+	}
+	if plain == "0.5" {
+		return `\frac{1}{2}`
+	}
+	if m := ratio.FindStringSubmatch(plain); m != nil && plainInteger(m[1]) && plainInteger(m[2]) {
+		return `\frac{` + m[1] + `}{` + m[2] + `}`
+	}
+	return plain
+}
 
-// worthComputing reports whether the grader would ask SymPy: there are at most two unknown letters,
-// and no powers that take it long.
-func worthComputing(text string) bool {
-	letters := map[rune]bool{}
-	for _, r := range strings.NewReplacer("sqrt", "", "frac", "").Replace(text) {
-		if unicode.IsLetter(r) {
-			letters[r] = true
+var ratio = regexp.MustCompile(`^(-?[0-9]+)/(-?[0-9]+)$`)
+
+// plainInteger reports whether digits are an integer as Python writes it.
+func plainInteger(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && strconv.Itoa(n) == text
+}
+
+// roots puts braces around what the root is drawn of.
+func roots(text string) (string, bool) {
+	parts := strings.Split(text, `\sqrt`)
+	for i, p := range parts[1:] {
+		switch {
+		case p == "":
+			return "", false
+		case p[0] != '{':
+			_, first := utf8.DecodeRuneInString(p)
+			parts[i+1] = "{" + p[:first] + "}" + p[first:]
 		}
 	}
-	return len(letters) <= 2 && !hardPowers.MatchString(text)
+	return strings.Join(parts, `\sqrt`), true
+}
+
+// fractions puts braces around numerators and denominators of one character.
+func fractions(text string) (string, bool) {
+	parts := strings.Split(text, `\frac`)
+	for i, p := range parts[1:] {
+		r := []rune(p)
+		switch {
+		case len(r) == 0:
+			return "", false
+		case r[0] == '{':
+			continue
+		case len(r) < 2:
+			return text, true
+		case r[1] == '{':
+			parts[i+1] = "{" + string(r[0]) + "}" + string(r[1:])
+		default:
+			parts[i+1] = "{" + string(r[0]) + "}{" + string(r[1]) + "}" + string(r[2:])
+		}
+	}
+	return strings.Join(parts, `\frac`), true
 }

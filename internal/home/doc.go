@@ -1,11 +1,20 @@
-// Package home says where this program keeps files: what it can make again in the cache
-// directory, what it has downloaded in the data directory.
+// Package home knows the folders where this program keeps files: the cache directory for what it can make again, the data
+// directory for what it has downloaded.
 //
 //	dir, err := home.CacheDir("models") // /home/me/.cache/mlperf/models
 //
-// $MLPERF_CACHE_DIR and $MLPERF_DATA_DIR name other folders. Without them the folders are
-// those that the operating system has for the purpose: the XDG base directories, or on
-// macOS and Windows their counterparts, with mlperf appended.
+// $MLPERF_CACHE_DIR and $MLPERF_DATA_DIR name other folders. The defaults are those of the operating system: the XDG base
+// directories, or their counterparts on macOS and Windows, with mlperf appended.
 //
-// Nothing is created here.
+// The package also lists and clears the cache: built-in models and data, pre-processed samples, converted models, and what
+// devices compiled.
+//
+//	release := home.Hold(dir) // during a run: the cache cannot be cleared
+//	defer release()
+//
+//	entries, err := home.List(dir)
+//	freed, err := home.Remove(dir, entries) // ErrInUse while a process holds it
+//
+// Only names of the form that this program gives its entries are entries; other files in the folder, which may be a user's,
+// are never touched. Links are not followed.
 package home

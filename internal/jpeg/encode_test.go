@@ -13,7 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/jpeg"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 const samplings = int(jpeg.SamplingGray) + 1
@@ -48,7 +48,7 @@ func TestEncodedBytesDoNotChange(t *testing.T) {
 
 // The thresholds are a decibel below what this encoder reaches with these pictures.
 func TestTheStandardLibraryReadsWhatWasWritten(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	least := map[int][samplings]float64{
 		10:  {26, 25, 24, 25, 28},
 		50:  {31.5, 29, 28, 30, 34},

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A golden is a file and what the reference makes of it; see testdata/README.md.
@@ -37,7 +37,7 @@ func images(t testing.TB) []golden {
 
 func corpus(t testing.TB) []golden {
 	t.Helper()
-	files := testfile.Files(t, "testdata/corpus.tar.gz")
+	files := testenv.Files(t, "testdata/corpus.tar.gz")
 	var list []golden
 	readJSON(t, files["index.json"], &list)
 	for i := range list {
@@ -48,7 +48,7 @@ func corpus(t testing.TB) []golden {
 
 func read(t testing.TB, name string) []byte {
 	t.Helper()
-	return testfile.Read(t, filepath.Join("testdata", name))
+	return testenv.Read(t, filepath.Join("testdata", name))
 }
 
 func readJSON(t testing.TB, data []byte, v any) {

@@ -112,20 +112,6 @@ func TestAProgramHasTimeForAllOfItsTests(t *testing.T) {
 	}
 }
 
-func TestATestOfARealProblemMayTakeAMinute(t *testing.T) {
-	job := pythons(t, `printf %s "$secret"`)
-	tests := open(t, folder(t, map[string]string{"test.jsonl": row(t, "a", onePlusTwo, packed(t, fourPlusOne), "{}")}), 1)
-	if passes, err := tests.Judge(t.Context(), coderun.New(coderun.Limits{}), "a", "pass"); !passes || err != nil {
-		t.Fatalf("Judge = %t, %v", passes, err)
-	}
-	want := map[string]any{"code": "pass", "seconds": 60.0, "function": any(nil), "inputs": []any{"1 2\n", "4 1\n"}, "outputs": []any{"3\n", "5\n"}}
-	got := job()
-	delete(got, "secret")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the job (-want +got):\n%s", diff)
-	}
-}
-
 func TestJudgingEndsInTheMiddle(t *testing.T) {
 	pythons(t, `printf %s "$secret"; sleep 20`)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("enough"))
@@ -146,28 +132,6 @@ func TestJudgingWithoutPythonSaysSo(t *testing.T) {
 	}
 }
 
-func TestOnlyTheBeginningOfWhatIsWrittenIsKept(t *testing.T) {
-	b := bounded{left: 5}
-	for _, part := range []string{"ab", "", "cde", "f", "ghijkl"} {
-		if n, err := b.Write([]byte(part)); n != len(part) || err != nil {
-			t.Errorf("Write(%q) = %d, %v: the program would see it", part, n, err)
-		}
-	}
-	if string(b.text) != "abcde" {
-		t.Errorf("it kept %q", b.text)
-	}
-}
-
-func TestFilesOfAReleaseAreNumberedFromTwo(t *testing.T) {
-	var names []string
-	for i := range 6 {
-		names = append(names, FileName(i))
-	}
-	if diff := cmp.Diff(strings.Fields("test.jsonl test2.jsonl test3.jsonl test4.jsonl test5.jsonl test6.jsonl"), names); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
-}
-
 // A file may change between finding a problem and judging by it.
 func TestAProblemThatIsNoLongerThereIsAnError(t *testing.T) {
 	dir := folder(t, map[string]string{"test.jsonl": row(t, "a", onePlusTwo, "[]", "{}") + row(t, "b", onePlusTwo, "[]", "{}")})
@@ -178,27 +142,4 @@ func TestAProblemThatIsNoLongerThereIsAnError(t *testing.T) {
 	if _, err := tests.Judge(t.Context(), nil, "b", "pass"); err == nil {
 		t.Error("a problem is judged that is no longer there")
 	}
-}
-
-// Open closes the files that it has opened where one is missing, so that nothing is left open.
-func TestFilesThatWereOpenedAreClosedWhereOneIsMissing(t *testing.T) {
-	dir := folder(t, map[string]string{"test.jsonl": row(t, "a", onePlusTwo, "[]", "{}")})
-	before := openFiles(t)
-	for range 5 {
-		if _, err := Open(t.Context(), dir, 3); !errors.Is(err, os.ErrNotExist) {
-			t.Fatalf("error %v", err)
-		}
-	}
-	if after := openFiles(t); after > before {
-		t.Errorf("%d files are open, %d before", after, before)
-	}
-}
-
-func openFiles(t *testing.T) int {
-	t.Helper()
-	list, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Skip(err)
-	}
-	return len(list)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // anySettings draws settings of a small test that ends by itself.
@@ -58,7 +58,7 @@ func wantsTooMuch(s TestSettings, performance, total uint64) bool {
 }
 
 func TestATraceIsWhatARunIssues(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
 		s, performance, total := anyTest(r)

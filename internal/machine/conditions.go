@@ -12,7 +12,7 @@ import (
 	"github.com/shirou/gopsutil/v4/load"
 )
 
-// Conditions are what makes a machine measure other than it could, at an instant.
+// Conditions are what makes a machine slower than it could be, at an instant.
 type Conditions struct {
 	at        time.Time // with both clocks: that of the day, and the one that stands still while the machine sleeps
 	warnings  []string
@@ -45,10 +45,10 @@ func settingsOf(root string) (list []string) {
 		list = append(list, fmt.Sprintf("the frequency governor is %s: single queries may wait for the clock to rise; sudo cpupower frequency-set -g performance", g))
 	}
 	if line(root, base+"/intel_pstate/no_turbo") == "0" || line(root, base+"/cpufreq/boost") == "1" {
-		list = append(list, "turbo is on: the clock, and so the speed, follows temperature and how many cores are busy")
+		list = append(list, "turbo is on: the clock depends on temperature and on the number of busy cores")
 	}
 	if line(root, base+"/smt/active") == "1" {
-		list = append(list, "SMT is on: two threads share a core, so twice the threads are not twice the speed")
+		list = append(list, "SMT is on: two threads share a core, so twice the threads are not twice as fast")
 	}
 	return list
 }
@@ -56,7 +56,7 @@ func settingsOf(root string) (list []string) {
 // crowd says that others want the processors.
 func crowd(load, usable float64) []string {
 	if usable > 0 && load > crowded*usable {
-		return []string{fmt.Sprintf("%.1f processes wanted to run in the last minute, and there are %.4g processors: others may slow the run down", load, usable)}
+		return []string{fmt.Sprintf("load average %.1f on %.4g CPUs: results may be slower than on an idle machine", load, usable)}
 	}
 	return nil
 }
@@ -83,10 +83,10 @@ const mostStolen = 0.02
 func (c Conditions) During(after Conditions) []string {
 	var list []string
 	if n := after.throttles - c.throttles; after.throttles > c.throttles {
-		list = append(list, fmt.Sprintf("the processor was too hot and was slowed down %d times during the run: what was measured is slower than it could be", n))
+		list = append(list, fmt.Sprintf("the processor throttled %d times because of heat: results are slower than the machine could be", n))
 	}
 	if all := after.all - c.all; all > 0 && (after.stolen-c.stolen)/all > mostStolen {
-		list = append(list, fmt.Sprintf("the host gave %.0f %% of the processor time to others during the run: latencies and rates suffer, and vary", 100*(after.stolen-c.stolen)/all))
+		list = append(list, fmt.Sprintf("%.0f %% CPU steal: the hypervisor ran other VMs; latencies and rates suffer and vary", 100*(after.stolen-c.stolen)/all))
 	}
 	return list
 }
@@ -104,7 +104,7 @@ const mostJump = time.Second
 func jumped(day, taken time.Duration) string {
 	switch jump := day - taken; {
 	case jump > mostJump:
-		return fmt.Sprintf("%v of the run are missing in what was measured: this machine slept, or its clock was set", jump.Round(time.Second))
+		return fmt.Sprintf("%v of the run were not measured: this machine slept, or its clock was set", jump.Round(time.Second))
 	case jump < -mostJump:
 		return fmt.Sprintf("the clock of this machine was set back by %v during the run", (-jump).Round(time.Second))
 	}

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,22 +66,6 @@ func TestWhatTheKernelShowsIsTaken(t *testing.T) {
 	}
 }
 
-func TestAMachineThatShowsNothingHasAnEmptyInventory(t *testing.T) {
-	if diff := cmp.Diff(Inventory{}, inventory(t.TempDir(), nil)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestDrivesAreOfAKind(t *testing.T) {
-	for _, c := range []struct{ name, rotational, want string }{
-		{"nvme1n1", "0", "NVMe SSD"}, {"vda", "1", "virtual disk"}, {"sdb", "0", "SSD"}, {"sdb", "1", "HDD"}, {"mmcblk0", "0", "eMMC or SD card"},
-	} {
-		if got := kindOfDrive(c.name, c.rotational); got != c.want {
-			t.Errorf("kindOfDrive(%q, %q) = %q, want %q", c.name, c.rotational, got, c.want)
-		}
-	}
-}
-
 func TestLinksAreInTheUsualWords(t *testing.T) {
 	for _, c := range []struct{ speed, width, want string }{
 		{"2.5 GT/s PCIe", "1", "PCIe Gen1 x1"}, {"5.0 GT/s PCIe", "4", "PCIe Gen2 x4"}, {"8.0 GT/s PCIe", "8", "PCIe Gen3 x8"}, {"16.0 GT/s PCIe", "16", "PCIe Gen4 x16"},
@@ -136,4 +121,70 @@ func FuzzSMI(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestABoardForTheEdgeIsDescribed: an eMMC with its parts, a link without a cable, no PCI, a kernel that says little.
+func TestABoardForTheEdgeIsDescribed(t *testing.T) {
+	root := files{
+		"sys/block/mmcblk0/size":                               "61071360",
+		"sys/block/mmcblk0/queue/rotational":                   "0",
+		"sys/block/mmcblk0boot0/size":                          "8192",
+		"sys/block/mmcblk0boot1/size":                          "8192",
+		"sys/block/mmcblk0rpmb/size":                           "8192",
+		"sys/block/mmcblk0gp0/size":                            "8192",
+		"sys/block/mmcblk1/size":                               "124735488",
+		"sys/block/zram0/size":                                 "4000000",
+		"sys/block/nbd0/size":                                  "0",
+		"sys/class/net/eth0/speed":                             "-1",
+		"sys/class/net/eth0/type":                              "1",
+		"sys/class/net/eth0/device/uevent":                     "DRIVER=st_gmac\nOF_NAME=ethernet",
+		"sys/class/net/docker0/speed":                          "10000", // which stands for no device
+		"sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "1800000",
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "schedutil",
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": "600000",
+		"sys/class/thermal/thermal_zone0/temp":                 "38461",
+		"sys/class/thermal/thermal_zone1/temp":                 "250000", // a sensor that is not connected
+		"sys/class/hwmon/hwmon0/name":                          "cpu_thermal",
+		"sys/class/hwmon/hwmon0/temp1_input":                   "41000",
+		"sys/class/hwmon/hwmon1/name":                          "nvme",
+		"sys/class/hwmon/hwmon1/temp1_input":                   "70000", // hotter, and no processor
+		"sys/devices/system/cpu/smt/active":                    "0",
+		"sys/devices/system/cpu/cpufreq/boost":                 "0",
+		"sys/devices/system/cpu/intel_pstate/no_turbo":         "1",
+		"sys/devices/system/cpu/cpu1/thermal_throttle/other":   "7",
+		"sys/devices/system/cpu/cpu0/cache/index0/type":        "Data",
+		"sys/bus/pci/devices/0000:01:00.0/vendor":              "0x10ec",
+		"sys/bus/pci/devices/0000:01:00.0/class":               "0x020000",
+		"proc/self/cgroup":                                     "0::/",
+		"sys/class/dmi/id/not":                                 "there",
+	}.write(t)
+	want := Inventory{
+		MaxMHz: 1800,
+		Drives: []Drive{{"mmcblk0", "eMMC or SD card", 61071360 * 512}, {"mmcblk1", "eMMC or SD card", 124735488 * 512}},
+		NICs:   []NIC{{Name: "eth0", Driver: "st_gmac", Kind: "Ethernet"}},
+	}
+	if diff := cmp.Diff(want, inventory(root, nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if c, known := temperature(root); !known || c != 41 {
+		t.Errorf("%g °C, known %v, want the 41 of the processor", c, known)
+	}
+	if list := settingsOf(root); len(list) != 1 || !strings.HasPrefix(list[0], "the frequency governor is schedutil: ") {
+		t.Errorf("settings %q, want the governor alone", list)
+	}
+	if n := throttles(root); n != 0 {
+		t.Errorf("throttled %d times, and nothing counts it", n)
+	}
+}
+
+// TestADriveWithSeveralPathsIsListedOnce: the kernel shows each path of an NVMe drive, and hides it from lists.
+func TestADriveWithSeveralPathsIsListedOnce(t *testing.T) {
+	root := files{
+		"sys/block/nvme0n1/size": "2000", "sys/block/nvme0n1/hidden": "0",
+		"sys/block/nvme0c0n1/size": "2000", "sys/block/nvme0c0n1/hidden": "1",
+		"sys/block/nvme0c1n1/size": "2000", "sys/block/nvme0c1n1/hidden": "1",
+	}.write(t)
+	if diff := cmp.Diff([]Drive{{"nvme0n1", "NVMe SSD", 2000 * 512}}, drives(root)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -1,11 +1,13 @@
 package machine
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/shirou/gopsutil/v4/disk"
 	"github.com/shirou/gopsutil/v4/host"
 	"github.com/shirou/gopsutil/v4/load"
 	"github.com/shirou/gopsutil/v4/mem"
@@ -19,7 +21,7 @@ type Machine struct {
 	Virtualization string  `json:"virtualization,omitempty"` // what it is a guest of, e.g. kvm
 	Go             string  `json:"go"`                       // version that built this program
 	ClockSource    string  `json:"clock_source,omitempty"`   // of the kernel, e.g. tsc
-	Load1          float64 `json:"load_1min"`                // mean number of processes that wanted to run in the last minute
+	Load1          float64 `json:"load_1min"`                // load average of the last minute
 
 	CPU    CPU    `json:"cpu"`
 	Memory Memory `json:"memory"`
@@ -106,4 +108,32 @@ func chosen(setting string) string {
 	_, after, _ := strings.Cut(setting, "[")
 	word, _, _ := strings.Cut(after, "]")
 	return word
+}
+
+// A Disk is the file system that a directory is on.
+type Disk struct {
+	Path       string `json:"path"` // that was asked for
+	Type       string `json:"type,omitempty"`
+	TotalBytes uint64 `json:"total_bytes"`
+	FreeBytes  uint64 `json:"free_bytes"` // for this user
+}
+
+// DiskOf returns the file system of a directory, which need not exist yet: then that of the
+// nearest one above it that does.
+func DiskOf(dir string) (Disk, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Disk{}, fmt.Errorf("free space of %s: %w", dir, err)
+	}
+	for existing := abs; ; existing = filepath.Dir(existing) {
+		_, err := os.Stat(existing)
+		if err != nil && existing != filepath.Dir(existing) {
+			continue
+		}
+		use, err := disk.Usage(existing)
+		if err != nil {
+			return Disk{}, fmt.Errorf("free space of %s: %w", dir, err)
+		}
+		return Disk{Path: abs, Type: use.Fstype, TotalBytes: use.Total, FreeBytes: use.Free}, nil
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A files map is a made-up file system: contents by path, "-> target" for links.
@@ -122,22 +122,6 @@ func TestMemoryThatIsLeftRespectsTheContainer(t *testing.T) {
 	}
 }
 
-func TestThePeakOfMemoryIsMeasured(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("not measured there")
-	}
-	before := PeakRSS()
-	block := make([]byte, 64<<20)
-	for i := range block {
-		block[i] = byte(i)
-	}
-	after := PeakRSS()
-	runtime.KeepAlive(block)
-	if before < 1<<20 || after < before || after < 64<<20 {
-		t.Errorf("PeakRSS() went from %d to %d bytes with 64 MB more", before, after)
-	}
-}
-
 func TestWhatIsNotThereStaysEmpty(t *testing.T) {
 	m := describe(t.TempDir())
 	if m.ClockSource != "" || m.GPUs != nil || m.CPU.Quota != 0 || m.CPU.NUMANodes != 0 || m.Memory.LimitBytes != 0 || m.Memory.HugePages != "" {
@@ -207,17 +191,6 @@ func TestLimitsOfContainersAreFound(t *testing.T) {
 				t.Errorf("memoryLimit = %v, want %v", got, test.memory)
 			}
 		})
-	}
-}
-
-func TestAQuotaIsSharedByItsPeriod(t *testing.T) {
-	for text, want := range map[string]float64{
-		"100000 50000": 2, "25000 100000": 0.25, "max 100000": 0, "-1 100000": 0, "100000": 0, "": 0, "x 5": 0, "5 x": 0, "5 0": 0, "0 5": 0, "5 -5": 0,
-		"nan 5": 0, "5 nan": 0, "inf 5": 0, "1e308 1e-308": 0,
-	} {
-		if got := processorsWorth(text); got != want {
-			t.Errorf("processorsWorth(%q) = %v, want %v", text, got, want)
-		}
 	}
 }
 
@@ -303,7 +276,7 @@ func TestTheDiskOfAFutureFolderIsFound(t *testing.T) {
 }
 
 func TestTimersAreMeasured(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	start := time.Now()
 	timers, err := ProbeTimers(context.Background())
 	if err != nil {
@@ -333,19 +306,6 @@ func TestAProbeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestInFakeTimeNothingIsLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		late, err := measure(context.Background(), time.Sleep)
-		if err != nil || late.MaxNS != 0 || late.MedianNS != 0 {
-			t.Errorf("oversleep is %+v, %v, want none", late, err)
-		}
-		late, err = measure(context.Background(), func(d time.Duration) { time.Sleep(d + time.Millisecond) })
-		if err != nil || late.MedianNS != 1e6 || late.P99NS != 1e6 {
-			t.Errorf("oversleep is %+v, %v, want 1 ms", late, err)
-		}
-	})
-}
-
 func TestTheSystemSaysItsName(t *testing.T) {
 	for _, c := range []struct {
 		files files
@@ -365,25 +325,6 @@ func TestTheSystemSaysItsName(t *testing.T) {
 	}
 }
 
-func TestTheWordInBracketsIsChosen(t *testing.T) {
-	for setting, want := range map[string]string{"always [madvise] never": "madvise", "[always] madvise": "always", "": "", "always": "", "a [b": "b"} {
-		if got := chosen(setting); got != want {
-			t.Errorf("chosen(%q) = %q, want %q", setting, got, want)
-		}
-	}
-}
-
-func TestTheClockStandsStillInFakeTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		if read, step := readClock(); read != 0 || step != 0 {
-			t.Errorf("reading takes %v ns in steps of %d", read, step)
-		}
-	})
-	if read, step := readClock(); read <= 0 || step <= 0 || float64(step) > 1e6 {
-		t.Errorf("in real time, reading takes %v ns in steps of %d", read, step)
-	}
-}
-
 // The kernel's percentile of n values is the one at ⌈p·n⌉, counted from 1.
 func TestOversleepsAreOrderStatistics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -396,12 +337,6 @@ func TestOversleepsAreOrderStatistics(t *testing.T) {
 			t.Errorf("oversleep is %+v, %v, want %+v", late, err, want)
 		}
 	})
-}
-
-func BenchmarkDescribe(b *testing.B) {
-	for b.Loop() {
-		Describe("")
-	}
 }
 
 func TestTheHottestPartOfTheProcessorCounts(t *testing.T) {

@@ -97,7 +97,7 @@ func (d *distant) sample(row []tensor.Tensor) []tensor.Tensor {
 
 // tokens counts those of a response that consists of tokens. Of others it is what the system under test says.
 func (d *distant) tokens(response []byte, told int) int {
-	if t, ok := d.portable.(workload.Talker); ok {
+	if t, ok := d.portable.(workload.TextWriter); ok {
 		return len(t.Tokens(nil, response))
 	}
 	return told

@@ -175,7 +175,7 @@ func TestWhoNeedsTheDataSetIsRefused(t *testing.T) {
 // tokenWorkload is one whose responses are tokens of two bytes.
 type tokenWorkload struct {
 	bytesWorkload
-	workload.Talker
+	workload.TextWriter
 }
 
 func (tokenWorkload) Row(i int) []workload.Slot { return bytesWorkload{}.Row(i) }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A question in pieces, with the text that has the answer.
@@ -63,7 +63,7 @@ func TestMobileBERTFindsWhatFollowsAWord(t *testing.T) {
 }
 
 func TestMobileBERTFindsAnswersOfAllLengths(t *testing.T) {
-	longtest.Skip(t, "several texts")
+	testenv.SkipLong(t, "several texts")
 	var firsts []int
 	for length := range BERTLengths {
 		firsts = append(firsts, BERTFirstWord+4000+length)
@@ -72,13 +72,13 @@ func TestMobileBERTFindsAnswersOfAllLengths(t *testing.T) {
 }
 
 func TestBERTFindsWhatFollowsAWord(t *testing.T) {
-	longtest.Skip(t, "its tables have 31 million numbers")
+	testenv.SkipLong(t, "its tables have 31 million numbers")
 	checkAnswers(t, "bert", BERTFirstWord+2000, BERTFirstWord+2003)
 }
 
 // What the network says of the noise is the latents, for the most part; the rest follows from the text.
 func TestTheSmallUNetPassesTheLatentsOn(t *testing.T) {
-	longtest.Skip(t, "convolutions")
+	testenv.SkipLong(t, "convolutions")
 	m, _ := build(t, lookup(t, "sdxl-mini-unet"), Options{})
 	in := inputsOf(m, 2, 500)
 	in["timestep"].data[0] = 501

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
@@ -147,7 +147,7 @@ func checkFiles(t *testing.T, sums map[string]string) {
 	t.Helper()
 	for name, want := range sums {
 		t.Run(name, func(t *testing.T) {
-			if !longtest.Wanted() && name != "mobilenet" {
+			if !testenv.Long() && name != "mobilenet" {
 				t.Skip("much arithmetic: make test")
 			}
 			t.Parallel()
@@ -164,7 +164,7 @@ func checkFiles(t *testing.T, sums map[string]string) {
 }
 
 func TestWritingResNetNeedsLittleMemory(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	var n int64
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A beginning keeps so much of what is written and refuses the rest.
@@ -81,7 +81,7 @@ func TestFilesBeginTheSame(t *testing.T) {
 }
 
 func TestLargeFilesBeginTheSame(t *testing.T) {
-	longtest.Skip(t, "of the same layers as smaller ones, or rounded as a whole")
+	testenv.SkipLong(t, "of the same layers as smaller ones, or rounded as a whole")
 	checkBeginnings(t, map[string]string{
 		"llama3.1-8b":                        "a15c23fe7b78b64d6021",
 		"llama2-70b":                         "ec78e06749429d0a08e7",

@@ -19,17 +19,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	size, err := m.EncodedSize()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	fmt.Println(m.Graph.Inputs[0], "→", m.Graph.Outputs[0], m.Graph.Outputs[1])
-	fmt.Printf("%d nodes, %.1f M parameters, %.2f G MACs, %.1f MB\n",
-		len(m.Graph.Nodes), float64(stats.Parameters)/1e6, float64(stats.MACs)/1e9, float64(size)/1e6)
+	fmt.Printf("%d nodes, %.1f M parameters, %.2f G MACs\n", len(m.Graph.Nodes), float64(stats.Parameters)/1e6, float64(stats.MACs)/1e9)
 	// Output:
 	// input_tensor:0 float32[N 3 224 224] → ArgMax:0 int64[N] softmax_tensor:0 float32[N 1001]
-	// 177 nodes, 25.6 M parameters, 4.09 G MACs, 102.5 MB
+	// 177 nodes, 25.6 M parameters, 4.09 G MACs
 }
 
 // Write a network of one's own.
@@ -44,24 +38,4 @@ func ExampleBuilder() {
 	fmt.Println(m.Graph.Outputs[0], stats.Parameters, stats.MACs, err)
 	// Output:
 	// scores:0 float32[N 10] 20706 75776 <nil>
-}
-
-// Put a node between two others.
-func Example_edit() {
-	a, _ := networks.Lookup("mobilenet")
-	m, _, _ := a.Build(networks.Options{})
-	index := m.Graph.Index()
-	for _, n := range m.Graph.Nodes {
-		if n.Op == "Softmax" {
-			from := index.Producer(n.Input(0))
-			fmt.Println(n.Op, "reads", from.Op, "and nothing else reads that:", len(index.Consumers(from.Outputs[0])) == 1)
-			added := index.Unique(from.Name + "/identity")
-			m.Graph.ReplaceUses(from.Outputs[0], added)
-			m.Graph.Nodes = append(m.Graph.Nodes, &onnx.Node{Op: "Identity", Inputs: from.Outputs, Outputs: []string{added}})
-		}
-	}
-	fmt.Println(m.Check() != nil, m.Graph.Sort(), m.Check())
-	// Output:
-	// Softmax reads Flatten and nothing else reads that: true
-	// true <nil> <nil>
 }

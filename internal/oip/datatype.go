@@ -43,22 +43,26 @@ func ParseDatatype(name string) (tensor.DType, error) {
 
 // Elements of BYTES have their length in front of them, 32 bits, little endian.
 
-// BytesSize is what strings take on the wire.
-func BytesSize(strings []string) int {
-	n := 0
-	for _, s := range strings {
+// Wire are the elements of a tensor as they are sent: its own memory, except for strings.
+func Wire(t tensor.Tensor) []byte {
+	if t.Type != tensor.String {
+		return t.Bytes()
+	}
+	b := make([]byte, 0, wireSize(t))
+	for _, s := range t.Strings() {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	return b
+}
+
+// wireSize is how many bytes Wire has.
+func wireSize(t tensor.Tensor) int {
+	n := len(t.Bytes())
+	for _, s := range t.Strings() {
 		n += 4 + len(s)
 	}
 	return n
-}
-
-// AppendBytes appends strings as they are on the wire.
-func AppendBytes(dst []byte, strings []string) []byte {
-	for _, s := range strings {
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s)))
-		dst = append(dst, s...)
-	}
-	return dst
 }
 
 // parseBytes reads exactly as many strings as there is room for.

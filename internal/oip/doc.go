@@ -4,15 +4,13 @@
 // of gRPC.
 //
 //	head := oip.Head{Model: "resnet50", Tensors: []oip.Spec{{"image", tensor.Float32, shape}}}
-//	text, err := oip.AppendRequest(nil, &head, tensors, oip.Binary)
+//	text, err := oip.RequestJSON(&head, tensors, oip.Binary)
 //
 // Whoever decodes says where tensors go: a Place gets a tensor's name, type and shape, and
 // returns memory for it, or an error. It is asked after these were checked and before
 // anything is allocated, so what the other side claims takes no memory here.
 //
-// The messages of gRPC are written and read by their field numbers, without generated code:
-// tensors go from their memory to the connection and back without being copied in between
-// (Message, Codec).
+// Messages of gRPC are those of package pb. Large tensors are faster over HTTP: protobuf copies them once more on each side.
 //
 // Package client asks servers, package server is one. What a model does with tensors is
 // left to others.

@@ -1,7 +1,7 @@
 package oip
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,96 +10,54 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// HeaderLength is the header of HTTP that says how many bytes of the body are JSON; binary
-// tensors follow.
-const HeaderLength = "Inference-Header-Content-Length"
-
-// A Document is the JSON of a request or an answer, as it was read.
+// A Document is a request or an answer, of which the elements of the tensors were not read yet.
 type Document struct {
 	Head
-	Load Load              // of tensors in shared memory; nil: there is none
-	data []json.RawMessage // of each tensor; nil: its elements follow the JSON
-	raw  bool              // there is no JSON
+	elements []func(t tensor.Tensor, body io.Reader) error // put those of each tensor where they belong
 }
 
-// ParseRequest reads the JSON of a request.
-func ParseRequest(text []byte, l Limits) (*Document, error) {
-	w, d, err := parse(text, l)
-	if err != nil {
-		return nil, fmt.Errorf("the JSON of a request: %w", err)
+// add adds a tensor, unless it cannot be one.
+func (d *Document) add(s Spec, read func(t tensor.Tensor, body io.Reader) error) error {
+	switch {
+	case s.Name == "":
+		return errors.New("a tensor has no name")
+	case slices.ContainsFunc(d.Tensors, func(o Spec) bool { return o.Name == s.Name }):
+		return fmt.Errorf("there are two tensors %q", s.Name)
+	case len(d.Tensors) == mostTensors:
+		return fmt.Errorf("more than %d tensors", mostTensors)
+	case len(s.Shape) > mostAxes:
+		return fmt.Errorf("tensor %s has %d axes, want at most %d", s.Name, len(s.Shape), mostAxes)
 	}
-	if err := w.Parameters.check(); err != nil {
-		return nil, err
+	if err := checkShape(s.Shape); err != nil {
+		return fmt.Errorf("tensor %s: %w", s.Name, err)
 	}
-	if err := d.wanted(w); err != nil {
-		return nil, err
-	}
-	return d, d.fill(w.Inputs, l)
-}
-
-// parse reads what requests and answers have in common.
-func parse(text []byte, l Limits) (*wireDocument, *Document, error) {
-	if err := checkText(text, l.filled().Tensors); err != nil {
-		return nil, nil, err
-	}
-	w := &wireDocument{}
-	if err := unmarshal(text, w); err != nil {
-		return nil, nil, err
-	}
-	return w, &Document{Head: Head{Model: w.ModelName, Version: w.ModelVersion, ID: w.ID}}, nil
-}
-
-// wanted reads which outputs a request asks for.
-func (d *Document) wanted(w *wireDocument) error {
-	var binary []bool // of each that is sent
-	for _, o := range w.Outputs {
-		if err := o.Parameters.check(); err != nil {
-			return err
-		}
-		at := o.Parameters.window()
-		d.Wanted, d.Windows = append(d.Wanted, o.Name), append(d.Windows, at)
-		if at.Region == "" {
-			binary = append(binary, o.Parameters.wantsBinary(w.Parameters.BinaryOutput))
-		}
-	}
-	if slices.Contains(binary, true) && slices.Contains(binary, false) {
-		return Errorf(Unsupported, "some outputs are asked for in binary and others in JSON: want all in one form")
-	}
-	if len(binary) == 0 {
-		binary = []bool{w.Parameters.BinaryOutput}
-	}
-	d.WantsJSON = !binary[0] // as all are
+	d.Tensors, d.elements = append(d.Tensors, s), append(d.elements, read)
 	return nil
 }
 
-// ParseResponse reads the JSON of an answer.
-func ParseResponse(text []byte, l Limits) (*Document, error) {
-	w, d, err := parse(text, l)
-	if err != nil {
-		return nil, fmt.Errorf("the JSON of an answer: %w", err)
+// want adds an output that is asked for. The same output a thousand times would be an answer of a thousand times its size.
+func (d *Document) want(name string) error {
+	switch {
+	case name == "":
+		return errors.New("an output that is asked for has no name")
+	case slices.Contains(d.Wanted, name):
+		return fmt.Errorf("the output %q is asked for twice", name)
+	case len(d.Wanted) == mostTensors:
+		return fmt.Errorf("more than %d outputs are asked for", mostTensors)
 	}
-	return d, d.fill(w.Outputs, l)
+	d.Wanted = append(d.Wanted, name)
+	return nil
 }
 
-// fill checks tensors and takes them over.
-func (d *Document) fill(tensors []wireTensor, l Limits) error {
-	for i := range tensors {
-		s, err := tensors[i].spec()
-		if err != nil {
-			return err
-		}
-		d.Tensors, d.data = append(d.Tensors, s), append(d.data, tensors[i].Data)
-	}
-	if err := d.check(l); err != nil {
-		return err
-	}
-	for i, s := range d.Tensors {
-		err := s.sizeFits()
-		if text := d.data[i]; text != nil {
-			err = s.countFits(len(text))
-		}
-		if err != nil {
-			return err
+// refuse refuses the parameters that change the meaning of a message and are not supported.
+func refuse(asked func(name string) bool) error {
+	for _, p := range []struct{ name, what string }{
+		{"sequence_id", "sequences of requests"},
+		{"classification", "classes instead of the numbers of an output"},
+		{"shared_memory_region", "tensors in shared memory"},
+	} {
+		if asked(p.name) {
+			return Errorf(Unsupported, "%s (%s) are not supported", p.what, p.name)
 		}
 	}
 	return nil
@@ -109,9 +67,6 @@ func (d *Document) fill(tensors []wireTensor, l Limits) error {
 func (d *Document) BinarySize() int64 {
 	n := int64(0)
 	for _, s := range d.Tensors {
-		if s.Window.Region != "" {
-			continue
-		}
 		if s.Size > math.MaxInt64-n {
 			return -1
 		}
@@ -128,15 +83,7 @@ func (d *Document) Read(body io.Reader, place Place) ([]tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case s.Window.Region != "":
-			err = s.load(d.Load, t)
-		case d.data[i] != nil:
-			err = readJSON(d.data[i], t, s.Shape)
-		default:
-			err = d.readBinary(body, t, s.Size)
-		}
-		if err != nil {
+		if err := d.elements[i](t, body); err != nil {
 			return nil, fmt.Errorf("tensor %s: %w", s.Name, err)
 		}
 		list[i] = t
@@ -144,31 +91,59 @@ func (d *Document) Read(body io.Reader, place Place) ([]tensor.Tensor, error) {
 	return list, nil
 }
 
-// readBinary reads the elements of a tensor.
-func (d *Document) readBinary(body io.Reader, t tensor.Tensor, size int64) error {
+// readBinary reads the elements of a tensor that take so many bytes.
+func readBinary(body io.Reader, t tensor.Tensor, size int64) error {
 	if t.Type != tensor.String {
 		if n, err := io.ReadFull(body, t.Bytes()); err != nil {
 			return fmt.Errorf("%d of %d bytes arrived: %w", n, len(t.Bytes()), err)
 		}
 		return checkBools(t)
 	}
-	data, err := io.ReadAll(io.LimitReader(body, size)) // which takes no more than arrives
-	if err == nil && int64(len(data)) < size {
-		err = io.ErrUnexpectedEOF
-	}
+	data, err := readText(body, size)
 	if err != nil {
-		return fmt.Errorf("%d of %d bytes arrived: %w", len(data), size, err)
-	}
-	if d.raw {
-		t.Strings()[0] = string(data)
-		return nil
+		return err
 	}
 	return parseBytes(data, t.Strings())
 }
 
-// RawDocument is the document of a request without JSON: the elements of its only tensor are
-// all there is. Strings have no length in front of them.
+// readText reads so many bytes, and takes no more memory than arrives.
+func readText(body io.Reader, size int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(body, size))
+	if err == nil && int64(len(data)) < size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%d of %d bytes arrived: %w", len(data), size, err)
+	}
+	return data, nil
+}
+
+// checkBools refuses bytes that are neither false nor true.
+func checkBools(t tensor.Tensor) error {
+	if t.Type != tensor.Bool {
+		return nil
+	}
+	for i, b := range t.Bytes() {
+		if b > 1 {
+			return fmt.Errorf("element %d is %d, want 0 or 1", i, b)
+		}
+	}
+	return nil
+}
+
+// RawDocument is a request without JSON: the elements of its only tensor are all there is. A string has no length in
+// front of it.
 func RawDocument(h Head) *Document {
 	h.WantsJSON = true
-	return &Document{Head: h, data: make([]json.RawMessage, len(h.Tensors)), raw: true}
+	size := h.Tensors[0].Size
+	return &Document{Head: h, elements: []func(tensor.Tensor, io.Reader) error{func(t tensor.Tensor, body io.Reader) error {
+		if t.Type != tensor.String {
+			return readBinary(body, t, size)
+		}
+		data, err := readText(body, size)
+		if err == nil {
+			t.Strings()[0] = string(data)
+		}
+		return err
+	}}}
 }

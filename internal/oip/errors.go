@@ -69,5 +69,15 @@ func codeOr(err error, other Code) Code {
 // HTTP is the status of HTTP that stands for a code.
 func (c Code) HTTP() int { return codeTable[c].http }
 
+// CodeOfGRPC is the code that one of gRPC stands for.
+func CodeOfGRPC(c codes.Code) Code {
+	for code, of := range codeTable {
+		if of.grpc == c {
+			return code
+		}
+	}
+	return Internal
+}
+
 // GRPC is the code of gRPC that stands for a code.
 func (c Code) GRPC() codes.Code { return codeTable[c].grpc }

@@ -9,11 +9,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-func ExampleAppendRequest() {
+func ExampleRequestJSON() {
 	image := tensor.Of([]float32{0.5, 1}, 1, 2)
 	head := oip.Head{ID: "7", Tensors: []oip.Spec{{Name: "image", Type: image.Type, Shape: image.Shape}}, Wanted: []string{"class"}}
 	for _, form := range []oip.Form{oip.JSON, oip.Binary} {
-		text, err := oip.AppendRequest(nil, &head, []tensor.Tensor{image}, form)
+		text, err := oip.RequestJSON(&head, []tensor.Tensor{image}, form)
 		fmt.Println(string(text), err)
 	}
 	// Output:
@@ -21,9 +21,9 @@ func ExampleAppendRequest() {
 	// {"id":"7","inputs":[{"name":"image","datatype":"FP32","shape":[1,2],"parameters":{"binary_data_size":8}}],"outputs":[{"name":"class","parameters":{"binary_data":true}}],"parameters":{"binary_data_output":true}} <nil>
 }
 
-func ExampleParseRequest() {
+func ExampleFromRequestJSON() {
 	text := `{"inputs":[{"name":"ids","datatype":"INT64","shape":[1,3],"data":[[1,2,3]]},{"name":"mask","datatype":"UINT8","shape":[1,3],"parameters":{"binary_data_size":3}}]}`
-	request, err := oip.ParseRequest([]byte(text), oip.Limits{})
+	request, err := oip.FromRequestJSON([]byte(text))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,7 +38,7 @@ func ExampleParseRequest() {
 }
 
 func ExampleDocument_Read() {
-	answer, err := oip.ParseResponse([]byte(`{"model_name":"m","outputs":[{"name":"y","datatype":"FP32","shape":[2],"data":[1]}]}`), oip.Limits{})
+	answer, err := oip.FromResponseJSON([]byte(`{"model_name":"m","outputs":[{"name":"y","datatype":"FP32","shape":[2],"data":[1]}]}`))
 	if err == nil {
 		_, err = answer.Read(strings.NewReader(""), func(_ int, s oip.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil })
 	}
@@ -50,11 +50,6 @@ func ExampleErrorf() {
 	err := fmt.Errorf("asking for a model: %w", oip.Errorf(oip.NotFound, "there is no model %q", "bert"))
 	fmt.Println(err, oip.CodeOf(err).HTTP(), oip.CodeOf(err).GRPC())
 	// Output: asking for a model: there is no model "bert" 404 NotFound
-}
-
-func ExampleAppendBytes() {
-	fmt.Printf("%q\n", oip.AppendBytes(nil, []string{"cat", ""}))
-	// Output: "\x03\x00\x00\x00cat\x00\x00\x00\x00"
 }
 
 func ExampleModelMetadata_Difference() {

@@ -1,9 +1,10 @@
 package oip
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -60,10 +61,10 @@ func (p *Port) check() error {
 	return checkShape(least)
 }
 
-// ParseModelMetadata reads the description of a model in JSON.
-func ParseModelMetadata(data []byte) (*ModelMetadata, error) {
+// FromModelMetadataJSON reads the description of a model.
+func FromModelMetadataJSON(text []byte) (*ModelMetadata, error) {
 	m := &ModelMetadata{}
-	if err := ReadJSON(data, m, "name", "versions", "platform", "inputs", "outputs", "datatype", "shape"); err != nil {
+	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("the description of a model: %w", err)
 	}
 	return m, m.check()
@@ -102,27 +103,21 @@ func (s *InferenceSum) sums() []*Sum {
 	return []*Sum{&s.Success, &s.Fail, &s.Queue, &s.ComputeInput, &s.ComputeInfer, &s.ComputeOutput, &s.CacheHit, &s.CacheMiss}
 }
 
-// statisticsDocument is how statistics are wrapped in JSON.
-type statisticsDocument struct {
+// statistics are how they are wrapped in JSON.
+type statistics struct {
 	Models []ModelStatistics `json:"model_stats"`
 }
 
-// statisticsKeys are the keys of statistics, of which none may be there twice.
-var statisticsKeys = []string{"model_stats", "name", "version", "last_inference", "inference_count", "execution_count", "inference_stats",
-	"success", "fail", "queue", "compute_input", "compute_infer", "compute_output", "cache_hit", "cache_miss", "count", "ns"}
+// StatisticsJSON is the JSON of statistics.
+func StatisticsJSON(list []ModelStatistics) ([]byte, error) { return json.Marshal(statistics{list}) }
 
-// FormatStatistics writes statistics as JSON.
-func FormatStatistics(list []ModelStatistics) ([]byte, error) {
-	return json.Marshal(statisticsDocument{list})
-}
-
-// ParseStatistics reads statistics from JSON.
-func ParseStatistics(data []byte) ([]ModelStatistics, error) {
-	var d statisticsDocument
-	if err := ReadJSON(data, &d, statisticsKeys...); err != nil {
+// FromStatisticsJSON reads statistics.
+func FromStatisticsJSON(text []byte) ([]ModelStatistics, error) {
+	var s statistics
+	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("statistics of a model: %w", err)
 	}
-	return d.Models, nil
+	return s.Models, nil
 }
 
 // Add adds what another server, or another version of the model, counted.

@@ -54,58 +54,30 @@ func (c *checker) graph(g *Graph, outer *scope) {
 	for _, name := range g.constantsAndInputs() {
 		values.own[name] = true
 	}
-	c.names(g)
-	for _, t := range g.constants() {
-		c.tensor("", t)
+	// An input and an initializer may share a name: the initializer is then the input's default. A node needs none.
+	c.distinct("initializer", each(g.Initializers, func(t *Tensor) string { return t.Name }))
+	c.distinct("input", each(g.Inputs, func(v *Value) string { return v.Name }))
+	named := slices.DeleteFunc(slices.Clone(g.Nodes), func(n *Node) bool { return n.Name == "" })
+	c.distinct("node", each(named, func(n *Node) string { return n.Name }))
+	for _, t := range g.Initializers {
+		if err := t.check(); err != nil {
+			c.fail("%w", err)
+		}
 	}
 	for _, n := range g.Nodes {
 		c.node(n, values)
-		c.outputs(n, values)
+		for _, name := range n.Outputs {
+			if name != "" && values.own[name] {
+				c.fail("value %q is defined twice, the second time by %s", name, n.describe())
+			}
+			values.own[name] = true
+		}
 	}
 	for _, v := range g.Outputs {
 		if !values.knows(v.Name) {
 			c.fail("output %q is made by no node", v.Name)
 		}
 	}
-}
-
-// outputs defines what a node makes.
-func (c *checker) outputs(n *Node, values *scope) {
-	for _, name := range n.Outputs {
-		if name == "" {
-			continue
-		}
-		if values.own[name] {
-			c.fail("value %q is defined twice, the second time by %s", name, n.describe())
-		}
-		values.own[name] = true
-	}
-}
-
-func (c *checker) tensor(place string, t *Tensor) {
-	if err := t.check(); err != nil {
-		c.fail("%s%w", place, err)
-	}
-}
-
-// names checks that lists hold no name twice. An input and an initializer may share
-// one: the initializer is then the input's default.
-func (c *checker) names(g *Graph) {
-	var initializers, inputs, nodes []string
-	for _, t := range g.Initializers {
-		initializers = append(initializers, t.Name)
-	}
-	for _, v := range g.Inputs {
-		inputs = append(inputs, v.Name)
-	}
-	for _, n := range g.Nodes {
-		if n.Name != "" { // a node needs no name
-			nodes = append(nodes, n.Name)
-		}
-	}
-	c.distinct("initializer", initializers)
-	c.distinct("input", inputs)
-	c.distinct("node", nodes)
 }
 
 func (c *checker) distinct(what string, names []string) {
@@ -121,33 +93,28 @@ func (c *checker) distinct(what string, names []string) {
 }
 
 func (c *checker) node(n *Node, values *scope) {
+	imported := len(c.model.Opsets) == 0 || slices.ContainsFunc(c.model.Opsets, func(o Opset) bool {
+		return canonicalDomain(o.Domain) == canonicalDomain(n.Domain)
+	})
 	switch {
 	case n.Op == "":
 		c.fail("%s has no operator", n.describe())
-	case !c.imported(n.Domain):
+	case !imported:
 		c.fail("%s: the model imports no operators of domain %q", n.describe(), n.Domain)
 	}
-	c.inputs(n, values)
-	for _, a := range n.Attributes {
-		for _, t := range a.constants() {
-			c.tensor(fmt.Sprintf("%s: attribute %q: ", n.describe(), a.Name), t)
-		}
-	}
-	for _, sub := range n.subgraphs() {
-		c.graph(sub, values)
-	}
-}
-
-func (c *checker) inputs(n *Node, values *scope) {
 	for _, name := range n.Inputs {
 		if name != "" && !values.knows(name) {
 			c.fail("%s reads %q, which no earlier node defines", n.describe(), name)
 		}
 	}
-}
-
-func (c *checker) imported(domain string) bool {
-	return len(c.model.Opsets) == 0 || slices.ContainsFunc(c.model.Opsets, func(o Opset) bool {
-		return canonicalDomain(o.Domain) == canonicalDomain(domain)
-	})
+	for _, a := range n.Attributes {
+		for _, t := range a.tensors() {
+			if err := t.check(); err != nil {
+				c.fail("%s: attribute %q: %w", n.describe(), a.Name, err)
+			}
+		}
+	}
+	for _, sub := range n.Subgraphs() {
+		c.graph(sub, values)
+	}
 }

@@ -1,86 +1,222 @@
 package onnx
 
 import (
-	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// ReplaceUses makes every node that reads the value old read the value new instead,
-// also inside subgraphs that take old from outside. Outputs of the graph keep
-// their names; RenameValue changes them.
-func (g *Graph) ReplaceUses(old, new string) {
+// An Index answers by name what a graph holds only as lists. It shows the graph as
+// it was when the index was made; after an edit make another.
+type Index struct {
+	producers    map[string]*Node
+	consumers    map[string][]*Node
+	initializers map[string]*Tensor
+	values       map[string]*Value
+	outputs      map[string]bool
+	taken        map[string]bool
+}
+
+// Index returns an index of the graph.
+func (g *Graph) Index() *Index {
+	x := &Index{
+		producers:    make(map[string]*Node, len(g.Nodes)),
+		consumers:    make(map[string][]*Node, len(g.Nodes)),
+		initializers: make(map[string]*Tensor, len(g.Initializers)),
+		values:       make(map[string]*Value),
+		outputs:      make(map[string]bool, len(g.Outputs)),
+		taken:        make(map[string]bool),
+	}
+	for _, t := range g.Initializers {
+		x.initializers[t.Name] = t
+	}
 	for _, n := range g.Nodes {
-		n.replaceUses(old, new)
+		for _, name := range n.Outputs {
+			if name != "" {
+				x.producers[name] = n
+			}
+		}
+		for _, name := range n.Reads() {
+			if list := x.consumers[name]; len(list) == 0 || list[len(list)-1] != n {
+				x.consumers[name] = append(list, n)
+			}
+		}
 	}
+	for _, list := range [][]*Value{g.Values, g.Inputs, g.Outputs} {
+		for _, v := range list {
+			x.values[v.Name] = v
+			x.taken[v.Name] = true
+		}
+	}
+	for _, v := range g.Outputs {
+		x.outputs[v.Name] = true
+	}
+	x.take(g)
+	return x
 }
 
-func (n *Node) replaceUses(old, new string) {
-	replaceAll(n.Inputs, old, new)
-	for _, sub := range n.subgraphs() {
-		if slices.Contains(sub.captures(), old) {
-			sub.ReplaceUses(old, new)
-			renameValues(sub.Outputs, old, new)
+// take notes the names of a graph and of all graphs within.
+func (x *Index) take(g *Graph) {
+	for _, name := range g.definitions() {
+		x.taken[name] = true
+	}
+	for _, n := range g.Nodes {
+		x.taken[n.Name] = true
+		for _, sub := range n.Subgraphs() {
+			x.take(sub)
 		}
 	}
 }
 
-func replaceAll(names []string, old, new string) {
-	for i, name := range names {
-		if name == old {
-			names[i] = new
+// Producer returns the node that makes a value, nil if it is an input, an
+// initializer or unknown.
+func (x *Index) Producer(value string) *Node { return x.producers[value] }
+
+// Consumers returns the nodes that read a value, each once, in the graph's order. A
+// node reads what its subgraphs take from outside.
+func (x *Index) Consumers(value string) []*Node { return x.consumers[value] }
+
+// Initializer returns the constant of that name, nil if there is none.
+func (x *Index) Initializer(name string) *Tensor { return x.initializers[name] }
+
+// Value returns what the graph says of the type of a value, nil if nothing.
+func (x *Index) Value(name string) *Value { return x.values[name] }
+
+// IsOutput reports whether a value is an output of the graph.
+func (x *Index) IsOutput(name string) bool { return x.outputs[name] }
+
+// Unique returns a name that neither a value nor a node has, base itself if it is
+// free. The name counts as taken from then on.
+func (x *Index) Unique(base string) string {
+	name := base
+	for i := 1; x.taken[name]; i++ {
+		name = base + "_" + strconv.Itoa(i)
+	}
+	x.taken[name] = true
+	return name
+}
+
+// AllNodes iterates over the nodes of the graph, each followed by the nodes of its
+// subgraphs.
+func (g *Graph) AllNodes() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { g.allNodes(yield) }
+}
+
+func (g *Graph) allNodes(yield func(*Node) bool) bool {
+	for _, n := range g.Nodes {
+		if !yield(n) {
+			return false
+		}
+		for _, sub := range n.Subgraphs() {
+			if !sub.allNodes(yield) {
+				return false
+			}
 		}
 	}
+	return true
+}
+
+// Reads returns the names of the values that a node reads: its inputs but for those
+// left out, and what its subgraphs take from outside.
+func (n *Node) Reads() []string {
+	names := slices.DeleteFunc(slices.Clone(n.Inputs), func(name string) bool { return name == "" })
+	for _, sub := range n.Subgraphs() {
+		names = append(names, sub.captures()...)
+	}
+	return names
+}
+
+// captures returns the names that a subgraph reads and does not define.
+func (g *Graph) captures() []string {
+	var names []string
+	for _, n := range g.Nodes {
+		names = append(names, n.Reads()...)
+	}
+	for _, v := range g.Outputs {
+		names = append(names, v.Name)
+	}
+	own := make(map[string]bool)
+	for _, name := range g.definitions() {
+		own[name] = true
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return own[name] })
+}
+
+// definitions returns the names of the values that the graph defines: its inputs,
+// initializers and the outputs of its nodes.
+func (g *Graph) definitions() []string {
+	names := g.constantsAndInputs()
+	for _, n := range g.Nodes {
+		for _, name := range n.Outputs {
+			if name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// constantsAndInputs returns the names that are defined before any node.
+func (g *Graph) constantsAndInputs() []string {
+	var names []string
+	for _, v := range g.Inputs {
+		names = append(names, v.Name)
+	}
+	for _, t := range g.Initializers {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // RenameValue gives a value another name wherever it is defined, read or described.
 func (g *Graph) RenameValue(old, new string) {
-	g.ReplaceUses(old, new)
-	for _, n := range g.Nodes {
-		replaceAll(n.Outputs, old, new)
-	}
-	named := slices.Clone(g.Initializers)
-	for _, t := range g.SparseInitializers {
-		named = append(named, t.Values)
-	}
-	for _, t := range named {
-		if t.Name == old {
-			t.Name = new
+	rename := func(name *string) {
+		if *name == old {
+			*name = new
 		}
 	}
-	for _, list := range [][]*Value{g.Inputs, g.Outputs, g.Values} {
-		renameValues(list, old, new)
+	g.renameReads(old, new)
+	for _, n := range g.Nodes {
+		for i := range n.Outputs {
+			rename(&n.Outputs[i])
+		}
+	}
+	for _, t := range g.Initializers {
+		rename(&t.Name)
+	}
+	for _, v := range slices.Concat(g.Inputs, g.Outputs, g.Values) {
+		rename(&v.Name)
 	}
 }
 
-func renameValues(list []*Value, old, new string) {
-	for _, v := range list {
-		if v.Name == old {
-			v.Name = new
+// renameReads makes every node that reads the value old read the value new instead, also inside subgraphs that take
+// old from outside.
+func (g *Graph) renameReads(old, new string) {
+	for _, n := range g.Nodes {
+		for i, name := range n.Inputs {
+			if name == old {
+				n.Inputs[i] = new
+			}
+		}
+		for _, sub := range n.Subgraphs() {
+			if !slices.Contains(sub.captures(), old) {
+				continue
+			}
+			sub.renameReads(old, new)
+			for _, v := range sub.Outputs {
+				if v.Name == old {
+					v.Name = new
+				}
+			}
 		}
 	}
 }
 
 // Prune drops nodes on which no output depends, then initializers and value types
-// that nobody refers to. The inputs stay.
+// that are not referred to. The inputs stay.
 func (g *Graph) Prune() {
-	needed := g.needed()
-	g.Nodes = slices.DeleteFunc(g.Nodes, func(n *Node) bool {
-		return !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" && needed[name] })
-	})
-	for _, n := range g.Nodes {
-		for _, name := range n.Outputs {
-			needed[name] = true // also outputs that nobody reads
-		}
-	}
-	g.Initializers = slices.DeleteFunc(g.Initializers, func(t *Tensor) bool { return !needed[t.Name] })
-	g.SparseInitializers = slices.DeleteFunc(g.SparseInitializers, func(t *SparseTensor) bool { return !needed[t.Values.Name] })
-	g.Values = slices.DeleteFunc(g.Values, func(v *Value) bool { return !needed[v.Name] })
-}
-
-// needed returns the names of the outputs and of all values on which they depend.
-func (g *Graph) needed() map[string]bool {
 	needed := make(map[string]bool)
 	x := g.Index()
 	var waiting []string
@@ -95,66 +231,66 @@ func (g *Graph) needed() map[string]bool {
 		}
 		needed[name] = true
 		if n := x.Producer(name); n != nil {
-			waiting = append(waiting, n.reads()...)
+			waiting = append(waiting, n.Reads()...)
 		}
 	}
-	return needed
+	g.Nodes = slices.DeleteFunc(g.Nodes, func(n *Node) bool {
+		return !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" && needed[name] })
+	})
+	for _, n := range g.Nodes {
+		for _, name := range n.Outputs {
+			needed[name] = true // also outputs that are not read
+		}
+	}
+	g.Initializers = slices.DeleteFunc(g.Initializers, func(t *Tensor) bool { return !needed[t.Name] })
+	g.Values = slices.DeleteFunc(g.Values, func(v *Value) bool { return !needed[v.Name] })
 }
 
 // Sort puts every node behind those whose outputs it reads, and changes the order no
 // more than that takes. So an edit may append its nodes and sort at the end.
 // It fails, and changes nothing, if the nodes form a cycle.
 func (g *Graph) Sort() error {
-	s := sorter{index: g.Index(), onPath: make(map[*Node]bool), sorted: make([]*Node, 0, len(g.Nodes))}
-	for _, n := range g.Nodes {
-		if err := s.visit(n); err != nil {
-			return fmt.Errorf("graph %q has a cycle: %w", g.Name, err)
+	index, sorted := g.Index(), make([]*Node, 0, len(g.Nodes))
+	onPath := make(map[*Node]bool) // true from when a node is begun until it is done, then false
+	var path []*Node
+	var visit func(n *Node) error
+	visit = func(n *Node) error { // depth first: those that a node reads before itself
+		if on, begun := onPath[n]; on {
+			return fmt.Errorf("graph %q has a cycle: %s", g.Name, describeCycle(path[slices.Index(path, n):]))
+		} else if begun {
+			return nil
 		}
-	}
-	g.Nodes = s.sorted
-	return nil
-}
-
-// A sorter visits nodes depth first: those that a node reads before itself.
-type sorter struct {
-	index  *Index
-	onPath map[*Node]bool // true from when a node is begun until it is done, then false
-	path   []*Node
-	sorted []*Node
-}
-
-func (s *sorter) visit(n *Node) error {
-	if onPath, begun := s.onPath[n]; onPath {
-		return errors.New(describeCycle(s.path[slices.Index(s.path, n):]))
-	} else if begun {
-		return nil
-	}
-	s.onPath[n] = true
-	s.path = append(s.path, n)
-	for _, name := range n.reads() {
-		if p := s.index.Producer(name); p != nil {
-			if err := s.visit(p); err != nil {
-				return err
+		onPath[n] = true
+		path = append(path, n)
+		for _, name := range n.Reads() {
+			if p := index.Producer(name); p != nil {
+				if err := visit(p); err != nil {
+					return err
+				}
 			}
 		}
+		path = path[:len(path)-1]
+		onPath[n] = false
+		sorted = append(sorted, n)
+		return nil
 	}
-	s.path = s.path[:len(s.path)-1]
-	s.onPath[n] = false
-	s.sorted = append(s.sorted, n)
+	for _, n := range g.Nodes {
+		if err := visit(n); err != nil {
+			return err
+		}
+	}
+	g.Nodes = sorted
 	return nil
 }
 
 // describeCycle names the nodes of a cycle, each before the one whose output it reads.
 func describeCycle(cycle []*Node) string {
 	const shown = 8
-	var b strings.Builder
-	for _, n := range cycle[:min(len(cycle), shown)] {
-		b.WriteString(n.describe() + " ← ")
-	}
+	names := each(cycle[:min(len(cycle), shown)], (*Node).describe)
 	if len(cycle) > shown {
-		b.WriteString("… ← ")
+		names = append(names, "…")
 	}
-	return b.String() + cycle[0].describe()
+	return strings.Join(append(names, cycle[0].describe()), " ← ")
 }
 
 // describe names a node in a message.

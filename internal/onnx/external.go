@@ -10,8 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // ReadWhole reads a model as ReadFile does, and takes what it keeps in data files beside it as its own:
@@ -31,66 +32,86 @@ func ReadWhole(path string) (*Model, error) {
 
 // adopt makes the elements that are in another file the tensor's own.
 func (t *Tensor) adopt(folder string) error {
-	e, external, err := t.ExternalData()
-	if err != nil || !external {
+	e, err := t.external(folder)
+	if err != nil || e == nil {
 		return err
-	}
-	path, info, err := e.file(folder)
-	if err != nil {
-		return fmt.Errorf("tensor %q: %w", t.Name, err)
 	}
 	size, err := t.bytes()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if err := e.holds(size, info.Size()); err != nil {
-		return fmt.Errorf("tensor %q: %w", t.Name, err)
+	case e.length >= 0 && e.length != size:
+		return fmt.Errorf("tensor %q: %d bytes are in %s, want %d", t.Name, e.length, e.location, size)
+	case e.info.Size()-e.offset < size:
+		return fmt.Errorf("tensor %q: %s has %d bytes, want %d from byte %d on", t.Name, e.location, e.info.Size(), size, e.offset)
 	}
 	t.External = nil
-	t.Data = &section{path: path, at: span{e.Offset, e.Offset + size}, size: info.Size(), changed: info.ModTime()}
+	t.Data = &section{path: e.path, at: span{e.offset, e.offset + size}, size: e.info.Size(), changed: e.info.ModTime()}
 	return nil
 }
 
-// holds says what is wrong if a data file does not have so many bytes where they should be.
-func (e External) holds(size, fileSize int64) error {
-	switch {
-	case e.Length >= 0 && e.Length != size:
-		return fmt.Errorf("%d bytes are in %s, want %d", e.Length, e.Location, size)
-	case fileSize-e.Offset < size:
-		return fmt.Errorf("%s has %d bytes, want %d from byte %d on", e.Location, fileSize, size, e.Offset)
+// An external says where the elements of a tensor are that is kept outside the model's own file.
+type external struct {
+	location string // slash-separated path, relative to the folder of the model
+	offset   int64
+	length   int64 // -1: to the end of the file
+	path     string
+	info     os.FileInfo
+}
+
+// external finds the file in which the tensor's elements are, nil if they are in no other. It must be below the
+// model's folder, as ONNX asks.
+func (t *Tensor) external(folder string) (*external, error) {
+	if t.External == nil {
+		return nil, nil
 	}
-	return nil
-}
-
-// file finds the file in which elements are. It must be below the model's folder, as ONNX asks.
-func (e External) file(folder string) (path string, info os.FileInfo, err error) {
-	local := filepath.FromSlash(e.Location)
+	e := external{length: -1}
+	for _, p := range t.External {
+		var number *int64
+		switch p.Key {
+		case "location":
+			e.location = p.Value
+			continue
+		case "offset":
+			number = &e.offset
+		case "length":
+			number = &e.length
+		default:
+			continue
+		}
+		n, err := strconv.ParseUint(p.Value, 10, 63)
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q: external data: %s %q is not a number of bytes", t.Name, p.Key, p.Value)
+		}
+		*number = int64(n)
+	}
+	if e.location == "" {
+		return nil, fmt.Errorf("tensor %q: external data without a location", t.Name)
+	}
+	local := filepath.FromSlash(e.location)
 	if !filepath.IsLocal(local) {
-		return "", nil, fmt.Errorf("its data file %q is outside the model's folder", e.Location)
+		return nil, fmt.Errorf("tensor %q: its data file %q is outside the model's folder", t.Name, e.location)
 	}
-	path = filepath.Join(folder, local)
-	if info, err = regular.Stat(path); err != nil {
-		return "", nil, fmt.Errorf("its data file: %w", err)
+	e.path = filepath.Join(folder, local)
+	var err error
+	if e.info, err = fileio.Stat(e.path); err != nil {
+		return nil, fmt.Errorf("tensor %q: its data file: %w", t.Name, err)
 	}
-	return path, info, nil
+	return &e, nil
 }
 
 // Tensors iterates over the constants of a model: initializers, and those in attributes.
 func (m *Model) Tensors() iter.Seq[*Tensor] {
-	return slices.Values(m.Graph.tensors())
-}
-
-func (g *Graph) tensors() []*Tensor {
-	list := g.constants()
-	for n := range g.AllNodes() {
+	list := slices.Clone(m.Graph.Initializers)
+	for n := range m.Graph.AllNodes() {
 		for _, a := range n.Attributes {
-			list = append(list, a.constants()...)
+			list = append(list, a.tensors()...)
 		}
-		for _, sub := range n.subgraphs() {
-			list = append(list, sub.constants()...)
+		for _, sub := range n.Subgraphs() {
+			list = append(list, sub.Initializers...)
 		}
 	}
-	return list
+	return slices.Values(list)
 }
 
 // A Fingerprint says which model a file is.
@@ -102,10 +123,10 @@ type Fingerprint struct {
 	Data   []string // the data files, relative to the model's folder
 }
 
-// FingerprintOf reads a model file, and all data files that it names, whole. A file that is not
+// FingerprintOf reads a model file, and all data files that it names, fileio. A file that is not
 // ONNX has no data files.
 func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
-	sum, size, err := regular.SHA256(ctx, path)
+	sum, size, err := fileio.SHA256(ctx, path)
 	if err != nil {
 		return Fingerprint{}, err
 	}
@@ -116,7 +137,7 @@ func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
 	list := sha256.New()
 	fmt.Fprintf(list, "%s\n", sum)
 	for _, name := range f.Data {
-		sum, size, err := regular.SHA256(ctx, filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
+		sum, size, err := fileio.SHA256(ctx, filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
 		if err != nil {
 			return Fingerprint{}, err
 		}
@@ -139,17 +160,13 @@ func dataFiles(path string) ([]string, error) {
 	}
 	var names []string
 	for t := range m.Tensors() {
-		e, external, err := t.ExternalData()
+		e, err := t.external(filepath.Dir(path))
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
 		}
-		if !external {
-			continue
+		if e != nil {
+			names = append(names, e.location)
 		}
-		if _, _, err := e.file(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("reading %s: tensor %q: %w", filepath.Base(path), t.Name, err)
-		}
-		names = append(names, e.Location)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil

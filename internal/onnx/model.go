@@ -1,19 +1,18 @@
 package onnx
 
+import "slices"
+
 // A Model is one ONNX file: a graph and what is needed to read it.
 type Model struct {
 	IRVersion int64   // version of the file format
 	Opsets    []Opset // which version of each operator set the nodes mean
 
-	Producer        string // the program that wrote the file
-	ProducerVersion string
-	Domain          string // reverse DNS name space of the model
-	Version         int64
-	Doc             string
-	Graph           *Graph
-	Metadata        []Property
+	Producer string // the program that wrote the file
+	Doc      string
+	Graph    *Graph
+	Metadata []Property
 
-	Extra Extra // local functions, training information, device configurations
+	Extra Extra // version and domain, local functions, training information, device configurations
 }
 
 // An Opset names one version of the operators of one domain. The empty domain is
@@ -21,18 +20,14 @@ type Model struct {
 type Opset struct {
 	Domain  string
 	Version int64
-	Extra   Extra
 }
 
 // A Property is one free-form entry of metadata.
-type Property struct {
-	Key, Value string
-	Extra      Extra
-}
+type Property struct{ Key, Value string }
 
 // Extra holds the fields of a message that this package has no name for, in the
-// encoding in which they were found. They are written back after the known ones,
-// so a file of a newer ONNX version loses nothing by being rewritten.
+// encoding in which they were found: documentation, and what newer versions of ONNX
+// add. They are written back after the known ones.
 type Extra string
 
 // Opset returns the version of the operator set that the model imports for a
@@ -57,18 +52,14 @@ func canonicalDomain(domain string) string {
 // constants they use. Values are known by name: a name is defined once, by an
 // input, an initializer or a node, and read any number of times.
 type Graph struct {
-	Name string
-	Doc  string
+	Name         string
+	Nodes        []*Node
+	Initializers []*Tensor
+	Inputs       []*Value // up to IR version 3 they include the initializers
+	Outputs      []*Value
+	Values       []*Value // what is known of the types of other values
 
-	Nodes              []*Node
-	Initializers       []*Tensor
-	SparseInitializers []*SparseTensor
-	Inputs             []*Value // up to IR version 3 they include the initializers
-	Outputs            []*Value
-	Values             []*Value // what is known of the types of other values
-	Metadata           []Property
-
-	Extra Extra // quantisation annotations
+	Extra Extra // sparse initializers, quantisation annotations
 }
 
 // A Node applies an operator. An empty name among the inputs or outputs stands for
@@ -81,8 +72,6 @@ type Node struct {
 	Inputs     []string
 	Outputs    []string
 	Attributes []Attribute
-	Doc        string
-	Metadata   []Property
 
 	Extra Extra // device configurations
 }
@@ -90,12 +79,9 @@ type Node struct {
 // FreeInputs returns the inputs that a caller has to feed: those that no
 // initializer gives a value.
 func (g *Graph) FreeInputs() []*Value {
-	constant := make(map[string]bool, len(g.Initializers)+len(g.SparseInitializers))
+	constant := make(map[string]bool, len(g.Initializers))
 	for _, t := range g.Initializers {
 		constant[t.Name] = true
-	}
-	for _, t := range g.SparseInitializers {
-		constant[t.Values.Name] = true
 	}
 	var free []*Value
 	for _, v := range g.Inputs {
@@ -104,4 +90,95 @@ func (g *Graph) FreeInputs() []*Value {
 		}
 	}
 	return free
+}
+
+// An Attribute is one named parameter of a node.
+type Attribute struct {
+	Name string
+
+	// Value is one of
+	//
+	//	float32    int64    string    *Tensor    *Graph
+	//	[]float32  []int64  []string  []*Tensor  []*Graph
+	//
+	// or, of a kind that this package does not know, the number of that kind; what was
+	// found is then in Extra. A string may hold any bytes.
+	Value any
+
+	Extra Extra
+}
+
+// Attr returns an attribute. The value is of one of the types that Attribute.Value
+// lists; anything else is reported when the model is encoded.
+func Attr(name string, value any) Attribute { return Attribute{Name: name, Value: value} }
+
+// Attr returns the node's attribute of that name, nil if it has none.
+func (n *Node) Attr(name string) *Attribute {
+	for i := range n.Attributes {
+		if n.Attributes[i].Name == name {
+			return &n.Attributes[i]
+		}
+	}
+	return nil
+}
+
+// SetAttr gives the node an attribute, in place of one of the same name.
+func (n *Node) SetAttr(name string, value any) {
+	if a := n.Attr(name); a != nil {
+		*a = Attr(name, value)
+		return
+	}
+	n.Attributes = append(n.Attributes, Attr(name, value))
+}
+
+// DropAttr takes an attribute away. It does nothing if there is none.
+func (n *Node) DropAttr(name string) {
+	n.Attributes = slices.DeleteFunc(n.Attributes, func(a Attribute) bool { return a.Name == name })
+}
+
+// AttrOr returns the value of a node's attribute, or the operator's default if the
+// node has no attribute of that name and type:
+//
+//	axis := onnx.AttrOr(node, "axis", int64(1))
+func AttrOr[T any](n *Node, name string, otherwise T) T {
+	if a := n.Attr(name); a != nil {
+		if v, ok := a.Value.(T); ok {
+			return v
+		}
+	}
+	return otherwise
+}
+
+// Input returns the name of the node's i-th input, empty if it is left out.
+func (n *Node) Input(i int) string {
+	if i < len(n.Inputs) {
+		return n.Inputs[i]
+	}
+	return ""
+}
+
+// Subgraphs returns the graphs among the node's attributes: the bodies of Loop, the
+// branches of If.
+func (n *Node) Subgraphs() []*Graph {
+	var graphs []*Graph
+	for _, a := range n.Attributes {
+		switch v := a.Value.(type) {
+		case *Graph:
+			graphs = append(graphs, v)
+		case []*Graph:
+			graphs = append(graphs, v...)
+		}
+	}
+	return graphs
+}
+
+// tensors returns those that the attribute holds itself, not those in a graph.
+func (a *Attribute) tensors() []*Tensor {
+	switch v := a.Value.(type) {
+	case *Tensor:
+		return []*Tensor{v}
+	case []*Tensor:
+		return v
+	}
+	return nil
 }

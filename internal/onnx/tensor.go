@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"strconv"
 )
 
 // A Tensor is a constant: an initializer of a graph or the value of an attribute.
@@ -19,18 +18,8 @@ type Tensor struct {
 	Dims     []int64 // none for a scalar
 	Data     Source
 	Strings  []string
-	External []Property // see ExternalData
-	Doc      string
-	Metadata []Property
+	External []Property // where they are: location, offset, length
 	Extra    Extra
-}
-
-// A SparseTensor lists only the elements that differ from zero.
-type SparseTensor struct {
-	Values  *Tensor // its name is the name of the whole
-	Indices *Tensor // [NNZ] or [NNZ, rank]
-	Dims    []int64
-	Extra   Extra
 }
 
 // A Source yields the elements of a tensor as little-endian bytes in row-major
@@ -132,7 +121,10 @@ func (t *Tensor) check() error {
 		return err
 	}
 	if t.Type == String {
-		return t.checkStrings(n)
+		if int64(len(t.Strings)) != n {
+			return fmt.Errorf("tensor %q of shape %v holds %d strings, want %d", t.Name, t.Dims, len(t.Strings), n)
+		}
+		return nil
 	}
 	want, err := t.bytes()
 	if err != nil {
@@ -148,14 +140,7 @@ func (t *Tensor) check() error {
 	return nil
 }
 
-func (t *Tensor) checkStrings(n int64) error {
-	if int64(len(t.Strings)) != n {
-		return fmt.Errorf("tensor %q of shape %v holds %d strings, want %d", t.Name, t.Dims, len(t.Strings), n)
-	}
-	return nil
-}
-
-// bytes returns how many bytes the elements take. Strings have no fixed size, nor has what this package does
+// bytes returns how many bytes the elements take. Strings have no fixed size, nor have types that this package does
 // not know.
 func (t *Tensor) bytes() (int64, error) {
 	n, err := t.Len()
@@ -164,58 +149,9 @@ func (t *Tensor) bytes() (int64, error) {
 	}
 	bits := int64(t.Type.Bits())
 	if bits == 0 {
-		return 0, fmt.Errorf("tensor %q: elements of type %v have no size that is known", t.Name, t.Type)
+		return 0, fmt.Errorf("tensor %q: the size of elements of type %v is not known", t.Name, t.Type)
 	}
 	return (n*bits + 7) / 8, nil
-}
-
-// External says where the elements of a tensor are that is kept outside the model's
-// own file.
-type External struct {
-	Location string // slash-separated path, relative to the folder of the model
-	Offset   int64
-	Length   int64 // -1: to the end of the file
-}
-
-// ExternalData returns where the tensor's elements are, and whether they are in
-// another file at all.
-func (t *Tensor) ExternalData() (External, bool, error) {
-	if t.External == nil {
-		return External{}, false, nil
-	}
-	e := External{Length: -1}
-	for _, p := range t.External {
-		if err := e.set(p); err != nil {
-			return External{}, true, fmt.Errorf("tensor %q: external data: %w", t.Name, err)
-		}
-	}
-	if e.Location == "" {
-		return External{}, true, fmt.Errorf("tensor %q: external data without a location", t.Name)
-	}
-	return e, true, nil
-}
-
-// set takes an entry in, if it is one of those that say where elements are.
-func (e *External) set(p Property) error {
-	switch p.Key {
-	case "location":
-		e.Location = p.Value
-	case "offset":
-		return p.size(&e.Offset)
-	case "length":
-		return p.size(&e.Length)
-	}
-	return nil
-}
-
-// size reads the value as a number of bytes.
-func (p Property) size(dst *int64) error {
-	n, err := strconv.ParseUint(p.Value, 10, 63)
-	if err != nil {
-		return fmt.Errorf("%s %q is no size", p.Key, p.Value)
-	}
-	*dst = int64(n)
-	return nil
 }
 
 // goType maps an element type to the one whose Go type represents it.

@@ -2,7 +2,12 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // An ElemType is the type of a tensor's elements. The numbers are ONNX's own
@@ -77,7 +82,6 @@ type Dim struct {
 	Size       int64  // -1 where only Param is known, or nothing
 	Param      string // the name of a free axis; axes of one name have one extent
 	Denotation string
-	Extra      Extra
 }
 
 // Fixed returns an axis of n elements.
@@ -147,22 +151,26 @@ func (s Shape) PerSample() int64 {
 // A Type is the type of a value. For anything but a tensor Elem is Undefined and
 // Extra says what it is.
 type Type struct {
-	Elem       ElemType
-	Shape      Shape
-	Denotation string
+	Elem  ElemType
+	Shape Shape
+	Extra Extra // sequences, maps, optional values, sparse tensors
+}
 
-	Extra       Extra // sequences, maps, optional values, sparse tensors
-	TensorExtra Extra // unknown fields of the tensor type
-	ShapeExtra  Extra // and of its shape
+// Kind says what a value is: tensor, sequence, map, sparse tensor, optional or opaque; empty if
+// the type is missing.
+func (t Type) Kind() string {
+	if t.Elem != Undefined || t.Shape != nil {
+		return "tensor"
+	}
+	num, _, _ := protowire.ConsumeTag([]byte(t.Extra))
+	return map[protowire.Number]string{4: "sequence", 5: "map", 7: "opaque", 8: "sparse tensor", 9: "optional"}[num]
 }
 
 // A Value is a name in a graph and what is known of its type.
 type Value struct {
-	Name     string
-	Type     Type
-	Doc      string
-	Metadata []Property
-	Extra    Extra
+	Name  string
+	Type  Type
+	Extra Extra
 }
 
 // Channels returns the size of axis 1, 0 if it is not known.
@@ -176,4 +184,29 @@ func (v *Value) Channels() int64 {
 // String describes the value as "input_tensor:0 float32[N 3 224 224]".
 func (v *Value) String() string {
 	return v.Name + " " + v.Type.Elem.String() + v.Type.Shape.String()
+}
+
+// dtypes are the element types that tensors of this program can have. ONNX Runtime numbers types
+// as ONNX does.
+var dtypes = [...]tensor.DType{
+	Float32: tensor.Float32, Float64: tensor.Float64, Float16: tensor.Float16, BFloat16: tensor.BFloat16,
+	Int8: tensor.Int8, Int16: tensor.Int16, Int32: tensor.Int32, Int64: tensor.Int64,
+	Uint8: tensor.Uint8, Uint16: tensor.Uint16, Uint32: tensor.Uint32, Uint64: tensor.Uint64,
+	Bool: tensor.Bool, String: tensor.String,
+}
+
+// DType returns the type of tensors with such elements, tensor.Invalid if there is none.
+func (t ElemType) DType() tensor.DType {
+	if t < 0 || int(t) >= len(dtypes) {
+		return tensor.Invalid
+	}
+	return dtypes[t]
+}
+
+// ElemTypeOf returns the type of the elements of a tensor, Undefined for tensor.Invalid.
+func ElemTypeOf(t tensor.DType) ElemType {
+	if t == tensor.Invalid {
+		return Undefined
+	}
+	return ElemType(slices.Index(dtypes[:], t))
 }

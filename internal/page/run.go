@@ -9,8 +9,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/figures"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // FileName is the name of the page beside a run.
@@ -52,7 +52,7 @@ func WriteRun(dir string) error {
 	if err != nil {
 		return err
 	}
-	return whole.Write(filepath.Join(dir, FileName), 0o644, func(w io.Writer) error { return Run(w, r, c, 0) })
+	return fileio.WriteAtomic(filepath.Join(dir, FileName), 0o644, func(w io.Writer) error { return Run(w, r, c, 0) })
 }
 
 // Run writes the page of a run. Charts may be nil. Price is what the system costs, in dollars;

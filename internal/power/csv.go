@@ -15,12 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // checkFile: the meter may make the file later, but it must be able to become one.
 func checkFile(path string) error {
-	_, err := regular.Stat(path)
+	_, err := fileio.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = os.Stat(filepath.Dir(path))
 	}
@@ -32,7 +32,7 @@ func checkFile(path string) error {
 
 // readFile reads the file of a meter, after the test.
 func readFile(s Source) (*Record, error) {
-	f, err := regular.Open(s.Path)
+	f, err := fileio.Open(s.Path)
 	if err != nil {
 		return nil, fmt.Errorf("the meter's file: %w", err)
 	}

@@ -7,9 +7,9 @@
 //	energy, err := record.Between(begin, end) // of the test's traffic
 //	fmt.Println(energy.Joules, energy.MeanWatts)
 //
-// Sources are the counters of processors (rapl.go) and NVIDIA's cards (nvml_linux.go), which are
-// read once a second, SPEC's PTDaemon (ptd.go), which reads an analyser by itself, and the
-// file of any meter (csv.go), which is read in the end. All become series of watts and joules
+// Sources are the counters of processors (rapl.go), which are read once a second, NVIDIA's cards (nvidia.go), whose power
+// nvidia-smi prints twice a second, SPEC's PTDaemon (ptd.go), which reads an analyser by itself, and the file of any meter
+// (csv.go), which is read in the end. All become series of watts and joules
 // over time, one for each part that was measured; energies of parts that contain each other are
 // never added up.
 //

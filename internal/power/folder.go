@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // The folders of a measurement, as submissions have them (power_checker.py).
@@ -128,7 +128,7 @@ func (p *Pair) describe(root, program string) (*descriptor, error) {
 }
 
 func sha1Of(path string) (string, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return "", err
 	}

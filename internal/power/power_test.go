@@ -1,9 +1,12 @@
 package power
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/power/ptdtest"
 )
 
 func TestSourcesAreReadFromTheirNames(t *testing.T) {
@@ -40,6 +45,8 @@ func TestSourcesAreReadFromTheirNames(t *testing.T) {
 		}
 	}
 }
+
+const noSMI = "NVML: nvidia-smi of the NVIDIA driver is not installed"
 
 func begin() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
 
@@ -164,25 +171,21 @@ func TestRAPLThatCannotBeReadSaysWhatHelps(t *testing.T) {
 		zones map[string][3]string
 		want  string
 	}{
-		{"none", nil, "as most virtual ones do"},
-		{"no package", map[string][3]string{"intel-rapl:0": {"psys", "1", "2"}}, "as most virtual ones do"},
+		{"none", nil, "like most virtual machines"},
+		{"no package", map[string][3]string{"intel-rapl:0": {"psys", "1", "2"}}, "like most virtual machines"},
 		{"no number", map[string][3]string{"intel-rapl:0": {"package-0", "much", "2"}}, "energy_uj"},
 	} {
 		if _, err := openRAPL(rapl(t, c.zones)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	if err := raplError(&fs.PathError{Op: "open", Path: "energy_uj", Err: fs.ErrPermission}); !strings.Contains(err.Error(), "sudo chmod a+r /sys/class/powercap") || !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("without permission: %v", err)
-	}
 }
 
 // A fakeCounter takes so many watts, and fails from an instant on.
 type fakeCounter struct {
-	watts  float64
-	since  time.Time
-	fails  time.Duration
-	closed bool
+	watts float64
+	since time.Time
+	fails time.Duration
 }
 
 func (f *fakeCounter) name() string { return "fake" }
@@ -193,13 +196,11 @@ func (f *fakeCounter) joules() (float64, error) {
 	}
 	return f.watts * d.Seconds(), nil
 }
-func (f *fakeCounter) close() error { f.closed = true; return nil }
 
 func TestCountersAreReadEverySecondUntilTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeCounter{watts: 42, since: time.Now()}
-		find := finders{RAPL: func() ([]counter, error) { return []counter{f}, nil }, NVML: func() ([]counter, error) { return nil, errors.New("no card") }}
-		r, err := start(t.Context(), Source{Kind: Auto}, find)
+		r, err := start(t.Context(), Source{Kind: Auto}, func() ([]counter, error) { return []counter{f}, nil }, "no-nvidia-smi")
 		if err != nil || r.String() != "fake" {
 			t.Fatalf("%v, %v", r, err)
 		}
@@ -209,7 +210,7 @@ func TestCountersAreReadEverySecondUntilTheEnd(t *testing.T) {
 		to := time.Now()
 		time.Sleep(700 * time.Millisecond)
 		record, err := r.Stop()
-		if err != nil || !f.closed || len(record.Series[0].Points) != 64 || !cmp.Equal(record.Notes, []string{"no card"}) {
+		if err != nil || len(record.Series[0].Points) != 64 || !cmp.Equal(record.Notes, []string{noSMI}) {
 			t.Fatalf("%d points, %v, %+v", len(record.Series[0].Points), err, record.Notes)
 		}
 		if e, err := record.Between(from, to); err != nil || !near(e.Joules, 42*60) {
@@ -218,27 +219,15 @@ func TestCountersAreReadEverySecondUntilTheEnd(t *testing.T) {
 	})
 }
 
-func TestACounterThatFailsInTheMiddleIsAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeCounter{watts: 42, since: time.Now(), fails: 3 * time.Second}
-		r, err := start(t.Context(), Source{Kind: RAPL}, finders{RAPL: func() ([]counter, error) { return []counter{f}, nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Second)
-		if _, err := r.Stop(); err == nil || !strings.Contains(err.Error(), "reading the energy of fake: gone") {
-			t.Errorf("%v", err)
-		}
-	})
-}
-
 func TestWhatIsAskedForMustBeThereAndWhatIsFoundNeedNot(t *testing.T) {
-	none := finders{RAPL: func() ([]counter, error) { return nil, errors.New("no RAPL") }, NVML: func() ([]counter, error) { return nil, errors.New("no card") }}
-	if _, err := start(t.Context(), Source{Kind: RAPL}, none); err == nil || err.Error() != "no RAPL" {
-		t.Errorf("asked for: %v", err)
+	none := func() ([]counter, error) { return nil, errors.New("no RAPL") }
+	for kind, want := range map[string]string{RAPL: "no RAPL", NVML: noSMI} {
+		if _, err := start(t.Context(), Source{Kind: kind}, none, "no-nvidia-smi"); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", kind, err, want)
+		}
 	}
-	r, err := start(t.Context(), Source{Kind: Auto}, none)
-	if err != nil || r.String() != "nothing: no RAPL; no card" {
+	r, err := start(t.Context(), Source{Kind: Auto}, none, "no-nvidia-smi")
+	if err != nil || r.String() != "nothing: no RAPL; "+noSMI {
 		t.Fatalf("auto: %v, %v", r, err)
 	}
 	record, err := r.Stop()
@@ -281,21 +270,6 @@ func TestAMetersFileIsReadByItsColumns(t *testing.T) {
 	s, err := parseCSV(strings.NewReader("t,w\n1769860800,10\n1769860801,20\n"), 90*time.Second)
 	if err != nil || !s.Points[0].At.Equal(seconds(90)) {
 		t.Errorf("with an offset: %v, %v", s.Points, err)
-	}
-}
-
-// A typing mistake in the name of a meter's file is seen before the traffic, not after it.
-func TestAMetersFileThatIsNotThereYetIsSaid(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "meter.csv")
-	r, err := Start(t.Context(), Source{Kind: File, Path: path})
-	if err != nil || r.String() != "file "+path+", which is not there yet" {
-		t.Fatalf("before the meter wrote: %v, %v", r, err)
-	}
-	if err := os.WriteFile(path, []byte("time,watts\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if r.String() != "file "+path {
-		t.Errorf("with its first line: %v", r)
 	}
 }
 
@@ -396,4 +370,315 @@ func TestShortTestsTakeThePowerOfTheNearestReading(t *testing.T) {
 	if e, err := (&Record{Series: []Series{still}}).Between(at, at.Add(2*time.Second)); err == nil || !strings.Contains(err.Error(), "it shows no energy for the 2s of the test") {
 		t.Errorf("a counter that stands still: %+v, %v", e, err)
 	}
+}
+
+// steady is a series of 1 W at some times.
+func steady(times ...float64) Series {
+	s := Series{Name: "m"}
+	for _, at := range times {
+		s.addWatts(seconds(at), 1)
+	}
+	return s
+}
+
+func TestASeriesMustCoverItsWindowUpToItsSlackAndGap(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		times []float64
+		end   float64
+		want  string // of the error, "" for none
+	}{
+		{"as late as may be", []float64{2, 10}, 10, ""},
+		{"too late", []float64{2.001, 10}, 10, "power was measured from 2026-01-31 12:00:02.001Z to"},
+		{"as early an end as may be", []float64{0, 8}, 10, ""},
+		{"too early an end", []float64{0, 7.999}, 10, "to 2026-01-31 12:00:07.999Z"},
+		{"as far apart as may be", []float64{0, 10, 20}, 20, ""},
+		{"too far apart", []float64{0, 10.001, 20}, 20, "nothing was measured for 10s from 2026-01-31 12:00:00.000Z on"},
+		{"points only around the window", []float64{-30, 30}, 11, "nothing was measured for 11s from 2026-01-31 12:00:00.000Z on"},
+		{"points only around a short window", []float64{-30, 30}, 10, ""},
+		{"a hole at the end", []float64{0, 1, 30}, 12, "nothing was measured for 11s from 2026-01-31 12:00:01.000Z on"},
+	} {
+		s := steady(c.times...)
+		e, err := (&Record{Series: []Series{s}}).Between(begin(), seconds(c.end))
+		switch {
+		case c.want == "" && (err != nil || !near(e.Joules, c.end) || !near(e.MeanWatts, 1) || !near(e.PeakWatts, 1)):
+			t.Errorf("%s: %+v, %v, want %v J", c.name, e, err, c.end)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestTwoReadingsAtOneInstantAreNoInfinitePower(t *testing.T) {
+	s := Series{Name: "m"}
+	s.addJoules(begin(), 0)
+	s.addJoules(seconds(2), 20)
+	s.addJoules(seconds(2), 21)
+	e, err := (&Record{Series: []Series{s}}).Between(begin(), seconds(2))
+	if err != nil || !near(e.Joules, 20) || !near(e.PeakWatts, 10) {
+		t.Errorf("%+v, %v, want 20 J and at most 10 W", e, err)
+	}
+}
+
+// While an analyser looks for its ranges it reads no power. checks/power_check.py passes over such
+// samples, and wants them in spl.txt.
+func TestSamplesWithoutAPowerAreLeftOutAndNoted(t *testing.T) {
+	var lines []string
+	for i, watts := range []string{"nan", "5", "-1.0", "0", "7", "NaN"} {
+		lines = append(lines, "Time,"+seconds(float64(i)).Format(ptdTime)+",Watts,"+watts+",Mark,x")
+	}
+	r, err := recordOf(lines, begin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if points := r.Series[0].Points; len(points) != 2 || !points[0].At.Equal(seconds(2)) || points[1].Joules != 3*6 {
+		t.Errorf("points %v, want 5 W after two seconds and 7 W three seconds later", points)
+	}
+	if len(r.Samples) != 6 || !strings.HasPrefix(r.Samples[5], "Time,"+seconds(6).Format(ptdTime)+",Watts,NaN") {
+		t.Errorf("samples %q, want all six, a second later", r.Samples)
+	}
+	if len(r.Notes) != 1 || r.Notes[0] != "4 of 6 samples of PTDaemon have no power above 0 and were left out" {
+		t.Errorf("notes %q", r.Notes)
+	}
+	if r, err := recordOf(lines[4:5], begin()); err != nil || r.Notes != nil {
+		t.Errorf("of a sample with a power: %v, notes %q", err, r.Notes)
+	}
+}
+
+func TestPowersThatCannotBeAddedUpAreAnError(t *testing.T) {
+	s := Series{Name: "meter"}
+	for i := range 5 {
+		s.addWatts(seconds(float64(i)), math.MaxFloat64)
+	}
+	if e, err := (&Record{Series: []Series{s}}).Between(seconds(0), seconds(4)); err == nil || err.Error() != "meter: its powers are too large to be added up" {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+func TestSamplesTellHowFarTheClocksAreApart(t *testing.T) {
+	line := func(second int, watts string) string {
+		return "Time," + seconds(float64(second)).Format(ptdTime) + ",Watts," + watts + ",Mark,x"
+	}
+	r, err := recordOf([]string{line(0, "5"), line(1, "6")}, seconds(99))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{line(100, "5"), line(101, "6")}
+	if r.Offset != 100*time.Second || fmt.Sprint(r.Samples) != fmt.Sprint(want) || !r.Series[0].Points[1].At.Equal(seconds(101)) {
+		t.Errorf("offset %v, samples %q, want 1m40s and %q", r.Offset, r.Samples, want)
+	}
+	for _, c := range []struct {
+		lines []string
+		want  string
+	}{
+		{nil, "there are no samples"},
+		{[]string{line(0, "5"), "Watts"}, `sample 2 is "Watts", want Time,…,Watts,…`},
+		{[]string{"Time,x,Volts,5"}, `sample 1 is "Time,x,Volts,5"`},
+		{[]string{line(0, "5"), line(0, "5")}, "sample 2: the time 01-31-2026 12:00:00.000 is not after the one before"},
+		{[]string{line(0, "-5")}, "none of 1 samples has a power above 0"},
+		{[]string{line(0, "5"), line(1, "much")}, `sample 2: "much" is not a power in watts`},
+		{[]string{line(0, "+Inf")}, `sample 1: "+Inf" is not a power in watts`},
+		{[]string{line(0, "5"), "Time,noon,Watts,nan,Mark,x"}, `sample 2: "noon" is not a time`},
+	} {
+		if _, err := recordOf(c.lines, begin()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.lines, err, c.want)
+		}
+	}
+}
+
+// A counter that was set back is no wrap: after one, most of its span would have been used within a
+// second.
+func TestACounterThatWasSetBackIsAnError(t *testing.T) {
+	for _, c := range []struct {
+		name, last, now string
+		want            string // J, or the error
+	}{
+		{"as it goes on", "1000000", "3000000", "2"},
+		{"as it stands still", "1000000", "1000000", "0"},
+		{"wrapped", "9000000", "1000000", "2"},
+		{"wrapped after just half of it", "5000000", "0", "5"},
+		{"set back to nothing", "1000000", "0", "intel-rapl:0 went back from 1000000 to 0 µJ of 10000000, which is no wrap: it was set back"},
+		{"farther than it can wrap", "30000000", "0", "intel-rapl:0 went back from 30000000 to 0 µJ of 10000000, which is no wrap: it was set back"},
+		{"farther on than its span", "0", "9000000", "intel-rapl:0 went back from 0 to 9000000 µJ of 10000000, which is no wrap: it was set back"},
+		{"no number", "1", "much", `energy_uj: strconv.ParseUint: parsing "much": invalid syntax`},
+	} {
+		root := rapl(t, map[string][3]string{"intel-rapl:0": {"package-0", c.last, "10000000"}})
+		list, err := openRAPL(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, "sys/class/powercap/intel-rapl:0/energy_uj"), []byte(c.now), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		joules, err := list[0].joules()
+		if got := fmt.Sprint(joules); err == nil && got != c.want || err != nil && !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%s: %s J, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestOneCounterThatFailsDoesNotHideAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		good, bad := &fakeCounter{watts: 10, since: time.Now()}, &fakeCounter{watts: 10, since: time.Now(), fails: 2500 * time.Millisecond}
+		r, err := start(t.Context(), Source{Kind: RAPL}, func() ([]counter, error) { return []counter{good, bad}, nil }, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.String() != "fake, fake" {
+			t.Errorf("it measures %s", r)
+		}
+		time.Sleep(5 * time.Second)
+		record, err := r.Stop()
+		if want := "reading the energy of fake: gone"; err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if a, b := len(record.Series[0].Points), len(record.Series[1].Points); a < 6 || b != 3 {
+			t.Errorf("%d and %d readings, want one a second and three", a, b)
+		}
+	})
+}
+
+func TestARecorderEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := &fakeCounter{watts: 10, since: time.Now()}
+		r, err := start(ctx, Source{Kind: RAPL}, func() ([]counter, error) { return []counter{f}, nil }, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		cancel()
+		time.Sleep(10 * time.Second)
+		record, err := r.Stop()
+		if n := len(record.Series[0].Points); err != nil || n != 3 { // at the begin, after a second, and at the end
+			t.Errorf("%d readings, %v, want 3", n, err)
+		}
+	})
+}
+
+// talker answers one connection with what is given, line by line, and then hangs up.
+func talker(t *testing.T, answers ...string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-done })
+	go func() {
+		defer close(done)
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		buffer := make([]byte, 4096)
+		for _, answer := range answers {
+			if _, err := conn.Read(buffer); err != nil {
+				return
+			}
+			if _, err := fmt.Fprint(conn, answer); err != nil {
+				return
+			}
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestADaemonThatHangsUpIsAnErrorThatSaysWhere(t *testing.T) {
+	good := []string{"Hello, PTDaemon here!\r\n", "Yokogawa\r\n", "Stopping\r\n", "Starting\r\n", "Stopping\r\n", "Last 3 samples\r\n" + ptdtest.Sample(begin(), "m") + "\r\n"}
+	for n, want := range []string{"Hello: ", "Identify: ", "Stop: ", "Go,1000,0,mlperf_testing: ", "PTDaemon: Stop: ", "PTDaemon: RL,*,*: ", "PTDaemon: sample 2 of 3: EOF"} {
+		r, err := Start(t.Context(), Source{Kind: PTD, Address: talker(t, good[:n]...)})
+		if err == nil {
+			_, err = r.Stop()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("after %d answers: %v, want %q", n, err, want)
+		}
+	}
+}
+
+func TestAnswersMayEndInAnyLineEnd(t *testing.T) {
+	sample := ptdtest.Sample(begin(), "m")
+	r, err := Start(t.Context(), Source{Kind: PTD, Address: talker(t, "Hello, PTDaemon\n", "Yokogawa\r\n", "Error: nothing\n", "Starting now\r\n", "ok\r\r\n", "Last,1,samples\n"+sample+"\r\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.String(), "PTDaemon at "+r.source.Address; got != want {
+		t.Errorf("it measures %q, want %q", got, want)
+	}
+	record, err := r.Stop()
+	if err != nil || record.Series[0].Name != "PTDaemon Yokogawa" || len(record.Samples) != 1 {
+		t.Errorf("%+v, %v", record, err)
+	}
+}
+
+func TestRangesThatCannotBeSetBackAreAnError(t *testing.T) {
+	d := ptdtest.New()
+	d.Answers["SR"] = "Error: gone"
+	p, err := StartPair(t.Context(), Source{Kind: PTD, Address: d.Serve(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err == nil || !strings.HasPrefix(err.Error(), `PTDaemon: setting the ranges back: it answers SR,A,Auto with "Error: gone", want Range A changed…`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAMetersFileIsReadWhenTheTestIsOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "meter.csv")
+	for _, c := range []struct {
+		name, text string
+		offset     time.Duration
+		joules     float64
+		want       string
+	}{
+		{"written during the test", "time,watts\n1769860800,10\n1769860801,20\n1769860802,10\n", 0, 30, ""},
+		{"of a meter whose clock is behind", "time,watts\n1769860740,10\n1769860741,20\n1769860742,10\n", time.Minute, 30, ""},
+		{"of another day", "time,watts\n1769774400,10\n1769774401,20\n", 0, 0, "the test ran from 2026-01-31 12:00:00.000Z to 2026-01-31 12:00:02.000Z, and power was measured from 2026-01-30"},
+		{"cut", "time,watts\n1769860800,10\n17698608", 0, 0, "line 3: 1 fields, want 2"},
+		{"empty", "", 0, 0, "0 lines with watts, want two or more"},
+		{"of watts that add up to nothing", "time,watts\n1769860800,0\n1769860802,0\n", 0, 0, "it shows no energy for the 2s of the test"},
+		{"with a field in quotes over two lines", "time,watts,note\n1769860800,10,\"a\nb\"\n1769860802,10,x\n", 0, 20, ""},
+		{"with more columns in some lines", "time,watts\n1769860800,10,x,y\n1769860802,10\n", 0, 20, ""},
+	} {
+		r, err := Start(t.Context(), Source{Kind: File, Path: path, Offset: c.offset})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		e, err := energyOf(r)
+		if c.want == "" && (err != nil || !near(e.Joules, c.joules)) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%s: %+v, %v, want %v J or %q", c.name, e, err, c.joules, c.want)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// energyOf stops a recorder, and returns what two seconds took.
+func energyOf(r *Recorder) (*Energy, error) {
+	record, err := r.Stop()
+	if err != nil {
+		return nil, err
+	}
+	return record.Between(begin(), seconds(2))
+}
+
+func ExampleRecord_Between() {
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	s := Series{Name: "meter"}
+	for i, watts := range []float64{100, 200, 100} {
+		s.addWatts(at.Add(time.Duration(i)*time.Second), watts)
+	}
+	energy, err := (&Record{Series: []Series{s}}).Between(at, at.Add(2*time.Second))
+	fmt.Println(energy.Joules, energy.MeanWatts, energy.PeakWatts, err)
+	_, err = (&Record{Series: []Series{s}}).Between(at, at.Add(time.Hour))
+	fmt.Println(err)
+	// Output:
+	// 300 150 200 <nil>
+	// meter: the test ran from 2026-01-31 12:00:00.000Z to 2026-01-31 13:00:00.000Z, and power was measured from 2026-01-31 12:00:00.000Z to 2026-01-31 12:00:02.000Z
 }

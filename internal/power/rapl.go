@@ -22,12 +22,12 @@ type raplCounter struct {
 	total float64 // µJ since it was opened
 }
 
-// raplZone is a package; zones within have a second number. Those of intel-rapl-mmio show the same
-// packages once more.
+// raplZone is a package; zones within have a second number. Those of intel-rapl-mmio are the
+// same packages.
 var raplZone = regexp.MustCompile(`^intel-rapl:[0-9]+$`)
 
-// raplRemedy lets everybody read the counters. Since Linux 5.10 only root may: CVE-2020-8694.
-const raplRemedy = "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj lets everybody read it until the next start"
+// raplRemedy lets all users read the counters. Since Linux 5.10 only root may: CVE-2020-8694.
+const raplRemedy = "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj lets all users read it until the next start"
 
 // openRAPL opens the counters of all packages.
 func openRAPL(root string) ([]counter, error) {
@@ -42,36 +42,25 @@ func openRAPL(root string) ([]counter, error) {
 			continue
 		}
 		c := &raplCounter{zone: filepath.Join(dir, z.Name())}
-		if c.label = readLine(filepath.Join(c.zone, "name")); !strings.HasPrefix(c.label, "package") {
+		label, _ := os.ReadFile(filepath.Join(c.zone, "name"))
+		if c.label = strings.TrimSpace(string(label)); !strings.HasPrefix(c.label, "package") {
 			continue // psys contains packages
 		}
-		if err := c.open(); err != nil {
-			return nil, err
+		if c.last, err = c.micro("energy_uj"); err == nil {
+			c.span, err = c.micro("max_energy_range_uj")
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w: %s", err, raplRemedy)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("RAPL: %w", err)
 		}
 		list = append(list, c)
 	}
 	if len(list) == 0 {
-		return nil, errors.New("RAPL: this machine shows no energy of its processors, as most virtual ones do; on a real one: sudo modprobe intel_rapl_msr")
+		return nil, errors.New("RAPL: this machine reports no energy of its processors, like most virtual machines; on a physical one: sudo modprobe intel_rapl_msr")
 	}
 	return list, nil
-}
-
-func (c *raplCounter) open() (err error) {
-	if c.last, err = c.micro("energy_uj"); err == nil {
-		c.span, err = c.micro("max_energy_range_uj")
-	}
-	return raplError(err)
-}
-
-// raplError says what helps.
-func raplError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("RAPL: %w: %s", err, raplRemedy)
-	}
-	return fmt.Errorf("RAPL: %w", err)
 }
 
 // micro reads a number of µJ.
@@ -86,11 +75,6 @@ func (c *raplCounter) micro(file string) (float64, error) {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}
 	return float64(n), nil
-}
-
-func readLine(path string) string {
-	text, _ := os.ReadFile(path)
-	return strings.TrimSpace(string(text))
 }
 
 func (c *raplCounter) name() string { return "RAPL " + c.label }
@@ -111,5 +95,3 @@ func (c *raplCounter) joules() (float64, error) {
 	c.last, c.total = now, c.total+d
 	return c.total / 1e6, nil
 }
-
-func (c *raplCounter) close() error { return nil }

@@ -8,16 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// A counter is a meter whose energy can be read at any time. Its methods are called by one
-// goroutine.
+// A counter is a meter whose energy can be read at any time.
 type counter interface {
 	name() string
 	// joules is the energy since the counter was opened.
 	joules() (float64, error)
-	close() error
 }
 
 // A Recorder measures until it is stopped.
@@ -26,79 +24,70 @@ type Recorder struct {
 	notes  []string
 
 	counters []counter
-	series   []Series
+	series   []Series // of the counters
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 	failed   error
 
-	ptd *analyser
+	cards *cards
+	ptd   *analyser
 }
 
 // every is how often counters are read: those of processors wrap within minutes.
 const every = time.Second
 
-// finders open the counters of a kind.
-type finders map[string]func() ([]counter, error)
-
-// Start begins to measure. That nothing can be read is an error, except that of auto: then the
-// record has none, and the reasons.
+// Start begins to measure. A source that cannot be read is an error, except that of auto: its record may have no series, but
+// the reasons.
 func Start(ctx context.Context, s Source) (*Recorder, error) {
-	return start(ctx, s, finders{RAPL: func() ([]counter, error) { return openRAPL("/") }, NVML: func() ([]counter, error) { return openNVML("") }})
+	return start(ctx, s, func() ([]counter, error) { return openRAPL("/") }, "nvidia-smi")
 }
 
-func start(ctx context.Context, s Source, find finders) (*Recorder, error) {
-	r := &Recorder{source: s}
+func start(ctx context.Context, s Source, rapl func() ([]counter, error), smi string) (r *Recorder, err error) {
+	r = &Recorder{source: s, cancel: func() {}}
 	switch s.Kind {
 	case PTD:
-		var err error
 		r.ptd, err = startAnalyser(ctx, s.Address)
 		return r, err
 	case File:
 		return r, checkFile(s.Path)
 	}
-	if err := r.open(find); err != nil {
-		return nil, err
+	note := func(err error) {
+		if err != nil {
+			r.notes = append(r.notes, err.Error())
+		}
+	}
+	if s.Kind != NVML {
+		if r.counters, err = rapl(); err != nil && s.Kind == RAPL {
+			return nil, err
+		}
+		note(err)
+	}
+	if s.Kind != RAPL {
+		if r.cards, err = startCards(ctx, smi); err != nil && s.Kind == NVML {
+			return nil, err
+		}
+		note(err)
 	}
 	for _, c := range r.counters {
 		r.series = append(r.series, Series{Name: c.name()})
 	}
-	r.read(time.Now())
-	ctx, r.cancel = context.WithCancel(ctx)
-	r.done.Go(func() { r.watch(ctx) })
+	if len(r.counters) > 0 {
+		r.read(time.Now())
+		ctx, r.cancel = context.WithCancel(ctx)
+		r.done.Go(func() {
+			tick := time.NewTicker(every)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case now := <-tick.C:
+					r.read(now)
+				}
+			}
+		})
+	}
 	return r, nil
-}
-
-// open opens the counters of the kind that was asked for, or of every kind that there is.
-func (r *Recorder) open(find finders) error {
-	kinds := []string{r.source.Kind}
-	if r.source.Kind == Auto {
-		kinds = []string{RAPL, NVML}
-	}
-	for _, kind := range kinds {
-		counters, err := find[kind]()
-		if err != nil && r.source.Kind != Auto {
-			return err
-		}
-		if err != nil {
-			r.notes = append(r.notes, err.Error())
-		}
-		r.counters = append(r.counters, counters...)
-	}
-	return nil
-}
-
-// watch reads the counters until it is told to end.
-func (r *Recorder) watch(ctx context.Context) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			r.read(now)
-		}
-	}
 }
 
 func (r *Recorder) read(now time.Time) {
@@ -125,11 +114,12 @@ func (r *Recorder) Stop() (*Record, error) {
 	r.cancel()
 	r.done.Wait()
 	r.read(time.Now())
-	errs := []error{r.failed}
-	for _, c := range r.counters {
-		errs = append(errs, c.close())
+	record, err := &Record{Series: r.series, Notes: r.notes}, r.failed
+	if r.cards != nil {
+		series, failed := r.cards.stop()
+		record.Series, err = append(record.Series, series...), errors.Join(err, failed)
 	}
-	return &Record{Series: r.series, Notes: r.notes}, errors.Join(errs...)
+	return record, err
 }
 
 // String says what is measured.
@@ -138,7 +128,7 @@ func (r *Recorder) String() string {
 	case PTD:
 		return "PTDaemon at " + r.source.Address
 	case File:
-		if _, err := regular.Stat(r.source.Path); err != nil {
+		if _, err := fileio.Stat(r.source.Path); err != nil {
 			return "file " + r.source.Path + ", which is not there yet"
 		}
 		return "file " + r.source.Path
@@ -146,6 +136,9 @@ func (r *Recorder) String() string {
 	var names []string
 	for _, c := range r.counters {
 		names = append(names, c.name())
+	}
+	if r.cards != nil {
+		names = append(names, r.cards.names...)
 	}
 	if len(names) == 0 {
 		return "nothing: " + strings.Join(r.notes, "; ")

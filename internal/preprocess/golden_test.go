@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func read(t testing.TB, name string) []byte {
@@ -26,7 +25,7 @@ func read(t testing.TB, name string) []byte {
 // readList reads a list, packed or not, in testdata.
 func readList[T any](t testing.TB, name string) []T {
 	t.Helper()
-	list := testfile.JSON[[]T](t, filepath.Join("testdata", name))
+	list := testenv.JSON[[]T](t, filepath.Join("testdata", name))
 	if len(list) == 0 {
 		t.Fatalf("%s has no entries", name)
 	}
@@ -163,7 +162,7 @@ func TestResizeEqualsTheReferenceOnNoise(t *testing.T) {
 }
 
 func TestPipelinesEqualTheReferenceFromFileToTensor(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	type tensorHash struct {
 		Pipeline, Image string
 		HWC             string `json:"sha256_hwc"`
@@ -193,7 +192,7 @@ func lookup(t testing.TB, name string) Pipeline {
 }
 
 func TestPipelinesEqualTheReferenceOnNoiseOfAnySize(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	type run struct {
 		Width, Height int
 		Seed          uint32

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestLookupNamesThePipelinesThatThereAre(t *testing.T) {
@@ -116,7 +116,7 @@ func TestBlueFirstSwapsChannelsInEveryPath(t *testing.T) {
 }
 
 func TestApplyDoesNotDependOnEarlierImages(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	big := Image{Width: 500, Height: 400, Pix: noise(3, 3*500*400)}
 	small := Image{Width: 20, Height: 31, Pix: noise(4, 3*20*31)}
 	for _, p := range reference() {
@@ -141,7 +141,7 @@ func TestApplyDoesNotDependOnEarlierImages(t *testing.T) {
 
 // ApplyFile decodes no more of a file than the pipeline looks at.
 func TestApplyFileGivesWhatDecodeAndApplyGive(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	files := [][]byte{read(t, "../jpeg/testdata/images/exif6_400x300_420_q60.jpg")}
 	for _, size := range []Size{{640, 60}, {601, 230}, {333, 500}, {90, 411}, {700, 233}, {1111, 240}, {240, 1000}} {
 		files = append(files, photoOf(t, size.Width, size.Height))

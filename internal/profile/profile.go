@@ -14,9 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/regular"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // Schema names the form of a profile.
@@ -127,7 +126,7 @@ func parse(data []byte) (*Profile, error) {
 
 // Read reads a profile.
 func Read(path string) (*Profile, error) {
-	data, err := regular.ReadFile(path, maxFile)
+	data, err := fileio.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
 	}
@@ -150,7 +149,7 @@ func (p *Profile) Write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("writing the profile: %w", err)
 	}
-	if err := whole.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+	if err := fileio.WriteFile(path, append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("writing the profile %s: %w", path, err)
 	}
 	return nil

@@ -1,6 +1,5 @@
-// Package progress shows how a job goes on: as a bar or a block of lines on a terminal, as a
-// plain line now and then elsewhere, as JSON for machines, or not at all. Of a phase that counts
-// nothing it shows how long it takes already.
+// Package progress shows how a job goes on: as a bar on a terminal, as a plain line now and then elsewhere, as JSON for
+// machines, or not at all. Of a phase that counts nothing it shows how long it takes already.
 //
 //	p := progress.New(os.Stderr, progress.Auto)
 //	defer p.Done()
@@ -9,8 +8,6 @@
 //
 // A Display is an observer of sessions, downloads and searches. It leaves out results.
 //
-// While a test runs, a terminal has one block that is written again once a second (block.go):
-// rate, queue and latencies against what is asked for, how long it still takes, and what the
-// verdict would be. It is as wide as the terminal, from 40 columns. There are no more escape
-// sequences than up, erase and four colours, and no colours with NO_COLOR.
+// While a test runs, it shows once a second: rate, queue and latencies against what is asked for, how long the test
+// still takes, and whether it is on course for INVALID.
 package progress

@@ -54,33 +54,19 @@ func (g glance) queue() uint64 {
 	return issued - g.Completed
 }
 
-// needed is how many queries early stopping will ask for if latencies stay as they are; 0: it
-// does not apply, or no number would do.
+// needed is how many queries early stopping will ask for if latencies stay as they are; 0: it does not apply, or no number would do.
 func (g glance) needed() uint64 {
 	t := g.Test
-	if !g.stopsEarly() {
+	if t == nil || g.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies || !(t.TargetLatencyPercentile > 0 && t.TargetLatencyPercentile < 1) {
 		return 0
 	}
-	switch t.Scenario {
-	case loadgen.SingleStream, loadgen.MultiStream:
+	switch {
+	case t.Scenario == loadgen.SingleStream, t.Scenario == loadgen.MultiStream:
 		return loadgen.NeededQueries(1, t.TargetLatencyPercentile)
-	case loadgen.Server:
-		if g.RecentWithin <= t.TargetLatencyPercentile {
-			return 0
-		}
+	case t.Scenario == loadgen.Server && g.RecentWithin > t.TargetLatencyPercentile:
 		return loadgen.NeededQueries(uint64((1-g.RecentWithin)*float64(g.Issued)), t.TargetLatencyPercentile)
 	}
 	return 0
-}
-
-// stopsEarly reports whether early stopping judges the test.
-func (g glance) stopsEarly() bool {
-	t := g.Test
-	if t == nil || g.Accuracy || t.WithoutEarlyStopping {
-		return false
-	}
-	share := t.TargetLatencyPercentile
-	return !t.FixedInterval && !t.UseTokenLatencies && share > 0 && share < 1
 }
 
 // share is how much of the test is over.
@@ -99,20 +85,14 @@ func (g glance) left() time.Duration {
 	if g.Test != nil && g.Test.Scenario == loadgen.Offline && g.Samples > g.Completed && g.Completed > 0 {
 		left = max(left, seconds(float64(g.Samples-g.Completed)/g.rate()))
 	}
-	if wanted := max(g.wanted(), g.needed()); wanted > g.Issued && g.Issued > 0 {
+	wanted := g.Planned
+	if t := g.Test; t != nil && !g.Accuracy && !t.FixedInterval && (t.Scenario == loadgen.SingleStream || t.Scenario == loadgen.MultiStream) {
+		wanted = t.MinQueryCount // where one query follows the other, those that are planned follow from the time
+	}
+	if wanted = max(wanted, g.needed()); wanted > g.Issued && g.Issued > 0 {
 		left = max(left, seconds(float64(wanted-g.Issued)*g.Elapsed.Seconds()/float64(g.Issued)))
 	}
 	return min(max(left, 0), math.MaxInt64-max(g.Elapsed, 0)) // both together are a time, too
-}
-
-// wanted is how many queries there have to be. Where one follows the other, those that are
-// planned follow from the time.
-func (g glance) wanted() uint64 {
-	t := g.Test
-	if t != nil && !g.Accuracy && !t.FixedInterval && (t.Scenario == loadgen.SingleStream || t.Scenario == loadgen.MultiStream) {
-		return t.MinQueryCount
-	}
-	return g.Planned
 }
 
 // seconds is a time, up to the longest there is.
@@ -152,36 +132,28 @@ func (g glance) line() string {
 	} else if target := g.target(); target > 0 {
 		text += fmt.Sprintf(" of %.4g", target)
 	}
-	text += g.latencies()
+	bound, percentile := g.bound()
+	judged := bound > 0 && g.RecentTarget > 0
+	if g.RecentP99 > 0 {
+		text += fmt.Sprintf(", p50 %v", loadgen.Round(g.RecentP50))
+		if !judged || percentileName(percentile) != "p99" {
+			text += fmt.Sprintf(", p99 %v", loadgen.Round(g.RecentP99))
+		}
+	}
+	if judged {
+		text += fmt.Sprintf(", %s %v of %v", percentileName(percentile), loadgen.Round(g.RecentTarget), bound)
+	}
 	if queue := g.queue(); queue > 0 {
 		text += fmt.Sprintf(", queue %d", queue)
 	}
 	if verdict, why := g.outlook(); verdict == outlookInvalid {
-		text += ", outlook " + verdict + ": " + why
+		text += ", on course for " + verdict + ": " + why
 	}
 	if g.PlannedDuration > 0 || g.needed() > g.Issued {
 		text += fmt.Sprintf(", %v left", g.left().Round(time.Second))
 	}
 	return text
 }
-
-// latencies are those of recent queries, the one that decides once; empty: there are none yet.
-func (g glance) latencies() (text string) {
-	bound, percentile := g.bound()
-	judged := bound > 0 && g.RecentTarget > 0
-	if g.RecentP99 > 0 {
-		text = fmt.Sprintf(", p50 %v", short(g.RecentP50))
-		if !judged || percentileName(percentile) != "p99" {
-			text += fmt.Sprintf(", p99 %v", short(g.RecentP99))
-		}
-	}
-	if judged {
-		text += fmt.Sprintf(", %s %v of %v", percentileName(percentile), short(g.RecentTarget), bound)
-	}
-	return text
-}
-
-func short(d time.Duration) time.Duration { return loadgen.Round(d) }
 
 // numbers is a glance as data.
 type numbers struct {

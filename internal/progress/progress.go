@@ -1,17 +1,19 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"golang.org/x/term"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/visible"
 )
 
 // A Style is how progress is shown.
@@ -38,6 +40,7 @@ func ParseStyle(name string) (Style, error) {
 
 // A view shows what a Display is told. Its methods are not called at the same time.
 type view interface {
+	about(test string)
 	phase(name string)
 	step(c count)
 	traffic(g glance)
@@ -81,12 +84,12 @@ func newView(out io.Writer, style Style) view {
 	case Plain:
 		return &lines{out: out}
 	case None:
-		return &silent{out: out}
+		return &lines{out: out, silent: true}
 	case JSON:
 		return &objects{out: out}
 	}
-	if t := openTerminal(out); t != nil {
-		return &screen{terminal: t}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+		return &screen{out: out, width: func() int { return cmp.Or(Width(f), 80) }}
 	}
 	return &lines{out: out}
 }
@@ -107,17 +110,12 @@ func (p *Display) watch() {
 	}
 }
 
-// About says which test the phases are of that follow, such as resnet50 Server. A terminal shows it, and
+// About says which test the phases are of that follow, as in resnet50 Server. A terminal shows it, and
 // objects have it; lines of text stay as they are.
 func (p *Display) About(test string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch v := p.view.(type) {
-	case *screen:
-		v.test = visible.Line(test)
-	case *objects:
-		v.test = test
-	}
+	p.view.about(test)
 }
 
 // Phase says that a part of the job begins.
@@ -129,7 +127,7 @@ func (p *Display) Phase(name string) {
 	p.view.phase(name)
 }
 
-// Loading counts samples that are brought into memory, which may be while the phase is called after what comes then.
+// Loading counts the samples that are loaded.
 func (p *Display) Loading(done, of int) { p.counted(done, of, " samples loaded") }
 
 // Items counts things.
@@ -193,4 +191,32 @@ func (p *Display) Done() {
 		p.clock.Stop()
 		close(p.over)
 	})
+}
+
+// Width is how many columns the terminal has that out is; 0: it is none, or does not say.
+func Width(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return max(width, 0)
+}
+
+// Verdict colours a verdict on a file, if it is a terminal and colours are wanted (https://no-color.org): VALID green, INVALID red, all others amber.
+func Verdict(f *os.File, text string) string {
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
+		return text
+	}
+	colour := "33"
+	switch text {
+	case outlookValid:
+		colour = "32"
+	case outlookInvalid:
+		colour = "31"
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }

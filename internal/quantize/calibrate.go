@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"os"
+	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -18,205 +19,257 @@ import (
 // tensors may be overwritten once the next batch is asked for. An error ends it all.
 type Samples = iter.Seq2[[]tensor.Tensor, error]
 
-// Calibration says how to observe a model.
+// A Calibration is what a model is observed with.
 type Calibration struct {
 	Engine  backend.Engine
 	Backend backend.Options // ModelPath and Outputs are ignored
 	Samples Samples
-	// Options are those with which the model will be quantised, but for layers that are
-	// excluded: with less excluded than later, all ranges are there that may be needed.
-	Options Options
-	// Memory is how much the activations of one batch may take that are observed at once,
-	// in bytes; 0: 512 MiB. With less, more passes are made. One activation always fits.
-	Memory int64
-	// Progress, if it is set, is called after each batch with the samples seen in a pass.
-	Progress func(pass string, samples int)
 }
 
-const defaultMemory = 512 << 20
+// A Method says where the ranges of activations come from.
+type Method string
 
-// Calibrate observes the activations of a model over samples and returns the ranges to
-// quantise it with.
-func Calibrate(ctx context.Context, m *onnx.Model, c Calibration, method Method) (Ranges, error) {
-	if err := method.validate(); err != nil {
-		return Ranges{}, err
+const (
+	// MinMax takes the smallest and the largest value over the samples.
+	MinMax Method = "min-max"
+	// AtRunTime calibrates nothing: each run of the model has the ranges of what it reads then (Dynamic).
+	AtRunTime Method = "dynamic"
+)
+
+// ranges are those of a model's activations, by the names of the values.
+type ranges struct {
+	Method  Method
+	Samples int // that were observed
+	Values  map[string]Range
+	// Means are the mean of each channel of the activations that layers with weights read.
+	Means map[string][]float32
+}
+
+// calibrate observes the activations of a prepared model over samples and returns the ranges to quantise it with. The
+// options are those with which it will be quantised, but for layers that are excluded: with fewer excluded than later, all
+// ranges are there that may be needed.
+func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ranges, error) {
+	r := ranges{Method: MinMax, Values: make(map[string]Range), Means: make(map[string][]float32)}
+	if err := o.validate(p); err != nil {
+		return r, fmt.Errorf("calibrating: %w", err)
 	}
-	o, err := observe(ctx, m, c, method.Name != MinMax)
+	plan := newPlan(p, o)
+	if len(plan.layers) == 0 {
+		return r, fmt.Errorf("calibrating: %w", plan.errEmpty())
+	}
+	values, means := plan.values(), plan.channelMeans()
+	for _, name := range values {
+		r.Values[name] = Range{float32(math.Inf(1)), float32(math.Inf(-1))}
+	}
+	w := newWatchGraph(p)
+	var low, high, lists []string
+	for _, name := range values {
+		low = append(low, w.scalar("ReduceMin", name))
+		high = append(high, w.scalar("ReduceMax", name))
+	}
+	w.gather(len(values), low)
+	w.gather(len(values), high)
+	channelCount := 0
+	for _, c := range means {
+		lists = append(lists, w.reduce("ReduceMean", c))
+		channelCount += c.count
+	}
+	if len(means) > 0 {
+		w.gather(channelCount, lists)
+	}
+	sums := make([]float64, channelCount) // of the means of all channels, each counted with its samples
+	err := c.pass(ctx, w.finish(), func(outputs []tensor.Tensor, batch int) error {
+		r.Samples += batch
+		low, high := tensor.Data[float32](outputs[0]), tensor.Data[float32](outputs[1])
+		if len(low) != len(values) || len(high) != len(values) {
+			return fmt.Errorf("the engine returned %d minima and %d maxima for %d values", len(low), len(high), len(values))
+		}
+		for i, name := range values {
+			if !finite([]float64{float64(low[i]), float64(high[i])}) {
+				return fmt.Errorf("%q goes from %v to %v: the model fails on these samples", name, low[i], high[i])
+			}
+			seen := r.Values[name]
+			r.Values[name] = Range{min(seen.Min, low[i]), max(seen.Max, high[i])}
+		}
+		if len(means) == 0 {
+			return nil
+		}
+		list := tensor.Data[float32](outputs[2])
+		if len(list) != channelCount {
+			return fmt.Errorf("the engine returned %d means for %d channels", len(list), channelCount)
+		}
+		for i, v := range list {
+			sums[i] += float64(v) * float64(batch)
+		}
+		return nil
+	})
 	if err != nil {
-		return Ranges{}, err
+		return r, fmt.Errorf("calibrating: %w", err)
 	}
-	return o.Ranges(method)
-}
-
-// observations are what is known of a model's activations.
-type observations struct {
-	Samples     int
-	activations Activations
-	values      []*observed // in the graph's order
-	means       []channels
-	sums        []float64 // of the means of the channels, each counted with its samples
-	counted     bool      // there are histograms
-}
-
-type observed struct {
-	name     string
-	low      float32
-	high     float32
-	elements int64 // of one batch, at most
-	counts   *histogram
-}
-
-// Ranges returns the ranges by a method.
-func (o *observations) Ranges(m Method) (Ranges, error) {
-	if err := m.validate(); err != nil {
-		return Ranges{}, err
-	}
-	if !o.counted && m.Name != MinMax {
-		return Ranges{}, fmt.Errorf("method %v needs histograms, only the extremes were observed", m)
-	}
-	r := Ranges{Method: m, Samples: o.Samples, Values: make(map[string]Range, len(o.values)), Means: o.channelMeans()}
-	for _, v := range o.values {
-		r.Values[v.name] = v.rangeBy(m, o.activations)
+	for _, c := range means {
+		list := make([]float32, c.count)
+		for i := range list {
+			list[i] = float32(sums[i] / float64(r.Samples))
+		}
+		r.Means[c.value], sums = list, sums[c.count:]
 	}
 	return r, nil
 }
 
-// rangeBy returns the range by a method.
-func (v *observed) rangeBy(m Method, a Activations) Range {
-	switch {
-	case m.Name == MinMax || v.low == v.high:
-		return Range{v.low, v.high}
-	case m.Name == Percentile:
-		return v.counts.cut(m.Percentile)
-	}
-	return v.counts.minimiseDivergence(a.magnitudes(v.low, v.high))
-}
-
-func observe(ctx context.Context, m *onnx.Model, c Calibration, count bool) (*observations, error) {
-	o, err := c.observe(ctx, m, count)
+// pass runs a model over all samples and shows its outputs to visit. They are valid until visit returns.
+func (c *Calibration) pass(ctx context.Context, m *onnx.Model, visit func(outputs []tensor.Tensor, batch int) error) (err error) {
+	folder, err := os.MkdirTemp("", "mlperf-quantize-")
 	if err != nil {
-		return nil, fmt.Errorf("calibrating: %w", err)
+		return err
 	}
-	return o, nil
-}
-
-func (c *Calibration) observe(ctx context.Context, m *onnx.Model, count bool) (*observations, error) {
-	p, err := prepare(m)
+	defer os.RemoveAll(folder)
+	o := c.Backend
+	o.ModelPath, o.Outputs = filepath.Join(folder, "model.onnx"), nil
+	if err := m.WriteFile(ctx, o.ModelPath); err != nil {
+		return err
+	}
+	session, err := c.Engine.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := c.Options.validate(p); err != nil {
-		return nil, err
-	}
-	plan := newPlan(p, c.Options)
-	if len(plan.layers) == 0 {
-		return nil, plan.errEmpty()
-	}
-	o := &observations{counted: count, activations: c.Options.activations(), means: plan.channelMeans()}
-	for _, name := range plan.values() {
-		o.values = append(o.values, &observed{name: name, low: float32(math.Inf(1)), high: float32(math.Inf(-1))})
-	}
-	if err := c.extremes(ctx, p, o); err != nil {
-		return nil, err
-	}
-	if count {
-		err = c.histograms(ctx, p, o)
-	}
-	return o, err
-}
-
-// extremes makes the pass that finds smallest and largest values.
-func (c *Calibration) extremes(ctx context.Context, p *onnx.Model, o *observations) error {
-	return c.pass(ctx, "extremes", extremesModel(p, o.values, o.means), func(outputs []tensor.Tensor, batch int) error {
-		o.Samples += batch
-		low, high, sizes := tensor.Data[float32](outputs[0]), tensor.Data[float32](outputs[1]), tensor.Data[int64](outputs[2])
-		if len(low) != len(o.values) || len(high) != len(o.values) || len(sizes) != len(o.values) {
-			return fmt.Errorf("the engine returned %d minima, %d maxima and %d sizes for %d values", len(low), len(high), len(sizes), len(o.values))
+	defer func() { err = errors.Join(err, session.Close()) }()
+	seen := 0
+	for inputs, err := range c.Samples {
+		if err != nil {
+			return fmt.Errorf("sample %d: %w", seen, err)
 		}
-		for i, v := range o.values {
-			if !finite([]float64{float64(low[i]), float64(high[i])}) {
-				return fmt.Errorf("%q goes from %v to %v: the model fails on these samples", v.name, low[i], high[i])
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		batch := 1
+		if len(inputs) > 0 && len(inputs[0].Shape) > 0 {
+			batch = int(inputs[0].Shape[0])
+		}
+		if err := run(ctx, session, inputs, func(outputs []tensor.Tensor) error { return visit(outputs, batch) }); err != nil {
+			return fmt.Errorf("sample %d: %w", seen, err)
+		}
+		seen += batch
+	}
+	if seen == 0 {
+		return errors.New("there are no samples")
+	}
+	return nil
+}
+
+// run runs a model once. The outputs are valid until visit returns.
+func run(ctx context.Context, s backend.Session, inputs []tensor.Tensor, visit func([]tensor.Tensor) error) (err error) {
+	var bound []backend.Value
+	outputs := make([]backend.Value, len(s.Info().Outputs))
+	defer func() {
+		for _, v := range append(bound, outputs...) {
+			if v != nil {
+				err = errors.Join(err, v.Close())
 			}
-			v.low, v.high = min(v.low, low[i]), max(v.high, high[i])
-			v.elements = max(v.elements, sizes[i])
 		}
-		if len(o.means) == 0 {
-			return nil
-		}
-		return o.addMeans(tensor.Data[float32](outputs[3]), batch)
-	})
-}
-
-// histograms makes as many passes as the memory asks for, each for some values.
-func (c *Calibration) histograms(ctx context.Context, p *onnx.Model, o *observations) error {
-	memory := c.Memory
-	if memory <= 0 {
-		memory = defaultMemory
-	}
-	for rest := o.values; len(rest) > 0; {
-		n, bytes := 0, int64(0)
-		for n < len(rest) && (n == 0 || bytes+4*rest[n].elements <= memory) {
-			bytes += 4 * rest[n].elements
-			n++
-		}
-		if err := c.count(ctx, p, rest[:n]); err != nil {
+	}()
+	for _, t := range inputs {
+		v, err := s.Bind(t)
+		if err != nil {
 			return err
 		}
-		rest = rest[n:]
+		bound = append(bound, v)
 	}
-	return nil
+	if err := s.Run(ctx, bound, outputs); err != nil {
+		return err
+	}
+	tensors := make([]tensor.Tensor, len(outputs))
+	for i, v := range outputs {
+		tensors[i] = v.Tensor()
+	}
+	return visit(tensors)
 }
 
-func (c *Calibration) count(ctx context.Context, p *onnx.Model, values []*observed) error {
-	var names []string
-	for _, v := range values {
-		v.counts = &histogram{low: v.low, high: v.high}
-		names = append(names, v.name)
-	}
-	return c.pass(ctx, "histograms", valuesModel(p, names), func(outputs []tensor.Tensor, _ int) error {
-		return inParallel(len(values), func(i int) error {
-			counts := values[i].counts
-			counts.add(tensor.Data[float32](outputs[i]))
-			if counts.strange > 0 {
-				return fmt.Errorf("%q has values that the pass before had not: samples or engine do not repeat themselves", values[i].name)
-			}
-			return nil
-		})
-	})
+// A watchGraph adds nodes to a copy of a model that hand out what is to be observed.
+type watchGraph struct {
+	model *onnx.Model
+	names *onnx.Index
+	one   string // the shape [1]
 }
 
-// inParallel calls f for 0 to n-1 on all processors.
-func inParallel(n int, f func(int) error) error {
-	errs := make([]error, n)
-	parallel.Compute(0, n, func(i int) { errs[i] = f(i) })
-	return errors.Join(errs...)
+func newWatchGraph(m *onnx.Model) *watchGraph {
+	m = clone(m)
+	m.Graph.Outputs = nil
+	return &watchGraph{model: m, names: m.Graph.Index()}
 }
 
-// addMeans adds the means of a batch, all channels of all values one behind the other.
-func (o *observations) addMeans(means []float32, batch int) error {
-	if o.sums == nil {
-		o.sums = make([]float64, len(means))
-	}
-	if len(means) != len(o.sums) {
-		return fmt.Errorf("the engine returned %d means, before it were %d", len(means), len(o.sums))
-	}
-	for i, v := range means {
-		o.sums[i] += float64(v) * float64(batch)
-	}
-	return nil
+// finish drops what is not watched.
+func (w *watchGraph) finish() *onnx.Model {
+	prune(w.model)
+	return w.model
 }
 
-// channelMeans returns the means over all samples, by value.
-func (o *observations) channelMeans() map[string][]float32 {
-	means := make(map[string][]float32, len(o.means))
-	first := 0
-	for _, c := range o.means {
-		list := make([]float32, c.count)
-		for i := range list {
-			list[i] = float32(o.sums[first+i] / float64(o.Samples))
+// node adds a node and returns the name of its result.
+func (w *watchGraph) node(op string, inputs []string, attrs ...onnx.Attribute) string {
+	n := &onnx.Node{Op: op, Inputs: inputs, Outputs: []string{w.names.Unique(inputs[0] + "_" + op)}, Attributes: attrs}
+	w.model.Graph.Nodes = append(w.model.Graph.Nodes, n)
+	return n.Outputs[0]
+}
+
+func (w *watchGraph) ints(base string, list ...int64) string {
+	t := onnx.TensorOf(w.names.Unique(base), list, int64(len(list)))
+	addConstant(w.model, t)
+	return t.Name
+}
+
+// gather makes an output of lists of numbers, one behind the other.
+func (w *watchGraph) gather(length int, lists []string) {
+	name := w.node("Concat", lists, onnx.Attr("axis", int64(0)))
+	w.model.Graph.Outputs = append(w.model.Graph.Outputs, &onnx.Value{Name: name, Type: onnx.Type{
+		Elem: onnx.Float32, Shape: onnx.Shape{onnx.Fixed(int64(length))},
+	}})
+}
+
+// scalar applies an operator that makes one number of a value, and returns that as a list.
+func (w *watchGraph) scalar(op, value string) string {
+	if w.one == "" {
+		w.one = w.ints("one", 1)
+	}
+	return w.node("Reshape", []string{w.node(op, []string{value}, onnx.Attr("keepdims", int64(0))), w.one})
+}
+
+// Channels are those of an activation: along axis 1 if it has a rank, else along its
+// last axis.
+type channels struct {
+	value string
+	count int
+	rank  int
+}
+
+// reduce applies an operator over all axes of a value but that of its channels, and
+// returns the list of the results.
+func (w *watchGraph) reduce(op string, c channels) string {
+	value, axes := c.value, []int64{0}
+	if c.rank == 0 {
+		value = w.node("Reshape", []string{value, w.ints("matrix", -1, int64(c.count))})
+	}
+	for axis := 2; axis < c.rank; axis++ {
+		axes = append(axes, int64(axis))
+	}
+	keep := onnx.Attr("keepdims", int64(0))
+	if w.model.Opset("") >= 18 { // from here on axes are an input
+		return w.node(op, []string{value, w.ints("axes", axes...)}, keep)
+	}
+	return w.node(op, []string{value}, onnx.Attr("axes", axes), keep)
+}
+
+// valuesModel returns a model whose outputs are some values of another.
+func valuesModel(m *onnx.Model, names []string) *onnx.Model {
+	w := newWatchGraph(m)
+	index := m.Graph.Index()
+	for _, name := range names {
+		out := onnx.Value{Name: name, Type: onnx.Type{Elem: onnx.Float32}}
+		if known := index.Value(name); known != nil {
+			out.Type = known.Type
 		}
-		means[c.value] = list
-		first += c.count
+		if index.Producer(name) == nil { // an input: no engine need hand that out as it is
+			out.Name = w.node("Identity", []string{name})
+		}
+		w.model.Graph.Outputs = append(w.model.Graph.Outputs, &out)
 	}
-	return means
+	return w.finish()
 }

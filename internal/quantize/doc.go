@@ -7,7 +7,7 @@
 //	err = q.WriteFile(ctx, "resnet50_int8.onnx")
 //	err = report.WriteMarkdown(file) // the description that MLPerf's rules ask for
 //
-//	h, report, err := quantize.ToFloat16(m, quantize.Float16Options{})
+//	h, report, err := quantize.ToFloat16(m)
 //
 // # The method
 //
@@ -18,21 +18,17 @@
 //  1. The model is prepared: brought to operator set 13, batch norms and other arithmetic
 //     with one constant for each channel folded into the convolutions before them, and a
 //     1×1 convolution of pooled features that makes an output written as the matrix
-//     product it is (Prepare).
+//     product it is (prepare).
 //     The results of depthwise convolutions are scaled so that all their channels have the same
-//     range, and the weights that read them scaled back (Equalize), if the quantised model
+//     range, and the weights that read them scaled back (equalize), if the quantised model
 //     has less noise for it.
 //  2. Each layer with weights, Conv, Gemm and MatMul, is quantised, and what lies between
 //     such layers and gains by it: Add, Concat, pooling, and whatever only moves elements.
 //     A Relu or Clip behind a layer is done by the limits of the integers. What makes boxes
 //     or probabilities of the last layers' results stays in FP32, since no layer with
 //     weights follows on it.
-//  3. Activations are observed over the samples (Calibrate). The first pass finds the
-//     smallest and the largest value of each, and the mean of each channel; a second one, for
-//     methods that need it, a histogram of 8192 bins. The range is the extremes (MinMax),
-//     cut between two percentiles (Percentile), or cut where the Kullback-Leibler divergence
-//     of the values' distribution from that of the integers is least (Entropy, over 2048
-//     bins of magnitude).
+//  3. Activations are observed over the samples (calibrate): the smallest and the largest value
+//     of each, which are its range, and the mean of each channel.
 //  4. Activations become unsigned bytes with a zero point (U8), q = round(x/scale) + zero,
 //     scale = (max-min)/255 or a little more, the range extended to contain 0, which an integer represents
 //     exactly; or signed bytes without one (S8), scale = max|x|/127. Rounding is to nearest,
@@ -47,8 +43,7 @@
 //     operators that stay what they were. Engines fuse these into integer kernels. A matrix product
 //     whose result no layer reads hands out its sums without rounding them to bytes.
 //
-// A Recipe takes all steps. Each of them can be taken alone, to keep Ranges for several
-// Options, or Observations for several Methods.
+// A Recipe takes all steps.
 //
 // # At run time
 //
@@ -58,8 +53,8 @@
 //
 // # Accuracy
 //
-// Sensitivity tells what each layer costs, by any Score; SignalToNoise is one that needs no
-// labels. Search leaves layers in FP32, the most sensitive first, until a target is reached.
+// Recipe.Sensitivity tells what each layer costs, by signal to noise, which needs no labels.
+// A Search leaves layers in FP32, the most sensitive first, until a target is reached.
 //
 // On processors without VNNI or AMX, ONNX Runtime adds pairs of products of unsigned and signed
 // bytes in 16 bits, which can overflow: there, Options.SevenBitWeights keeps weights

@@ -29,7 +29,7 @@ func dynamic(original *onnx.Model, o Options) (*onnx.Model, Report, error) {
 	}
 	m := clone(original)
 	constantsToInitializers(m)
-	if err := foldScales(m); err != nil {
+	if err := foldGemmFactors(m); err != nil {
 		return nil, Report{}, err
 	}
 	if err := o.validate(m); err != nil {
@@ -38,12 +38,33 @@ func dynamic(original *onnx.Model, o Options) (*onnx.Model, Report, error) {
 	d := &dynamizer{
 		plan:   &plan{model: m, index: m.Graph.Index(), consts: constants(m), types: elemTypes(m.Graph)},
 		names:  m.Graph.Index(),
-		report: Report{Model: m.Graph.Name, Method: Method{Name: AtRunTime}, Options: o, BytesBefore: weightBytes(original.Graph)},
+		report: Report{Model: m.Graph.Name, Method: AtRunTime, Options: o, BytesBefore: weightBytes(original.Graph)},
 		made:   make(map[weightKey][2]string),
 	}
-	if err := d.run(); err != nil {
-		return nil, Report{}, err
+	for _, n := range m.Graph.Nodes {
+		if !isONNX(n) || d.plan.constant(n) {
+			continue
+		}
+		var err error
+		switch n.Op {
+		case "MatMul", "Gemm":
+			err = d.product(n)
+		case "LSTM":
+			err = d.lstm(n)
+		case "Conv":
+			d.exclude(n, "convolutions are not quantised at run time")
+		}
+		if err != nil {
+			return nil, Report{}, fmt.Errorf("%s %q: %w", n.Op, layerName(n), err)
+		}
 	}
+	if len(d.report.Layers) == 0 {
+		return nil, Report{}, (&plan{excluded: d.report.Excluded}).errEmpty()
+	}
+	if m.Opset(runtimeDomain) == 0 {
+		m.Opsets = append(m.Opsets, onnx.Opset{Domain: runtimeDomain, Version: 1})
+	}
+	prune(m)
 	d.report.BytesAfter = weightBytes(m.Graph)
 	if err := m.Check(); err != nil {
 		return nil, Report{}, fmt.Errorf("the result is not valid: %w", err)
@@ -65,96 +86,45 @@ type dynamizer struct {
 	made   map[weightKey][2]string // integers and scales
 }
 
-func (d *dynamizer) run() error {
-	m := d.plan.model
-	for _, n := range m.Graph.Nodes {
-		if !isONNX(n) || d.plan.constant(n) {
-			continue
-		}
-		if err := d.node(n); err != nil {
-			return fmt.Errorf("%s %q: %w", n.Op, layerName(n), err)
-		}
-	}
-	if len(d.report.Layers) == 0 {
-		return (&plan{excluded: d.report.Excluded}).errEmpty()
-	}
-	if m.Opset(runtimeDomain) == 0 {
-		m.Opsets = append(m.Opsets, onnx.Opset{Domain: runtimeDomain, Version: 1})
-	}
-	prune(m)
-	return nil
-}
-
-// node rewrites a node, if it is one with weights.
-func (d *dynamizer) node(n *onnx.Node) error {
-	switch n.Op {
-	case "MatMul", "Gemm":
-		return d.product(n)
-	case "LSTM":
-		return d.lstm(n)
-	case "Conv":
-		d.exclude(n, "convolutions are not quantised at run time")
-	}
-	return nil
-}
-
 func (d *dynamizer) exclude(n *onnx.Node, reason string) {
 	d.report.Excluded = append(d.report.Excluded, ExcludedLayer{layerName(n), n.Op, reason})
 }
 
-// product makes a matrix product one with integers.
+// product makes a matrix product one with integers. Products that share weights share the integers.
 func (d *dynamizer) product(n *onnx.Node) error {
-	if reason := d.plan.whyNotProduct(n, d.report.Options); reason != "" {
-		if d.plan.consts[n.Input(1)] != nil { // products of two activations are no layers
+	o, axis, t := d.report.Options, unitAxis(n), d.plan.consts[n.Input(1)]
+	reason := o.excludes(n)
+	if reason == "" {
+		reason = d.plan.whyNotWeighted(n)
+	}
+	if reason == "" && t.Dims[axis] < fewColumns {
+		reason = fmt.Sprintf("it has fewer than %d columns", fewColumns)
+	}
+	if reason != "" {
+		if t != nil { // products of two activations are no layers
 			d.exclude(n, reason)
 		}
 		return nil
 	}
-	layer := QuantizedLayer{Layer: layerName(n), Op: n.Op, Channels: int(d.plan.consts[n.Input(1)].Dims[unitAxis(n)])}
-	integers, err := d.matrix(n.Input(1), unitAxis(n))
-	if err != nil {
-		return err
+	key := weightKey{t.Name, axis}
+	if _, ok := d.made[key]; !ok {
+		q, err := d.integers(t, t.Dims, axis)
+		if err != nil {
+			return fmt.Errorf("weights %q: %w", t.Name, err)
+		}
+		dims := slices.Clone(t.Dims)
+		if axis == 0 { // the operator wants [inputs, units]
+			q.values, dims = turned(q.values, int(dims[0]), int(dims[1])), []int64{dims[1], dims[0]}
+		}
+		d.made[key] = d.add(t.Name, onnx.TensorOf("", q.values, dims...), scaleTensor("", q.scales, o.PerTensor))
 	}
-	inputs := []string{n.Input(0), integers[0], integers[1]}
+	inputs := []string{n.Input(0), d.made[key][0], d.made[key][1]}
 	if bias := n.Input(2); bias != "" {
 		inputs = append(inputs, "", bias)
 	}
+	d.report.Layers = append(d.report.Layers, QuantizedLayer{Layer: layerName(n), Op: n.Op, Channels: int(t.Dims[axis])})
 	n.Op, n.Domain, n.Inputs, n.Attributes = "DynamicQuantizeMatMul", runtimeDomain, inputs, nil
-	d.report.Layers = append(d.report.Layers, layer)
 	return nil
-}
-
-// whyNotProduct says what keeps a matrix product from having integer weights; "" if nothing does.
-func (p *plan) whyNotProduct(n *onnx.Node, o Options) string {
-	reason := o.excludes(n)
-	if reason == "" {
-		reason = p.whyNotWeighted(n)
-	}
-	if reason == "" && p.consts[n.Input(1)].Dims[unitAxis(n)] < fewColumns {
-		reason = fmt.Sprintf("it has fewer than %d columns", fewColumns)
-	}
-	return reason
-}
-
-// matrix adds weights as integers, [inputs, units], and their scales, and returns the names of both.
-func (d *dynamizer) matrix(name string, axis int) ([2]string, error) {
-	key := weightKey{name, axis}
-	if names, ok := d.made[key]; ok {
-		return names, nil
-	}
-	t := d.plan.consts[name]
-	q, err := d.integers(t, t.Dims, axis)
-	if err != nil {
-		return [2]string{}, fmt.Errorf("weights %q: %w", name, err)
-	}
-	dims := slices.Clone(t.Dims)
-	if axis == 0 {
-		q.values, dims = turned(q.values, int(dims[0]), int(dims[1])), []int64{dims[1], dims[0]}
-	}
-	scales := scaleTensor("", q.scales, d.report.Options.PerTensor)
-	names := d.add(name, onnx.TensorOf("", q.values, dims...), scales)
-	d.made[key] = names
-	return names, nil
 }
 
 // integers quantises weights with units along an axis.
@@ -187,4 +157,106 @@ func turned(values []int8, rows, columns int) []int8 {
 		}
 	}
 	return out
+}
+
+// The inputs of an LSTM.
+const (
+	lstmWeights    = 1
+	lstmRecurrence = 2
+	lstmInputs     = 8
+)
+
+// lstm makes an LSTM one with integer weights. DynamicQuantizeLSTM has the inputs of LSTM, with the
+// axes of both matrices exchanged, and scales and zero points behind them.
+func (d *dynamizer) lstm(n *onnx.Node) error {
+	var weights [2]*onnx.Tensor
+	var dims [2][]int64
+	for i, at := range []int{lstmWeights, lstmRecurrence} {
+		weights[i], dims[i] = d.constantOf(n.Input(at))
+	}
+	if reason := d.whyNotLSTM(n, weights, dims); reason != "" {
+		d.exclude(n, reason)
+		return nil
+	}
+	inputs := slices.Clone(n.Inputs)
+	for len(inputs) < lstmInputs {
+		inputs = append(inputs, "")
+	}
+	for i, at := range []int{lstmWeights, lstmRecurrence} {
+		names, err := d.gates(weights[i], dims[i])
+		if err != nil {
+			return err
+		}
+		inputs[at] = names[0]
+		inputs = append(inputs, names[1:]...)
+	}
+	n.Op, n.Domain, n.Inputs = "DynamicQuantizeLSTM", runtimeDomain, inputs
+	n.DropAttr("layout")
+	d.report.Layers = append(d.report.Layers, QuantizedLayer{Layer: layerName(n), Op: "LSTM", Channels: int(dims[0][0] * dims[0][1])})
+	return nil
+}
+
+func (d *dynamizer) whyNotLSTM(n *onnx.Node, weights [2]*onnx.Tensor, dims [2][]int64) string {
+	if reason := d.report.Options.excludes(n); reason != "" {
+		return reason
+	}
+	if onnx.AttrOr(n, "layout", int64(0)) != 0 {
+		return "its batch comes first"
+	}
+	for i := range weights {
+		if !isFloat32Constant(weights[i]) || len(dims[i]) != 3 {
+			return "its weights are not constant"
+		}
+		if slices.Contains(dims[i], 0) {
+			return "its weights are empty"
+		}
+	}
+	return ""
+}
+
+// constantOf returns the constant that a value is, perhaps of another shape, and that shape.
+func (d *dynamizer) constantOf(name string) (*onnx.Tensor, []int64) {
+	if t := d.plan.consts[name]; t != nil {
+		return t, t.Dims
+	}
+	n := d.plan.index.Producer(name)
+	if !isOp(n, "Reshape") {
+		return nil, nil
+	}
+	t, shape := d.plan.consts[n.Input(0)], d.plan.consts[n.Input(1)]
+	if t == nil || shape == nil {
+		return nil, nil
+	}
+	dims, err := onnx.Elements[int64](shape)
+	if err != nil || slices.Min(append(dims, 1)) < 1 {
+		return nil, nil // not all extents are known
+	}
+	have, err := t.Len()
+	want, errWant := (&onnx.Tensor{Dims: dims}).Len()
+	if err != nil || errWant != nil || have != want {
+		return nil, nil
+	}
+	return t, dims
+}
+
+// gates adds the weights of an LSTM, [directions, gates, inputs], as integers [directions, inputs, gates],
+// and returns their name and those of scales and zero points.
+func (d *dynamizer) gates(t *onnx.Tensor, dims []int64) ([]string, error) {
+	directions, gates, inputs := int(dims[0]), int(dims[1]), int(dims[2])
+	q, err := d.integers(t, []int64{dims[0] * dims[1], dims[2]}, 0)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]int8, 0, len(q.values))
+	for i := range directions {
+		values = append(values, turned(q.values[i*gates*inputs:][:gates*inputs], gates, inputs)...)
+	}
+	of := []int64{dims[0], dims[1]}
+	if d.report.Options.PerTensor {
+		q.scales, of = slices.Repeat(q.scales, directions), of[:1]
+	}
+	names := d.add(t.Name, onnx.TensorOf("", values, dims[0], dims[2], dims[1]), onnx.TensorOf("", q.scales, of...))
+	zero := &onnx.Tensor{Name: d.names.Unique(t.Name + "_zero_point"), Type: onnx.Int8, Dims: of, Data: onnx.Raw(make([]byte, len(q.scales)))}
+	addConstant(d.plan.model, zero)
+	return append(names[:], zero.Name), nil
 }

@@ -24,27 +24,52 @@ import (
 //
 // It returns how many layers it changed. With a Clip behind a layer, values that exceed
 // everything seen in the samples are cut off earlier than in the original.
-func equalize(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, int, error) {
+func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*onnx.Model, int, error) {
 	p, err := prepare(m)
 	if err != nil {
 		return nil, 0, fmt.Errorf("equalising: %w", err)
 	}
-	e := equalizer{plan: newPlan(p, c.Options)}
-	e.findPairs()
-	if len(e.pairs) == 0 || c.Options.PerTensor {
+	e := equalizer{newPlan(p, o)}
+	pairs := e.pairs()
+	if len(pairs) == 0 || o.PerTensor {
 		return p, 0, nil
 	}
-	if err := e.observe(ctx, p, &c); err != nil {
+	g := newWatchGraph(p)
+	var lists []string
+	total := 0
+	for _, pair := range pairs {
+		magnitudes := channels{value: g.node("Abs", []string{pair.value}), count: len(pair.ranges), rank: len(e.weights(pair.depthwise).Dims)}
+		lists = append(lists, g.reduce("ReduceMax", magnitudes))
+		total += magnitudes.count
+	}
+	g.gather(total, lists)
+	err = c.pass(ctx, g.finish(), func(outputs []tensor.Tensor, _ int) error {
+		list := tensor.Data[float32](outputs[0])
+		if len(list) != total {
+			return fmt.Errorf("the engine returned %d ranges of %d channels", len(list), total)
+		}
+		if !finite(widen(list)) {
+			return fmt.Errorf("the model fails on these samples: %w", errNotFinite)
+		}
+		for _, pair := range pairs {
+			for i := range pair.ranges {
+				pair.ranges[i] = max(pair.ranges[i], float64(list[i]))
+			}
+			list = list[len(pair.ranges):]
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, 0, fmt.Errorf("equalising: %w", err)
 	}
-	for _, pair := range e.pairs {
+	for _, pair := range pairs {
 		if err := e.scale(pair); err != nil {
 			return nil, 0, fmt.Errorf("equalising %q: %w", layerName(pair.depthwise), err)
 		}
 	}
 	prune(p)
-	p.Metadata = append(p.Metadata, onnx.Property{Key: equalizedKey, Value: strconv.Itoa(len(e.pairs))})
-	return p, len(e.pairs), p.Check()
+	p.Metadata = append(p.Metadata, onnx.Property{Key: equalizedKey, Value: strconv.Itoa(len(pairs))})
+	return p, len(pairs), p.Check()
 }
 
 // equalizedKey is where a model's metadata say that it went through Equalize, for the report.
@@ -55,17 +80,14 @@ func equalizedLayers(m *onnx.Model) int {
 	layers := 0
 	for _, p := range m.Metadata {
 		if p.Key == equalizedKey {
-			n, _ := strconv.Atoi(p.Value) // 0 if somebody else wrote it
+			n, _ := strconv.Atoi(p.Value) // 0 if another program wrote it
 			layers += n
 		}
 	}
 	return layers
 }
 
-type equalizer struct {
-	plan  *plan
-	pairs []*pair
-}
+type equalizer struct{ *plan }
 
 // A pair is a depthwise convolution and the only one that reads what it makes, with
 // nothing but a Relu or Clip between them.
@@ -75,80 +97,36 @@ type pair struct {
 	ranges            []float64 // largest magnitude of each channel of the value
 }
 
-func (e *equalizer) findPairs() {
-	for _, l := range e.plan.layers {
+func (e equalizer) pairs() (pairs []*pair) {
+	for _, l := range e.layers {
 		n := l.node
-		if !e.scalable(l) {
-			continue
+		if n.Op != "Conv" || e.weights(n).Dims[1] != 1 || l.fused != nil && !e.homogeneous(l.fused) {
+			continue // not a depthwise convolution of which each channel may be scaled by itself
 		}
 		channels := int(e.weights(n).Dims[0])
-		if reader := e.onlyConv(l.result); reader != nil && inputChannels(reader, e.weights(reader)) == channels {
-			e.pairs = append(e.pairs, &pair{n, reader, l.result, make([]float64, channels)})
+		reader := onlyReader(e.index, l.result)
+		if other := e.byNode[reader]; other != nil && reader.Op == "Conv" && inputChannels(reader, e.weights(reader)) == channels {
+			pairs = append(pairs, &pair{n, reader, l.result, make([]float64, channels)})
 		}
 	}
+	return pairs
 }
 
-// scalable reports whether a layer is a depthwise convolution of which each channel may be scaled by itself.
-func (e *equalizer) scalable(l *layer) bool {
-	return l.node.Op == "Conv" && e.weights(l.node).Dims[1] == 1 && (l.fused == nil || e.homogeneous(l.fused))
-}
-
-// onlyConv returns the convolution that is the only reader of a value, nil if there is none.
-func (e *equalizer) onlyConv(value string) *onnx.Node {
-	readers := e.plan.index.Consumers(value)
-	if len(readers) != 1 || e.plan.index.IsOutput(value) {
-		return nil
-	}
-	if l := e.plan.byNode[readers[0]]; l == nil || l.node.Op != "Conv" {
-		return nil
-	}
-	return readers[0]
-}
-
-func (e *equalizer) weights(n *onnx.Node) *onnx.Tensor { return e.plan.consts[n.Inputs[1]] }
+func (e equalizer) weights(n *onnx.Node) *onnx.Tensor { return e.consts[n.Inputs[1]] }
 
 // homogeneous reports whether f(a·x) = a·f(x) for all that matters: a Relu, or a Clip
 // whose lower limit is 0. The upper limit may then cut off what is larger than anything
 // that was seen.
-func (e *equalizer) homogeneous(act *onnx.Node) bool {
+func (e equalizer) homogeneous(act *onnx.Node) bool {
 	if act.Op == "Relu" {
 		return true
 	}
-	low := e.plan.consts[act.Input(1)]
+	low := e.consts[act.Input(1)]
 	if !isFloat32Constant(low) {
 		return false
 	}
 	v, err := onnx.Elements[float32](low)
 	return err == nil && len(v) == 1 && v[0] == 0
-}
-
-// observe finds the ranges of the channels of all pairs.
-func (e *equalizer) observe(ctx context.Context, m *onnx.Model, c *Calibration) error {
-	g := newWatchGraph(m)
-	var lists []string
-	total := 0
-	for _, p := range e.pairs {
-		magnitudes := channels{value: g.node("Abs", []string{p.value}), count: len(p.ranges), rank: len(e.weights(p.depthwise).Dims)}
-		lists = append(lists, g.reduce("ReduceMax", magnitudes))
-		total += magnitudes.count
-	}
-	g.gather(onnx.Float32, total, lists)
-	return c.pass(ctx, "channels", g.finish(), func(outputs []tensor.Tensor, _ int) error {
-		list := tensor.Data[float32](outputs[0])
-		if len(list) != total {
-			return fmt.Errorf("the engine returned %d ranges of %d channels", len(list), total)
-		}
-		if !finite(widen(list)) {
-			return fmt.Errorf("the model fails on these samples: %w", errNotFinite)
-		}
-		for _, p := range e.pairs {
-			for i := range p.ranges {
-				p.ranges[i] = max(p.ranges[i], float64(list[i]))
-			}
-			list = list[len(p.ranges):]
-		}
-		return nil
-	})
 }
 
 // leastScale bounds by how much a channel is enlarged, so that one that was all but
@@ -157,7 +135,7 @@ const leastScale = 1.0 / 64
 
 // scale divides the channels that the depthwise convolution makes, and multiplies what
 // the other makes of them.
-func (e *equalizer) scale(p *pair) error {
+func (e equalizer) scale(p *pair) error {
 	largest := slices.Max(p.ranges)
 	if largest == 0 {
 		return nil
@@ -181,8 +159,8 @@ func (e *equalizer) scale(p *pair) error {
 
 // rewrite gives a node its own copy of one of its constants, each of whose n elements is
 // multiplied by a factor.
-func (e *equalizer) rewrite(node *onnx.Node, input int, factor func(i, n int) float64) error {
-	old := e.plan.consts[node.Inputs[input]]
+func (e equalizer) rewrite(node *onnx.Node, input int, factor func(i, n int) float64) error {
+	old := e.consts[node.Inputs[input]]
 	values, err := onnx.Elements[float32](old)
 	if err != nil {
 		return err
@@ -190,9 +168,9 @@ func (e *equalizer) rewrite(node *onnx.Node, input int, factor func(i, n int) fl
 	for i, v := range values {
 		values[i] = float32(float64(v) * factor(i, len(values)))
 	}
-	t := onnx.TensorOf(e.plan.index.Unique(old.Name+"_equalized"), values, old.Dims...)
-	addConstant(e.plan.model, t)
-	e.plan.consts[t.Name] = t
+	t := onnx.TensorOf(e.index.Unique(old.Name+"_equalized"), values, old.Dims...)
+	addConstant(e.model, t)
+	e.consts[t.Name] = t
 	node.Inputs[input] = t.Name
 	return nil
 }

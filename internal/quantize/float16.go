@@ -1,168 +1,453 @@
 package quantize
 
 import (
-	"encoding/binary"
+	"fmt"
 	"io"
-	"math"
+	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-const (
-	maxHalf         = 65504         // the largest finite float16
-	smallestHalf    = 0x1p-24       // the smallest above zero, a subnormal
-	largestHalfBits = uint16(31743) // of maxHalf
+// Float16Report says what a conversion to float16 did.
+type Float16Report struct {
+	Converted map[string]int `json:"converted"` // nodes by operator
+	// Kept are nodes that read or make float32 values and stayed in FP32.
+	Kept         []KeptNode `json:"kept,omitempty"`
+	Folded       int        `json:"folded_norms"` // nodes folded into convolutions before
+	Casts        int        `json:"casts"`        // that were added
+	Initializers int        `json:"initializers"` // that were converted
+	Rounding     Rounding   `json:"rounding"`
+	BytesBefore  int64      `json:"bytes_before"` // of all initializers
+	BytesAfter   int64      `json:"bytes_after"`
+}
+
+// WriteMarkdown writes the description of the conversion that a submission contains.
+func (r Float16Report) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	total := 0
+	for _, n := range r.Converted {
+		total += n
+	}
+	b.WriteString("# Conversion to float16\n\n")
+	fmt.Fprintf(&b, "%d nodes compute in float16, %d that have to do with floats stay in FP32; %d casts are between them. "+
+		"Constants were rounded to the nearest float16, ties to even, and take %.1f MB instead of %.1f MB.\n\n",
+		total, len(r.Kept), r.Casts, float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+	fmt.Fprintf(&b, "- %d nodes were folded into the convolutions before them, in FP64.\n", r.Folded)
+	fmt.Fprintf(&b, "- Of %d constant elements %d exceeded 65504 and became that, %d became zero.\n",
+		r.Rounding.Elements, r.Rounding.Clamped, r.Rounding.Flushed)
+	fmt.Fprintf(&b, "- %d single constants would have become zero and became 2⁻²⁴ instead.\n", r.Rounding.Raised)
+	if len(r.Kept) > 0 {
+		b.WriteString("\n| in FP32 | operator | because |\n|---|---|---|\n")
+	}
+	for _, k := range r.Kept {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(k.Node), k.Op, cell(k.Reason))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// A KeptNode is a node that stayed in FP32, and why.
+type KeptNode struct {
+	Node   string `json:"node"`
+	Op     string `json:"op"`
+	Reason string `json:"reason"`
+}
+
+const oldestOpset = 7 // before it, Cast had another attribute and broadcasting another meaning
+
+// ToFloat16 returns the model with its FP32 arithmetic in float16, as far as operators
+// allow: fullOps and everything unknown stay in FP32, as do the graphs inside If,
+// Loop and Scan, numbers made from integers, and what detectors do with boxes. Constants
+// are rounded to the nearest, batch norms folded before. Inputs and outputs stay what they are,
+// with casts behind the inputs and before the outputs. The original is not changed.
+//
+// A model that is quantised is refused with errQuantized.
+func ToFloat16(m *onnx.Model) (*onnx.Model, Float16Report, error) {
+	h, report, err := toFloat16(m)
+	if err != nil {
+		return nil, Float16Report{}, fmt.Errorf("converting to float16: %w", err)
+	}
+	return h, report, nil
+}
+
+func toFloat16(m *onnx.Model) (*onnx.Model, Float16Report, error) {
+	report := Float16Report{Converted: make(map[string]int)}
+	if err := acceptable(m); err != nil {
+		return nil, report, err
+	}
+	if v := m.Opset(""); v < oldestOpset {
+		return nil, report, fmt.Errorf("the model has operator set %d, which is older than %d", v, oldestOpset)
+	}
+	m = clone(m)
+	report.BytesBefore = weightBytes(m.Graph)
+	var err error
+	if report.Folded, err = foldAffine(m); err != nil {
+		return nil, report, err
+	}
+	h := &halver{
+		model: m, graph: m.Graph, report: &report, index: m.Graph.Index(), types: elemTypes(m.Graph),
+		consts: constants(m), boxes: boxNodes(m.Graph), integer: make(map[string]bool),
+		half: make(map[string]string), made: make(map[string]bool),
+	}
+	kept, converted := make(map[*onnx.Node]string), make(map[*onnx.Node]bool)
+	for _, n := range m.Graph.Nodes {
+		if h.madeFromIntegers(n) {
+			for _, name := range n.Outputs {
+				h.integer[name] = h.types[name] == onnx.Float32
+			}
+		}
+		reason, touches := h.keep(n)
+		switch {
+		case !touches:
+			h.nodes = append(h.nodes, n)
+		case reason != "":
+			kept[n] = reason
+			for _, name := range n.Reads() {
+				h.needFull(name)
+			}
+			h.nodes = append(h.nodes, n)
+		default:
+			converted[n] = true
+			if err := h.convert(n); err != nil {
+				return nil, report, err
+			}
+		}
+	}
+	for _, v := range m.Graph.Outputs {
+		h.needFull(v.Name)
+	}
+	m.Graph.Nodes = h.nodes
+	prune(m)
+	for _, n := range m.Graph.Nodes { // those that are left: constants may have lost all readers
+		switch {
+		case converted[n]:
+			report.Converted[n.Op]++
+		case kept[n] != "":
+			report.Kept = append(report.Kept, KeptNode{layerName(n), n.Op, kept[n]})
+		}
+	}
+	if err := m.Check(); err != nil {
+		return nil, report, fmt.Errorf("the result is not valid: %w", err)
+	}
+	report.BytesAfter = weightBytes(m.Graph)
+	return m, report, nil
+}
+
+func weightBytes(g *onnx.Graph) int64 {
+	total := int64(0)
+	for _, t := range g.Initializers {
+		if t.Data != nil {
+			total += t.Data.Size()
+		}
+	}
+	return total
+}
+
+// A halver converts a graph. Every float32 value of the graph can exist twice in the
+// result: as float32 under its own name, and as float16 under the name in half.
+// A node that stays in FP32 goes on with the names it has, so nothing about it
+// changes; a node that is converted reads and writes the other names. Where a
+// name is read that no node makes, there is a cast or a converted constant.
+type halver struct {
+	model  *onnx.Model
+	graph  *onnx.Graph
+	report *Float16Report
+
+	index   *onnx.Index
+	types   map[string]onnx.ElemType
+	consts  map[string]*onnx.Tensor
+	boxes   map[*onnx.Node]bool
+	integer map[string]bool   // float32 values made from integers
+	half    map[string]string // float32 value → the same as float16
+	made    map[string]bool   // names in half that something makes
+	nodes   []*onnx.Node      // of the result
+}
+
+// keep says why a node has to stay in FP32, and whether it has to do with float32
+// values at all.
+func (h *halver) keep(n *onnx.Node) (reason string, touches bool) {
+	inside := len(n.Subgraphs()) > 0
+	touches = inside
+	unknown := ""
+	for _, name := range slices.Concat(n.Inputs, n.Outputs) {
+		switch t, known := h.types[name]; {
+		case name == "":
+		case !known:
+			unknown, touches = name, true
+		case t == onnx.Float32:
+			touches = true
+		}
+	}
+	switch {
+	case !isONNX(n):
+		return "the operator is not one of ONNX's own", touches
+	case inside:
+		return fullOps["Loop"], touches
+	case fullOps[n.Op] != "":
+		return fullOps[n.Op], touches
+	case !halfOps[n.Op]:
+		return "nothing is known of the operator", touches
+	case n.Op == "LayerNormalization" && !onlyOutput(n):
+		return "its statistics are float32", touches
+	case h.boxes[n]:
+		return "it computes with coordinates of boxes", touches
+	case unknown != "":
+		return fmt.Sprintf("the type of %q is not known", unknown), touches
+	case slices.ContainsFunc(n.Outputs, func(name string) bool { return h.integer[name] }):
+		return "it computes with numbers made from integers", touches
+	}
+	return "", touches
+}
+
+// madeFromIntegers reports whether a node is a Cast from integers, or arithmetic on nothing but values that such nodes
+// make and constants.
+func (h *halver) madeFromIntegers(n *onnx.Node) bool {
+	if isOp(n, "Cast") {
+		t, known := h.types[n.Input(0)]
+		return known && !slices.Contains([]onnx.ElemType{onnx.Float32, onnx.Float64, onnx.Float16, onnx.BFloat16}, t)
+	}
+	if !isONNX(n) || !shapeOps[n.Op] {
+		return false
+	}
+	floats := slices.DeleteFunc(slices.Clone(n.Inputs), func(name string) bool { return h.types[name] != onnx.Float32 })
+	return slices.ContainsFunc(floats, func(name string) bool { return h.integer[name] }) &&
+		!slices.ContainsFunc(floats, func(name string) bool {
+			return !h.integer[name] && h.consts[name] == nil && !isOp(h.index.Producer(name), "Constant")
+		})
+}
+
+// convert makes a node read and write float16 where it had float32.
+func (h *halver) convert(n *onnx.Node) error {
+	for i, name := range n.Inputs {
+		if h.types[name] != onnx.Float32 {
+			continue
+		}
+		if slices.Contains(fullInputs[n.Op], i) {
+			h.needFull(name)
+			continue
+		}
+		half, err := h.asHalf(name)
+		if err != nil {
+			return err
+		}
+		n.Inputs[i] = half
+	}
+	for i, name := range n.Outputs {
+		if h.types[name] == onnx.Float32 {
+			n.Outputs[i] = h.halfName(name)
+			h.made[n.Outputs[i]] = true
+			h.describe(name, n.Outputs[i])
+		}
+	}
+	h.nodes = append(h.nodes, n)
+	return nil
+}
+
+// needFull casts a value back to float32 if a converted node makes it.
+func (h *halver) needFull(name string) {
+	half, producer := h.half[name], h.index.Producer(name)
+	if half == "" || !h.made[half] || h.made[name] || producer == nil || slices.Contains(producer.Outputs, name) {
+		return // it is there as float32: an input, a constant, or made by a node that stayed in FP32
+	}
+	h.cast(half, name, onnx.Float32)
+	h.made[name] = true
+}
+
+// asHalf returns the name under which a float32 value is there as float16.
+func (h *halver) asHalf(name string) (string, error) {
+	half := h.halfName(name)
+	if h.made[half] {
+		return half, nil
+	}
+	h.made[half] = true
+	if t := h.consts[name]; t != nil && t.External == nil {
+		return half, h.halveConstant(t, half)
+	}
+	if n := h.index.Producer(name); isOp(n, "Constant") || isOp(n, "ConstantOfShape") {
+		done, err := h.halveConstantNode(n, half)
+		if done || err != nil {
+			return half, err
+		}
+	}
+	h.describe(name, half)
+	h.cast(name, half, onnx.Float16)
+	return half, nil
+}
+
+func (h *halver) halfName(name string) string {
+	if h.half[name] == "" {
+		h.half[name] = h.index.Unique(name + "_fp16")
+	}
+	return h.half[name]
+}
+
+func (h *halver) cast(from, to string, elem onnx.ElemType) {
+	h.report.Casts++
+	h.nodes = append(h.nodes, &onnx.Node{
+		Name: h.index.Unique(to + "_cast"), Op: "Cast", Inputs: []string{from}, Outputs: []string{to},
+		Attributes: []onnx.Attribute{onnx.Attr("to", int64(elem))},
+	})
+}
+
+// describe says of a float16 value what is known of the shape of the float32 one.
+func (h *halver) describe(name, half string) {
+	v := h.index.Value(name)
+	if v == nil || h.index.Value(half) != nil {
+		return
+	}
+	described := *v
+	described.Name = half
+	described.Type.Elem = onnx.Float16
+	described.Type.Shape = slices.Clone(v.Type.Shape)
+	h.graph.Values = append(h.graph.Values, &described)
+}
+
+func (h *halver) halveConstant(t *onnx.Tensor, name string) error {
+	half, counts, err := halfTensor(name, t)
+	if err != nil {
+		return err
+	}
+	h.report.Rounding.add(counts)
+	h.report.Initializers++
+	addConstant(h.model, half)
+	return nil
+}
+
+// halveConstantNode puts a float16 twin beside a node that makes a constant. It does
+// nothing if it does not know how.
+func (h *halver) halveConstantNode(n *onnx.Node, name string) (bool, error) {
+	value := constantValue(n)
+	if value == nil || value.Type != onnx.Float32 || value.External != nil {
+		return false, nil
+	}
+	half, counts, err := halfTensor(value.Name, value)
+	if err != nil {
+		return false, err
+	}
+	h.report.Rounding.add(counts)
+	h.nodes = append(h.nodes, &onnx.Node{
+		Name: h.index.Unique(layerName(n) + "_fp16"), Op: n.Op, Inputs: slices.Clone(n.Inputs), Outputs: []string{name},
+		Attributes: []onnx.Attribute{onnx.Attr("value", half)},
+	})
+	return true, nil
+}
+
+// constantValue returns the tensor that a Constant makes, or with which a
+// ConstantOfShape fills; nil if it is no tensor or number.
+func constantValue(n *onnx.Node) *onnx.Tensor {
+	switch {
+	case n.Attr("value") != nil:
+		return onnx.AttrOr[*onnx.Tensor](n, "value", nil)
+	case n.Op == "ConstantOfShape":
+		return onnx.TensorOf("", []float32{0}, 1)
+	case n.Attr("value_float") != nil:
+		return onnx.TensorOf("", []float32{onnx.AttrOr(n, "value_float", float32(0))})
+	case n.Attr("value_floats") != nil:
+		floats := onnx.AttrOr[[]float32](n, "value_floats", nil)
+		return onnx.TensorOf("", floats, int64(len(floats)))
+	}
+	return nil
+}
+
+// halfOps are the operators that ToFloat16 computes in float16: those that ONNX defines
+// for it and whose results stay within its range wherever those of the FP32 model do
+// in practice. All their inputs and outputs of type float32 become float16, but for the
+// inputs that fullInputs names.
+//
+// An engine need not have float16 kernels for them: ONNX Runtime, for instance, puts
+// casts around the nodes that the processor cannot compute in float16.
+var halfOps = set(
+	// element by element
+	"Abs", "Add", "Ceil", "Clip", "Div", "Elu", "Erf", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu",
+	"Max", "Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Softsign", "Sqrt",
+	"Sub", "Sum", "Swish", "Tanh", "ThresholdedRelu", "Where",
+	// products
+	"Conv", "ConvTranspose", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN",
+	// windows and means
+	"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool", "ReduceMax", "ReduceMean", "ReduceMin",
+	// normalisation
+	"BatchNormalization", "GroupNormalization", "Hardmax", "InstanceNormalization", "LayerNormalization", "LogSoftmax",
+	"LpNormalization", "LRN", "MeanVarianceNormalization", "RMSNormalization", "Softmax",
+	// choice and arrangement
+	"ArgMax", "ArgMin", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GatherElements",
+	"GatherND", "Identity", "Pad", "Reshape", "Resize", "ReverseSequence", "Scatter", "ScatterElements", "ScatterND", "Shape",
+	"Size", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze",
 )
 
-// float16Of returns the bits of the float16 that is nearest to x, the even one of two
-// equally near (IEEE 754 roundTiesToEven). Beyond maxHalf it is an infinity. A NaN
-// stays one, with the upper bits of its payload.
-func float16Of(x float32) uint16 {
-	bits := math.Float32bits(x)
-	sign := uint16(bits >> 16 & 0x8000)
-	exponent := int(bits>>23&0xff) - 127
-	fraction := bits & 0x7fffff
-	switch {
-	case exponent == 128 && fraction != 0:
-		return sign | 0x7e00 | uint16(fraction>>13) // quiet
-	case exponent > 15:
-		return sign | 0x7c00
-	case exponent >= -14:
-		// A carry out of the fraction goes into the exponent, which is what it should do,
-		// also from the largest number to infinity.
-		return sign | roundShift(uint32(exponent+15)<<23|fraction, 13)
-	case exponent >= -25:
-		return sign | roundShift(fraction|0x800000, uint(-exponent-1))
+// fullInputs are the inputs that stay float32 where the rest of the node is float16, by
+// operator: the region and the scales of Resize, the ratio of Dropout.
+var fullInputs = map[string][]int{"Resize": {1, 2}, "Dropout": {1}}
+
+// fullOps says why operators with float inputs or outputs stay in FP32, with casts
+// around them. Operators that are neither here nor in halfOps stay in FP32 too, because
+// nothing is known of them.
+var fullOps = reasons(map[string][]string{
+	"float16 is not defined for it":                     {"Celu", "NonMaxSuppression", "Range", "Upsample", "Multinomial", "STFT", "DFT"},
+	"results soon exceed 65504 or vanish":               {"Exp", "Log", "Pow", "Reciprocal", "Softplus", "CumSum", "ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"},
+	"the order of results depends on small differences": {"TopK", "Unique"},
+	"limits would be rounded":                           {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsInf", "IsNaN", "NonZero"},
+	"coordinates need the precision":                    {"RoiAlign", "GridSample", "AffineGrid", "Mod"},
+	"it runs graphs of its own, which stay as they are": {"If", "Loop", "Scan"},
+	"it turns one type into another":                    {"Cast", "CastLike", "Constant", "ConstantOfShape", "OneHot", "EyeLike"},
+	"other random numbers would be drawn":               {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli"},
+})
+
+func set(names ...string) map[string]bool {
+	s := make(map[string]bool, len(names))
+	for _, name := range names {
+		s[name] = true
 	}
-	return sign
+	return s
 }
 
-// roundShift returns x/2ⁿ, rounded to nearest even.
-func roundShift(x uint32, n uint) uint16 {
-	quotient := x >> n
-	rest, half := x&(1<<n-1), uint32(1)<<(n-1)
-	if rest > half || rest == half && quotient&1 == 1 {
-		quotient++
-	}
-	return uint16(quotient)
-}
-
-// Rounding counts what happened to constants on the way to float16.
-type Rounding struct {
-	Elements int64 `json:"elements"`
-	// Clamped are finite numbers beyond ±65504, which have become that.
-	Clamped int64 `json:"clamped"`
-	// Flushed are numbers that were not zero and have become that.
-	Flushed int64 `json:"flushed_to_zero"`
-	// Raised are single numbers, such as an epsilon, that would have become zero and
-	// have become the smallest number above it instead, so that a division by them, or
-	// by what they are added to, stays one.
-	Raised int64 `json:"raised_from_zero"`
-}
-
-func (r *Rounding) add(o Rounding) {
-	r.Elements += o.Elements
-	r.Clamped += o.Clamped
-	r.Flushed += o.Flushed
-	r.Raised += o.Raised
-}
-
-// round converts one element of a constant.
-func (r *Rounding) round(x float32, single bool) uint16 {
-	h := float16Of(x)
-	r.Elements++
-	switch {
-	case h&0x7fff == 0x7c00 && !math.IsInf(float64(x), 0):
-		r.Clamped++
-		return h&0x8000 | largestHalfBits
-	case h&0x7fff == 0 && x != 0 && single:
-		r.Raised++
-		return h | 1
-	case h&0x7fff == 0 && x != 0:
-		r.Flushed++
-	}
-	return h
-}
-
-// halfTensor returns a float32 tensor in float16. Its elements are converted whenever
-// they are read, so the tensor takes no memory; a first pass counts.
-func halfTensor(name string, t *onnx.Tensor) (*onnx.Tensor, Rounding, error) {
-	n, err := t.Len()
-	if err != nil {
-		return nil, Rounding{}, err
-	}
-	h := &onnx.Tensor{Name: name, Type: onnx.Float16, Dims: t.Dims, Doc: t.Doc, Metadata: t.Metadata}
-	if t.Data == nil {
-		return h, Rounding{}, nil // no elements
-	}
-	source := halfSource{t.Data, n == 1}
-	w := halfWriter{w: io.Discard, single: source.single}
-	if _, err := t.Data.WriteTo(&w); err != nil {
-		return nil, Rounding{}, err
-	}
-	h.Data = source
-	if w.counts.Elements <= 16 { // a copy is smaller than what it is made from
-		if raw, err := h.Bytes(); err == nil {
-			h.Data = onnx.Raw(raw)
+func reasons(byReason map[string][]string) map[string]string {
+	byOp := make(map[string]string)
+	for reason, ops := range byReason {
+		for _, op := range ops {
+			byOp[op] = reason
 		}
 	}
-	return h, w.counts, nil
+	return byOp
 }
 
-// A halfSource yields the elements of a source of float32 as float16.
-type halfSource struct {
-	of     onnx.Source
-	single bool
-}
+// shapeOps are the operators through which numbers that come from integers, such as
+// sizes of images and positions, are followed: they stay in FP32 together with what
+// makes them, since float16 holds whole numbers only up to 2048.
+var shapeOps = set("Add", "Sub", "Mul", "Div", "Floor", "Ceil", "Round", "Sqrt", "Min", "Max", "Neg", "Abs", "Concat", "Slice", "Gather",
+	"Squeeze", "Unsqueeze", "Reshape", "Identity", "Transpose", "Expand", "Tile", "Flatten", "Split", "Clip")
 
-// Size implements onnx.Source.
-func (s halfSource) Size() int64 { return s.of.Size() / 2 }
-
-// WriteTo implements onnx.Source.
-func (s halfSource) WriteTo(w io.Writer) (int64, error) {
-	h := halfWriter{w: w, single: s.single}
-	_, err := s.of.WriteTo(&h)
-	return h.written, err
-}
-
-// A halfWriter takes the bytes of float32 numbers, in pieces of any length, and passes
-// on those of float16 numbers.
-type halfWriter struct {
-	w       io.Writer
-	single  bool
-	rest    []byte // of a number that is not complete, less than 4
-	buffer  []byte
-	written int64
-	counts  Rounding
-}
-
-// Write implements io.Writer.
-func (h *halfWriter) Write(p []byte) (int, error) {
-	h.buffer = h.buffer[:0]
-	whole := p
-	if len(h.rest) > 0 {
-		n := min(4-len(h.rest), len(p))
-		h.rest, whole = append(h.rest, p[:n]...), p[n:]
-		if len(h.rest) < 4 {
-			return len(p), nil
+// boxNodes returns the nodes that compute with the boxes of a detector: those between the
+// layers with weights and the non-maximum suppression, and those that follow on it.
+// Coordinates can be as large as an image, for which float16 has steps of half a pixel
+// from 512 on, and which boxes overlap enough hangs on small differences.
+func boxNodes(g *onnx.Graph) map[*onnx.Node]bool {
+	index, found := g.Index(), make(map[*onnx.Node]bool)
+	var back func(n *onnx.Node) // to the layers with weights
+	back = func(n *onnx.Node) {
+		if n == nil || found[n] || heavyOps[n.Op] {
+			return
 		}
-		h.convert(h.rest)
-		h.rest = h.rest[:0]
+		found[n] = true
+		for _, name := range n.Reads() {
+			back(index.Producer(name))
+		}
 	}
-	cut := len(whole) &^ 3
-	h.convert(whole[:cut])
-	h.rest = append(h.rest, whole[cut:]...)
-	n, err := h.w.Write(h.buffer)
-	h.written += int64(n)
-	if err != nil {
-		return 0, err
+	for _, n := range g.Nodes {
+		alone := onnx.Graph{Nodes: []*onnx.Node{n}}
+		for inner := range alone.AllNodes() {
+			if isOp(inner, "NonMaxSuppression") {
+				back(n)
+			}
+		}
 	}
-	return len(p), nil
+	for _, n := range g.Nodes { // in the graph's order, so one pass goes all the way
+		if !heavyOps[n.Op] && slices.ContainsFunc(n.Reads(), func(value string) bool { return found[index.Producer(value)] }) {
+			found[n] = true
+		}
+	}
+	return found
 }
 
-func (h *halfWriter) convert(raw []byte) {
-	for ; len(raw) >= 4; raw = raw[4:] {
-		x := math.Float32frombits(binary.LittleEndian.Uint32(raw))
-		h.buffer = binary.LittleEndian.AppendUint16(h.buffer, h.counts.round(x, h.single))
-	}
-}
+// heavyOps are the operators with weights.
+var heavyOps = set("Conv", "ConvTranspose", "Gemm", "MatMul", "GRU", "LSTM", "RNN")

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // residualModel has everything that classifiers are made of: a stem with batch norm, a
@@ -31,6 +30,58 @@ func residualModel(t testing.TB) *onnx.Model {
 	return built(t, b)
 }
 
+// recurrentModel has an LSTM with its weights behind a Reshape, two products of many columns and one of few.
+func recurrentModel(t testing.TB) *onnx.Model {
+	t.Helper()
+	float := func(name string, dims ...onnx.Dim) *onnx.Value {
+		return &onnx.Value{Name: name, Type: onnx.Type{Elem: onnx.Float32, Shape: dims}}
+	}
+	free := onnx.Free("n")
+	m := handmade(17, []*onnx.Node{
+		node("Reshape", "form", []string{"w", "shape"}, "w3"),
+		node("LSTM", "lstm", []string{"x", "w3", "r", "b"}, "y4", onnx.Attr("hidden_size", int64(8))),
+		node("Squeeze", "squeeze", []string{"y4", "axes"}, "s"),
+		node("MatMul", "product", []string{"s", "wide"}, "p"),
+		node("Reshape", "flat", []string{"p", "flatten"}, "p2"),
+		node("Gemm", "gemm", []string{"p2", "turned", "bias"}, "q", onnx.Attr("transB", int64(1)), onnx.Attr("alpha", float32(2))),
+		node("MatMul", "small", []string{"q", "narrow"}, "y"),
+	},
+		numbers("w", 32, 4), numbers("r", 1, 32, 8), numbers("b", 1, 64), onnx.TensorOf("shape", []int64{1, 32, 4}, 3),
+		onnx.TensorOf("axes", []int64{1}, 1), numbers("wide", 8, 24), numbers("turned", 24, 24), numbers("bias", 24), numbers("narrow", 24, 2),
+		onnx.TensorOf("flatten", []int64{-1, 24}, 2))
+	m.IRVersion = 8
+	m.Graph.Inputs = []*onnx.Value{float("x", free, free, onnx.Fixed(4))}
+	m.Graph.Outputs = []*onnx.Value{float("y", free, onnx.Fixed(2)), float("q", free, onnx.Fixed(24))}
+	if err := m.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// detector is a model whose last layer's results go to non-maximum suppression.
+func detector() *onnx.Model {
+	return handmade(13, []*onnx.Node{
+		node("Conv", "boxes", []string{"x", "w"}, "encoded"), node("Mul", "decode", []string{"encoded", "anchors"}, "corners"),
+		node("Conv", "scores", []string{"x", "w"}, "logits"), node("Sigmoid", "sigmoid", []string{"logits"}, "probabilities"),
+		node("NonMaxSuppression", "nms", []string{"corners", "probabilities"}, "chosen"),
+		node("GatherND", "gather", []string{"corners", "chosen"}, "y"), node("Relu", "side", []string{"encoded"}, "other"),
+	}, onnx.TensorOf("w", []float32{1, 2}, 1, 2, 1, 1), onnx.TensorOf("anchors", []float32{300}))
+}
+
+// numbers are random ones of a name and a shape.
+func numbers(name string, dims ...int64) *onnx.Tensor {
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	rng := rand.New(rand.NewPCG(uint64(len(name)), uint64(n)))
+	data := make([]float32, n)
+	for i := range data {
+		data[i] = float32(rng.NormFloat64())
+	}
+	return onnx.TensorOf(name, data, dims...)
+}
+
 func built(t testing.TB, b *networks.Builder) *onnx.Model {
 	t.Helper()
 	m, _, err := b.Model()
@@ -38,52 +89,6 @@ func built(t testing.TB, b *networks.Builder) *onnx.Model {
 		t.Fatal(err)
 	}
 	return m
-}
-
-// image is a random input of residualModel.
-func image(seed uint64, batch int64) array {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	a := newArray(onnx.Float32, batch, 3, 12, 12)
-	for i := range a.data {
-		a.data[i] = rng.NormFloat64()
-	}
-	return a.round()
-}
-
-// images are batches of random inputs of residualModel.
-func images(sizes ...int64) Samples {
-	return func(yield func([]tensor.Tensor, error) bool) {
-		for i, n := range sizes {
-			a := image(uint64(i), n)
-			if !yield([]tensor.Tensor{tensor.Of(a.float32s(), a.shape...)}, nil) {
-				return
-			}
-		}
-	}
-}
-
-func calibration(sizes ...int64) Calibration {
-	return Calibration{Engine: &interpreter{}, Samples: images(sizes...)}
-}
-
-// calibrated returns residualModel with ranges.
-func calibrated(t testing.TB) (*onnx.Model, Ranges) {
-	t.Helper()
-	m := residualModel(t)
-	ranges, err := Calibrate(t.Context(), m, calibration(4, 4), Method{Name: MinMax})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, ranges
-}
-
-// ops counts a graph's nodes by operator.
-func ops(m *onnx.Model) map[string]int {
-	counts := make(map[string]int)
-	for _, n := range m.Graph.Nodes {
-		counts[n.Op]++
-	}
-	return counts
 }
 
 // handmade returns a model of given nodes, from x to y, with constants.
@@ -101,6 +106,34 @@ func node(op, name string, inputs []string, output string, attrs ...onnx.Attribu
 	return &onnx.Node{Op: op, Name: name, Inputs: inputs, Outputs: []string{output}, Attributes: attrs}
 }
 
+// anyRanges are ranges of all values of a model, as if it had been calibrated.
+func anyRanges(m *onnx.Model) ranges {
+	r := ranges{Method: MinMax, Samples: 1, Values: map[string]Range{}, Means: map[string][]float32{}}
+	p, err := prepare(m)
+	if err != nil {
+		return r
+	}
+	plan := newPlan(p, Options{})
+	for _, name := range plan.values() {
+		r.Values[name] = Range{-1, 2}
+	}
+	for _, c := range plan.channelMeans() {
+		if c.count < 1<<20 {
+			r.Means[c.value] = make([]float32, c.count)
+		}
+	}
+	return r
+}
+
+// ops counts a graph's nodes by operator.
+func ops(m *onnx.Model) map[string]int {
+	counts := make(map[string]int)
+	for _, n := range m.Graph.Nodes {
+		counts[n.Op]++
+	}
+	return counts
+}
+
 // find returns the node of a name.
 func find(t testing.TB, m *onnx.Model, name string) *onnx.Node {
 	t.Helper()
@@ -109,6 +142,11 @@ func find(t testing.TB, m *onnx.Model, name string) *onnx.Node {
 		t.Fatalf("there is no node %q", name)
 	}
 	return m.Graph.Nodes[i]
+}
+
+// replace puts a constant in the place of one of the same name.
+func replace(g *onnx.Graph, t *onnx.Tensor) {
+	g.Initializers[slices.IndexFunc(g.Initializers, func(old *onnx.Tensor) bool { return old.Name == t.Name })] = t
 }
 
 // encoded is a model as a file, to see whether it was changed.

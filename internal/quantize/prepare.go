@@ -2,25 +2,17 @@ package quantize
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// Prepare returns the FP32 model in the form in which it is calibrated and quantised:
+// prepare returns the FP32 model in the form in which it is calibrated and quantised:
 // of operator set 13 or newer, with constants as initializers, and batch norms folded
-// into convolutions. It computes the same, but for rounding. Calibrate and Quantize
-// prepare what they are given; who calls both saves time by doing it once before.
+// into convolutions. It computes the same, but for rounding.
 //
 // A model that is quantised is refused with errQuantized.
-func Prepare(m *onnx.Model) (*onnx.Model, error) {
-	p, err := prepare(m)
-	if err != nil {
-		return nil, fmt.Errorf("preparing the model: %w", err)
-	}
-	return p, nil
-}
-
 func prepare(m *onnx.Model) (*onnx.Model, error) {
 	if err := acceptable(m); err != nil {
 		return nil, err
@@ -33,7 +25,7 @@ func prepare(m *onnx.Model) (*onnx.Model, error) {
 	if _, err := foldAffine(m); err != nil {
 		return nil, err
 	}
-	if err := foldScales(m); err != nil {
+	if err := foldGemmFactors(m); err != nil {
 		return nil, err
 	}
 	headsToGemm(m)
@@ -55,4 +47,349 @@ func constantsToInitializers(m *onnx.Model) {
 		addConstant(m, &named)
 		return true
 	})
+}
+
+// foldAffine folds into each convolution what follows it and only scales and shifts
+// its channels: batch norms, and arithmetic with one constant for each channel, which
+// is what frozen batch norms are exported as. It returns how many nodes it folded. All
+// arithmetic is in float64, and rounded once.
+//
+// A node is left alone if other nodes read the convolution's result too, or if anything
+// about it is not constant.
+func foldAffine(m *onnx.Model) (int, error) {
+	f := folder{model: m, consts: constants(m), index: m.Graph.Index(), dropped: make(map[*onnx.Node]bool)}
+	for _, n := range m.Graph.Nodes {
+		if !isOp(n, "Conv") && !isOp(n, "ConvTranspose") {
+			continue
+		}
+		if err := f.fold(n); err != nil {
+			return 0, fmt.Errorf("folding into %s %q: %w", n.Op, layerName(n), err)
+		}
+	}
+	if len(f.dropped) > 0 {
+		m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnx.Node) bool { return f.dropped[n] })
+		prune(m)
+	}
+	return len(f.dropped), nil
+}
+
+type folder struct {
+	model   *onnx.Model
+	consts  map[string]*onnx.Tensor
+	index   *onnx.Index
+	dropped map[*onnx.Node]bool
+}
+
+// An affine maps x to scale·x + shift, for each channel.
+type affine struct{ scale, shift []float64 }
+
+// A convolved value is the result of a convolution, or of what was folded into it.
+type convolved struct {
+	name     string
+	channels int64
+	rank     int
+}
+
+// fold folds all affine nodes behind a convolution into it: they are dropped, and it makes their result instead.
+func (f *folder) fold(conv *onnx.Node) error {
+	weights := f.consts[conv.Input(1)]
+	channels := filters(conv, weights)
+	if channels == 0 || !onlyOutput(conv) {
+		return nil
+	}
+	total := affine{slices.Repeat([]float64{1}, int(channels)), make([]float64, channels)}
+	if name := conv.Input(2); name != "" {
+		bias, ok, err := f.perChannel(name, channels)
+		if !ok || err != nil {
+			return err
+		}
+		total.shift = bias
+	}
+	x := convolved{conv.Outputs[0], channels, len(weights.Dims)}
+	for {
+		n := onlyReader(f.index, x.name)
+		a, ok, err := f.affineOf(n, x)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		for i := range total.scale {
+			total.scale[i] *= a.scale[i]
+			total.shift[i] = total.shift[i]*a.scale[i] + a.shift[i]
+		}
+		f.dropped[n] = true
+		x.name = n.Outputs[0]
+	}
+	if conv.Outputs[0] == x.name {
+		return nil
+	}
+	conv.Outputs[0] = x.name
+	return f.rewrite(conv, weights, total)
+}
+
+// filters returns the number of channels that a convolution makes, 0 if its weights are
+// not such that this package can handle them.
+func filters(conv *onnx.Node, weights *onnx.Tensor) int64 {
+	if !isFloat32Constant(weights) || len(weights.Dims) < 3 || slices.Contains(weights.Dims, 0) {
+		return 0
+	}
+	if conv.Op == "Conv" {
+		return weights.Dims[0]
+	}
+	groups := onnx.AttrOr(conv, "group", int64(1))
+	if groups < 1 || weights.Dims[0]%groups != 0 {
+		return 0
+	}
+	return weights.Dims[1] * groups
+}
+
+// isFloat32Constant reports whether a tensor is there, in memory or in the file of the
+// model, as float32.
+func isFloat32Constant(t *onnx.Tensor) bool {
+	return t != nil && t.Type == onnx.Float32 && t.External == nil
+}
+
+// rewrite gives a convolution the weights scale·w and the bias shift. The old ones may
+// have other readers, so they stay until they are pruned.
+func (f *folder) rewrite(conv *onnx.Node, weights *onnx.Tensor, a affine) error {
+	w, err := onnx.Elements[float32](weights)
+	if err != nil {
+		return err
+	}
+	eachFilter(conv, weights.Dims, func(filter, first, n int) {
+		for i := first; i < first+n; i++ {
+			w[i] = float32(float64(w[i]) * a.scale[filter])
+		}
+	})
+	bias := make([]float32, len(a.shift))
+	for i, v := range a.shift {
+		bias[i] = float32(v)
+	}
+	folded := onnx.TensorOf(f.index.Unique(weights.Name+"_folded"), w, weights.Dims...)
+	shift := onnx.TensorOf(f.index.Unique(conv.Outputs[0]+"_bias"), bias, int64(len(bias)))
+	addConstant(f.model, folded)
+	addConstant(f.model, shift)
+	conv.Inputs = []string{conv.Inputs[0], folded.Name, shift.Name}
+	return nil
+}
+
+// eachFilter calls visit for every stretch of a convolution's weights that belongs to
+// one filter, which is one channel of the result. The weights of Conv are [filters,
+// channels/group, kernel…], those of ConvTranspose [channels, filters/group, kernel…].
+func eachFilter(conv *onnx.Node, dims []int64, visit func(filter, first, n int)) {
+	kernel := 1
+	for _, d := range dims[2:] {
+		kernel *= int(d)
+	}
+	if conv.Op == "Conv" {
+		n := int(dims[1]) * kernel
+		for filter := range int(dims[0]) {
+			visit(filter, filter*n, n)
+		}
+		return
+	}
+	groups := int(onnx.AttrOr(conv, "group", int64(1)))
+	perGroup := int(dims[0]) / groups
+	for channel := range int(dims[0]) {
+		for j := range int(dims[1]) {
+			filter := channel/perGroup*int(dims[1]) + j
+			visit(filter, (channel*int(dims[1])+j)*kernel, kernel)
+		}
+	}
+}
+
+// affineOf returns what a node does to each channel of x, and whether that is all it does: a norm with constants for
+// each channel, as in inference, or x∘c, or c∘x where the order does not matter.
+func (f *folder) affineOf(n *onnx.Node, x convolved) (a affine, ok bool, err error) {
+	if n == nil || !isONNX(n) || !onlyOutput(n) {
+		return a, false, nil
+	}
+	a = affine{make([]float64, x.channels), make([]float64, x.channels)}
+	if n.Op == "BatchNormalization" {
+		if len(n.Inputs) != 5 || onnx.AttrOr(n, "training_mode", int64(0)) != 0 || onnx.AttrOr(n, "spatial", int64(1)) != 1 || n.Inputs[0] != x.name {
+			return a, false, nil
+		}
+		var p [4][]float64
+		for i := range p {
+			if p[i], ok, err = f.perChannel(n.Inputs[i+1], x.channels); !ok || err != nil {
+				return a, false, err
+			}
+		}
+		gamma, beta, mean, variance := p[0], p[1], p[2], p[3]
+		epsilon := float64(onnx.AttrOr(n, "epsilon", float32(1e-5)))
+		for i := range a.scale {
+			a.scale[i] = gamma[i] / math.Sqrt(variance[i]+epsilon)
+			a.shift[i] = beta[i] - mean[i]*a.scale[i]
+		}
+		return a, finite(a.scale) && finite(a.shift), nil
+	}
+
+	if len(n.Inputs) != 2 || n.Inputs[0] == n.Inputs[1] {
+		return a, false, nil
+	}
+	other := n.Inputs[1]
+	if other == x.name {
+		if other = n.Inputs[0]; n.Op == "Sub" || n.Op == "Div" {
+			return a, false, nil
+		}
+	}
+	c, ok, err := f.broadcast(other, x)
+	if !ok || err != nil {
+		return a, false, err
+	}
+	for i, v := range c {
+		switch n.Op {
+		case "Mul":
+			a.scale[i] = v
+		case "Div":
+			a.scale[i] = 1 / v
+		case "Add":
+			a.scale[i], a.shift[i] = 1, v
+		case "Sub":
+			a.scale[i], a.shift[i] = 1, -v
+		default:
+			return a, false, nil
+		}
+	}
+	return a, finite(a.scale) && finite(a.shift), nil
+}
+
+func finite(list []float64) bool {
+	return !slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
+// perChannel returns a constant [channels], and whether it is one.
+func (f *folder) perChannel(name string, channels int64) ([]float64, bool, error) {
+	t := f.consts[name]
+	if !isFloat32Constant(t) || len(t.Dims) != 1 || t.Dims[0] != channels {
+		return nil, false, nil
+	}
+	values, err := onnx.Elements[float32](t)
+	return widen(values), err == nil, err
+}
+
+// broadcast returns a constant that is added to x, or the like, as one number for each
+// channel, and whether it is one: it has one number for each channel, or one for all.
+func (f *folder) broadcast(name string, x convolved) ([]float64, bool, error) {
+	t := f.consts[name]
+	if !isFloat32Constant(t) || len(t.Dims) > x.rank {
+		return nil, false, nil
+	}
+	for i, d := range t.Dims {
+		if axis := x.rank - len(t.Dims) + i; d != 1 && (axis != 1 || d != x.channels) {
+			return nil, false, nil
+		}
+	}
+	values, err := onnx.Elements[float32](t)
+	if len(values) == 1 {
+		values = slices.Repeat(values, int(x.channels))
+	}
+	return widen(values), err == nil, err
+}
+
+func widen(values []float32) []float64 {
+	wide := make([]float64, len(values))
+	for i, v := range values {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
+// foldGemmFactors multiplies the factors of matrix products into their constants: integer kernels know
+// no factors.
+func foldGemmFactors(m *onnx.Model) error {
+	consts, index := constants(m), m.Graph.Index()
+	for _, n := range m.Graph.Nodes {
+		if !isOp(n, "Gemm") {
+			continue
+		}
+		for i, factor := range []string{"alpha", "beta"} {
+			input := i + 1
+			by := onnx.AttrOr(n, factor, float32(1))
+			t := consts[n.Input(input)]
+			if by == 1 || !isFloat32Constant(t) {
+				continue
+			}
+			values, err := onnx.Elements[float32](t)
+			if err != nil {
+				return fmt.Errorf("node %q: %w", n.Name, err)
+			}
+			for i := range values {
+				values[i] *= by
+			}
+			scaled := onnx.TensorOf(index.Unique(t.Name+"_"+factor), values, t.Dims...)
+			addConstant(m, scaled)
+			n.Inputs[input] = scaled.Name
+			n.DropAttr(factor)
+		}
+	}
+	prune(m)
+	return nil
+}
+
+// headsToGemm writes 1×1 convolutions of pooled features that make an output, as
+// MobileNet has one for its classes, as what they are: matrix products. An integer
+// product can hand out its exact sums, while an integer convolution rounds its results
+// to 8 bits, which leaves no order between classes that are close to each other.
+func headsToGemm(m *onnx.Model) {
+	p := &plan{model: m, index: m.Graph.Index(), consts: constants(m)}
+	last := p.endsOf(Options{SkipLast: true})
+	var nodes []*onnx.Node
+	for _, n := range m.Graph.Nodes {
+		if last[n] != "" && p.isProduct(n) {
+			nodes = append(nodes, p.asGemm(n)...)
+		} else {
+			nodes = append(nodes, n)
+		}
+	}
+	m.Graph.Nodes = nodes
+	prune(m)
+}
+
+// isProduct reports whether a convolution has one pixel to see, and sees nothing else.
+func (p *plan) isProduct(n *onnx.Node) bool {
+	if !isOp(n, "Conv") || !onlyOutput(n) || !isOp(p.index.Producer(n.Input(0)), "GlobalAveragePool") {
+		return false
+	}
+	w := p.consts[n.Input(1)]
+	if filters(n, w) == 0 {
+		return false
+	}
+	return allAre(w.Dims[2:], 1) && onnx.AttrOr(n, "group", int64(1)) == 1 &&
+		allAre(onnx.AttrOr[[]int64](n, "strides", nil), 1) && allAre(onnx.AttrOr[[]int64](n, "pads", nil), 0)
+}
+
+func allAre(list []int64, want int64) bool {
+	return !slices.ContainsFunc(list, func(n int64) bool { return n != want })
+}
+
+// asGemm returns the nodes that take the place of a convolution. The product keeps its
+// name.
+func (p *plan) asGemm(n *onnx.Node) []*onnx.Node {
+	conv := p.consts[n.Inputs[1]]
+	matrix := *conv
+	matrix.Name = p.index.Unique(conv.Name + "_matrix")
+	matrix.Dims = conv.Dims[:2:2]
+	addConstant(p.model, &matrix)
+	list := make([]int64, len(conv.Dims)-2)
+	for i := range list {
+		list[i] = int64(i + 2)
+	}
+	axes := onnx.TensorOf(p.index.Unique(layerName(n)+"_axes"), list, int64(len(list)))
+	addConstant(p.model, axes)
+	flat, product := p.index.Unique(n.Inputs[0]+"_flat"), p.index.Unique(n.Outputs[0]+"_flat")
+	gemm := *n
+	gemm.Op, gemm.Outputs = "Gemm", []string{product}
+	gemm.Inputs = append([]string{flat, matrix.Name}, n.Inputs[2:]...)
+	gemm.Attributes = []onnx.Attribute{onnx.Attr("transB", int64(1))}
+	if gemm.Name == "" {
+		gemm.Name = layerName(n)
+	}
+	return []*onnx.Node{
+		{Name: p.index.Unique(flat + "_Flatten"), Op: "Flatten", Inputs: []string{n.Inputs[0]}, Outputs: []string{flat}},
+		&gemm,
+		{Name: p.index.Unique(product + "_Unsqueeze"), Op: "Unsqueeze", Inputs: []string{product, axes.Name}, Outputs: n.Outputs[:1:1]},
+	}
 }

@@ -2,6 +2,7 @@ package quantize
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -10,36 +11,24 @@ import (
 // A Recipe says all of how to make an INT8 model of an FP32 one. The zero Recipe is the
 // recommended one.
 type Recipe struct {
-	Method  Method // zero: MinMax; AtRunTime needs no samples
+	Method  Method // empty: MinMax; AtRunTime needs no samples
 	Options Options
-	// NoEqualization leaves Equalize out, and the time that it takes to find out whether it helps.
-	NoEqualization bool
 	// Search, if it is set, leaves layers in FP32 until its target is reached. Without a
-	// Rank of its own, layers are ranked by SignalToNoise over the first 8 batches of samples.
+	// Rank of its own, layers are ranked by signal to noise over the first 8 batches of samples.
 	Search *Search
 }
 
-// JudgedBatches is over how many batches signal to noise is measured: noise is alike in all
-// samples, and there are many models to measure.
-const JudgedBatches = 8
-
-// Make equalises, calibrates and quantises a model, and searches if it should. The
-// calibration's Options are those of the recipe. If the target of the search cannot be
+// Make equalises, calibrates and quantises a model, and searches if it should. If the target of the search cannot be
 // reached, Make returns the best model there is with an error that is ErrTargetMissed.
 //
-// Equalisation is not good for every model. It is used if it raises SignalToNoise over the first
+// Equalisation is not good for every model. It is used if it raises signal to noise over the first
 // 8 batches of samples.
 func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, Report, error) {
-	r.Method = r.Method.OrDefault()
-	c.Options = r.Options
-	if r.Method.Name == AtRunTime {
-		return r.quantize(ctx, calibratedModel{m, Ranges{Method: r.Method}}, c)
-	}
 	made, err := r.calibrate(ctx, m, c)
 	if err != nil {
 		return nil, Report{}, err
 	}
-	if !r.NoEqualization && !r.Options.PerTensor {
+	if r.Method != AtRunTime && !r.Options.PerTensor {
 		if made, err = r.equalize(ctx, made, c); err != nil {
 			return nil, Report{}, err
 		}
@@ -51,24 +40,41 @@ func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.M
 	return q, report, err
 }
 
-// A calibrated model is prepared, and has ranges.
+// Sensitivity returns what each layer costs if it is the only one that is quantised: signal to noise at the model's last
+// layers with weights in dB over the first 8 batches of samples, the worst first. Progress is called after each layer.
+func (r Recipe) Sensitivity(ctx context.Context, m *onnx.Model, c Calibration, progress func(done, total int)) ([]LayerScore, error) {
+	made, err := r.calibrate(ctx, m, c)
+	if err != nil {
+		return nil, err
+	}
+	score, err := judge(ctx, made.model, c)
+	if err != nil {
+		return nil, err
+	}
+	return sensitivity(ctx, made, r.Options, score, progress)
+}
+
+// A calibrated model is prepared, and has ranges, if they are not found AtRunTime.
 type calibratedModel struct {
 	model  *onnx.Model
-	ranges Ranges
+	ranges ranges
 }
 
 func (r Recipe) calibrate(ctx context.Context, m *onnx.Model, c Calibration) (calibratedModel, error) {
-	p, err := Prepare(m)
-	if err != nil {
-		return calibratedModel{}, err
+	if r.Method == AtRunTime {
+		return calibratedModel{m, ranges{Method: AtRunTime}}, nil
 	}
-	ranges, err := Calibrate(ctx, p, c, r.Method)
-	return calibratedModel{p, ranges}, err
+	p, err := prepare(m)
+	if err != nil {
+		return calibratedModel{}, fmt.Errorf("preparing the model: %w", err)
+	}
+	found, err := calibrate(ctx, p, c, r.Options)
+	return calibratedModel{p, found}, err
 }
 
 // equalize returns the equalised model, or the one it is given if that is better.
 func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration) (calibratedModel, error) {
-	e, layers, err := equalize(ctx, as.model, c)
+	e, layers, err := equalize(ctx, as.model, c, r.Options)
 	if layers == 0 || err != nil {
 		return as, err
 	}
@@ -80,28 +86,25 @@ func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration)
 	if err != nil {
 		return as, err
 	}
-	before, err := r.score(ctx, as, score)
-	if err != nil {
-		return as, err
+	var scores [2]float64
+	for i, x := range []calibratedModel{as, equalized} {
+		q, _, err := quantize(x.model, x.ranges, r.Options)
+		if err == nil {
+			scores[i], err = score(ctx, q)
+		}
+		if err != nil {
+			return as, err
+		}
 	}
-	after, err := r.score(ctx, equalized, score)
-	if err == nil && after > before {
+	if scores[1] > scores[0] {
 		return equalized, nil
 	}
-	return as, err
-}
-
-func (r Recipe) score(ctx context.Context, x calibratedModel, score Score) (float64, error) {
-	q, _, err := Quantize(x.model, x.ranges, r.Options)
-	if err != nil {
-		return 0, err
-	}
-	return score(ctx, q)
+	return as, nil
 }
 
 func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration) (*onnx.Model, Report, error) {
 	if r.Search == nil {
-		return Quantize(as.model, as.ranges, r.Options)
+		return quantize(as.model, as.ranges, r.Options)
 	}
 	s := *r.Search
 	if s.Rank == nil {
@@ -110,24 +113,24 @@ func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration)
 			return nil, Report{}, err
 		}
 	}
-	found, err := s.Run(ctx, as.model, as.ranges, r.Options)
-	return found.Model, found.Report, err
+	return s.run(ctx, as, r.Options)
 }
 
-// judge returns signal to noise over a few samples.
+// judge returns signal to noise over the first 8 batches of samples: noise is alike in all, and there are many models to
+// measure.
 func judge(ctx context.Context, m *onnx.Model, c Calibration) (Score, error) {
-	c.Samples = FirstBatches(c.Samples, JudgedBatches)
-	return SignalToNoise(ctx, m, c)
-}
-
-// FirstBatches returns the first n batches of samples.
-func FirstBatches(s Samples, n int) Samples {
-	return func(yield func([]tensor.Tensor, error) bool) {
+	all := c.Samples
+	c.Samples = func(yield func([]tensor.Tensor, error) bool) {
 		seen := 0
-		for inputs, err := range s {
-			if seen++; !yield(inputs, err) || seen == n {
+		for inputs, err := range all {
+			if seen++; !yield(inputs, err) || seen == 8 {
 				return
 			}
 		}
 	}
+	p, err := prepare(m)
+	if err != nil {
+		return nil, fmt.Errorf("measuring signal to noise: %w", err)
+	}
+	return signalToNoise(ctx, p, c)
 }

@@ -76,7 +76,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	r.writeWeights(&b)
 	r.writeSearch(&b)
 	r.writeLayers(&b)
-	if r.Method.Name != AtRunTime {
+	if r.Method != AtRunTime {
 		r.writeRanges(&b)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -94,13 +94,13 @@ func (r Report) writeMethod(b *strings.Builder) {
 	fmt.Fprintf(b, "The model was quantised after training, without training it further: "+
 		"%d layers compute with 8-bit integers, %d stay in FP32.\n\n", len(r.Layers), len(r.Excluded))
 	b.WriteString("## Activations\n\n")
-	if r.Method.Name == AtRunTime {
+	if r.Method == AtRunTime {
 		b.WriteString("- Nothing was calibrated: what a layer reads becomes unsigned bytes while the model runs, asymmetric, one scale for all of it, " +
 			"scale = (max - min) / 255 of the values that it has then and 0 (DynamicQuantizeMatMul, DynamicQuantizeLSTM of ONNX Runtime).\n\n")
 		return
 	}
-	fmt.Fprintf(b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set %s.\n",
-		r.Samples, len(r.Ranges), describeMethod(r.Method))
+	fmt.Fprintf(b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set to the smallest and the largest value seen.\n",
+		r.Samples, len(r.Ranges))
 	switch r.Options.Activations {
 	case S8:
 		b.WriteString("- Integers: signed, symmetric: q = round(x / scale), -127 to 127, one scale for each activation, scale = max(|min|, |max|) / 127.\n")
@@ -112,18 +112,6 @@ func (r Report) writeMethod(b *strings.Builder) {
 	b.WriteString("- Rounding is to nearest, ties to even. Values outside the range become its nearest end.\n\n")
 }
 
-func describeMethod(m Method) string {
-	switch m.Name {
-	case MinMax:
-		return "to the smallest and the largest value seen"
-	case Percentile:
-		return fmt.Sprintf("between the percentiles %.6g and %.6g of the values seen", 100-m.Percentile, m.Percentile)
-	case Entropy:
-		return "so that the Kullback-Leibler divergence between the distributions of values and integers is smallest"
-	}
-	return "by a method of the user's"
-}
-
 func (r Report) writeWeights(b *strings.Builder) {
 	limit := r.Options.weightLimit()
 	granularity := "for each output channel"
@@ -132,15 +120,13 @@ func (r Report) writeWeights(b *strings.Builder) {
 	}
 	b.WriteString("## Weights\n\n")
 	fmt.Fprintf(b, "- Weights: signed, symmetric, %d to %d, one scale %s: scale = max|w| / %d.\n", -limit, limit, granularity, limit)
-	if r.Method.Name == AtRunTime {
+	if r.Method == AtRunTime {
 		fmt.Fprintf(b, "- Biases stay in FP32.\n- Constants take %.1f MB, in FP32 %.1f MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
 		return
 	}
 	b.WriteString("- Biases: 32-bit integers, scale = scale of the input × scale of the weights.\n")
-	if !r.Options.NoBiasCorrection {
-		b.WriteString("- Biases are corrected: less Σ error of the weight × mean of the input channel over the calibration samples, " +
-			"which is what rounding the weights adds to the mean of an output channel.\n")
-	}
+	b.WriteString("- Biases are corrected: less Σ error of the weight × mean of the input channel over the calibration samples, " +
+		"which is what rounding the weights adds to the mean of an output channel.\n")
 	if r.ClampedBiases > 0 {
 		fmt.Fprintf(b, "- %d biases exceeded 32 bits and were limited.\n", r.ClampedBiases)
 	}

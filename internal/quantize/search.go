@@ -5,10 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
+
+// A Score says how good a quantised model is: an accuracy, or anything else of which
+// more is better.
+type Score func(ctx context.Context, m *onnx.Model) (float64, error)
 
 // A LayerScore is the score of a model of which only one layer is quantised.
 type LayerScore struct {
@@ -17,71 +23,55 @@ type LayerScore struct {
 	Score float64 `json:"score"`
 }
 
-// Sensitivity quantises one layer with weights at a time, leaves all others in FP32, and
-// scores what comes of it. The layers that cost most come first. Progress, if it is not
-// nil, is called after each layer.
-func Sensitivity(ctx context.Context, m *onnx.Model, ranges Ranges, o Options, score Score, progress func(done, total int)) ([]LayerScore, error) {
-	p, layers, err := candidates(m, ranges, o)
+// sensitivity quantises one layer with weights at a time, leaves all others in FP32, and
+// scores what comes of it. The layers that cost most come first. Progress is called after each layer.
+func sensitivity(ctx context.Context, m calibratedModel, o Options, score Score, progress func(done, total int)) ([]LayerScore, error) {
+	layers, err := candidates(m, o)
 	if err != nil {
 		return nil, fmt.Errorf("finding sensitive layers: %w", err)
 	}
-	scores := make([]LayerScore, len(layers))
-	for i, l := range layers {
-		others := slices.Delete(slices.Clone(layers), i, i+1)
+	all := layerNames(layers)
+	for i := range layers {
 		alone := o
-		alone.Exclude = slices.Concat(o.Exclude, names(others))
-		q, _, err := Quantize(p, ranges, alone)
+		alone.Exclude = slices.Concat(o.Exclude, all[:i], all[i+1:])
+		q, _, err := quantize(m.model, m.ranges, alone)
+		if err == nil {
+			layers[i].Score, err = score(ctx, q)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("finding sensitive layers: only %q: %w", l.Layer, err)
+			return nil, fmt.Errorf("finding sensitive layers: only %q: %w", all[i], err)
 		}
-		if l.Score, err = score(ctx, q); err != nil {
-			return nil, fmt.Errorf("finding sensitive layers: only %q: %w", l.Layer, err)
-		}
-		scores[i] = l
-		if progress != nil {
-			progress(i+1, len(layers))
-		}
+		progress(i+1, len(layers))
 	}
-	slices.SortStableFunc(scores, func(a, b LayerScore) int { return cmp.Compare(a.Score, b.Score) })
-	return scores, nil
+	slices.SortStableFunc(layers, func(a, b LayerScore) int { return cmp.Compare(a.Score, b.Score) })
+	return layers, nil
 }
 
-// candidates prepares a model and lists the layers with weights that options quantise.
-func candidates(m *onnx.Model, ranges Ranges, o Options) (*onnx.Model, []LayerScore, error) {
-	if ranges.Method.Name == AtRunTime {
-		_, report, err := Dynamic(m, o)
-		return m, report.layers(), err
+// candidates lists the layers with weights of a model that options quantise, without scores.
+func candidates(m calibratedModel, o Options) (layers []LayerScore, err error) {
+	if m.ranges.Method == AtRunTime {
+		_, report, err := Dynamic(m.model, o)
+		for _, l := range report.Layers {
+			layers = append(layers, LayerScore{Layer: l.Layer, Op: l.Op})
+		}
+		return layers, err
 	}
-	p, err := prepare(m)
-	if err != nil {
-		return nil, nil, err
+	if err := o.validate(m.model); err != nil {
+		return nil, err
 	}
-	if err := o.validate(p); err != nil {
-		return nil, nil, err
-	}
-	plan := newPlan(p, o)
-	var layers []LayerScore
+	plan := newPlan(m.model, o)
 	for _, l := range plan.layers {
 		if l.kind == weighted {
 			layers = append(layers, LayerScore{Layer: layerName(l.node), Op: l.node.Op})
 		}
 	}
 	if len(layers) == 0 {
-		return nil, nil, plan.errEmpty()
+		return nil, plan.errEmpty()
 	}
-	return p, layers, nil
+	return layers, nil
 }
 
-// layers are those with integer weights.
-func (r Report) layers() []LayerScore {
-	var layers []LayerScore
-	for _, l := range r.Layers {
-		layers = append(layers, LayerScore{Layer: l.Layer, Op: l.Op})
-	}
-	return layers
-}
-
-func names(layers []LayerScore) []string {
+func layerNames(layers []LayerScore) []string {
 	list := make([]string, len(layers))
 	for i, l := range layers {
 		list[i] = l.Layer
@@ -96,26 +86,16 @@ var ErrTargetMissed = errors.New("the target is missed")
 type Search struct {
 	Score  Score
 	Target float64 // the least score that is enough
-	// Rank orders the layers by what they cost; nil: Score. It runs once for each layer, so a
-	// cheap one such as SignalToNoise saves time.
+	// Rank orders the layers by what they cost. It runs once for each layer, so a cheap one saves time.
 	Rank Score
-	// Most bounds how many layers may be left out; 0: all but one.
-	Most int
-	// Progress, if it is set, is called after each model that was scored.
-	Progress func(what string, done, total int)
+	// Progress is called after each layer that is ranked.
+	Progress func(done, total int)
 }
 
 // A Step is one try of a search.
 type Step struct {
 	Excluded int     `json:"excluded"` // how many of the most sensitive layers were left out
 	Score    float64 `json:"score"`
-}
-
-// Found is what a search came to, and how.
-type Found struct {
-	Model  *onnx.Model `json:"-"`
-	Report Report      `json:"-"` // with the search in it
-	SearchRecord
 }
 
 // A SearchRecord is what a report says of a search.
@@ -127,120 +107,167 @@ type SearchRecord struct {
 	Sensitivity []LayerScore `json:"sensitivity,omitempty"` // the most sensitive first
 }
 
-// Run quantises the model with as few layers as it takes left in FP32, beyond those that
+// run quantises the model with as few layers as it takes left in FP32, beyond those that
 // the options exclude. If it is good enough as it is, layers are not even ranked. Else
 // the most sensitive 1, 2, 4, … are left out until the target is reached, and the least
 // number that does is found by bisection. A score need not rise with every layer that is left
 // out: the result has reached the target in any case, but fewer layers might.
 //
-// If the target cannot be reached, Run returns the best that it found, with an error
+// If the target cannot be reached, run returns the best that it found, with an error
 // that is ErrTargetMissed.
-func (s Search) Run(ctx context.Context, m *onnx.Model, ranges Ranges, o Options) (Found, error) {
-	p, layers, err := candidates(m, ranges, o)
+func (s Search) run(ctx context.Context, m calibratedModel, o Options) (best *onnx.Model, report Report, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("searching: %w", err)
+		}
+	}()
+	layers, err := candidates(m, o)
 	if err != nil {
-		return Found{}, fmt.Errorf("searching: %w", err)
+		return nil, Report{}, err
 	}
-	r := &search{Search: s, model: p, ranges: ranges, options: o}
-	r.best.Target = s.Target
-	if err := r.run(ctx, layers); err != nil {
-		return Found{}, fmt.Errorf("searching: %w", err)
+	var order []string // layers, the most sensitive first
+	record := &SearchRecord{Target: s.Target}
+	// try leaves the k most sensitive layers out, and keeps the result if it is better: one
+	// that is enough is better than one that is not, or has more layers left out.
+	try := func(k int) (enough bool, err error) {
+		without := o
+		without.Exclude = slices.Concat(o.Exclude, order[:k])
+		tried, of, err := quantize(m.model, m.ranges, without)
+		if err != nil {
+			return false, err
+		}
+		score, err := s.Score(ctx, tried)
+		if err != nil {
+			return false, fmt.Errorf("with %d layers in FP32: %w", k, err)
+		}
+		enough = score >= s.Target
+		record.Steps = append(record.Steps, Step{k, score})
+		if best == nil || enough || !(record.Score >= s.Target) && cmp.Less(record.Score, score) { // no number is less than all
+			best, report = tried, of
+			record.Score, record.Excluded = score, slices.Clone(order[:k])
+		}
+		return enough, nil
 	}
-	r.best.Report.Model = m.Graph.Name
-	r.best.Report.BytesBefore = weightBytes(m.Graph)
-	record := r.best.SearchRecord
-	r.best.Report.Search = &record
-	if !(r.best.Score >= s.Target) { // nor if it is no number
-		return r.best, fmt.Errorf("searching: %w: the best score is %v with %d layers in FP32, not %v",
-			ErrTargetMissed, r.best.Score, len(r.best.Excluded), s.Target)
-	}
-	return r.best, nil
-}
-
-// A search under way.
-type search struct {
-	Search
-	model   *onnx.Model
-	ranges  Ranges
-	options Options
-	order   []string // layers, the most sensitive first
-	best    Found
-}
-
-func (s *search) run(ctx context.Context, layers []LayerScore) error {
-	enough, err := s.try(ctx, 0)
-	if enough || err != nil || len(layers) == 1 {
-		return err
-	}
-	rank := s.Rank
-	if rank == nil {
-		rank = s.Score
-	}
-	ranked, err := Sensitivity(ctx, s.model, s.ranges, s.options, rank, func(done, total int) { s.progress("layers", done, total) })
+	enough, err := try(0)
 	if err != nil {
-		return err
+		return nil, Report{}, err
 	}
-	s.best.Sensitivity, s.order = ranked, names(ranked)
-	most := len(layers) - 1 // without any layer there is nothing to quantise
-	if s.Most > 0 {
-		most = min(most, s.Most)
-	}
-	return s.bisect(ctx, most)
-}
-
-// bisect looks for the least number of layers, up to most, that is enough.
-func (s *search) bisect(ctx context.Context, most int) error {
-	tooFew, enough, err := s.bracket(ctx, most)
-	for err == nil && tooFew+1 < enough {
-		middle := (tooFew + enough) / 2
-		var reached bool
-		if reached, err = s.try(ctx, middle); reached {
-			enough = middle
-		} else {
-			tooFew = middle
+	if most := len(layers) - 1; !enough && most > 0 { // without any layer there is nothing to quantise
+		if record.Sensitivity, err = sensitivity(ctx, m, o, s.Rank, s.Progress); err != nil {
+			return nil, Report{}, err
+		}
+		order = layerNames(record.Sensitivity)
+		tooFew, first := 0, most
+		for k := 1; ; k = min(2*k, most) {
+			if enough, err = try(k); err != nil {
+				return nil, Report{}, err
+			}
+			if enough {
+				first = k
+				break
+			}
+			if tooFew = k; k == most {
+				break
+			}
+		}
+		for tooFew+1 < first {
+			middle := (tooFew + first) / 2
+			if enough, err = try(middle); err != nil {
+				return nil, Report{}, err
+			}
+			if enough {
+				first = middle
+			} else {
+				tooFew = middle
+			}
 		}
 	}
-	return err
+	report.Search = record
+	if !(record.Score >= s.Target) { // nor if it is no number
+		err = fmt.Errorf("%w: the best score is %v with %d layers in FP32, not %v", ErrTargetMissed, record.Score, len(record.Excluded), s.Target)
+	}
+	return best, report, err
 }
 
-// bracket doubles the number of layers until it is enough. Where not even most are, both numbers are most.
-func (s *search) bracket(ctx context.Context, most int) (tooFew, enough int, err error) {
-	for k := 1; ; k = min(2*k, most) {
-		reached, err := s.try(ctx, k)
-		if err != nil || reached {
-			return tooFew, k, err
+// mostDecibels is the score of a model that differs in nothing. Rounding to FP32 alone
+// leaves about 144 dB.
+const mostDecibels = 200
+
+// signalToNoise returns a score that needs no labels: how many decibels are between what
+// the last layers of the prepared FP32 model make of samples, and what another model makes
+// otherwise. Last layers are those with weights that no other such layer depends on: what
+// comes after them, like Softmax or non-maximum suppression, would hide differences or
+// blow them up. With several of them, their ratios of noise to signal are averaged.
+//
+// It runs the FP32 model, and keeps what that makes in memory, so samples should be few. The
+// score is for results of quantize, which have the FP32 model's names.
+func signalToNoise(ctx context.Context, p *onnx.Model, c Calibration) (Score, error) {
+	heads := newPlan(p, Options{}).heads()
+	if len(heads) == 0 {
+		return nil, errors.New("measuring signal to noise: the model has no layers with weights")
+	}
+	var signals [][][]float32 // by batch and head
+	err := c.pass(ctx, valuesModel(p, heads), func(outputs []tensor.Tensor, _ int) error {
+		batch := make([][]float32, len(heads))
+		for i := range batch {
+			batch[i] = slices.Clone(tensor.Data[float32](outputs[i]))
 		}
-		if tooFew = k; k == most {
-			return most, most, nil
+		signals = append(signals, batch)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("measuring signal to noise: %w", err)
+	}
+	return func(ctx context.Context, m *onnx.Model) (float64, error) {
+		powers, noises, seen := make([]float64, len(heads)), make([]float64, len(heads)), 0
+		err := c.pass(ctx, valuesModel(m, heads), func(outputs []tensor.Tensor, _ int) error {
+			for i, want := range signals[seen] {
+				got := tensor.Data[float32](outputs[i])
+				if len(got) != len(want) {
+					return fmt.Errorf("%q has %d elements, in FP32 %d", heads[i], len(got), len(want))
+				}
+				for k, w := range want {
+					d := float64(got[k]) - float64(w)
+					powers[i] += float64(w) * float64(w)
+					noises[i] += d * d
+				}
+			}
+			seen++
+			return nil
+		})
+		if err != nil {
+			return 0, fmt.Errorf("measuring signal to noise: %w", err)
+		}
+		return decibels(powers, noises), nil
+	}, nil
+}
+
+// heads returns the results of the weighted nodes that no other such node depends on.
+func (p *plan) heads() []string {
+	last := p.endsOf(Options{SkipLast: true})
+	var names []string
+	for _, n := range p.model.Graph.Nodes {
+		if last[n] == "" || !onlyOutput(n) {
+			continue
+		}
+		if act := p.activationBehind(n); act != nil {
+			n = act
+		}
+		names = append(names, n.Outputs[0])
+	}
+	return names
+}
+
+// decibels returns the mean ratio of noise to signal as decibels of signal to noise.
+func decibels(powers, noises []float64) float64 {
+	ratio := 0.0
+	for i, noise := range noises {
+		if noise != 0 {
+			ratio += noise / powers[i] / float64(len(noises))
 		}
 	}
-}
-
-// try leaves the k most sensitive layers out, and keeps the result if it is better: one
-// that is enough is better than one that is not, or has more layers left out.
-func (s *search) try(ctx context.Context, k int) (enough bool, err error) {
-	o := s.options
-	o.Exclude = slices.Concat(o.Exclude, s.order[:k])
-	m, report, err := Quantize(s.model, s.ranges, o)
-	if err != nil {
-		return false, err
+	if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // a signal of zeros, or no numbers at all
+		return -mostDecibels
 	}
-	score, err := s.Score(ctx, m)
-	if err != nil {
-		return false, fmt.Errorf("with %d layers in FP32: %w", k, err)
-	}
-	enough = score >= s.Target
-	first := len(s.best.Steps) == 0
-	s.best.Steps = append(s.best.Steps, Step{k, score})
-	s.progress("search", len(s.best.Steps), 0)
-	if first || enough || !(s.best.Score >= s.Target) && cmp.Less(s.best.Score, score) { // no number is less than all
-		s.best.Model, s.best.Report, s.best.Score = m, report, score
-		s.best.Excluded = slices.Clone(s.order[:k])
-	}
-	return enough, nil
-}
-
-func (s *search) progress(what string, done, total int) {
-	if s.Progress != nil {
-		s.Progress(what, done, total)
-	}
+	return max(-mostDecibels, min(mostDecibels, -10*math.Log10(ratio)))
 }

@@ -8,8 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
-	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // Write stores the document in the folder of a run. It replaces an older one at once, so that
@@ -20,7 +19,7 @@ func (r *Results) Write(dir string) error {
 		return fmt.Errorf("writing %s: %w", FileName, err)
 	}
 	path := filepath.Join(dir, FileName)
-	if err := whole.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+	if err := fileio.WriteFile(path, append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("writing the results: %s: %w", path, err)
 	}
 	return nil
@@ -42,7 +41,7 @@ var ErrNoRun = errors.New("not the folder of a run")
 // Read reads the document of a run from its folder.
 func Read(dir string) (*Results, error) {
 	path := filepath.Join(dir, FileName)
-	data, err := regular.ReadFile(path, maxFile)
+	data, err := fileio.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is %w: there is no %s", dir, ErrNoRun, FileName)
 	}

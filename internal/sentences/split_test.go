@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/pytext"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 type splitCase struct {
@@ -23,7 +23,7 @@ func goldenCases(t testing.TB) []splitCase {
 	if other := os.Getenv("SENTENCES_GOLDEN"); other != "" {
 		path = other // another seed of make_golden.py, by hand
 	}
-	return testfile.JSON[[]splitCase](t, path)
+	return testenv.JSON[[]splitCase](t, path)
 }
 
 func TestSentencesAreThoseOfNLTK(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -207,7 +209,7 @@ func (p *predictor) runGroup(ctx context.Context, group []workload.Item) error {
 	for k, item := range group {
 		r := p.table.request(item.Row)
 		for _, t := range rows {
-			r.outputs = append(r.outputs, t.Rows(k, 1)) // the answers of a batch share its memory, which nobody writes again
+			r.outputs = append(r.outputs, t.Rows(k, 1)) // the answers of a batch share its memory, which is not written again
 		}
 	}
 	return nil
@@ -233,4 +235,241 @@ func (p *predictor) inputs(group []workload.Item) (values, own []backend.Value, 
 	}
 	own, err = backend.BindAll(p.session, batch)
 	return own, own, err
+}
+
+// Bounds of requests that do not follow from the model.
+const (
+	maxSamples  = 64       // of a request
+	freeBytes   = 64 << 20 // of requests to models whose inputs have no fixed size, beyond a sample of the shortest
+	leastBudget = 4        // times the largest request
+)
+
+// A tensors model offers the model file as it is.
+type tensorsModel struct {
+	table   *table
+	name    string
+	version string
+	ready   func() bool
+	about   *oip.ModelMetadata
+}
+
+func newTensors(t *table, name, version, platform string, ready func() bool) *tensorsModel {
+	m := &tensorsModel{table: t, name: name, version: version, ready: ready}
+	m.about = &oip.ModelMetadata{Name: name, Versions: []string{version}, Platform: platform, Inputs: portsOf(t.ports.Inputs), Outputs: portsOf(t.ports.Outputs)}
+	t.budget = max(int64(t.room)*rowBytes(t), leastBudget*m.MaxBytes())
+	return m
+}
+
+func rowBytes(t *table) (n int64) {
+	for _, s := range t.slots() {
+		n += s.Bytes()
+	}
+	return n
+}
+
+func portsOf(list []backend.Port) (ports []oip.Port) {
+	for _, p := range list {
+		shape := slices.Clone(p.Shape)
+		if p.AnyShape {
+			shape = tensor.Shape{-1}
+		}
+		ports = append(ports, oip.Port{Name: p.Name, Datatype: oip.Datatype(p.Type), Shape: shape})
+	}
+	return ports
+}
+
+// Metadata implements server.Model.
+func (m *tensorsModel) Metadata() *oip.ModelMetadata { return m.about }
+
+// Ready implements server.Model.
+func (m *tensorsModel) Ready() bool { return m.ready() }
+
+// Statistics implements server.Model.
+func (m *tensorsModel) Statistics() oip.ModelStatistics {
+	return m.table.count.read(m.name, m.version)
+}
+
+// MaxBytes implements server.Model.
+func (m *tensorsModel) MaxBytes() int64 {
+	n, free := int64(0), false
+	for _, p := range m.table.ports.Inputs {
+		size, fixed := m.mostOf(p)
+		n, free = n+size, free || !fixed
+	}
+	if free {
+		n += freeBytes
+	}
+	return n
+}
+
+// mostOf is what an input takes of as many samples as a request may have. It is not fixed where that is up to the
+// request: then it is that of the shortest.
+func (m *tensorsModel) mostOf(p backend.Port) (size int64, fixed bool) {
+	if p.AnyShape || p.Type == tensor.String {
+		return 0, false
+	}
+	size, fixed = int64(p.Type.Size()), true
+	for i, d := range p.Shape {
+		switch {
+		case d >= 0:
+			size *= d
+		case i == 0 && m.table.batched:
+			size *= maxSamples
+		default:
+			fixed = false
+		}
+	}
+	return size, fixed
+}
+
+// Begin implements server.Model.
+func (m *tensorsModel) Begin(h *oip.Head) (server.Job, error) {
+	t := m.table
+	bytes, err := m.check(h)
+	if err != nil {
+		return nil, err
+	}
+	row, ok := t.take()
+	if !ok {
+		return nil, oip.Errorf(oip.Unavailable, "the queue is full: %d requests are under way", t.room)
+	}
+	j := &tensorsJob{model: m, head: h, row: row, samples: 1}
+	if t.batched {
+		j.samples = int(h.Tensors[0].Shape[0])
+	}
+	if t.batched && j.samples == 1 {
+		return j, nil
+	}
+	if !t.reserve(bytes) {
+		t.give(row)
+		return nil, oip.Errorf(oip.Unavailable, "requests under way take %d bytes: no room for %d more", t.used.Load(), bytes)
+	}
+	j.reserved = bytes
+	t.request(row).whole = make([]tensor.Tensor, len(h.Tensors))
+	return j, nil
+}
+
+// check compares a request with the ports of the model, and returns how many bytes its inputs take.
+func (m *tensorsModel) check(h *oip.Head) (bytes int64, err error) {
+	if n := len(m.table.ports.Inputs); len(h.Tensors) != n {
+		return 0, oip.Errorf(oip.InvalidArgument, "%d inputs, the model has %d", len(h.Tensors), n)
+	}
+	for _, s := range h.Tensors {
+		if err := m.checkInput(s); err != nil {
+			return 0, err
+		}
+		if first := h.Tensors[0].Shape; m.table.batched && first[0] != s.Shape[0] {
+			return 0, oip.Errorf(oip.InvalidArgument, "inputs of %d and of %d samples", first[0], s.Shape[0])
+		}
+		bytes += bytesOf(s)
+	}
+	if bytes > m.MaxBytes() {
+		return 0, oip.Errorf(oip.TooLarge, "the inputs take %d bytes, the model takes at most %d", bytes, m.MaxBytes())
+	}
+	return bytes, checkWanted(h, m.table.ports.Outputs)
+}
+
+// bytesOf is what an input takes.
+func bytesOf(s oip.Spec) int64 {
+	if s.Type == tensor.String {
+		return s.Shape.Len() * stringBytes
+	}
+	return s.Shape.Len() * int64(s.Type.Size())
+}
+
+// stringBytes is what a string takes beside its own bytes.
+const stringBytes = 16
+
+// checkInput compares an input with its port.
+func (m *tensorsModel) checkInput(s oip.Spec) error {
+	p := portOf(m.table.ports.Inputs, s.Name)
+	if p == nil {
+		return oip.Errorf(oip.InvalidArgument, "the model has no input %q", s.Name)
+	}
+	if s.Type != p.Type || !p.AnyShape && !p.Fits(s.Type, s.Shape) {
+		return oip.Errorf(oip.InvalidArgument, "input %v, the model has %s%v", s, oip.Datatype(p.Type), p.Shape)
+	}
+	switch n := s.Shape.Len(); {
+	case n == 0:
+		return oip.Errorf(oip.InvalidArgument, "input %v has no elements", s)
+	case n > m.MaxBytes():
+		return oip.Errorf(oip.TooLarge, "input %v is larger than the %d bytes that the model takes", s, m.MaxBytes())
+	}
+	return nil
+}
+
+// checkWanted finds outputs that a model does not have, and those that are asked for twice.
+func checkWanted(h *oip.Head, outputs []backend.Port) error {
+	for i, name := range h.Wanted {
+		if portOf(outputs, name) == nil {
+			return oip.Errorf(oip.InvalidArgument, "the model has no output %q", name)
+		}
+		if slices.Contains(h.Wanted[:i], name) {
+			return oip.Errorf(oip.InvalidArgument, "the output %q is asked for twice", name)
+		}
+	}
+	return nil
+}
+
+func portOf(list []backend.Port, name string) *backend.Port {
+	i := slices.IndexFunc(list, func(p backend.Port) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+// A tensorsJob is a request to the model file.
+type tensorsJob struct {
+	model    *tensorsModel
+	head     *oip.Head
+	row      int
+	samples  int
+	reserved int64
+}
+
+// Place implements server.Job.
+func (j *tensorsJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
+	t := j.model.table
+	k := slices.IndexFunc(t.ports.Inputs, func(p backend.Port) bool { return p.Name == s.Name })
+	r := t.request(j.row)
+	if r.whole == nil {
+		return t.store.Slot(k, j.row, 1), nil
+	}
+	r.whole[k] = tensor.New(s.Type, s.Shape...)
+	return r.whole[k], nil
+}
+
+// Run implements server.Job.
+func (j *tensorsJob) Run(context.Context) ([]oip.Spec, []tensor.Tensor, error) {
+	outputs, err := j.model.table.answer(j.row, j.samples)
+	if err != nil {
+		return nil, nil, oip.Errorf(oip.Internal, "running the model: %w", err)
+	}
+	return chosen(j.model.table.ports.Outputs, outputs, j.head.Wanted)
+}
+
+// chosen are the outputs that were asked for.
+func chosen(ports []backend.Port, outputs []tensor.Tensor, wanted []string) (specs []oip.Spec, list []tensor.Tensor, err error) {
+	if len(wanted) == 0 {
+		for _, p := range ports {
+			wanted = append(wanted, p.Name)
+		}
+	}
+	for _, name := range wanted {
+		k := slices.IndexFunc(ports, func(p backend.Port) bool { return p.Name == name })
+		if k < 0 || k >= len(outputs) {
+			return nil, nil, oip.Errorf(oip.Internal, "the model gave no output %q", name)
+		}
+		specs = append(specs, oip.Spec{Name: name, Type: outputs[k].Type, Shape: outputs[k].Shape})
+		list = append(list, outputs[k])
+	}
+	return specs, list, nil
+}
+
+// End implements server.Job.
+func (j *tensorsJob) End() {
+	t := j.model.table
+	t.used.Add(-j.reserved)
+	t.give(j.row)
 }

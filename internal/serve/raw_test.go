@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,14 +133,6 @@ func TestInputsAreComparedWithThePorts(t *testing.T) {
 	}
 }
 
-func TestStringsTakeMemoryBesideTheirBytes(t *testing.T) {
-	for want, s := range map[int64]oip.Spec{48: {Type: tensor.String, Shape: tensor.Shape{3}}, 24: {Type: tensor.Float64, Shape: tensor.Shape{3}}, 1: {Type: tensor.Bool}} {
-		if got := bytesOf(s); got != want {
-			t.Errorf("%v takes %d bytes, want %d", s, got, want)
-		}
-	}
-}
-
 func TestABudgetIsNotUsedTwice(t *testing.T) {
 	b := &table{budget: 100}
 	for i, step := range []struct {
@@ -194,42 +187,6 @@ func TestASharedSessionHasTheOutputsThatAreWanted(t *testing.T) {
 	}
 }
 
-func TestOutputsAreCopiedWhereTheyBelongIfTheyFit(t *testing.T) {
-	text := tensor.OfStrings(make([]string, 2), 2)
-	if err := fill(text, tensor.OfStrings([]string{"a", "b"}, 2), "y"); err != nil || text.Strings()[1] != "b" {
-		t.Errorf("%v, %v", text.Strings(), err)
-	}
-	for _, src := range []tensor.Tensor{tensor.New(tensor.Float32, 3), tensor.New(tensor.Int32, 2), tensor.New(tensor.Float32, 2, 1)} {
-		if err := fill(tensor.New(tensor.Float32, 2), src, "y"); err == nil || !strings.HasPrefix(err.Error(), "output y: got ") {
-			t.Errorf("%v into two numbers: %v", src, err)
-		}
-	}
-	from := tensor.OfStrings([]string{"x"}, 1)
-	copied := clone(from)
-	from.Strings()[0] = "other"
-	if copied.Strings()[0] != "x" {
-		t.Error("a clone has the strings of another")
-	}
-	numbers := tensor.Of([]int16{1, 2}, 1, 2)
-	if c := clone(numbers); !slices.Equal(c.Bytes(), numbers.Bytes()) || !slices.Equal(c.Shape, numbers.Shape) || &c.Bytes()[0] == &numbers.Bytes()[0] {
-		t.Errorf("%v is no clone of %v", c, numbers)
-	}
-}
-
-func TestAFileThatOnlyTheTaskRunsSaysSo(t *testing.T) {
-	on := true
-	d := describe("m", "v", workload.Ports{Inputs: portsFrom(floats("past", -1, 8))}, func() bool { return on })
-	if _, err := d.Begin(&oip.Head{}); oip.CodeOf(err) != oip.Unsupported || err.Error() != "m keeps its memory of all tokens here and runs as m-task only" {
-		t.Errorf("%v", err)
-	}
-	if s := d.Statistics(); s.Name != "m" || s.Version != "v" || s.InferenceCount != 0 || !d.Ready() || d.MaxBytes() != 1<<20 || d.Metadata().Inputs[0].Name != "past" {
-		t.Errorf("%+v, %+v", s, d.Metadata())
-	}
-	if on = false; d.Ready() {
-		t.Error("it is ready when the others are not")
-	}
-}
-
 func TestARowIsWaitedForUntilTheContextEnds(t *testing.T) {
 	f := newFreeRows(1)
 	if row, err := f.wait(t.Context()); row != 0 || err != nil {
@@ -247,8 +204,54 @@ func TestARowIsWaitedForUntilTheContextEnds(t *testing.T) {
 	}
 }
 
-func TestRoomForLessThanNothingIsRefused(t *testing.T) {
-	if o, err := Open(t.Context(), nil, Options{Name: "m", Room: -1}); err == nil || err.Error() != "room for -1 requests" {
-		t.Errorf("%v, %v", o, err)
+func TestTheFirstFreeRowIsTaken(t *testing.T) {
+	f := newFreeRows(130)
+	for want := range 130 {
+		if row, ok := f.take(); !ok || row != want {
+			t.Fatalf("row %d is taken, %v, want %d", row, ok, want)
+		}
+	}
+	if row, ok := f.take(); ok {
+		t.Errorf("row %d is taken, and none is free", row)
+	}
+	f.give(129)
+	f.give(7)
+	f.give(70)
+	for _, want := range []int{7, 70, 129} {
+		if row, err := f.wait(t.Context()); err != nil || row != want {
+			t.Errorf("row %d is taken, %v, want %d", row, err, want)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := f.wait(ended); err == nil {
+		t.Error("a row is taken, and none is free")
+	}
+}
+
+func TestNobodySharesARow(t *testing.T) {
+	const room = 5
+	f := newFreeRows(room)
+	var used [room]atomic.Int32
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			for range 200 {
+				row, err := f.wait(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if used[row].Add(1) != 1 {
+					t.Errorf("row %d is taken twice", row)
+				}
+				used[row].Add(-1)
+				f.give(row)
+			}
+		})
+	}
+	all.Wait()
+	if len(f.room) != room {
+		t.Errorf("%d of %d rows are free when all is over", len(f.room), room)
 	}
 }

@@ -3,18 +3,20 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A sequences offers a model that answers rows of tokens with the benchmark's own predictors: as a
-// task, and to whoever talks.
+// task, and in OpenAI's protocol.
 type sequences struct {
 	name, version string
 	ready         func() bool
@@ -36,7 +38,7 @@ type call struct {
 	sent     int // bytes of the row; what is behind them is room
 	response []byte
 	counted  int         // tokens of the response
-	tokens   chan []byte // as they come; nil: nobody wants them
+	tokens   chan []byte // as they come; nil: not wanted
 }
 
 // openSequences opens the model of a source.
@@ -58,7 +60,7 @@ func openSequences(ctx context.Context, s Source, o Options, ready func() bool) 
 		return nil, errors.Join(err, q.close())
 	}
 	q.outputs = taskOutputs()
-	if _, shows := q.writer.(workload.Talker); !shows {
+	if _, shows := q.writer.(workload.TextWriter); !shows {
 		q.outputs = append(q.outputs, backend.Port{Name: oip.TaskTokens, Type: tensor.Int32, Shape: tensor.Shape{1}})
 	}
 	q.about = &oip.ModelMetadata{Name: o.Name + oip.TaskSuffix, Versions: []string{q.version}, Platform: "mlperf", Outputs: portsOf(q.outputs)}
@@ -88,7 +90,7 @@ func (q *sequences) done(row int, response []byte, tokens int, err error) {
 	c.done <- struct{}{}
 }
 
-// token is told of each token. There is room for all of them: nobody holds the worker up.
+// token is told of each token. There is room for all of them: the worker never waits.
 func (q *sequences) token(row int, token []byte) {
 	if c := &q.calls[row]; c.tokens != nil {
 		c.tokens <- slices.Clone(token)
@@ -105,7 +107,7 @@ func (q *sequences) take() (int, error) {
 	}
 }
 
-// submit has what lies in a row answered, of which the first tokens are used.
+// submit has a row answered with at most limit tokens; 0: as many as the benchmark allows.
 func (q *sequences) submit(row, limit int) error {
 	c := &q.calls[row]
 	port := q.prompted.Row(0)[0]
@@ -184,4 +186,124 @@ func (q *sequences) MaxBytes() int64 {
 func (q *sequences) TakesFiles() bool {
 	_, ok := q.writer.(workload.Filed)
 	return ok
+}
+
+// Begin implements server.Model.
+func (q *sequences) Begin(h *oip.Head) (server.Job, error) {
+	if err := checkWanted(h, q.outputs); err != nil {
+		return nil, err
+	}
+	file, err := q.check(h)
+	if err != nil {
+		return nil, err
+	}
+	row, err := q.take()
+	if err != nil {
+		return nil, err
+	}
+	j := &sequenceJob{model: q, row: row, wanted: h.Wanted}
+	if file {
+		j.file = make([]string, 1)
+	}
+	return j, nil
+}
+
+// check compares a request with the input of the model. File says that it is the sample's file.
+func (q *sequences) check(h *oip.Head) (file bool, err error) {
+	in := q.about.Inputs[0]
+	port := backend.Port{Type: q.writer.Sent()[0].Type, Shape: in.Shape}
+	if len(h.Tensors) == 1 && h.Tensors[0].Name == in.Name {
+		s := h.Tensors[0]
+		switch {
+		case s.Type == tensor.String && s.Shape.Len() == 1 && q.TakesFiles():
+			return true, nil
+		case port.Fits(s.Type, s.Shape):
+			if _, err = q.writer.Complete([]tensor.Shape{s.Shape[1:]}); err != nil {
+				err = &oip.Error{Code: oip.InvalidArgument, Err: err}
+			}
+			return false, err
+		}
+	}
+	return false, oip.Errorf(oip.InvalidArgument, "want one input, %s %s%v", in.Name, in.Datatype, tensor.Shape(in.Shape))
+}
+
+// A sequenceJob is a row under way.
+type sequenceJob struct {
+	model  *sequences
+	row    int
+	file   []string // of the sample; nil: its tensor is sent
+	wanted []string
+}
+
+// Place implements server.Job: the beginning of the row.
+func (j *sequenceJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
+	if j.file != nil {
+		return tensor.OfStrings(j.file, s.Shape...), nil
+	}
+	n := int(s.Shape.Len()) * s.Type.Size()
+	memory := j.model.store.RowBytes(0, j.row)
+	if n > len(memory) {
+		return tensor.Tensor{}, fmt.Errorf("%d bytes, there is room for %d", n, len(memory))
+	}
+	j.model.fill(j.row, n)
+	return tensor.FromBytes(s.Type, memory[:n], s.Shape...)
+}
+
+// Run implements server.Job. What a worker has begun it ends, also for a client that has gone: it uses the row.
+func (j *sequenceJob) Run(ctx context.Context) ([]oip.Spec, []tensor.Tensor, error) {
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if j.file != nil {
+		if err := j.model.load(j.row, []byte(j.file[0])); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := j.model.submit(j.row, 0); err != nil {
+		return nil, nil, err
+	}
+	response, err := j.model.wait(j.row)
+	if err != nil {
+		return nil, nil, err
+	}
+	outputs := []tensor.Tensor{tensor.Of(slices.Clone(response), 1, int64(len(response)))}
+	if len(j.model.outputs) > 1 {
+		outputs = append(outputs, tensor.Of([]int32{int32(j.model.calls[j.row].counted)}, 1))
+	}
+	return chosen(j.model.outputs, outputs, j.wanted)
+}
+
+// End implements server.Job.
+func (j *sequenceJob) End() { j.model.give(j.row) }
+
+// A described model says what a file takes and gives that only the task runs: a decoder, whose memory of
+// all tokens would have to be sent for every token. Clients open their side of the task by it.
+type described struct {
+	about *oip.ModelMetadata
+	ready func() bool
+}
+
+func describe(name, version string, p workload.Ports, ready func() bool) *described {
+	return &described{&oip.ModelMetadata{Name: name, Versions: []string{version}, Platform: "mlperf", Inputs: portsOf(p.Inputs), Outputs: portsOf(p.Outputs)}, ready}
+}
+
+// Metadata implements server.Model.
+func (d *described) Metadata() *oip.ModelMetadata { return d.about }
+
+// Ready implements server.Model.
+func (d *described) Ready() bool { return d.ready() }
+
+// Statistics implements server.Model.
+func (d *described) Statistics() oip.ModelStatistics {
+	return oip.ModelStatistics{Name: d.about.Name, Version: d.about.Versions[0]}
+}
+
+// MaxBytes implements server.Model: enough for Begin to name the task.
+func (*described) MaxBytes() int64 { return maxRefused }
+
+const maxRefused = 1 << 20
+
+// Begin implements server.Model.
+func (d *described) Begin(*oip.Head) (server.Job, error) {
+	return nil, oip.Errorf(oip.Unsupported, "%s keeps its memory of all tokens here and runs as %s%s only", d.about.Name, d.about.Name, oip.TaskSuffix)
 }

@@ -1,3 +1,22 @@
+// Package serve offers a model of the catalogue as a server of the Open Inference Protocol, with the
+// engine, the queue, the batches and the workers of a test.
+//
+//	s, err := serve.Open(ctx, prepared, serve.Options{Name: "resnet50", Room: 256})
+//	web := server.New(server.Config{Models: s.Models()})
+//
+// A model is there twice. NAME takes and gives the tensors of the model file: requests of one
+// sample wait in the queue and run in batches with others, requests of several run as they are.
+// NAME-task takes what a sample of the benchmark consists of, or the file of an image or a recording, and
+// answers with the bytes that LoadGen would log; it runs the benchmark's own predictor, whose
+// runs of the model go through the same queue.
+//
+// Of a model of several files each is there, as NAME-role. A decoder of texts is described only, as NAME:
+// its memory of all tokens stays where it is, and NAME-task runs it.
+//
+// Models that write texts also speak OpenAI's protocol (OpenAI).
+//
+// The room for samples and bytes is bounded; a request beyond it is refused at once. Nothing of a request or an
+// answer is kept.
 package serve
 
 import (
@@ -43,7 +62,7 @@ type Offer struct {
 	whole  *described // nil: the files of the model run by themselves
 	task   *taskModel
 	writer *sequences // the task of a model whose samples are rows of tokens
-	why    string     // there is no task
+	why    string     // the task is not offered
 	closed atomic.Bool
 }
 

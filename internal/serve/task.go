@@ -1,9 +1,13 @@
 package serve
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/oip"
@@ -13,14 +17,14 @@ import (
 )
 
 const (
-	// mostTasks is how many samples of a task may be under way, and mostKept how many bytes their predictors
+	// maxTasks is how many samples of a task may be under way, and maxKept how many bytes their predictors
 	// may keep together.
-	mostTasks = 256
-	mostKept  = 1 << 30
-	// mostFile is how long the file of a sample may be.
-	mostFile = 32 << 20
-	// mostVaried is how many bytes samples may take together whose shapes vary, and how many one.
-	mostVaried = 1 << 30
+	maxTasks = 256
+	maxKept  = 1 << 30
+	// maxFile is how long the file of a sample may be.
+	maxFile = 32 << 20
+	// maxVaried is how many bytes samples may take together whose shapes vary, and how many one.
+	maxVaried = 1 << 30
 )
 
 // A taskModel offers the benchmark: a sample goes in, the response comes out.
@@ -46,9 +50,9 @@ type taskModel struct {
 
 // newTask joins a workload with a session. Portable is the same workload.
 func newTask(w workload.Workload, p workload.Portable, sessions workload.Sessions, inputs []string, name, version string, ready func() bool) (*taskModel, error) {
-	m := &taskModel{name: name, version: version, ready: ready, workload: w, portable: p, sessions: sessions, row: w.Row(0), most: mostTasks}
+	m := &taskModel{name: name, version: version, ready: ready, workload: w, portable: p, sessions: sessions, row: w.Row(0), most: maxTasks}
 	if h, ok := w.(workload.Heavy); ok {
-		m.most = min(m.most, max(1, mostKept/max(1, h.PredictorBytes(1))))
+		m.most = min(m.most, max(1, maxKept/max(1, h.PredictorBytes(1))))
 	}
 	m.about = &oip.ModelMetadata{Name: name, Versions: []string{version}, Platform: "mlperf", Outputs: portsOf(taskOutputs())}
 	if err := m.learn(inputs); err != nil {
@@ -60,7 +64,7 @@ func newTask(w workload.Workload, p workload.Portable, sessions workload.Session
 	return m, nil
 }
 
-// learn finds out what a sample consists of, and what is sent of it. Inputs are names for it.
+// learn finds out which tensors a sample has and which are sent; inputs are their names.
 func (m *taskModel) learn(inputs []string) (err error) {
 	v, ok := m.portable.(workload.Varied)
 	if !ok {
@@ -102,11 +106,11 @@ func (m *taskModel) Statistics() oip.ModelStatistics { return m.count.read(m.nam
 func (m *taskModel) MaxBytes() int64 {
 	switch {
 	case m.free:
-		return mostVaried
+		return maxVaried
 	case m.varied != nil: // which are no files
 		return workload.Bytes(m.row)
 	}
-	return max(workload.Bytes(m.row), mostFile)
+	return max(workload.Bytes(m.row), maxFile)
 }
 
 // Begin implements server.Model.
@@ -138,8 +142,8 @@ func (m *taskModel) enter(j *taskJob) error {
 	switch {
 	case busy > m.most:
 		return oip.Errorf(oip.Unavailable, "the queue is full: %d samples are under way", m.most)
-	case used > mostVaried && used > j.bytes:
-		return oip.Errorf(oip.Unavailable, "samples under way take %d bytes: there is no room for %d more", used-j.bytes, j.bytes)
+	case used > maxVaried && used > j.bytes:
+		return oip.Errorf(oip.Unavailable, "samples under way take %d bytes: no room for %d more", used-j.bytes, j.bytes)
 	}
 	return nil
 }
@@ -157,7 +161,13 @@ func (m *taskModel) check(h *oip.Head) (file bool, row []workload.Slot, err erro
 		return false, nil, err
 	}
 	if len(h.Tensors) == 1 && len(m.sent) == 1 && h.Tensors[0].Type == tensor.String {
-		return true, m.row, m.checkFiles(h.Tensors[0].Shape.Len())
+		switch n := h.Tensors[0].Shape.Len(); {
+		case n != 1:
+			err = oip.Errorf(oip.InvalidArgument, "%d files, want one", n)
+		case !m.TakesFiles():
+			err = invalid(workload.ErrNoFile)
+		}
+		return true, m.row, err
 	}
 	shapes, err := m.shapes(h)
 	if err != nil || !m.free {
@@ -167,17 +177,6 @@ func (m *taskModel) check(h *oip.Head) (file bool, row []workload.Slot, err erro
 		return false, nil, invalid(err)
 	}
 	return false, row, nil
-}
-
-// checkFiles refuses what is no file of a sample.
-func (m *taskModel) checkFiles(n int64) error {
-	if n != 1 {
-		return oip.Errorf(oip.InvalidArgument, "%d files, want one", n)
-	}
-	if !m.TakesFiles() {
-		return invalid(workload.ErrNoFile)
-	}
-	return nil
 }
 
 // shapes are those of the tensors of a sample, without the batch, in the order of sent.
@@ -202,4 +201,281 @@ func (m *taskModel) shapes(h *oip.Head) ([]tensor.Shape, error) {
 
 func (m *taskModel) input(name string) int {
 	return slices.IndexFunc(m.about.Inputs, func(p oip.Port) bool { return p.Name == name })
+}
+
+// A taskJob is a sample under way.
+type taskJob struct {
+	model    *taskModel
+	answerer *answerer
+	file     []string // of the sample; nil: its tensors are sent
+	bytes    int64    // of a sample whose shape varies
+}
+
+// Place implements server.Job.
+func (j *taskJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
+	if j.file != nil {
+		return tensor.OfStrings(j.file, s.Shape...), nil
+	}
+	return j.answerer.store.Slot(j.model.input(s.Name), 0, 1), nil
+}
+
+// Run implements server.Job.
+func (j *taskJob) Run(ctx context.Context) (specs []oip.Spec, outputs []tensor.Tensor, err error) {
+	r := &request{submitted: time.Now(), samples: 1, first: true}
+	r.begin(true)
+	if r.err = j.complete(); r.err == nil {
+		r.err = j.predict(ctx)
+	}
+	j.model.count.add(r, time.Now())
+	if r.err != nil {
+		return nil, nil, r.err
+	}
+	response := slices.Clone(j.answerer.response)
+	shape := tensor.Shape{1, int64(len(response))}
+	out := tensor.Of(response, shape...)
+	return []oip.Spec{{Name: oip.TaskResponse, Type: out.Type, Shape: shape}}, []tensor.Tensor{out}, nil
+}
+
+// complete makes the sample of its file, if it came as one, and checks it.
+func (j *taskJob) complete() error {
+	row := j.answerer.store.Row(0)
+	if j.file != nil {
+		if err := j.model.portable.Decode([]byte(j.file[0]), row); err != nil {
+			return oip.Errorf(oip.InvalidArgument, "the file of the sample: %w", err)
+		}
+	}
+	if c, ok := j.model.portable.(workload.Checking); ok {
+		if err := c.Check(row); err != nil {
+			return invalid(err)
+		}
+	}
+	return nil
+}
+
+// predict answers the sample.
+func (j *taskJob) predict(ctx context.Context) error {
+	a := j.answerer
+	a.response = a.response[:0]
+	replied := reply{answerer: a}
+	err := a.predictor.Predict(ctx, []workload.Item{{}}, &replied)
+	if err == nil && !replied.done {
+		err = errors.New("the model gave no answer")
+	}
+	if err != nil {
+		return oip.Errorf(oip.Internal, "answering a sample: %w", err)
+	}
+	return nil
+}
+
+// End implements server.Job.
+func (j *taskJob) End() {
+	j.model.giveBack(j.answerer)
+	j.model.leave(j)
+}
+
+// A reply keeps the response of a sample.
+type reply struct {
+	answerer *answerer
+	done     bool
+}
+
+// FirstToken implements workload.Reply.
+func (*reply) FirstToken(int, []byte) {}
+
+// Done implements workload.Reply.
+func (r *reply) Done(_ int, response []byte, _ int) {
+	r.answerer.response, r.done = append(r.answerer.response, response...), true
+}
+
+// names are those of the inputs of a sample: the model's own where there are as many.
+func names(ports workload.Ports, row []workload.Slot) (list []string) {
+	for i := range row {
+		if len(ports.Inputs) == len(row) {
+			list = append(list, ports.Inputs[i].Name)
+		} else {
+			list = append(list, fmt.Sprintf("sample_%d", i))
+		}
+	}
+	return list
+}
+
+// An answerer answers one sample at a time with a predictor of its own.
+type answerer struct {
+	predictor workload.Predictor
+	store     *workload.Store // of one sample; where samples vary: of this one
+	response  []byte
+}
+
+// take returns an answerer that has nothing to do, or a new one, with room for a sample.
+func (m *taskModel) take(row []workload.Slot) (*answerer, error) {
+	a, err := m.unoccupied()
+	if err == nil && a.store == nil {
+		err = a.use(row)
+	}
+	if err != nil {
+		return nil, oip.Errorf(oip.Internal, "a sample more: %w", err)
+	}
+	return a, nil
+}
+
+// use gives an answerer memory for a sample, or closes it.
+func (a *answerer) use(row []workload.Slot) (err error) {
+	if a.store, err = workload.NewStore(1, func(int) []workload.Slot { return row }); err == nil {
+		err = a.predictor.Use(a.store)
+	}
+	if err != nil {
+		err = errors.Join(err, a.close())
+	}
+	return err
+}
+
+func (m *taskModel) unoccupied() (*answerer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.idle); n > 0 {
+		a := m.idle[n-1]
+		m.idle = m.idle[:n-1]
+		return a, nil
+	}
+	p, err := m.workload.NewPredictor(m.sessions, 1)
+	return &answerer{predictor: p}, err
+}
+
+// giveBack keeps an answerer for the next sample. Where samples vary, the memory of this one is freed.
+func (m *taskModel) giveBack(a *answerer) {
+	if m.free {
+		err := a.predictor.Use(nil)
+		if err = errors.Join(err, a.store.Close()); err != nil {
+			_ = a.predictor.Close() // which makes no sense any more
+			return
+		}
+		a.store = nil
+	}
+	m.mu.Lock()
+	m.idle = append(m.idle, a)
+	m.mu.Unlock()
+}
+
+func (a *answerer) close() error {
+	err := a.predictor.Close()
+	if a.store != nil {
+		err = errors.Join(err, a.store.Close())
+	}
+	return err
+}
+
+// close frees all answerers, which have nothing to do.
+func (m *taskModel) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var errs []error
+	for _, a := range m.idle {
+		errs = append(errs, a.close())
+	}
+	m.idle = nil
+	return errors.Join(errs...)
+}
+
+// A shared session is what predictors of tasks run the model with: each run waits in the queue, beside
+// those of others.
+type shared struct {
+	table *table
+	info  backend.Info
+}
+
+// newShared makes a session with some of the outputs; nil: all.
+func newShared(t *table, info backend.Info, outputs []string) (*shared, error) {
+	if outputs != nil {
+		var list []backend.Port
+		for _, name := range outputs {
+			p := portOf(info.Outputs, name)
+			if p == nil {
+				return nil, fmt.Errorf("the model has no output %q", name)
+			}
+			list = append(list, *p)
+		}
+		info.Outputs = list
+	}
+	return &shared{t, info}, nil
+}
+
+// A view is a value of a shared session.
+type view struct{ tensor tensor.Tensor }
+
+func (v *view) Tensor() tensor.Tensor { return v.tensor }
+
+func (*view) Close() error { return nil }
+
+// Info implements backend.Session.
+func (s *shared) Info() backend.Info { return s.info }
+
+// Bind implements backend.Session.
+func (*shared) Bind(t tensor.Tensor) (backend.Value, error) { return &view{t}, nil }
+
+// Close implements backend.Session.
+func (*shared) Close() error { return nil }
+
+// Run implements backend.Session.
+func (s *shared) Run(ctx context.Context, inputs, outputs []backend.Value) error {
+	t := s.table
+	row, err := t.wait(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.give(row)
+	list, err := t.answer(row, t.put(row, inputs))
+	if err != nil {
+		return err
+	}
+	return s.give(list, outputs)
+}
+
+// put puts the inputs of a run into a row, or beside it where they are more than a sample. It returns how many they are.
+func (t *table) put(row int, inputs []backend.Value) (samples int) {
+	samples = 1
+	if shape := inputs[0].Tensor().Shape; len(shape) > 0 && t.batched {
+		samples = int(shape[0])
+	}
+	r := t.request(row)
+	for k, in := range inputs {
+		if t.batched && samples == 1 {
+			copy(t.store.RowBytes(k, row), in.Tensor().Bytes())
+		} else {
+			r.whole = append(r.whole, in.Tensor())
+		}
+	}
+	return samples
+}
+
+// give hands over those of all outputs that the session has.
+func (s *shared) give(list []tensor.Tensor, outputs []backend.Value) error {
+	t := s.table
+	for i, p := range s.info.Outputs {
+		k := slices.IndexFunc(t.ports.Outputs, func(q backend.Port) bool { return q.Name == p.Name })
+		if outputs[i] == nil {
+			outputs[i] = &view{list[k]}
+			continue
+		}
+		if err := fill(outputs[i].Tensor(), list[k], p.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill copies an output to where it belongs.
+func fill(dst, src tensor.Tensor, name string) error {
+	if dst.Type != src.Type || !slices.Equal(dst.Shape, src.Shape) {
+		return fmt.Errorf("output %s: got %v, there is room for %v", name, src, dst)
+	}
+	copy(dst.Bytes(), src.Bytes())
+	copy(dst.Strings(), src.Strings())
+	return nil
+}
+
+func clone(t tensor.Tensor) tensor.Tensor {
+	c := tensor.New(t.Type, t.Shape...)
+	copy(c.Bytes(), t.Bytes())
+	copy(c.Strings(), t.Strings())
+	return c
 }

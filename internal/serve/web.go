@@ -14,8 +14,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/credentials"
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Web says where models are offered, and to whom.
@@ -25,13 +25,11 @@ type Web struct {
 	GRPC          string // address over gRPC; empty: not offered
 	// Insecure allows addresses beyond this machine without TLS.
 	Insecure  bool
-	Cert, Key string // of TLS, files in PEM; empty: no TLS
-	ClientCA  string // whose certificates clients have to show; empty: none
-	TokenFile string // with tokens, one a line, of which a client has to bring one; empty: it need not
-	// SharedMemory lets whoever may connect have the shared memory of this user read and written.
-	SharedMemory bool
-	Talk         *Talk         // what continues texts; nil: nothing
-	Drain        time.Duration // how long requests that are under way may take at the end; 0: 30 s
+	Cert, Key string        // of TLS, files in PEM; empty: no TLS
+	ClientCA  string        // whose certificates clients have to show; empty: none
+	TokenFile string        // of bearer tokens, one a line; empty: clients need none
+	OpenAI    *OpenAI       // models that write texts; nil: none
+	Drain     time.Duration // how long requests that are under way may take at the end; 0: 30 s
 }
 
 const (
@@ -40,8 +38,8 @@ const (
 	shortestWord = 16 // characters of a token
 )
 
-// Run offers models until the context ends, and then drains: it takes nothing new, answers
-// what is under way, and returns nil if that was all. Listening is told the addresses.
+// Run offers models until the context ends, and then drains: it takes nothing new and answers
+// requests under way; nil: all were answered. It calls listening with the addresses.
 func (w Web) Run(ctx context.Context, models []server.Model, listening func(http, grpc net.Addr)) error {
 	config, err := w.config(models)
 	if err != nil {
@@ -104,10 +102,8 @@ func (w Web) checkAddress(name, address string) error {
 	switch {
 	case err != nil:
 		return field.Wrap(name, err)
-	case !local && w.SharedMemory:
-		return field.Errorf("shared_memory", "is for clients of this machine, and %s is beyond it", address)
 	case !local && w.Cert == "" && !w.Insecure:
-		return field.Errorf(name, "%s is beyond this machine, and without TLS everybody on the way reads and changes what is sent: "+
+		return field.Errorf(name, "%s is beyond this machine, and without TLS others can read and change the traffic: "+
 			"want a certificate (tls_cert, tls_key), or insecure", address)
 	}
 	return nil
@@ -133,19 +129,19 @@ func isLocal(address string) (bool, error) {
 }
 
 func (w Web) config(models []server.Model) (server.Config, error) {
-	c := server.Config{Name: w.Name, Version: w.Version, Models: models, SharedMemory: w.SharedMemory}
+	c := server.Config{Name: w.Name, Version: w.Version, Models: models}
 	if err := w.checkOptions(); err != nil {
 		return c, err
 	}
-	if w.Talk != nil {
-		c.Routes = w.Talk.Routes()
+	if w.OpenAI != nil {
+		c.Routes = w.OpenAI.Routes()
 	}
 	var err error
 	c.Tokens, c.TLS, err = w.secrets()
 	return c, err
 }
 
-// secrets reads who may come in.
+// secrets reads the tokens and the certificates.
 func (w Web) secrets() (tokens []string, c *tls.Config, err error) {
 	if w.TokenFile != "" {
 		if tokens, err = readTokens(w.TokenFile); err != nil {
@@ -159,7 +155,7 @@ func (w Web) secrets() (tokens []string, c *tls.Config, err error) {
 }
 
 func readTokens(path string) ([]string, error) {
-	text, err := regular.ReadFile(path, maxTokens)
+	text, err := fileio.ReadFile(path, maxTokens)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +202,7 @@ func (w Web) listen(ctx context.Context) (web, rpc net.Listener, err error) {
 	return web, rpc, nil
 }
 
-// listenAt listens at an address. The socket of a server that was killed is still there, and nobody listens at it: it is
-// replaced.
+// listenAt listens at an address. It replaces the socket that a killed server left behind.
 func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	var c net.ListenConfig
 	path, ok := strings.CutPrefix(address, "unix:")
@@ -221,7 +216,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	return l, err
 }
 
-// isDeserted reports whether a socket is there at which nobody listens.
+// isDeserted reports whether a socket is there without a listener.
 func isDeserted(ctx context.Context, path string) bool {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSocket == 0 {
 		return false

@@ -248,7 +248,6 @@ func TestClientsShowCertificatesWhereTheyHaveTo(t *testing.T) {
 func TestOptionsThatMakeNoSenseNameTheirField(t *testing.T) {
 	for want, w := range map[string]Web{
 		"tls_cert": {Key: "k"}, "tls_client_ca": {ClientCA: "c"}, "drain": {Drain: -time.Second}, "listen": {Listen: "x"}, "grpc_listen": {Listen: "localhost:1", GRPC: "y"},
-		"shared_memory": {Listen: "0.0.0.0:1", SharedMemory: true},
 	} {
 		var of *field.Error
 		if err := w.Check(); !errors.As(err, &of) || of.Field != want {

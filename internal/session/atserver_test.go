@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
 )
 
@@ -229,7 +229,7 @@ func TestBuiltInQuestionsHaveAKnownScore(t *testing.T) {
 // programsRun reports whether this test may run programs that answer questions, which takes a while.
 func programsRun() bool {
 	_, err := exec.LookPath("python3")
-	return err == nil && longtest.Wanted()
+	return err == nil && testenv.Long()
 }
 
 // questioned has the built-in questions answered by a server that knows a share of them.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/charts"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/page"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -37,7 +37,7 @@ func hasResults(dir string) bool {
 // clearFolder removes what a run before left in a folder, and nothing else.
 func clearFolder(dir string) error {
 	var errs []error
-	for _, folder := range append(regular.Matching(dir, "run_[0-9]*"), dir) {
+	for _, folder := range append(fileio.Glob(dir, "run_[0-9]*"), dir) {
 		for _, name := range written() {
 			if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				errs = append(errs, err)

@@ -227,7 +227,7 @@ func TestPreparedQuantisationsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 	}
 	q = QuantizeRequest{Model: "gnmt"}
 	r, err = q.request(workload.Model{Files: workload.Roles("a", "b")})
-	if err != nil || r.Method.Name != quantize.AtRunTime || q.Output != "gnmt-int8" {
+	if err != nil || r.Method != quantize.AtRunTime || q.Output != "gnmt-int8" {
 		t.Errorf("the defaults for several files are %+v, %+v, %v", q, r, err)
 	}
 	for _, c := range []struct {
@@ -235,7 +235,7 @@ func TestPreparedQuantisationsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 		q     QuantizeRequest
 	}{
 		{"calibration", QuantizeRequest{Calibration: "list"}}, {"samples", QuantizeRequest{Samples: 3}}, {"target", QuantizeRequest{Target: 0.9}},
-		{"method", QuantizeRequest{Method: "entropy"}},
+		{"method", QuantizeRequest{Method: "min-max"}},
 	} {
 		c.q.Model = "gnmt"
 		if _, err := Quantize(t.Context(), c.q, silent{}); fieldOf(err) != c.field {

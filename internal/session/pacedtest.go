@@ -3,12 +3,12 @@ package session
 import (
 	"context"
 	"errors"
+	"os"
 	"strconv"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 // A PacedTest measures what the client of endpoints does under Poisson arrivals: a Server run of
@@ -33,14 +33,14 @@ type PacedTestResult struct {
 
 // Run runs the test. What it writes is removed.
 func (t PacedTest) Run(ctx context.Context) (out *PacedTestResult, err error) {
-	folder, err := scratch.Folder("selftest")
+	folder, err := os.MkdirTemp("", "mlperf-selftest-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, folder.Remove()) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	const origin = "self-test"
 	q := Request{
-		Program: origin, Scenario: "server", Output: folder.Path, Force: true, NoReport: true,
+		Program: origin, Scenario: "server", Output: folder, Force: true, NoReport: true,
 		Engine:  Engine{Name: OpenAI, Remote: Remote{Endpoints: []string{t.URL}, Concurrency: t.Concurrency}},
 		Prompts: Prompts{Synthetic: 256, Words: 16, Answer: t.Tokens},
 		Settings: []config.Override{

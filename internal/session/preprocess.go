@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -80,7 +80,7 @@ func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
 	if err != nil {
 		return err
 	}
-	data, err := regular.ReadFile(file, maxImage)
+	data, err := fileio.ReadFile(file, maxImage)
 	if err != nil {
 		return err
 	}

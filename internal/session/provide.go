@@ -11,14 +11,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/builtin"
-	usecache "github.com/mlperf-go/mlperf/internal/cache"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -63,7 +62,7 @@ func (p *Prepared) provide(ctx context.Context) (err error) {
 	if err := p.openEngines(ctx); err != nil {
 		return err
 	}
-	p.release = usecache.Hold(p.maker.Dir)
+	p.release = home.Hold(p.maker.Dir)
 	if err := p.files(ctx); err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func (q *Request) checkModelPath() error {
 	if info, err := os.Stat(q.ModelPath); err == nil && info.IsDir() {
 		return nil // of a model of several files
 	}
-	if _, err := regular.Stat(q.ModelPath); err != nil {
+	if _, err := fileio.Stat(q.ModelPath); err != nil {
 		return fmt.Errorf("the model file: %w", err)
 	}
 	return nil
@@ -195,7 +194,7 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 	r := convert.Request{Precision: precision}
 	r.Options.SevenBitWeights = !machine.FastInt8()
 	if p.model.Attends && precision == convert.INT8 {
-		r.Method.Name = quantize.AtRunTime
+		r.Method = quantize.AtRunTime
 	}
 	path, err := c.Cached(ctx, r, filepath.Join(p.maker.Dir, "converted"))
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A QuantizeRequest asks for a model of lower precision.
@@ -26,7 +26,7 @@ type QuantizeRequest struct {
 	Precision   string // int8 or fp16
 	Calibration string // file that lists the samples to calibrate with
 	Samples     int    // calibrate with the first ones instead; 0: 64
-	Method      string // min-max, entropy, percentile, percentile:P or dynamic; of models with several files dynamic
+	Method      string // min-max or dynamic; of models with several files dynamic
 	Activations string // u8 or s8
 	Quantize    quantize.Options
 	Target      float64 // part of the FP32 accuracy to reach by leaving layers in FP32; 0: none
@@ -128,7 +128,7 @@ func (q *QuantizeRequest) indices(c convert.Converter) ([]int, error) {
 		}
 		return first, nil
 	}
-	f, err := regular.Open(q.Calibration)
+	f, err := fileio.Open(q.Calibration)
 	if err != nil {
 		return nil, err
 	}

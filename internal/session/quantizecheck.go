@@ -7,9 +7,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -20,13 +20,11 @@ func (q *QuantizeRequest) request(model workload.Model) (r convert.Request, err 
 		return r, err
 	}
 	q.defaults(several, model.Attends)
-	r = convert.Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise}
+	r = convert.Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise, Method: quantize.Method(q.Method)}
 	r.Options.Activations = quantize.Activations(q.Activations)
-	if r.Method, err = quantize.ParseMethod(q.Method); err != nil {
-		return r, field.Wrap("method", err)
-	}
 	for _, err := range []error{
 		oneOf("precision", q.Precision, convert.INT8, convert.FP16),
+		oneOf("method", q.Method, string(quantize.MinMax), string(quantize.AtRunTime)),
 		oneOf("activations", q.Activations, string(quantize.U8), string(quantize.S8)),
 		oneOf("rank", q.Rank, rankByScore, rankByNoise),
 		notNegative("samples", q.Samples), notNegative("count", q.Count), notNegative("intra_threads", q.Threads),
@@ -111,7 +109,7 @@ func hasFolder(name, path string) error {
 
 // readable finds files that are none, before anything that takes long.
 func readable(name, path string) error {
-	_, err := regular.Stat(path)
+	_, err := fileio.Stat(path)
 	return field.Wrap(name, err)
 }
 

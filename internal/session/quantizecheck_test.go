@@ -25,15 +25,15 @@ func TestWhatNobodySaidOfAQuantisationIsChosen(t *testing.T) {
 		method quantize.Method
 	}{
 		{"a network of convolutions", oneFile, QuantizeRequest{},
-			QuantizeRequest{Precision: "int8", Method: "min-max", Activations: "u8", Rank: "score", Output: "m-int8.onnx"}, quantize.Method{Name: quantize.MinMax}},
+			QuantizeRequest{Precision: "int8", Method: "min-max", Activations: "u8", Rank: "score", Output: "m-int8.onnx"}, quantize.MinMax},
 		{"one that attends has outliers, so ranges are those of each run", attends, QuantizeRequest{},
-			QuantizeRequest{Precision: "int8", Method: "dynamic", Activations: "u8", Rank: "score", Output: "m-int8.onnx"}, quantize.Method{Name: quantize.AtRunTime}},
+			QuantizeRequest{Precision: "int8", Method: "dynamic", Activations: "u8", Rank: "score", Output: "m-int8.onnx"}, quantize.AtRunTime},
 		{"several files go into a folder", twoFiles, QuantizeRequest{},
-			QuantizeRequest{Precision: "int8", Method: "dynamic", Activations: "u8", Rank: "score", Output: "m-int8"}, quantize.Method{Name: quantize.AtRunTime}},
+			QuantizeRequest{Precision: "int8", Method: "dynamic", Activations: "u8", Rank: "score", Output: "m-int8"}, quantize.AtRunTime},
 		{"half precision", oneFile, QuantizeRequest{Precision: "fp16"},
-			QuantizeRequest{Precision: "fp16", Method: "min-max", Activations: "u8", Rank: "score", Output: "m-fp16.onnx"}, quantize.Method{Name: quantize.MinMax}},
-		{"what somebody said stays", attends, QuantizeRequest{Precision: "int8", Method: "percentile:99.5", Activations: "s8", Rank: "noise", Output: "x"},
-			QuantizeRequest{Precision: "int8", Method: "percentile:99.5", Activations: "s8", Rank: "noise", Output: "x"}, quantize.Method{Name: quantize.Percentile, Percentile: 99.5}},
+			QuantizeRequest{Precision: "fp16", Method: "min-max", Activations: "u8", Rank: "score", Output: "m-fp16.onnx"}, quantize.MinMax},
+		{"what is given stays", attends, QuantizeRequest{Precision: "int8", Method: "min-max", Activations: "s8", Rank: "noise", Output: "x"},
+			QuantizeRequest{Precision: "int8", Method: "min-max", Activations: "s8", Rank: "noise", Output: "x"}, quantize.MinMax},
 	} {
 		q := c.given
 		q.Model = "m"
@@ -76,7 +76,7 @@ func TestAQuantisationThatCannotBeNamesItsField(t *testing.T) {
 		{"another precision", oneFile, QuantizeRequest{Precision: "fp32"}, `precision is "fp32", want int8 or fp16`},
 		{"other activations", oneFile, QuantizeRequest{Activations: "int8"}, `activations is "int8", want u8 or s8`},
 		{"another rank", oneFile, QuantizeRequest{Rank: "Score"}, `rank is "Score", want score or noise`},
-		{"another method", oneFile, QuantizeRequest{Method: "max"}, "method: "},
+		{"another method", oneFile, QuantizeRequest{Method: "max"}, `method is "max", want min-max or dynamic`},
 		{"an output in a folder that there is not", oneFile, QuantizeRequest{Output: "none/m.onnx"}, "output: the folder of none/m.onnx: stat none: no such file"},
 		{"an output in a file", oneFile, QuantizeRequest{Output: "list/m.onnx"}, "output: the folder of list/m.onnx: list is no folder"},
 		{"an output beside others", oneFile, QuantizeRequest{Output: "./list.onnx"}, ""},

@@ -26,12 +26,10 @@ type Remote struct {
 	Concurrency int           // requests under way at most; 0: 64, and 1 in SingleStream
 	Timeout     time.Duration // of a request; 0: 2 minutes
 	Retry       int           // how often a request is sent once more
-	// SharedMemory has tensors go through memory that this machine's servers share.
-	SharedMemory bool
-	TokenFile    string
-	CA           string // files of TLS, in PEM
-	Cert         string
-	Key          string
+	TokenFile   string
+	CA          string // files of TLS, in PEM
+	Cert        string
+	Key         string
 }
 
 const (
@@ -88,7 +86,7 @@ func (r *Resolved) underWay() int {
 
 // options are those of a client of the servers.
 func (r *Remote) options() (client.Options, error) {
-	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, SharedMemory: r.SharedMemory, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
+	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
 	var err error
 	if r.TokenFile != "" {
 		o.Token, err = credentials.ReadKey(r.TokenFile)
@@ -130,17 +128,6 @@ func (r *Resolved) checkNetwork() error {
 	return nil
 }
 
-// networkCaveats say what keeps a run from being one of the Network division.
-func networkCaveats(local []string, shared bool) (list []string) {
-	if len(local) > 0 {
-		list = append(list, "not of the Network division: "+strings.Join(local, ", ")+" is on this machine, and the system under test has to be on others")
-	}
-	if shared {
-		list = append(list, "not of the Network division: samples go through shared memory, and every query has to carry its data")
-	}
-	return list
-}
-
 // openOIP opens the engine that asks servers for inferences, and has them answer samples in the
 // Network division.
 func (p *Prepared) openOIP(ctx context.Context) error {
@@ -154,7 +141,9 @@ func (p *Prepared) openOIP(ctx context.Context) error {
 	}
 	if p.division == config.Network {
 		p.bench.Model = network.Wrap(p.bench.Model, remote)
-		p.bench.Caveats = append(p.bench.Caveats, networkCaveats(remote.Local(), p.Request.Engine.Remote.SharedMemory)...)
+		if local := remote.Local(); len(local) > 0 {
+			p.bench.Caveats = append(p.bench.Caveats, "not of the Network division: "+strings.Join(local, ", ")+" is on this machine, and the system under test has to be on others")
+		}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/field"
@@ -27,7 +26,6 @@ func TestWhatServersCannotDoIsRefusedAtOnce(t *testing.T) {
 		{"a device", func(q *Request) { q.Backend.Device = "cuda" }, "device"},
 		{"two numbers of requests", func(q *Request) { q.Instances, q.Engine.Remote.Concurrency = 3, 4 }, "concurrency"},
 		{"a negative number of tries", func(q *Request) { q.Engine.Remote.Retry = -1 }, "retry"},
-		{"shared memory of another engine", func(q *Request) { q.Engine = Engine{Name: Simulated, Remote: Remote{SharedMemory: true}} }, "shared_memory"},
 		{"half a pair", func(q *Request) { q.Engine.Remote.Cert = "c" }, "tls_cert"},
 		{"a model of several files", func(q *Request) { q.Model = "gnmt" }, ""},
 		{"files with names of their own", func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=a,decoder=b" }, ""},
@@ -58,15 +56,6 @@ func TestWhatServersCannotDoIsRefusedAtOnce(t *testing.T) {
 				t.Errorf("got %v, want an error about %q", err, c.field)
 			}
 		})
-	}
-}
-
-func TestEndpointsOfThisMachineAreMarked(t *testing.T) {
-	if got := networkCaveats(nil, false); got != nil {
-		t.Errorf("without one: %q", got)
-	}
-	if got := networkCaveats([]string{"http://127.0.0.1:1"}, true); len(got) != 2 || !strings.Contains(got[1], "shared memory") || !strings.Contains(got[0], "not of the Network division: http://127.0.0.1:1") {
-		t.Errorf("got %q", got)
 	}
 }
 

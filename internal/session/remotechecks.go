@@ -11,7 +11,7 @@ import (
 func (r *Remote) given() string {
 	return firstGiven([]given{
 		{"endpoint", len(r.Endpoints) > 0}, {"remote_model", r.Model != ""}, {"remote_version", r.Version != ""}, {"concurrency", r.Concurrency != 0},
-		{"request_timeout", r.Timeout != 0}, {"retry", r.Retry != 0}, {"shared_memory", r.SharedMemory}, {"token_file", r.TokenFile != ""},
+		{"request_timeout", r.Timeout != 0}, {"retry", r.Retry != 0}, {"token_file", r.TokenFile != ""},
 		{"tls_ca", r.CA != ""}, {"tls_cert", r.Cert != ""}, {"tls_key", r.Key != ""},
 	})
 }
@@ -30,16 +30,6 @@ func (r *Remote) check() error {
 		return field.Invalid("request_timeout", r.Timeout, "a time")
 	case (r.Cert == "") != (r.Key == ""):
 		return field.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
-	}
-	return nil
-}
-
-// checkAddresses finds what is no address of a server of the Open Inference Protocol.
-func (r *Remote) checkAddresses() error {
-	for _, url := range r.Endpoints {
-		if err := client.CheckEndpoint(url); err != nil {
-			return field.Wrap("endpoint", err)
-		}
 	}
 	return nil
 }
@@ -71,16 +61,12 @@ func (q *Request) checkRemote() error {
 	if err := remote.check(); err != nil {
 		return err
 	}
-	return q.Engine.checkKind()
-}
-
-// checkKind finds what is wrong with servers of tensors, or of text, only.
-func (e *Engine) checkKind() error {
-	switch {
-	case e.Name == OIP:
-		return e.Remote.checkAddresses()
-	case e.Remote.SharedMemory:
-		return field.Errorf("shared_memory", "is of servers of tensors: want %s", OIP)
+	if q.Engine.Name == OIP {
+		for _, url := range remote.Endpoints {
+			if err := client.CheckEndpoint(url); err != nil {
+				return field.Wrap("endpoint", err)
+			}
+		}
 	}
 	return nil
 }

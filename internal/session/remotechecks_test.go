@@ -15,7 +15,7 @@ func TestWhatIsSaidAboutServersNeedsSome(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, remote := range map[string]Remote{
 		"endpoint": {Endpoints: []string{"http://h"}}, "remote_model": {Model: "m"}, "remote_version": {Version: "1"}, "concurrency": {Concurrency: 1},
-		"request_timeout": {Timeout: 1}, "retry": {Retry: 1}, "shared_memory": {SharedMemory: true}, "token_file": {TokenFile: "f"},
+		"request_timeout": {Timeout: 1}, "retry": {Retry: 1}, "token_file": {TokenFile: "f"},
 		"tls_ca": {CA: "ca"}, "tls_cert": {Cert: "c"}, "tls_key": {Key: "k"},
 	} {
 		q := simulatedRequest()

@@ -6,7 +6,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -34,7 +34,7 @@ func (s *scoring) checkLog(ctx context.Context) error {
 	if run == nil || run.AccuracyLogSHA256 == "" || len(s.whatIf) > 0 {
 		return nil
 	}
-	sum, _, err := regular.SHA256(ctx, s.Log)
+	sum, _, err := fileio.SHA256(ctx, s.Log)
 	if err != nil {
 		return fmt.Errorf("reading the accuracy log: %w", err)
 	}

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
 
@@ -58,11 +58,11 @@ func TestAServiceNeedsNoScenarioAndLeavesResultsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	before := regular.Matching(".", "*")
+	before := fileio.Glob(".", "*")
 	if results, err := p.Run(t.Context()); err == nil {
 		t.Errorf("a service was run as a test: %+v", results)
 	}
-	if after := regular.Matching(".", "*"); !slices.Equal(before, after) {
+	if after := fileio.Glob(".", "*"); !slices.Equal(before, after) {
 		t.Errorf("the folder has %v, want %v", after, before)
 	}
 	q.Model = ""

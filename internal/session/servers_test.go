@@ -26,7 +26,6 @@ func TestWhatIsSaidAboutServersHasToFit(t *testing.T) {
 		"words of a file":           {func(q *Request) { q.Prompts = Prompts{Words: 5}; q.DatasetPath = "x" }, "prompt_words", "synthetic_prompts"},
 		"a negative number":         {func(q *Request) { q.Engine.Remote.Retry = -1 }, "retry", "from 0 to 100"},
 		"too many at once":          {func(q *Request) { q.Engine.Remote.Concurrency = 5000 }, "concurrency", "from 1 to 4096"},
-		"shared memory":             {func(q *Request) { q.Engine.Remote.SharedMemory = true }, "shared_memory", "want oip"},
 		"too many":                  {func(q *Request) { q.Prompts.Synthetic = 1 << 30 }, "synthetic_prompts", "from 1 to"},
 		"a negative time":           {func(q *Request) { q.Engine.Remote.Timeout = -1 }, "request_timeout", "a time"},
 		"a way to stream":           {func(q *Request) { q.Prompts.Stream = "maybe" }, "stream", "auto, on or off"},

@@ -13,8 +13,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // A Sweep is a run at one load after the other, at servers: rates of Server, or numbers of
@@ -202,14 +202,14 @@ func writeSweep(dir string, points []SweepPoint) error {
 	if err != nil {
 		return err
 	}
-	err = whole.Write(filepath.Join(dir, SweepJSON), 0o644, func(w io.Writer) error {
+	err = fileio.WriteAtomic(filepath.Join(dir, SweepJSON), 0o644, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return whole.Write(filepath.Join(dir, SweepCSV), 0o644, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rowsOf(points)) })
+	return fileio.WriteAtomic(filepath.Join(dir, SweepCSV), 0o644, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rowsOf(points)) })
 }
 
 // cell is a number as a table has it; nil: nothing.

@@ -16,13 +16,13 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
 )
 
 func TestASweepRunsAtEachLoadAndKeepsATable(t *testing.T) {
-	longtest.Skip(t, "four runs in real time")
+	testenv.SkipLong(t, "four runs in real time")
 	server := httptest.NewServer(tokenserver.New(tokenserver.Options{Prefill: 5 * time.Millisecond, PerToken: time.Millisecond}))
 	defer server.Close()
 	for _, test := range []struct {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/builtin"
-	usecache "github.com/mlperf-go/mlperf/internal/cache"
 	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -103,6 +102,6 @@ func withMaker(program string, e Engine, o Observer, f func(builtin.Maker) error
 		return err
 	}
 	defer engine.Close()
-	defer usecache.Hold(cache)()
+	defer home.Hold(cache)()
 	return f(builtin.Maker{Dir: cache, Engine: engine, Observer: o, Program: program, FreeDisk: freeDisk, FreeMemory: machine.AvailableMemory})
 }

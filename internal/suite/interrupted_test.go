@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // trafficOf is the step of which a phase is the traffic; empty: it is another phase.
@@ -25,7 +25,7 @@ func trafficOf(phase string) string {
 // TestASuiteThatIsStoppedAgainAndAgainComesToItsEnd stops a suite in the traffic of its first step, then of the second
 // that is run in the process that goes on, and so on: what was done is never run again, and all is done in the end.
 func TestASuiteThatIsStoppedAgainAndAgainComesToItsEnd(t *testing.T) {
-	longtest.Skip(t, "some ten runs")
+	testenv.SkipLong(t, "some ten runs")
 	material(t)
 	stopped := errors.New("stopped")
 	ran, done := map[string]int{}, map[string]bool{}

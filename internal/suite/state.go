@@ -10,8 +10,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
-	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // Schema names the form of suite.json, and of the outcome.
@@ -53,7 +52,7 @@ func hold(dir string) (release func(), err error) {
 // readState reads the state of the suite in a folder.
 func readState(dir string) (*state, error) {
 	path := filepath.Join(dir, fileName)
-	data, err := regular.ReadFile(path, maxState)
+	data, err := fileio.ReadFile(path, maxState)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +122,7 @@ func (p *Plan) save() error {
 		Quick: p.request.Base.Quick, Suite: p.Suite, Steps: p.Steps,
 	}, "", "  ")
 	if err == nil {
-		err = whole.WriteFile(filepath.Join(p.request.Output, fileName), append(data, '\n'), 0o644)
+		err = fileio.WriteFile(filepath.Join(p.request.Output, fileName), append(data, '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the state of the suite: %w", err)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/names"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A Suite is a list of benchmarks in their order, and the rules that they run under.
@@ -98,7 +98,7 @@ func Load(name string) (*Suite, error) {
 	if !strings.ContainsAny(name, "./\\") {
 		return nil, unknown(name)
 	}
-	text, err := regular.ReadFile(name, maxFile)
+	text, err := fileio.ReadFile(name, maxFile)
 	switch looksLikeAFile := strings.ContainsAny(name, "/\\") || strings.HasPrefix(path.Ext(name), ".y"); {
 	case errors.Is(err, fs.ErrNotExist) && !looksLikeAFile: // v0.6
 		return nil, unknown(name)

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 const (
@@ -32,7 +32,7 @@ func Open(path string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the checkpoint: %w", err)
 	}
-	file, err := regular.ReadFile(prefix+indexExt, largestFile)
+	file, err := fileio.ReadFile(prefix+indexExt, largestFile)
 	if err != nil {
 		return nil, fmt.Errorf("opening the checkpoint: %w", err)
 	}
@@ -65,10 +65,10 @@ func prefixOf(path string) (string, error) {
 
 // onlyIn finds the index in a folder. What is unpacked of an archive may lie one folder deeper.
 func onlyIn(folder string) (string, error) {
-	found := regular.Matching(folder, "*"+indexExt)
+	found := fileio.Glob(folder, "*"+indexExt)
 	if len(found) == 0 {
-		for _, inner := range regular.Matching(folder, "*") {
-			found = append(found, regular.Matching(inner, "*"+indexExt)...) // of a file that is none
+		for _, inner := range fileio.Glob(folder, "*") {
+			found = append(found, fileio.Glob(inner, "*"+indexExt)...) // of a file that is none
 		}
 	}
 	if len(found) != 1 {
@@ -156,7 +156,7 @@ func (c *Checkpoint) Read(v Variable) ([]float32, error) {
 
 // bytesIn reads the elements from their file.
 func (v Variable) bytesIn(path string) ([]byte, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, err
 	}

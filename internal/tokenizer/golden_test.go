@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func decode[T any](t testing.TB, name string, into *T) {
 	t.Helper()
-	*into = testfile.JSON[T](t, filepath.Join("testdata", name))
+	*into = testenv.JSON[T](t, filepath.Join("testdata", name))
 }
 
 func goldenWordPiece(t testing.TB) *WordPiece {

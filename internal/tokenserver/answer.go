@@ -63,7 +63,7 @@ func Tokenizer() map[string]any {
 	return map[string]any{
 		"version": "1.0", "added_tokens": added, "normalizer": nil, "pre_tokenizer": nil, "post_processor": nil,
 		"decoder": map[string]any{"type": "Fuse"},
-		"model":   map[string]any{"type": "WordLevel", "unk_token": "<unk>", "vocab": vocabulary},
+		"model":   map[string]any{"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "ignore_merges": true, "vocab": vocabulary, "merges": []string{}},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // An OtherSearchError says that a journal cannot be gone on with.
@@ -84,7 +84,7 @@ func (j *Journal) open(path string, fresh bool) error {
 // read takes over what a search before left, and returns how long it is; 0: nothing, or it was killed before the
 // first line was there.
 func (j *Journal) read(path string) (whole int, err error) {
-	data, err := regular.ReadFile(path, maxJournal)
+	data, err := fileio.ReadFile(path, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -29,17 +29,8 @@ type Filed interface {
 	ReadFile(file []byte) (tensor.Tensor, error)
 }
 
-// A Transcriber is a Filed whose rows are speech, and whose responses are what is said.
-type Transcriber interface {
-	Filed
-	// Text is that of a response.
-	Text(response []byte) string
-	// Language is that of the speech, as ISO 639-1 has it.
-	Language() string
-}
-
-// A Talker is a Writer whose tokens are those of texts, on both sides.
-type Talker interface {
+// A TextWriter is a Writer whose tokens are those of texts, on both sides.
+type TextWriter interface {
 	Writer
 	// Room is how many tokens a prompt and an answer may have.
 	Room() (prompt, answer int)
@@ -47,20 +38,20 @@ type Talker interface {
 	Tokens(dst []int32, response []byte) []int32
 	// Ends reports whether a token ends an answer, and is no part of its text.
 	Ends(token int32) bool
-	// Words is the tokenizer of the model; nil: it has none, and prompts and answers are numbers.
-	Words() Words
-	// Chat writes the messages of a chat as the model knows chats; nil: it has no way of its own.
-	Chat() Chat
+	// Tokenizer is that of the model; nil: it has none, and prompts and answers are numbers.
+	Tokenizer() Tokenizer
+	// ChatTemplate is that of the model; nil: it has none.
+	ChatTemplate() ChatTemplate
 }
 
-// A Chat writes messages, which have a role and a content, as a text with all special tokens in it that ends
+// A ChatTemplate writes messages, which have a role and a content, as a text with all special tokens in it that ends
 // where the answer begins.
-type Chat interface {
+type ChatTemplate interface {
 	Render(messages []map[string]any) (string, error)
 }
 
-// Words turn texts into tokens and back.
-type Words interface {
+// A Tokenizer turns texts into tokens and back.
+type Tokenizer interface {
 	// Encode adds the special tokens that belong around a text.
 	Encode(text string) ([]int32, error)
 	// EncodeWhole adds none: they are in the text.

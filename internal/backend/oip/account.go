@@ -41,9 +41,6 @@ func (e *Engine) facts() map[string]string {
 			facts[name] = value
 		}
 	}
-	if c.SharedMemory {
-		facts["shared memory"] = "on"
-	}
 	for i, s := range e.servers {
 		facts[fmt.Sprintf("server %d", i+1)] = strings.TrimSpace(s.Name + " " + s.Version)
 	}

@@ -76,7 +76,7 @@ func (s *session) request(inputs, outputs []backend.Value) (*client.Request, err
 	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
 		return nil, fmt.Errorf("got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
 	}
-	r := &client.Request{Model: s.model.name, Version: s.engine.config.Version, Wanted: s.wanted, Room: room(outputs)}
+	r := &client.Request{Model: s.model.name, Version: s.engine.config.Version, Wanted: s.wanted}
 	for i, in := range inputs {
 		t, err := backend.Viewed(in, s.info.Inputs[i], "input")
 		if err != nil {
@@ -86,17 +86,6 @@ func (s *session) request(inputs, outputs []backend.Value) (*client.Request, err
 		r.Specs = append(r.Specs, protocol.Spec{Name: s.info.Inputs[i].Name, Type: t.Type, Shape: t.Shape})
 	}
 	return r, nil
-}
-
-// room is how many bytes each output has; 0 where only the answer knows.
-func room(outputs []backend.Value) []int64 {
-	list := make([]int64, len(outputs))
-	for i, v := range outputs {
-		if v != nil {
-			list[i] = int64(len(v.Tensor().Bytes()))
-		}
-	}
-	return list
 }
 
 // An answer says where the outputs of a run go.

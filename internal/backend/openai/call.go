@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -34,13 +33,6 @@ type call struct {
 	text   []byte
 	ids    []int32
 
-	// Of an answer that comes without net/http:
-	request []byte
-	answer  *http.Response // without its body
-	streams bool           // it is a stream
-	refusal []byte         // else: what it says
-	fault   *failure       // what is wrong with its events
-
 	started      bool          // the sink was told of the first piece
 	left         bool          // it does not count as under way any more
 	begun, last  time.Duration // when the first and the last piece came
@@ -48,7 +40,6 @@ type call struct {
 	pieces       int
 	usage        int
 	promptTokens int
-	heard        time.Duration // when the last bytes came
 	finish       string
 	cut          bool // its ids were made here
 	tokens       int

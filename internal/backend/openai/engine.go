@@ -94,7 +94,6 @@ func (e *Engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 			o.Note(note)
 		}
 	}
-	s.openWire(ctx, max(1, s.config.Warm))
 	s.Reset()
 	s.info = backend.Info{Engine: Name, Facts: s.facts(), Devices: []backend.DeviceUse{{Device: "endpoint", Nodes: -1}}, LoadTime: time.Since(began)}
 	return s, nil

@@ -14,7 +14,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/endpoint"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/wire"
 )
 
 // A session is a server that was found out about. It is a backend.Generator.
@@ -29,8 +28,6 @@ type session struct {
 	stats   *stats
 	calls   sync.Pool
 	closing sync.Once
-	wire    *wire.Client // for plain HTTP; nil: there is none
-	fields  []byte       // of the header of its requests
 }
 
 // Info implements backend.Session.
@@ -46,14 +43,8 @@ func (s *session) Run(context.Context, []backend.Value, []backend.Value) error {
 
 // Close implements backend.Session.
 func (s *session) Close() error {
-	var err error
-	s.closing.Do(func() {
-		s.watch.close()
-		if s.wire != nil {
-			err = s.wire.Close()
-		}
-	})
-	return errors.Join(err, s.servers.Close())
+	s.closing.Do(s.watch.close)
+	return s.servers.Close()
 }
 
 // Streams implements backend.Generator.
@@ -106,9 +97,6 @@ func (s *session) try(ctx context.Context, c *call, body []byte) *failure {
 	defer s.watch.end(c.watched)
 	server := s.servers.Acquire()
 	defer s.servers.Release(server)
-	if direct, f := s.tryDirect(ctx, c, server, body); direct {
-		return f
-	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address(server, s.dialect.chat), bytes.NewReader(body))
 	if err != nil {
 		return &failure{kind: kindConnect, err: err}
@@ -164,35 +152,21 @@ const (
 	typeWhole  = "application/json"
 )
 
-// isStream reports whether an answer is one that comes in pieces.
-func isStream(r *http.Response) bool {
-	return r.StatusCode == http.StatusOK && !isPacked(r) && contentType(r) == typeStream
-}
-
-func isPacked(r *http.Response) bool {
-	packed := r.Header.Get("Content-Encoding")
-	return packed != "" && packed != "identity"
-}
-
-// contentType is the type of an answer; empty: what it says is none.
-func contentType(r *http.Response) string {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return kind
-}
-
 // acceptable finds answers that are none.
 func (s *session) acceptable(r *http.Response) *failure {
 	want := typeWhole
 	if s.config.Stream {
 		want = typeStream
 	}
-	switch kind := contentType(r); {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	packed := r.Header.Get("Content-Encoding")
+	switch {
 	case r.StatusCode != http.StatusOK:
 		f := statusFailure(r.StatusCode, s.complaint(r.Body))
 		f.after = retryAfter(r.Header)
 		return f
-	case isPacked(r):
-		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", s.quote(r.Header.Get("Content-Encoding")))
+	case packed != "" && packed != "identity":
+		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", s.quote(packed))
 	case kind == want:
 		return nil
 	case kind == typeWhole:
@@ -204,15 +178,11 @@ func (s *session) acceptable(r *http.Response) *failure {
 // address is where a server takes prompts. The address of a server may have the path before the
 // route, /v1 being the usual one, or the whole route.
 func address(server *endpoint.Server, chat bool) string {
-	return server.URL("")[:len(server.URL(""))-len(server.Path())] + target(server, chat)
-}
-
-// target is the path of that.
-func target(server *endpoint.Server, chat bool) string {
+	base := strings.TrimSuffix(server.URL(""), server.Path()) + prefixOf(server.Path())
 	if chat {
-		return prefixOf(server.Path()) + chatRoute
+		return base + chatRoute
 	}
-	return prefixOf(server.Path()) + completionsRoute
+	return base + completionsRoute
 }
 
 const (

@@ -129,21 +129,6 @@ func (e *events) fill(r io.Reader) error {
 	return err
 }
 
-// feed takes bytes that were read, as many as there is room for.
-func (e *events) feed(p []byte) (int, error) {
-	if e.line == e.end && !e.has {
-		e.line, e.scan, e.end = 0, 0, 0 // the beginning of the memory is still in the processor's cache
-	}
-	if e.end == len(e.buf) {
-		if err := e.room(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(e.buf[e.end:], p)
-	e.end += n
-	return n, nil
-}
-
 // room forgets what was looked at, and if that is nothing makes the memory larger.
 func (e *events) room() error {
 	keep := e.line

@@ -14,8 +14,7 @@ import (
 
 	onnx "github.com/yalue/onnxruntime_go"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
-	"github.com/mlperf-go/mlperf/internal/scratch"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -30,12 +29,12 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	if !o.plan.options.CountDeviceNode {
 		return nil, nil
 	}
-	folder, err := scratch.Folder("profile")
+	folder, err := os.MkdirTemp("", "mlperf-profile-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a profile: %w", err)
 	}
-	defer folder.Remove()
-	inner, err := o.load(ctx, filepath.Join(folder.Path, "profile"))
+	defer os.RemoveAll(folder)
+	inner, err := o.load(ctx, filepath.Join(folder, "profile"))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 	if err := inner.Destroy(); err != nil {
 		return nil, err
 	}
-	counts, err := readProfile(folder.Path)
+	counts, err := readProfile(folder)
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
@@ -142,7 +141,7 @@ func smallest(port modelPort, batch int) tensor.Shape {
 }
 
 func readProfile(dir string) (map[string]int, error) {
-	files := regular.Matching(dir, "*.json")
+	files := fileio.Glob(dir, "*.json")
 	if len(files) == 0 {
 		return nil, errors.New("ONNX Runtime wrote no profile")
 	}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // minVersion is the oldest ONNX Runtime that the binding can talk to: it asks for version
@@ -183,7 +183,7 @@ func (s Search) files(p place) []string {
 	names := libraryNames()
 	var found []string
 	for _, pattern := range names {
-		matches := regular.Matching(p.dir, pattern)
+		matches := fileio.Glob(p.dir, pattern)
 		slices.SortFunc(matches, func(a, b string) int { return compareVersions(nameVersion(b), nameVersion(a)) })
 		for _, m := range matches {
 			if libraryName.MatchString(filepath.Base(m)) && !slices.Contains(found, m) {

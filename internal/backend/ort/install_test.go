@@ -26,7 +26,7 @@ import (
 
 	"github.com/adrg/xdg"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // These tests run scripts/install_onnxruntime.sh against a server of their own, with a made-up
@@ -226,7 +226,7 @@ func (u *user) wantInstalled() {
 }
 
 func TestTheScriptInstallsOnce(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
 	out, status := u.run(u.sum())
@@ -292,7 +292,7 @@ func TestTwoRunsOfTheScriptAtOnceDownloadOnce(t *testing.T) {
 }
 
 func TestABrokenDownloadGoesOn(t *testing.T) {
-	longtest.Skip(t, "waits for downloads")
+	testenv.SkipLong(t, "waits for downloads")
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage(), limits: []int{200_000}})
 	out, status := u.run(u.sum(), "--source", "npm")
@@ -363,7 +363,7 @@ func TestAnOldPartOfAnotherFileDoesNoHarm(t *testing.T) {
 }
 
 func TestTheProjectsArchiveIsPreferred(t *testing.T) {
-	longtest.Skip(t, "waits for downloads")
+	testenv.SkipLong(t, "waits for downloads")
 	t.Parallel()
 	for _, prefix := range []string{"", "./"} {
 		u := newUser(t, content{npm: npmPackage(), github: githubArchive(prefix, library()), limits: []int{100_000}})

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A modelHead is what is known of a model before it is loaded.
@@ -39,7 +39,7 @@ func (e *modelError) Error() string { return fmt.Sprintf("model %s: %s", e.Path,
 
 // checkFile refuses what is no file before anybody opens it: opening a pipe waits for a writer.
 func checkFile(path string) error {
-	_, err := regular.Stat(path)
+	_, err := fileio.Stat(path)
 	var detail *fs.PathError
 	switch {
 	case err == nil:

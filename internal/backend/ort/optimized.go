@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // An optimized model is a file that keeps what ONNX Runtime made of a model, so that the next
@@ -89,7 +89,7 @@ func (p plan) optimizedKey(model, version string) string {
 // long ago by processes that were killed.
 func temporaryBeside(path string) (string, error) {
 	folder, name := filepath.Dir(path), filepath.Base(path) // ONNX Runtime goes by the suffix
-	for _, old := range regular.Matching(folder, ".*") {
+	for _, old := range fileio.Glob(folder, ".*") {
 		if info, err := os.Stat(old); err == nil && strings.HasSuffix(old, name) && time.Since(info.ModTime()) > time.Hour {
 			os.Remove(old)
 		}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/home"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // installDir returns the folder in our data directory that holds a version of the library for this
@@ -26,7 +26,7 @@ func installDirs() []string {
 		return nil
 	}
 	dirs := []string{pinned}
-	others := regular.Matching(filepath.Dir(filepath.Dir(pinned)), "*")
+	others := fileio.Glob(filepath.Dir(filepath.Dir(pinned)), "*")
 	slices.SortFunc(others, func(a, b string) int { return compareVersions(filepath.Base(b), filepath.Base(a)) })
 	for _, version := range others {
 		if dir := filepath.Join(version, filepath.Base(pinned)); dir != pinned && isFolder(dir) {

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // entryPoint is the one symbol through which all of ONNX Runtime's C API is reached.
@@ -33,7 +33,7 @@ var errNotORT = errors.New("not ONNX Runtime (a library without " + entryPoint +
 // missing file), and one that is too old writes to standard error and may take the process
 // down afterwards.
 func probe(path string) (probed, error) {
-	file, err := regular.Open(path)
+	file, err := fileio.Open(path)
 	if err != nil {
 		return probed{}, err
 	}

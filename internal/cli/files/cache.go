@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/cache"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/names"
@@ -24,7 +23,7 @@ const cacheSchema = "mlperf-go/cache/1"
 func newCache() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
-		Short: "Look after what can be made again: list, clear, limit",
+		Short: "Look after what can be made again: list, clear",
 		Long: `Look after the folder of what can be made again: built-in models and data, pre-processed
 samples, converted models, what devices compiled. It is $MLPERF_CACHE_DIR, or mlperf in the
 user's cache folder. What was downloaded is elsewhere, in $MLPERF_DATA_DIR, and is not touched.`,
@@ -32,15 +31,15 @@ user's cache folder. What was downloaded is elsewhere, in $MLPERF_DATA_DIR, and 
 		Args:    cli.NoVerb,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCacheList(), newCacheClear(), newCacheLimit())
+	cmd.AddCommand(newCacheList(), newCacheClear())
 	return cmd
 }
 
-func cacheEntries() (dir string, list []cache.Entry, err error) {
+func cacheEntries() (dir string, list []home.Entry, err error) {
 	if dir, err = home.CacheDir(); err != nil {
 		return "", nil, err
 	}
-	list, err = cache.List(dir)
+	list, err = home.List(dir)
 	return dir, list, err
 }
 
@@ -58,7 +57,7 @@ func newCacheList() *cobra.Command {
 			}
 			if asJSON {
 				return report.JSON(cmd.OutOrStdout(), map[string]any{
-					"schema": cacheSchema, "folder": dir, "bytes": cache.Total(list), "entries": append([]cache.Entry{}, list...),
+					"schema": cacheSchema, "folder": dir, "bytes": home.Total(list), "entries": append([]home.Entry{}, list...),
 				})
 			}
 			return printEntries(cmd.OutOrStdout(), dir, list)
@@ -68,75 +67,22 @@ func newCacheList() *cobra.Command {
 	return cmd
 }
 
-func printEntries(w io.Writer, dir string, list []cache.Entry) error {
+func printEntries(w io.Writer, dir string, list []home.Entry) error {
 	if len(list) > 0 {
-		err := cli.PrintTable(w, cli.Row{"kind", "name", "size", "unused since"}, list, func(e cache.Entry) cli.Row {
+		err := cli.PrintTable(w, cli.Row{"kind", "name", "size", "unused since"}, list, func(e home.Entry) cli.Row {
 			return cli.Row{e.Kind, e.Name, progress.BytesText(e.Bytes), e.Used.Format("2006-01-02 15:04")}
 		})
 		if err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s in %s\n", progress.BytesText(cache.Total(list)), dir)
+	_, err := fmt.Fprintf(w, "%s in %s\n", progress.BytesText(home.Total(list)), dir)
 	return err
-}
-
-// removal are the flags of what removes entries.
-type removal struct {
-	dryRun, yes, asJSON bool
-}
-
-func (r *removal) define(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "say what would be removed, and remove nothing")
-	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "do not ask")
-	cli.JSONFlag(cmd.Flags(), &r.asJSON)
-}
-
-// remove removes entries, after asking if a person is there.
-func (r *removal) remove(cmd *cobra.Command, dir string, list []cache.Entry) error {
-	w := cmd.OutOrStdout()
-	if r.asJSON {
-		w = io.Discard
-	}
-	freed, err := r.removeFrom(cmd, w, dir, list)
-	if r.asJSON && err == nil {
-		return report.JSON(cmd.OutOrStdout(), map[string]any{
-			"schema": cacheSchema, "folder": dir, "removed_bytes": freed, "dry_run": r.dryRun, "entries": append([]cache.Entry{}, list...),
-		})
-	}
-	return err
-}
-
-// removeFrom is remove that tells a writer, and returns how many bytes it freed.
-func (r *removal) removeFrom(cmd *cobra.Command, w io.Writer, dir string, list []cache.Entry) (int64, error) {
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(w, "there is nothing to remove")
-		return 0, err
-	}
-	for _, e := range list {
-		fmt.Fprintf(w, "%-9s %s, %s\n", e.Kind, e.Name, progress.BytesText(e.Bytes))
-	}
-	what := fmt.Sprintf("%d entries, %s", len(list), progress.BytesText(cache.Total(list)))
-	if r.dryRun {
-		_, err := fmt.Fprintf(w, "would remove %s\n", what)
-		return 0, err
-	}
-	if !r.yes && !cli.Confirmed(cmd, "Remove "+what+"?", true) {
-		return 0, errors.New("nothing was removed")
-	}
-	freed, err := cache.Remove(dir, list)
-	if errors.Is(err, cache.ErrInUse) {
-		return 0, fmt.Errorf("%w: wait for it to end; nothing was removed", err)
-	}
-	if err == nil {
-		_, err = fmt.Fprintf(w, "removed %s\n", progress.BytesText(freed))
-	}
-	return freed, err
 }
 
 func newCacheClear() *cobra.Command {
-	var r removal
-	var older time.Duration
+	var dryRun, yes, asJSON bool
+	var unused time.Duration
 	cmd := &cobra.Command{
 		Use:   "clear [KIND|NAME…]",
 		Short: "Remove what can be made again: all, some kinds, or by name",
@@ -144,7 +90,7 @@ func newCacheClear() *cobra.Command {
 engines, leftovers), or entries whose names begin so. While another process uses the cache
 nothing is removed.`,
 		Example:   "  mlperf cache clear --dry-run\n  mlperf cache clear samples --unused 720h --yes",
-		ValidArgs: cache.Kinds(),
+		ValidArgs: home.Kinds(),
 		Args:      cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, list, err := cacheEntries()
@@ -154,23 +100,55 @@ nothing is removed.`,
 			if err := checkNames(list, args); err != nil {
 				return err
 			}
-			return r.remove(cmd, dir, slices.DeleteFunc(list, func(e cache.Entry) bool {
+			list = slices.DeleteFunc(list, func(e home.Entry) bool {
 				wanted := len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return matches(e, a) })
-				recent := older > 0 && time.Since(e.Used) < older // a clock may have been wrong: a time in the future keeps nothing by itself
+				recent := unused > 0 && time.Since(e.Used) < unused // a clock may have been wrong: a time in the future keeps nothing by itself
 				return !wanted || recent
-			}))
+			})
+			w := cmd.OutOrStdout()
+			if asJSON {
+				w = io.Discard
+			}
+			for _, e := range list {
+				fmt.Fprintf(w, "%-9s %s, %s\n", e.Kind, e.Name, progress.BytesText(e.Bytes))
+			}
+			what := fmt.Sprintf("%d entries, %s", len(list), progress.BytesText(home.Total(list)))
+			freed := int64(0)
+			switch {
+			case len(list) == 0:
+				_, err = fmt.Fprintln(w, "nothing to remove")
+			case dryRun:
+				_, err = fmt.Fprintf(w, "would remove %s\n", what)
+			case !yes && !cli.Confirmed(cmd, "Remove "+what+"?", true):
+				return errors.New("nothing was removed")
+			default:
+				if freed, err = home.Remove(dir, list); errors.Is(err, home.ErrInUse) {
+					return fmt.Errorf("%w: wait for it to end; nothing was removed", err)
+				} else if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(w, "removed %s\n", progress.BytesText(freed))
+			}
+			if err != nil || !asJSON {
+				return err
+			}
+			return report.JSON(cmd.OutOrStdout(), map[string]any{
+				"schema": cacheSchema, "folder": dir, "removed_bytes": freed, "dry_run": dryRun, "entries": append([]home.Entry{}, list...),
+			})
 		},
 	}
-	r.define(cmd)
-	cli.DurationVar(cmd.Flags(), &older, "unused", 0, "only what was not used for so long, a `duration` such as 720h")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be removed, remove nothing")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cli.JSONFlag(cmd.Flags(), &asJSON)
+	cli.DurationVar(cmd.Flags(), &unused, "unused", 0, "only what was not used for so long, a `duration` such as 720h")
 	return cmd
 }
 
 // checkNames finds an argument that means no entry and is no kind.
-func checkNames(list []cache.Entry, args []string) error {
-	kinds := cache.Kinds()
+func checkNames(list []home.Entry, args []string) error {
+	kinds := home.Kinds()
 	for _, a := range args {
-		if !slices.ContainsFunc(list, func(e cache.Entry) bool { return matches(e, a) }) && !slices.Contains(kinds, a) {
+		if !slices.ContainsFunc(list, func(e home.Entry) bool { return matches(e, a) }) && !slices.Contains(kinds, a) {
 			return cli.Usage("there is no entry %q, want a kind (%s) or what the name of an entry begins with%s", a, strings.Join(kinds, ", "), names.Meant(a, kinds))
 		}
 	}
@@ -178,29 +156,6 @@ func checkNames(list []cache.Entry, args []string) error {
 }
 
 // matches reports whether an argument means an entry. An empty one, of a variable of a shell that is not set, means none.
-func matches(e cache.Entry, arg string) bool {
+func matches(e home.Entry, arg string) bool {
 	return arg != "" && (e.Kind == arg || strings.HasPrefix(e.Name, arg))
-}
-
-func newCacheLimit() *cobra.Command {
-	var r removal
-	cmd := &cobra.Command{
-		Use:     "limit SIZE",
-		Short:   "Remove what was unused longest, until no more than SIZE is there",
-		Example: "  mlperf cache limit 20GB",
-		Args:    cli.Arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			limit, err := cache.ParseSize(args[0])
-			if err != nil {
-				return cli.Usage("%w", err)
-			}
-			dir, list, err := cacheEntries()
-			if err != nil {
-				return err
-			}
-			return r.remove(cmd, dir, cache.OverLimit(list, limit))
-		},
-	}
-	r.define(cmd)
-	return cmd
 }

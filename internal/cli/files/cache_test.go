@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/cache"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
+	"github.com/mlperf-go/mlperf/internal/home"
 	"github.com/mlperf-go/mlperf/internal/progress"
 )
 
@@ -49,7 +49,7 @@ var old, young = "samples/" + strings.Repeat("0a", 10), "samples/" + strings.Rep
 // left lists the names of the entries that are there.
 func left(t *testing.T, dir string) string {
 	t.Helper()
-	list, err := cache.List(dir)
+	list, err := home.List(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,20 +69,14 @@ func TestOnlyWhatWasMeantIsCleared(t *testing.T) {
 		{"all", "clear --yes", cli.ExitDone, "removed ", ""},
 		{"a dry run removes nothing", "clear --dry-run", cli.ExitDone, "would remove 2 entries, ", "samples/0a samples/1b"},
 		{"a kind", "clear samples -y", cli.ExitDone, "removed ", ""},
-		{"a kind of which there is nothing", "clear models -y", cli.ExitDone, "there is nothing to remove", "samples/0a samples/1b"},
+		{"a kind of which there is nothing", "clear models -y", cli.ExitDone, "nothing to remove", "samples/0a samples/1b"},
 		{"the beginning of a name", "clear 0a -y", cli.ExitDone, "removed ", "samples/1b"},
 		{"what was unused for long", "clear --unused 720h -y", cli.ExitDone, "removed ", "samples/1b"},
-		{"what was unused for so long that nothing was", "clear --unused 9000h -y", cli.ExitDone, "there is nothing to remove", "samples/0a samples/1b"},
+		{"what was unused for so long that nothing was", "clear --unused 9000h -y", cli.ExitDone, "nothing to remove", "samples/0a samples/1b"},
 		{"what was unused for less than nothing", "clear --unused=-720h -y", cli.ExitUsage, `"-720h" is negative`, "samples/0a samples/1b"},
 		{"a name that is none", "clear sample -y", cli.ExitUsage, `there is no entry "sample", want a kind (`, "samples/0a samples/1b"},
 		{"one name of two that is none", "clear 0a zz -y", cli.ExitUsage, `there is no entry "zz", want a kind`, "samples/0a samples/1b"},
 		{"an argument that is empty means nothing, not everything", "clear -y _", cli.ExitUsage, `there is no entry "", want a kind`, "samples/0a samples/1b"},
-		{"a limit below what is there", "limit 100KB -y", cli.ExitDone, "removed ", "samples/1b"},
-		{"a limit above it", "limit 1GB -y", cli.ExitDone, "there is nothing to remove", "samples/0a samples/1b"},
-		{"a limit of nothing", "limit 0 -y", cli.ExitDone, "removed ", ""},
-		{"a limit that is no size", "limit much", cli.ExitUsage, `"much" is not a size, want one such as 20GB`, "samples/0a samples/1b"},
-		{"a limit below nothing", "limit -- -1GB", cli.ExitUsage, `"-1GB" is not a size`, "samples/0a samples/1b"},
-		{"no limit", "limit", cli.ExitUsage, "limit: want SIZE", "samples/0a samples/1b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := fill(t, map[string]time.Duration{old: month - time.Hour, young: hour})
@@ -125,7 +119,7 @@ func TestWhereNobodyIsAskedTheCacheIsCleared(t *testing.T) {
 
 func TestACacheThatIsInUseIsNotCleared(t *testing.T) {
 	dir := fill(t, map[string]time.Duration{old: hour})
-	release := cache.Hold(dir)
+	release := home.Hold(dir)
 	defer release()
 	for _, flags := range [][]string{{"--yes"}, {"--yes", "--json"}} {
 		o := clitest.Run(t, Commands(), append([]string{"cache", "clear"}, flags...)...)
@@ -140,12 +134,12 @@ func TestACacheThatIsInUseIsNotCleared(t *testing.T) {
 
 func TestTheCacheAsJSON(t *testing.T) {
 	type document struct {
-		Schema  string        `json:"schema"`
-		Folder  string        `json:"folder"`
-		Bytes   int64         `json:"bytes"`
-		Removed int64         `json:"removed_bytes"`
-		DryRun  bool          `json:"dry_run"`
-		Entries []cache.Entry `json:"entries"`
+		Schema  string       `json:"schema"`
+		Folder  string       `json:"folder"`
+		Bytes   int64        `json:"bytes"`
+		Removed int64        `json:"removed_bytes"`
+		DryRun  bool         `json:"dry_run"`
+		Entries []home.Entry `json:"entries"`
 	}
 	dir := fill(t, map[string]time.Duration{old: month, young: hour})
 	for _, c := range []struct {
@@ -153,7 +147,7 @@ func TestTheCacheAsJSON(t *testing.T) {
 		entries int
 		removes bool
 	}{
-		{"list --json", 2, false}, {"clear --dry-run --json", 2, false}, {"limit 100KB --json --yes", 1, true}, {"clear --json --yes", 1, true}, {"list --json", 0, false},
+		{"list --json", 2, false}, {"clear --dry-run --json", 2, false}, {"clear --json --yes", 2, true}, {"list --json", 0, false},
 	} {
 		o := clitest.Run(t, Commands(), strings.Fields("cache "+c.args)...)
 		var d document
@@ -163,21 +157,21 @@ func TestTheCacheAsJSON(t *testing.T) {
 		if d.Schema != cacheSchema || d.Folder != dir || len(d.Entries) != c.entries || d.Entries == nil || (d.Removed > 0) != c.removes || d.DryRun != strings.Contains(c.args, "dry") {
 			t.Errorf("%s: %+v", c.args, d)
 		}
-		if strings.Contains(c.args, "list") && d.Bytes != cache.Total(d.Entries) {
-			t.Errorf("%s: %d bytes of %d", c.args, d.Bytes, cache.Total(d.Entries))
+		if strings.Contains(c.args, "list") && d.Bytes != home.Total(d.Entries) {
+			t.Errorf("%s: %d bytes of %d", c.args, d.Bytes, home.Total(d.Entries))
 		}
 	}
 }
 
 func TestAListOfTheCacheSaysSinceWhenItIsUnused(t *testing.T) {
 	dir := fill(t, map[string]time.Duration{old: month})
-	list, err := cache.List(dir)
+	list, err := home.List(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := clitest.Run(t, Commands(), "cache", "list")
 	since := time.Now().Add(month).Format("2006-01-02")
-	for _, want := range []string{"samples", strings.Repeat("0a", 8), since, "\n" + progress.BytesText(cache.Total(list)) + " in " + dir} {
+	for _, want := range []string{"samples", strings.Repeat("0a", 8), since, "\n" + progress.BytesText(home.Total(list)) + " in " + dir} {
 		if !strings.Contains(o.Stdout, want) {
 			t.Errorf("no %q in\n%s", want, o.Stdout)
 		}
@@ -190,7 +184,7 @@ func TestACacheThatIsNoFolderIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("MLPERF_CACHE_DIR", file)
-	for _, args := range [][]string{{"list"}, {"clear", "-y"}, {"limit", "1GB"}} {
+	for _, args := range [][]string{{"list"}, {"clear", "-y"}} {
 		o := clitest.Run(t, Commands(), append([]string{"cache"}, args...)...)
 		if o.Status != cli.ExitError || !strings.HasPrefix(o.Err, "looking at the cache: ") || !strings.Contains(o.Err, file) {
 			t.Errorf("%q: status %d: %s%s", args, o.Status, o.Stdout, o.Err)

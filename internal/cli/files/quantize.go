@@ -45,7 +45,7 @@ Exit status 4: the target cannot be reached; the best model there is was written
 	}
 	o.define(cmd.Flags())
 	for flag, words := range map[string][]string{
-		"precision": {"int8", "fp16"}, "method": {"min-max", "entropy", "percentile", "dynamic"}, "activations": {"u8", "s8"}, "rank": {"score", "noise"},
+		"precision": {"int8", "fp16"}, "method": {"min-max", "dynamic"}, "activations": {"u8", "s8"}, "rank": {"score", "noise"},
 	} {
 		cli.Completes(cmd, flag, words...)
 	}
@@ -60,7 +60,7 @@ func (o *quantizeFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Precision, "precision", "int8", "int8 or fp16")
 	f.StringVar(&o.Calibration, "calibration", "", "list of the samples to calibrate with")
 	f.IntVar(&o.Samples, "samples", 0, "calibrate with the first N samples instead (default 64)")
-	f.StringVar(&o.Method, "method", "", "how ranges follow from what was observed: min-max, entropy, percentile or percentile:99.9; or dynamic: each run has its own (default min-max, of models for text and of several files dynamic)")
+	f.StringVar(&o.Method, "method", "", "where the ranges of activations come from: min-max, the smallest and largest value over the samples, or dynamic, each run has its own (default min-max, of models for text and of several files dynamic)")
 	f.StringVar(&o.Activations, "activations", "u8", "integers of activations: u8, or s8 as TensorRT wants them")
 	f.BoolVar(&q.PerTensor, "per-tensor", false, "one scale for all weights of a layer instead of one per channel")
 	f.BoolVar(&q.SevenBitWeights, "seven-bit-weights", session.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: what this one needs)")

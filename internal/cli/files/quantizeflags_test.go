@@ -24,7 +24,7 @@ func TestEachFlagOfAModelOrADownloadSaysSomethingOfItsOwn(t *testing.T) {
 		flags string
 		make  func() (*pflag.FlagSet, func() string)
 	}{
-		"quantize": {"--model=m --model-path=f --dataset-path=d --precision=fp16 --calibration=c --samples=3 --method=entropy --activations=s8 --per-tensor " + weights +
+		"quantize": {"--model=m --model-path=f --dataset-path=d --precision=fp16 --calibration=c --samples=3 --method=dynamic --activations=s8 --per-tensor " + weights +
 			" --exclude=a --exclude-op=b --skip-first --skip-last --target=0.5 --count=4 --rank=noise --sensitivity --intra-threads=5 --output=o --json --ort-lib=l", func() (*pflag.FlagSet, func() string) {
 			o, f := &quantizeFlags{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 			o.define(f)

@@ -23,7 +23,7 @@ const runContract = `
 --backend=oip --sim-latency=7ms --sim-jitter=1ms --device=cuda --model-path=m.onnx --dataset-path=imagenet --full-size --rows=5
 --mlperf-conf=a.conf --user-conf=b.conf --audit-conf=c.config --allow-unknown-keys --set=qsl_rng_seed=3
 --count=5 --max-batchsize=4 --max-batch-delay=2ms --instances=3 --intra-threads=2 --inter-threads=6 --precision=int8 --profile=auto
---endpoint=http://h:1 --remote-model=r --model-name=n --remote-version=2 --concurrency=9 --request-timeout=90s --retry=1 --shared-memory
+--endpoint=http://h:1 --remote-model=r --model-name=n --remote-version=2 --concurrency=9 --request-timeout=90s --retry=1
 --token-file=t --tls-ca=ca.pem --tls-cert=cert.pem --tls-key=key.pem
 --synthetic-prompts=8 --prompt-words=12 --answer-tokens=13 --power=rapl --power-ranging --no-report --reserve-core --pin
 --optimized-model=o.onnx --thread-affinity=1;2 --custom-ops=x.so --ort-config=a=b --provider-option=c=d --free-dimension=n=4

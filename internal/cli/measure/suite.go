@@ -13,12 +13,12 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/page"
 	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 	"github.com/mlperf-go/mlperf/internal/suite"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 func newSuite() *cobra.Command {
@@ -184,7 +184,7 @@ func writePage(dir string) error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	return whole.Write(filepath.Join(dir, pageFile), 0o644, func(w io.Writer) error {
+	return fileio.WriteAtomic(filepath.Join(dir, pageFile), 0o644, func(w io.Writer) error {
 		return page.Runs(w, report.Lines(runs, nil, 0), runs, cli.Program())
 	})
 }

@@ -26,7 +26,6 @@ func defineRemote(f *pflag.FlagSet, r *session.Remote) {
 	f.IntVar(&r.Concurrency, "concurrency", 0, "requests to servers under way at most; 0: 64, and 1 in SingleStream; servers of text: 256 in Offline, else no limit")
 	cli.DurationVar(f, &r.Timeout, "request-timeout", 0, "how long a request to a server may take; 0: 2 minutes, of servers of text 10")
 	f.IntVar(&r.Retry, "retry", 0, "how often a request to a server is sent once more, which the result says")
-	f.BoolVar(&r.SharedMemory, "shared-memory", false, "tensors go through memory that servers on this machine share (Triton's extension)")
 	f.StringVar(&r.TokenFile, "token-file", "", "file with the bearer token that servers want (servers of text: else MLPERF_API_KEY or OPENAI_API_KEY of the environment)")
 	f.StringVar(&r.CA, "tls-ca", "", "PEM file of the authority that servers' certificates are from (default: those of the system)")
 	f.StringVar(&r.Cert, "tls-cert", "", "PEM file of the certificate to show to servers")

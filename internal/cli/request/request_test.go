@@ -135,11 +135,11 @@ func TestFlagsOfTheBackendAreReadAsTheyAreMeant(t *testing.T) {
 func TestFlagsOfServersAreReadAsTheyAreMeant(t *testing.T) {
 	t.Chdir(t.TempDir())
 	r, o := built(t, "--backend", "oip", "--endpoint", "http://a:1", "--endpoint", "grpc://b:2,c", "--remote-model", "m", "--concurrency", "5", "--request-timeout", "1500", "--retry", "2",
-		"--shared-memory", "--synthetic-prompts", "9", "--answer-tokens", "3", "--stream", "off", "--route", "chat")
+		"--synthetic-prompts", "9", "--answer-tokens", "3", "--stream", "off", "--route", "chat")
 	if o.Status != cli.ExitDone {
 		t.Fatal(o.Err)
 	}
-	want := session.Remote{Endpoints: []string{"http://a:1", "grpc://b:2,c"}, Model: "m", Concurrency: 5, Timeout: 1500 * time.Millisecond, Retry: 2, SharedMemory: true}
+	want := session.Remote{Endpoints: []string{"http://a:1", "grpc://b:2,c"}, Model: "m", Concurrency: 5, Timeout: 1500 * time.Millisecond, Retry: 2}
 	if diff := cmp.Diff(want, r.Engine.Remote); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,13 +14,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/compare"
-	"github.com/mlperf-go/mlperf/internal/foreign"
 	"github.com/mlperf-go/mlperf/internal/page"
-	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // compareFormats are the values of --format.
-var compareFormats = []string{"table", "json", "csv", "markdown", formatHTML}
+var compareFormats = []string{"table", "json", "csv", "markdown", "html"}
 
 // A compareRequest is what the command line of compare asks for.
 type compareRequest struct {
@@ -71,9 +71,16 @@ func (q *compareRequest) run(cmd *cobra.Command, args []string) error {
 	if q.format, err = cli.FormatOf(cmd.Flags(), q.format, q.asJSON); err != nil {
 		return err
 	}
-	limits, err := q.check()
-	if err != nil {
-		return err
+	if !slices.Contains(compareFormats, q.format) {
+		return cli.Usage("unknown format %q, want %s", q.format, strings.Join(compareFormats, ", "))
+	}
+	var limits []compare.Limit
+	for _, text := range q.failIf {
+		l, err := compare.ParseLimit(text)
+		if err != nil {
+			return cli.Usage("--fail-if %w", err)
+		}
+		limits = append(limits, l)
 	}
 	base, new, err := sides(cmd, args)
 	if err != nil {
@@ -86,50 +93,24 @@ func (q *compareRequest) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	names := map[string]string{formatHTML: "compare.html"} // other formats go to standard output
-	if err := (reportRequest{output: q.output}).write(cmd, names[q.format], func(w io.Writer) error { return q.print(w, list) }); err != nil {
+	name, fill := "", func(w io.Writer) error {
+		var b strings.Builder
+		return errors.Join(compare.Text(&b, list), cli.Say(w, "%s", b.String()))
+	}
+	switch q.format {
+	case "json":
+		fill = func(w io.Writer) error { return cli.PrintJSON(w, "compare", list) }
+	case "csv":
+		fill = func(w io.Writer) error { return compare.CSV(w, list) }
+	case "markdown":
+		fill = func(w io.Writer) error { return compare.Markdown(w, list) }
+	case "html":
+		name, fill = "compare.html", func(w io.Writer) error { return page.Compare(w, list, cli.Program()) }
+	}
+	if err := write(cmd, cmp.Or(q.output, name), fill); err != nil {
 		return err
 	}
 	return q.judge(cmd, list, limits)
-}
-
-// check finds what is no comparison, and returns the limits of others.
-func (q *compareRequest) check() ([]compare.Limit, error) {
-	if !slices.Contains(compareFormats, q.format) {
-		return nil, cli.Usage("unknown format %q, want %s", q.format, strings.Join(compareFormats, ", "))
-	}
-	return q.limits()
-}
-
-// limits reads the values of --fail-if.
-func (q *compareRequest) limits() ([]compare.Limit, error) {
-	var list []compare.Limit
-	for _, text := range q.failIf {
-		l, err := compare.ParseLimit(text)
-		if err != nil {
-			return nil, cli.Usage("--fail-if %w", err)
-		}
-		list = append(list, l)
-	}
-	return list, nil
-}
-
-func (q *compareRequest) print(w io.Writer, list []compare.Comparison) error {
-	switch q.format {
-	case "json":
-		return cli.PrintJSON(w, "compare", list)
-	case "csv":
-		return compare.CSV(w, list)
-	case "markdown":
-		return compare.Markdown(w, list)
-	case formatHTML:
-		return page.Compare(w, list, cli.Program())
-	}
-	var b strings.Builder
-	if err := compare.Text(&b, list); err != nil {
-		return err
-	}
-	return cli.Say(w, "%s", b.String())
 }
 
 // judge says what became of each limit, and fails if one is exceeded.
@@ -140,37 +121,28 @@ func (q *compareRequest) judge(cmd *cobra.Command, list []compare.Comparison, li
 			return fmt.Errorf("--fail-if %s: none of the runs that were compared has %s, so it can never fail", l, l.Metric)
 		}
 		for _, c := range list {
-			if keys := differing(c); len(keys) > 0 && !q.anyway {
+			var keys []string
+			for _, d := range c.Unlike() {
+				keys = append(keys, d.Key)
+			}
+			if len(keys) > 0 && !q.anyway {
 				return fmt.Errorf("--fail-if %s: %s: the runs differ in %s; --anyway judges them all the same", l, c.Title(), strings.Join(keys, ", "))
 			}
 			o := l.Check(c)
-			exceeded = exceeded || o.Met
-			_ = cli.Say(cmd.ErrOrStderr(), "%s %s: %s: %s\n", word(o), l, c.Title(), o.Reason)
+			word := "ok"
+			switch {
+			case o.Met:
+				word, exceeded = "FAIL", true
+			case o.Open:
+				word = "?" // as in the table: not enough data
+			}
+			_ = cli.Say(cmd.ErrOrStderr(), "%s %s: %s: %s\n", word, l, c.Title(), o.Reason)
 		}
 	}
 	if exceeded {
 		return cli.Finished(cli.ExitChanged)
 	}
 	return nil
-}
-
-// word is what became of a limit, in short.
-func word(o compare.Outcome) string {
-	switch {
-	case o.Met:
-		return "FAIL"
-	case o.Open:
-		return "?" // as in the table: nobody can tell from these runs
-	}
-	return "ok"
-}
-
-// differing names in what runs differ that makes them unlike.
-func differing(c compare.Comparison) (keys []string) {
-	for _, d := range c.Unlike() {
-		keys = append(keys, d.Key)
-	}
-	return keys
 }
 
 // sides reads the runs of both.
@@ -193,8 +165,9 @@ func sides(cmd *cobra.Command, args []string) (base, new []compare.Run, err erro
 	return base, new, err
 }
 
-// foldersOf are the folders that arguments name, which need not be patterns.
-func foldersOf(args []string) (folders []string) {
+// side reads the runs of folders, which may be patterns, with their charts.
+func side(cmd *cobra.Command, args []string) ([]compare.Run, error) {
+	var folders []string
 	for _, a := range args {
 		found, err := filepath.Glob(a)
 		if err != nil || len(found) == 0 {
@@ -202,19 +175,9 @@ func foldersOf(args []string) (folders []string) {
 		}
 		folders = append(folders, found...)
 	}
-	return folders
-}
-
-func side(cmd *cobra.Command, args []string) ([]compare.Run, error) {
-	runs, problems, err := report.Collect(foldersOf(args), func(dir string) (*report.Results, error) { return foreign.Read(dir, foreign.About{}) })
+	runs, err := readRuns(cmd, folders)
 	if err != nil {
 		return nil, err
-	}
-	for _, p := range problems {
-		_ = cli.Say(cmd.ErrOrStderr(), "left out: %v\n", p)
-	}
-	if len(runs) == 0 {
-		return nil, fmt.Errorf("there are no runs below %s", strings.Join(args, ", "))
 	}
 	var list []compare.Run
 	for _, r := range runs {

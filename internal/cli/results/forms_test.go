@@ -6,17 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // TestTheFormsOfAListSayTheSame: each row of the CSV is one of the JSON, in the same order, with the same numbers.
@@ -57,87 +53,6 @@ func TestTheFormsOfAListSayTheSame(t *testing.T) {
 	}
 }
 
-// TestAPriceMakesASpeedForTheMoney: frames per second over dollars.
-func TestAPriceMakesASpeedForTheMoney(t *testing.T) {
-	t.Chdir(t.TempDir())
-	keep(t, "results/one", nil)
-	for _, price := range []float64{1, 8, 1499} {
-		o := clitest.Run(t, Commands(), "report", "--format", "mlmark", "--price", strconv.FormatFloat(price, 'g', -1, 64))
-		if want := fmt.Sprintf("%.3g", 100/price); !strings.Contains(o.Stdout, strings.TrimSuffix(want, ".0")) {
-			t.Errorf("%g dollars: no %s in\n%s", price, want, o.Stdout)
-		}
-	}
-	if o := clitest.Run(t, Commands(), "report", "--format", "mlmark"); strings.Contains(o.Stdout, "per dollar") && strings.Contains(o.Stdout, "Inf") {
-		t.Errorf("without a price:\n%s", o.Stdout)
-	}
-}
-
-// TestTheSidesOfAComparisonAreThoseAroundTheDashes: every way to part the folders, against what stands in each.
-func TestTheSidesOfAComparisonAreThoseAroundTheDashes(t *testing.T) {
-	t.Chdir(t.TempDir())
-	names := []string{"a", "b", "c", "d"}
-	for i, name := range names {
-		keep(t, name, slower(1, time.Duration(i)*time.Minute))
-	}
-	for at := range len(names) + 1 {
-		args := slices.Concat(names[:at], []string{"--"}, names[at:])
-		cmd := &cobra.Command{}
-		if err := cmd.ParseFlags(args); err != nil {
-			t.Fatal(err)
-		}
-		base, new, err := sides(cmd, cmd.Flags().Args())
-		if at == 0 || at == len(names) {
-			if cli.StatusOf(err) != cli.ExitUsage || err.Error() != "compare: want folders before and after --" {
-				t.Errorf("%q: %v", args, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, r := range base {
-			got = append(got, r.Folder)
-		}
-		got = append(got, "--")
-		for _, r := range new {
-			got = append(got, r.Folder)
-		}
-		if !slices.Equal(got, args) {
-			t.Errorf("%q are the sides %q", args, got)
-		}
-	}
-	o := clitest.Run(t, Commands(), "compare", "a", "--", "b", "--json")
-	if o.Status != cli.ExitUsage || o.Err != "compare: b --json: flags come before the folders and --" {
-		t.Errorf("a flag behind the dashes: status %d: %s", o.Status, o.Err)
-	}
-}
-
-func TestPatternsAreFoldersUnlessThereAreNone(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, dir := range []string{"run1", "run2", "[x]", "other"} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, c := range []struct {
-		name, args, want string
-	}{
-		{"a name", "other", "other"},
-		{"a pattern", "run*", "run1 run2"},
-		{"a pattern that nothing fits", "zzz*", "zzz*"},
-		{"a name that looks like a pattern", "[x]", "[x]"},
-		{"what is no pattern at all", "[", "["},
-		{"several", "run? other", "run1 run2 other"},
-		{"one twice", "run1 run*", "run1 run1 run2"},
-		{"nothing", "", ""},
-	} {
-		if got := strings.Join(foldersOf(strings.Fields(c.args)), " "); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
 // published unpacks logs of published results into a folder of its own, each in one of its name.
 func published(t *testing.T, names ...string) (folder string) {
 	t.Helper()
@@ -147,7 +62,7 @@ func published(t *testing.T, names ...string) (folder string) {
 			t.Fatal(err)
 		}
 		for _, file := range []string{"mlperf_log_detail.txt", "mlperf_log_summary.txt"} {
-			text := testfile.Read(t, filepath.Join("..", "..", "foreign", "testdata", name, file+".gz"))
+			text := testenv.Read(t, filepath.Join("..", "..", "foreign", "testdata", name, file+".gz"))
 			if err := os.WriteFile(filepath.Join(dir, name, file), text, 0o600); err != nil {
 				t.Fatal(err)
 			}

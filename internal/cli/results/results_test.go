@@ -2,11 +2,9 @@ package results
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/figures"
 	"github.com/mlperf-go/mlperf/internal/histogram"
-	"github.com/mlperf-go/mlperf/internal/picture"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 )
@@ -82,13 +78,7 @@ func TestRunsAreListedInEachForm(t *testing.T) {
 		{Name: "as MLMark does", Args: []string{"report", "--format", "mlmark", "--price", "50"}, Want: []string{"100", "2.00"}},
 		{Name: "as a page on standard output", Args: []string{"report", "--format", "html", "--output", "-"}, Want: []string{"<h1>2 runs</h1>"}, Not: []string{"Written: "}},
 		{Name: "one as a page", Args: []string{"report", "--format", "html", "--output", "-", "results/one"}, Want: []string{"resnet50 SingleStream"}, Not: []string{"<h1>1 runs</h1>"}},
-		{Name: "the first chart", Args: []string{"report", "--format", "svg", "--output", "-", "results/one"}, Want: []string{"<svg", "Latency distribution"}},
-		{Name: "a chart that is none", Args: []string{"report", "--format", "png", "--chart", "nothing", "results/one"}, Status: cli.ExitUsage, Want: []string{`there is no chart "nothing", there are distribution`}},
-		{Name: "a chart of runs without accuracy", Args: []string{"report", "--format", "png"}, Status: cli.ExitError, Want: []string{"there is nothing to draw"}},
-		{Name: "a chart in a table", Args: []string{"report", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"--chart latency is of a picture, want --format png or svg, not table"}},
-		{Name: "a chart on a page", Args: []string{"report", "--format", "html", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"not html"}},
-		{Name: "a chart as JSON", Args: []string{"report", "--json", "--chart", "latency", "results/one"}, Status: cli.ExitUsage, Want: []string{"--chart latency is of a picture, want --format png or svg, not json"}},
-		{Name: "a form that is none", Args: []string{"report", "--format", "pdf"}, Status: cli.ExitUsage, Want: []string{`unknown format "pdf", want mlmark, table, csv, json, html, `}},
+		{Name: "a form that is none", Args: []string{"report", "--format", "pdf"}, Status: cli.ExitUsage, Want: []string{`unknown format "pdf", want mlmark, table, csv, json, html`}},
 		{Name: "a price below nothing", Args: []string{"report", "--price", "-1"}, Status: cli.ExitUsage, Want: []string{"--price is -1, want dollars"}},
 		{Name: "a price that is no number", Args: []string{"report", "--price", "NaN"}, Status: cli.ExitUsage, Want: []string{"--price is NaN, want dollars"}},
 		{Name: "a price without end", Args: []string{"report", "--price", "Inf"}, Status: cli.ExitUsage, Want: []string{"--price is +Inf, want dollars"}},
@@ -135,7 +125,7 @@ func TestWhatIsWrittenHasANameOfItsOwn(t *testing.T) {
 	keep(t, "results/one", nil)
 	keep(t, "results/two", nil)
 	for _, c := range []struct{ args, file string }{
-		{"report --format html", "report.html"}, {"report --format html --output mine.html", "mine.html"}, {"report --format png results/one", "distribution.png"},
+		{"report --format html", "report.html"}, {"report --format html --output mine.html", "mine.html"},
 		{"report --format csv --output list.csv", "list.csv"}, {"compare --format html results/one results/two", "compare.html"}, {"compare --output text results/one results/two", "text"},
 	} {
 		o := clitest.Run(t, Commands(), strings.Fields(c.args)...)
@@ -280,23 +270,4 @@ func TestAScoreBelowItsTargetIsAStatus(t *testing.T) {
 		{Name: "a run that is not there", Args: []string{"accuracy", "nowhere"}, Status: cli.ExitError, Want: []string{"nowhere"}},
 		{Name: "a model that is none", Args: []string{"accuracy", "--model", "alexnet", "--log", "x", "--dataset-path", "y"}, Status: cli.ExitUsage, Want: []string{"alexnet"}},
 	})
-}
-
-func TestPicturesAreOfEveryFigure(t *testing.T) {
-	t.Chdir(t.TempDir())
-	keep(t, "run", invalid)
-	r, err := report.Read("run")
-	c, err2 := charts.Read("run")
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	list := figures.Of(r, c)
-	if len(list) == 0 || !slices.Contains(picture.Formats(), "svg") {
-		t.Fatal("there is nothing to draw")
-	}
-	for _, f := range list {
-		if o := clitest.Run(t, Commands(), "report", "--format", "svg", "--chart", f.ID, "run"); o.Status != cli.ExitDone || o.Stdout != "Written: "+f.ID+".svg\n" {
-			t.Errorf("%s: status %d: %s%s", f.ID, o.Status, o.Stdout, o.Err)
-		}
-	}
 }

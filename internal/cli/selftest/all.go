@@ -19,7 +19,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 // testFlags are the flags of mlperf selftest that make a test; a peer is called with the same.
@@ -156,12 +155,12 @@ func (r measuredRow) cells() cli.Row {
 
 // runSelftest has a program make a test, with its logs in a folder that is removed afterwards.
 func runSelftest(ctx context.Context, program string, args []string) (*bench.SelfTestResult, error) {
-	folder, err := scratch.Folder("selftest")
+	folder, err := os.MkdirTemp("", "mlperf-selftest-")
 	if err != nil {
 		return nil, err
 	}
-	defer folder.Remove()
-	args = append(slices.Clip(args), "--output", folder.Path, "--json")
+	defer os.RemoveAll(folder)
+	args = append(slices.Clip(args), "--output", folder, "--json")
 	out, err := outputOf(ctx, program, args)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenserver"
 )
 
@@ -65,7 +65,7 @@ func TestAPeerWithoutAResultIsNamedWithWhatItSaid(t *testing.T) {
 }
 
 func TestPacedTrafficIsMeasuredWithAServerOfItsOwn(t *testing.T) {
-	longtest.Skip(t, "takes a second")
+	testenv.SkipLong(t, "takes a second")
 	m := session.PacedMeasures()[2]
 	m.Server.Prefill, m.Server.PerToken = time.Millisecond, 0
 	m.Test.QPS, m.Test.Tokens = 200, 2

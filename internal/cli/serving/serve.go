@@ -40,8 +40,7 @@ Each model is there twice: MODEL takes and gives the tensors of the model file, 
 MODEL-task takes what a sample of the benchmark consists of, or the file of an image or a
 recording, and answers what LoadGen would log. Of several files each is there, as
 MODEL-encoder. Models that write texts run as MODEL-task only; they also speak OpenAI's
-protocol (/v1/completions and /v1/chat/completions, whole or as a stream), and Whisper
-/v1/audio/transcriptions.
+protocol (/v1/completions and /v1/chat/completions, whole or as a stream).
 
 It listens on this machine only, unless --listen says otherwise; beyond it wants TLS, or
 --insecure. A full queue answers 503. /v2/health/ready and the health service of gRPC say
@@ -64,7 +63,6 @@ func (o *serveFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Web.Key, "tls-key", "", "PEM file of its key")
 	f.StringVar(&o.ClientCA, "tls-client-ca", "", "PEM file of the authority whose certificates clients have to show")
 	f.StringVar(&o.Web.TokenFile, "token-file", "", "file with tokens of which clients have to bring one (Authorization: Bearer …)")
-	f.BoolVar(&o.Web.SharedMemory, "shared-memory", false, "take tensors from shared memory that clients of this machine register, and put outputs there")
 	cli.DurationVar(f, &o.Drain, "drain", 30*time.Second, "how long requests under way may take at the end")
 	f.IntVar(&o.room, "max-queue", 256, "requests under way at most, of each model; more are answered 503")
 	f.StringVar(&o.ModelPath, "model-path", "", "ONNX file to use instead of the built-in model")
@@ -108,7 +106,7 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) (err error) {
 		defer func() { _ = end() }() // the process ends with it
 		offers, models = append(offers, offer), append(models, offer.Models()...)
 	}
-	o.Talk = serve.NewTalk(offers)
+	o.OpenAI = serve.NewOpenAI(offers)
 	o.Web.Name, o.Web.Version = nodeName(), cli.Version()
 	return o.Run(cmd.Context(), models, func(http, grpc net.Addr) { o.announce(cmd.OutOrStdout(), models, http, grpc) })
 }

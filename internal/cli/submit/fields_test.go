@@ -90,7 +90,6 @@ func TestFormatsThatDoNotGoTogetherAreRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	clitest.Check(t, Commands, []clitest.Case{
 		{Name: "a report in two", Args: []string{"submission", "report", "tree", "--json", "--format", "html"}, Status: cli.ExitUsage, Want: []string{"--json and --format html are two formats, want one"}},
-		{Name: "a judgement in two", Args: []string{"submission", "check", "tree", "--json", "--sarif"}, Status: cli.ExitUsage, Want: []string{"--json and --sarif are two formats, want one"}},
 		{Name: "a report in none, of no tree", Args: []string{"submission", "report", "nowhere", "--format", "word"}, Status: cli.ExitUsage, Want: []string{`--format is "word", want summary, csv, markdown or html, or json`}},
 		{Name: "a round that is none", Args: []string{"submission", "check", ".", "--rules", "v4.1"}, Status: cli.ExitUsage, Want: []string{`"v4.1"`}},
 	})

@@ -38,7 +38,7 @@ func newestRound() string {
 
 func newSubmissionCheck() *cobra.Command {
 	var o checker.Options
-	profile, asJSON, asSARIF := string(checker.Reference), false, false
+	profile, asJSON := string(checker.Reference), false
 	cmd := &cobra.Command{
 		Use:   "check TREE",
 		Short: "Say whether the official checker, or the rules, accept a tree, and what to mend",
@@ -52,12 +52,9 @@ The exit status is 0 if the tree passes, 3 if it does not, and 1 if it could not
 judged, as where there are no results.`,
 		Example: "  mlperf submission check submission\n" +
 			"  mlperf submission check submission --profile strict --submitter ExampleOrg\n" +
-			"  mlperf submission check submission --rules v6.0 --sarif",
+			"  mlperf submission check submission --rules v6.0 --json",
 		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if asJSON && asSARIF {
-				return cli.Usage("--json and --sarif are two formats, want one")
-			}
 			o.Tree, o.Profile = args[0], checker.Profile(profile)
 			r, err := checker.Check(cmd.Context(), o)
 			if err != nil {
@@ -66,30 +63,23 @@ judged, as where there are no results.`,
 			write := output.Text
 			if asJSON {
 				write = output.JSON
-			} else if asSARIF {
-				write = output.SARIF
 			}
-			return printJudgement(cmd.OutOrStdout(), write, r)
+			if err := write(cmd.OutOrStdout(), r); err != nil {
+				return err
+			}
+			if !r.Passes {
+				return cli.Finished(cli.ExitInvalid)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&o.Rules, "rules", newestRound(), "round whose rules hold: v5.0, v5.1, v6.0 or v6.1")
 	cmd.Flags().StringVar(&profile, "profile", profile, "reference: the official checker's verdict; strict: the rules'")
 	cmd.Flags().StringVar(&o.Submitter, "submitter", "", "look at this submitter only")
 	cli.JSONFlag(cmd.Flags(), &asJSON)
-	cmd.Flags().BoolVar(&asSARIF, "sarif", false, "print as SARIF 2.1.0, for tools that review code")
 	cli.Completes(cmd, "rules", rounds.Versions()...)
 	cli.Completes(cmd, "profile", string(checker.Reference), string(checker.Strict))
 	return cmd
-}
-
-func printJudgement(w io.Writer, write func(io.Writer, *checker.Report) error, r *checker.Report) error {
-	if err := write(w, r); err != nil {
-		return err
-	}
-	if !r.Passes {
-		return cli.Finished(cli.ExitInvalid)
-	}
-	return nil
 }
 
 func newSubmissionPack() *cobra.Command {

@@ -2,8 +2,6 @@ package submit
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,16 +10,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
 	"github.com/mlperf-go/mlperf/internal/submission/build"
-	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // inTree goes to a folder with a tree that the official checker passes, as submission.
 func inTree(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	testfile.Extract(t, "../../submission/checker/testdata/v6.1.tar.gz", filepath.Join(dir, "submission"))
+	testenv.Extract(t, "../../submission/checker/testdata/v6.1.tar.gz", filepath.Join(dir, "submission"))
 	t.Chdir(dir)
 	write(t, "folder/x", "")
 	write(t, "page.html", "<html>")
@@ -40,10 +37,8 @@ func TestATreeIsJudgedInThreeForms(t *testing.T) {
 	clitest.Check(t, Commands, []clitest.Case{
 		{Name: "in words", Args: []string{"submission", "check", "submission"}, Want: []string{"The tree passes: rules v6.1, profile reference"}},
 		{Name: "as JSON", Args: []string{"submission", "check", "submission", "--json"}, Want: []string{`"passes": true`}},
-		{Name: "as SARIF", Args: []string{"submission", "check", "submission", "--sarif"}, Want: []string{`"version": "2.1.0"`, `"runs": [`}},
 		{Name: "of one submitter", Args: []string{"submission", "check", "submission", "--submitter", "ExampleOrg"}, Want: []string{"The tree passes"}},
 		{Name: "of a submitter that is none", Args: []string{"submission", "check", "submission", "--submitter", "Nobody"}, Status: cli.ExitError, Want: []string{"no results"}},
-		{Name: "in two forms at once", Args: []string{"submission", "check", "submission", "--json", "--sarif"}, Status: cli.ExitUsage, Want: []string{"--json and --sarif are two formats, want one"}},
 		{Name: "by rules that are none", Args: []string{"submission", "check", "submission", "--rules", "v4.0"}, Status: cli.ExitUsage, Want: []string{"v4.0", "v5.0"}},
 		{Name: "by a profile that is none", Args: []string{"submission", "check", "submission", "--profile", "lax"}, Status: cli.ExitUsage, Want: []string{"lax"}},
 		{Name: "a folder without results", Args: []string{"submission", "check", "folder"}, Status: cli.ExitError, Want: []string{"no results"}},
@@ -56,7 +51,6 @@ func TestATreeIsJudgedInThreeForms(t *testing.T) {
 	clitest.Check(t, Commands, []clitest.Case{
 		{Name: "what is wrong, in words", Args: []string{"submission", "check", "submission"}, Status: cli.ExitInvalid, Want: []string{"resnet50/Offline", "error: "}},
 		{Name: "what is wrong, as JSON", Args: []string{"submission", "check", "submission", "--json"}, Status: cli.ExitInvalid, Want: []string{`"passes": false`}},
-		{Name: "what is wrong, as SARIF", Args: []string{"submission", "check", "submission", "--sarif"}, Status: cli.ExitInvalid, Want: []string{`"level": "error"`}},
 	})
 }
 
@@ -185,16 +179,6 @@ func TestTheNewestRoundIsTheDefault(t *testing.T) {
 			if !strings.Contains(cmd.Flag("rules").Usage, v) {
 				t.Errorf("%s: --rules does not name %s", path, v)
 			}
-		}
-	}
-}
-
-func TestAJudgementThatCannotBePrintedIsAnError(t *testing.T) {
-	full := errors.New("the disk is full")
-	for _, passes := range []bool{false, true} {
-		err := printJudgement(io.Discard, func(io.Writer, *checker.Report) error { return full }, &checker.Report{Passes: passes})
-		if !errors.Is(err, full) || cli.StatusOf(err) != cli.ExitError {
-			t.Errorf("%v: %v", passes, err)
 		}
 	}
 }

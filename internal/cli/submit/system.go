@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/session"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // systemFlags are the flags of system.
@@ -84,7 +84,7 @@ func (o *systemFlags) run(cmd *cobra.Command) error {
 	if o.output == "" {
 		_, err = cmd.OutOrStdout().Write(text)
 	} else {
-		err = whole.WriteFile(o.output, text, 0o644)
+		err = fileio.WriteFile(o.output, text, 0o644)
 	}
 	if err == nil {
 		printUnfinished(cmd.ErrOrStderr(), d)

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/session"
 	"github.com/mlperf-go/mlperf/scripts"
 )
@@ -36,12 +35,12 @@ func fix(cmd *cobra.Command, d *session.Diagnosis, yes bool) (ran bool, err erro
 
 // install runs the script that is part of the program.
 func install(cmd *cobra.Command) (err error) {
-	folder, err := scratch.Folder("install")
+	folder, err := os.MkdirTemp("", "mlperf-install-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, folder.Remove()) }()
-	path := filepath.Join(folder.Path, "install_onnxruntime.sh")
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "install_onnxruntime.sh")
 	if err := os.WriteFile(path, []byte(scripts.InstallONNXRuntime), 0o700); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // Where the table may lie: as the reference's scripts read it, and as its repository has it.
@@ -25,7 +25,7 @@ const (
 func Read(dir string, count int) ([]string, error) {
 	for _, name := range tables {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		data, err := regular.ReadFile(path, maxTable)
+		data, err := fileio.ReadFile(path, maxTable)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

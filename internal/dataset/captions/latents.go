@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
@@ -37,7 +37,7 @@ type Latents struct {
 func ReadLatents(dir string) (Latents, error) {
 	for _, name := range latentFiles {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		data, err := regular.ReadFile(path, maxLatents)
+		data, err := fileio.ReadFile(path, maxLatents)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
@@ -23,7 +23,7 @@ const (
 // ReadStatistics reads what photographs are like, as pytorch-fid keeps it: an archive with mu, the
 // mean of the features, and sigma, their covariance.
 func ReadStatistics(path string) (s accuracy.FeatureStatistics, err error) {
-	data, err := regular.ReadFile(path, maxStatistics)
+	data, err := fileio.ReadFile(path, maxStatistics)
 	if err != nil {
 		return s, fmt.Errorf("reading the statistics: %w", err)
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // What pandas makes of tables with quotes everywhere (testdata/make_tables.py).
 func TestTablesAreThoseOfPandas(t *testing.T) {
-	cases := testfile.JSON[[]struct {
+	cases := testenv.JSON[[]struct {
 		Table    string
 		Captions []string
 	}](t, "testdata/tables.json.gz")

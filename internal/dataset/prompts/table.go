@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // Options choose what is read.
@@ -55,7 +55,7 @@ const maxFile = 4 << 30
 
 // Read reads a file.
 func Read(path string, o Options) (*Table, error) {
-	data, err := regular.ReadFile(path, maxFile)
+	data, err := fileio.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading prompts: %w", err)
 	}
@@ -132,10 +132,9 @@ func (t *Table) parsePickle(data []byte, count int) error {
 
 func (t *Table) parseFrame(f *pickle.Frame, count int) error {
 	t.addRows(limit(f.Rows, count))
-	for _, name := range f.Names {
-		values, _ := f.Column(name)
+	for k, name := range f.Names {
 		for i, r := range t.rows {
-			v, err := plain(values[i])
+			v, err := plain(f.Columns[k][i])
 			if err != nil {
 				return &Error{t.name, i, name, err}
 			}
@@ -183,8 +182,6 @@ func plain(v any) (any, error) {
 			items[i] = n[i]
 		}
 		return packed(items), nil
-	case pickle.Tuple:
-		return packed(v), nil
 	case []any:
 		return packed(v), nil
 	case []byte:

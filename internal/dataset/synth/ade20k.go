@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/jpeg"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // An ADE20KSpec says everything about a built-in data set for segmentation, in the layout
@@ -132,7 +132,7 @@ func (s ADE20KSpec) WriteMask(folder string, i int, classes []uint8) error {
 		return fmt.Errorf("mask %d has %d pixels, want %d×%d", i, len(classes), adeSize, adeSize)
 	}
 	path := filepath.Join(folder, "annotations", s.Name(i)+".png")
-	return whole.Write(path, 0o644, func(f io.Writer) error {
+	return fileio.WriteAtomic(path, 0o644, func(f io.Writer) error {
 		m := &image.Gray{Pix: classes, Stride: adeSize, Rect: image.Rect(0, 0, adeSize, adeSize)}
 		return png.Encode(f, m)
 	})

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // An Annotation is an object in an image. In the file they are numbered from 1 in the
@@ -52,7 +52,7 @@ func (s COCOSpec) WriteAnnotations(dir string, annotations iter.Seq[Annotation])
 }
 
 func (s COCOSpec) writeAnnotations(path string, annotations iter.Seq[Annotation]) error {
-	return whole.Write(path, 0o644, func(f io.Writer) error {
+	return fileio.WriteAtomic(path, 0o644, func(f io.Writer) error {
 		w := &annotationWriter{
 			Writer: bufio.NewWriter(f), openImages: s.Layout == OpenImages,
 			images: map[int64]bool{}, categories: map[int64]bool{},

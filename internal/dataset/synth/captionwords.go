@@ -2,9 +2,10 @@ package synth
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 )
 
 // wordTokens are words, and a vocabulary in the form of CLIP's that joins the bytes of words to
@@ -23,8 +24,8 @@ const (
 
 // newWordTokens makes words until a vocabulary of a size is full.
 func newWordTokens(seed uint64, size int) *wordTokens {
-	w := &wordTokens{tokens: clip.ByteNames()}
-	for _, name := range clip.ByteNames() {
+	w := &wordTokens{tokens: slices.Clone(hf.ByteCharacters[:])}
+	for _, name := range hf.ByteCharacters {
 		w.tokens = append(w.tokens, name+wordEnd)
 	}
 	known := map[string]bool{}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -61,7 +61,7 @@ func writeCOCO(t *testing.T, spec COCOSpec) (dir string) {
 }
 
 func TestCOCOFilesDoNotChange(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	for layout, want := range map[Layout]string{COCO: "e3bf66cb929515f8f39e852c1108d793", OpenImages: "d97c045f5ef82c5e6d675e101fa30eee"} {
 		dir := writeCOCO(t, COCOSpec{Layout: layout, Seed: 1, Images: 4})
 		if got := hashOfFiles(filesOf(t, dir)); got != want {
@@ -71,7 +71,7 @@ func TestCOCOFilesDoNotChange(t *testing.T) {
 }
 
 func TestCOCOHasTheOfficialLayout(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	for layout, folder := range map[Layout]string{COCO: "val2017", OpenImages: "validation/data"} {
 		spec := COCOSpec{Layout: layout, Seed: 5, Images: 10}
 		dir := writeCOCO(t, spec)

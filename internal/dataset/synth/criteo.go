@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A CriteoSpec says everything about a built-in data set of user-item pairs, in the binary
@@ -131,7 +131,7 @@ func (s CriteoSpec) WriteLabels(folder string, labels []bool) error {
 			data[i*4*criteoFields] = 1
 		}
 	}
-	return whole.Write(path, 0o644, func(f io.Writer) error {
+	return fileio.WriteAtomic(path, 0o644, func(f io.Writer) error {
 		_, err := f.Write(data)
 		return err
 	})

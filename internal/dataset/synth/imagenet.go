@@ -10,8 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/jpeg"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // An ImageNetSpec says everything about a built-in data set for classification. Equal
@@ -133,7 +133,7 @@ func (s ImageNetSpec) fill(ctx context.Context, folder string, progress func(don
 	if err != nil {
 		return err
 	}
-	return whole.Write(filepath.Join(folder, imageNetMap), 0o644, func(f io.Writer) error {
+	return fileio.WriteAtomic(filepath.Join(folder, imageNetMap), 0o644, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
 		for i, label := range labels {
 			fmt.Fprintf(w, "%s %d\n", s.Name(i), label)

@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/jpeg"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestImageNetFilesDoNotChange(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	const want = "11a13243f36abe2b66838a88c009addd"
 	dir := filepath.Join(t.TempDir(), "set")
 	spec := ImageNetSpec{Seed: 1, Images: 20, Classes: 7, Jitter: 0.15}
@@ -76,7 +76,7 @@ func TestImageNetHasTheOfficialLayout(t *testing.T) {
 }
 
 func TestEqualSpecsMakeEqualFilesAndOthersDoNot(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	base := ImageNetSpec{Seed: 3, Images: 4, Classes: 2, Jitter: 0.1}
 	hashes := map[string]ImageNetSpec{}
 	keys := map[string]bool{}
@@ -132,7 +132,7 @@ func TestLabelsAreSpreadEvenly(t *testing.T) {
 
 // With pixels in the place of features. Whole networks find it harder.
 func TestImagesAreNearestToTheirOwnAnchor(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	for _, c := range []struct {
 		jitter      float64
 		least, most int

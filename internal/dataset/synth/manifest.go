@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // FormatVersion is part of every Key and Manifest. It has to be raised with any change
@@ -63,7 +63,7 @@ func ReadManifest(dir string) (Manifest, error) {
 func (m Manifest) Write(dir string) error {
 	err := m.check()
 	if err == nil {
-		err = whole.Write(filepath.Join(dir, manifestName), 0o644, func(f io.Writer) error {
+		err = fileio.WriteAtomic(filepath.Join(dir, manifestName), 0o644, func(f io.Writer) error {
 			e := json.NewEncoder(f)
 			e.SetIndent("", "  ")
 			return e.Encode(m)

@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // The parts of a NIfTI-1 header that are used here, and the codes of its types
@@ -26,7 +26,7 @@ func writeNIfTI[T int16 | uint8](path string, g VolumeGrid, voxels []T) error {
 	if _, ok := any(voxels).([]int16); ok {
 		size, code = 2, niftiInt16
 	}
-	return whole.Write(path, 0o644, func(f io.Writer) error {
+	return fileio.WriteAtomic(path, 0o644, func(f io.Writer) error {
 		packed, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
 		if err != nil {
 			return err

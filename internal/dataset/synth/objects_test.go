@@ -3,7 +3,7 @@ package synth
 import (
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // The oracle is the picture: what changes when the colours of a shape do is the shape.
@@ -79,7 +79,7 @@ func TestCoverIsTheShareOfPointsInside(t *testing.T) {
 	const width, height, points = 90, 70, 16
 	cover := make([]uint8, width)
 	scenes := uint64(1)
-	if longtest.Wanted() {
+	if testenv.Long() {
 		scenes = 8
 	}
 	for seed := range scenes {

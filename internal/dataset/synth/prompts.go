@@ -68,7 +68,7 @@ func (s PromptSpec) Key() string {
 	if s.pickled() {
 		form = "pickle"
 	}
-	return "prompts-" + keyOf("prompts seed %d prompts %d tokens %d mixed %v %s truth %q", s.Seed, s.Prompts, s.Tokens, s.Mixed, form, s.Truth)
+	return "prompts-" + keyOf("prompts of whole words seed %d prompts %d tokens %d mixed %v %s truth %q", s.Seed, s.Prompts, s.Tokens, s.Mixed, form, s.Truth)
 }
 
 // A prompt is a sample.

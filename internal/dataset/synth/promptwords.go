@@ -43,12 +43,12 @@ func spelled(pieces []string, tokens []int32) string {
 	return strings.TrimPrefix(b.String(), " ")
 }
 
-// promptTokenizer is the content of tokenizer.json: every word is a piece, all as likely.
+// promptTokenizer is the content of tokenizer.json: every word is a token, and others are unknown.
 func promptTokenizer(pieces []string) map[string]any {
-	var vocab [][2]any
+	vocab := map[string]int{}
 	var added []map[string]any
 	for i, piece := range pieces {
-		vocab = append(vocab, [2]any{piece, -10})
+		vocab[piece] = i
 		if i < promptFirstWord {
 			added = append(added, map[string]any{"id": i, "content": piece, "special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false})
 		}
@@ -56,6 +56,6 @@ func promptTokenizer(pieces []string) map[string]any {
 	metaspace := map[string]any{"type": "Metaspace", "replacement": space, "prepend_scheme": "always", "split": true}
 	return map[string]any{
 		"version": "1.0", "added_tokens": added, "normalizer": nil, "pre_tokenizer": metaspace, "post_processor": nil, "decoder": metaspace,
-		"model": map[string]any{"type": "Unigram", "unk_id": 0, "byte_fallback": false, "vocab": vocab},
+		"model": map[string]any{"type": "BPE", "unk_token": pieces[0], "fuse_unk": true, "ignore_merges": true, "vocab": vocab, "merges": []string{}},
 	}
 }

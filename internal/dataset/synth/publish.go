@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/mlperf-go/mlperf/internal/scratch"
 )
 
 // A Judge puts the ground truth into the folder of a data set before anybody sees it, and
@@ -32,14 +30,14 @@ func publish(dir string, m Manifest, fill func(folder string) error, judge Judge
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
-	temporary, err := scratch.In(parent, "making")
+	temporary, err := os.MkdirTemp(parent, ".mlperf-making-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, temporary.Remove()) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 
 	// A folder inside, because the temporary one is closed to other users.
-	folder := filepath.Join(temporary.Path, name)
+	folder := filepath.Join(temporary, name)
 	if err := m.make(folder, fill, judge); err != nil {
 		return err
 	}

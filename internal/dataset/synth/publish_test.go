@@ -9,13 +9,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 var small = ImageNetSpec{Seed: 1, Images: 4, Classes: 3, Jitter: 0.1}
 
 func TestOfManyWritersOneSetRemains(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	alone := filepath.Join(t.TempDir(), "set")
 	if err := WriteImageNet(t.Context(), alone, small, nil); err != nil {
 		t.Fatal(err)

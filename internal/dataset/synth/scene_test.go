@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/jpeg"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // These pixels were looked at and found good. They have to be the same on all platforms.
@@ -55,7 +55,7 @@ func TestNoJitterIsTheSameScene(t *testing.T) {
 }
 
 func TestMoreJitterMovesPixelsFarther(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	last := 0.0
 	for _, amount := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5} {
 		d := meanDistance(t, func(seed uint64) Scene { return NewScene(seed).Jitter(seed+100, amount) })
@@ -76,7 +76,7 @@ func meanDistance(t *testing.T, other func(seed uint64) Scene) float64 {
 }
 
 func TestJitterOfTwentyPerCentLeavesTheSceneRecognisable(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	unrelated := meanDistance(t, func(seed uint64) Scene { return NewScene(seed + 1000) })
 	for _, c := range []struct{ amount, low, high float64 }{
 		{0.1, 0.2, 0.7},
@@ -113,7 +113,7 @@ func TestReflected(t *testing.T) {
 }
 
 func TestEverySizeShowsTheSame(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	for _, size := range []image.Point{{800, 600}, {400, 800}, {600, 200}} {
 		for seed := range uint64(6) {
 			s := quiet(NewScene(seed))

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func writeADE20K(t *testing.T, spec ADE20KSpec, judge Judge) (dir string) {
@@ -53,7 +53,7 @@ func checkPadding(t *testing.T, picture image.Image, mask *image.Gray, width, he
 }
 
 func TestADE20KHasImagesAndMasks(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	spec := ADE20KSpec{Seed: 3, Images: 6}
 	dir := writeADE20K(t, spec, nil)
 	if a, b := namesIn(t, filepath.Join(dir, "images")), namesIn(t, filepath.Join(dir, "annotations")); len(a) != 6 || len(b) != 6 {
@@ -116,7 +116,7 @@ func TestVolumesDoNotChange(t *testing.T) {
 }
 
 func TestKiTS19HasVolumesThatOtherReadersUnderstand(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	spec := KiTS19Spec{Seed: 1, Cases: 1}
 	dir := filepath.Join(t.TempDir(), spec.Key())
 	if err := WriteKiTS19(t.Context(), dir, spec, nil, nil); err != nil {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/whole"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A SpeechSpec says everything about a built-in data set of recordings and what is said in
@@ -111,7 +111,7 @@ func (s SpeechSpec) fill(ctx context.Context, folder string) error {
 		}
 		utterances[i] = newUtterance(name, len(samples), transcript)
 	}
-	return whole.Write(filepath.Join(folder, speechManifest), 0o644, func(f io.Writer) error {
+	return fileio.WriteAtomic(filepath.Join(folder, speechManifest), 0o644, func(f io.Writer) error {
 		e := json.NewEncoder(f)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")

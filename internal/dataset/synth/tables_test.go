@@ -43,9 +43,9 @@ func TestTablesComeBackFromTheirPickle(t *testing.T) {
 			t.Fatalf("%d rows come back as %T, %v", rows, v, err)
 		}
 		for c, name := range table.names {
-			column, ok := f.Column(name)
-			if !ok || len(column) != rows {
-				t.Fatalf("column %s is there: %v, with %d rows", name, ok, len(column))
+			column := f.Columns[c]
+			if len(column) != rows {
+				t.Fatalf("column %s has %d rows", name, len(column))
 			}
 			for i, got := range column {
 				if fmt.Sprint(got) != fmt.Sprint(table.columns[c][i]) {

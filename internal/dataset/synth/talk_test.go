@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/englishtext"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func smallTalk() TalkSpec {
@@ -17,7 +17,7 @@ func smallTalk() TalkSpec {
 
 func readJSON[T any](t *testing.T, path string, v *T) {
 	t.Helper()
-	*v = testfile.JSON[T](t, path)
+	*v = testenv.JSON[T](t, path)
 }
 
 // Recordings are as long as their words take, and what people took down are words of the tokenizer, nearly all those that

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // Sets are kept by their keys, so equal keys have to mean equal files. A change of these sums is one of what users have
@@ -36,19 +36,19 @@ func TestFilesOfEveryKindDoNotChange(t *testing.T) {
 		{"clicks of several categories", "8ea373071b242d6f845e4563aa50e222", func(ctx context.Context, dir string) error {
 			return WriteCriteo(ctx, dir, CriteoSpec{Seed: 3, Pairs: 100, Rows: criteoRows(50), Hot: many}, nil)
 		}},
-		{"prompts", "9cd61076c3a26919d35bb2ec17004076", func(ctx context.Context, dir string) error {
+		{"prompts", "bbf750a8b8e5dc1a99fe9358ba4d2379", func(ctx context.Context, dir string) error {
 			return WritePrompts(ctx, dir, PromptSpec{Seed: 3, Prompts: 20, Tokens: 1100}, nil)
 		}},
-		{"pickled prompts", "bbf6151c60e2d067d8633aa6b35941aa", func(ctx context.Context, dir string) error {
+		{"pickled prompts", "4b6b4eecfe7dd08760dab78ccd0727b6", func(ctx context.Context, dir string) error {
 			return WritePrompts(ctx, dir, PromptSpec{Seed: 3, Prompts: 20, Tokens: 1100, Pickled: true}, nil)
 		}},
-		{"mixed prompts", "54c06561dcff8a2487369eab7a997171", func(ctx context.Context, dir string) error {
+		{"mixed prompts", "566a3a62e8b9729f253c5d2b1158853a", func(ctx context.Context, dir string) error {
 			return WritePrompts(ctx, dir, PromptSpec{Seed: 3, Prompts: 20, Tokens: 1100, Mixed: true}, nil)
 		}},
-		{"questions for reasoning", "67daa7b46cd5a24b98d9109fe84be2a0", func(ctx context.Context, dir string) error {
+		{"questions for reasoning", "ffd38e972089670c5eb398ccb30d9800", func(ctx context.Context, dir string) error {
 			return WriteQuestions(ctx, dir, QuestionSpec{Seed: 3, Questions: 20, Form: ossQuestions})
 		}},
-		{"questions with long texts", "f4ee4b7d428e15710d18d2964cdf24f4", func(ctx context.Context, dir string) error {
+		{"questions with long texts", "ba59e7f5c88e264cb75ae830b5e3c24b", func(ctx context.Context, dir string) error {
 			return WriteQuestions(ctx, dir, QuestionSpec{Seed: 3, Questions: 20, Form: longQuestions})
 		}},
 		{"speech", "821fe8cd1d5c17ffaa491d0e7b996e24", func(ctx context.Context, dir string) error {
@@ -208,7 +208,7 @@ func TestSegmentationsHaveBytes(t *testing.T) {
 
 func unpacked(t *testing.T, path string) []byte {
 	t.Helper()
-	return testfile.Read(t, path)
+	return testenv.Read(t, path)
 }
 
 // One text of twenty does not fit into the 384 pieces that BERT reads at once, and the others do.

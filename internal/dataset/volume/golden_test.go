@@ -11,7 +11,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // preparedCase is an entry of testdata/prepared.json, made with SciPy.
@@ -63,7 +63,7 @@ func TestVolumesArePreparedAsTheReferenceDoes(t *testing.T) {
 	for i, c := range golden.Cases {
 		t.Run(fmt.Sprint(c.Shape, c.Spacing), func(t *testing.T) {
 			if i >= 3 {
-				longtest.Skip(t, "much arithmetic")
+				testenv.SkipLong(t, "much arithmetic")
 			}
 			imageFile, labelFile := c.files()
 			v, err := read(bytes.NewReader(imageFile))

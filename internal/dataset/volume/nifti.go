@@ -9,7 +9,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Grid says where the voxels of a volume are.
@@ -68,7 +68,7 @@ func ReadGrid(path string) (Grid, error) {
 
 // withFile opens a file, and unpacks it if its content says that it is packed.
 func withFile(path string, read func(io.Reader) error) error {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return err
 	}

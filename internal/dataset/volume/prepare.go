@@ -3,7 +3,7 @@ package volume
 import (
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // Numbers of the reference's preprocess.py (vision/medical_imaging/3d-unet-kits19).
@@ -140,7 +140,7 @@ func arrange[T float32 | uint8](dst, zoomed []T, p *plan, beyond T) error {
 	if want := shape[0] * shape[1] * shape[2]; len(dst) != want {
 		return fmt.Errorf("there is room for %d voxels, want %d", len(dst), want)
 	}
-	parallel.Compute(0, shape[0], func(i int) {
+	workerpool.Compute(0, shape[0], func(i int) {
 		z, inZ := p.axes[0].source(i, p.zoomed[0])
 		for j := range shape[1] {
 			y, inY := p.axes[1].source(j, p.zoomed[1])

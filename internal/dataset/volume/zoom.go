@@ -3,7 +3,7 @@ package volume
 import (
 	"math"
 
-	"github.com/mlperf-go/mlperf/internal/parallel"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // zoomedShape is the shape after scaling by factors: rounded half to even, as Python does
@@ -58,7 +58,7 @@ func zoomLinear(data []float32, from, to [3]int) []float32 {
 	z, y, x := newZoomAxis(from[0], to[0]), newZoomAxis(from[1], to[1]), newZoomAxis(from[2], to[2])
 	lowest := minimum(data)
 	out := make([]float32, to[0]*to[1]*to[2])
-	parallel.Compute(0, to[0], func(i int) {
+	workerpool.Compute(0, to[0], func(i int) {
 		for j := range to[1] {
 			row := out[(i*to[1]+j)*to[2]:][:to[2]]
 			if z.outside[i] || y.outside[j] {
@@ -101,7 +101,7 @@ func zoomNearest(data []uint8, from, to [3]int) []uint8 {
 	z, y, x := newZoomAxis(from[0], to[0]), newZoomAxis(from[1], to[1]), newZoomAxis(from[2], to[2])
 	lowest := minimum(data)
 	out := make([]uint8, to[0]*to[1]*to[2])
-	parallel.Compute(0, to[0], func(i int) {
+	workerpool.Compute(0, to[0], func(i int) {
 		for j := range to[1] {
 			row := out[(i*to[1]+j)*to[2]:][:to[2]]
 			source := data[(z.nearest[i]*from[1]+y.nearest[j])*from[2]:][:from[2]]

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // The names of the log files.
@@ -41,7 +41,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	if info, e := os.Lstat(path); e == nil && !info.Mode().IsRegular() {
 		err = writeInto(path, write)
 	} else {
-		err = whole.Write(path, 0o644, write)
+		err = fileio.WriteAtomic(path, 0o644, write)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

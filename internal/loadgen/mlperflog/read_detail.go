@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Detail is what is in a detail log.
@@ -31,7 +31,7 @@ type Entry struct {
 // ReadDetail reads a detail log of any version of LoadGen. If lines cannot be understood it
 // returns what it has read of the others, and an error.
 func ReadDetail(path string) (*Detail, error) {
-	text, err := regular.ReadFile(path, maxFile)
+	text, err := fileio.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading a detail log: %w", err)
 	}

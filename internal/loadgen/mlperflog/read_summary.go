@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // ReadSummary reads a summary log of any version of LoadGen. If lines cannot be understood it
 // returns what it has read of the others, and an error.
 func ReadSummary(path string) (*Summary, error) {
-	text, err := regular.ReadFile(path, maxFile)
+	text, err := fileio.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading a summary log: %w", err)
 	}

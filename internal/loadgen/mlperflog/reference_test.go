@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 var (
@@ -144,7 +144,7 @@ func shapeOfDetail(t *testing.T, text string, steps bool) []string {
 }
 
 func TestDetailLogsHaveTheShapeAndSettingsOfTheReference(t *testing.T) {
-	longtest.Skip(t, "takes long")
+	testenv.SkipLong(t, "takes long")
 	for _, c := range readCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			steps := c.name == "find-peak"

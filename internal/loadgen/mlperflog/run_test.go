@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A nullQSL has samples without content.
@@ -206,5 +206,5 @@ func written(t *testing.T, write func(io.Writer) error) string {
 // readTestdata reads a file, decompressed if its name ends in .gz.
 func readTestdata(t testing.TB, elem ...string) string {
 	t.Helper()
-	return string(testfile.Read(t, filepath.Join(append([]string{"testdata"}, elem...)...)))
+	return string(testenv.Read(t, filepath.Join(append([]string{"testdata"}, elem...)...)))
 }

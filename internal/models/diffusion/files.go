@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
@@ -78,7 +78,7 @@ func readSchedule(folder string) (noiseSchedule, error) {
 		return officialSchedule(), nil
 	}
 	path := filepath.Join(folder, "scheduler", "scheduler_config.json")
-	text, err := regular.ReadFile(path, maxConfig)
+	text, err := fileio.ReadFile(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return officialSchedule(), nil
 	}

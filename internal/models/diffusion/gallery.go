@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -86,7 +86,7 @@ func readIDs(path string) ([]int, error) {
 	if path == "" {
 		return officialIDs(), nil
 	}
-	data, err := regular.ReadFile(path, maxIDs)
+	data, err := fileio.ReadFile(path, maxIDs)
 	if err != nil {
 		return nil, err
 	}

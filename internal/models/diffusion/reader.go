@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
@@ -44,7 +44,7 @@ func openTextTower(ctx context.Context, engine backend.Engine, path, tokenizer s
 
 // readTable reads the features of all captions.
 func readTable(path string, captions int) (t tensor.Tensor, err error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return t, err
 	}

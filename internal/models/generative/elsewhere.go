@@ -45,10 +45,10 @@ func (t *texts) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	return []workload.Slot{{Type: tensor.Int32, Shape: sent[0]}}, nil
 }
 
-// Room implements workload.Talker.
+// Room implements workload.TextWriter.
 func (t *texts) Room() (prompt, answer int) { return t.context - t.rules.MaxNew, t.rules.MaxNew }
 
-// Tokens implements workload.Talker.
+// Tokens implements workload.TextWriter.
 func (t *texts) Tokens(dst []int32, response []byte) []int32 {
 	for w := t.rules.Width; len(response) >= w; response = response[w:] {
 		dst = append(dst, int32(binary.LittleEndian.Uint32(response)))
@@ -56,19 +56,19 @@ func (t *texts) Tokens(dst []int32, response []byte) []int32 {
 	return dst
 }
 
-// Ends implements workload.Talker.
+// Ends implements workload.TextWriter.
 func (t *texts) Ends(token int32) bool { return slices.Contains(t.rules.Stop, token) }
 
-// Words implements workload.Talker.
-func (t *texts) Words() workload.Words {
+// Words implements workload.TextWriter.
+func (t *texts) Tokenizer() workload.Tokenizer {
 	if t.words == nil {
 		return nil
 	}
 	return words{t.words}
 }
 
-// Chat implements workload.Talker.
-func (t *texts) Chat() workload.Chat {
+// Chat implements workload.TextWriter.
+func (t *texts) ChatTemplate() workload.ChatTemplate {
 	if t.chat == nil {
 		return nil
 	}
@@ -78,13 +78,13 @@ func (t *texts) Chat() workload.Chat {
 // words are a tokenizer.
 type words struct{ *hf.Tokenizer }
 
-// Encode implements workload.Words.
+// Encode implements workload.Tokenizer.
 func (w words) Encode(text string) ([]int32, error) { return w.Append(nil, text, hf.AddSpecial) }
 
-// EncodeWhole implements workload.Words.
+// EncodeWhole implements workload.Tokenizer.
 func (w words) EncodeWhole(text string) ([]int32, error) { return w.Append(nil, text, hf.NoSpecial) }
 
-// Decode implements workload.Words.
+// Decode implements workload.Tokenizer.
 func (w words) Decode(tokens []int32) (string, error) {
 	return w.Tokenizer.Decode(tokens, hf.SkipSpecial)
 }

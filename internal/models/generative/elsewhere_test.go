@@ -33,7 +33,7 @@ func TestAnswersThatEndWhereTheDataSetSaysAreTiedToIt(t *testing.T) {
 func TestAChatHasItsSpecialTokensInIt(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		tokenizerFile: `{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 250}, "unk_token": "a"}, "added_tokens": [{"id": 251, "content": "<s>", "special": true}],
+		tokenizerFile: `{"model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 250}, "unk_token": "a"}, "added_tokens": [{"id": 251, "content": "<s>", "special": true}],
 			"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
 			"pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [251], "tokens": ["<s>"]}}}}`,
 		"tokenizer_config.json": `{"bos_token": "<s>", "chat_template": "{{bos_token}}{{messages[0].content}}"}`,
@@ -46,22 +46,18 @@ func TestAChatHasItsSpecialTokensInIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template, err := chat.Open(dir)
+	w := &texts{words: tokenizer, chat: chat.Open(dir)}
+	text, err := w.ChatTemplate().Render([]map[string]any{{"role": "user", "content": "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &texts{words: tokenizer, chat: template}
-	text, err := w.Chat().Render([]map[string]any{{"role": "user", "content": "b"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ids, err := w.Words().EncodeWhole(text); err != nil || len(ids) != 2 || ids[0] != 251 || ids[1] != 250 {
+	if ids, err := w.Tokenizer().EncodeWhole(text); err != nil || len(ids) != 2 || ids[0] != 251 || ids[1] != 250 {
 		t.Errorf("the chat is %v, %v, want <s> once and b", ids, err)
 	}
-	if ids, err := w.Words().Encode("b"); err != nil || len(ids) != 2 || ids[0] != 251 {
+	if ids, err := w.Tokenizer().Encode("b"); err != nil || len(ids) != 2 || ids[0] != 251 {
 		t.Errorf("a prompt is %v, %v, want <s> before it", ids, err)
 	}
-	if (&texts{}).Chat() != nil {
+	if (&texts{}).ChatTemplate() != nil {
 		t.Error("without a template there is one")
 	}
 }
@@ -150,14 +146,14 @@ func TestTokensOfResponsesAreRead(t *testing.T) {
 }
 
 func TestWordsAreThoseOfTheTokenizer(t *testing.T) {
-	w := opened(t, wordsOnly).Words()
+	w := opened(t, wordsOnly).Tokenizer()
 	if ids, err := w.Encode("one two"); err != nil || !slices.Equal(ids, []int32{3, 4}) {
 		t.Errorf("%v, %v", ids, err)
 	}
 	if text, err := w.Decode([]int32{3, 0, 4}); err != nil || text != "one two" {
 		t.Errorf("%q, %v: special tokens are no part of a text", text, err)
 	}
-	if (&texts{}).Words() != nil {
+	if (&texts{}).Tokenizer() != nil {
 		t.Error("without a tokenizer there are words")
 	}
 }

@@ -45,7 +45,7 @@ type tokenCounter map[int]int
 func (tokenCounter) FirstToken(int, []byte)                  {}
 func (c tokenCounter) Done(ticket int, _ []byte, tokens int) { c[ticket] = tokens }
 
-const smallTokenizer = `{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 250}, "unk_token": "a"}}`
+const smallTokenizer = `{"model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 250}, "unk_token": "a"}}`
 
 // TestBadInputsAndFaultsAreNamed has everything that can be wrong with prompts, files and what a model says: none ends in
 // an answer that nobody gave, and none hangs.

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 const (
@@ -66,7 +66,7 @@ func (i *ids) UnmarshalJSON(text []byte) error {
 // readGenAI reads genai_config.json of a folder; nil if there is none.
 func readGenAI(folder string) (*genai, error) {
 	path := filepath.Join(folder, genaiConfig)
-	text, err := regular.ReadFile(path, maxConfig)
+	text, err := fileio.ReadFile(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

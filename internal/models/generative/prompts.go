@@ -9,7 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 )
 
@@ -98,7 +98,7 @@ func (s source) read(names ...string) (*prompts.Table, error) {
 			return prompts.Read(path, prompts.Options{Count: s.count})
 		}
 	}
-	pickles := regular.Matching(s.folder, "*.pkl*")
+	pickles := fileio.Glob(s.folder, "*.pkl*")
 	if len(pickles) != 1 {
 		return nil, fmt.Errorf("opening the prompts: %s has none of %s, and %d pickles", s.folder, strings.Join(names, ", "), len(pickles))
 	}

@@ -15,8 +15,8 @@ import (
 
 // wordsOnly is a tokenizer of some words.
 const wordsOnly = `{"version": "1.0", "added_tokens": [{"id": 0, "content": "<unk>", "special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false}],
- "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": null, "decoder": null,
- "model": {"type": "WordLevel", "unk_token": "<unk>", "vocab": {"<unk>": 0, "Input:": 1, "Response:": 2, "one": 3, "two": 4, "say": 5}}}`
+ "normalizer": null, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\s+"}, "behavior": "Removed"}, "post_processor": null, "decoder": null,
+ "model": {"type": "BPE", "ignore_merges": true, "fuse_unk": true, "unk_token": "<unk>", "vocab": {"<unk>": 0, "Input:": 1, "Response:": 2, "one": 3, "two": 4, "say": 5}}}`
 
 func TestInstructionsAreCutIntoTokensByTheTemplate(t *testing.T) {
 	dir := folderWith(t, map[string]string{

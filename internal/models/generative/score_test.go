@@ -3,6 +3,7 @@ package generative
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,9 +21,9 @@ func scoreDir(t *testing.T, file, prompts string) string {
 	t.Helper()
 	vocab := []string{}
 	for b := range 256 {
-		vocab = append(vocab, `["<0x`+strings.ToUpper(hex.EncodeToString([]byte{byte(b)}))+`>",-1]`)
+		vocab = append(vocab, fmt.Sprintf(`"<0x%02X>":%d`, b, b))
 	}
-	tokenizer := `{"model":{"type":"Unigram","byte_fallback":true,"vocab":[` + strings.Join(vocab, ",") + `]},
+	tokenizer := `{"model":{"type":"BPE","byte_fallback":true,"vocab":{` + strings.Join(vocab, ",") + `}},
 		"decoder":{"type":"Sequence","decoders":[{"type":"ByteFallback"},{"type":"Fuse"}]},"added_tokens":[{"id":256,"content":"</s>","special":true}]}`
 	dir := t.TempDir()
 	for name, text := range map[string]string{file: prompts, tokenizerFile: tokenizer} {

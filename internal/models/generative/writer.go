@@ -62,8 +62,8 @@ func (t *texts) speak(from source) error {
 	if t.words, err = from.openTokenizer(); err != nil {
 		t.words = nil // prompts that are tokens need none, and fits has said what is wrong with one
 	}
-	t.chat, err = chat.Open(filepath.Dir(from.tokenizerPath()))
-	return err
+	t.chat = chat.Open(filepath.Dir(from.tokenizerPath()))
+	return nil
 }
 
 // load reads the prompts.

@@ -1,7 +1,6 @@
 package speech
 
 import (
-	"encoding/binary"
 	"fmt"
 	"sort"
 
@@ -45,18 +44,6 @@ func (*talk) ReadFile(file []byte) (tensor.Tensor, error) {
 	samples, err := audio.DecodeUpTo("the recording", file, audio.WhisperSamples)
 	return tensor.Of(samples, int64(len(samples))), err
 }
-
-// Text implements workload.Transcriber.
-func (*talk) Text(response []byte) string {
-	var text []byte
-	for ; len(response) >= labelBytes; response = response[labelBytes:] {
-		text = append(text, whisperLabels[binary.LittleEndian.Uint64(response)])
-	}
-	return string(text)
-}
-
-// Language implements workload.Transcriber.
-func (*talk) Language() string { return "en" } // whisperBegin
 
 // Elsewhere implements workload.Writer.
 func (w *talk) Elsewhere(rows int) workload.Prompted { return &dictation{*w, rows} }

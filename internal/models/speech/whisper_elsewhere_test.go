@@ -1,7 +1,6 @@
 package speech
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
 	"strings"
@@ -82,18 +81,6 @@ func TestWhatIsNoRecordingForWhisperIsRefused(t *testing.T) {
 	}
 	if err := writer.Decode(nil, nil); !errors.Is(err, workload.ErrNoFile) {
 		t.Errorf("a file for a row of no length: %v", err)
-	}
-}
-
-func TestTheCharactersOfAResponseAreAText(t *testing.T) {
-	const said = "it's 42 $ - the end"
-	var response []byte
-	for _, c := range said {
-		response = binary.LittleEndian.AppendUint64(response, uint64(strings.IndexRune(whisperLabels, c)))
-	}
-	w := workload.Transcriber(&talk{})
-	if got := w.Text(response); got != said || w.Language() != strings.Trim(whisperBegin[1], "<|>") {
-		t.Errorf("the text is %q of the language %s", got, w.Language())
 	}
 }
 

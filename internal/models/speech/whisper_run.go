@@ -118,9 +118,6 @@ func (l *listening) write(reply workload.Reply) error {
 // whisperLabels are the characters of responses, by their numbers (reference_SUT.py).
 const whisperLabels = " abcdefghijklmnopqrstuvwxyz'0123456789$%+-"
 
-// labelBytes is what a character takes.
-const labelBytes = 8
-
 // answer gives the text in small letters, as int64 numbers of its characters. Others are left out. Tokens are
 // counted as the model wrote them, with the one that ends the text.
 func (l *listening) answer(s *writing, reply workload.Reply) error {

@@ -7,9 +7,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/pytext"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tokenizer"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -109,7 +109,7 @@ func (w *translation) number(sentences []string, dir string) error {
 
 // readPieces reads a vocabulary of GNMT, which begins with the three special pieces.
 func readPieces(path string) (*tokenizer.Vocabulary, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // goldenLog returns an accuracy log below testdata.
 func goldenLog(t *testing.T, name string) accuracy.Input {
 	t.Helper()
-	return accuracy.Named(name, bytes.NewReader(testfile.Read(t, filepath.Join("testdata", filepath.FromSlash(name)+".gz"))))
+	return accuracy.Named(name, bytes.NewReader(testenv.Read(t, filepath.Join("testdata", filepath.FromSlash(name)+".gz"))))
 }
 
 func TestScoresOfBERTAreTheOfficialScripts(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	windows "github.com/mlperf-go/mlperf/internal/preprocess/text"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tokenizer"
 	"github.com/mlperf-go/mlperf/internal/workload"
@@ -52,7 +52,7 @@ func openSet(dir string) (*squadSet, error) {
 }
 
 func readWordPiece(path string) (*tokenizer.WordPiece, error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -307,7 +307,7 @@ func TestTheLargestImageIsASetting(t *testing.T) {
 
 func readResponses(t *testing.T, file string) []response {
 	t.Helper()
-	list := testfile.JSON[[]response](t, "testdata/"+file)
+	list := testenv.JSON[[]response](t, "testdata/"+file)
 	if len(list) == 0 {
 		t.Fatalf("%s has no cases", file)
 	}

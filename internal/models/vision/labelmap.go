@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A labelMap turns the classes of a model into labels, those that the official accuracy
@@ -43,7 +43,7 @@ func openLabelMap(name string) (labelMap, error) {
 		}
 		return m, nil
 	}
-	f, err := regular.Open(name)
+	f, err := fileio.Open(name)
 	if err != nil {
 		return m, fmt.Errorf("opening the label map: %w; a map is a file, none, %s or %s", err, coco80To91, coco91To80)
 	}

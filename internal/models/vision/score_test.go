@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -20,7 +20,7 @@ const goldenLogs = "../../accuracy/testdata/logs"
 // unpack reads a packed file of the golden logs.
 func unpack(t *testing.T, name string) []byte {
 	t.Helper()
-	return testfile.Read(t, filepath.Join(goldenLogs, name+".gz"))
+	return testenv.Read(t, filepath.Join(goldenLogs, name+".gz"))
 }
 
 // TestEveryGoldenLogIsScoredAsByItsScript goes through the models, from the data set's

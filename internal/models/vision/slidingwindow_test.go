@@ -13,8 +13,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -89,7 +89,7 @@ func plainLabels(image []float32, n [3]int, weights []float32) []byte {
 func shapeOf(n [3]int) tensor.Shape { return tensor.Shape{int64(n[0]), int64(n[1]), int64(n[2])} }
 
 func TestWindowsAddUpAsInTheReference(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	volumes := [][3]int{{192, 128, 192}}
 	largest, slice := 0, 0
 	for _, n := range volumes {
@@ -158,7 +158,7 @@ func slopingScores(in, out []tensor.Tensor) error {
 }
 
 func TestLabelsAreThoseOfTheReference(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	n := [3]int{128, 192, 256}
 	weights := windowWeights()
 	if got := checksum(t, weights); got != referenceWeights {

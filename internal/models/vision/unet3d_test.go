@@ -9,8 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -24,7 +24,7 @@ func volumes(t testing.TB, cases int) string {
 }
 
 func TestVolumesHaveRowsOfTheirOwnSize(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	w := open(t, "3d-unet-99.9", builtInSetup(t, "3d-unet", volumes(t, 2)))
 	// The second volume has 192 slices and is the largest.
 	if w.Len() != 2 || fmt.Sprint(w.Row(0)) != "[float32[128 128 128]]" || w.Batch() != 1 {
@@ -64,7 +64,7 @@ func TestVolumesFromElsewhereHaveToFit(t *testing.T) {
 }
 
 func TestModelsWithoutWindowsAreRefused(t *testing.T) {
-	longtest.Skip(t, "much arithmetic")
+	testenv.SkipLong(t, "much arithmetic")
 	dir := volumes(t, 1)
 	for want, change := range map[string]func(*setup){
 		"no input of the model is a window, float32[? 1 128 128 128]; it has input float32[? 4 128 128 128]": func(s *setup) { s.inputs[0].Shape[1] = 4 },

@@ -17,18 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
-	"github.com/mlperf-go/mlperf/internal/oip/oiptest/pb"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// make bench-network runs these: what a transport costs beside the physical limit of loopback, and beside
-// code that protoc would generate. The servers are a process of their own, as they are elsewhere.
+// make bench-network runs these: what a transport costs beside the physical limit of loopback. The servers are a process of their own, as they are elsewhere.
 
 const (
 	tensorBytes = 602_112 // an image of ResNet-50, float32
@@ -131,37 +126,6 @@ func serveFramed(l net.Listener) {
 	})
 }
 
-// generated is gRPC as protoc's code does it: messages of protobuf's library, the usual options.
-func generated(b *testing.B, address string, bytes int64) func() call {
-	c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { c.Close() })
-	return func() call {
-		in := make([]byte, bytes)
-		return func() error {
-			r := &pb.InferRequest{ModelName: "m", ID: "1", Inputs: []*pb.Tensor{{Name: "x", Datatype: "UINT8", Shape: []int64{1, bytes}}}, Raw: [][]byte{in}}
-			return c.Invoke(context.Background(), oip.MethodName("ModelInfer"), r, &pb.InferResponse{})
-		}
-	}
-}
-
-func serveGenerated(l net.Listener) {
-	s := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
-	s.RegisterService(&grpc.ServiceDesc{ServiceName: oip.Service, HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{MethodName: "ModelInfer",
-		Handler: func(_ any, _ context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-			in := &pb.InferRequest{}
-			if err := dec(in); err != nil {
-				return nil, err
-			}
-			row := make([]byte, max(len(in.Raw[0]), answerBytes)) // where the engine would have it
-			copy(row, in.Raw[0])
-			return &pb.InferResponse{ModelName: "m", ID: in.ID, Outputs: []*pb.Tensor{{Name: "y", Datatype: "UINT8", Shape: []int64{1, answerBytes}}}, Raw: [][]byte{row[:answerBytes]}}, nil
-		}}}}, nil)
-	_ = s.Serve(l)
-}
-
 // servedBytes asks the program of these tests for the servers of BenchmarkTransport, with tensors of so many bytes.
 const servedBytes = "MLPERF_TEST_SERVED_BYTES"
 
@@ -176,7 +140,7 @@ func TestMain(m *testing.M) {
 		log.Fatal(err)
 	}
 	s := server.New(server.Config{Models: []server.Model{newSink(bytes)}})
-	for _, serve := range []func(net.Listener){serveFramed, func(l net.Listener) { _ = s.ServeHTTP(l) }, func(l net.Listener) { _ = s.ServeGRPC(l) }, serveGenerated} {
+	for _, serve := range []func(net.Listener){serveFramed, func(l net.Listener) { _ = s.ServeHTTP(l) }, func(l net.Listener) { _ = s.ServeGRPC(l) }} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			log.Fatal(err)
@@ -188,7 +152,7 @@ func TestMain(m *testing.M) {
 }
 
 // servers starts the process of the servers and returns their addresses.
-func servers(b *testing.B, bytes int64) (framed, web, rpc, generated string) {
+func servers(b *testing.B, bytes int64) (framed, web, rpc string) {
 	b.Helper()
 	self := exec.Command(os.Args[0])
 	self.Env = append(os.Environ(), fmt.Sprintf("%s=%d", servedBytes, bytes))
@@ -205,22 +169,22 @@ func servers(b *testing.B, bytes int64) (framed, web, rpc, generated string) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { in.Close(); _ = self.Wait() })
-	if _, err := fmt.Fscan(out, &framed, &web, &rpc, &generated); err != nil {
+	if _, err := fmt.Fscan(out, &framed, &web, &rpc); err != nil {
 		b.Fatal(err)
 	}
-	return framed, web, rpc, generated
+	return framed, web, rpc
 }
 
 // BenchmarkTransport measures requests of one size, so many under way at once.
 func BenchmarkTransport(b *testing.B) {
 	for _, size := range []int64{tensorBytes, tensorBytes / 4, 1024} {
-		limit, web, rpc, usual := servers(b, size)
+		limit, web, rpc := servers(b, size)
 		for _, transport := range []struct {
 			name string
 			make func() call
 		}{
 			{"framed-TCP", framed(b, limit, size)}, {"HTTP", ours(b, "http://"+web, size)},
-			{"gRPC", ours(b, "grpc://"+rpc, size)}, {"gRPC-generated", generated(b, usual, size)},
+			{"gRPC", ours(b, "grpc://"+rpc, size)},
 		} {
 			for _, flight := range []int{1, 16} {
 				b.Run(fmt.Sprintf("%s/bytes=%d/flight=%d", transport.name, size, flight), func(b *testing.B) { measure(b, transport.make, flight) })

@@ -32,7 +32,6 @@ type node struct {
 	refused     atomic.Int64          // requests in a row that it had no room for
 	down        atomic.Pointer[error] // why it is left out; nil: it is not
 	traffic     traffic
-	shared      shared
 }
 
 // A transport speaks the protocol with one server.
@@ -43,8 +42,6 @@ type transport interface {
 	statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error)
 	// infer returns when nothing uses the tensors any more.
 	infer(ctx context.Context, r *Request, id string) (*Answer, error)
-	register(ctx context.Context, g *oip.Region) error
-	unregister(ctx context.Context, region string) error
 	close() error
 }
 
@@ -54,17 +51,13 @@ type Request struct {
 	Specs          []oip.Spec // of the tensors
 	Tensors        []tensor.Tensor
 	Wanted         []string // outputs; nil: all
-	Room           []int64  // bytes of each of these, for shared memory; 0 or nil: only the server knows
 	// Accept looks at the head of the answer, and says where its tensors go.
 	Accept func(h *oip.Head) (oip.Place, error)
-
-	windows []oip.Window // of the wanted outputs
-	load    oip.Load
 }
 
 // head is the head of a request.
 func (r *Request) head(id string) oip.Head {
-	return oip.Head{ID: id, Tensors: r.Specs, Wanted: r.Wanted, Windows: r.windows}
+	return oip.Head{ID: id, Tensors: r.Specs, Wanted: r.Wanted}
 }
 
 // An Answer is what a server answered.
@@ -84,9 +77,6 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	}
 	list, err := endpoints(ctx, o.Endpoints, o.Resolve)
 	if err != nil {
-		return nil, err
-	}
-	if err := o.checkShared(list); err != nil {
 		return nil, err
 	}
 	c := &Client{options: o, late: lost{fmt.Errorf("no answer within %v", o.Timeout)}}
@@ -113,7 +103,7 @@ func (c *Client) Close() error {
 	var errs []error
 	for _, n := range c.nodes {
 		if n.transport != nil {
-			errs = append(errs, n.closeShared(), n.close())
+			errs = append(errs, n.close())
 		}
 	}
 	return errors.Join(errs...)
@@ -149,11 +139,7 @@ func (c *Client) ask(ctx context.Context, n *node, r *Request) (*Answer, error) 
 	within, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, c.late)
 	defer cancel()
 	id := strconv.FormatUint(c.ids.Add(1), 10)
-	infer := n.infer
-	if c.options.SharedMemory {
-		infer = n.inferShared
-	}
-	answer, err := infer(within, r, id)
+	answer, err := n.infer(within, r, id)
 	if err == nil && answer.ID != "" && answer.ID != id {
 		err = lost{fmt.Errorf("the answer is that of request %q, asked was %s", answer.ID, id)}
 	}

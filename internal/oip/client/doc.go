@@ -6,7 +6,7 @@
 //	answer, err := c.Infer(ctx, &client.Request{Model: "resnet50", Specs: specs, Tensors: tensors, Accept: accept})
 //
 // Each endpoint is a server of its own. A request goes to the one that has the fewest under way
-// (of more than 64, the better of two drawn ones). Tensors go from their memory to the connection
+// (of more than 64, the better of two drawn ones). Over HTTP, tensors go from their memory to the connection
 // without being copied, unless TLS is in between; once Infer has returned, nothing reads or
 // writes them any more, whatever happened.
 //

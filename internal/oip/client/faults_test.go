@@ -242,21 +242,6 @@ func TestNobodyReadsTheMemoryOfARequestThatFailed(t *testing.T) {
 	}
 }
 
-// The connection of a request that was given up is cut where the server takes no more of it.
-func TestWhoAsksAfterAConnectionWasCutHasAnother(t *testing.T) {
-	endpoints, _ := serve(t, server.Config{Models: []server.Model{&oiptest.Doubler{Name: "m", Width: 4}}})
-	c := open(t, Options{Endpoints: []string{endpoints["grpc"]}, Concurrency: 1})
-	g := c.nodes[0].transport.(*grpcNode)
-	g.conns[0].cut() // of which there is none yet
-	for n := int64(1); n < 10; n++ {
-		checkDouble(t, c, 1)
-		if made := c.Traffic().Connections; made != n {
-			t.Fatalf("%d connections were made, want %d", made, n)
-		}
-		g.conns[0].cut()
-	}
-}
-
 func TestAStormOfRefusalsIsNoHang(t *testing.T) {
 	url := canned(t, "HTTP/1.1 503 Full\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 	c := open(t, Options{Endpoints: []string{url}, Retry: 3})
@@ -280,7 +265,7 @@ func TestAServerThatTakesJSONOnlyGetsJSON(t *testing.T) {
 			http.Error(w, `{"detail":"no JSON"}`, http.StatusUnprocessableEntity)
 			return
 		}
-		d, err := oip.ParseRequest(text, oip.Limits{})
+		d, err := oip.FromRequestJSON(text)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -14,20 +13,21 @@ import (
 	"sync/atomic"
 	"unicode"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/mlperf-go/mlperf/internal/oip"
 )
 
 // An httpNode speaks HTTP/1.1 with a server.
 type httpNode struct {
-	prefix  string // of all paths
-	token   string // empty: none
-	rounds  rounds
-	fields  []byte // of the heads of all requests, from the protocol on
-	most    int64  // bytes of an answer
-	heads   sync.Pool
-	infers  atomic.Pointer[inferring]
-	answers oip.Alike
-	form    atomic.Int32 // in which the server takes tensors: asked, then binary or json
+	prefix string // of all paths
+	token  string // empty: none
+	rounds rounds
+	fields []byte // of the heads of all requests, from the protocol on
+	most   int64  // bytes of an answer
+	heads  sync.Pool
+	infers atomic.Pointer[inferring]
+	form   atomic.Int32 // in which the server takes tensors: asked, then binary or json
 }
 
 // The forms that a server takes.
@@ -143,7 +143,9 @@ func (h *httpNode) statusError(r *http.Response, text []byte) error {
 	if r.StatusCode == http.StatusOK {
 		return nil
 	}
-	var said struct{ Error string }
+	var said struct {
+		Error string `json:"error"`
+	}
 	if json.Unmarshal(text, &said) != nil || said.Error == "" {
 		said.Error = string(text)
 	}
@@ -176,7 +178,7 @@ func (h *httpNode) server(ctx context.Context) (*oip.ServerMetadata, error) {
 		return nil, err
 	}
 	m := &oip.ServerMetadata{}
-	if err := oip.ReadJSON(text, m, "name", "version", "extensions"); err != nil {
+	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("the description of a server: %w", err)
 	}
 	return m, nil
@@ -195,7 +197,7 @@ func (h *httpNode) model(ctx context.Context, model, version string) (*oip.Model
 	if err != nil {
 		return nil, err
 	}
-	return oip.ParseModelMetadata(text)
+	return oip.FromModelMetadataJSON(text)
 }
 
 func (h *httpNode) statistics(ctx context.Context, model, version string) ([]oip.ModelStatistics, error) {
@@ -203,29 +205,5 @@ func (h *httpNode) statistics(ctx context.Context, model, version string) ([]oip
 	if err != nil {
 		return nil, err
 	}
-	return oip.ParseStatistics(text)
-}
-
-// tell posts a document of JSON, whose answer does not matter.
-func (h *httpNode) tell(ctx context.Context, path string, document any) error {
-	text, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	head := appendEnd(h.appendHead(nil, http.MethodPost, h.at(path)), "application/json", len(text))
-	_, err = h.document(ctx, append(head, text...))
-	return err
-}
-
-// regionPath is that of something about a region of shared memory.
-func regionPath(region, what string) string {
-	return "/v2/systemsharedmemory/region/" + url.PathEscape(region) + what
-}
-
-func (h *httpNode) register(ctx context.Context, g *oip.Region) error {
-	return h.tell(ctx, regionPath(g.Name, "/register"), map[string]any{"key": g.Key, "offset": g.Offset, "byte_size": g.Size})
-}
-
-func (h *httpNode) unregister(ctx context.Context, region string) error {
-	return h.tell(ctx, regionPath(region, "/unregister"), struct{}{})
+	return oip.FromStatisticsJSON(text)
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // infer sends binary tensors. A server that refuses the first request like that, and
@@ -41,16 +40,14 @@ func (h *httpNode) infer(ctx context.Context, r *Request, id string) (*Answer, e
 
 // post sends a request and reads its answer.
 func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.Form) (*Answer, error) {
-	buffers := [2]*[]byte{h.heads.Get().(*[]byte), h.heads.Get().(*[]byte)}
-	defer h.heads.Put(buffers[0])
-	defer h.heads.Put(buffers[1])
+	buffer := h.heads.Get().(*[]byte)
+	defer h.heads.Put(buffer)
 	about := r.head(id)
-	text, err := oip.AppendRequest((*buffers[0])[:0], &about, r.Tensors, form)
+	text, err := oip.RequestJSON(&about, r.Tensors, form)
 	if err != nil {
 		return nil, err
 	}
-	*buffers[0] = text[:0]
-	head := h.appendHead((*buffers[1])[:0], http.MethodPost, h.inferAt(r.Model, r.Version))
+	head := h.appendHead((*buffer)[:0], http.MethodPost, h.inferAt(r.Model, r.Version))
 	pieces := net.Buffers{nil, text}
 	kind, size := "application/json", len(text)
 	if form == oip.Binary {
@@ -62,7 +59,7 @@ func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.For
 		}
 	}
 	head = appendEnd(head, kind, size)
-	*buffers[1], pieces[0] = head[:0], head
+	*buffer, pieces[0] = head[:0], head
 	x, err := h.rounds.begin(ctx, pieces)
 	if err != nil {
 		return nil, lost{err}
@@ -74,20 +71,10 @@ func (h *httpNode) post(ctx context.Context, r *Request, id string, form oip.For
 
 // pieces appends the bytes of the tensors that are sent.
 func (r *Request) pieces(list net.Buffers) net.Buffers {
-	for i, t := range r.Tensors {
-		if r.Specs[i].Window.Region == "" {
-			list = append(list, wire(t))
-		}
+	for _, t := range r.Tensors {
+		list = append(list, oip.Wire(t))
 	}
 	return list
-}
-
-// wire are the bytes of a tensor as they are sent.
-func wire(t tensor.Tensor) []byte {
-	if t.Type == tensor.String {
-		return oip.AppendBytes(make([]byte, 0, oip.BytesSize(t.Strings())), t.Strings())
-	}
-	return t.Bytes()
 }
 
 // read reads the answer to a request, and reports whether it has read all of it.
@@ -120,7 +107,6 @@ func (h *httpNode) readAnswer(resp *http.Response, r *Request) (*Answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	d.Load = r.load
 	outputs, err := d.Read(resp.Body, place)
 	if err == nil {
 		err = ended(resp.Body)
@@ -139,7 +125,7 @@ func (h *httpNode) readDocument(resp *http.Response) (*oip.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	d, err := h.answers.Response(text)
+	d, err := oip.FromResponseJSON(text)
 	if err != nil {
 		return nil, err
 	}

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// peer prepares the peer in Python, which knows the protocol from oip.proto only.
+// peer prepares the peer in Python, which knows the protocol from inference.proto only.
 func peer(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	longtest.Skip(t, "it runs protoc and Python")
+	testenv.SkipLong(t, "it runs protoc and Python")
 	const python = "/usr/bin/python3" // Debian's, which has Debian's packages
 	protoc, err := exec.LookPath("protoc")
 	if err == nil {
@@ -26,7 +26,7 @@ func peer(t *testing.T, args ...string) *exec.Cmd {
 		t.Skip("needs Debian's protobuf-compiler and python3-grpcio:", err)
 	}
 	dir := t.TempDir()
-	if out, err := exec.Command(protoc, "-Itestdata/interop", "--python_out="+dir, "oip.proto").CombinedOutput(); err != nil {
+	if out, err := exec.Command(protoc, "-I../pb", "--python_out="+dir, "inference.proto").CombinedOutput(); err != nil {
 		t.Fatalf("protoc: %v\n%s", err, out)
 	}
 	script, err := filepath.Abs("testdata/interop/peer.py")

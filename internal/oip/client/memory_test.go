@@ -8,10 +8,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // mostAllocated is what a request may allocate on either side, whatever its tensors take.
@@ -35,7 +35,7 @@ func allocated(t *testing.T, call func() error) uint64 {
 }
 
 func TestARequestAllocatesLittle(t *testing.T) {
-	longtest.Skip(t, "the race detector allocates, too")
+	testenv.SkipLong(t, "the race detector allocates, too")
 	l := listen(t, "tcp")
 	const json = `{"model_name":"m","outputs":[{"name":"y","datatype":"UINT8","shape":[1,4004],"parameters":{"binary_data_size":4004}}]}`
 	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n%s%s",
@@ -57,7 +57,7 @@ func TestARequestAllocatesLittle(t *testing.T) {
 }
 
 func TestAnAnswerAllocatesLittle(t *testing.T) {
-	longtest.Skip(t, "the race detector allocates, too")
+	testenv.SkipLong(t, "the race detector allocates, too")
 	for _, size := range []int64{1024, tensorBytes} {
 		url, _ := serveSink(t, size)
 		c, err := net.Dial("tcp", url)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/credentials"
-	"github.com/mlperf-go/mlperf/internal/oip/shm"
 )
 
 // Options say which servers to ask, and how.
@@ -22,21 +21,6 @@ type Options struct {
 	Token       string          // sent with each request, as a bearer token
 	TLS         credentials.TLS // of https and grpcs
 	Resolve     Resolver        // nil: DNS
-	// SharedMemory has tensors go through shared memory, to servers that are on this machine.
-	SharedMemory bool
-}
-
-// checkShared finds servers that can share no memory with this program.
-func (o *Options) checkShared(list []endpoint) error {
-	if !o.SharedMemory {
-		return nil
-	}
-	for _, e := range list {
-		if !e.local() {
-			return fmt.Errorf("endpoint %q is not on this machine for certain, and shared memory is: want unix, localhost or 127.0.0.1", e.name)
-		}
-	}
-	return shm.Available()
 }
 
 const (

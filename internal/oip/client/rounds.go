@@ -28,6 +28,8 @@ type rounds struct {
 }
 
 const (
+	// patience is how long the server is given to say why it does not take a request.
+	patience = 200 * time.Millisecond
 	// idle is how long a connection is kept without a request. Servers close theirs after 5 s or
 	// more (uvicorn): a request must not meet the end of a connection.
 	idle = 4 * time.Second

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A toxiproxy is Shopify's proxy, which spoils connections: another program than ours between
@@ -76,7 +76,7 @@ func (p toxiproxy) post(t *testing.T, path string, body map[string]any) map[stri
 }
 
 func TestToxicConnectionsFailRequestsAndNothingElse(t *testing.T) {
-	longtest.Skip(t, "it waits for timeouts")
+	testenv.SkipLong(t, "it waits for timeouts")
 	proxy := startToxiproxy(t)
 	const width = 1 << 16 // floats: 256 KiB a row
 	endpoints, _ := serve(t, server.Config{Models: []server.Model{&oiptest.Doubler{Name: "m", Width: width}}})

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
 
@@ -20,10 +19,7 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 	if asked.WantsJSON {
 		form = oip.JSON
 	}
-	buffer := texts.Get().(*bytes.Buffer)
-	defer recycle(buffer)
-	buffer.Reset()
-	text, err := oip.AppendResponse(buffer.AvailableBuffer(), head, outputs, form)
+	text, err := oip.ResponseJSON(head, outputs, form)
 	if err != nil {
 		return &oip.Error{Code: oip.Unsupported, Err: err}
 	}
@@ -34,7 +30,7 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 		return writeText(w, "application/json", text)
 	}
 	var room [4][]byte
-	pieces, size := appendSent(append(room[:0], text), specs, outputs)
+	pieces, size := appendSent(append(room[:0], text), outputs)
 	h["Content-Type"] = octets
 	h["Content-Length"] = []string{strconv.Itoa(size)}
 	h[oip.HeaderLength] = []string{strconv.Itoa(len(text))}
@@ -47,16 +43,10 @@ func (s *Server) answer(w http.ResponseWriter, m Model, asked *oip.Head, specs [
 	return nil
 }
 
-// appendSent appends the elements of the outputs that are sent. Size is that of all pieces.
-func appendSent(pieces [][]byte, specs []oip.Spec, outputs []tensor.Tensor) (all [][]byte, size int) {
-	for i, t := range outputs {
-		switch {
-		case specs[i].Window.Region != "":
-		case t.Type == tensor.String:
-			pieces = append(pieces, oip.AppendBytes(nil, t.Strings()))
-		default:
-			pieces = append(pieces, t.Bytes())
-		}
+// appendSent appends the elements of the outputs. Size is that of all pieces.
+func appendSent(pieces [][]byte, outputs []tensor.Tensor) (all [][]byte, size int) {
+	for _, t := range outputs {
+		pieces = append(pieces, oip.Wire(t))
 	}
 	for _, p := range pieces {
 		size += len(p)

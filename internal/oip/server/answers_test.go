@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
+	"github.com/mlperf-go/mlperf/internal/oip/pb"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -28,65 +29,39 @@ func twoModels() []server.Model {
 	return []server.Model{m, busy}
 }
 
-func TestQuestionsAreAnsweredAlikeOverHTTPAndGRPC(t *testing.T) {
+func TestQuestionsOverHTTP(t *testing.T) {
 	s := run(t, server.Config{Name: "test", Version: "7", Models: twoModels()})
-	c := s.dial(t)
-	for _, q := range []struct {
-		path, method string
-		in           oip.Inquiry
-		out          any
-		list         string // the member of the answer over HTTP that it is
-	}{
-		{"/v2", "ServerMetadata", oip.Inquiry{}, &oip.ServerMetadata{}, ""},
-		{"/v2/", "ServerMetadata", oip.Inquiry{}, &oip.ServerMetadata{}, ""},
-		{"/v2/models/m", "ModelMetadata", oip.Inquiry{Name: "m"}, &oip.ModelMetadata{}, ""},
-		{"/v2/models/m/versions/3", "ModelMetadata", oip.Inquiry{Name: "m", Version: "3"}, &oip.ModelMetadata{}, ""},
-		{"/v2/models/m/versions/4", "ModelMetadata", oip.Inquiry{Name: "m", Version: "4"}, nil, `model "m" has no version "4"`},
-		{"/v2/models/n", "ModelMetadata", oip.Inquiry{Name: "n"}, nil, `there is no model "n"`},
-		{"/v2/models/n/stats", "ModelStatistics", oip.Inquiry{Name: "n"}, nil, `there is no model "n"`},
-		{"/v2/systemsharedmemory/region/r/status", "SystemSharedMemoryStatus", oip.Inquiry{Name: "r"}, nil, `there is no region "r"`},
-	} {
-		a, text := s.send(t, http.MethodGet, q.path, "", "")
-		err := c.Invoke(t.Context(), oip.MethodName(q.method), &q.in, q.out)
-		if q.out == nil {
-			said, _ := json.Marshal(map[string]string{"error": q.list})
-			if a.StatusCode != http.StatusNotFound || strings.TrimSpace(text) != string(said) || grpcstatus.Convert(err).Message() != q.list {
-				t.Errorf("%s: %d %s, over gRPC %v, want %s", q.path, a.StatusCode, text, err, q.list)
-			}
-			continue
-		}
-		want, _ := json.Marshal(q.out)
-		if err != nil || a.StatusCode != 200 || text != string(want) || a.Header.Get("Content-Type") != "application/json" || a.ContentLength != int64(len(text)) {
-			t.Errorf("%s: %d %s, over gRPC %s, %v", q.path, a.StatusCode, text, want, err)
-		}
-	}
-	var list oip.StatisticsList
-	a, text := s.send(t, http.MethodGet, "/v2/models/m/stats", "", "")
-	if err := c.Invoke(t.Context(), oip.MethodName("ModelStatistics"), &oip.Inquiry{Name: "m"}, &list); err != nil {
+	about, err := json.Marshal(twoModels()[0].Metadata())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if want, _ := oip.FormatStatistics(list.Models); a.StatusCode != 200 || text != string(want) || list.Models[0].Name != "m" {
-		t.Errorf("statistics are %s, over gRPC %s", text, want)
-	}
-}
-
-func TestWhatIsReadyIsSaidToEverybody(t *testing.T) {
-	s := run(t, server.Config{Models: twoModels(), Tokens: []string{"0123456789abcdef"}})
-	for path, want := range map[string]int{"/v2/health/live": 200, "/v2/health/ready": 400, "/v2/models/m/ready": 200, "/v2/models/m/versions/3/ready": 200,
-		"/v2/models/busy/ready": 400, "/v2/models/n/ready": 404, "/v2/models/m/versions/9/ready": 404} {
-		if a, text := s.send(t, http.MethodGet, path, "", ""); a.StatusCode != want || want != 404 && text != "" {
-			t.Errorf("%s: %d %q, want %d", path, a.StatusCode, text, want)
-		}
-	}
-	c := run(t, server.Config{Models: twoModels()}).dial(t)
 	for _, q := range []struct {
-		method, model string
-		want          bool
-	}{{"ServerLive", "", true}, {"ServerReady", "", false}, {"ModelReady", "m", true}, {"ModelReady", "busy", false}} {
-		var on oip.State
-		if err := c.Invoke(t.Context(), oip.MethodName(q.method), &oip.Inquiry{Name: q.model}, &on); err != nil || on.On != q.want {
-			t.Errorf("%s %s: %v, %v, want %v", q.method, q.model, on.On, err, q.want)
+		path string
+		want int
+		text string
+	}{
+		{"/v2", 200, `{"name":"test","version":"7","extensions":["binary_tensor_data","statistics"]}`},
+		{"/v2/", 200, `{"name":"test","version":"7","extensions":["binary_tensor_data","statistics"]}`},
+		{"/v2/models/m", 200, string(about)},
+		{"/v2/models/m/versions/3", 200, string(about)},
+		{"/v2/models/m/versions/4", 404, `{"error":"model \"m\" has no version \"4\""}`},
+		{"/v2/models/n", 404, `{"error":"there is no model \"n\""}`},
+		{"/v2/models/n/stats", 404, `{"error":"there is no model \"n\""}`},
+		{"/v2/systemsharedmemory/region/r/status", 501, `{"error":"shared memory is not supported"}`},
+		{"/v2/health/live", 200, ""},
+		{"/v2/health/ready", 400, ""},
+		{"/v2/models/m/ready", 200, ""},
+		{"/v2/models/m/versions/3/ready", 200, ""},
+		{"/v2/models/busy/ready", 400, ""},
+		{"/v2/models/n/ready", 404, `{"error":"there is no model \"n\""}`},
+	} {
+		if a, text := s.send(t, http.MethodGet, q.path, "", ""); a.StatusCode != q.want || strings.TrimSpace(text) != q.text {
+			t.Errorf("%s: %d %s, want %d %s", q.path, a.StatusCode, text, q.want, q.text)
 		}
+	}
+	a, text := s.send(t, http.MethodGet, "/v2/models/m/stats", "", "")
+	if list, err := oip.FromStatisticsJSON([]byte(text)); err != nil || a.StatusCode != 200 || len(list) != 1 || list[0].Name != "m" {
+		t.Errorf("statistics are %d %s, %v", a.StatusCode, text, err)
 	}
 }
 
@@ -109,7 +84,7 @@ func TestOutputsAreWrittenInBothForms(t *testing.T) {
 			}
 			kind, head, rest = "application/octet-stream", text[:n], text[n:]
 		}
-		d, err := oip.ParseResponse([]byte(head), oip.Limits{})
+		d, err := oip.FromResponseJSON([]byte(head))
 		if err != nil || d.BinarySize() != int64(len(rest)) || d.Model != "m" || d.Version != "2" || d.ID != "17" {
 			t.Fatalf("binary %v: %+v, %v, %d bytes follow", binary, d, err, len(rest))
 		}
@@ -140,7 +115,7 @@ func TestARequestIsCountedAsItEnded(t *testing.T) {
 		want   string
 	}{
 		{true, nil, 200, ""},
-		{false, nil, 501, "tensor a: element 0 is NaN, which JSON does not have: want binary data"},
+		{false, nil, 501, "unsupported value: NaN: want binary data"},
 		{true, oip.Errorf(oip.Unavailable, "no room"), 503, "no room"},
 		{true, errors.New("broken"), 500, "broken"},
 	} {
@@ -162,9 +137,8 @@ func TestARequestIsCountedAsItEnded(t *testing.T) {
 		}
 	}
 	c := s.dial(t)
-	in := &oip.Receiving{Answer: true, Accept: func(*oip.Head) (oip.Place, error) { return fresh, nil }}
 	m.err = oip.Errorf(oip.TooLarge, "too much")
-	if err := c.Invoke(t.Context(), oip.MethodName("ModelInfer"), &oip.Sending{Head: &oip.Head{Model: m.about.Name}}, in); grpcstatus.Convert(err).Message() != "too much" {
+	if _, err := c.ModelInfer(t.Context(), &pb.ModelInferRequest{ModelName: m.about.Name}); grpcstatus.Convert(err).Message() != "too much" {
 		t.Errorf("over gRPC: %v", err)
 	}
 	if _, text = s.send(t, http.MethodGet, "/metrics", "", ""); !strings.Contains(text, "status=\"413\"} 1\n") {

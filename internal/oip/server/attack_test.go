@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/oip/client"
 	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // start starts a server over HTTP and returns its address.
@@ -211,7 +211,7 @@ func TestClientsThatVanishTakeNothingAlong(t *testing.T) {
 
 func TestThousandsOfIdleConnectionsAreBounded(t *testing.T) {
 	idle, most := 600, 100
-	if longtest.Wanted() {
+	if testenv.Long() {
 		idle, most = 10_000, 1000
 	}
 	address := start(t, &oiptest.Doubler{Name: "m", Width: 4}, server.Limits{Connections: most})

@@ -3,23 +3,33 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math"
+	"slices"
+	"strings"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/pb"
 )
 
 const (
-	// streams is how many requests of a connection may be under way.
-	streams = 1024
-	// A window that takes a whole tensor; a connection has four of them.
-	mostWindow              = 16 << 20
-	readBuffer, writeBuffer = 32 << 10, 32 << 10
+	// mostStreams is how many requests of a connection may be under way.
+	mostStreams = 1024
+	// A window takes a whole tensor; a connection has four of them.
+	mostWindow            = 16 << 20
+	readBuffer            = 32 << 10
+	pingTime, pingTimeout = 30 * time.Second, 20 * time.Second // of connections over which nothing comes
 )
 
 // newGRPC makes the server of gRPC, which takes messages as large as the largest model does.
@@ -29,22 +39,38 @@ func (s *Server) newGRPC() *grpc.Server {
 		most = max(most, m.MaxBytes())
 	}
 	most = min(most+maxJSON, math.MaxInt32)
-	s.mostMessage = most
 	window := int32(min(most, mostWindow))
-	options := []grpc.ServerOption{
-		grpc.ForceServerCodecV2(oip.Codec{}), grpc.MaxRecvMsgSize(int(most)), grpc.MaxSendMsgSize(math.MaxInt32),
-		grpc.MaxConcurrentStreams(streams), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(4 * window),
-		grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(writeBuffer), grpc.MaxHeaderListSize(16 << 10),
-		grpc.ConnectionTimeout(s.config.Limits.Header), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.config.Limits.Idle}),
-		grpc.InTapHandle(s.admit), grpc.StreamInterceptor(s.endWatch),
-	}
 	creds := insecure.NewCredentials()
 	if s.config.TLS != nil {
 		creds = credentials.NewTLS(s.config.TLS)
 	}
-	g := grpc.NewServer(append(options, grpc.Creds(handshake{creds}))...)
-	g.RegisterService(s.service(), s)
+	g := grpc.NewServer(grpc.Creds(creds), grpc.InTapHandle(s.authorise), grpc.UnaryInterceptor(s.callGRPC),
+		grpc.MaxRecvMsgSize(int(most)), grpc.MaxSendMsgSize(math.MaxInt32), grpc.MaxHeaderListSize(maxHeader), grpc.MaxConcurrentStreams(mostStreams),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(4*window), grpc.ReadBufferSize(readBuffer),
+		grpc.ConnectionTimeout(s.config.Limits.Header),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.config.Limits.Idle, Time: pingTime, Timeout: pingTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}))
+	pb.RegisterGRPCInferenceServiceServer(g, grpcServer{server: s})
+	healthpb.RegisterHealthServer(g, healthServer{server: s})
 	return g
+}
+
+// authorise asks a call for a token, before anything of its message is read. The service of health needs none.
+func (s *Server) authorise(ctx context.Context, call *tap.Info) (context.Context, error) {
+	if len(s.config.Tokens) == 0 || strings.HasPrefix(call.FullMethodName, "/"+healthpb.Health_ServiceDesc.ServiceName+"/") ||
+		slices.ContainsFunc(call.Header.Get("authorization"), s.permitted) {
+		return ctx, nil
+	}
+	return ctx, s.statusOf(oip.Errorf(oip.Unauthorized, "want one of the server's tokens (authorization: Bearer …)"))
+}
+
+// callGRPC has errors be those of gRPC.
+func (s *Server) callGRPC(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	out, err := handle(ctx, in)
+	if _, is := status.FromError(err); !is {
+		err = s.statusOf(err)
+	}
+	return out, err
 }
 
 // statusOf is an error as gRPC has it.
@@ -54,144 +80,148 @@ func (s *Server) statusOf(err error) error {
 	return status.Error(code.GRPC(), err.Error())
 }
 
-// unary makes a method of a function that answers a question.
-func unary[Q any](name string, f func(s *Server, q *Q) (any, error)) grpc.MethodDesc {
-	return grpc.MethodDesc{MethodName: name, Handler: func(srv any, ctx context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-		s, q := srv.(*Server), new(Q)
-		err := dec(q)
-		arrived(ctx)
-		if err != nil {
-			return nil, err // which the client has been told
-		}
-		out, err := answered(s, q, f)
-		if err != nil {
-			return nil, s.statusOf(err)
-		}
-		return out, nil
-	}}
-}
-
-// answered is the answer to a question.
-func answered[Q any](s *Server, q *Q, f func(s *Server, q *Q) (any, error)) (out any, err error) {
-	defer shield(&err)
-	return f(s, q)
-}
-
-// service describes the methods of the service.
-func (s *Server) service() *grpc.ServiceDesc {
-	model := func(f func(m Model) any) func(*Server, *oip.Inquiry) (any, error) {
-		return func(s *Server, q *oip.Inquiry) (any, error) {
-			m, err := s.find(q.Name, q.Version)
-			if err != nil {
-				return nil, err
-			}
-			return f(m), nil
-		}
-	}
-	return &grpc.ServiceDesc{
-		ServiceName: oip.Service, HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{
-			unary("ServerLive", func(*Server, *oip.Inquiry) (any, error) { return &oip.State{On: true}, nil }),
-			unary("ServerReady", func(s *Server, _ *oip.Inquiry) (any, error) { return &oip.State{On: s.ready()}, nil }),
-			unary("ServerMetadata", func(s *Server, _ *oip.Inquiry) (any, error) {
-				return &oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: s.extensions()}, nil
-			}),
-			unary("ModelReady", model(func(m Model) any { return &oip.State{On: m.Ready() && !s.draining()} })),
-			unary("ModelMetadata", model(func(m Model) any { return m.Metadata() })),
-			unary("ModelStatistics", model(func(m Model) any { return &oip.StatisticsList{Models: []oip.ModelStatistics{m.Statistics()}} })),
-			unary("SystemSharedMemoryStatus", func(s *Server, q *oip.Inquiry) (any, error) {
-				list, err := s.registered(q.Name)
-				return &oip.RegionList{Regions: list}, err
-			}),
-			unary("SystemSharedMemoryRegister", func(s *Server, g *oip.Region) (any, error) { return &oip.State{}, s.register(g) }),
-			unary("SystemSharedMemoryUnregister", func(s *Server, q *oip.Inquiry) (any, error) { return &oip.State{}, s.unregister(q.Name) }),
-			{MethodName: "ModelInfer", Handler: inferUnary},
-		},
-		Streams: []grpc.StreamDesc{{StreamName: "ModelStreamInfer", Handler: inferStream, ServerStreams: true, ClientStreams: true}},
-	}
-}
-
-// inferUnary answers ModelInfer.
-func inferUnary(srv any, ctx context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-	s := srv.(*Server)
-	q, err := s.receive(dec, func() {})
-	arrived(ctx)
-	if err == nil {
-		defer q.end()
-		var out *oip.Sending
-		if out, err = q.run(ctx); err == nil {
-			return out, nil
-		}
-	}
-	var end *broken
-	if errors.As(err, &end) {
-		return nil, end.error
-	}
-	return nil, s.statusOf(err)
-}
-
-// A received is a request that has arrived.
-type received struct {
+// A grpcServer answers the calls of the protocol.
+type grpcServer struct {
+	pb.UnimplementedGRPCInferenceServiceServer
 	server *Server
-	job    Job
-	head   oip.Head
 }
 
-// receive receives a request, and says when it begins to. Whoever gets one has to end it.
-func (s *Server) receive(receive func(any) error, begin func()) (q *received, err error) {
-	q = &received{server: s}
+func (grpcServer) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
+	return &pb.ServerLiveResponse{Live: true}, nil
+}
+
+func (g grpcServer) ServerReady(context.Context, *pb.ServerReadyRequest) (*pb.ServerReadyResponse, error) {
+	return &pb.ServerReadyResponse{Ready: g.server.ready()}, nil
+}
+
+func (g grpcServer) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
+	c := g.server.config
+	return &pb.ServerMetadataResponse{Name: c.Name, Version: c.Version, Extensions: extensions}, nil
+}
+
+func (g grpcServer) ModelReady(_ context.Context, q *pb.ModelReadyRequest) (*pb.ModelReadyResponse, error) {
+	m, err := g.server.find(q.Name, q.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ModelReadyResponse{Ready: m.Ready() && !g.server.draining()}, nil
+}
+
+func (g grpcServer) ModelMetadata(_ context.Context, q *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
+	m, err := g.server.find(q.Name, q.Version)
+	if err != nil {
+		return nil, err
+	}
+	return oip.ModelMetadataMessage(m.Metadata()), nil
+}
+
+func (g grpcServer) ModelStatistics(_ context.Context, q *pb.ModelStatisticsRequest) (*pb.ModelStatisticsResponse, error) {
+	m, err := g.server.find(q.Name, q.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ModelStatisticsResponse{ModelStats: []*pb.ModelStatistics{oip.StatisticsMessage(m.Statistics())}}, nil
+}
+
+func (g grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (out *pb.ModelInferResponse, err error) {
+	s := g.server
 	defer func() {
-		if err != nil {
-			q.end()
-			q = nil
+		if p := recover(); p != nil { // which would end the program; package http has that, too
+			err = oip.Errorf(oip.Internal, "a mistake of this server: %v", p)
 		}
 	}()
-	defer shield(&err)
-	in := &oip.Receiving{KeepError: true, Load: s.load, Accept: func(h *oip.Head) (place oip.Place, err error) {
-		begin()
-		if q.job, err = s.begin(h); err != nil {
-			return nil, err
-		}
-		return q.job.Place, nil
-	}}
-	if err := receive(in); err != nil {
-		return q, &broken{err}
+	doc, err := oip.FromRequestMessage(q)
+	if err != nil {
+		return nil, invalid(err)
 	}
-	q.head = in.Head
-	return q, in.Err
-}
-
-func (q *received) end() {
-	if q.job != nil {
-		q.job.End()
+	job, err := s.begin(&doc.Head)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// run answers the request.
-func (q *received) run(ctx context.Context) (out *oip.Sending, err error) {
-	defer shield(&err)
-	s := q.server
-	specs, outputs, err := s.run(ctx, q.job, &q.head)
+	defer job.End()
+	if _, err := doc.Read(nil, job.Place); err != nil {
+		return nil, invalid(err)
+	}
+	specs, outputs, err := job.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.requests.answered()
-	about := s.models[q.head.Model].Metadata()
-	head := &oip.Head{Model: about.Name, Version: version(about), ID: q.head.ID, Tensors: specs}
-	out = &oip.Sending{Head: head, Tensors: outputs, Answer: true}
-	s.mustBeTaken(ctx, out)
-	return out, nil
+	about := s.models[doc.Model].Metadata()
+	return oip.ResponseMessage(&oip.Head{Model: about.Name, Version: version(about), ID: doc.ID, Tensors: specs}, outputs), nil
 }
 
-// shield makes an error of a panic: a mistake of ours that one request finds shall not end all others, as package http
-// has it, too.
-func shield(err *error) {
-	if p := recover(); p != nil {
-		*err = oip.Errorf(oip.Internal, "a mistake of this server: %v", p)
+// mostInStream is how many requests of a stream are under way at once; the next one is not read
+// before one of them has been answered.
+const mostInStream = 64
+
+// ModelStreamInfer answers several requests at once, in their order, as Triton does it. Errors are answers, too.
+//
+// When the server is drained, and nothing of the stream is under way, it returns while a goroutine still waits for a request:
+// gRPC ends that waiting when this has returned.
+func (g grpcServer) ModelStreamInfer(stream grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStreamInferResponse]) (err error) {
+	ctx, answers, ended := stream.Context(), make(chan chan *pb.ModelStreamInferResponse, mostInStream), make(chan error, 1)
+	go func() {
+		defer close(answers)
+		for {
+			q, err := stream.Recv()
+			if err != nil {
+				ended <- err
+				return
+			}
+			answer := make(chan *pb.ModelStreamInferResponse, 1)
+			select {
+			case answers <- answer:
+			case <-ctx.Done():
+				ended <- ctx.Err()
+				return
+			}
+			go func() {
+				out, err := g.ModelInfer(ctx, q)
+				a := &pb.ModelStreamInferResponse{InferResponse: out}
+				if err != nil {
+					g.server.requests.failed(oip.CodeOf(err))
+					a.ErrorMessage = err.Error()
+				}
+				answer <- a
+			}()
+		}
+	}()
+	for {
+		select {
+		case answer, ok := <-answers:
+			if !ok {
+				if err == nil {
+					err = <-ended
+				}
+				if errors.Is(err, io.EOF) {
+					err = nil
+				}
+				return err
+			}
+			if a := <-answer; err == nil { // after one that could not be sent, the others are only waited for
+				err = stream.Send(a)
+			}
+		case <-g.server.drained.Done():
+			if len(answers) == 0 {
+				return g.server.statusOf(errDraining)
+			}
+		}
 	}
 }
 
-// broken is an error of the connection: there is nobody to answer.
-type broken struct{ error }
+// A healthServer answers the standard service of health. Watching is not supported: clients take that for a server that is well.
+type healthServer struct {
+	healthpb.UnimplementedHealthServer
+	server *Server
+}
 
-func (b *broken) Unwrap() error { return b.error }
+func (h healthServer) Check(_ context.Context, q *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+	if name := pb.GRPCInferenceService_ServiceDesc.ServiceName; q.Service != "" && q.Service != name {
+		return nil, status.Error(codes.NotFound, fmt.Sprintf("unknown service %q, want %s", q.Service, name))
+	}
+	if h.server.draining() {
+		return &healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_NOT_SERVING}, nil
+	}
+	return &healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_SERVING}, nil
+}

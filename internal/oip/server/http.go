@@ -1,12 +1,15 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 )
@@ -17,7 +20,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v2/health/live", func(w http.ResponseWriter, _ *http.Request) {})
 	mux.HandleFunc("GET /v2/health/ready", func(w http.ResponseWriter, _ *http.Request) { writeReady(w, s.ready()) })
 	about := func(w http.ResponseWriter, _ *http.Request) error {
-		return writeJSON(w, oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: s.extensions()})
+		return writeJSON(w, oip.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: extensions})
 	}
 	mux.HandleFunc("GET /v2", s.guarded(about))
 	mux.HandleFunc("GET /v2/{$}", s.guarded(about))
@@ -35,7 +38,11 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc("GET "+path+"/stats", s.guarded(s.statistics))
 		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
 	}
-	s.handleRegions(mux)
+	for _, path := range []string{"/v2/systemsharedmemory/", "/v2/cudasharedmemory/"} {
+		mux.HandleFunc(path, s.guarded(func(http.ResponseWriter, *http.Request) error {
+			return oip.Errorf(oip.Unsupported, "shared memory is not supported")
+		}))
+	}
 	for _, route := range s.config.Routes {
 		mux.HandleFunc(route.Pattern, s.guarded(func(w http.ResponseWriter, r *http.Request) error {
 			if s.draining() {
@@ -110,7 +117,7 @@ func (s *Server) statistics(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	text, err := oip.FormatStatistics([]oip.ModelStatistics{m.Statistics()})
+	text, err := oip.StatisticsJSON([]oip.ModelStatistics{m.Statistics()})
 	if err != nil {
 		return err
 	}
@@ -142,7 +149,7 @@ func writeText(w http.ResponseWriter, kind string, text []byte) error {
 // writeError answers with an error.
 func (s *Server) writeError(w http.ResponseWriter, err error) {
 	code := oip.CodeOf(err)
-	text, _ := json.Marshal(map[string]string{"error": err.Error()}) // which no string makes fail
+	text, _ := json.Marshal(map[string]string{"error": err.Error()}, jsontext.AllowInvalidUTF8(true)) // which no string makes fail
 	s.requests.failed(code)
 	s.expect(w, 0)
 	w.Header().Set("Content-Type", "application/json")

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 const (
@@ -45,7 +43,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	specs, outputs, err := s.run(r.Context(), job, &doc.Head)
+	specs, outputs, err := job.Run(r.Context())
 	if err != nil {
 		return err
 	}
@@ -68,17 +66,7 @@ func (s *Server) receiveHead(control *http.ResponseController, r *http.Request, 
 	if err != nil {
 		return nil, arriving(err)
 	}
-	doc.Load = s.load
 	return doc, nil
-}
-
-// run has a request answered, with the outputs where they were asked for.
-func (s *Server) run(ctx context.Context, job Job, asked *oip.Head) ([]oip.Spec, []tensor.Tensor, error) {
-	specs, outputs, err := job.Run(ctx)
-	if err == nil {
-		err = s.store(asked, specs, outputs)
-	}
-	return specs, outputs, err
 }
 
 // The forms of requests.
@@ -141,12 +129,9 @@ func (s *Server) readHead(r *http.Request, m Model, head int64, form requestForm
 	if _, err := buffer.ReadFrom(io.LimitReader(r.Body, head)); err != nil {
 		return nil, err
 	}
-	doc, err := s.alike[about.Name].Request(buffer.Bytes())
+	doc, err := oip.FromRequestJSON(buffer.Bytes())
 	if err != nil {
-		if oip.CodeOf(err) == oip.Internal {
-			err = &oip.Error{Code: oip.InvalidArgument, Err: err}
-		}
-		return nil, err
+		return nil, invalid(err)
 	}
 	if rest := r.ContentLength - head; doc.BinarySize() != rest {
 		return nil, oip.Errorf(oip.InvalidArgument, "the tensors have %d bytes, %d follow the JSON", doc.BinarySize(), rest)
@@ -157,12 +142,17 @@ func (s *Server) readHead(r *http.Request, m Model, head int64, form requestForm
 
 // arriving names the code of an error on the way of a request to the model.
 func arriving(err error) error {
-	var known *oip.Error
-	switch {
-	case errors.As(err, &known):
-		return err
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return oip.Errorf(oip.TimedOut, "the request did not arrive in time")
+	}
+	return invalid(err)
+}
+
+// invalid is an error of a request that has no code of its own.
+func invalid(err error) error {
+	var known *oip.Error
+	if errors.As(err, &known) {
+		return err
 	}
 	return &oip.Error{Code: oip.InvalidArgument, Err: err}
 }

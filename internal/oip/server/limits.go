@@ -25,6 +25,9 @@ func (l *Limits) fill() {
 	}
 }
 
+// maxHeader is how many bytes the header of a request may have.
+const maxHeader = 16 << 10
+
 // perMiB is the time that a client may take for a MiB at least.
 const perMiB = time.Second
 

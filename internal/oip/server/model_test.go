@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/oip/pb"
 	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -126,14 +127,14 @@ func (s running) send(t *testing.T, method, path, headers, body string) (*http.R
 }
 
 // dial connects to the server over gRPC.
-func (s running) dial(t *testing.T) *grpc.ClientConn {
+func (s running) dial(t *testing.T) pb.GRPCInferenceServiceClient {
 	t.Helper()
-	c, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(oip.Codec{})))
+	c, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return c
+	return pb.NewGRPCInferenceServiceClient(c)
 }
 
 // line sends bytes over a connection and returns its other end.

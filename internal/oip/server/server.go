@@ -8,8 +8,6 @@ import (
 	"net/http"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/mlperf-go/mlperf/internal/oip"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -53,9 +51,6 @@ type Config struct {
 	Tokens        []string    // one of which a request has to bring; none: it need not
 	Limits        Limits
 	Routes        []Route // further ones over HTTP
-	// SharedMemory lets clients have tensors read from and written to shared memory of this
-	// machine: any that this user may open.
-	SharedMemory bool
 	// Metrics appends further metrics, in the text format of Prometheus; nil: none.
 	Metrics func(dst []byte) []byte
 }
@@ -71,49 +66,35 @@ type Route struct {
 type Server struct {
 	config Config
 	models map[string]Model
-	alike  map[string]*oip.Alike // requests over HTTP, by the model
 	http   *http.Server
 	grpc   *grpc.Server
-	health *health.Server
 	conns  *connections
 
-	mostMessage int64 // bytes over gRPC
-
-	regions  regions
 	drained  context.Context // ends when draining begins
 	drain    func()
 	requests counters
 }
 
-// extensions names those of the protocol that this server has.
-func (s *Server) extensions() []string {
-	list := []string{"binary_tensor_data", "statistics"}
-	if s.config.SharedMemory {
-		list = append(list, "system_shared_memory")
-	}
-	return list
-}
+// extensions are those of the protocol that this server has.
+var extensions = []string{"binary_tensor_data", "statistics"}
 
 // New makes a server that listens nowhere yet.
 func New(c Config) *Server {
 	c.Limits.fill()
-	s := &Server{config: c, models: map[string]Model{}, alike: map[string]*oip.Alike{}, regions: regions{open: map[string]region{}, sweep: fewRegions}, conns: newConnections(c.Limits.Connections)}
+	s := &Server{config: c, models: map[string]Model{}, conns: newConnections(c.Limits.Connections)}
 	s.drained, s.drain = context.WithCancel(context.Background())
 	for _, m := range c.Models {
-		s.models[m.Metadata().Name], s.alike[m.Metadata().Name] = m, &oip.Alike{}
+		s.models[m.Metadata().Name] = m
 	}
 	only := &http.Protocols{}
 	only.SetHTTP1(true)
 	s.http = &http.Server{
 		Handler: s.handler(), TLSConfig: c.TLS, Protocols: only,
-		ReadHeaderTimeout: c.Limits.Header, IdleTimeout: c.Limits.Idle, MaxHeaderBytes: 16 << 10,
+		ReadHeaderTimeout: c.Limits.Header, IdleTimeout: c.Limits.Idle, MaxHeaderBytes: maxHeader,
 		ConnState: s.conns.changed, ErrorLog: silent(),
 	}
 	s.http.RegisterOnShutdown(s.conns.unused.close)
 	s.grpc = s.newGRPC()
-	s.health = health.NewServer()
-	healthpb.RegisterHealthServer(s.grpc, s.health)
-	s.health.SetServingStatus(oip.Service, healthpb.HealthCheckResponse_SERVING)
 	return s
 }
 
@@ -144,7 +125,6 @@ func (s *Server) ServeGRPC(l net.Listener) error {
 // way, and closes its connections. When the context ends, it waits no longer, and returns why.
 func (s *Server) Drain(ctx context.Context) error {
 	s.drain()
-	s.health.Shutdown()
 	ended := make(chan struct{})
 	go func() {
 		s.grpc.GracefulStop()
@@ -161,7 +141,7 @@ func (s *Server) Drain(ctx context.Context) error {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // rather than that a context has ended
 	}
-	return errors.Join(err, s.http.Close(), s.unregister(""))
+	return errors.Join(err, s.http.Close())
 }
 
 // draining reports whether no new request is taken any more.
@@ -204,9 +184,6 @@ func (s *Server) begin(h *oip.Head) (Job, error) {
 	}
 	m, err := s.find(h.Model, h.Version)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.checkWindows(h); err != nil {
 		return nil, err
 	}
 	return m.Begin(h)

@@ -15,12 +15,12 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func golden(t testing.TB, name string) (tensor.Shape, []float32) {
 	t.Helper()
-	r, err := npy.NewReader(bytes.NewReader(testfile.Read(t, filepath.Join("testdata", name+".npy.gz"))))
+	r, err := npy.NewReader(bytes.NewReader(testenv.Read(t, filepath.Join("testdata", name+".npy.gz"))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenizer"
 )
 
 func decode[T any](t testing.TB, name string, into *T) {
 	t.Helper()
-	*into = testfile.JSON[T](t, filepath.Join("testdata", name))
+	*into = testenv.JSON[T](t, filepath.Join("testdata", name))
 }
 
 func wordPiece(t testing.TB) *tokenizer.WordPiece {

@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/submission/truncate"
 )
 
@@ -25,7 +25,7 @@ var hashLine = regexp.MustCompile(`(?m)^hash=\w+\r?$`)
 // responses writes the short form of the result's accuracy log, and accuracy.txt with its
 // hash.
 func (b *builder) responses(ctx context.Context, from, to string) error {
-	text, err := regular.ReadFile(filepath.Join(from, scoreFile), largestText)
+	text, err := fileio.ReadFile(filepath.Join(from, scoreFile), largestText)
 	if err != nil {
 		return fmt.Errorf("%w: score the run first, mlperf accuracy %s", err, from)
 	}
@@ -59,7 +59,7 @@ var cutTests = []string{"TEST01", "TEST07", "TEST09"}
 
 // audits copies what the checker wants of a compliance test, and nothing else.
 func (b *builder) audits(ctx context.Context, a *audit, to string) error {
-	for _, path := range regular.Matching(a.folder, "verify_*.txt") {
+	for _, path := range fileio.Glob(a.folder, "verify_*.txt") {
 		if err := b.copy(ctx, path, to+"/"+filepath.Base(path)); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (b *builder) auditResponses(ctx context.Context, test, from, to string) err
 	if !slices.Contains(cutTests, test) {
 		return b.copy(ctx, filepath.Join(from, mlperflog.AccuracyFile), to+"/"+mlperflog.AccuracyFile)
 	}
-	text, err := regular.ReadFile(filepath.Join(from, scoreFile), largestText)
+	text, err := fileio.ReadFile(filepath.Join(from, scoreFile), largestText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a test's may be missing
 		return err
 	}

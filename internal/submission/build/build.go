@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/scratch"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
@@ -86,16 +85,16 @@ func Build(ctx context.Context, q Request) (*Built, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, err
 	}
-	folder, err := scratch.In(parent, "submission")
+	folder, err := os.MkdirTemp(parent, ".mlperf-submission-")
 	if err != nil {
 		return nil, err
 	}
-	b.root = filepath.Join(folder.Path, "tree")
+	b.root = filepath.Join(folder, "tree")
 	err = b.make(ctx, results)
 	if err == nil {
 		err = publish(b.root, q.Tree)
 	}
-	return b.built, errors.Join(err, folder.Remove())
+	return b.built, errors.Join(err, os.RemoveAll(folder))
 }
 
 func (b *builder) make(ctx context.Context, results []*result) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // extract writes a tree of the checker's testdata, whose logs are those of the C++ LoadGen,
@@ -22,7 +22,7 @@ import (
 func extract(t *testing.T, version string) string {
 	t.Helper()
 	dir := t.TempDir()
-	testfile.Extract(t, "../checker/testdata/"+version+".tar.gz", dir)
+	testenv.Extract(t, "../checker/testdata/"+version+".tar.gz", dir)
 	return dir
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	compliance "github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -52,7 +52,7 @@ func imageCampaign(t *testing.T, scores captions) *campaign {
 }
 
 func TestATreeOfImagesPasses(t *testing.T) {
-	longtest.Skip(t, "runs of 600 s of fake time")
+	testenv.SkipLong(t, "runs of 600 s of fake time")
 	t.Parallel()
 	c := imageCampaign(t, captions{clip: 31.75, fid: 23.5})
 	q := c.request()
@@ -66,7 +66,7 @@ func TestATreeOfImagesPasses(t *testing.T) {
 }
 
 func TestImagesThatMissARangeDoNotPass(t *testing.T) {
-	longtest.Skip(t, "runs of 600 s of fake time")
+	testenv.SkipLong(t, "runs of 600 s of fake time")
 	t.Parallel()
 	for name, scores := range map[string]captions{
 		"images that fit their captions too well": {clip: 31.9, fid: 23.5},

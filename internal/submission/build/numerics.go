@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
 )
@@ -135,7 +135,7 @@ func quantised(model string) string {
 
 // convertedText is what `mlperf quantize` wrote beside a model.
 func convertedText(model string) string {
-	text, err := regular.ReadFile(strings.TrimSuffix(model, filepath.Ext(model))+".md", largestText)
+	text, err := fileio.ReadFile(strings.TrimSuffix(model, filepath.Ext(model))+".md", largestText)
 	if err != nil {
 		return ""
 	}

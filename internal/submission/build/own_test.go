@@ -21,11 +21,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/longtest"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
@@ -171,7 +171,7 @@ func (c *campaign) request() Request {
 var keepTree = flag.String("tree", "", "make the tree of our own runs here, and leave it")
 
 func TestATreeOfOurOwnRunsPasses(t *testing.T) {
-	longtest.Skip(t, "nine runs of 600 s of fake time, and three of 50,000 samples")
+	testenv.SkipLong(t, "nine runs of 600 s of fake time, and three of 50,000 samples")
 	t.Parallel()
 	c := &campaign{dir: t.TempDir(), numbers: numbers{38_006}}
 	synctest.Test(t, func(t *testing.T) { c.t = t; c.all() })
@@ -222,7 +222,7 @@ func (c *campaign) mayNotEnter() {
 }
 
 func TestOfShortRunsTheDurationIsTheOnlyFault(t *testing.T) {
-	longtest.Skip(t, "three accuracy runs of 50,000 samples")
+	testenv.SkipLong(t, "three accuracy runs of 50,000 samples")
 	t.Parallel()
 	c := &campaign{dir: t.TempDir(), numbers: numbers{38_006}, duration: "200s"}
 	synctest.Test(t, func(t *testing.T) { c.t = t; c.all() })

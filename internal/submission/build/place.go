@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/regular"
 )
 
 // A tree's paths differ up to v5.1: there, measurements and compliance tests have folders of
@@ -184,7 +184,7 @@ func copyFile(ctx context.Context, from, to string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	src, err := regular.Open(from)
+	src, err := fileio.Open(from)
 	if err != nil {
 		return err
 	}

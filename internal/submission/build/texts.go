@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // texts writes what describes the results.
@@ -75,7 +75,7 @@ var expectations = map[string]expectation{
 
 // userConf is the file that the run had, or one that asks for the same.
 func (r *result) userConf() ([]byte, error) {
-	own, err := regular.ReadFile(filepath.Join(r.performance.folder, "user.conf"), largestText)
+	own, err := fileio.ReadFile(filepath.Join(r.performance.folder, "user.conf"), largestText)
 	if err == nil && len(own) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return own, err
 	}
@@ -111,7 +111,7 @@ func (b *builder) mapping(_ context.Context, results []*result) error {
 	}
 	path := b.home() + "/model_mapping.json"
 	names := map[string]string{}
-	if data, err := regular.ReadFile(b.at(path), largestText); err == nil {
+	if data, err := fileio.ReadFile(b.at(path), largestText); err == nil {
 		if err := json.Unmarshal(data, &names); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
@@ -27,7 +27,7 @@ func (b *builder) score(r *result) string {
 			return strings.TrimSpace(run.Accuracy.Metric + " " + text + " " + run.Accuracy.Unit)
 		}
 	}
-	data, err := regular.ReadFile(filepath.Join(r.accuracy.folder, scoreFile), largestText)
+	data, err := fileio.ReadFile(filepath.Join(r.accuracy.folder, scoreFile), largestText)
 	if err != nil {
 		return ""
 	}

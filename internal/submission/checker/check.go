@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/parallel"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // A Profile says how much is asked of a tree.
@@ -90,7 +90,7 @@ func (l *loader) nothing(o Options) error {
 // Beside them it walks the tree.
 func (l *loader) judgeAll(ctx context.Context) ([]Result, error) {
 	results := make([]Result, len(l.jobs))
-	err := parallel.EachWith(ctx, 0, 1+len(l.jobs), func() func(context.Context, int) error {
+	err := workerpool.EachWith(ctx, 0, 1+len(l.jobs), func() func(context.Context, int) error {
 		lines := python.NewLines(nil)
 		return func(ctx context.Context, i int) error {
 			if i == 0 {

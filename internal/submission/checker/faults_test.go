@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A fault is what goes wrong in practice, and all that a finding says of it.
@@ -96,7 +96,7 @@ func TestFaultsAreNamedPrecisely(t *testing.T) {
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			if strings.Contains(f.name, "5 GB") {
-				longtest.Skip(t, "long lines are read")
+				testenv.SkipLong(t, "long lines are read")
 			}
 			t.Parallel()
 			e := &edit{t, t.TempDir()}

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // extract writes a tree of testdata, see make_trees.py, and returns its folder.
 func extract(t testing.TB, version string) string {
 	t.Helper()
 	dir := t.TempDir()
-	testfile.Extract(t, "testdata/"+version+".tar.gz", dir)
+	testenv.Extract(t, "testdata/"+version+".tar.gz", dir)
 	return dir
 }
 

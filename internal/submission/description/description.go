@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/regular"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
 )
 
@@ -134,7 +134,7 @@ const largest = 1 << 20
 
 // Read reads a file.
 func Read(path string) (Description, error) {
-	data, err := regular.ReadFile(path, largest)
+	data, err := fileio.ReadFile(path, largest)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package output writes judgements of submissions: as text, JSON and SARIF, and the
+// Package output writes judgements of submissions: as text and JSON, and the
 // results that pass as the official summary and as tables of the final report.
 //
 //	report, err := checker.Check(ctx, checker.Options{Tree: "submission", Rules: "v6.1"})

@@ -2,10 +2,15 @@ package output
 
 import (
 	"cmp"
+	"encoding/csv"
+	"fmt"
+	"html"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
@@ -189,4 +194,164 @@ func byPlace(order []string, x, y string) int {
 		return len(order)
 	}
 	return cmp.Or(cmp.Compare(at(x), at(y)), cmp.Compare(x, y))
+}
+
+// number gives systems their IDs, in the order of division, availability, submitter and name. In the
+// open division each model of a system has its own.
+func number(r *checker.Report) map[string]string {
+	var order [][]string
+	for _, one := range r.Results {
+		if one.Row != nil && one.Passes {
+			order = append(order, []string{one.Division, availability(one), one.Submitter, unique(one)})
+		}
+	}
+	slices.SortFunc(order, slices.Compare)
+	ids := map[string]string{}
+	for _, at := range order {
+		if name := at[len(at)-1]; ids[name] == "" {
+			ids[name] = fmt.Sprintf("%s-%04d", strings.TrimPrefix(r.Rules, "v"), len(ids)+1)
+		}
+	}
+	return ids
+}
+
+// unique names what has an ID.
+func unique(one checker.Result) string {
+	parts := []string{one.Row.SystemType, one.Division, one.Submitter, one.System}
+	if one.Division == "open" {
+		parts = append(parts, one.Benchmark)
+	}
+	return strings.Join(parts, "/")
+}
+
+func availability(one checker.Result) string {
+	if one.Row.Availability == "on-premise" {
+		return "available"
+	}
+	return one.Row.Availability
+}
+
+// inFull are benchmarks that a suite of a round shows in all scenarios, although it asks for none
+// (generate_final_report.py, filter_scenarios, which does not list them).
+var inFull = map[string][]string{
+	"v6.1 datacenter": {"qwen3.6-27b"}, "v6.1 edge": {"qwen3.6-27b"},
+	"v6.0 datacenter": {"llama3.1-8b-edge", "retinanet"},
+	"v6.0 edge":       {"deepseek-r1", "dlrm-v3", "gpt-oss-120b", "llama3.1-8b", "mixtral-8x7b", "qwen3-vl-235b-a22b", "retinanet", "wan-2.2-t2v-a14b"},
+	"v5.1 datacenter": {"llama3.1-8b-edge"}, "v5.1 edge": {"deepseek-r1", "llama3.1-8b", "mixtral-8x7b"},
+	"v5.0 edge": {"mixtral-8x7b"},
+}
+
+// besides are scenarios that a suite of a round shows and does not ask for.
+var besides = map[string][]string{
+	"v6.0 datacenter qwen3-vl-235b-a22b": {"Interactive"},
+	"v5.1 datacenter resnet":             {"Server", "Offline"},
+}
+
+// shown reports whether a suite has a scenario of a benchmark.
+func shown(round *rounds.Round, model, suite, scenario string) bool {
+	m, where := round.Model(model), round.Version+" "+suite
+	if len(m.Required) == 0 && len(m.Optional) == 0 || slices.Contains(inFull[where], model) {
+		return true
+	}
+	return slices.Contains(m.Required[suite], scenario) || slices.Contains(m.Optional[suite], scenario) || slices.Contains(besides[where+" "+model], scenario)
+}
+
+// A Format is a way to write sheets.
+type Format string
+
+// The formats.
+const (
+	CSV      Format = "csv"
+	Markdown Format = "markdown"
+	HTML     Format = "html"
+)
+
+// Sheets writes the tables of the final report. What submitters wrote is escaped, in
+// CSV as in RFC 4180, and there with an apostrophe before what a spreadsheet would take
+// for a formula.
+func Sheets(w io.Writer, f Format, sheets []Sheet) error {
+	switch f {
+	case CSV:
+		return csvSheets(w, sheets)
+	case Markdown:
+		return markdownSheets(w, sheets)
+	case HTML:
+		return htmlSheets(w, sheets)
+	}
+	return field.Invalid("format", f, "summary, csv, markdown or html")
+}
+
+func csvSheets(w io.Writer, sheets []Sheet) error {
+	out := csv.NewWriter(w)
+	for _, s := range sheets {
+		// Errors stay with the writer.
+		_ = out.Write([]string{s.Title})
+		_ = out.Write(s.Header)
+		for _, row := range s.Rows {
+			safe := make([]string, len(row))
+			for i, cell := range row {
+				safe[i] = inert(cell)
+			}
+			_ = out.Write(safe)
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// inert keeps a cell from being a formula. A number may be below 0.
+func inert(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return cell
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil || cell == "-" {
+		return cell
+	}
+	return "'" + cell
+}
+
+var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`)
+
+func markdownSheets(w io.Writer, sheets []Sheet) error {
+	var b strings.Builder
+	for _, s := range sheets {
+		fmt.Fprintf(&b, "## %s\n\n", s.Title)
+		line := func(cells []string) {
+			for _, c := range cells {
+				b.WriteString("| " + markdown.Replace(c) + " ")
+			}
+			b.WriteString("|\n")
+		}
+		line(s.Header)
+		b.WriteString(strings.Repeat("| --- ", len(s.Header)) + "|\n")
+		for _, row := range s.Rows {
+			line(row)
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func htmlSheets(w io.Writer, sheets []Sheet) error {
+	var b strings.Builder
+	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>MLPerf Inference results</title></head>\n<body>\n")
+	for _, s := range sheets {
+		fmt.Fprintf(&b, "<h2>%s</h2>\n<table>\n", html.EscapeString(s.Title))
+		line := func(tag string, cells []string) {
+			b.WriteString("<tr>")
+			for _, c := range cells {
+				fmt.Fprintf(&b, "<%s>%s</%s>", tag, html.EscapeString(c), tag)
+			}
+			b.WriteString("</tr>\n")
+		}
+		line("th", s.Header)
+		for _, row := range s.Rows {
+			line("td", row)
+		}
+		b.WriteString("</table>\n")
+	}
+	b.WriteString("</body>\n</html>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
 }

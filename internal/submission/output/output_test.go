@@ -3,8 +3,12 @@ package output
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
@@ -25,7 +29,7 @@ func judged(division string) *checker.Report {
 	}}
 }
 
-func TestTextNamesEveryFindingOnce(t *testing.T) {
+func TestTextNamesFindingsOnce(t *testing.T) {
 	var b strings.Builder
 	if err := Text(&b, judged("closed")); err != nil {
 		t.Fatal(err)
@@ -35,23 +39,7 @@ func TestTextNamesEveryFindingOnce(t *testing.T) {
 	}
 }
 
-func TestSARIFHasRulesAndPlaces(t *testing.T) {
-	var b strings.Builder
-	if err := SARIF(&b, judged("closed")); err != nil {
-		t.Fatal(err)
-	}
-	var log sarifLog
-	if err := json.Unmarshal([]byte(b.String()), &log); err != nil {
-		t.Fatal(err)
-	}
-	run := log.Runs[0]
-	if len(run.Results) != 1 || run.Results[0].RuleID != "system-field" || run.Results[0].Locations[0].Physical.Artifact.URI != "systems/a%20b.json" ||
-		run.Results[0].Locations[0].Physical.Region.StartLine != 3 || len(run.Tool.Driver.Rules) != len(checker.Rules()) {
-		t.Errorf("%+v", run.Results)
-	}
-}
-
-func TestTheSummaryHasARowForPower(t *testing.T) {
+func TestSummaryPowerRow(t *testing.T) {
 	var b strings.Builder
 	if err := Summary(&b, judged("closed")); err != nil {
 		t.Fatal(err)
@@ -75,7 +63,7 @@ func sheets(t *testing.T, division string, f Format) string {
 	return b.String()
 }
 
-func TestTablesHaveASuiteADivisionAndPower(t *testing.T) {
+func TestSheetsHaveASuiteADivisionAndPower(t *testing.T) {
 	s, err := Final(judged("open"))
 	if err != nil || len(s) != 2 || s[0].Title != "edge - open" || s[1].Title != "edge - open - power" {
 		t.Fatalf("%+v, %v", s, err)
@@ -88,7 +76,7 @@ func TestTablesHaveASuiteADivisionAndPower(t *testing.T) {
 	}
 }
 
-func TestWhatSubmittersWroteIsEscaped(t *testing.T) {
+func TestSheetsEscape(t *testing.T) {
 	if text := sheets(t, "closed", HTML); strings.Contains(text, "<script>") || !strings.Contains(text, "&lt;script&gt;|=1&#34;x") {
 		t.Error(text)
 	}
@@ -101,4 +89,176 @@ func TestWhatSubmittersWroteIsEscaped(t *testing.T) {
 	if err != nil || records[2][1] != "'=Org" || records[2][3] != evil {
 		t.Errorf("%q, %v", records, err)
 	}
+}
+
+func TestCSVHasNoFormulas(t *testing.T) {
+	sheet := Sheet{Title: "t", Header: []string{"h"}}
+	cells := map[string]string{
+		"=1": "'=1", "+cmd": "'+cmd", "-2+3": "'-2+3", "@x": "'@x", "\tx": "'\tx", "-1.5": "-1.5", "+2": "+2", "-": "-", "": "", "a=b": "a=b", "7": "7",
+	}
+	var order []string
+	for cell := range cells {
+		order = append(order, cell)
+		sheet.Rows = append(sheet.Rows, []string{cell, "x"})
+	}
+	var b strings.Builder
+	if err := Sheets(&b, CSV, []Sheet{sheet}); err != nil {
+		t.Fatal(err)
+	}
+	r := csv.NewReader(strings.NewReader(b.String()))
+	r.FieldsPerRecord = -1
+	records, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, cell := range order {
+		if got := records[i+2][0]; got != cells[cell] {
+			t.Errorf("%q is written as %q, want %q", cell, got, cells[cell])
+		}
+	}
+}
+
+func TestSheetFormats(t *testing.T) {
+	s := []Sheet{{Title: "edge - closed", Header: []string{"ID", "x_y"}, Rows: [][]string{{"1", "a|b\n*c*"}, {"2", "&"}}}}
+	for format, want := range map[Format]string{
+		Markdown: "## edge - closed\n\n| ID | x\\_y |\n| --- | --- |\n| 1 | a\\|b \\*c\\* |\n| 2 | &amp; |\n\n",
+		HTML: "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>MLPerf Inference results</title></head>\n<body>\n<h2>edge - closed</h2>\n<table>\n" +
+			"<tr><th>ID</th><th>x_y</th></tr>\n<tr><td>1</td><td>a|b\n*c*</td></tr>\n<tr><td>2</td><td>&amp;</td></tr>\n</table>\n</body>\n</html>\n",
+		CSV: "edge - closed\nID,x_y\n1,\"a|b\n*c*\"\n2,&\n",
+	} {
+		var b strings.Builder
+		if err := Sheets(&b, format, s); err != nil || b.String() != want {
+			t.Errorf("%s is\n%s(%v), want\n%s", format, b.String(), err, want)
+		}
+	}
+	if err := Sheets(&strings.Builder{}, "pdf", s); err == nil || !strings.Contains(err.Error(), "summary, csv, markdown or html") {
+		t.Errorf("format pdf: %v", err)
+	}
+}
+
+func TestText(t *testing.T) {
+	report := &checker.Report{Rules: "v6.1", Profile: checker.Strict, Findings: []checker.Finding{
+		{Rule: "tree-name", Level: checker.Notes, Path: "a\u202eb", Message: "the name\x07 é", Found: "\x7f", Fix: "rename it"},
+		{Rule: "acc-target", Level: checker.Fails, Path: "x/accuracy.txt", Line: 7, Message: "low", Found: "1", Wanted: "≥ 2"},
+	}, Results: []checker.Result{{Path: "x\ny"}}}
+	var b strings.Builder
+	if err := Text(&b, report); err != nil {
+		t.Fatal(err)
+	}
+	links := map[string]string{}
+	for _, r := range checker.Rules() {
+		links[r.ID] = r.Link
+	}
+	want := "does not pass  x\\x0ay\n\n" +
+		"a\\u202eb: note: the name\\x07 é\n  found   \\x7f\n  fix     rename it\n  rule    tree-name " + links["tree-name"] + "\n\n" +
+		"x/accuracy.txt:7: error: low\n  found   1\n  wanted  ≥ 2\n  rule    acc-target " + links["acc-target"] + "\n\n" +
+		"0 of 1 results pass; 1 findings fail the tree.\nThe tree does not pass: rules v6.1, profile strict.\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	b.Reset()
+	if err := Text(&b, &checker.Report{Rules: "v6.1", Profile: checker.Reference, Passes: true, Results: []checker.Result{{Path: "x", Passes: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "1 of 1 results pass; 0 findings fail the tree.\nThe tree passes: rules v6.1, profile reference.\n"; b.String() != want {
+		t.Errorf("text %q, want %q", b.String(), want)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	want := judged("closed")
+	var b strings.Builder
+	if err := JSON(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	got := &checker.Report{}
+	if err := json.Unmarshal([]byte(b.String()), got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(b.String(), "<script>") {
+		t.Errorf("%s\n(-want +got):\n%s", b.String(), diff)
+	}
+}
+
+// full is a disk on which nothing can be written.
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestFullDisk(t *testing.T) {
+	r := judged("closed")
+	s, err := Final(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func() error{
+		"text": func() error { return Text(full{}, r) }, "JSON": func() error { return JSON(full{}, r) },
+		"summary": func() error { return Summary(full{}, r) }, "csv": func() error { return Sheets(full{}, CSV, s) },
+		"markdown": func() error { return Sheets(full{}, Markdown, s) }, "html": func() error { return Sheets(full{}, HTML, s) },
+	} {
+		if err := write(); !errors.Is(err, errFull) {
+			t.Errorf("%s: %v, want %v", name, err, errFull)
+		}
+	}
+}
+
+// An official is the rows of a summary, and the sheets that generate_final_report.py makes of them;
+// see testdata/make_final.py.
+type official struct {
+	Version string
+	Results []map[string]any
+	Sheets  []Sheet
+}
+
+func TestOfficialFinalReport(t *testing.T) {
+	data, err := os.ReadFile("testdata/final.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []official
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.UseNumber()
+	if err := decoder.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range all {
+		got, err := Final(o.report())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(o.Sheets, got); diff != "" {
+			t.Errorf("report %d of %s (-official +here):\n%s", i, o.Version, diff)
+		}
+	}
+}
+
+// report is what the checker would say: a row with power follows that without.
+func (o official) report() *checker.Report {
+	r := &checker.Report{Rules: "v" + o.Version}
+	for _, row := range o.Results {
+		text := func(name string) string {
+			if n, isNumber := row[name].(json.Number); isNumber {
+				return n.String()
+			}
+			s, _ := row[name].(string)
+			return s
+		}
+		if unit := text("Units"); unit == "Watts" || unit == "millijoules" {
+			last := r.Results[len(r.Results)-1].Row
+			last.PowerResult, last.PowerUnits = text("Result"), unit
+			continue
+		}
+		power, _ := row["has_power"].(bool)
+		r.Results = append(r.Results, checker.Result{
+			Division: text("Division"), Submitter: text("Organization"), System: text("Platform"), Benchmark: text("Model"), Model: text("MlperfModel"), Scenario: text("Scenario"), Passes: true,
+			Row: &checker.Row{
+				Availability: text("Availability"), SystemType: text("SystemType"), SystemName: text("SystemName"), Result: text("Result"), Units: text("Units"), Accuracy: text("Accuracy"),
+				Nodes: text("number_of_nodes"), Processor: text("host_processor_model_name"), Processors: text("host_processors_per_node"), Accelerator: text("accelerator_model_name"),
+				Accelerators: text("accelerators_per_node"), Total: text("total_accelerators"), Framework: text("framework"), Notes: text("notes"), HasPower: power,
+			},
+		})
+	}
+	return r
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/testfile"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A golden is what Python says, see testdata/make_python.py. nil is an exception.
@@ -33,7 +33,7 @@ type golden struct {
 
 func readGolden(t *testing.T) *golden {
 	t.Helper()
-	g := testfile.JSON[golden](t, "testdata/python.json")
+	g := testenv.JSON[golden](t, "testdata/python.json")
 	return &g
 }
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Tree is a folder that somebody submits.
@@ -67,13 +67,13 @@ func (t Tree) list(path string, want func(fs.FileMode) bool) ([]string, error) {
 
 // Open opens a file.
 func (t Tree) Open(path string) (*os.File, error) {
-	f, err := regular.Open(t.At(path))
+	f, err := fileio.Open(t.At(path))
 	return f, Cause(err)
 }
 
 // Read returns a file that has no more bytes than that.
 func (t Tree) Read(path string, most int64) ([]byte, error) {
-	data, err := regular.ReadFile(t.At(path), most)
+	data, err := fileio.ReadFile(t.At(path), most)
 	return data, Cause(err)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 func TestLinksAreFollowedAndThoseThatLeaveAreKnown(t *testing.T) {
@@ -39,7 +39,7 @@ func TestLinksAreFollowedAndThoseThatLeaveAreKnown(t *testing.T) {
 	if _, err := tr.Leaves("broken"); err == nil || tr.Exists("broken") {
 		t.Error("a broken link leads somewhere")
 	}
-	if _, err := tr.Open("folder"); !errors.Is(err, regular.ErrNotRegular) {
+	if _, err := tr.Open("folder"); !errors.Is(err, fileio.ErrNotRegular) {
 		t.Errorf("opening a folder: %v", err)
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // A cutter makes logs of one tree short.
@@ -140,7 +139,7 @@ func (c *cutter) text(f folder) ([]byte, error) {
 // save copies a log with a hash into the backup. What is there already must be the same.
 func (c *cutter) save(ctx context.Context, path, hash string) error {
 	to := filepath.Join(c.backup, filepath.FromSlash(path))
-	switch kept, _, err := regular.SHA256(ctx, to); {
+	switch kept, _, err := fileio.SHA256(ctx, to); {
 	case err == nil && kept == hash:
 		return nil
 	case err == nil:
@@ -159,7 +158,7 @@ func keep(ctx context.Context, from, to, hash string) error {
 	if err := copyFile(ctx, from, to); err != nil {
 		return err
 	}
-	if kept, _, err := regular.SHA256(ctx, to); err != nil || kept != hash {
+	if kept, _, err := fileio.SHA256(ctx, to); err != nil || kept != hash {
 		return errors.Join(err, fmt.Errorf("the backup %s is not what was copied", to))
 	}
 	return nil
@@ -170,7 +169,7 @@ func copyFile(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	err = whole.WriteSynced(to, 0o644, func(w io.Writer) error {
+	err = fileio.WriteSynced(to, 0o644, func(w io.Writer) error {
 		_, err := io.Copy(w, reader{ctx, src})
 		return err
 	})
@@ -179,7 +178,7 @@ func copyFile(ctx context.Context, from, to string) error {
 
 // replace writes a file as a whole.
 func replace(path string, data []byte, mode fs.FileMode) error {
-	return whole.WriteSynced(path, mode, func(w io.Writer) error {
+	return fileio.WriteSynced(path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/regular"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
@@ -21,7 +21,7 @@ var ErrCut = errors.New("the log was cut already: its hash cannot be told from i
 // whole. The log is read once, however long it is, and stays as it is. Of a log that was
 // cut already it returns the text, and ErrCut.
 func Shorten(ctx context.Context, path string) (short []byte, hash string, err error) {
-	f, err := regular.Open(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, "", err
 	}

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/longtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestALogIsShortenedAsCuttingDoes(t *testing.T) {
@@ -48,7 +48,7 @@ func TestALogIsShortenedAsCuttingDoes(t *testing.T) {
 }
 
 func TestALogOf5GBIsReadOnce(t *testing.T) {
-	longtest.Skip(t, "5 GB are hashed")
+	testenv.SkipLong(t, "5 GB are hashed")
 	path := filepath.Join(t.TempDir(), logName)
 	if err := os.WriteFile(path, []byte("[\n{ \"seq_id\" : 0"), 0o644); err != nil {
 		t.Fatal(err)

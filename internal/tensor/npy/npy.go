@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/whole"
 )
 
 // A Reader reads one array from a stream, in pieces.
@@ -94,7 +94,7 @@ func Write(w io.Writer, t tensor.Tensor) error {
 
 // WriteFile writes t to a file, which it creates or replaces: whole, or what is there stays.
 func WriteFile(name string, t tensor.Tensor) error {
-	if err := whole.Write(name, 0o644, func(w io.Writer) error { return Write(w, t) }); err != nil {
+	if err := fileio.WriteAtomic(name, 0o644, func(w io.Writer) error { return Write(w, t) }); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

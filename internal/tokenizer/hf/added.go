@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // An addedToken is one that is found before anything else is done to a text.
@@ -27,58 +28,48 @@ type addedTokens struct {
 	raw, normalized tokenFinder
 }
 
-// maxID bounds the numbers of tokens.
-const maxID = 1 << 24
-
+// addTokens finds what contradicts the vocabulary, and adds the tokens.
 func (t *Tokenizer) addTokens(tokens []addedToken) error {
 	t.added.ids, t.added.special = make(map[string]int32), make(map[int32]bool)
 	for i, token := range tokens {
-		if err := t.addToken(token); err != nil {
+		err := error(nil)
+		limit := len(t.pieces) + maxGap
+		id, known := t.model.ids[token.Content]
+		have, taken := t.Token(token.ID)
+		content := token.Content
+		switch {
+		case token.Content == "":
+			err = fmt.Errorf("the content of number %d is empty", token.ID)
+		case token.ID < 0 || int(token.ID) > limit:
+			err = fmt.Errorf("%q has number %d, want 0 to %d", token.Content, token.ID, limit)
+		case known && id != token.ID:
+			err = fmt.Errorf("%q has number %d here and %d in the vocabulary of the model", token.Content, token.ID, id)
+		case taken && have != token.Content:
+			err = fmt.Errorf("%q has number %d, which %q has too", token.Content, token.ID, have)
+		case token.Normalized:
+			content, err = t.normalize(content)
+		}
+		if err != nil {
 			return fmt.Errorf("added_tokens[%d]: %w", i, err)
+		}
+		if n := int(token.ID) + 1; n > len(t.pieces) {
+			t.pieces = append(t.pieces, make([]string, n-len(t.pieces))...)
+		}
+		t.pieces[token.ID] = token.Content
+		t.added.ids[token.Content] = token.ID
+		if token.Special {
+			t.added.special[token.ID] = true
+		}
+		finder := &t.added.raw
+		if token.Normalized {
+			finder = &t.added.normalized
+		}
+		if content != "" {
+			finder.add(content, token)
 		}
 	}
 	t.added.raw.sort()
 	t.added.normalized.sort()
-	return nil
-}
-
-func (t *Tokenizer) addToken(token addedToken) error {
-	if err := t.checkAdded(token); err != nil {
-		return err
-	}
-	if n := int(token.ID) + 1; n > len(t.pieces) {
-		t.pieces = append(t.pieces, make([]string, n-len(t.pieces))...)
-	}
-	t.pieces[token.ID] = token.Content
-	t.added.ids[token.Content] = token.ID
-	if token.Special {
-		t.added.special[token.ID] = true
-	}
-	if !token.Normalized {
-		t.added.raw.add(token.Content, token)
-		return nil
-	}
-	content, err := t.normalize(piece{text: token.Content})
-	if err == nil && content.text != "" {
-		t.added.normalized.add(content.text, token)
-	}
-	return err
-}
-
-// checkAdded finds what contradicts the vocabulary.
-func (t *Tokenizer) checkAdded(token addedToken) error {
-	if token.Content == "" {
-		return fmt.Errorf("the content of number %d is empty", token.ID)
-	}
-	if limit := len(t.pieces) + maxGap; token.ID < 0 || int(token.ID) > limit {
-		return fmt.Errorf("%q has number %d, want 0 to %d", token.Content, token.ID, limit)
-	}
-	if id, ok := t.model.id(token.Content); ok && id != token.ID {
-		return fmt.Errorf("%q has number %d here and %d in the vocabulary of the model", token.Content, token.ID, id)
-	}
-	if have, ok := t.Token(token.ID); ok && have != token.Content {
-		return fmt.Errorf("%q has number %d, which %q has too", token.Content, token.ID, have)
-	}
 	return nil
 }
 
@@ -130,35 +121,25 @@ func (f *tokenFinder) find(p piece) []found {
 		}
 		start, end := at, at+n
 		at = end // where the search goes on, whatever blanks the token takes
-		if !token.fits(text[:start], text[end:]) {
+		before, _ := utf8.DecodeLastRuneInString(text[:start])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if token.SingleWord && (start > 0 && isWord(before) || end < len(text) && isWord(after)) {
 			continue
 		}
-		start, end = token.withBlanks(text, from, start, end)
+		if token.LeftStrip { // but for blanks that another token took
+			start = max(from, len(strings.TrimRightFunc(text[:start], unicode.IsSpace)))
+		}
+		if token.RightStrip {
+			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
+		}
 		between(start)
-		if start < end {
+		if start < end { // a token of nothing but blanks that another took has none left
 			parts = append(parts, found{id: token.ID})
 		}
 		from = end
 	}
 	between(len(text))
 	return parts
-}
-
-// fits reports whether a token counts between two texts: a single word is no part of another.
-func (a addedToken) fits(before, after string) bool {
-	return !a.SingleWord || !wordEnds(before) && !wordBegins(after)
-}
-
-// withBlanks is where a token begins and ends that takes the blanks around it, but for those
-// that another took, which ends at from. A token of nothing but such blanks has none left.
-func (a addedToken) withBlanks(text string, from, start, end int) (int, int) {
-	if a.LeftStrip {
-		start = max(from, len(strings.TrimRightFunc(text[:start], unicode.IsSpace)))
-	}
-	if a.RightStrip {
-		end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
-	}
-	return start, end
 }
 
 // at returns the longest token with which a text begins, and its length; 0 if there is none.
@@ -175,18 +156,6 @@ func (f *tokenFinder) at(text string) (addedToken, int) {
 		}
 	}
 	return addedToken{}, 0
-}
-
-func wordEnds(text string) bool {
-	r := []rune(text[max(0, len(text)-4):])
-	return len(r) > 0 && isWord(r[len(r)-1])
-}
-
-func wordBegins(text string) bool {
-	for _, r := range text {
-		return isWord(r)
-	}
-	return false
 }
 
 // isWord is \w of the regular expressions of Rust.

@@ -1,48 +1,59 @@
 package hf
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A mergeText is a pair of tokens that are joined: two texts, or one with a blank between.
+// A modelFile is what the file has of a model.
+type modelFile struct {
+	Type         string         `json:"type"` // older files leave BPE out
+	Vocab        jsontext.Value `json:"vocab"`
+	Merges       []mergeText    `json:"merges"`
+	Unknown      *string        `json:"unk_token"`
+	Dropout      float64        `json:"dropout"`
+	Prefix       string         `json:"continuing_subword_prefix"`
+	Suffix       string         `json:"end_of_word_suffix"`
+	FuseUnknown  bool           `json:"fuse_unk"`
+	ByteFallback bool           `json:"byte_fallback"`
+	IgnoreMerges bool           `json:"ignore_merges"`
+}
+
+// A mergeText is a pair of tokens that are joined. A file has two strings, or one with a blank between.
 type mergeText [2]string
 
-func (m *mergeText) UnmarshalJSON(data []byte) error {
-	var line string
-	if json.Unmarshal(data, &line) == nil {
-		left, right, ok := strings.Cut(line, " ")
-		if !ok || strings.Contains(right, " ") {
-			return fmt.Errorf("merge %q is not two tokens with a blank between", line)
-		}
-		*m = mergeText{left, right}
-		return nil
+func (m *mergeText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() == '[' {
+		return json.UnmarshalDecode(d, (*[2]string)(m))
 	}
-	var pair []string
-	if err := json.Unmarshal(data, &pair); err != nil {
+	var line string
+	if err := json.UnmarshalDecode(d, &line); err != nil {
 		return err
 	}
-	if len(pair) != 2 {
-		return fmt.Errorf("merge %q is not two tokens", pair)
+	left, right, ok := strings.Cut(line, " ")
+	if !ok || strings.Contains(right, " ") {
+		return fmt.Errorf("merge %q is not two tokens with a blank between", line)
 	}
-	*m = mergeText(pair)
+	*m = mergeText{left, right}
 	return nil
 }
 
-// A bpe joins pairs of neighbours, those that were learnt first, until none is left that
-// was learnt.
+// A bpe joins pairs of neighbours, those first that were learnt first, until no pair is left that was learnt.
 type bpe struct {
-	ids            map[string]int32
-	merges         map[uint64]merge
-	bytes          *[256]int32 // nil without byte_fallback
-	unknown        int32       // -1 without
-	fuse, whole    bool        // fuse_unk, ignore_merges
-	prefix, suffix string
-	memory         sync.Pool // of *bpeWord
+	ids         map[string]int32
+	merges      map[uint64]merge
+	bytes       [256]int32 // tokens of bytes, as <0x0A>; -1: none
+	fallback    bool       // to them
+	unknown     int32      // -1: none
+	fuse, whole bool       // fuse_unk, ignore_merges
+	suffix      string     // of the last character of a word
+	memory      sync.Pool  // of *bpeWord
 }
 
 // A merge is what two tokens become, and when that was learnt.
@@ -50,104 +61,244 @@ type merge struct{ rank, id int32 }
 
 func pair(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)) }
 
-func newBPE(f *modelFile, ids map[string]int32) (*bpe, error) {
-	if f.Dropout != nil && *f.Dropout != 0 {
-		return nil, fmt.Errorf("dropout is %v: with it the same text is cut otherwise each time", *f.Dropout)
+const (
+	// maxID bounds the numbers of tokens.
+	maxID = 1 << 24
+	// maxGap is how many numbers a vocabulary may leave out, beyond as many as it has: memory is
+	// bounded by the file.
+	maxGap = 1 << 16
+)
+
+// bpe makes the model, and returns its tokens by their numbers.
+func (f *modelFile) bpe() (m *bpe, pieces []string, err error) {
+	switch {
+	case f.Vocab == nil:
+		return nil, nil, errors.New("model: there is no vocab")
+	case f.Type != "BPE" && (f.Type != "" || f.Merges == nil):
+		return nil, nil, fmt.Errorf("model: type %q is not supported, want BPE", f.Type)
+	case f.Dropout != 0:
+		return nil, nil, fmt.Errorf("model: dropout is %v: the same text would be cut differently each time", f.Dropout)
+	case f.Prefix != "":
+		return nil, nil, fmt.Errorf("model: continuing_subword_prefix %q is not supported, want none", f.Prefix)
 	}
-	m := &bpe{ids: ids, merges: make(map[uint64]merge, len(f.Merges)), fuse: f.FuseUnknown, whole: f.IgnoreMerges}
+	m = &bpe{merges: make(map[uint64]merge, len(f.Merges)), fallback: f.ByteFallback, unknown: -1, fuse: f.FuseUnknown, whole: f.IgnoreMerges, suffix: f.Suffix}
 	m.memory.New = func() any { return new(bpeWord) }
-	m.prefix, m.suffix = textOr(f.Prefix, ""), textOr(f.Suffix, "")
-	if f.ByteFallback {
-		tokens := byteTokens(ids)
-		m.bytes = &tokens
+	if err := json.Unmarshal(f.Vocab, &m.ids); err != nil {
+		return nil, nil, fmt.Errorf("model: vocab: want an object of tokens with their numbers: %w", err)
 	}
-	var err error
-	if m.unknown, err = need(ids, f.Unknown, "unk_token"); err != nil {
-		return nil, err
+	size := int32(0)
+	for token, id := range m.ids {
+		if id < 0 || id >= maxID {
+			return nil, nil, fmt.Errorf("model: vocab: %q has number %d, want 0 to %d", token, id, maxID-1)
+		}
+		size = max(size, id+1)
+	}
+	if len(m.ids) == 0 || int(size) > 2*len(m.ids)+maxGap {
+		return nil, nil, fmt.Errorf("model: vocab: there are %d tokens with numbers up to %d", len(m.ids), size-1)
+	}
+	pieces = make([]string, size)
+	for token, id := range m.ids {
+		if pieces[id] != "" {
+			return nil, nil, fmt.Errorf("model: vocab: %q and %q both have number %d", min(token, pieces[id]), max(token, pieces[id]), id)
+		}
+		pieces[id] = token
+	}
+	for b := range m.bytes {
+		id, ok := m.ids[fmt.Sprintf("<0x%02X>", b)]
+		if !ok {
+			id = -1
+		}
+		m.bytes[b] = id
+	}
+	if f.Unknown != nil {
+		id, ok := m.ids[*f.Unknown]
+		if !ok {
+			return nil, nil, fmt.Errorf("model: unk_token %q is not in the vocabulary", *f.Unknown)
+		}
+		m.unknown = id
 	}
 	for rank, text := range f.Merges {
-		if err := m.learn(int32(rank), text); err != nil {
-			return nil, fmt.Errorf("merges[%d]: %w", rank, err)
+		if text[0] == "" || text[1] == "" {
+			return nil, nil, fmt.Errorf("model: merges[%d]: a token is empty", rank)
 		}
+		joined := text[0] + text[1]
+		var ids [3]int32
+		for i, token := range [...]string{text[0], text[1], joined} {
+			id, ok := m.ids[token]
+			if !ok {
+				return nil, nil, fmt.Errorf("model: merges[%d]: %q and %q become %q, but %q is not in the vocabulary", rank, text[0], text[1], joined, token)
+			}
+			ids[i] = id
+		}
+		m.merges[pair(ids[0], ids[1])] = merge{int32(rank), ids[2]}
 	}
-	return m, nil
+	return m, pieces, nil
 }
 
-// learn adds a merge.
-func (m *bpe) learn(rank int32, text mergeText) error {
-	if text[0] == "" || text[1] == "" {
-		return errors.New("a token is empty")
-	}
-	joined := text[0] + strings.TrimPrefix(text[1], m.prefix)
-	var ids [3]int32
-	for i, token := range [...]string{text[0], text[1], joined} {
-		id, ok := m.ids[token]
-		if !ok {
-			return fmt.Errorf("%q and %q become %q, but %q is not in the vocabulary", text[0], text[1], joined, token)
-		}
-		ids[i] = id
-	}
-	m.merges[pair(ids[0], ids[1])] = merge{rank, ids[2]}
-	return nil
-}
-
-func (m *bpe) id(token string) (int32, bool) { id, ok := m.ids[token]; return id, ok }
-
-func (m *bpe) append(dst []int32, word string) ([]int32, error) {
+// append appends the tokens of a word.
+func (m *bpe) append(dst []int32, word string) []int32 {
 	if m.whole {
 		if id, ok := m.ids[word]; ok {
-			return append(dst, id), nil
+			return append(dst, id)
 		}
 	}
 	w := m.memory.Get().(*bpeWord)
 	defer m.memory.Put(w)
 	w.initial = m.characters(w.initial[:0], word)
-	return w.join(dst, m.merges), nil
+	return w.join(dst, m.merges)
 }
 
-// characters appends the tokens of the single characters of a word.
+// characters appends the tokens of the single characters of a word. Unknown ones that follow each other may be one token,
+// even if characters that have only bytes lie between them.
 func (m *bpe) characters(dst []int32, word string) []int32 {
-	waiting := 0 // unknown tokens that are not appended yet
+	waiting := false // an unknown token is not appended yet
+	flush := func() {
+		if waiting {
+			dst = append(dst, m.unknown)
+		}
+		waiting = false
+	}
 	for i, r := range word {
-		text := m.symbol(word, i, i+utf8.RuneLen(r))
+		end := i + utf8.RuneLen(r)
+		text := word[i:end]
+		if end == len(word) {
+			text += m.suffix
+		}
 		if id, ok := m.ids[text]; ok {
-			dst = m.appendUnknown(dst, &waiting, 0)
+			flush()
 			dst = append(dst, id)
 			continue
 		}
-		if m.bytes != nil {
-			var ok bool
-			if dst, ok = appendBytes(dst, m.bytes, text); ok {
+		if m.fallback {
+			n := len(dst)
+			for _, b := range []byte(text) {
+				if id := m.bytes[b]; id >= 0 {
+					dst = append(dst, id)
+				}
+			}
+			if len(dst) == n+len(text) {
 				continue
 			}
+			dst = dst[:n]
 		}
 		if m.unknown >= 0 {
 			if !m.fuse {
-				dst = m.appendUnknown(dst, &waiting, 0)
+				flush()
 			}
-			waiting = 1
+			waiting = true
 		}
 	}
-	return m.appendUnknown(dst, &waiting, 0)
-}
-
-// symbol is the token of the character of a word that is between two places.
-func (m *bpe) symbol(word string, from, to int) string {
-	text := word[from:to]
-	if from > 0 {
-		text = m.prefix + text
-	}
-	if to == len(word) {
-		text += m.suffix
-	}
-	return text
-}
-
-// appendUnknown appends the unknown token that waits, if there is one.
-func (m *bpe) appendUnknown(dst []int32, waiting *int, then int) []int32 {
-	if *waiting > 0 {
-		dst = append(dst, m.unknown)
-	}
-	*waiting = then
+	flush()
 	return dst
+}
+
+// A bpeWord is a word on its way to its tokens. It is memory to be used again.
+type bpeWord struct {
+	initial []int32
+	symbols []symbol
+	queue   []candidate
+}
+
+// A symbol is a token with its neighbours, -1 for none. Without a size it has become a part
+// of the one before.
+type symbol struct {
+	id, left, right int32
+	gone            bool
+}
+
+// A candidate is a pair that can be joined: what it becomes, and where its left part is.
+type candidate struct {
+	merge
+	at int32
+}
+
+func (c candidate) before(o candidate) bool {
+	return c.rank < o.rank || c.rank == o.rank && c.at < o.at
+}
+
+// join appends the tokens that are left when nothing can be joined any more.
+func (w *bpeWord) join(dst []int32, merges map[uint64]merge) []int32 {
+	w.begin(merges)
+	for len(w.queue) > 0 {
+		w.joinPair(w.pop(), merges)
+	}
+	for _, s := range w.symbols {
+		if !s.gone {
+			dst = append(dst, s.id)
+		}
+	}
+	return dst
+}
+
+// begin lines up the single characters, and puts all pairs that can be joined into the queue.
+func (w *bpeWord) begin(merges map[uint64]merge) {
+	w.symbols, w.queue = w.symbols[:0], w.queue[:0]
+	for i, id := range w.initial {
+		w.symbols = append(w.symbols, symbol{id: id, left: int32(i) - 1, right: int32(i) + 1})
+	}
+	if n := len(w.symbols); n > 0 {
+		w.symbols[n-1].right = -1
+	}
+	for i := range len(w.symbols) - 1 {
+		w.offer(int32(i), merges)
+	}
+}
+
+// joinPair joins a pair, unless one of its parts has become another token since.
+func (w *bpeWord) joinPair(c candidate, merges map[uint64]merge) {
+	left := &w.symbols[c.at]
+	if left.gone || left.right < 0 {
+		return
+	}
+	right := &w.symbols[left.right]
+	if m, ok := merges[pair(left.id, right.id)]; !ok || m.id != c.id {
+		return
+	}
+	left.id, left.right, right.gone = c.id, right.right, true
+	if left.right >= 0 {
+		w.symbols[left.right].left = c.at
+		w.offer(c.at, merges)
+	}
+	if left.left >= 0 {
+		w.offer(left.left, merges)
+	}
+}
+
+// offer puts the pair whose left part is at i into the queue, if it can be joined.
+func (w *bpeWord) offer(i int32, merges map[uint64]merge) {
+	left := w.symbols[i]
+	m, ok := merges[pair(left.id, w.symbols[left.right].id)]
+	if !ok {
+		return
+	}
+	w.queue = append(w.queue, candidate{m, i})
+	for k := len(w.queue) - 1; k > 0; { // a heap, without the interface of container/heap
+		parent := (k - 1) / 2
+		if !w.queue[k].before(w.queue[parent]) {
+			break
+		}
+		w.queue[k], w.queue[parent] = w.queue[parent], w.queue[k]
+		k = parent
+	}
+}
+
+// pop takes the first candidate out of the queue.
+func (w *bpeWord) pop() candidate {
+	first, last := w.queue[0], len(w.queue)-1
+	w.queue[0] = w.queue[last]
+	w.queue = w.queue[:last]
+	for k := 0; ; {
+		child := 2*k + 1
+		if child >= last {
+			return first
+		}
+		if child+1 < last && w.queue[child+1].before(w.queue[child]) {
+			child++
+		}
+		if !w.queue[child].before(w.queue[k]) {
+			return first
+		}
+		w.queue[k], w.queue[child] = w.queue[child], w.queue[k]
+		k = child
+	}
 }

@@ -3,11 +3,13 @@ package hf
 import (
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
-// byteCharacters are the characters that stand for bytes (GPT-2, bytes_to_unicode): those
-// that can be seen stand for themselves, others for what follows U+00FF.
-var byteCharacters, characterBytes = func() (to [256]string, back map[rune]byte) {
+// ByteCharacters are the characters that stand for bytes (GPT-2, bytes_to_unicode): those that can be seen stand for
+// themselves, others for what follows U+00FF.
+var ByteCharacters, characterBytes = func() (to [256]string, back map[rune]byte) {
 	back = make(map[rune]byte, 256)
 	next := rune(256)
 	for b := range rune(256) {
@@ -26,7 +28,7 @@ func toByteCharacters(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/4)
 	for i := range len(text) {
-		b.WriteString(byteCharacters[text[i]])
+		b.WriteString(ByteCharacters[text[i]])
 	}
 	return b.String()
 }
@@ -45,61 +47,11 @@ func fromByteCharacters(dst []byte, token string) []byte {
 	return dst
 }
 
-// validText puts U+FFFD in the place of what is no UTF-8: one for each longest part that
+// validText puts U+FFFD in the place of what is not UTF-8: one for each longest part that
 // begins a character, as Unicode recommends and both Rust and Python do.
 func validText(data []byte) string {
-	if utf8.Valid(data) {
-		return string(data)
+	if !utf8.Valid(data) {
+		data, _ = unicode.UTF8.NewDecoder().Bytes(data) // which has no error
 	}
-	var b strings.Builder
-	for len(data) > 0 {
-		r, n := utf8.DecodeRune(data)
-		if r == utf8.RuneError && n == 1 {
-			n = brokenLength(data)
-		}
-		b.WriteRune(r)
-		data = data[n:]
-	}
-	return b.String()
-}
-
-// brokenLength is how many bytes begin a character that does not go on.
-func brokenLength(data []byte) int {
-	n, want, next := 1, wholeLength(data[0]), secondByte(data[0])
-	for n < min(want, len(data)) && next.holds(data[n]) {
-		next = laterByte
-		n++
-	}
-	return n
-}
-
-// wholeLength is how many bytes a character has that begins with a byte, 0 if none does.
-func wholeLength(lead byte) int {
-	switch {
-	case lead >= 0xc2 && lead <= 0xdf:
-		return 2
-	case lead >= 0xe0 && lead <= 0xef:
-		return 3
-	case lead >= 0xf0 && lead <= 0xf4:
-		return 4
-	}
-	return 0
-}
-
-// A byteRange are the bytes that may stand at a place.
-type byteRange struct{ low, high byte }
-
-func (r byteRange) holds(b byte) bool { return b >= r.low && b <= r.high }
-
-// laterByte is what bytes behind the first may be.
-var laterByte = byteRange{0x80, 0xbf}
-
-// secondBytes are bound further behind some (The Unicode Standard, table 3-7).
-var secondBytes = map[byte]byteRange{0xe0: {0xa0, 0xbf}, 0xed: {0x80, 0x9f}, 0xf0: {0x90, 0xbf}, 0xf4: {0x80, 0x8f}}
-
-func secondByte(lead byte) byteRange {
-	if r, ok := secondBytes[lead]; ok {
-		return r
-	}
-	return laterByte
+	return string(data)
 }

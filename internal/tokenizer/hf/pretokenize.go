@@ -2,6 +2,7 @@ package hf
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,106 +13,139 @@ import (
 // A piece is a part of a text on its way to the model.
 type piece struct {
 	text  string
-	first int // how many bytes at its beginning stand where the text begins, for its first character; 0: it begins later
-}
-
-// wholeText is a piece that is all of a text.
-func wholeText(text string) piece {
-	_, n := utf8.DecodeRuneInString(text)
-	return piece{text, n}
+	first bool // it begins where the whole text begins
 }
 
 // part is a part of a piece.
-func (p piece) part(from, to int) piece {
-	return piece{p.text[from:to], max(0, min(p.first, to)-from)}
-}
+func (p piece) part(from, to int) piece { return piece{p.text[from:to], p.first && from == 0} }
 
-// behind is a piece with a text before it, which stands where it begins. An empty one stays so.
-func (p piece) behind(text string) piece {
-	if p.text == "" {
-		return p
-	}
-	if p.first > 0 {
-		p.first += len(text)
-	}
-	p.text = text + p.text
-	return p
-}
-
-// each is a piece of whose characters each becomes something.
-func (p piece) each(become func(string) string) piece {
-	text := become(p.text)
-	return piece{text, min(len(become(p.text[:p.first])), len(text))}
-}
-
-// A preTokenizer cuts pieces into words.
+// A preTokenizer cuts pieces into words. It may change the slice that it gets.
 type preTokenizer func([]piece) ([]piece, error)
-
-// preTokenizerKinds make pre-tokenizers, by the type of their component; where is the place in the file.
-var preTokenizerKinds = map[string]func(c *component, where string) (preTokenizer, error){
-	"ByteLevel":          func(c *component, _ string) (preTokenizer, error) { return newByteLevel(c), nil },
-	"Split":              newSplit,
-	"Metaspace":          newMetaspace,
-	"BertPreTokenizer":   always(chain(cutting(runeMatcher(unicode.IsSpace), removed), cutting(runeMatcher(isPunctuation), isolated))),
-	"Whitespace":         always(cutting(wordMatcher{}, removed)),
-	"WhitespaceSplit":    always(cutting(runeMatcher(unicode.IsSpace), removed)),
-	"Punctuation":        newPunctuation,
-	"Digits":             newDigits,
-	"CharDelimiterSplit": newDelimiter,
-}
-
-func always(p preTokenizer) func(*component, string) (preTokenizer, error) {
-	return func(*component, string) (preTokenizer, error) { return p, nil }
-}
 
 // newPreTokenizer makes one; where is the place in the file. A nil component cuts nothing.
 func newPreTokenizer(c *component, where string) (preTokenizer, error) {
 	if c == nil {
-		return chain(), nil
+		return func(pieces []piece) ([]piece, error) { return pieces, nil }, nil
 	}
-	if c.Type == "Sequence" {
-		return preTokenizers(c.PreTokenizers, where+".pretokenizers")
-	}
-	if made, ok := preTokenizerKinds[c.Type]; ok {
-		return made(c, where)
-	}
-	return nil, fmt.Errorf("%s: type %q is not known, want Sequence, ByteLevel, Split, Metaspace, BertPreTokenizer, Whitespace, WhitespaceSplit, "+
-		"Punctuation, Digits or CharDelimiterSplit", where, c.Type)
-}
-
-func newPunctuation(c *component, where string) (preTokenizer, error) {
-	behavior, err := parseBehavior(c.Behavior, where)
-	return cutting(runeMatcher(isPunctuation), behavior), err
-}
-
-func newDigits(c *component, _ string) (preTokenizer, error) {
-	if c.Individual {
-		return cutting(runeMatcher(unicode.IsNumber), isolated), nil
-	}
-	return cutting(runeMatcher(unicode.IsNumber), contiguous), nil
-}
-
-func preTokenizers(parts []component, where string) (preTokenizer, error) {
-	steps := make([]preTokenizer, len(parts))
-	for i := range parts {
-		var err error
-		if steps[i], err = newPreTokenizer(&parts[i], fmt.Sprintf("%s[%d]", where, i)); err != nil {
+	switch c.Type {
+	case "Sequence":
+		var steps []preTokenizer
+		for i := range c.PreTokenizers {
+			step, err := newPreTokenizer(&c.PreTokenizers[i], fmt.Sprintf("%s.pretokenizers[%d]", where, i))
+			if err != nil {
+				return nil, err
+			}
+			steps = append(steps, step)
+		}
+		return func(pieces []piece) (_ []piece, err error) {
+			for _, step := range steps {
+				if pieces, err = step(pieces); err != nil {
+					return nil, err
+				}
+			}
+			return pieces, nil
+		}, nil
+	case "ByteLevel":
+		return newByteLevel(c), nil
+	case "Split":
+		m, err := newMatcher(c.Pattern, where)
+		if err != nil {
 			return nil, err
 		}
+		if c.Invert {
+			m = inverted{m}
+		}
+		behavior, err := parseBehavior(c.Behavior, where)
+		return cutting(m, behavior), err
+	case "Metaspace":
+		return newMetaspace(c, where)
+	case "Punctuation":
+		behavior, err := parseBehavior(c.Behavior, where)
+		return cutting(runeMatcher(func(r rune) bool {
+			return unicode.Is(unicode.P, r) || r < utf8.RuneSelf && unicode.Is(unicode.S, r)
+		}), behavior), err
+	case "Digits":
+		if c.Individual {
+			return cutting(runeMatcher(unicode.IsNumber), isolated), nil
+		}
+		return cutting(runeMatcher(unicode.IsNumber), contiguous), nil
 	}
-	return chain(steps...), nil
+	return nil, fmt.Errorf("%s: type %q is not supported, want Sequence, ByteLevel, Split, Metaspace, Punctuation or Digits", where, c.Type)
 }
 
-func chain(steps ...preTokenizer) preTokenizer {
-	return func(p []piece) ([]piece, error) {
-		var err error
-		for _, step := range steps {
-			if p, err = step(p); err != nil {
+// newByteLevel cuts as GPT-2 does, and writes each byte as a character.
+func newByteLevel(c *component) preTokenizer {
+	prefix := c.PrefixSpace == nil || *c.PrefixSpace
+	cut := cutting(gpt2Matcher, isolated)
+	return func(pieces []piece) (_ []piece, err error) {
+		for i, p := range pieces {
+			if prefix && p.text != "" && p.text[0] != ' ' {
+				pieces[i].text = " " + p.text
+			}
+		}
+		if c.UseRegex == nil || *c.UseRegex {
+			if pieces, err = cut(pieces); err != nil {
 				return nil, err
 			}
 		}
-		return p, nil
+		for i := range pieces {
+			pieces[i].text = toByteCharacters(pieces[i].text)
+		}
+		return pieces, nil
 	}
+}
+
+// newMetaspace writes blanks as another character, often ▁, and cuts before it.
+func newMetaspace(c *component, where string) (preTokenizer, error) {
+	scheme, err := c.metaspace(where)
+	cut := cutting(literalMatcher(c.Replacement), mergedWithNext)
+	return func(pieces []piece) ([]piece, error) {
+		for i, p := range pieces {
+			text := strings.ReplaceAll(p.text, " ", c.Replacement)
+			if (scheme == "always" || scheme == "first" && p.first) && text != "" && !strings.HasPrefix(text, c.Replacement) {
+				text = c.Replacement + text
+			}
+			pieces[i].text = text
+		}
+		if c.Split == nil || *c.Split {
+			return cut(pieces)
+		}
+		return pieces, nil
+	}, err
+}
+
+// metaspace returns before which pieces a Metaspace puts a blank: always, first or never.
+func (c *component) metaspace(where string) (scheme string, err error) {
+	scheme = cmp.Or(c.PrependScheme, "always")
+	switch {
+	case utf8.RuneCountInString(c.Replacement) != 1:
+		return "", fmt.Errorf("%s: replacement %q is not one character", where, c.Replacement)
+	case !slices.Contains([]string{"always", "first", "never"}, scheme):
+		return "", fmt.Errorf("%s: prepend_scheme %q is not one of always, first, never", where, scheme)
+	case c.PrefixSpace != nil && !*c.PrefixSpace && scheme != "never":
+		return "", fmt.Errorf("%s: add_prefix_space is false, but prepend_scheme is %s", where, scheme)
+	}
+	return scheme, nil
+}
+
+// A behavior says what becomes of the parts of a text that match.
+type behavior int
+
+const (
+	removed behavior = iota
+	isolated
+	contiguous
+	mergedWithPrevious
+	mergedWithNext
+)
+
+func parseBehavior(name, where string) (behavior, error) {
+	known := []string{"Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"}
+	i := slices.Index(known, cmp.Or(name, "Isolated"))
+	if i < 0 {
+		return 0, fmt.Errorf("%s: behavior %q is not one of %s", where, name, strings.Join(known, ", "))
+	}
+	return behavior(i), nil
 }
 
 // cutting cuts pieces where m matches.
@@ -119,125 +153,105 @@ func cutting(m matcher, behavior behavior) preTokenizer {
 	return func(pieces []piece) ([]piece, error) {
 		var out []piece
 		for _, p := range pieces {
-			var err error
-			if out, err = behavior.cut(out, m, p); err != nil {
+			begin, at, previous := 0, 0, false
+			flush := func() {
+				if at > begin {
+					out = append(out, p.part(begin, at))
+				}
+				begin = at
+			}
+			err := m.divide(p.text, func(part string, matched bool) {
+				if !(behavior == contiguous && previous == matched ||
+					behavior == mergedWithPrevious && matched && !previous ||
+					behavior == mergedWithNext && previous && !matched) {
+					flush()
+				}
+				at += len(part)
+				if behavior == removed && matched {
+					begin = at
+				}
+				previous = matched
+			})
+			if err != nil {
 				return nil, err
 			}
+			flush()
 		}
 		return out, nil
 	}
 }
 
-// isPunctuation reports whether a character is a mark: all of ASCII but letters, digits and
-// blanks, and elsewhere what Unicode takes for one.
-func isPunctuation(r rune) bool {
-	if r < utf8.RuneSelf {
-		return unicode.In(r, unicode.P, unicode.S)
-	}
-	return unicode.Is(unicode.P, r)
+// A matcher divides a text into parts that match and parts between them. It calls emit for
+// each, in order; together they are the text.
+type matcher interface {
+	divide(text string, emit func(part string, matched bool)) error
 }
 
-func newSplit(c *component, where string) (preTokenizer, error) {
-	m, err := newMatcher(c.Pattern, where)
+// A pattern is a text or a regular expression.
+type pattern struct {
+	String *string `json:"String"`
+	Regex  *string `json:"Regex"`
+}
+
+// newMatcher makes a matcher of a pattern.
+func newMatcher(p *pattern, where string) (m matcher, err error) {
+	switch {
+	case p == nil || p.String == nil && p.Regex == nil:
+		err = errors.New("there is no pattern, want a String or a Regex")
+	case p.Regex != nil:
+		m, err = newRegexMatcher(*p.Regex)
+	case *p.String == "":
+		err = errors.New("the pattern is empty")
+	default:
+		m = literalMatcher(*p.String)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	behavior, err := parseBehavior(c.Behavior, where)
-	if c.Invert {
-		m = inverted{m}
-	}
-	return cutting(m, behavior), err
+	return m, nil
 }
 
-func newDelimiter(c *component, where string) (preTokenizer, error) {
-	delimiter, n := utf8.DecodeRuneInString(c.Delimiter)
-	if n == 0 || n != len(c.Delimiter) {
-		return nil, fmt.Errorf("%s: delimiter %q is not one character", where, c.Delimiter)
-	}
-	return cutting(runeMatcher(func(r rune) bool { return r == delimiter }), removed), nil
+// inverted matches what is between the matches of another.
+type inverted struct{ matcher }
+
+func (i inverted) divide(text string, emit func(string, bool)) error {
+	return i.matcher.divide(text, func(part string, matched bool) { emit(part, !matched) })
 }
 
-// newByteLevel cuts as GPT-2 does, and writes each byte as a character.
-func newByteLevel(c *component) preTokenizer {
-	prefix := c.PrefixSpace == nil || *c.PrefixSpace
-	cut := chain()
-	if c.UseRegex == nil || *c.UseRegex {
-		cut = cutting(gpt2Matcher, isolated)
-	}
-	return func(pieces []piece) ([]piece, error) {
-		if prefix {
-			prependBlanks(pieces)
+// A runeMatcher matches single characters.
+type runeMatcher func(rune) bool
+
+func (m runeMatcher) divide(text string, emit func(string, bool)) error {
+	from := 0
+	for i, r := range text {
+		if !m(r) {
+			continue
 		}
-		pieces, err := cut(pieces)
-		for i := range pieces {
-			pieces[i] = pieces[i].each(toByteCharacters)
+		if from < i {
+			emit(text[from:i], false)
 		}
-		return pieces, err
+		from = i + utf8.RuneLen(r)
+		emit(text[i:from], true)
 	}
+	if from < len(text) {
+		emit(text[from:], false)
+	}
+	return nil
 }
 
-// prependBlanks puts a blank before pieces that have none there.
-func prependBlanks(pieces []piece) {
-	for i, p := range pieces {
-		if p.text != "" && p.text[0] != ' ' {
-			pieces[i] = p.behind(" ")
+// A literalMatcher matches a text.
+type literalMatcher string
+
+func (m literalMatcher) divide(text string, emit func(string, bool)) error {
+	for {
+		before, after, found := strings.Cut(text, string(m))
+		if before != "" {
+			emit(before, false)
 		}
-	}
-}
-
-// newMetaspace writes blanks as another character, often ▁, and cuts before it.
-func newMetaspace(c *component, where string) (preTokenizer, error) {
-	mark, err := c.mark(where)
-	if err != nil {
-		return nil, err
-	}
-	scheme, err := c.scheme(where)
-	if err != nil {
-		return nil, err
-	}
-	cut := chain()
-	if c.Split == nil || *c.Split {
-		cut = cutting(runeMatcher(func(r rune) bool { return r == mark }), mergedWithNext)
-	}
-	return func(pieces []piece) ([]piece, error) {
-		for i, p := range pieces {
-			pieces[i] = scheme.marked(p, c.Replacement)
+		if !found {
+			return nil
 		}
-		return cut(pieces)
-	}, nil
-}
-
-// mark is the character that a Metaspace writes for a blank.
-func (c *component) mark(where string) (rune, error) {
-	mark, n := utf8.DecodeRuneInString(c.Replacement)
-	if n == 0 || n != len(c.Replacement) {
-		return 0, fmt.Errorf("%s: replacement %q is not one character", where, c.Replacement)
+		emit(string(m), true)
+		text = after
 	}
-	return mark, nil
-}
-
-// A prependScheme says before which pieces a Metaspace puts a blank.
-type prependScheme string
-
-func (s prependScheme) wants(p piece) bool { return s == "always" || s == "first" && p.first > 0 }
-
-// marked is a piece with marks in the place of blanks.
-func (s prependScheme) marked(p piece, mark string) piece {
-	p = p.each(func(text string) string { return strings.ReplaceAll(text, " ", mark) })
-	if s.wants(p) && !strings.HasPrefix(p.text, mark) {
-		return p.behind(mark)
-	}
-	return p
-}
-
-// scheme is that of a Metaspace.
-func (c *component) scheme(where string) (prependScheme, error) {
-	scheme := cmp.Or(c.PrependScheme, "always")
-	if !slices.Contains([]string{"always", "first", "never"}, scheme) {
-		return "", fmt.Errorf("%s: prepend_scheme %q is not one of always, first, never", where, scheme)
-	}
-	if c.PrefixSpace != nil && !*c.PrefixSpace && scheme != "never" {
-		return "", fmt.Errorf("%s: add_prefix_space is false, but prepend_scheme is %s", where, scheme)
-	}
-	return prependScheme(scheme), nil
 }

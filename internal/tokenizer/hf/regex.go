@@ -5,41 +5,25 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dlclark/regexp2"
 )
 
-// newMatcher makes a matcher of a pattern.
-func newMatcher(p *pattern, where string) (matcher, error) {
-	if p == nil || p.String == nil && p.Regex == nil {
-		return nil, fmt.Errorf("%s: there is no pattern, want a String or a Regex", where)
-	}
-	var m matcher
-	var err error
-	if p.String != nil {
-		m, err = newLiteralMatcher(*p.String)
-	} else {
-		m, err = newRegexMatcher(*p.Regex)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", where, err)
-	}
-	return m, nil
-}
+// patience bounds the search for one match: there are patterns that take forever.
+const patience = 5 * time.Second
 
 // newRegexMatcher makes a matcher of a regular expression, without an engine if it is known.
 func newRegexMatcher(text string) (matcher, error) {
 	if m, ok := knownPatterns[text]; ok {
 		return m, nil
 	}
-	if len(text) > maxPattern {
-		return nil, fmt.Errorf("pattern %q… has %d bytes, want at most %d", text[:32], len(text), maxPattern)
+	t := translation{rest: text, atom: -1}
+	err := t.all()
+	var compiled *regexp2.Regexp
+	if err == nil {
+		compiled, err = regexp2.Compile(t.out, regexp2.None)
 	}
-	pattern, err := translate(text)
-	if err != nil {
-		return nil, fmt.Errorf("pattern %q: %w", text, err)
-	}
-	compiled, err := regexp2.Compile(pattern, regexp2.None)
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", text, err)
 	}
@@ -47,57 +31,17 @@ func newRegexMatcher(text string) (matcher, error) {
 	return regexMatcher{compiled}, nil
 }
 
-// maxPattern bounds what a file may nest: the longest known pattern has some 400 bytes.
-const maxPattern = 1 << 14
-
-// patience bounds the search for one match, and so many times as long that for all of a text: there are patterns that take forever.
-const (
-	patience   = 5 * time.Second
-	ofOneMatch = 6
-)
-
-// A literalMatcher matches a text.
-type literalMatcher string
-
-func newLiteralMatcher(text string) (matcher, error) {
-	if text == "" {
-		return nil, errors.New("the pattern is empty")
-	}
-	return literalMatcher(text), nil
-}
-
-func (m literalMatcher) divide(text string, emit func(string, bool)) error {
-	for {
-		i := strings.Index(text, string(m))
-		if i < 0 {
-			break
-		}
-		if i > 0 {
-			emit(text[:i], false)
-		}
-		emit(text[i:i+len(m)], true)
-		text = text[i+len(m):]
-	}
-	if text != "" {
-		emit(text, false)
-	}
-	return nil
-}
-
 // A regexMatcher matches what a regular expression of the engine does.
 type regexMatcher struct{ *regexp2.Regexp }
 
-// divide finds matches of no length too, unless another match ends there, but for those of an empty text.
+// divide also finds matches of no length, unless another match ends there or the text is empty.
 func (m regexMatcher) divide(text string, emit func(string, bool)) error {
 	if text == "" {
 		return nil
 	}
-	runes, at, matched, begin := []rune(text), 0, false, time.Now()
+	runes, at, matched := []rune(text), 0, false
 	match, err := m.FindRunesMatch(runes)
 	for ; match != nil && err == nil; match, err = m.FindNextMatch(match) {
-		if time.Since(begin) > ofOneMatch*m.MatchTimeout {
-			return fmt.Errorf("cutting text by the pattern %q takes more than %s", m.String(), ofOneMatch*m.MatchTimeout)
-		}
 		if match.Length == 0 && matched && match.Index == at {
 			continue
 		}
@@ -107,11 +51,188 @@ func (m regexMatcher) divide(text string, emit func(string, bool)) error {
 		at, matched = match.Index+match.Length, true
 		emit(string(runes[match.Index:at]), true)
 	}
-	if err != nil { // the engine has no other than that of its clock, and shows the whole text in it
+	if err != nil { // the engine's only error is that of its clock, which shows the whole text
 		return fmt.Errorf("cutting text by the pattern %q takes more than %s for one match", m.String(), m.MatchTimeout)
 	}
 	if at < len(runes) {
 		emit(string(runes[at:]), false)
 	}
+	return nil
+}
+
+// A translation is a pattern on its way from Oniguruma, with the syntax of Ruby, which the library has, to the engine
+// here, which has that of .NET. Known patterns mean the same to both except for ^ and $, repetitions that give nothing
+// back, and the letter ſ where capitals do not count. Whatever else differs is refused.
+type translation struct {
+	rest   string // not read yet
+	out    string
+	atom   int     // where in out the last thing begins that can be repeated; -1: none can
+	groups []group // that are open
+	fold   bool    // capitals do not count, (?i:
+}
+
+// A group begins at a place of out. Behind it capitals count as before.
+type group struct {
+	begin int
+	fold  bool
+}
+
+func (t *translation) all() error {
+	for t.rest != "" {
+		var err error
+		switch t.rest[0] {
+		case '\\':
+			var text string
+			text, err = t.escape()
+			t.put(text)
+		case '[':
+			err = t.set()
+		case '(':
+			err = t.open()
+		case ')':
+			t.out += t.take(1)
+			if n := len(t.groups); n > 0 {
+				t.atom, t.fold, t.groups = t.groups[n-1].begin, t.groups[n-1].fold, t.groups[:n-1]
+			}
+		case '*', '+', '?', '{':
+			err = t.repeat()
+		case '^':
+			t.take(1)
+			t.put(`(?:\A|(?<=\n)(?!\z))`)
+		case '$':
+			t.take(1)
+			t.put(`(?=\n|\z)`)
+		case '|':
+			t.out += t.take(1)
+			t.atom = -1
+		default:
+			if letter := t.letter(); t.fold && strings.Contains("sSſ", letter) {
+				t.put("[sSſ]")
+			} else {
+				t.put(letter)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take reads n bytes.
+func (t *translation) take(n int) string {
+	taken := t.rest[:n]
+	t.rest = t.rest[n:]
+	return taken
+}
+
+// letter reads a character.
+func (t *translation) letter() string {
+	_, n := utf8.DecodeRuneInString(t.rest)
+	return t.take(n)
+}
+
+// put writes something that can be repeated.
+func (t *translation) put(text string) {
+	t.atom = len(t.out)
+	t.out += text
+}
+
+// escape reads a backslash with its letter, and the braces behind \p or \x.
+func (t *translation) escape() (string, error) {
+	switch {
+	case len(t.rest) < 2:
+		return "", errors.New("it ends with a backslash")
+	case strings.IndexByte("wWbBhHRXKNOyYgGMCczZ", t.rest[1]) >= 0:
+		return "", fmt.Errorf("%s is not supported", t.rest[:2])
+	case strings.IndexByte("pPx", t.rest[1]) < 0 || !strings.HasPrefix(t.rest[2:], "{"):
+		return t.take(1) + t.letter(), nil
+	}
+	end := strings.IndexByte(t.rest, '}')
+	if end < 0 {
+		return "", fmt.Errorf("%q has no closing brace", t.rest)
+	}
+	return t.take(end + 1), nil
+}
+
+// set reads a set. The first character in it may be a closing bracket.
+func (t *translation) set() error {
+	var b strings.Builder
+	b.WriteString(t.take(1))
+	if strings.HasPrefix(t.rest, "^") {
+		b.WriteString(t.take(1))
+	}
+	for first := true; ; first = false {
+		switch {
+		case t.rest == "":
+			return errors.New("a set has no closing bracket")
+		case t.rest[0] == ']' && !first:
+			b.WriteString(t.take(1))
+			t.put(b.String())
+			return nil
+		case t.rest[0] == '[', strings.HasPrefix(t.rest, "&&"):
+			return errors.New("a set within a set is not supported")
+		case t.rest[0] == '\\':
+			text, err := t.escape()
+			if err != nil {
+				return err
+			}
+			b.WriteString(text)
+		default:
+			letter := t.letter()
+			b.WriteString(letter)
+			if t.fold && strings.Contains("sS", letter) {
+				b.WriteString("ſ")
+			}
+		}
+	}
+}
+
+// open reads the beginning of a group, whose only option may be i.
+func (t *translation) open() error {
+	t.groups = append(t.groups, group{len(t.out), t.fold})
+	t.atom = -1
+	for _, beginning := range []string{"(?:", "(?i:", "(?=", "(?!", "(?<=", "(?<!", "(?>"} {
+		if strings.HasPrefix(t.rest, beginning) {
+			t.fold = t.fold || beginning == "(?i:"
+			t.out += t.take(len(beginning))
+			return nil
+		}
+	}
+	if strings.HasPrefix(t.rest, "(?") {
+		return fmt.Errorf("%q is not supported: the only option is (?i: before a group", t.rest[:min(len(t.rest), 5)])
+	}
+	t.out += t.take(1)
+	return nil
+}
+
+// repeat reads a repetition. With a plus behind it, *, + and ? give nothing back, while braces are repeated themselves.
+func (t *translation) repeat() error {
+	count := t.rest[:1]
+	if count == "{" {
+		end := strings.IndexByte(t.rest, '}')
+		if end < 2 || strings.Trim(t.rest[1:end], "0123456789,") != "" || t.rest[1] == ',' {
+			return errors.New("a brace that does not count is not supported: want {2} or {1,3}")
+		}
+		count = t.rest[:end+1]
+	}
+	if t.atom < 0 {
+		return fmt.Errorf("%s repeats nothing", count)
+	}
+	t.take(len(count))
+	what := t.out[t.atom:] + count
+	switch {
+	case strings.HasPrefix(t.rest, "+") && count[0] == '{':
+		t.take(1)
+		what = "(?:" + what + ")+"
+	case strings.HasPrefix(t.rest, "+"):
+		t.take(1)
+		what = "(?>" + what + ")"
+	case strings.HasPrefix(t.rest, "?") && count[0] == '{' && !strings.Contains(count, ","):
+		return fmt.Errorf("%s? is not supported", count)
+	case strings.HasPrefix(t.rest, "?"):
+		what += t.take(1)
+	}
+	t.out = t.out[:t.atom] + what
 	return nil
 }

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Writes random.json.gz: pickles of random values, arrays and tables of all protocols, and what is in them.
+"""Writes FILE.json.gz: pickles of random values, arrays and tables of protocols 2 to 5, and what is in them.
 
-Needs NumPy 1.24 and pandas 1.5. Values are described as JSON that keeps their types apart: {"int": "7"},
-{"float": "0x1.8p+0"}, {"bytes": "00ff"}, {"tuple": [...]}, {"dict": {...}}, {"array": [type, shape, bytes in C order]},
+    python3 make_random.py numpy1.json.gz    # with NumPy 1.24 and pandas 1.5
+    python3 make_random.py numpy2.json.gz    # with NumPy 2.4 and pandas 2.3
+
+Values are described as JSON that keeps their types apart: {"int": "7"},
+{"float": "0x1.8p+0"}, {"bytes": "00ff"}, {"dict": {...}}, {"array": [type, shape, bytes in C order]},
 {"objects": [shape, items]}, {"frame": [names, rows, columns]}; null, truth values, text and lists are themselves.
 """
-import base64, gzip, json, math, pickle, random
+import base64, gzip, json, math, pickle, random, sys
 
 import numpy as np
 import pandas as pd
@@ -108,10 +111,8 @@ def described(v):
         return {"float": float(v).hex()}
     if isinstance(v, bytes):
         return {"bytes": v.hex()}
-    if isinstance(v, list):
+    if isinstance(v, (list, tuple)):
         return [described(x) for x in v]
-    if isinstance(v, tuple):
-        return {"tuple": [described(x) for x in v]}
     if isinstance(v, dict):
         return {"dict": {k: described(x) for k, x in v.items()}}
     if isinstance(v, np.ndarray) and v.dtype == object:
@@ -122,9 +123,9 @@ def described(v):
 
 
 rows = []
-for i in range(400):
-    v, protocol = (table(), rng.choice([2, 3, 4, 5])) if i % 3 == 0 else (value(), rng.choice([1, 2, 3, 4, 5]))
+for i in range(200):
+    v, protocol = (table(), rng.choice([2, 3, 4, 5])) if i % 3 == 0 else (value(), rng.choice([2, 3, 4, 5]))
     data = pickle.dumps(v, protocol)
     rows.append({"protocol": protocol, "pickle": base64.b64encode(data).decode(), "value": described(v)})
-with gzip.GzipFile("random.json.gz", "wb", mtime=0) as f:
+with gzip.GzipFile(sys.argv[1], "wb", mtime=0) as f:
     f.write(("[\n" + ",\n".join(json.dumps(r, ensure_ascii=False) for r in rows) + "\n]\n").encode())

@@ -1,5 +1,5 @@
-"""Makes torch_*.pt: tensors in the form in which torch.save of PyTorch 2 writes them, made
-without PyTorch, for ../torch_test.go.
+"""Makes torch_float.pt: a tensor in the form in which torch.save of PyTorch 2 writes it, made
+without PyTorch, for ../pickle_test.go.
 
     python3 make_torch.py
 
@@ -35,4 +35,3 @@ def write(name, program, memory):
 
 
 write("torch_float.pt", tensor("FloatStorage", 24, 0, (1, 2, 3, 4), (24, 12, 4, 1)), struct.pack("<24f", *range(24)))
-write("torch_part.pt", tensor("LongStorage", 10, 3, (2, 3), (3, 1)), struct.pack("<10q", *range(10)))

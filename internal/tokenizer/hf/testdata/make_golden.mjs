@@ -1,4 +1,4 @@
-// Writes golden.json.gz: small tokenizers of every kind that a workload has, texts of all
+// Writes golden.json.gz: small tokenizers of every kind that a language model has, texts of all
 // scripts, and what HuggingFace's tokenizers (npm package tokenizers 0.23.2, the library itself)
 // make of them.
 //
@@ -33,7 +33,7 @@ const byteChars = (() => {
 const toBytes = (text) => [...Buffer.from(text)].map((b) => byteChars[b]);
 
 // learn merges pairs of words, which are lists of symbols.
-function learn(words, vocab, n, prefix = "") {
+function learn(words, vocab, n) {
   const merges = [];
   while (merges.length < n) {
     const counts = new Map();
@@ -41,7 +41,7 @@ function learn(words, vocab, n, prefix = "") {
     let best = null, most = 1;
     for (const [k, c] of counts) if (c > most || (c === most && best !== null && k < best)) { best = k; most = c; }
     if (best === null) break;
-    const [a, b] = best.split("\x00"), joined = a + (prefix && b.startsWith(prefix) ? b.slice(prefix.length) : b);
+    const [a, b] = best.split("\x00"), joined = a + b;
     merges.push([a, b]);
     if (!(joined in vocab)) vocab[joined] = Object.keys(vocab).length;
     for (const w of words) for (let i = 0; i + 1 < w.length; i++) if (w[i] === a && w[i + 1] === b) w.splice(i, 2, joined);
@@ -70,20 +70,7 @@ function spaced(n) { // SentencePiece's BPE
   const merges = learn(words.map((w) => w.filter((c) => c in vocab)), vocab, n);
   return { vocab, merges };
 }
-function pieces(n) { // WordPiece
-  const vocab = {};
-  ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].forEach((t) => add(vocab, t));
-  const words = sentences.flatMap((s) => s.toLowerCase().normalize("NFD").replace(/\p{Mn}/gu, "").match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu).map((w) => [...w].map((c, i) => (i ? "##" + c : c))));
-  words.flat().forEach((c) => add(vocab, c));
-  learn(words, vocab, n, "##");
-  return vocab;
-}
-const scored = (() => { // Unigram: scores that differ in the last digits too
-  const { vocab } = spaced(400);
-  return Object.keys(vocab).sort((a, b) => vocab[a] - vocab[b]).map((t, i) => [t, t.startsWith("<") ? 0 : -(3 + (i % 97) / 7) * (1 + 1 / [...t].length)]);
-})();
-
-const gpt2 = byteLevel(500), clip = byteLevel(300, "</w>"), llama = spaced(500), bert = pieces(400);
+const gpt2 = byteLevel(500), clip = byteLevel(300, "</w>"), llama = spaced(500);
 const special = (id, content, more = {}) => ({ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true, ...more });
 const size = (m) => Object.keys(m.vocab || m).length;
 const bpe = (m, more = {}) => ({ type: "BPE", dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null, fuse_unk: false, byte_fallback: false, vocab: m.vocab, merges: m.merges, ...more });
@@ -91,6 +78,7 @@ const json = (more) => ({ version: "1.0", truncation: null, padding: null, added
 const byte = (more = {}) => ({ type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true, ...more });
 const split = (Regex, behavior = "Isolated", invert = false) => ({ type: "Split", pattern: { Regex }, behavior, invert });
 const llama3Pattern = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const cl100k = "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}++|\\p{N}{1,3}+| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*+|\\s++$|\\s*[\\r\\n]|\\s+(?!\\S)|\\s"; // as newer files have it
 const o200k = ["[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
   "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "\\p{N}{1,3}", " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*", "\\s*[\\r\\n]+", "\\s+(?!\\S)", "\\s+"].join("|");
 const template = (before, after) => ({
@@ -103,8 +91,7 @@ const llamaTokens = [special(0, "<unk>"), special(1, "<s>"), special(2, "</s>")]
 const llamaDecoder = { type: "Sequence", decoders: [{ type: "Replace", pattern: { String: "▁" }, content: " " }, { type: "ByteFallback" }, { type: "Fuse" }, { type: "Strip", content: " ", start: 1, stop: 0 }] };
 const llamaModel = (more = {}) => bpe(llama, { unk_token: "<unk>", fuse_unk: true, byte_fallback: true, ...more });
 const metaspace = (more = {}) => ({ type: "Metaspace", replacement: "▁", prepend_scheme: "always", split: true, ...more });
-const n = size(gpt2), unknown = { ...Object.fromEntries(Object.entries(bert)) };
-const wordLevel = (() => { const v = { "[UNK]": 0 }; sentences.slice(0, 8).flatMap((s) => s.match(/\w+|[^\w\s]+/gu)).forEach((w) => add(v, w)); return v; })();
+const n = size(gpt2);
 const levels = (pre, more = {}) => json({ pre_tokenizer: pre, model: bpe(gpt2, { unk_token: "Ġ" }), ...more });
 
 const tokenizers = {
@@ -127,29 +114,17 @@ const tokenizers = {
   "mixtral": json({ added_tokens: llamaTokens, pre_tokenizer: metaspace({ prepend_scheme: "first", split: false }), post_processor: template([["<s>", 1]], [["</s>", 2]]), decoder: llamaDecoder, model: llamaModel() }),
   "llama-2 without bytes": json({ added_tokens: llamaTokens, pre_tokenizer: metaspace(), decoder: metaspace(), model: llamaModel({ byte_fallback: false, fuse_unk: false }) }),
   "unknown joined": json({ added_tokens: llamaTokens, pre_tokenizer: metaspace({ prepend_scheme: "never" }), decoder: metaspace({ prepend_scheme: "never" }), model: llamaModel({ byte_fallback: false }) }),
-  "bert": json({ added_tokens: ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map((t, i) => special(i, t)), normalizer: { type: "BertNormalizer", clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true },
-    pre_tokenizer: { type: "BertPreTokenizer" }, post_processor: template([["[CLS]", 2]], [["[SEP]", 3]]), decoder: { type: "WordPiece", prefix: "##", cleanup: true },
-    model: { type: "WordPiece", unk_token: "[UNK]", continuing_subword_prefix: "##", max_input_chars_per_word: 100, vocab: bert } }),
-  "bert with capitals": json({ normalizer: { type: "BertNormalizer", clean_text: true, handle_chinese_chars: false, strip_accents: false, lowercase: false },
-    pre_tokenizer: { type: "BertPreTokenizer" }, post_processor: { type: "BertProcessing", sep: ["[SEP]", 3], cls: ["[CLS]", 2] }, decoder: { type: "WordPiece", prefix: "##", cleanup: false },
-    model: { type: "WordPiece", unk_token: "[UNK]", continuing_subword_prefix: "##", max_input_chars_per_word: 12, vocab: bert } }),
-  "clip": json({ added_tokens: [special(size(clip), "<|startoftext|>", { normalized: true }), special(size(clip) + 1, "<|endoftext|>")],
-    normalizer: { type: "Sequence", normalizers: [{ type: "NFC" }, { type: "Replace", pattern: { Regex: "\\s+" }, content: " " }, { type: "Lowercase" }] },
-    pre_tokenizer: { type: "Sequence", pretokenizers: [split("'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+", "Removed", true), byte()] },
-    post_processor: { type: "RobertaProcessing", sep: ["<|endoftext|>", size(clip) + 1], cls: ["<|startoftext|>", size(clip)], trim_offsets: false, add_prefix_space: false }, decoder: byte(),
-    model: bpe(clip, { unk_token: "Ġ", continuing_subword_prefix: "", end_of_word_suffix: "</w>" }) }),
-  "clip as words": json({ pre_tokenizer: { type: "Sequence", pretokenizers: [{ type: "WhitespaceSplit" }, byte()] }, decoder: { type: "BPEDecoder", suffix: "</w>" }, model: bpe(clip, { end_of_word_suffix: "</w>" }) }),
-  "unigram": json({ added_tokens: llamaTokens, normalizer: { type: "Sequence", normalizers: [{ type: "NFKC" }, { type: "Replace", pattern: { Regex: " {2,}" }, content: " " }] }, pre_tokenizer: metaspace(), decoder: metaspace(), post_processor: template([], [["</s>", 2]]), model: { type: "Unigram", unk_id: 0, vocab: scored, byte_fallback: false } }),
-  "unigram with bytes": json({ pre_tokenizer: metaspace({ split: false }), decoder: llamaDecoder, model: { type: "Unigram", unk_id: 0, vocab: scored, byte_fallback: true } }),
-  "word level": json({ normalizer: { type: "Sequence", normalizers: [{ type: "Strip", strip_left: true, strip_right: true }, { type: "NFD" }, { type: "StripAccents" }] }, pre_tokenizer: { type: "Whitespace" }, model: { type: "WordLevel", vocab: wordLevel, unk_token: "[UNK]" } }),
-  "words of bert": json({ pre_tokenizer: { type: "Sequence", pretokenizers: [{ type: "WhitespaceSplit" }, { type: "Punctuation", behavior: "MergedWithNext" }] }, normalizer: { type: "NFKD" }, model: { type: "WordPiece", unk_token: "[UNK]", continuing_subword_prefix: "##", max_input_chars_per_word: 100, vocab: unknown } }),
+  "clip": json({ pre_tokenizer: { type: "Sequence", pretokenizers: [split("'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+", "Removed", true), byte({ use_regex: false })] }, model: bpe(clip, { end_of_word_suffix: "</w>" }) }),
+  "gemma": json({ normalizer: { type: "Replace", pattern: { String: " " }, content: "▁" }, pre_tokenizer: { type: "Split", pattern: { String: " " }, behavior: "MergedWithPrevious", invert: false },
+    decoder: { type: "Sequence", decoders: [{ type: "Replace", pattern: { String: "▁" }, content: " " }, { type: "ByteFallback" }, { type: "Fuse" }] }, model: llamaModel() }),
+  "phi-4": levels({ type: "Sequence", pretokenizers: [split(cl100k), byte({ use_regex: false })] }, { decoder: byte() }),
+  "forms of Unicode": json({ normalizer: { type: "Sequence", normalizers: [{ type: "NFKC" }, { type: "Replace", pattern: { Regex: " {2,}" }, content: " " }, { type: "NFD" }] }, pre_tokenizer: metaspace(), decoder: metaspace(), post_processor: template([], [["</s>", 2]]), model: llamaModel() }),
   "removed": levels({ type: "Sequence", pretokenizers: [split("[aeiou]+|\\d", "Removed"), byte({ use_regex: false })] }),
   "contiguous": levels({ type: "Sequence", pretokenizers: [{ type: "Split", pattern: { String: "a" }, behavior: "Contiguous", invert: false }, byte({ use_regex: false })] }),
   "merged with previous": levels({ type: "Sequence", pretokenizers: [split("\\p{P}", "MergedWithPrevious"), byte({ use_regex: false })] }),
   "merged with next": levels({ type: "Sequence", pretokenizers: [split("\\s", "MergedWithNext"), byte({ use_regex: false })] }),
   "merged with next, inverted": levels({ type: "Sequence", pretokenizers: [split("\\s+", "MergedWithNext", true), byte({ use_regex: false })] }),
-  "marks and digits": levels({ type: "Sequence", pretokenizers: [{ type: "Punctuation", behavior: "Contiguous" }, { type: "Digits", individual_digits: false }, { type: "CharDelimiterSplit", delimiter: "e" }, byte({ use_regex: false })] }),
-  "bytes at first": json({ normalizer: { type: "Sequence", normalizers: [{ type: "Lowercase" }, { type: "ByteLevel" }] }, model: bpe(gpt2), decoder: { type: "Sequence", decoders: [byte(), { type: "Strip", content: "t", start: 2, stop: 0 }] } }),
+  "marks and digits": levels({ type: "Sequence", pretokenizers: [{ type: "Punctuation", behavior: "Contiguous" }, { type: "Digits", individual_digits: false }, byte({ use_regex: false })] }),
 };
 
 // --- texts ---

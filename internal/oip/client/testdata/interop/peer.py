@@ -1,13 +1,13 @@
-"""A peer of the Open Inference Protocol that has nothing from this project but the field numbers.
+"""A peer of the Open Inference Protocol that has nothing from this project but inference.proto.
 
     peer.py client ADDRESS   asks a server to double x FP32[? 4] of model m, in all ways
     peer.py server           is such a server, typed and raw; prints its port
 
-oip_pb2 is what protoc makes of oip.proto; grpc is Debian's python3-grpcio.
+inference_pb2 is what protoc makes of inference.proto; grpc is Debian's python3-grpcio.
 """
 import concurrent.futures, struct, sys
 import grpc
-import oip_pb2 as pb
+import inference_pb2 as pb
 
 SERVICE = "/inference.GRPCInferenceService/"
 

@@ -1,0 +1,183 @@
+//go:build unix
+
+package fileio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestWhatIsNoFileIsRefusedBeforeItIsOpened(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no pipes here: %v", err)
+	}
+	socket := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(pipe, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, path, want string }{
+		{"a pipe without a writer", pipe, "is a pipe"},
+		{"a link to a pipe", link, "is a pipe"},
+		{"a device without an end", "/dev/zero", "is a device"},
+		{"a folder", dir, "is a folder"},
+		{"a socket", socket, "is a socket"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, opened := Open(c.path)
+			_, read := ReadFile(c.path, 1<<20)
+			_, described := Stat(c.path)
+			for _, err := range []error{opened, read, described} {
+				if !errors.Is(err, ErrNotRegular) || !strings.Contains(err.Error(), c.path+": "+c.want+", not a regular file") {
+					t.Errorf("error %v, want one that says %q of %s", err, c.want, c.path)
+				}
+			}
+		})
+	}
+	if _, err := Stat(filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v of a file that does not exist", err)
+	}
+}
+
+func TestFilesAreReadUpToTheLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, size := range []int{0, 1, 99, 100, 101} {
+		want := bytes.Repeat([]byte{'x'}, size)
+		if err := os.WriteFile(path, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadFile(path, 100)
+		switch {
+		case size <= 100 && (err != nil || !bytes.Equal(got, want)):
+			t.Errorf("%d bytes: got %d, error %v", size, len(got), err)
+		case size > 100 && (err == nil || !strings.Contains(err.Error(), "longer than the 100 bytes")):
+			t.Errorf("%d bytes: error %v, want one about the limit", size, err)
+		}
+		f, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("Open: got %d bytes, error %v", len(got), err)
+		}
+		f.Close()
+	}
+}
+
+func TestFilesWithoutASizeAreReadUpToTheLimit(t *testing.T) {
+	const path = "/proc/self/status" // its size is 0
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("no /proc here")
+	}
+	if data, err := ReadFile(path, 1<<20); err != nil || !bytes.Contains(data, []byte("Pid:")) {
+		t.Errorf("%d bytes, error %v", len(data), err)
+	}
+	if _, err := ReadFile(path, 10); err == nil {
+		t.Error("no error about the limit")
+	}
+}
+
+func TestAFileThatGrowsIsReadUpToTheLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("begin "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(path, 5); err == nil || err.Error() != "read "+path+": is longer than the 5 bytes that are read" {
+		t.Errorf("error %v", err)
+	}
+	if data, err := ReadFile(path, 6); err != nil || string(data) != "begin " {
+		t.Errorf("%q, %v", data, err)
+	}
+	if data, err := ReadFile(path+"x", 6); !errors.Is(err, fs.ErrNotExist) || data != nil {
+		t.Errorf("%q, %v of a file that does not exist", data, err)
+	}
+}
+
+func TestLinksToFilesAreFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), []byte("content"), 0o600), os.Symlink("file", filepath.Join(dir, "link")), os.Symlink("gone", filepath.Join(dir, "broken"))); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := Stat(filepath.Join(dir, "link")); err != nil || info.Size() != 7 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if data, err := ReadFile(filepath.Join(dir, "link"), 100); err != nil || string(data) != "content" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := ReadFile(filepath.Join(dir, "broken"), 100); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v of a link to nothing", err)
+	}
+}
+
+func TestGlobTakesTheFolderAsItIsCalled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[a-z]*")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"run_2", "run_10", "run_1", "other", ".hidden"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pattern, want := range map[string]string{"run_[0-9]*": "run_1 run_10 run_2", "*.x": "", ".*": ".hidden", "[": "", "other": "other"} {
+		var names []string
+		for _, path := range Glob(dir, pattern) {
+			if filepath.Dir(path) != dir {
+				t.Errorf("%s is not in %s", path, dir)
+			}
+			names = append(names, filepath.Base(path))
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("Glob(%q) = %q, want %q", pattern, got, want)
+		}
+	}
+	if got := Glob(filepath.Join(dir, "none"), "*"); got != nil {
+		t.Errorf("of a folder that is not there: %v", got)
+	}
+}
+
+// The sums are those of FIPS 180-2 (appendix B) and of nothing.
+func TestTheSumOfAFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	for text, want := range map[string]string{
+		"":                           "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"abc":                        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+		strings.Repeat("a", 1000000): "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if sum, size, err := SHA256(t.Context(), path); err != nil || sum != want || size != int64(len(text)) {
+			t.Errorf("of %d bytes: %s, %d bytes, error %v; want %s", len(text), sum, size, err, want)
+		}
+	}
+	enough := errors.New("enough")
+	ended, end := context.WithCancelCause(t.Context())
+	end(enough)
+	if sum, _, err := SHA256(ended, path); !errors.Is(err, enough) || sum != "" {
+		t.Errorf("where the context has ended: %q, error %v", sum, err)
+	}
+	if _, _, err := SHA256(t.Context(), filepath.Join(dir, "nothing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of nothing: %v", err)
+	}
+	if _, _, err := SHA256(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is a folder") {
+		t.Errorf("of a folder: %v", err)
+	}
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package home
+
+import (
+	"io/fs"
+	"time"
+)
+
+// usage is how long a file is, and when it was written last.
+func usage(info fs.FileInfo) (bytes int64, used time.Time) { return info.Size(), info.ModTime() }

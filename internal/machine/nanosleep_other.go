@@ -1,9 +1,0 @@
-//go:build !linux
-
-package machine
-
-import "time"
-
-const hasNanosleep = false
-
-func nanosleep(time.Duration) {}

@@ -1,0 +1,277 @@
+package quantize
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/onnx"
+)
+
+// convolution is a model of a convolution, 2 filters of 3 channels, and what is behind.
+func convolution(behind []*onnx.Node, constants ...*onnx.Tensor) *onnx.Model {
+	nodes := append([]*onnx.Node{node("Conv", "conv", []string{"x", "w", "b"}, "c")}, behind...)
+	return handmade(13, nodes, append(constants,
+		onnx.TensorOf("w", []float32{1, -2, 3, 0.5, 0.25, -1}, 2, 3, 1, 1), onnx.TensorOf("b", []float32{0.5, -1}, 2))...)
+}
+
+// foldings are models with something behind a convolution, and how many nodes of it are folded.
+func foldings() map[string]struct {
+	m      *onnx.Model
+	folded int
+} {
+	k, four := onnx.TensorOf("k", []float32{2, -4}, 1, 2, 1, 1), onnx.TensorOf("k", []float32{1, 2}, 2)
+	mul := []*onnx.Node{node("Mul", "n", []string{"c", "k"}, "y")}
+	replaceable := convolution(mul, k)
+	replaceable.Graph.Inputs = append(replaceable.Graph.Inputs, &onnx.Value{Name: "k", Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.FixedShape(k.Dims)}})
+	noBias := convolution(mul, k)
+	noBias.Graph.Nodes[0].Inputs = noBias.Graph.Nodes[0].Inputs[:2]
+	return map[string]struct {
+		m      *onnx.Model
+		folded int
+	}{
+		"Mul":                        {convolution(mul, k), 1},
+		"Mul from the left":          {convolution([]*onnx.Node{node("Mul", "n", []string{"k", "c"}, "y")}, k), 1},
+		"Add without a batch axis":   {convolution([]*onnx.Node{node("Add", "n", []string{"c", "k"}, "y")}, onnx.TensorOf("k", []float32{2, -4}, 2, 1, 1)), 1},
+		"Sub":                        {convolution([]*onnx.Node{node("Sub", "n", []string{"c", "k"}, "y")}, k), 1},
+		"Div":                        {convolution([]*onnx.Node{node("Div", "n", []string{"c", "k"}, "y")}, k), 1},
+		"a scalar":                   {convolution(mul, onnx.TensorOf("k", []float32{3})), 1},
+		"a convolution without bias": {noBias, 1},
+		"a chain": {convolution([]*onnx.Node{
+			node("Mul", "n", []string{"c", "k"}, "d"), node("Add", "o", []string{"k", "d"}, "e"), node("Div", "p", []string{"e", "k"}, "y"),
+		}, k), 3},
+		"a norm":                             {convolution([]*onnx.Node{node("BatchNormalization", "n", []string{"c", "k", "k", "k", "k"}, "y")}, four), 1},
+		"Sub from the left stays":            {convolution([]*onnx.Node{node("Sub", "n", []string{"k", "c"}, "y")}, k), 0},
+		"a constant along the width stays":   {convolution([]*onnx.Node{node("Add", "n", []string{"c", "k"}, "y")}, four), 0},
+		"a value with two readers stays":     {convolution([]*onnx.Node{node("Mul", "n", []string{"c", "k"}, "d"), node("Add", "o", []string{"c", "d"}, "y")}, k), 0},
+		"a division by zero stays":           {convolution([]*onnx.Node{node("Div", "n", []string{"c", "k"}, "y")}, onnx.TensorOf("k", []float32{0})), 0},
+		"a factor that a caller may replace": {replaceable, 0},
+		"a transposed convolution in two groups": {handmade(13, []*onnx.Node{
+			node("ConvTranspose", "up", []string{"x", "w"}, "c", onnx.Attr("group", int64(3))), node("Mul", "n", []string{"c", "k"}, "y"),
+		}, numbers("w", 3, 2, 2, 2), numbers("k", 6, 1, 1)), 1},
+	}
+}
+
+func TestWhatScalesAndShiftsChannelsIsFolded(t *testing.T) {
+	for name, c := range foldings() {
+		folded := clone(c.m)
+		before := encoded(t, c.m)
+		n, err := foldAffine(folded)
+		if n != c.folded || err != nil || len(folded.Graph.Nodes) != len(c.m.Graph.Nodes)-n {
+			t.Errorf("%s: %d nodes were folded, %v, want %d", name, n, err, c.folded)
+		}
+		if encoded(t, c.m) != before || n == 0 && encoded(t, folded) != before {
+			t.Errorf("%s: the model was changed", name)
+		}
+	}
+}
+
+func TestPreparingTwiceChangesNothing(t *testing.T) {
+	m := residualModel(t)
+	p, err := prepare(m)
+	if err != nil || ops(p)["BatchNormalization"] != 0 {
+		t.Fatalf("the prepared model has %v (%v)", ops(p), err)
+	}
+	if again, err := prepare(p); err != nil || encoded(t, again) != encoded(t, p) {
+		t.Errorf("preparing again changes the model (%v)", err)
+	}
+}
+
+// describe writes a graph's nodes as text: operator, inputs, attributes and constants.
+func describe(m *onnx.Model) string {
+	consts := constants(m)
+	var lines []string
+	for _, n := range m.Graph.Nodes {
+		var inputs []string
+		for _, name := range n.Inputs {
+			if t := consts[name]; t != nil {
+				if list, err := onnx.Elements[int64](t); err == nil {
+					name = fmt.Sprint(list)
+				} else if list, err := onnx.Elements[float32](t); err == nil {
+					name = fmt.Sprint(list)
+				}
+			}
+			inputs = append(inputs, name)
+		}
+		line := n.Op + "(" + strings.Join(inputs, ", ") + ")"
+		for _, a := range n.Attributes {
+			line += fmt.Sprintf(" %s=%v", a.Name, a.Value)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; ")
+}
+
+func TestNodesOfOlderOperatorSetsAreWrittenAsInThirteen(t *testing.T) {
+	attr := onnx.Attr
+	for _, c := range []struct {
+		name  string
+		opset int64
+		node  *onnx.Node
+		want  string
+	}{
+		{"limits become inputs", 7, node("Clip", "n", []string{"x"}, "y", attr("min", float32(0)), attr("max", float32(6))), "Clip(x, [0], [6])"},
+		{"one limit only", 7, node("Clip", "n", []string{"x"}, "y", attr("max", float32(6))), "Clip(x, , [6])"},
+		{"limits that are inputs stay", 11, node("Clip", "n", []string{"x", "l"}, "y"), "Clip(x, l)"},
+		{"spatial is dropped", 7, node("BatchNormalization", "n", []string{"x", "a", "b", "c", "d"}, "y", attr("spatial", int64(1))), "BatchNormalization(x, a, b, c, d)"},
+		{"Dropout does nothing", 7, node("Dropout", "n", []string{"x"}, "y", attr("ratio", float32(0.5))), "Identity(x)"},
+		{"Dropout of 12 stays", 12, node("Dropout", "n", []string{"x"}, "y"), "Dropout(x)"},
+		{"pads become inputs", 7, node("Pad", "n", []string{"x"}, "y", attr("mode", "constant"), attr("pads", []int64{0, 1}), attr("value", float32(2))), "Pad(x, [0 1], [2]) mode=constant"},
+		{"slices", 7, node("Slice", "n", []string{"x"}, "y", attr("axes", []int64{1}), attr("starts", []int64{0}), attr("ends", []int64{2})), "Slice(x, [0], [2], [1])"},
+		{"slices of the first axes", 7, node("Slice", "n", []string{"x"}, "y", attr("starts", []int64{0}), attr("ends", []int64{2})), "Slice(x, [0], [2])"},
+		{"Squeeze", 11, node("Squeeze", "n", []string{"x"}, "y", attr("axes", []int64{2, 3})), "Squeeze(x, [2 3])"},
+		{"Squeeze of all", 11, node("Squeeze", "n", []string{"x"}, "y"), "Squeeze(x)"},
+		{"Unsqueeze", 11, node("Unsqueeze", "n", []string{"x"}, "y", attr("axes", []int64{0})), "Unsqueeze(x, [0])"},
+		{"ReduceSum", 11, node("ReduceSum", "n", []string{"x"}, "y", attr("keepdims", int64(0)), attr("axes", []int64{1})), "ReduceSum(x, [1]) keepdims=0"},
+		{"Split", 11, node("Split", "n", []string{"x"}, "y", attr("split", []int64{1, 2})), "Split(x, [1 2])"},
+		{"TopK", 9, node("TopK", "n", []string{"x"}, "y", attr("k", int64(5))), "TopK(x, [5])"},
+		{"Scatter has another name", 9, node("Scatter", "n", []string{"x", "i", "u"}, "y"), "ScatterElements(x, i, u)"},
+		{"Upsample", 7, node("Upsample", "n", []string{"x"}, "y", attr("mode", "nearest"), attr("scales", []float32{1, 1, 2, 2})),
+			"Resize(x, , [1 1 2 2]) mode=nearest coordinate_transformation_mode=asymmetric nearest_mode=floor"},
+		{"Softmax over the last axis", 11, node("Softmax", "n", []string{"x"}, "y", attr("axis", int64(-1))), "Softmax(x) axis=-1"},
+		{"Softmax over several axes", 11, node("Softmax", "n", []string{"x"}, "y"),
+			"Shape(x); Flatten(x) axis=1; Softmax(n_flat) axis=-1; Reshape(n_matrix, n_shape)"},
+		{"Conv stays", 7, node("Conv", "n", []string{"x", "w"}, "y"), "Conv(x, w)"},
+	} {
+		m := handmade(c.opset, []*onnx.Node{c.node})
+		if err := upgrade(m); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := describe(m); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+		if m.Opset("") != 13 || m.IRVersion < 7 {
+			t.Errorf("%s: the model has operator set %d, IR version %d", c.name, m.Opset(""), m.IRVersion)
+		}
+	}
+	// What a body holds is brought there too, and constants of old files are no inputs any more.
+	body := &onnx.Graph{Nodes: []*onnx.Node{node("Clip", "inner", []string{"s"}, "t", attr("max", float32(6)))}, Inputs: []*onnx.Value{{Name: "s"}}, Outputs: []*onnx.Value{{Name: "t"}}}
+	m := handmade(9, []*onnx.Node{node("Scan", "n", []string{"x"}, "a", attr("body", body)), node("Add", "o", []string{"a", "k"}, "y")}, numbers("k", 1))
+	m.IRVersion, m.Graph.Inputs = 3, append(m.Graph.Inputs, &onnx.Value{Name: "k"})
+	if err := upgrade(m); err != nil || len(body.Nodes[0].Inputs) != 3 || len(m.Graph.Inputs) != 1 {
+		t.Errorf("%v: the inner node reads %q, the inputs are %v", err, body.Nodes[0].Inputs, m.Graph.Inputs)
+	}
+}
+
+func TestWhatCannotBeUpgradedNamesTheNode(t *testing.T) {
+	attr := onnx.Attr
+	body := &onnx.Graph{Nodes: []*onnx.Node{node("Frobnicate", "inner", []string{"x"}, "t")}}
+	for _, c := range []struct {
+		name  string
+		opset int64
+		node  *onnx.Node
+		want  string
+	}{
+		{"too old", 6, node("Relu", "n", []string{"x"}, "y"), "operator set 6"},
+		{"statistics for every pixel", 7, node("BatchNormalization", "n", []string{"x"}, "y", attr("spatial", int64(0))), `BatchNormalization "n"`},
+		{"Pad without pads", 7, node("Pad", "n", []string{"x"}, "y"), "no attribute pads"},
+		{"scales that vary", 9, node("Upsample", "n", []string{"x", "x"}, "y"), "its scales are not constant"},
+		{"scales that shrink", 7, node("Upsample", "n", []string{"x"}, "y", attr("scales", []float32{1, 0.5})), "shrink an axis"},
+		{"unknown", 9, node("Frobnicate", "n", []string{"x"}, "y"), `Frobnicate "n": it is not known`},
+		{"unknown in a branch", 9, node("If", "n", []string{"x"}, "y", attr("then_branch", body)), `Frobnicate "inner"`},
+		{"a Scan of old", 8, node("Scan", "n", []string{"x"}, "y"), "its meaning has changed in operator set 9"},
+	} {
+		if err := upgrade(handmade(c.opset, []*onnx.Node{c.node})); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: upgrade() fails with %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// strange are numbers that a model does not hold.
+var strange = []int64{0, 1, 2, 3, 7, 8, -1, -7, 1 << 31, 1 << 62, -1 << 63}
+
+// An editor makes a model foreign, as a list of bytes says.
+type editor struct {
+	model *onnx.Model
+	bytes []byte
+}
+
+func (e *editor) next(n int) int {
+	if len(e.bytes) == 0 || n == 0 {
+		return 0
+	}
+	b := int(e.bytes[0])
+	e.bytes = e.bytes[1:]
+	return b % n
+}
+
+func (e *editor) number() int64 { return strange[e.next(len(strange))] }
+
+// edit changes one thing.
+func (e *editor) edit() {
+	g := e.model.Graph
+	n := g.Nodes[e.next(len(g.Nodes))]
+	t := g.Initializers[e.next(len(g.Initializers))]
+	edits := []func(){
+		func() {
+			n.SetAttr([]string{"group", "axis", "to", "transA", "transB", "hidden_size", "layout"}[e.next(7)], e.number())
+		},
+		func() {
+			n.SetAttr([]string{"strides", "pads", "axes", "perm", "kernel_shape"}[e.next(5)], []int64{e.number(), e.number()})
+		},
+		func() { n.Inputs = slices.Delete(n.Inputs, 0, min(len(n.Inputs), 1+e.next(2))) },
+		func() { n.Inputs = append(n.Inputs, g.Initializers[e.next(len(g.Initializers))].Name) },
+		func() { n.Outputs = append(n.Outputs, output(n, 0)+"'") },
+		func() { n.Outputs = nil },
+		func() { n.Op = g.Nodes[e.next(len(g.Nodes))].Op },
+		func() { n.Name = []string{"", "stem", "other"}[e.next(3)] },
+		func() { t.Dims = append(t.Dims, 1) },
+		func() { slices.Reverse(t.Dims) },
+		func() { t.Dims = t.Dims[:min(len(t.Dims), e.next(3))] },
+		func() { t.Dims, t.Data = []int64{0, 3}, onnx.Raw{} },
+		func() { t.Type = []onnx.ElemType{onnx.Int32, onnx.Uint32, onnx.Float32, 99}[e.next(4)] },
+		func() {
+			if t.Type == onnx.Int64 && len(t.Dims) == 1 { // a shape, or axes
+				list := make([]int64, t.Dims[0])
+				for i := range list {
+					list[i] = e.number()
+				}
+				t.Data = onnx.TensorOf(t.Name, list, t.Dims...).Data
+			}
+		},
+		func() { e.model.Opsets[0].Version = 7 + int64(e.next(16)) },
+		func() { e.model.IRVersion = 3 + int64(e.next(6)) },
+		func() { g.Outputs = append(g.Outputs, &onnx.Value{Name: output(n, 0)}) },
+		func() { g.Inputs = append(g.Inputs, &onnx.Value{Name: t.Name, Type: onnx.Type{Elem: t.Type}}) },
+	}
+	edits[e.next(len(edits))]()
+}
+
+// Whatever a model says, it is refused with an error, or what comes of it is sound.
+func FuzzForeignModels(f *testing.F) {
+	bases := []*onnx.Model{residualModel(f), recurrentModel(f), detector()}
+	for i := range bases {
+		f.Add(uint8(i), []byte{})
+	}
+	f.Add(uint8(0), []byte{0, 0, 0, 0, 4})
+	f.Add(uint8(1), []byte{2, 1, 12, 9, 9, 9})
+	f.Fuzz(func(t *testing.T, base uint8, data []byte) {
+		m := clone(bases[int(base)%len(bases)])
+		for _, w := range m.Graph.Initializers {
+			w.Dims = slices.Clone(w.Dims)
+		}
+		for e := (&editor{m, data[:min(len(data), 60)]}); len(e.bytes) > 0; {
+			e.edit()
+		}
+		for how, convert := range map[string]func() (*onnx.Model, error){
+			"Dynamic":   func() (*onnx.Model, error) { q, _, err := Dynamic(m, Options{}); return q, err },
+			"ToFloat16": func() (*onnx.Model, error) { h, _, err := ToFloat16(m); return h, err },
+			"quantize":  func() (*onnx.Model, error) { q, _, err := quantize(m, anyRanges(m), Options{}); return q, err },
+		} {
+			before := encoded(t, m)
+			got, err := convert()
+			if encoded(t, m) != before {
+				t.Errorf("%s changed the model that it was given", how)
+			}
+			if err == nil && got.Check() != nil {
+				t.Errorf("%s: %v", how, got.Check())
+			}
+			if err != nil && strings.Contains(err.Error(), "the result is not valid") {
+				t.Errorf("%s made nonsense of a model that was sound: %v", how, err)
+			}
+		}
+		FewBits(m)
+	})
+}

@@ -1,0 +1,686 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workload"
+)
+
+// An echo says a prompt once more, each token a little later, and then 0, which ends it.
+type echo struct {
+	pair
+	rows   int
+	limits []int
+	words  workload.Tokenizer
+	chat   workload.ChatTemplate
+}
+
+const echoRoom = 8
+
+func (e *echo) Outputs(string) []string { return nil }
+
+func (e *echo) Len() int { return max(1, e.rows) }
+func (e *echo) Row(int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Int32, Shape: tensor.Shape{echoRoom}}}
+}
+func (e *echo) Sent() []workload.Sent {
+	return []workload.Sent{{Name: "ids", Slot: workload.Slot{Type: tensor.Int32, Shape: tensor.Shape{-1}}}}
+}
+func (e *echo) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
+	if n := sent[0][0]; n < 1 || n > echoRoom {
+		return nil, fmt.Errorf("%d tokens, want 1 to %d", n, echoRoom)
+	}
+	return e.Row(0), nil
+}
+func (e *echo) Elsewhere(rows int) workload.Prompted {
+	return &echo{rows: rows, limits: make([]int, rows), words: e.words}
+}
+func (e *echo) Limit(row, tokens int) { e.limits[row] = tokens }
+func (e *echo) Check(row []tensor.Tensor) error {
+	if slices.Contains(tensor.Data[int32](row[0]), 999) {
+		return fmt.Errorf("the model does not know 999")
+	}
+	return nil
+}
+func (e *echo) Room() (prompt, answer int) { return echoRoom, echoRoom + 1 }
+func (e *echo) Tokens(dst []int32, response []byte) []int32 {
+	for _, b := range response {
+		dst = append(dst, int32(b))
+	}
+	return dst
+}
+func (e *echo) Ends(token int32) bool               { return token == 0 }
+func (e *echo) Tokenizer() workload.Tokenizer       { return e.words }
+func (e *echo) ChatTemplate() workload.ChatTemplate { return e.chat }
+func (e *echo) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
+	return &echoing{echo: e}, nil
+}
+
+// letters are words of one letter, but that é has two tokens.
+type letters struct{}
+
+func (letters) Encode(text string) (ids []int32, err error) {
+	for _, b := range []byte(text) {
+		ids = append(ids, int32(b))
+	}
+	return ids, nil
+}
+
+// EncodeWhole shows that nothing is added to the text.
+func (l letters) EncodeWhole(text string) ([]int32, error) { return l.Encode(strings.ToUpper(text)) }
+
+func (letters) Decode(ids []int32) (string, error) {
+	var b []byte
+	for _, id := range ids {
+		b = append(b, byte(id))
+	}
+	return strings.ToValidUTF8(string(b), "\ufffd"), nil
+}
+
+type echoing struct {
+	echo  *echo
+	store *workload.Store
+}
+
+func (p *echoing) Use(s *workload.Store) error { p.store = s; return nil }
+func (*echoing) Close() error                  { return nil }
+func (p *echoing) Predict(context.Context, []workload.Item, workload.Reply) error {
+	return fmt.Errorf("it pulls")
+}
+
+// Serve implements workload.Puller.
+func (p *echoing) Serve(ctx context.Context, source workload.Source) error {
+	var items []workload.Item
+	for {
+		var open bool
+		if items, open = source.Admit(items[:0], 4, true); len(items) == 0 && !open {
+			return nil
+		}
+		for _, item := range items {
+			var said []byte
+			row := append(slices.Clone(tensor.Data[int32](p.store.Slot(0, item.Row, 1))), -1)
+			for _, id := range row[:slices.IndexFunc(row, func(t int32) bool { return t < 0 })] {
+				if n := p.echo.limits[item.Row]; n > 0 && len(said) == n {
+					break
+				}
+				said = append(said, byte(id))
+				source.(workload.Streamer).Token(item.Ticket, said[len(said)-1:])
+			}
+			if n := p.echo.limits[item.Row]; n == 0 || len(said) < n {
+				said = append(said, 0)
+				source.(workload.Streamer).Token(item.Ticket, said[len(said)-1:])
+			}
+			source.Done(item.Ticket, said, len(said))
+		}
+	}
+}
+
+// An echoSource is that model.
+type echoSource struct {
+	*source
+	words workload.Tokenizer
+	chat  workload.ChatTemplate
+}
+
+func (echoSource) Parts() ([]workload.File, error) { return nil, nil }
+
+func (s echoSource) OpenWorkload(context.Context) (workload.Workload, map[string]workload.Ports, error) {
+	past := []backend.Port{{Name: "past", Type: tensor.Float32, Shape: tensor.Shape{-1, 8}}}
+	return &echo{words: s.words, chat: s.chat}, map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
+}
+
+func (s echoSource) OpenSequences(ctx context.Context, rows int, done bench.Answered) (*bench.Service, workload.Writer, error) {
+	settings := loadgen.DefaultSettings()
+	settings.Scenario = loadgen.Offline
+	e := &echo{words: s.words, chat: s.chat}
+	m := workload.Model{Name: "echo", Open: func(workload.Setup) (workload.Workload, error) { return e.Elsewhere(rows), nil }}
+	service, err := bench.OpenService(ctx, bench.Config{Model: m, Settings: settings, Engine: s.engine, Instances: 1, MaxBatch: 4, Observer: nobody{}}, done)
+	return service, e, err
+}
+
+// startTexts offers the echo.
+func startTexts(t *testing.T, words workload.Tokenizer, room int) string {
+	t.Helper()
+	return startChat(t, words, nil, room)
+}
+
+// startChat offers it with a template of chats.
+func startChat(t *testing.T, words workload.Tokenizer, chat workload.ChatTemplate, room int) string {
+	t.Helper()
+	engine, err := simulated.New(simulated.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	offer, err := Open(t.Context(), echoSource{&source{engine: engine}, words, chat}, Options{Name: "m", Room: room})
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint, stop := startOffer(t, offer, Web{OpenAI: NewOpenAI([]*Offer{offer})})
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections() // for one that was never used a server waits five seconds
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if got := len(offer.writer.free); got != room {
+			t.Errorf("%d of %d rows are free when all is over", got, room)
+		}
+	})
+	return endpoint
+}
+
+// say posts a request and returns status and answer.
+func say(t *testing.T, url, body string) (int, string) {
+	t.Helper()
+	r, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(text)
+}
+
+// roles is a template of chats: the first letter of each role, and what it says.
+type roles struct{}
+
+func (roles) Render(messages []map[string]any) (text string, err error) {
+	for _, m := range messages {
+		role := m["role"].(string)
+		if role == "" {
+			return "", errors.New("a message without a role")
+		}
+		text += role[:1] + m["content"].(string)
+	}
+	return text, nil
+}
+
+func TestAChatIsWrittenAsTheModelKnowsIt(t *testing.T) {
+	url := startChat(t, letters{}, roles{}, 4)
+	for body, want := range map[string]string{
+		`{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}`: `"content":"SAUB"`,
+		`{"messages":[{"content":"b"}]}`:                                               "a message without a role",
+	} {
+		if _, text := say(t, url+"/v1/chat/completions", body); !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %s", body, text, want)
+		}
+	}
+	if _, text := say(t, url+"/v1/completions", `{"prompt":"abc"}`); !strings.Contains(text, `"text":"abc"`) {
+		t.Errorf("what is no chat: %s", text)
+	}
+}
+
+func TestATextIsContinued(t *testing.T) {
+	url := startTexts(t, letters{}, 4)
+	for _, c := range []struct{ name, path, body, want string }{
+		{"a text", "completions", `{"prompt":"abc"}`, `"text":"abc"}],`},
+		{"tokens", "completions", `{"prompt":[104,105],"return_token_ids":true}`, `"finish_reason":"stop","index":0,"text":"hi","token_ids":[104,105,0]`},
+		{"a chat", "chat/completions", `{"model":"m","messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}`, `"message":{"content":"a\nb","role":"assistant"}`},
+		{"a limit", "completions", `{"prompt":"abcdef","max_tokens":2}`, `"finish_reason":"length","index":0,"text":"ab"`},
+		{"usage", "completions", `{"prompt":"abc","temperature":0,"n":1,"stop":null}`, `"usage":{"completion_tokens":4,"prompt_tokens":3,"total_tokens":7}`},
+	} {
+		if status, got := say(t, url+"/v1/"+c.path, c.body); status != 200 || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %d %s, want %s", c.name, status, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		name, body string
+		status     int
+	}{
+		{"no JSON", "{", 400}, {"no prompt", "{}", 400}, {"an empty prompt", `{"prompt":""}`, 400}, {"half a prompt", `{"prompt":[1,"a"]}`, 400},
+		{"too long", `{"prompt":"123456789"}`, 400}, {"unknown to the model", `{"prompt":[999]}`, 400}, {"a negative token", `{"prompt":[1,-1,2]}`, 400},
+		{"chance", `{"prompt":"a","temperature":0.7}`, 400}, {"several", `{"prompt":"a","n":2}`, 400}, {"stops", `{"prompt":"a","stop":["b"]}`, 400},
+		{"no end", `{"prompt":"a","ignore_eos":true}`, 400}, {"a negative limit", `{"prompt":"a","max_tokens":-1}`, 400},
+		{"another model", `{"model":"n","prompt":"a"}`, 404}, {"endless", `{"prompt":"` + strings.Repeat("a", 5<<20), 413},
+	} {
+		status, got := say(t, url+"/v1/completions", c.body)
+		var said struct{ Error struct{ Message string } }
+		if err := json.Unmarshal([]byte(got), &said); status != c.status || err != nil || said.Error.Message == "" {
+			t.Errorf("%s: %d %s, want %d", c.name, status, got, c.status)
+		}
+	}
+	if r, err := http.Get(url + "/v1/models"); err != nil || r.StatusCode != 200 {
+		t.Errorf("the list of models: %v, %v", r, err)
+	}
+}
+
+// events are the pieces of a stream.
+func events(t *testing.T, url, body string) (list []string) {
+	t.Helper()
+	r, err := http.Post(url+"/v1/completions", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	for s := bufio.NewScanner(r.Body); s.Scan(); {
+		if text, ok := strings.CutPrefix(s.Text(), "data: "); ok {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+func TestAStreamHasAPieceForEachToken(t *testing.T) {
+	url := startTexts(t, letters{}, 4)
+	list := events(t, url, `{"prompt":"aéb","stream":true,"stream_options":{"include_usage":true}}`)
+	var text, ends []string
+	for _, e := range list[:len(list)-1] {
+		var d struct {
+			Choices []struct {
+				Text   string
+				Finish *string `json:"finish_reason"`
+			}
+			Usage map[string]int
+		}
+		if err := json.Unmarshal([]byte(e), &d); err != nil {
+			t.Fatalf("%s: %v", e, err)
+		}
+		for _, c := range d.Choices {
+			if c.Finish != nil {
+				ends = append(ends, *c.Finish)
+			} else {
+				text = append(text, c.Text)
+			}
+		}
+		if d.Usage != nil && d.Usage["completion_tokens"] != 5 {
+			t.Errorf("usage is %v", d.Usage)
+		}
+	}
+	if !slices.Equal(text, []string{"a", "é", "b"}) || !slices.Equal(ends, []string{"stop"}) || list[len(list)-1] != "[DONE]" {
+		t.Errorf("pieces %q, ends %q, last %q", text, ends, list[len(list)-1])
+	}
+	url = startTexts(t, nil, 4)
+	if list := events(t, url, `{"prompt":[7,8],"stream":true,"return_token_ids":true}`); !strings.Contains(list[0], `"text":" 7","token_ids":[7]`) {
+		t.Errorf("without a tokenizer: %s", list)
+	}
+	if status, got := say(t, url+"/v1/completions", `{"prompt":"a"}`); status != 400 || !strings.Contains(got, "no tokenizer") {
+		t.Errorf("a text without a tokenizer: %d %s", status, got)
+	}
+}
+
+func TestManyTalkAtOnceAndEachGetsItsOwnAnswer(t *testing.T) {
+	url := startTexts(t, nil, 64)
+	c := dial(t, url)
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			ids := []int32{int32(i + 1), int32(i + 2), int32(i%5 + 1)}[:i%3+1]
+			if i%2 == 0 { // as a task, through the other protocol
+				in := tensor.Of(ids, 1, int64(len(ids)))
+				out, err := ask(c, "m-task", "ids", in)
+				want := []byte{}
+				for _, id := range ids {
+					want = append(want, byte(id))
+				}
+				if err != nil || !bytes.Equal(out.Bytes(), append(want, 0)) {
+					t.Errorf("%v became %v, %v", ids, out.Bytes(), err)
+				}
+				return
+			}
+			text, _ := json.Marshal(map[string]any{"prompt": ids, "stream": i%4 == 1, "return_token_ids": true})
+			status, got := say(t, url+"/v1/completions", string(text))
+			if want := fmt.Sprintf(`"token_ids":[%d`, ids[0]); status != 200 || !strings.Contains(got, want) {
+				t.Errorf("%s became %d %s", text, status, got)
+			}
+		})
+	}
+	all.Wait()
+	if stats, err := c.Statistics(t.Context(), "m-task", ""); err != nil || stats[0].InferenceCount != 60 {
+		t.Errorf("statistics %+v, %v", stats, err)
+	}
+	for name, in := range map[string]tensor.Tensor{"too long": tensor.New(tensor.Int32, 1, 9), "another type": tensor.New(tensor.Int64, 1, 2), "unknown": tensor.Of([]int32{999}, 1, 1)} {
+		if _, err := ask(c, "m-task", "ids", in); oip.CodeOf(err) != oip.InvalidArgument {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAClientThatVanishesLeavesItsRow(t *testing.T) {
+	url := startTexts(t, nil, 1)
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		q, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/completions", strings.NewReader(`{"prompt":[1,2,3],"stream":true}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := http.DefaultClient.Do(q); err == nil {
+			r.Body.Close()
+		}
+		cancel()
+	}
+	for end := time.Now().Add(10 * time.Second); ; {
+		status, text := say(t, url+"/v1/completions", `{"prompt":[1]}`)
+		if status == 200 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+}
+
+func FuzzPrompt(f *testing.F) {
+	f.Add([]byte(`{"prompt":"a","max_tokens":3}`), false)
+	f.Add([]byte(`{"messages":[{"content":"a"}]}`), true)
+	f.Add([]byte(`{"prompt":[1,2]}`), false)
+	f.Fuzz(func(t *testing.T, text []byte, chat bool) {
+		p, err := readPrompt(text, chat)
+		if err != nil {
+			return
+		}
+		if _, err := p.tokens(letters{}, nil); err == nil && p.limit() < 0 {
+			t.Error("a negative limit is taken")
+		}
+	})
+}
+
+// A deadWriter cannot bound how long a request may take to arrive.
+type deadWriter struct{ *httptest.ResponseRecorder }
+
+func (deadWriter) SetReadDeadline(time.Time) error {
+	return errors.New("use of closed network connection")
+}
+func (deadWriter) SetWriteDeadline(time.Time) error { return nil }
+
+func TestRequestsAreBounded(t *testing.T) {
+	w := deadWriter{httptest.NewRecorder()}
+	api := &OpenAI{}
+	request := func() *http.Request {
+		return httptest.NewRequest(http.MethodPost, "/v1/completions", strings.NewReader(`{"prompt":[1]}`))
+	}
+	if err := api.complete(w, request(), false); err != nil || w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "setting a read deadline: use of closed network connection") {
+		t.Errorf("a connection that is closed: %v, %d %s, want status 500", err, w.Code, w.Body)
+	}
+	api.arriving.Add(maxArriving)
+	w = deadWriter{httptest.NewRecorder()}
+	if err := api.complete(w, request(), false); err != nil || w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "no room") {
+		t.Errorf("too many bytes arrive: %v, %d %s, want status 503", err, w.Code, w.Body)
+	}
+	if n := api.arriving.Load(); n != maxArriving {
+		t.Errorf("%d bytes arrive when all is over, want %d", n, maxArriving)
+	}
+}
+
+// A decoding is a tokenizer that counts the tokens that it decodes; decodingModel has it.
+type decoding struct {
+	letters
+	decode func(tokens []int32) string
+	read   int
+}
+
+func (d *decoding) Decode(tokens []int32) (string, error) {
+	d.read += len(tokens)
+	return d.decode(tokens), nil
+}
+
+type decodingModel struct {
+	workload.TextWriter
+	tokenizer *decoding
+}
+
+func (m decodingModel) Tokenizer() workload.Tokenizer { return m.tokenizer }
+func (decodingModel) Ends(int32) bool                 { return false }
+
+// Whatever the tokens, the pieces of a stream are the text: also of bytes that are parts of a character, and of words of which
+// the first one of a text loses the blank before it.
+func TestStreamEqualsTheWholeText(t *testing.T) {
+	for name, decode := range map[string]func(tokens []int32) string{
+		"bytes": func(tokens []int32) string {
+			var b []byte
+			for _, t := range tokens {
+				b = append(b, "a \xc3\xa9\xf0\x9f\x98\x80"[t%8])
+			}
+			return strings.ToValidUTF8(string(b), "\ufffd")
+		},
+		"words": func(tokens []int32) string {
+			var b strings.Builder
+			for _, t := range tokens {
+				b.WriteString([]string{" the", " a", "ing", " ", "", ".", " é", "s"}[t%8])
+			}
+			return strings.TrimPrefix(b.String(), " ")
+		},
+	} {
+		random := rand.New(rand.NewPCG(6, 6))
+		for range 200 {
+			d := &decoding{decode: decode}
+			c := &completion{textModel: &textModel{TextWriter: decodingModel{tokenizer: d}}}
+			sent := ""
+			for range 1 + random.IntN(60) {
+				next := random.Int32N(8)
+				if n := len(c.tokens); name == "bytes" && n > 0 && c.tokens[n-1] >= 2 && c.tokens[n-1] != 3 && c.tokens[n-1] != 7 {
+					next = c.tokens[n-1] + 1 // characters are whole in the end
+				}
+				c.tokens = append(c.tokens, next)
+				text, ok := c.newText()
+				if !ok && text != "" {
+					t.Fatalf("%s: %q is sent of a text that is not whole", name, text)
+				}
+				sent += text
+			}
+			if whole := decode(c.tokens); !strings.HasPrefix(whole, sent) || len(whole)-len(sent) > 3*len("\ufffd") {
+				t.Fatalf("%s: of %v %q is sent, which is %q", name, c.tokens, sent, whole)
+			}
+			if most := 6*len(c.tokens) + 40; d.read > most && name != "bytes" { // many of these may be parts of a character
+				t.Errorf("%s: %d tokens were decoded for %d", name, d.read, len(c.tokens))
+			}
+		}
+	}
+}
+
+// bytewise are words of which each byte is a token; a whole text begins with token 0.
+type bytewise struct{}
+
+func (bytewise) Encode(text string) ([]int32, error) {
+	ids, _ := bytewise{}.EncodeWhole(text)
+	return append([]int32{0}, ids...), nil
+}
+
+func (bytewise) EncodeWhole(text string) (ids []int32, err error) {
+	for _, c := range []byte(text) {
+		ids = append(ids, int32(c))
+	}
+	return ids, nil
+}
+
+func (bytewise) Decode([]int32) (string, error) { return "", nil }
+
+// brackets put each message of a conversation into some.
+type brackets struct{}
+
+func (brackets) Render(messages []map[string]any) (string, error) {
+	text := ""
+	for _, m := range messages {
+		if m["role"] == "nobody" {
+			return "", fmt.Errorf("there is no role nobody")
+		}
+		text += fmt.Sprintf("<%v:%v>", m["role"], m["content"])
+	}
+	return text, nil
+}
+
+func TestAPromptBecomesTokens(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		words      workload.Tokenizer
+		chat       workload.ChatTemplate
+		want       []int32
+		wrong      string
+	}{
+		{"a text", `{"prompt":"ab"}`, bytewise{}, nil, []int32{0, 'a', 'b'}, ""},
+		{"tokens", `{"prompt":[3, 4]}`, bytewise{}, nil, []int32{3, 4}, ""},
+		{"tokens, without words", `{"prompt":[3]}`, nil, nil, []int32{3}, ""},
+		{"no tokens", `{"prompt":[]}`, nil, nil, nil, ""},
+		{"a text, without words", `{"prompt":"ab"}`, nil, nil, nil, "the model has no tokenizer here: want a prompt that is a list of tokens"},
+		{"nothing", `{"prompt":null}`, bytewise{}, nil, nil, "prompt: want a text or a list of tokens: it is null"},
+		{"nothing among tokens", `{"prompt":[1,null,2]}`, bytewise{}, nil, nil, "prompt: token 1 is null or negative"},
+		{"a negative token", `{"prompt":[-1]}`, nil, nil, nil, "prompt: token 0 is null or negative"},
+		{"a fraction", `{"prompt":[1.5]}`, nil, nil, nil, "want a text or a list of tokens: "},
+		{"more than a token can be", `{"prompt":[2147483648]}`, nil, nil, nil, "want a text or a list of tokens: "},
+		{"lists", `{"prompt":[[1]]}`, nil, nil, nil, "want a text or a list of tokens: "},
+		{"a number", `{"prompt":7}`, bytewise{}, nil, nil, "want a text or a list of tokens: "},
+		{"a conversation", `{"messages":[{"role":"user","content":"a"},{"content":"b"}]}`, bytewise{}, brackets{}, append([]int32(nil), tokensIn("<user:a><:b>")...), ""},
+		{"a conversation in parts", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"content":[]},{"content":null}]}`, bytewise{}, brackets{}, tokensIn("<user:ab><:><:>"), ""},
+		{"a conversation without a template", `{"messages":[{"content":"a"},{"content":[{"type":"text","text":"b"}]}]}`, bytewise{}, nil, append([]int32{0}, tokensIn("a\nb")...), ""},
+		{"a conversation without words", `{"messages":[{"content":"a"}]}`, nil, brackets{}, nil, "no tokenizer"},
+		{"a role that is not known", `{"messages":[{"role":"nobody"}]}`, bytewise{}, brackets{}, nil, "no role nobody"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := readPrompt([]byte(c.text), strings.Contains(c.text, "messages"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := p.tokens(c.words, c.chat)
+			if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) || c.wrong == "" && (err != nil || !slices.Equal(got, c.want)) {
+				t.Errorf("%v, %v, want %v, %s", got, err, c.want, c.wrong)
+			}
+		})
+	}
+}
+
+func tokensIn(text string) []int32 {
+	ids, _ := bytewise{}.EncodeWhole(text)
+	return ids
+}
+
+func TestWhatAPromptCannotAskForIsNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"prompt":"a","temperature":0.1}`:                         "temperature: the likeliest token is always taken, want 0",
+		`{"prompt":"a","n":0}`:                                     "n: there is one answer",
+		`{"prompt":"a","stop":"x"}`:                                "stop: answers end where the model ends them",
+		`{"prompt":"a","ignore_eos":true}`:                         "ignore_eos: ",
+		`{"prompt":"a","min_tokens":1}`:                            "min_tokens: ",
+		`{"prompt":"a","max_tokens":3,"max_completion_tokens":-1}`: "max_tokens is negative or 0, want at least 1",
+		`{"prompt":"a","max_tokens":0}`:                            "max_tokens is negative or 0, want at least 1",
+		`{"prompt":"a","echo":true}`:                               "echo: not supported, want false or nothing",
+		`{"prompt":"a","logprobs":0}`:                              "logprobs: not supported, want false or nothing",
+		`{"prompt":"a","frequency_penalty":1e-9}`:                  "frequency_penalty: not supported, want 0 or nothing",
+		`{"prompt":"a","tools":[{"type":"function"}]}`:             "tools: not supported, want [] or nothing",
+		`{"prompt":"a","response_format":{"type":"json_object"}}`:  `response_format: not supported, want {"type":"text"} or nothing`,
+		`{"prompt":"a","suffix":"b"}`:                              `suffix: not supported, want "" or nothing`,
+		`{"prompt":"a","best_of":2}`:                               "best_of: not supported, want 1 or nothing",
+		`{"messages":[{"content":"a"}]}`:                           "prompt is missing",
+		`{}`:                                                       "prompt is missing",
+		`[]`:                                                       "JSON array into",
+		`{"prompt":"a","prompt":"b"}`:                              `duplicate object member name "prompt"`,
+		`{"prompt":"a","echo":true,"echo":false}`:                  `duplicate object member name "echo"`,
+		`{"prompt":"a","max_tokens":1.5}`:                          `JSON number 1.5 into Go int within "/max_tokens"`,
+		`{"prompt":"a","stream_options":[]}`:                       `JSON array into Go serve.streamOptions within "/stream_options"`,
+		"{\"prompt\":\"\xff\"}":                                    "invalid UTF-8",
+	} {
+		if _, err := readPrompt([]byte(text), false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"x"}}]}]}`: `a part of a message is of type "image_url", want text`,
+		`{"messages":[{"content":["a"]}]}`:                                          `within "/messages/0/content/0"`,
+		`{"messages":[{"content":"a","content":"b"}]}`:                              `duplicate object member name "content"`,
+		`{"messages":{}}`:                          `within "/messages"`,
+		`{"messages":[{"role":[],"content":"b"}]}`: `within "/messages/0/role"`,
+		`{"messages":[{"content":7}]}`:             `within "/messages/0/content"`,
+	} {
+		if _, err := readPrompt([]byte(text), true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := readPrompt([]byte(`{"prompt":"a"}`), true); err == nil || err.Error() != "messages are missing" {
+		t.Errorf("a prompt for a conversation: %v", err)
+	}
+	for text, want := range map[string]int{`{"prompt":"a"}`: 0, `{"prompt":"a","max_tokens":3}`: 3, `{"prompt":"a","max_tokens":3,"max_completion_tokens":5}`: 5,
+		`{"prompt":"a","temperature":0,"n":1,"stop":[],"min_tokens":0,"ignore_eos":false,"max_tokens":null}`:                                                                                                 0,
+		`{"prompt":"a","echo":false,"logprobs":null,"frequency_penalty":-0.0,"presence_penalty":0e5,"repetition_penalty":1.0,"tools":[],"response_format":{"type":"text"},"top_p":0.5,"seed":7,"user":"me"}`: 0} {
+		if p, err := readPrompt([]byte(text), false); err != nil || p.limit() != want {
+			t.Errorf("%s: %+v, %v, want a limit of %d", text, p, err, want)
+		}
+	}
+}
+
+func TestWhatARequestMayTakeFollowsFromTheInputs(t *testing.T) {
+	port := func(d tensor.DType, shape ...int64) backend.Port {
+		return backend.Port{Name: "x", Type: d, Shape: shape}
+	}
+	for _, c := range []struct {
+		name    string
+		inputs  []backend.Port
+		batched bool
+		want    int64
+	}{
+		{"fixed", []backend.Port{port(tensor.Float32, 2, 3), port(tensor.Int8, 5)}, false, 29},
+		{"samples side by side", []backend.Port{port(tensor.Float32, -1, 3)}, true, 64 * 12},
+		{"samples of one", []backend.Port{port(tensor.Float32, -1, 3)}, false, 12 + freeBytes},
+		{"a free extent", []backend.Port{port(tensor.Int16, 4, -1, 3)}, false, 24 + freeBytes},
+		{"two free ones", []backend.Port{port(tensor.Int16, 1, -1), port(tensor.Int16, 1, -1)}, false, 4 + freeBytes},
+		{"strings", []backend.Port{port(tensor.String, 1), port(tensor.Int16, 3)}, false, 6 + freeBytes},
+		{"any shape", []backend.Port{{Name: "x", Type: tensor.Float32, AnyShape: true}}, false, freeBytes},
+		{"a scalar", []backend.Port{port(tensor.Float64)}, false, 8},
+	} {
+		m := &tensorsModel{table: &table{ports: workload.Ports{Inputs: c.inputs}, batched: c.batched}}
+		if got := m.MaxBytes(); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestStreamUsage(t *testing.T) {
+	url := startTexts(t, letters{}, 4)
+	for options, want := range map[string]bool{``: false, `,"stream_options":null`: false, `,"stream_options":{}`: false, `,"stream_options":{"include_usage":false}`: false, `,"stream_options":{"include_usage":true}`: true} {
+		list := events(t, url, `{"prompt":"ab","stream":true`+options+`}`)
+		var told []int
+		for i, e := range list[:len(list)-1] {
+			var d struct {
+				Choices []any
+				Usage   *struct {
+					Prompt     int `json:"prompt_tokens"`
+					Completion int `json:"completion_tokens"`
+					Total      int `json:"total_tokens"`
+				}
+			}
+			if err := json.Unmarshal([]byte(e), &d); err != nil {
+				t.Fatal(err)
+			}
+			if d.Usage == nil {
+				continue
+			}
+			told = append(told, i)
+			if len(d.Choices) != 0 || d.Usage.Total != d.Usage.Prompt+d.Usage.Completion || d.Usage.Prompt != 2 {
+				t.Errorf("%q: the usage is %+v, with %d choices", options, *d.Usage, len(d.Choices))
+			}
+		}
+		if (len(told) == 1) != want || want && told[0] != len(list)-2 {
+			t.Errorf("%q: the usage is told in the events %v of %d", options, told, len(list))
+		}
+	}
+}
+
+// The values of fields that are understood may all be there.
+func TestUsualFields(t *testing.T) {
+	var fields []string
+	for name, value := range usual {
+		fields = append(fields, fmt.Sprintf("%q:%s", name, value))
+	}
+	if _, err := readPrompt([]byte(`{"prompt":"ab",`+strings.Join(fields, ",")+`}`), false); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,291 @@
+// Package hf reads tokenizer.json, the file in which HuggingFace's tokenizers library keeps a
+// tokenizer, and cuts text into the numbers of tokens and back as that library does.
+//
+//	t, err := hf.Open("Llama-3.1-8B-Instruct/tokenizer.json")
+//	ids, err := t.Append(nil, "Who built the castle?", hf.AddSpecial)
+//	text, err := t.Decode(ids, hf.SkipSpecial)
+//
+// # Terms
+//
+// A text passes five stations, which the file describes. Added tokens, for example <|eot_id|>, are found first
+// and are never cut. The normalizer changes the text between them. The pre-tokenizer cuts it into words. The model
+// cuts each word into tokens by merging pairs (BPE). The post-processor adds special tokens. A decoder goes the
+// other way.
+//
+// # How equal is equal
+//
+// The tests compare with version 0.23 of the library over text of all scripts, for each kind of tokenizer that a
+// language model or Whisper has. One thing is that of earlier versions, which the reference pins: added tokens are
+// decoded as the file writes them, not in their normalized form. Letters and digits are those of Go's Unicode
+// tables. A number that no token has is an error, where the library leaves it out.
+//
+// # What it leaves out
+//
+// Models other than BPE and the components that only they use; patterns beyond those of known tokenizers; training,
+// pairs of texts, dropout, offsets, truncation and padding. Whatever would cut a text otherwise is refused by name.
+package hf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
+)
+
+// maxFile bounds tokenizer.json: the largest known have some 35 MB.
+const maxFile = 256 << 20
+
+// A component is any normalizer, pre-tokenizer, post-processor or decoder. Its type says which fields count.
+type component struct {
+	Type string `json:"type"`
+
+	Normalizers   []component `json:"normalizers"`
+	PreTokenizers []component `json:"pretokenizers"`
+	Processors    []component `json:"processors"`
+	Decoders      []component `json:"decoders"`
+
+	Pattern  *pattern `json:"pattern"`
+	Content  string   `json:"content"`
+	Behavior string   `json:"behavior"`
+	Invert   bool     `json:"invert"`
+
+	Prepend       string `json:"prepend"`
+	Replacement   string `json:"replacement"`
+	PrependScheme string `json:"prepend_scheme"`
+	PrefixSpace   *bool  `json:"add_prefix_space"`
+	Split         *bool  `json:"split"`
+	UseRegex      *bool  `json:"use_regex"`
+	Individual    bool   `json:"individual_digits"`
+	Start         int    `json:"start"`
+	Stop          int    `json:"stop"`
+
+	Single []struct {
+		Special *struct {
+			ID string `json:"id"`
+		} `json:"SpecialToken"`
+		Sequence *struct{} `json:"Sequence"`
+	} `json:"single"`
+	Special map[string]struct {
+		IDs []int32 `json:"ids"`
+	} `json:"special_tokens"`
+}
+
+// A Tokenizer cuts text into tokens. It may be used by several goroutines.
+type Tokenizer struct {
+	pieces []string // by number; empty where there is none
+	model  *bpe
+	added  addedTokens
+
+	normalize     normalizer
+	split         preTokenizer
+	before, after []int32 // special tokens around a text
+	decode        decoder
+}
+
+// Open reads a file of a tokenizer.
+func Open(path string) (*Tokenizer, error) {
+	data, err := fileio.ReadFile(path, maxFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading the tokenizer: %w", err)
+	}
+	return Read(bytes.NewReader(data), path)
+}
+
+// Read reads tokenizer.json. Errors begin with the name and say which part of the file is wrong.
+func Read(r io.Reader, name string) (*Tokenizer, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s: the file is longer than %d bytes", name, maxFile)
+	}
+	var f struct {
+		AddedTokens   []addedToken `json:"added_tokens"`
+		Normalizer    *component   `json:"normalizer"`
+		PreTokenizer  *component   `json:"pre_tokenizer"`
+		Model         modelFile    `json:"model"`
+		PostProcessor *component   `json:"post_processor"`
+		Decoder       *component   `json:"decoder"`
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		offset := int64(0)
+		var syntax *jsontext.SyntacticError
+		var semantic *json.SemanticError
+		switch {
+		case errors.As(err, &syntax):
+			offset = syntax.ByteOffset
+		case errors.As(err, &semantic):
+			offset = semantic.ByteOffset
+		}
+		line := 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
+		return nil, fmt.Errorf("%s: line %d: not a tokenizer.json: %w", name, line, err)
+	}
+	t := &Tokenizer{}
+	var errs [5]error
+	t.model, t.pieces, errs[0] = f.Model.bpe()
+	t.normalize, errs[1] = newNormalizer(f.Normalizer, "normalizer")
+	t.split, errs[2] = newPreTokenizer(f.PreTokenizer, "pre_tokenizer")
+	t.before, t.after, errs[3] = newProcessor(f.PostProcessor, "post_processor")
+	t.decode, errs[4] = newDecoder(f.Decoder, "decoder")
+	if err = errors.Join(errs[:]...); err == nil {
+		err = t.addTokens(f.AddedTokens)
+	}
+	for _, ids := range [][]int32{t.before, t.after} {
+		for _, id := range ids {
+			if _, ok := t.Token(id); !ok && err == nil {
+				err = fmt.Errorf("post_processor: it adds token %d, which the vocabulary of %d does not have", id, t.Size())
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// newProcessor returns the special tokens before and after a text; where is the place in the file.
+func newProcessor(c *component, where string) (before, after []int32, err error) {
+	if c == nil || c.Type == "ByteLevel" { // which moves the offsets of tokens only
+		return nil, nil, nil
+	}
+	switch c.Type {
+	case "TemplateProcessing":
+		texts := 0
+		for i, part := range c.Single {
+			switch {
+			case part.Sequence != nil:
+				texts++
+				continue
+			case part.Special == nil:
+				return nil, nil, fmt.Errorf("%s.single[%d]: want a SpecialToken or a Sequence", where, i)
+			}
+			token, ok := c.Special[part.Special.ID]
+			if !ok {
+				return nil, nil, fmt.Errorf("%s.single[%d]: %q is not among the special_tokens", where, i, part.Special.ID)
+			}
+			if texts == 0 {
+				before = append(before, token.IDs...)
+			} else {
+				after = append(after, token.IDs...)
+			}
+		}
+		if texts != 1 {
+			return nil, nil, fmt.Errorf("%s.single: the text is there %d times, want once", where, texts)
+		}
+		return before, after, nil
+	case "Sequence":
+		for i := range c.Processors {
+			place := fmt.Sprintf("%s.processors[%d]", where, i)
+			b, a, err := newProcessor(&c.Processors[i], place)
+			if err != nil {
+				return nil, nil, err
+			}
+			if len(b)+len(a) > 0 && len(before)+len(after) > 0 { // the library takes the first's tokens for a text of their own
+				return nil, nil, fmt.Errorf("%s: a processor before it adds tokens too: want one that does", place)
+			}
+			before, after = append(before, b...), append(after, a...)
+		}
+		return before, after, nil
+	}
+	return nil, nil, fmt.Errorf("%s: type %q is not supported, want TemplateProcessing, ByteLevel or Sequence", where, c.Type)
+}
+
+// Special says what happens to special tokens.
+type Special bool
+
+// Their values, by what they do.
+const (
+	AddSpecial  Special = true  // those that the file puts around a text are added
+	NoSpecial   Special = false // or not
+	SkipSpecial Special = true  // they do not appear in decoded text
+	KeepSpecial Special = false // or do
+)
+
+// Append appends the numbers of the tokens of a text. Special tokens that stand in the text
+// are found in any case. Where the text is not UTF-8, it is read with U+FFFD there.
+func (t *Tokenizer) Append(dst []int32, text string, special Special) (_ []int32, err error) {
+	if special {
+		dst = append(dst, t.before...)
+	}
+	if !utf8.ValidString(text) {
+		text = validText([]byte(text))
+	}
+	for _, raw := range t.added.raw.find(piece{text, true}) {
+		if raw.id >= 0 {
+			dst = append(dst, raw.id)
+			continue
+		}
+		if raw.piece.text, err = t.normalize(raw.piece.text); err != nil {
+			return nil, err
+		}
+		for _, s := range t.added.normalized.find(raw.piece) {
+			if s.id >= 0 {
+				dst = append(dst, s.id)
+				continue
+			}
+			words, err := t.split([]piece{s.piece})
+			if err != nil {
+				return nil, err
+			}
+			for _, word := range words {
+				dst = t.model.append(dst, word.text)
+			}
+		}
+	}
+	if special {
+		dst = append(dst, t.after...)
+	}
+	return dst, nil
+}
+
+// Decode returns the text of tokens. A number that no token has is an error.
+func (t *Tokenizer) Decode(ids []int32, special Special) (string, error) {
+	tokens := make([]string, 0, len(ids))
+	for i, id := range ids {
+		token, ok := t.Token(id)
+		if !ok {
+			return "", fmt.Errorf("token %d is %d, which the vocabulary of %d does not have", i, id, t.Size())
+		}
+		if !bool(special) || !t.added.special[id] {
+			tokens = append(tokens, token)
+		}
+	}
+	return t.decode.text(tokens)
+}
+
+// Size is one more than the largest number of a token: what a model needs as the size of its
+// vocabulary, at the least.
+func (t *Tokenizer) Size() int { return len(t.pieces) }
+
+// ID returns the number of a token as the file writes it, and whether there is one.
+func (t *Tokenizer) ID(token string) (int32, bool) {
+	if id, ok := t.added.ids[token]; ok {
+		return id, true
+	}
+	id, ok := t.model.ids[token]
+	return id, ok
+}
+
+// Token returns the token of a number as the file writes it, and whether there is one.
+func (t *Tokenizer) Token(id int32) (string, bool) {
+	if id < 0 || int(id) >= len(t.pieces) || t.pieces[id] == "" {
+		return "", false
+	}
+	return t.pieces[id], true
+}
+
+// Fits returns an error unless every token has a place in a vocabulary of a size, which a
+// model has.
+func (t *Tokenizer) Fits(vocabulary int) error {
+	if t.Size() > vocabulary {
+		return fmt.Errorf("the tokenizer has tokens up to %d, the model a vocabulary of %d: they do not belong together", t.Size()-1, vocabulary)
+	}
+	return nil
+}
